@@ -40,6 +40,19 @@ func (g *gateFlags) register(flags *pflag.FlagSet, rules *replay.Rules) {
 	flags.StringVar((*string)(&rules.Cluster), "cluster", string(rules.Cluster), "what counts as independent: unit (the user), session, or auto (the user where it is known)")
 }
 
+// registerSlow registers the flag of slow turns, which run, score and watch have in common.
+func registerSlow(flags *pflag.FlagSet, slow *time.Duration) {
+	flags.DurationVar(slow, "slow", replay.DefaultSlow, "latency above which a turn is slow")
+}
+
+// checkSlow refuses a threshold that no turn could meet.
+func checkSlow(slow time.Duration) error {
+	if slow <= 0 {
+		return usage("--slow %s is out of range: use a duration above 0, such as 10s", slow)
+	}
+	return nil
+}
+
 func newReplayRun(env *Env) *cobra.Command {
 	f := &replayFlags{}
 	c := &cobra.Command{
@@ -54,9 +67,10 @@ Every conversation is played in three lanes: what was logged, the baseline and t
 as long as the lane has asked for the same thing; up to there it is supported. Every figure is given for whole conversations, and for the turns
 that are supported in both lanes.
 
-The paired gate compares both lanes conversation by conversation. It does not pass when a metric is worse or too many pairs are lost, and it cannot
-say when a loss that matters could have gone unnoticed (--require asks for more). The spec gate compares means, and asks for 80 % completion match
-besides. Both are printed, --gate says which decides.
+The paired gate compares both lanes conversation by conversation. It does not pass when a metric or guard is worse
+(completion, states, turns, latency, slow turns, collected data, cost and others) or too many pairs are lost. It cannot
+say when a loss that matters could have gone unnoticed, or when the candidate does not report what the baseline does.
+--require asks for more. The spec gate compares means, and asks for 80 % completion match besides. Both are printed, --gate says which decides.
 
 With --server, a server holds the run: its log and its variants are those of its store, and the configuration, the flows and the prompts of here are
 sent there, keys and other secrets are not. Output, reports and exit code are those of a local run. Ctrl-C cancels it.
@@ -104,6 +118,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.Spec.Rules.MinFidelity, "min-fidelity", f.Spec.Rules.MinFidelity, "least fidelity of the simulated user (simulated mode)")
 	flags.BoolVar(&f.Spec.AA, "aa", false, "replay the baseline against itself, to see the noise")
 	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	registerSlow(flags, &f.Spec.Slow)
 	flags.StringVar(&f.Spec.User, "user", "", "model of the simulated user (default: what the user said when asked the same)")
 	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
@@ -124,7 +139,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 
 // check refuses flags that make no sense, wherever the run is held.
 func (f *replayFlags) check() error {
-	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci)); err != nil {
+	if err := errors.Join(textOrJSON(f.format), ci.Check(f.ci), checkSlow(f.Spec.Slow)); err != nil {
 		return err
 	}
 	if f.Spec.Repeats < 1 {
@@ -178,6 +193,9 @@ func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
 	write := lanes.Text
 	if f.format == "json" {
 		write = lanes.JSON
+		if warning := r.States.Warning(); warning != "" { // text begins with it
+			fmt.Fprintln(env.Stderr, "rehearse: warning: "+warning)
+		}
 	}
 	if err := write(env.Stdout, r); err != nil {
 		return err

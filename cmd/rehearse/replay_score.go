@@ -54,6 +54,7 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 	flags.StringVar(&f.FlowID, "flow-id", "", "only this flow")
 	flags.IntVar(&f.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
 	flags.StringVar((*string)(&f.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	registerSlow(flags, &f.Slow)
 	f.Rules = replay.DefaultRules()
 	f.rules.register(flags, &f.Rules)
 	flags.StringVar(&f.looks, "looks", "", "day adds a watch, with a look at the end of each day on which conversations began")
@@ -64,7 +65,7 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 }
 
 func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
-	if err := textOrJSON(f.format); err != nil {
+	if err := errors.Join(textOrJSON(f.format), checkSlow(f.Slow)); err != nil {
 		return err
 	}
 	if f.looks != "" && f.looks != "day" {

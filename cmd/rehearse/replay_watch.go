@@ -23,7 +23,8 @@ type watchFlags struct {
 	replayrun.WatchConfig
 	since, until, config, format string
 	// shown is true when the looks that there are are only shown.
-	shown bool
+	shown   bool
+	margins []string
 }
 
 func newReplayWatch(env *Env) *cobra.Command {
@@ -34,9 +35,10 @@ func newReplayWatch(env *Env) *cobra.Command {
 		Long: `Look again and again whether an agent got worse than a baseline. At the end of each period the conversations that ended in it are replayed once, and
 all until then are judged. Looks that are due are taken at once, in their order; the next ones wait for their time, until --until.
 
-The intervals are always-valid: over any number of looks, the watch gives a false alarm with a probability of at most --alpha. A metric is worse, which
-is the alarm, when its interval leaves out 0. An alarm stays. What was found is kept in the store under the name of the watch: the same command goes
-on, and nothing is replayed twice.
+The intervals are always-valid: over any number of looks, the watch gives a false alarm with a probability of at most
+--alpha. A metric is worse, which is the alarm, when its interval excludes 0. All metrics and guards of the gate of
+"rehearse replay run" are watched with their margins, too. An alarm stays. What was found is kept in the store under
+the name of the watch: the same command goes on, and nothing is replayed twice.
 
 With --show the looks that were taken until now, here or by a server (watches in rehearse.yaml), are shown, and none is taken; only --name is needed.
 
@@ -64,6 +66,8 @@ all looks; 130 interrupted.`,
 	flags.IntVar(&f.Spec.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
 	flags.StringVar((*string)(&f.Spec.Mode), "mode", string(replay.Recorded), "recorded, forced (the logged state before each message) or simulated (a simulated user goes on)")
 	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	registerSlow(flags, &f.Spec.Slow)
+	flags.StringArrayVar(&f.margins, "margin", nil, "loss that does not matter, METRIC=VALUE (repeatable)")
 	flags.StringVar(&f.Spec.User, "user", "", "model of the simulated user (default: what the user said when asked the same)")
 	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
@@ -85,6 +89,9 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	if f.shown {
 		return f.look(ctx, env)
 	}
+	if err := checkSlow(f.Spec.Slow); err != nil {
+		return err
+	}
 	if err := f.period(); err != nil {
 		return err
 	}
@@ -98,6 +105,9 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	}
 	f.Store = cmp.Or(f.Store, f.Setup.StorePath())
 	f.Spec.Gate, f.Spec.Rules, f.Secret = replay.GatePaired, replay.DefaultRules(), env.Getenv("REHEARSE_WEBHOOK_SECRET")
+	if err := f.Spec.Rules.SetMargins(f.margins); err != nil {
+		return err
+	}
 	f.hear(env)
 	working, release := stoppable(ctx, env)
 	defer release()

@@ -25,7 +25,7 @@ func sameFigures(ts *testscript.TestScript, neg bool, args []string) {
 			}
 			figures[metric] = m
 		}
-		for _, aside := range append(args[2:], "avg_latency_ms", "completion_time_seconds") {
+		for _, aside := range append(args[2:], "avg_latency_ms", "p95_latency_ms", "completion_time_seconds") {
 			delete(figures, aside)
 		}
 		if len(figures) < 10 {

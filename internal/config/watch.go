@@ -18,6 +18,9 @@ type Watch struct {
 	Cluster      string
 	Mode         string
 	MinTurns     *int
+	// Slow is the latency above which a turn is slow; 0 leaves it to the default. Margin has entries METRIC=VALUE.
+	Slow   time.Duration
+	Margin []string
 	// Workers is how many sessions are replayed at once.
 	Workers int
 	// Flows and Prompts are paths.
@@ -45,6 +48,8 @@ func (f *File) readWatches(n source.Node) (watches []Watch) {
 			"flows": path(&w.Flows), "prompts": path(&w.Prompts),
 			"every":     func(n source.Node) { w.Every = n.Duration() },
 			"metrics":   func(n source.Node) { w.Metrics = n.Texts() },
+			"slow":      func(n source.Node) { w.Slow = n.Duration() },
+			"margin":    func(n source.Node) { w.Margin = n.Texts() },
 			"alpha":     func(n source.Node) { w.Alpha = n.Number(0, 1) },
 			"min_turns": func(n source.Node) { w.MinTurns = new(n.Int(0)) },
 			"workers":   func(n source.Node) { w.Workers = n.Int(1) },

@@ -29,9 +29,10 @@ type Moment struct {
 	Known map[string]any
 }
 
-// Reticent is an Agent that may not tell all. Any other one says in what state a conversation stands, and when it is complete.
+// Reticent is an Agent that may not tell all. Any other one says in what state a conversation stands, when it is
+// complete, and what it has collected.
 type Reticent interface {
-	Tells() (states, completion bool)
+	Tells() (states, completion, data bool)
 }
 
 // Conversation is one with an agent, used by one goroutine at a time.

@@ -190,7 +190,7 @@ func TestNamesOfTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replay.Measure(s, pair, replay.After)
+	replay.Measure(s, pair, replay.Measuring{})
 	if diff := cmp.Diff([]string{"Hello! I need a taxi → WHERE", "WHERE to the airport → BYE"}, way(pair.Lane(replay.Candidate))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

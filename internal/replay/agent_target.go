@@ -33,8 +33,9 @@ var (
 )
 
 // Tells reports what the target and its rules tell.
-func (a *TargetAgent) Tells() (states, completion bool) {
-	return a.Traits.States || a.Completion.state != nil, a.Traits.Ends || a.Completion.decides()
+func (a *TargetAgent) Tells() (states, completion, data bool) {
+	states, completion = a.Traits.States || a.Completion.state != nil, a.Traits.Ends || a.Completion.decides()
+	return states, completion, a.Traits.Flow || a.Completion.data != nil
 }
 
 // Asks names what a node of its flow asks for.

@@ -217,7 +217,7 @@ func TestHangingUp(t *testing.T) {
 	if err != nil || pair.Dropped != "" {
 		t.Fatal(err, pair.Dropped)
 	}
-	replay.Measure(s, pair, replay.After)
+	replay.Measure(s, pair, replay.Measuring{})
 	lane := pair.Lane(replay.Candidate)
 	if m := lane.Metrics; lane.Completed || len(lane.Turns) != 1 || *m.Completed != 0 || *m.CompletionMatch != 0 || m.Exhausted || *m.NeverSaid < 0.6 {
 		t.Errorf("%+v, metrics %+v", lane, m)

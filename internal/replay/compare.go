@@ -44,6 +44,9 @@ const (
 	EndedEarly        = "ended_early"
 	NeverSaid         = "messages_never_said"
 	SupportCoverage   = "support_coverage"
+	P95Latency        = "p95_latency_ms"
+	SlowTurns         = "slow_turns"
+	CostUSD           = "cost_usd"
 )
 
 // MetricNames lists S4's metrics in the order of their report.

@@ -35,8 +35,7 @@ type Definition struct {
 type Opened struct {
 	Replayed
 	Agent Agent
-	// Kind is that of a target; empty for a variant. Resumes is true when conversations can begin in their middle, as forced mode needs.
-	Kind    string
+	// Resumes is true when conversations can begin in their middle, as forced mode needs.
 	Resumes bool
 	// Settings are what decides how the agent answers, fit for JSON.
 	Settings map[string]any

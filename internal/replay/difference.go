@@ -13,7 +13,8 @@ const fewResamples = 1_000
 // criterion is how a metric is compared.
 func (m *metric) criterion(power float64) stats.Criterion {
 	c := stats.Criterion{
-		LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Margin: m.margin, Range: m.span(), Power: power, Seed: Seed,
+		LowerIsBetter: m.lowerIsBetter, PassFail: m.passFail, Margin: m.margin, Harmless: m.harmless, Range: m.span(),
+		Power: power, Seed: Seed,
 	}
 	if m.role == shown {
 		c.Resamples = fewResamples
@@ -24,13 +25,16 @@ func (m *metric) criterion(power float64) stats.Criterion {
 // compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides by.
 func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
-	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), endless: t.endless(), stateless: t.stateless()}
+	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), concealed: t.concealed(metrics, rules.MaxLost)}
 	f.heard = map[string]hearing{Baseline: baseline.heard, Candidate: candidate.heard}
 	f.completable, f.losable = t.completions()
 	var at []int
 	together := t.compareTogether(metrics, rules)
 	for i := range metrics {
 		m := &metrics[i]
+		if m.apart {
+			continue
+		}
 		if m.onSupport != nil {
 			reports[i].DifferenceOnSupport = t.differenceOnSupport(m, rules, baseline.onSupport[i], candidate.onSupport[i])
 		}
@@ -44,7 +48,7 @@ func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Ru
 		if m.unit == Share && !math.IsInf(d.Detectable, 1) {
 			d.Detectable = min(d.Detectable, 1) // nobody can lose more
 		}
-		c := compared{m, d, m.margin.Absolute + m.margin.Relative*d.Baseline}
+		c := compared{m, d, max(m.margin.Absolute+m.margin.Relative*d.Baseline, m.harmless)}
 		reports[i].Difference = c.report()
 		switch m.role {
 		case decides:

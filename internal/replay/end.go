@@ -10,8 +10,6 @@ import (
 // measureEnd fills in how the lane ended: whether it completed on the log's path, whether the user was heard out, and whether each message
 // got an answer.
 func (l *Lane) measureEnd(m *Metrics, s *Session, observed *Lane, mode Mode) {
-	onPath := l.Completed && supportedTurns(l) == len(l.Turns)
-	m.CompletedOnPath, m.CompletedOffPath = new(oneIf(onPath)), new(oneIf(l.Completed && !onPath))
 	m.Answered = l.answered(len(observed.Turns))
 	switch mode {
 	case Forced:
@@ -24,6 +22,9 @@ func (l *Lane) measureEnd(m *Metrics, s *Session, observed *Lane, mode Mode) {
 		}
 		m.EndedEarly = new(oneIf(l.Completed && l.leavesUngiven(s.Data, observed.Turns, len(unsaid) > 0)))
 	}
+	heardOut := l.Completed && (m.EndedEarly == nil || *m.EndedEarly == 0)
+	onPath := supportedTurns(l) == len(l.Turns)
+	m.CompletedOnPath, m.CompletedOffPath = new(oneIf(heardOut && onPath)), new(oneIf(heardOut && !onPath))
 }
 
 // leavesUngiven reports whether the user has not given all of the session's data that the real user gave. Values that nobody said, which an agent

@@ -20,7 +20,7 @@ type Evaluation struct {
 	From, To time.Time
 	// MinTurns is the least number of the user's messages. SampleSize is how many sessions are drawn; 0 means all.
 	MinTurns, SampleSize int
-	Side                 Side
+	Measuring            Measuring
 	Replayer             *Replayer
 	// Workers is how many sessions are replayed at once, at least 1.
 	Workers int
@@ -159,6 +159,8 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 	}
 	former, stop := e.former(ctx)
 	defer stop()
+	states := &LoggedStates{}
+	e.Head.States = states
 	known := 0
 	for s, err := range e.chosen(ctx, table, faults) {
 		if err != nil {
@@ -169,6 +171,7 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 			continue
 		}
 		known++
+		states.add(s, e.Measuring.Side, e.Measuring.similarity(e.Replayer.Mode))
 		j := &job{done: make(chan struct{})}
 		if j.held.Pair, err = former(s.ID); err != nil {
 			return err

@@ -28,7 +28,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		e := &replay.Evaluation{
-			Events: log, MinTurns: 1, Side: replay.After, Workers: 2, Rules: replay.DefaultRules(), Now: time.Now,
+			Events: log, MinTurns: 1, Workers: 2, Rules: replay.DefaultRules(), Now: time.Now,
 			Head:     replay.Report{Run: replay.Run{FlowID: "hotel_book", Gate: replay.GatePaired}},
 			Replayer: &replay.Replayer{Baseline: baseline, Candidate: candidate, Mode: replay.Recorded, Seed: replay.Seed},
 			Each: func(p *replay.Pair) error {

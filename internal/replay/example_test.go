@@ -22,7 +22,7 @@ func ExampleMeasure() {
 			{Number: 1, Before: "hello", State: "where", Supported: true}, {Number: 2, Before: "where", State: "where", Supported: true},
 		}},
 	}}
-	replay.Measure(session, pair, replay.After)
+	replay.Measure(session, pair, replay.Measuring{})
 	m := pair.Lane(replay.Candidate).Metrics
 	fmt.Printf("completion %.0f, states %.1f, first divergence in turn %d\n", *m.CompletionMatch, *m.StateProgression, *m.FirstDivergence)
 	// Output: completion 0, states 0.5, first divergence in turn 2

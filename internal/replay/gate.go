@@ -138,10 +138,8 @@ type findings struct {
 	losable float64
 	// completable is the share of sessions that the log completes.
 	completable float64
-	// endless is true when the baseline tells how its conversations end, and the candidate does not.
-	endless bool
-	// stateless is true when the baseline tells in what states its conversations are, and the candidate does not.
-	stateless bool
+	// concealed are the metrics that are known of the baseline and not of the candidate, which can lose nothing there.
+	concealed []concealment
 	// heard says of each lane how many of its states its words bear out.
 	heard map[string]hearing
 	// together is the verdict over the metrics.

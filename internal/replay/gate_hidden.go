@@ -1,34 +1,75 @@
 package replay
 
 import (
+	"fmt"
 	"math"
 	"slices"
+
+	"rehearse/internal/text"
 )
 
-// guardEnds has the share of completed sessions guard where the log tells of no session how it ended: completion match has nothing to compare with
-// there, and an agent that never comes to an end would lose nothing.
-func (t *Tally) guardEnds(metrics []metric) {
-	if t.lanes[Baseline] == nil || t.ends[EndCompleted]+t.ends[EndDropped] > 0 {
-		return
-	}
-	if m := &metrics[columnOf(CompletedShare)]; m.role == shown {
-		m.role, m.margin = guards, fivePoints
-	}
+// concealment is a metric that is known of the baseline in more sessions than of the candidate.
+type concealment struct {
+	*metric
+	sessions int // so many more
+	of       int // the sessions in which the baseline's is known
 }
 
-// endless reports whether the baseline tells when its conversations are complete, and the candidate does not.
-func (t *Tally) endless() bool { return t.hides(CompletedShare) }
-
-// stateless reports whether the baseline tells its states, and the candidate does not.
-func (t *Tally) stateless() bool { return t.hides(StateProgression) }
-
-// hides reports whether a metric applies to a session of the baseline, and to none of the candidate.
-func (t *Tally) hides(metric string) bool {
-	tells := func(lane string) bool {
-		l := t.lanes[lane]
-		return l != nil && slices.ContainsFunc(l.whole[columnOf(metric)], func(x float64) bool { return !math.IsNaN(x) })
+// concealed lists the metrics that decide or guard and are known of the baseline in more sessions than of the
+// candidate, by more than a share of them: a candidate that does not report what it costs would cost nothing. A
+// baseline that costs nothing has no cost to compare with.
+func (t *Tally) concealed(metrics []metric, most float64) []concealment {
+	var all []concealment
+	for i := range metrics {
+		m := &metrics[i]
+		if m.role == shown {
+			continue
+		}
+		was, is := t.knownIn(Baseline, i), t.knownIn(Candidate, i)
+		if m.unit == USD && was > 0 && *meanOf(t.lanes[Baseline].whole[i]) == 0 {
+			continue
+		}
+		if was > is && (is == 0 || float64(was-is) > most*float64(was)) {
+			all = append(all, concealment{m, was - is, was})
+		}
 	}
-	return tells(Baseline) && !tells(Candidate)
+	return all
+}
+
+// knownIn counts the sessions in which the metric in a column is known of a lane.
+func (t *Tally) knownIn(lane string, column int) int {
+	n := 0
+	if l := t.lanes[lane]; l != nil {
+		for _, x := range l.whole[column] {
+			if !math.IsNaN(x) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// oneSided notes the metrics of the gate that are known of one lane only, so that they are not compared.
+func (t *Tally) oneSided(metrics []metric) []Note {
+	var notes []Note
+	for i := range metrics {
+		m := &metrics[i]
+		was, is := t.knownIn(Baseline, i), t.knownIn(Candidate, i)
+		if m.role == shown || t.lanes[Baseline] == nil || (was > 0) == (is > 0) {
+			continue
+		}
+		lane := Baseline
+		if is > 0 {
+			lane = Candidate
+		}
+		notes = append(notes, Note{Text: fmt.Sprintf("%s is not compared: it is known of the %s only", m.name, lane)})
+	}
+	return notes
+}
+
+// conceals reports whether a metric is known of the baseline only.
+func (f *findings) conceals(metric string) bool {
+	return slices.ContainsFunc(f.concealed, func(c concealment) bool { return c.name == metric })
 }
 
 // hidden lists what the baseline tells and the candidate does not, so that it can lose nothing there. A margin of what is not told accepts that; one of
@@ -38,16 +79,37 @@ func (f *findings) hidden(rules *Rules) []Reason {
 		return slices.ContainsFunc(metrics, func(m string) bool { _, set := rules.Margins[m]; return set })
 	}
 	var reasons []Reason
-	if f.endless && !accepts(CompletedShare, CompletionMatch) {
+	if f.conceals(CompletedShare) && !accepts(CompletedShare, CompletionMatch) {
 		reasons = append(reasons, Reason{"power", CompletionMatch, "the baseline tells when a conversation is complete and the candidate does not, so that one " +
 			"that never ends would lose nothing: give the target an answer.end or a complete_when, or accept it with --margin completed=100pp"})
 	}
 	if !accepts(StateProgression) {
 		reasons = append(reasons, f.emptyWords()...)
 	}
-	if f.stateless && !accepts(StateProgression) {
+	if f.conceals(StateProgression) && !accepts(StateProgression) {
 		reasons = append(reasons, Reason{"power", StateProgression, "the baseline tells in what state a conversation is and the candidate does not, so that one " +
 			"that answers anything until the end would lose nothing: give the target an answer.node or a state_of, or accept it with --margin state_progression_match=100pp"})
 	}
+	for i := range f.concealed {
+		c := &f.concealed[i]
+		switch c.name {
+		case CompletionMatch, CompletedShare, EndedEarly, StateProgression: // as above
+			continue
+		}
+		if !accepts(c.name) {
+			reasons = append(reasons, Reason{"power", c.name, fmt.Sprintf(
+				"%s is known of the baseline and not of the candidate in %d of %s, so that no loss of it could be seen there: "+
+					"report it, or accept it with --margin %s=%s",
+				c.name, c.sessions, text.Plural(c.of, "session"), c.name, c.wholeMargin())})
+		}
+	}
 	return reasons
+}
+
+// wholeMargin is a margin that accepts any loss of a metric, or asks for no certain one where it has no range.
+func (m *metric) wholeMargin() string {
+	if m.unit == Share {
+		return "100pp"
+	}
+	return "100%"
 }

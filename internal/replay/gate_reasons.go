@@ -108,7 +108,7 @@ func (f *findings) untelling(rules *Rules) []Reason {
 		switch {
 		case c.name == CompletionMatch:
 			ends = c
-		case set && (c.name == StateProgression || table[columnOf(c.name)].role == shown):
+		case set && (c.name == StateProgression || table[columnOf(c.name)].role != decides):
 			return nil
 		case c.name == StateProgression:
 			states = c

@@ -3,6 +3,8 @@ package replay_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -338,6 +340,93 @@ func TestGate(t *testing.T) {
 			replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
+			"data that is swapped", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.DataAccuracy, is.DataAccuracy = new(1.0), new(0.0)
+			}}, replay.NotPassed, stats.Worse, "worse:data_collection_accuracy", nil,
+		},
+		{
+			"data that the candidate does not report",
+			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, _ *replay.Metrics) { was.DataAccuracy = new(1.0) }},
+			replay.CannotSay, stats.NonInferior, "power:data_collection_accuracy",
+			[]string{"not of the candidate in 400 of 400 sessions", "--margin data_collection_accuracy=100pp"},
+		},
+		{
+			"data that the candidate does not report, which is accepted",
+			gateRun{
+				n: 400, change: func(_ int, _ *replay.Pair, was, _ *replay.Metrics) { was.DataAccuracy = new(1.0) },
+				rules: func(r *replay.Rules) { r.Margins = map[string]stats.Margin{replay.DataAccuracy: {Absolute: 1}} },
+			},
+			replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"twenty times the cost", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.CostUSD, is.CostUSD = new(0.01), new(0.2)
+			}}, replay.NotPassed, stats.Worse, "worse:cost_usd", nil,
+		},
+		{
+			"a tenth more cost", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.CostUSD, is.CostUSD = new(0.01), new(0.011)
+			}}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"cost of a baseline that costs nothing", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.CostUSD, is.CostUSD = new(0.0), new(0.001)
+			}}, replay.NotPassed, stats.Worse, "worse:cost_usd", nil,
+		},
+		{
+			"a cost that the candidate reports where it is low", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+				if was.CostUSD = new(0.01); i%2 == 0 {
+					is.CostUSD = new(0.001)
+				}
+			}}, replay.CannotSay, stats.NonInferior, "power:cost_usd", []string{"in 200 of 400 sessions"},
+		},
+		{
+			"a cost that only the candidate reports", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) { is.CostUSD = new(0.2) })},
+			replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"one turn in a hundred that hangs", gateRun{n: 1000, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+				if was.SlowTurns, is.SlowTurns = new(0.0), new(0.0); i%20 == 0 {
+					is.SlowTurns = new(0.2)
+				}
+			}}, replay.NotPassed, stats.Worse, "worse:slow_turns", nil,
+		},
+		{
+			"slow turns whose latency is not reported", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.P95LatencyMS, is.P95LatencyMS, was.SlowTurns, is.SlowTurns = new(100.0), new(100.0), new(0.0), new(0.0)
+				if i%20 == 0 {
+					is.P95LatencyMS, is.SlowTurns = nil, nil
+				}
+			}}, replay.CannotSay, stats.NonInferior, "power:p95_latency_ms power:slow_turns", nil,
+		},
+		{
+			"a slower 95th percentile", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.P95LatencyMS, is.P95LatencyMS = new(200.0), new(320.0)
+			}}, replay.NotPassed, stats.Worse, "worse:p95_latency_ms", nil,
+		},
+		{
+			"latencies less than 100 ms apart", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.P95LatencyMS, is.P95LatencyMS, was.AvgLatencyMS, is.AvgLatencyMS = new(20.0), new(115.0), new(10.0), new(105.0)
+			}}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"latencies of agents of different kinds", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.P95LatencyMS, is.P95LatencyMS, is.AvgLatencyMS = new(20.0), new(900.0), new(800.0)
+			}, rules: func(r *replay.Rules) { r.Apart = true }}, replay.Passed, stats.NonInferior, "", nil,
+		},
+		{
+			"slow turns of agents of different kinds", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.SlowTurns, is.SlowTurns = new(0.0), new(1.0)
+			}, rules: func(r *replay.Rules) { r.Apart = true }}, replay.NotPassed, stats.Worse, "worse:slow_turns", nil,
+		},
+		{
+			"completes less where the log does not say how it ended", gateRun{n: 400, change: func(i int, p *replay.Pair, was, is *replay.Metrics) {
+				if i%2 == 0 {
+					endless(i, p, was, is)
+				}
+			}}, replay.NotPassed, stats.Worse, "worse:completed", nil,
+		},
+		{
 			"better is asked for",
 			gateRun{n: 400, rules: func(r *replay.Rules) { r.Require = replay.Better }},
 			replay.NotPassed, stats.NonInferior, "not_shown:",
@@ -401,7 +490,11 @@ func agree(t *testing.T, r *replay.Report) {
 			t.Errorf("the headline leaves out %q", reason.Text)
 		}
 	}
-	if *r.Passed != (g.Outcome == replay.Passed) || r.Run.Outcome != string(g.Outcome) || r.Run.Verdict != string(g.Verdict) || *r.Run.Better != (g.Verdict == stats.Better) {
+	better := g.Verdict == stats.Better
+	if g.Name == replay.GateSpec {
+		better = r.Spec.Passed
+	}
+	if *r.Passed != (g.Outcome == replay.Passed) || r.Run.Outcome != string(g.Outcome) || r.Run.Verdict != string(g.Verdict) || *r.Run.Better != better {
 		t.Errorf("passed %v, row %s, %s, better %v beside %s, %s", *r.Passed, r.Run.Outcome, r.Run.Verdict, *r.Run.Better, g.Outcome, g.Verdict)
 	}
 	text, err := json.Marshal(r)
@@ -579,4 +672,38 @@ func TestRatioHasNoEnd(t *testing.T) {
 	if r.Gate.Outcome != replay.NotPassed || r.Gate.Verdict != stats.Worse {
 		t.Errorf("%s", r.Gate.Headline)
 	}
+}
+
+// TestGateHoldsItsFalseAlarms compares lanes that do not differ, all of whose metrics vary: the gate says worse no more
+// often than it prints.
+func TestGateHoldsItsFalseAlarms(t *testing.T) {
+	const runs = 60
+	worse, bound := 0, 0.0
+	for seed := range uint64(runs) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		r := gateRun{n: 60, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			vary(random, was)
+			vary(random, is)
+		}, rules: func(r *replay.Rules) { r.MinPower = 0 }}.report(t)
+		if r.Gate.Verdict == stats.Worse {
+			worse++
+		}
+		bound = r.Gate.FalseAlarm.Worse
+	}
+	if bound != 0.3 { // 2.5 % for each of the twelve metrics that decide or guard
+		t.Errorf("the bound is %v", bound)
+	}
+	if most := bound*runs + 2*math.Sqrt(bound*(1-bound)*runs); float64(worse) > most {
+		t.Errorf("%d of %d runs are worse, and the bound is %v", worse, runs, bound)
+	}
+	t.Logf("%d of %d runs are worse, and the bound is %v", worse, runs, bound)
+}
+
+// vary draws each metric that decides or guards, in the same way for every lane.
+func vary(random *rand.Rand, m *replay.Metrics) {
+	yes := func(p float64) *float64 { return new(oneOf(random.Float64() < p)) }
+	m.CompletionMatch, m.Completed, m.Answered, m.EndedEarly = yes(0.7), yes(0.8), yes(0.95), yes(0.1)
+	m.TurnCountRatio, m.StateProgression, m.NeverSaid = new(0.8+0.4*random.Float64()), new(random.Float64()), new(0.2*random.Float64())
+	m.AvgLatencyMS, m.P95LatencyMS = new(1000+1000*random.ExpFloat64()), new(2000+2000*random.ExpFloat64())
+	m.SlowTurns, m.DataAccuracy, m.CostUSD = new(0.25**yes(0.15)), new(0.5+0.5**yes(0.8)), new(0.01*random.ExpFloat64())
 }

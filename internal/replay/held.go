@@ -19,18 +19,18 @@ type Held struct {
 }
 
 // Hold replays a session, as often as it is to be, and measures it. Its error is that of a context that has ended, or of a pair that cannot be written.
-func (r *Replayer) Hold(ctx context.Context, s *Session, side Side) (Held, error) {
+func (r *Replayer) Hold(ctx context.Context, s *Session, how Measuring) (Held, error) {
 	pair, err := r.Replay(ctx, s)
 	if err != nil {
 		return Held{}, err
 	}
-	Measure(s, pair, side)
+	Measure(s, pair, how)
 	for repeat := 2; repeat <= r.Repeats; repeat++ {
 		again, err := r.replay(ctx, s, repeat)
 		if err != nil {
 			return Held{}, err
 		}
-		Measure(s, again, side)
+		Measure(s, again, how)
 		pair.Repeat, again.Repeat = 1, repeat
 		pair.Again = append(pair.Again, again)
 	}

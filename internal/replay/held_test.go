@@ -52,7 +52,7 @@ func TestPanicIsALostPair(t *testing.T) {
 func TestHeldElsewhere(t *testing.T) {
 	r := &replay.Replayer{Candidate: &scripted{moves: booking}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded}
 	s := talked("s", "hello book → where", "where Rome → when")
-	here, err := r.Hold(t.Context(), s, replay.After)
+	here, err := r.Hold(t.Context(), s, replay.Measuring{})
 	if err != nil {
 		t.Fatal(err)
 	}

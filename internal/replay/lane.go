@@ -36,9 +36,11 @@ type Lane struct {
 	Error string         `json:"error,omitempty"`
 	Turns []LaneTurn     `json:"turns"`
 	Data  map[string]any `json:"data_collected,omitempty"`
-	// NoStates is true of an agent that does not say in what state a conversation stands, Endless of one that cannot complete any.
+	// NoStates is true of an agent that does not say in what state a conversation stands, Endless of one that cannot
+	// complete any, NoData of one that does not say what it has collected.
 	NoStates bool `json:"no_states,omitempty"`
 	Endless  bool `json:"endless,omitempty"`
+	NoData   bool `json:"no_data,omitempty"`
 	// Metrics compare the lane with the observed one, which has none.
 	Metrics *Metrics `json:"metrics,omitempty"`
 	// Alignment lines up the lane's turns with the observed ones, whose indexes are called original, by their states; nil where they are too many.
@@ -57,6 +59,8 @@ type LaneTurn struct {
 	Transition bool   `json:"state_transition"`
 	// Supported is whether the message answers what was asked; see Support.
 	Supported bool `json:"supported"`
+	// Untaken is true of a turn in forced mode that the agent could not take.
+	Untaken bool `json:"untaken,omitempty"`
 	// Invented is true for the messages of a simulated user.
 	Invented  bool     `json:"simulated,omitempty"`
 	LatencyMS *float64 `json:"latency_ms"`

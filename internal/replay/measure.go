@@ -1,6 +1,10 @@
 package replay
 
 import (
+	"cmp"
+	"slices"
+	"time"
+
 	"rehearse/internal/chat"
 	"rehearse/internal/stats"
 )
@@ -17,8 +21,14 @@ type Metrics struct {
 	TurnCountDiff  *float64 `json:"turn_count_diff"`
 	TurnCountRatio *float64 `json:"turn_count_ratio"`
 	// StateProgression is the similarity of the two sequences of states, from 0 to 1.
+	// It is nil where the log tells no state of the session.
 	StateProgression *float64 `json:"state_progression_match"`
-	AvgLatencyMS     *float64 `json:"avg_latency_ms"`
+	// AvgLatencyMS is over the turns whose latency is known.
+	AvgLatencyMS *float64 `json:"avg_latency_ms"`
+	// P95LatencyMS is the least latency that at least 95 % of the turns do not exceed, SlowTurns the share of turns
+	// that take longer than --slow. Both are nil where the latency of a turn is not known: that one may be the slowest.
+	P95LatencyMS *float64 `json:"p95_latency_ms"`
+	SlowTurns    *float64 `json:"slow_turns"`
 	// CompletionSeconds is the time from the first turn of a completed replay to its last.
 	CompletionSeconds *float64 `json:"completion_time_seconds"`
 	// DataAccuracy is the share of the session's data that the replay has collected with equal values.
@@ -28,8 +38,8 @@ type Metrics struct {
 	// Exhausted is true when the session's messages ran out before the replay completed.
 	Exhausted bool `json:"user_turns_exhausted"`
 
-	// Completed is 1 when the replay completed, else 0. CompletedOnPath and CompletedOffPath split it by whether every turn was supported;
-	// both are nil where support is not known.
+	// Completed is 1 when the replay completed, else 0. CompletedOnPath, CompletedOffPath and EndedEarly split it: the
+	// first two by whether every turn was supported; both are nil where support is not known.
 	Completed        *float64 `json:"completed"`
 	CompletedOnPath  *float64 `json:"completed_on_path"`
 	CompletedOffPath *float64 `json:"completed_off_path"`
@@ -67,8 +77,31 @@ type OnSupport struct {
 	DataAccuracy     *float64 `json:"data_collection_accuracy"`
 }
 
-// Score measures a replay of a session; side says which states of the session count.
-func Score(s *Session, p *Played, side Side, similarity func(a, b []string) float64) Metrics {
+// Measuring says how sessions are measured.
+type Measuring struct {
+	// Side says which logged states count. Empty means After.
+	Side Side
+	// Slow is the latency from which on, excluded, a turn is slow; 0 means DefaultSlow.
+	Slow time.Duration
+	// Similarity compares two sequences of states; nil leaves it to the mode.
+	Similarity func(a, b []string) float64
+}
+
+// DefaultSlow is the latency above which a turn is slow, where nothing else is said.
+const DefaultSlow = 10 * time.Second
+
+// similarity is how sequences of states are compared in a mode.
+func (how Measuring) similarity(mode Mode) func(a, b []string) float64 {
+	if how.Similarity != nil {
+		return how.Similarity
+	}
+	return similarityOf(mode)
+}
+
+// Score measures a replay of a session that was made in recorded mode.
+func Score(s *Session, p *Played, how Measuring) Metrics { return how.score(s, p, Recorded) }
+
+func (how Measuring) score(s *Session, p *Played, mode Mode) Metrics {
 	m := Metrics{SessionID: s.ID, FlowID: s.FlowID, Variant: p.Variant, Exhausted: !p.Completed}
 	if s.Known() {
 		m.CompletionMatch = new(oneIf(s.Completed == p.Completed))
@@ -78,10 +111,12 @@ func Score(s *Session, p *Played, side Side, similarity func(a, b []string) floa
 	if turns > 0 {
 		m.TurnCountRatio = new(float64(len(p.Turns)) / float64(turns))
 	}
-	was, is := s.States(side), p.States()
-	m.StateProgression = new(similarity(was, is))
-	m.FirstDivergence = firstDifference(was, is)
+	if was, is := s.States(how.Side), p.States(); hasStates(was) {
+		m.StateProgression = new(how.similarity(mode)(was, is))
+		m.FirstDivergence = firstDifference(was, is)
+	}
 	m.AvgLatencyMS = meanLatency(p.Turns)
+	m.P95LatencyMS, m.SlowTurns = tailLatency(p.Turns, cmp.Or(how.Slow, DefaultSlow))
 	if n := len(p.Turns); p.Completed && n > 0 && !p.Turns[0].At.IsZero() && !p.Turns[n-1].At.IsZero() { // replays made elsewhere may tell no times
 		m.CompletionSeconds = new(p.Turns[n-1].At.Sub(p.Turns[0].At).Seconds())
 	}
@@ -127,33 +162,54 @@ func meanLatency(turns []PlayedTurn) *float64 {
 	return new(sum / float64(n))
 }
 
-// Measure fills in the metrics and alignments of a pair's lanes; side says which logged states count. Pairs that are dropped stay without.
-func Measure(s *Session, pair *Pair, side Side) {
+// tailLatency returns the 95th percentile of the latencies, by nearest rank, and the share of turns that are slower
+// than slow. Turns that could not be taken do not count. Both are nil without a turn, and where a latency is not known.
+func tailLatency(turns []PlayedTurn, slow time.Duration) (p95, share *float64) {
+	var known []float64
+	above := 0
+	for i := range turns {
+		l := turns[i].LatencyMS
+		switch {
+		case turns[i].untaken:
+			continue
+		case l == nil:
+			return nil, nil
+		case *l > float64(slow)/float64(time.Millisecond):
+			above++
+		}
+		known = append(known, *l)
+	}
+	if len(known) == 0 {
+		return nil, nil
+	}
+	slices.Sort(known)
+	n := len(known)
+	return &known[(95*n+99)/100-1], new(float64(above) / float64(n))
+}
+
+// Measure fills in the metrics and alignments of a pair's lanes. Pairs that are dropped stay without.
+func Measure(s *Session, pair *Pair, how Measuring) {
 	if pair.Dropped != "" {
 		return
 	}
 	observed := pair.Lane(Observed)
 	common := commonSupport(pair)
-	// Forced turns are independent: each is compared with its own logged one, since a state that is right one turn late is wrong.
-	similarity, align := stats.LevenshteinSimilarity[string], stats.Align[string]
-	if pair.Mode == Forced {
-		similarity, align = stats.PositionalMatch[string], inStep
-	}
 	for i := range pair.Lanes {
 		if lane := &pair.Lanes[i]; lane.Name != Observed {
-			lane.measure(s, observed, pair.Mode, side, common, similarity, align)
+			lane.measure(s, observed, pair.Mode, how, common)
 		}
 	}
 }
 
-func (l *Lane) measure(
-	s *Session, observed *Lane, mode Mode, side Side, common []int,
-	similarity func(was, is []string) float64, align func(was, is []string) ([]stats.Aligned, error),
-) {
+func (l *Lane) measure(s *Session, observed *Lane, mode Mode, how Measuring, common []int) {
 	p := l.played(s)
-	m := Score(s, p, side, similarity)
-	was, is := s.States(side), p.States()
-	if scores, err := stats.ScoreSequences(was, is); err == nil {
+	m := how.score(s, p, mode)
+	align := stats.Align[string]
+	if mode == Forced {
+		align = inStep
+	}
+	was, is := s.States(how.Side), p.States()
+	if scores, err := stats.ScoreSequences(was, is); err == nil && hasStates(was) {
 		m.Sequence = &scores
 		l.Alignment, _ = align(was, is) // it fails where the scores do
 	}
@@ -182,7 +238,7 @@ func (l *Lane) measure(
 	if !cost.Unknown {
 		m.CostUSD = &cost.USD
 	}
-	m.OnSupport = l.onSupport(&m, was, common, similarity)
+	m.OnSupport = l.onSupport(&m, was, common, how.similarity(mode))
 	l.measureEnd(&m, s, observed, mode)
 	l.untold(&m)
 	if mode == Recorded && len(l.Turns) < turns {
@@ -205,7 +261,9 @@ func (l *Lane) played(s *Session) *Played {
 	p := &Played{SessionID: s.ID, FlowID: s.FlowID, Variant: l.Name, Completed: l.Completed, Data: l.Data, Turns: make([]PlayedTurn, len(l.Turns))}
 	for i := range l.Turns {
 		t := &l.Turns[i]
-		p.Turns[i] = PlayedTurn{Number: t.Number, State: t.State, Transition: t.Transition, LatencyMS: t.LatencyMS, At: t.Ended}
+		p.Turns[i] = PlayedTurn{
+			Number: t.Number, State: t.State, Transition: t.Transition, LatencyMS: t.LatencyMS, At: t.Ended, untaken: t.Untaken,
+		}
 	}
 	return p
 }
@@ -239,7 +297,9 @@ func (l *Lane) onSupport(whole *Metrics, was []string, common []int, similarity 
 		logged[i], replayed[i] = was[at], l.Turns[at].State
 		turns[i].LatencyMS = l.Turns[at].LatencyMS
 	}
-	on.StateProgression = new(similarity(logged, replayed))
+	if whole.StateProgression != nil {
+		on.StateProgression = new(similarity(logged, replayed))
+	}
 	on.AvgLatencyMS = meanLatency(turns)
 	return on
 }

@@ -31,7 +31,7 @@ func TestMeasureData(t *testing.T) {
 			s := talked("s", "hello book → bye")
 			s.Data = tc.was
 			pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate, Data: tc.is}}}
-			replay.Measure(s, pair, replay.After)
+			replay.Measure(s, pair, replay.Measuring{})
 			m := pair.Lane(replay.Candidate).Metrics
 			if diff := cmp.Diff(tc.want, m.DataMatch); diff != "" {
 				t.Errorf("data (-want +got)\n%s", diff)
@@ -64,7 +64,7 @@ func TestThinkTime(t *testing.T) {
 			}
 			s.Messages = append(s.Messages, replay.Said{User: m[0] == 'u', At: time.Unix(0, 0).Add(time.Duration(at * float64(time.Second)))})
 		}
-		replay.Measure(s, pair, replay.After)
+		replay.Measure(s, pair, replay.Measuring{})
 		if got := pair.Lane(replay.Candidate).Metrics.UserSeconds; got == nil && want >= 0 || got != nil && *got != want {
 			t.Errorf("%q: %v, want %v", messages, got, want)
 		}
@@ -80,7 +80,7 @@ func TestLaneSums(t *testing.T) {
 		{State: "when", Supported: true, Tokens: 4, Cost: chat.Cost{USD: 0.5}, LatencyMS: new(30.0)},
 		{State: "when", Tokens: 5, Cost: chat.Cost{USD: 1}, LatencyMS: new(80.0)},
 	}}}}
-	replay.Measure(s, pair, replay.After)
+	replay.Measure(s, pair, replay.Measuring{})
 	m := pair.Lane(replay.Candidate).Metrics
 	got := []float64{*m.Tokens, *m.CostUSD, *m.SupportCoverage, *m.AvgLatencyMS, float64(m.OnSupport.Turns), *m.OnSupport.AvgLatencyMS, *m.OnSupport.StateProgression}
 	if want := []float64{12, 1.75, 2. / 3, 40, 2, 20, 1}; !slices.Equal(got, want) {
@@ -115,10 +115,74 @@ func TestEndedEarlySimulated(t *testing.T) {
 				lane.Turns = append(lane.Turns, replay.LaneTurn{User: text, Bot: "yes"})
 			}
 			pair := &replay.Pair{Mode: replay.Simulated, Lanes: []replay.Lane{observed, lane}}
-			replay.Measure(s, pair, replay.After)
+			replay.Measure(s, pair, replay.Measuring{})
 			if got := pair.Lane(replay.Candidate).Metrics.EndedEarly; got == nil || *got != tc.want {
 				t.Errorf("ended early %v, want %g", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestEndsAddUp checks that completed is the sum of on path, off path and ended early.
+func TestEndsAddUp(t *testing.T) {
+	type ends struct{ completed, onPath, offPath, early float64 }
+	for name, tc := range map[string]struct {
+		turns     int
+		supported bool
+		completed bool
+		want      ends
+	}{
+		"all turns, supported":   {3, true, true, ends{1, 1, 0, 0}},
+		"all turns, unsupported": {3, false, true, ends{1, 0, 1, 0}},
+		"half of the turns":      {2, true, true, ends{1, 0, 0, 1}},
+		"half, unsupported":      {2, false, true, ends{1, 0, 0, 1}},
+		"not completed":          {3, true, false, ends{}},
+	} {
+		s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
+		observed := replay.Lane{Name: replay.Observed, Completed: true, Turns: make([]replay.LaneTurn, 3)}
+		lane := replay.Lane{Name: replay.Candidate, Completed: tc.completed}
+		for range tc.turns {
+			lane.Turns = append(lane.Turns, replay.LaneTurn{Bot: "yes", Supported: tc.supported})
+		}
+		pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{observed, lane}}
+		replay.Measure(s, pair, replay.Measuring{})
+		m := pair.Lane(replay.Candidate).Metrics
+		if got := (ends{*m.Completed, *m.CompletedOnPath, *m.CompletedOffPath, *m.EndedEarly}); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}
+
+// TestTailLatency checks that an unknown latency leaves the slowest turns unknown, and that turns which were not taken
+// have none.
+func TestTailLatency(t *testing.T) {
+	known := func(ms ...float64) (turns []replay.LaneTurn) {
+		for _, x := range ms {
+			turns = append(turns, replay.LaneTurn{LatencyMS: &x})
+		}
+		return turns
+	}
+	hundred := make([]float64, 100)
+	for i := range hundred {
+		hundred[i] = float64(200 * (i + 1))
+	}
+	for name, tc := range map[string]struct {
+		turns        []replay.LaneTurn
+		slow         time.Duration
+		p95, slowest *float64
+	}{
+		"nearest rank":      {known(hundred...), 0, new(19_000.0), new(0.5)},
+		"few turns":         {known(1, 10_000, 10_001), 0, new(10_001.0), new(1. / 3)},
+		"another threshold": {known(1, 2, 3, 4), 2 * time.Millisecond, new(4.0), new(0.5)},
+		"one unknown":       {append(known(1, 2), replay.LaneTurn{}), 0, nil, nil},
+		"one not taken":     {append(known(1, 2), replay.LaneTurn{Untaken: true}), 0, new(2.0), new(0.0)},
+		"none":              {nil, 0, nil, nil},
+	} {
+		pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate, Turns: tc.turns}}}
+		replay.Measure(talked("s", "hello book → bye"), pair, replay.Measuring{Slow: tc.slow})
+		m := pair.Lane(replay.Candidate).Metrics
+		if diff := cmp.Diff([]*float64{tc.p95, tc.slowest}, []*float64{m.P95LatencyMS, m.SlowTurns}); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
 	}
 }

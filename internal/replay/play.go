@@ -72,8 +72,8 @@ func (r *Replayer) players(s *Session, observed []LaneTurn) []*player {
 		p := &player{replayer: r, agent: lane.agent, session: s, observed: observed, names: names, fields: fields}
 		p.lane = Lane{Name: lane.name, Turns: []LaneTurn{}}
 		if reticent, ok := lane.agent.(Reticent); ok {
-			states, completion := reticent.Tells()
-			p.lane.NoStates, p.lane.Endless = !states, !completion
+			states, completion, data := reticent.Tells()
+			p.lane.NoStates, p.lane.Endless, p.lane.NoData = !states, !completion, !data
 		}
 		players = append(players, p)
 	}
@@ -191,11 +191,15 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 		p.places = p.session.places()
 	}
 	p.close()
-	at := p.places[i]
+	at, state := p.places[i], p.observed[i].Before
 	p.astray, p.asked = false, p.session.askedBefore(at)
 	p.conversation, err = p.agent.Open(ctx, Moment{
-		SessionID: p.session.ID, State: p.observed[i].Before, Resumed: true, History: p.session.Messages[:at], Known: p.known,
+		SessionID: p.session.ID, State: state, Resumed: true, History: p.session.Messages[:at], Known: p.known,
 	})
+	if _, notThere := errors.AsType[*NotThereError](err); notThere && i == 0 && state == "" {
+		// The log has states after turns only, so that the conversation begins where the agent does.
+		p.conversation, err = p.agent.Open(ctx, Moment{SessionID: p.session.ID})
+	}
 	return err
 }
 
@@ -212,7 +216,9 @@ func (p *player) miss(i int) {
 	was := p.observed[i]
 	now := p.replayer.now()
 	p.lane.Completed = false // completion is that of the last turn
-	p.lane.Turns = append(p.lane.Turns, LaneTurn{Number: was.Number, User: was.User, Before: was.Before, Started: now, Ended: now})
+	p.lane.Turns = append(p.lane.Turns, LaneTurn{
+		Number: was.Number, User: was.User, Before: was.Before, Untaken: true, Started: now, Ended: now,
+	})
 }
 
 // next returns the user's next message: the logged one or, where that does not fit, one of the simulated user's.

@@ -197,7 +197,7 @@ func TestModes(t *testing.T) {
 			if err != nil || pair.Dropped != "" {
 				t.Fatal(err, pair.Dropped)
 			}
-			replay.Measure(s, pair, replay.After)
+			replay.Measure(s, pair, replay.Measuring{})
 			lane := pair.Lane(replay.Candidate)
 			if diff := cmp.Diff(tc.want, way(lane)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -223,7 +223,7 @@ func TestForcedStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replay.Measure(s, pair, replay.After)
+	replay.Measure(s, pair, replay.Measuring{})
 	if m := pair.Lane(replay.Candidate).Metrics; m.Sequence.Levenshtein == 0 || *m.StateProgression != 0 {
 		t.Errorf("by edit distance %v, by turn %v", m.Sequence.Levenshtein, *m.StateProgression)
 	}
@@ -295,7 +295,7 @@ func TestDropped(t *testing.T) {
 	if want := "candidate, turn 2: it broke down"; pair.Dropped != want {
 		t.Errorf("got %q, want %q", pair.Dropped, want)
 	}
-	replay.Measure(s, pair, replay.After)
+	replay.Measure(s, pair, replay.Measuring{})
 	if pair.Lane(replay.Baseline).Metrics != nil {
 		t.Error("a dropped pair is measured")
 	}
@@ -347,7 +347,7 @@ func TestOnSupport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replay.Measure(s, pair, replay.After)
+	replay.Measure(s, pair, replay.Measuring{})
 	baseline, candidate := pair.Lane(replay.Baseline).Metrics, pair.Lane(replay.Candidate).Metrics
 	if got := []any{baseline.OnSupport.Turns, *baseline.OnSupport.StateProgression, *candidate.OnSupport.StateProgression}; !cmp.Equal(got, []any{2, 1.0, 0.5}) {
 		t.Errorf("got %v", got)
@@ -382,7 +382,7 @@ func TestSameAgentTwice(t *testing.T) {
 		if err != nil || pair.Dropped != "" {
 			t.Fatal(err, pair.Dropped)
 		}
-		replay.Measure(s, pair, replay.After)
+		replay.Measure(s, pair, replay.Measuring{})
 		a, b := *pair.Lane(replay.Baseline), *pair.Lane(replay.Candidate)
 		a.Name, a.Metrics.Variant = b.Name, b.Metrics.Variant
 		if diff := cmp.Diff(a, b); diff != "" {

@@ -36,6 +36,8 @@ type PlayedTurn struct {
 	Transition bool      `json:"state_transition"`
 	LatencyMS  *float64  `json:"latency_ms"`
 	At         time.Time `json:"timestamp"`
+
+	untaken bool
 }
 
 // UnmarshalJSON reads a turn. Its time has any of the forms of events, or is zero where there is none.

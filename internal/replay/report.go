@@ -26,6 +26,8 @@ type Report struct {
 	Metrics []MetricReport `json:"metrics"`
 	// LogToFigures says what became of the sessions of the log; nil where they did not come from one.
 	LogToFigures *LogToFigures `json:"log_to_figures,omitempty"`
+	// States say where the states of the log were read; nil where the sessions did not come from one.
+	States *LoggedStates `json:"states,omitempty"`
 	// Clusters are the sessions by user; Lost counts the pairs of which a lane failed, LaneOrder how often each lane went first.
 	Clusters  Clusters  `json:"clusters"`
 	Lost      Lost      `json:"lost"`
@@ -114,6 +116,8 @@ type Replayed struct {
 	FlowID string `json:"flow_id"`
 	Prompt string `json:"prompt_version_id"`
 	Model  string `json:"model"`
+	// Kind is that of a target, as in its definition; a variant is of the kind flow. Empty is not known.
+	Kind string `json:"kind,omitempty"`
 	// AsksUnknown is true of an agent that tells states while nothing says what it asks for in them: fewer of the logged messages are found to fit.
 	AsksUnknown bool `json:"asks_unknown,omitempty"`
 }

@@ -23,7 +23,6 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 		return nil, err
 	}
 	metrics := rules.metrics(run.Mode)
-	t.guardEnds(metrics)
 	t.figure(&r, metrics, rules.Cluster)
 	if candidate := t.lanes[Candidate]; candidate != nil && len(t.sessions) > 0 {
 		run.take(r.Metrics)
@@ -40,7 +39,7 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 	}
 	r.Belief = t.belief(&r)
 	t.cut()
-	r.Notes = append(r.Notes, t.notes(&r)...)
+	r.Notes = append(r.Notes, t.notes(&r, metrics, &rules)...)
 	for _, s := range t.shown {
 		r.Sessions = append(r.Sessions, *s.pair)
 	}
@@ -121,6 +120,9 @@ func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 	r.Gate, r.Slices = &gate, t.slices(metrics, rules)
 	run.Verdict, run.Outcome = string(gate.Verdict), string(gate.Outcome)
 	run.Better = new(gate.Verdict == stats.Better)
+	if run.Gate == GateSpec {
+		run.Better = &spec.Passed // the letter of S4.33
+	}
 	run.NonInferior = new(gate.Verdict == stats.Better || gate.Verdict == stats.NonInferior)
 	r.Passed = new(gate.Outcome == Passed)
 }
@@ -134,11 +136,16 @@ func nothingGood(reports []MetricReport) {
 	}
 }
 
-func (t *Tally) notes(r *Report) []Note {
+func (t *Tally) notes(r *Report, metrics []metric, rules *Rules) []Note {
 	var notes []Note
 	if n := len(t.lost); n > 0 {
 		notes = append(notes, Note{Text: "sessions left out, as a lane failed", Count: n, Examples: t.drops})
 	}
+	if r.Baseline != nil && rules.Apart {
+		notes = append(notes, Note{Text: fmt.Sprintf(
+			"latency is not compared: the agents are of different kinds (%s and %s)", r.Candidate.Kind, r.Baseline.Kind)})
+	}
+	notes = append(notes, t.oneSided(metrics)...)
 	if r.Unknown > 0 {
 		notes = append(notes, Note{Text: "sessions of which it is not known how they ended: not counted in completion match", Count: r.Unknown})
 	}

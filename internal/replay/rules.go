@@ -19,6 +19,9 @@ type Rules struct {
 	Cluster                                    Clustering
 	// Margins are those that differ from the table's, by the name of their metric.
 	Margins map[string]stats.Margin
+	// Apart is true of agents of different kinds, whose latencies are not compared: one may run in this process, the
+	// other behind a network.
+	Apart bool
 }
 
 // DefaultRules returns the rules of a run that names none.
@@ -125,9 +128,12 @@ func (r *Rules) metrics(mode Mode) []metric {
 		}
 		if margin, set := r.Margins[m.name]; set {
 			m.margin = margin
-			if m.role == shown {
+			if m.role == shown || m.byMargin {
 				m.role = decides
 			}
+		}
+		if r.Apart && (m.unit == Milliseconds || m.unit == Seconds) {
+			m.role, m.apart = shown, true
 		}
 	}
 	return metrics

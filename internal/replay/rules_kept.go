@@ -16,6 +16,7 @@ type keptRules struct {
 	MinPower    float64               `json:"min_power"`
 	Cluster     Clustering            `json:"cluster"`
 	Margins     map[string]keptMargin `json:"margins,omitempty"`
+	Apart       bool                  `json:"apart,omitempty"`
 }
 
 type keptMargin struct {
@@ -25,7 +26,7 @@ type keptMargin struct {
 
 // kept writes rules.
 func (r *Rules) kept() (json.RawMessage, error) {
-	k := keptRules{r.Require, r.MinSupport, r.MinFidelity, r.MaxLost, r.MinPower, r.Cluster, nil}
+	k := keptRules{r.Require, r.MinSupport, r.MinFidelity, r.MaxLost, r.MinPower, r.Cluster, nil, r.Apart}
 	for name, m := range r.Margins {
 		if k.Margins == nil {
 			k.Margins = map[string]keptMargin{}
@@ -56,7 +57,7 @@ func readRules(data json.RawMessage) (Rules, error) {
 	if err := json.Unmarshal(data, &k); err != nil {
 		return Rules{}, fmt.Errorf("read the rules of a run: %w", err)
 	}
-	rules := Rules{k.Require, k.MinSupport, k.MinFidelity, k.MaxLost, k.MinPower, k.Cluster, nil}
+	rules := Rules{k.Require, k.MinSupport, k.MinFidelity, k.MaxLost, k.MinPower, k.Cluster, nil, k.Apart}
 	for name, m := range k.Margins {
 		if rules.Margins == nil {
 			rules.Margins = map[string]stats.Margin{}

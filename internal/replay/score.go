@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"rehearse/internal/source"
-	"rehearse/internal/stats"
 )
 
 // ScoreOptions say which sessions count, and how.
@@ -16,9 +15,7 @@ type ScoreOptions struct {
 	FlowID string
 	// MinTurns is the least number of the user's messages.
 	MinTurns int
-	Side     Side
-	// Similarity compares two sequences of states; nil means stats.LevenshteinSimilarity.
-	Similarity func(a, b []string) float64
+	Measuring
 	// Rules are those of the paired comparison.
 	Rules Rules
 	// Looks adds a watch with a look at the end of each day on which sessions began (replay.md 8).
@@ -31,6 +28,9 @@ type ScoreOptions struct {
 func (o ScoreOptions) Check() error {
 	if o.MinTurns < 0 {
 		return source.Invalid("--min_turns cannot be negative")
+	}
+	if o.Slow < 0 {
+		return source.Invalid("--slow %s is negative: use a duration such as 10s", o.Slow)
 	}
 	if err := o.Rules.Check(); err != nil {
 		return err
@@ -51,6 +51,8 @@ type Scored struct {
 type FlowScore struct {
 	Sessions int
 	Variants map[string]Means
+	// States say where the states of the log were read.
+	States LoggedStates
 	// Comparison and Paired are nil unless there are a baseline and a candidate.
 	Comparison *Comparison
 	Paired     *PairedScore
@@ -73,7 +75,7 @@ type PairedScore struct {
 
 // MarshalJSON writes the variants beside the rest, as their readers expect.
 func (f *FlowScore) MarshalJSON() ([]byte, error) {
-	o := map[string]any{"sessions": f.Sessions, "comparison": f.Comparison, "paired": f.Paired}
+	o := map[string]any{"sessions": f.Sessions, "states": &f.States, "comparison": f.Comparison, "paired": f.Paired}
 	for name, means := range f.Variants {
 		o[name] = means
 	}
@@ -83,9 +85,6 @@ func (f *FlowScore) MarshalJSON() ([]byte, error) {
 // ScoreAll measures replays against the sessions of a store, one session at a time. Of variants that are compared, a session counts only when
 // all of them have played it without an error (X46).
 func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptions) (*Scored, error) {
-	if o.Similarity == nil {
-		o.Similarity = stats.LevenshteinSimilarity[string]
-	}
 	bySession, variants := map[string][]*Played{}, map[string]map[string]bool{} // the variants by flow
 	for i := range replays {
 		p := &replays[i]
@@ -160,10 +159,11 @@ func (out *Scored) take(s *Session, replays []*Played, o ScoreOptions) error {
 		out.Flows[s.FlowID] = f
 	}
 	f.Sessions++
+	f.States.add(s, o.Side, o.similarity(Recorded))
 	failed := slices.ContainsFunc(replays, func(p *Played) bool { return p.Error != "" })
 	byVariant := map[string][]*Metrics{}
 	for _, p := range replays {
-		m := Score(s, p, o.Side, o.Similarity)
+		m := Score(s, p, o.Measuring)
 		byVariant[p.Variant] = append(byVariant[p.Variant], &m)
 		if o.Each != nil {
 			if err := o.Each(m); err != nil {

@@ -20,7 +20,7 @@ func TestTimesOfReplays(t *testing.T) {
 		if err != nil {
 			t.Fatal(times, err)
 		}
-		m := replay.Score(talked("s", "a x → a"), &played[0], replay.After, editSimilarity)
+		m := replay.Score(talked("s", "a x → a"), &played[0], replay.Measuring{Similarity: editSimilarity})
 		if got := m.CompletionSeconds; got == nil && want >= 0 || got != nil && *got != want || played[0].Turns[1].State != "b" {
 			t.Errorf("%v: %v", times, got)
 		}

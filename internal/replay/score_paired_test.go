@@ -40,7 +40,7 @@ func playedOf(session, variant string, repeat int) replay.Played {
 
 func paired(t *testing.T, n int, replays []replay.Played) *replay.FlowScore {
 	t.Helper()
-	scored, err := replay.ScoreAll(t.Context(), shortTalks(n), replays, replay.ScoreOptions{MinTurns: 1, Side: replay.After, Rules: replay.DefaultRules()})
+	scored, err := replay.ScoreAll(t.Context(), shortTalks(n), replays, replay.ScoreOptions{MinTurns: 1, Measuring: replay.Measuring{Side: replay.After}, Rules: replay.DefaultRules()})
 	if err != nil {
 		t.Fatal(err)
 	}

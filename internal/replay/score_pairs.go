@@ -41,7 +41,7 @@ func (f *FlowScore) compare(o ScoreOptions) error {
 	}
 	f.Paired = &PairedScore{Metrics: r.Metrics, Gate: r.Gate, Clusters: r.Clusters, Lost: r.Lost, Lists: r.Lists, Repeats: r.Repeats}
 	if o.Looks {
-		f.Paired.Watch, err = f.looks(o.Rules.Cluster)
+		f.Paired.Watch, err = f.looks(o.Rules)
 	}
 	return err
 }
@@ -88,8 +88,8 @@ func (f *FlowScore) addDay(day string, pairs []*Pair) {
 }
 
 // looks takes a look at the end of each day.
-func (f *FlowScore) looks(cluster Clustering) (*WatchReport, error) {
-	w := Watching{Metrics: DefaultWatched(), Alpha: DefaultAlpha, Cluster: cluster}
+func (f *FlowScore) looks(rules Rules) (*WatchReport, error) {
+	w := Watching{Metrics: DefaultWatched(), Alpha: DefaultAlpha, Cluster: rules.Cluster, Mode: Recorded, Rules: rules}
 	var s WatchState
 	s.Begin(&w, nil)
 	for _, name := range slices.Sorted(maps.Keys(f.days)) {

@@ -114,7 +114,9 @@ func TestScoreAgainstExpectedValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for side, suffix := range map[replay.Side]string{replay.After: "post", replay.Before: "pre"} {
-		got, err := replay.ScoreAll(t.Context(), events, played, replay.ScoreOptions{MinTurns: 3, Side: side, Rules: replay.DefaultRules(), Similarity: editSimilarity})
+		got, err := replay.ScoreAll(t.Context(), events, played, replay.ScoreOptions{
+			MinTurns: 3, Measuring: replay.Measuring{Side: side, Similarity: editSimilarity}, Rules: replay.DefaultRules(),
+		})
 		if err != nil || got.Missing+got.Unpaired > 0 || len(got.Faults.Counts) > 0 {
 			t.Fatal(got, err)
 		}

@@ -10,9 +10,15 @@ import (
 	"rehearse/internal/text"
 )
 
-// Notes says in sentences which replays do not count, and what the log has wrong.
+// Notes says in sentences which replays do not count, and what the log has wrong. What makes all figures doubtful comes
+// first.
 func (out *Scored) Notes() []string {
 	var notes []string
+	for _, name := range slices.Sorted(maps.Keys(out.Flows)) {
+		if warning := out.Flows[name].States.Warning(); warning != "" {
+			notes = append(notes, "warning: "+line(name)+": "+warning)
+		}
+	}
 	if out.Missing > 0 {
 		notes = append(notes, text.Plural(out.Missing, "replay")+" of conversations that are not in the store, or too short, or of another flow")
 	}
@@ -40,6 +46,7 @@ func (out *Scored) Text(w io.Writer) error {
 
 func (f *FlowScore) text(b *strings.Builder, name string) {
 	fmt.Fprintf(b, "%s: %s\n", line(name), text.Plural(f.Sessions, "conversation"))
+	fmt.Fprintf(b, "  %s\n", f.States.Words())
 	variants := slices.Sorted(maps.Keys(f.Variants))
 	fmt.Fprintf(b, "  %-26s %s\n", "", columns(variants))
 	for _, metric := range MetricNames {

@@ -19,8 +19,8 @@ type Session struct {
 	Started time.Time
 	Ended   time.Time
 
+	final  string   // the state in which it ended, as the row of its end says
 	turn   int      // the highest turn number so far
-	state  string   // the last state that was logged, in which a message was said that tells none
 	text   int      // the bytes of its messages so far
 	flows  []string // the flows that its events name
 	inside bool     // an event lies in the range that was asked for
@@ -33,13 +33,16 @@ const (
 	maxText     = 16 << 20
 )
 
-// Said is one logged message. Before and After are the states around it.
+// Said is one logged message. Before and After are the states around it, empty where the log does not say; readStates
+// sets them. Those of an answer are both the state after it.
 type Said struct {
 	User          bool
 	Text          string
 	Before, After string
 	LatencyMS     *float64
 	At            time.Time
+
+	logged rowStates
 }
 
 // Turns returns how many messages of the user's the session has.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func bySession(events iter.Seq2[Event, error], from, to time.Time) iter.Seq2[*Se
 				return
 			}
 			if s == nil || s.ID != e.SessionID {
-				if s != nil && !yield(s, nil) {
+				if s != nil && !yield(s.readStates(), nil) {
 					return
 				}
 				s = &Session{ID: e.SessionID, Started: e.Time}
@@ -44,7 +45,7 @@ func bySession(events iter.Seq2[Event, error], from, to time.Time) iter.Seq2[*Se
 			s.add(&e)
 		}
 		if s != nil {
-			yield(s, nil)
+			yield(s.readStates(), nil)
 		}
 	}
 }
@@ -58,8 +59,10 @@ type payload struct {
 	Role       string         `json:"role"`
 	Text       *string        `json:"message_text"`
 	Content    *string        `json:"content"`
-	Transition bool           `json:"state_transition"`
-	Next       *string        `json:"next_state"`
+	Transition *bool          `json:"state_transition"`
+	Next       string         `json:"next_state"`
+	Final      string         `json:"final_state"`
+	LastActive string         `json:"last_active_state"`
 	Data       map[string]any `json:"data_collected"`
 }
 
@@ -84,8 +87,10 @@ func (s *Session) add(e *Event) {
 		}
 	case Completed:
 		s.Completed = true
+		s.final = cmp.Or(p.Final, s.final)
 	case DroppedOff:
 		s.Dropped = true
+		s.final = cmp.Or(s.final, p.LastActive, p.Final)
 	}
 	if p.Data != nil { // at whichever end it was logged
 		s.Data = p.Data
@@ -138,10 +143,7 @@ func (s *Session) say(e *Event, p *payload) {
 	if s.Completed || s.Dropped {
 		s.faults.note(faultAfterEnd, 1, e.ID)
 	}
-	if context.State == "" && user {
-		context.State = s.state
-	}
-	m := Said{User: user, Before: context.State, After: context.State, LatencyMS: metrics.Latency, At: e.Time}
+	m := Said{User: user, LatencyMS: metrics.Latency, At: e.Time, logged: p.states(context.State)}
 	text := p.Text
 	if text == nil {
 		text = p.Content
@@ -152,12 +154,6 @@ func (s *Session) say(e *Event, p *payload) {
 		s.faults.note(faultTooMuchText, 1, e.ID)
 	} else {
 		m.Text = *text
-	}
-	if p.Transition && p.Next != nil {
-		m.After = *p.Next
-	}
-	if user || s.state == "" {
-		s.state = m.After
 	}
 	s.Messages = append(s.Messages, m)
 }

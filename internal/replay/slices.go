@@ -87,7 +87,7 @@ func (t *Tally) compareSlice(metrics []metric, rules *Rules, sessions []int) map
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
 	for i := range metrics {
 		m := metrics[i]
-		if m.role != decides {
+		if m.role != decides || m.apart {
 			continue
 		}
 		m.role, m.everyPair = shown, false

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,8 +31,9 @@ type Spec struct {
 	// Gate decides, one of Gates. Rules are those of the paired gate.
 	Gate  string
 	Rules Rules
-	// Side says which states of the log count.
+	// Side says which states of the log count. Slow is the latency above which a turn is slow; 0 means DefaultSlow.
 	Side Side
+	Slow time.Duration
 	// User names the model of the simulated user; empty means Recalled.
 	User string
 	// Workers is how many sessions are replayed at once. TurnTimeout bounds one answer; 0 is no bound.
@@ -81,6 +83,8 @@ func (s *Spec) Check() error {
 		return source.Invalid("--workers %d is out of range: use 1 to %d", s.Workers, maxWorkers)
 	case s.Repeats < 0 || s.Repeats > maxRepeats:
 		return source.Invalid("--repeats %d is out of range: use 1 to %d", s.Repeats, maxRepeats)
+	case s.Slow < 0:
+		return source.Invalid("--slow %s is negative: use a duration such as 10s", s.Slow)
 	case s.User != "" && s.Mode != Simulated:
 		return source.Invalid("--user is for --mode simulated only")
 	case s.AA && s.VariantID != s.BaselineID:
@@ -111,11 +115,14 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	settings := map[string]any{
 		"candidate": candidate.Settings, "mode": s.Mode, "from": s.FirstDay, "to": s.LastDay, "flow": s.FlowID, "sample_size": s.SampleSize,
 		"min_turns": s.MinTurns, "states": s.Side, "user": s.User, "seed": Seed,
+		"slow": cmp.Or(s.Slow, DefaultSlow).String(),
 	}
 	if s.Repeats > 1 {
 		settings["repeats"] = s.Repeats
 	}
+	rules := s.Rules
 	if baseline != nil {
+		rules.Apart = candidate.Kind != "" && baseline.Kind != "" && candidate.Kind != baseline.Kind
 		player.Baseline, head.Baseline, settings["baseline"] = baseline.Agent, &baseline.Replayed, baseline.Settings
 	}
 	encoded, err := json.Marshal(settings)
@@ -128,8 +135,9 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 		Mode:           s.Mode, Gate: s.Gate, Settings: encoded,
 	}
 	return &Evaluation{
-		From: days.From, To: days.To, MinTurns: s.MinTurns, SampleSize: s.SampleSize, Side: s.Side,
-		Replayer: player, Workers: s.Workers, Head: head, Rules: s.Rules,
+		From: days.From, To: days.To, MinTurns: s.MinTurns, SampleSize: s.SampleSize,
+		Measuring: Measuring{Side: s.Side, Slow: s.Slow},
+		Replayer:  player, Workers: s.Workers, Head: head, Rules: rules,
 	}, nil
 }
 

@@ -5,6 +5,9 @@ import "rehearse/internal/stats"
 // Seed is that of samples, of the order of lanes and of bootstraps (S4.5).
 const Seed = 42
 
+// harmlessLatency is a difference in milliseconds below which no mean latency is harm.
+const harmlessLatency = 100
+
 // unnoticedLatency is a latency in milliseconds too short to be noticed. Where a turn takes microseconds, a fifth more of it is no loss, and what the lane
 // that happens to go first pays for warming up is no difference.
 const unnoticedLatency = 10
@@ -30,8 +33,14 @@ type metric struct {
 	margin stats.Margin
 	// unnoticed is the difference within one session below which there is none.
 	unnoticed float64
+	// harmless is the mean difference below which the metric is never worse.
+	harmless float64
 	// everyPair is true of a metric that lost pairs count in, too.
 	everyPair bool
+	// apart is true where the two agents cannot be compared by it.
+	apart bool
+	// byMargin is true of a guard that a margin of the run's own lets decide, as it does any metric that is only shown.
+	byMargin bool
 
 	of        func(*Metrics) *float64
 	onSupport func(*OnSupport) *float64
@@ -48,6 +57,9 @@ func (m *metric) span() float64 {
 // fivePoints is the loss of a share that does not matter.
 var fivePoints = stats.Margin{Absolute: 0.05}
 
+// slower is the loss of latency that does not matter.
+var slower = stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticedLatency}
+
 // table lists the metrics of a report in its order, with their roles and margins of replay.md 5. A new metric is a line here.
 var table = []metric{
 	{
@@ -63,9 +75,18 @@ var table = []metric{
 		of: func(m *Metrics) *float64 { return m.StateProgression }, onSupport: func(s *OnSupport) *float64 { return s.StateProgression },
 	},
 	{
-		name: AvgLatency, unit: Milliseconds, lowerIsBetter: true, role: decides, unnoticed: unnoticedLatency,
-		margin: stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticedLatency},
-		of:     func(m *Metrics) *float64 { return m.AvgLatencyMS }, onSupport: func(s *OnSupport) *float64 { return s.AvgLatencyMS },
+		name: AvgLatency, unit: Milliseconds, lowerIsBetter: true, role: decides,
+		unnoticed: unnoticedLatency, harmless: harmlessLatency, margin: slower,
+		of: func(m *Metrics) *float64 { return m.AvgLatencyMS }, onSupport: func(s *OnSupport) *float64 { return s.AvgLatencyMS },
+	},
+	{
+		name: P95Latency, unit: Milliseconds, lowerIsBetter: true, role: guards, byMargin: true,
+		unnoticed: unnoticedLatency, harmless: harmlessLatency, margin: slower,
+		of: func(m *Metrics) *float64 { return m.P95LatencyMS },
+	},
+	{
+		name: SlowTurns, unit: Share, lowerIsBetter: true, role: guards, byMargin: true,
+		margin: stats.Margin{Absolute: 0.005}, of: func(m *Metrics) *float64 { return m.SlowTurns },
 	},
 	{name: Answered, unit: Share, passFail: true, role: guards, everyPair: true, of: func(m *Metrics) *float64 { return m.Answered }},
 	{
@@ -76,11 +97,14 @@ var table = []metric{
 		name: NeverSaid, unit: Share, lowerIsBetter: true, role: guards, margin: fivePoints,
 		of: func(m *Metrics) *float64 { return m.NeverSaid },
 	},
-	{name: CompletedShare, unit: Share, passFail: true, of: func(m *Metrics) *float64 { return m.Completed }},
+	{
+		name: CompletedShare, unit: Share, passFail: true, role: guards, byMargin: true, margin: fivePoints,
+		of: func(m *Metrics) *float64 { return m.Completed },
+	},
 	{name: "completed_on_path", unit: Share, passFail: true, of: func(m *Metrics) *float64 { return m.CompletedOnPath }},
 	{name: "completed_off_path", unit: Share, passFail: true, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CompletedOffPath }},
 	{
-		name: DataAccuracy, unit: Share,
+		name: DataAccuracy, unit: Share, role: guards, byMargin: true, margin: fivePoints,
 		of: func(m *Metrics) *float64 { return m.DataAccuracy }, onSupport: func(s *OnSupport) *float64 { return s.DataAccuracy },
 	},
 	{name: "data_collection_accuracy_normalised", unit: Share, of: func(m *Metrics) *float64 { return m.NormalAccuracy }},
@@ -109,7 +133,10 @@ var table = []metric{
 	{name: "states_precision", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Precision })},
 	{name: "states_recall", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall })},
 	{name: "tokens", unit: Tokens, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.Tokens }},
-	{name: "cost_usd", unit: USD, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CostUSD }},
+	{
+		name: CostUSD, unit: USD, lowerIsBetter: true, role: guards, byMargin: true,
+		margin: stats.Margin{Relative: 0.2}, of: func(m *Metrics) *float64 { return m.CostUSD },
+	},
 }
 
 // exhausted is nil of a lane that cannot complete.

@@ -168,7 +168,7 @@ func (t *Tally) addLane(name string, pairs []*Pair) {
 		for k, m := range times {
 			row[k] = orNaN(table[i].of(m))
 		}
-		l.whole[i] = append(l.whole[i], orNaN(meanOf(row)))
+		l.whole[i] = append(l.whole[i], meanOfTimes(&table[i], row))
 		if len(pairs) > 1 {
 			t.repeat(name, i, row)
 		}
@@ -180,6 +180,15 @@ func (t *Tally) addLane(name string, pairs []*Pair) {
 		}
 		l.onSupport[i] = append(l.onSupport[i], orNaN(meanOf(row)))
 	}
+}
+
+// meanOfTimes is the mean of a metric over the times that a session was played. One that the gate looks at is unknown
+// when it is unknown of any time: that one may be the worst.
+func meanOfTimes(m *metric, row []float64) float64 {
+	if m.role != shown && slices.ContainsFunc(row, math.IsNaN) {
+		return math.NaN()
+	}
+	return orNaN(meanOf(row))
 }
 
 // count counts what is told of single turns.

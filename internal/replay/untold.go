@@ -1,7 +1,7 @@
 package replay
 
-// untold takes out of a lane's metrics what its agent does not tell: states, or ends. A state that nobody reports is no wrong state, and a
-// conversation that cannot complete has not failed to.
+// untold takes out of a lane's metrics what its agent does not report: states, ends or data. A state that is not
+// reported is not a wrong state, and a conversation that cannot complete has not failed to.
 func (l *Lane) untold(m *Metrics) {
 	if l.NoStates {
 		m.StateProgression, m.FirstDivergence, m.Sequence, l.Alignment = nil, nil, nil, nil
@@ -10,7 +10,13 @@ func (l *Lane) untold(m *Metrics) {
 		m.CompletionMatch, m.CompletionSeconds = nil, nil
 		m.Completed, m.CompletedOnPath, m.CompletedOffPath, m.EndedEarly = nil, nil, nil, nil
 	}
+	if l.NoData {
+		m.DataAccuracy, m.DataMatch, m.NormalAccuracy = nil, nil, nil
+	}
 	if on := m.OnSupport; on != nil {
+		if l.NoData {
+			on.DataAccuracy = nil
+		}
 		if l.NoStates {
 			on.StateProgression = nil
 		}

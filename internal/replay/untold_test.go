@@ -10,10 +10,10 @@ import (
 // reticent is an agent that does not tell all.
 type reticent struct {
 	*scripted
-	states, completion bool
+	states, completion, data bool
 }
 
-func (a reticent) Tells() (states, completion bool) { return a.states, a.completion }
+func (a reticent) Tells() (states, completion, data bool) { return a.states, a.completion, a.data }
 
 func (a reticent) Open(ctx context.Context, at replay.Moment) (replay.Conversation, error) {
 	c, err := a.scripted.Open(ctx, at)
@@ -49,7 +49,7 @@ func TestUntoldIsNotCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replay.Measure(s, pair, replay.After)
+	replay.Measure(s, pair, replay.Measuring{})
 	var tally replay.Tally
 	tally.Add(pair)
 	report, err := tally.Report(replay.Report{Baseline: &replay.Replayed{}}, replay.DefaultRules())
@@ -64,14 +64,15 @@ func TestUntoldIsNotCounted(t *testing.T) {
 // TestUntold holds that what an agent does not tell is not measured: it is neither right nor wrong.
 func TestUntold(t *testing.T) {
 	for _, mode := range []replay.Mode{replay.Recorded, replay.Forced} {
-		for _, tells := range []struct{ states, completion bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+		for _, tells := range []struct{ states, completion, data bool }{{true, true, true}, {true, false, false}, {false, true, true}, {false, false, false}} {
 			s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
-			r := &replay.Replayer{Candidate: reticent{&scripted{moves: booking}, tells.states, tells.completion}, Mode: mode}
+			r := &replay.Replayer{Candidate: reticent{&scripted{moves: booking}, tells.states, tells.completion, tells.data}, Mode: mode}
+			s.Data = map[string]any{"city": "Rome"}
 			pair, err := r.Replay(t.Context(), s)
 			if err != nil || pair.Dropped != "" {
 				t.Fatal(err, pair.Dropped)
 			}
-			replay.Measure(s, pair, replay.After)
+			replay.Measure(s, pair, replay.Measuring{})
 			lane := pair.Lane(replay.Candidate)
 			m := lane.Metrics
 			if has := m.StateProgression != nil; has != tells.states || has != (m.Sequence != nil) || has != (lane.Alignment != nil) ||
@@ -81,6 +82,9 @@ func TestUntold(t *testing.T) {
 			if has := m.CompletionMatch != nil; has != tells.completion || has != (m.OnSupport.CompletionMatch != nil) || has != (m.Completed != nil) ||
 				has != (m.CompletedOnPath != nil) || has != (m.CompletedOffPath != nil) || !has && m.EndedEarly != nil {
 				t.Errorf("%s, %+v: ends %+v", mode, tells, m)
+			}
+			if has := m.DataAccuracy != nil; has != tells.data || has != (m.NormalAccuracy != nil) || has != (m.OnSupport.DataAccuracy != nil) {
+				t.Errorf("%s, %+v: data %+v", mode, tells, m)
 			}
 			if m.FirstDivergence != nil {
 				t.Errorf("%s, %+v: it diverges at turn %d", mode, tells, *m.FirstDivergence)

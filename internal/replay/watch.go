@@ -21,10 +21,36 @@ type Watching struct {
 	// Since is when the first period begins, Every how long each lasts. Until is when the last one ends; zero means that there is no last one.
 	Since, Until time.Time
 	Every        time.Duration
-	// Metrics are what is compared, Alpha the chance of a false alarm over the whole watch.
+	// Metrics are compared beside the metrics that decide or guard in the gate of a run; Alpha is the chance of a false
+	// alarm over the whole watch.
 	Metrics []string
 	Alpha   float64
 	Cluster Clustering
+	// Mode is that of the replays. Rules are those of the gate, of which Margins and Apart count. A loss within its
+	// margin does not alarm, but for Metrics without a margin of their own in Rules.
+	Mode  Mode
+	Rules Rules
+}
+
+// Compared returns the names of all metrics that the watch compares: Metrics, then the others by which the gate of a
+// run decides or guards, in the order of reports.
+func (w *Watching) Compared() []string {
+	names := slices.Clone(w.Metrics)
+	for _, m := range w.Rules.metrics(w.Mode) {
+		if m.role != shown && !slices.Contains(names, m.name) {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// metric returns a metric as the watch compares it.
+func (w *Watching) metric(name string) metric {
+	m := w.Rules.metrics(w.Mode)[columnOf(name)]
+	if _, set := w.Rules.Margins[name]; !set && slices.Contains(w.Metrics, name) {
+		m.margin = stats.Margin{}
+	}
+	return m
 }
 
 // DefaultAlpha is the alpha of a watch that names none.
@@ -63,6 +89,11 @@ func (w *Watching) Check() error {
 		}
 		if slices.Contains(w.Metrics[:i], name) {
 			return source.Invalid("--metrics names %s twice", name)
+		}
+	}
+	for name := range w.Rules.Margins {
+		if columnOf(name) < 0 {
+			return unknownMetric("--margin", name)
 		}
 	}
 	return nil
@@ -110,6 +141,9 @@ type WatchLook struct {
 	Sessions int `json:"sessions"`
 	// Metrics compare the candidate with the baseline.
 	Metrics map[string]Watched `json:"metrics"`
+	// Concealed are the metrics that are known of the baseline and not of the candidate in a new session: in these
+	// nothing can alarm.
+	Concealed []string `json:"concealed,omitempty"`
 	// Alarm is true from the first look on at which a metric was worse.
 	Alarm bool `json:"alarm"`
 }
@@ -174,9 +208,11 @@ func (s *WatchState) Watched() []string {
 
 // Begin prepares a state that is new.
 func (s *WatchState) Begin(w *Watching, settings json.RawMessage) {
-	criteria := make([]stats.Criterion, len(w.Metrics))
-	for i, name := range w.Metrics {
-		criteria[i] = table[columnOf(name)].criterion(0)
+	names := w.Compared()
+	criteria := make([]stats.Criterion, len(names))
+	for i, name := range names {
+		m := w.metric(name)
+		criteria[i] = m.criterion(0)
 	}
 	*s = WatchState{Settings: settings, Looks: []WatchLook{}, Runs: []string{}, Watches: stats.Watches(w.Alpha, criteria)}
 }
@@ -188,11 +224,17 @@ func (s *WatchState) Look(w *Watching, t *Tally, end time.Time) WatchLook {
 		look.Sessions = s.Looks[n-1].Sessions
 	}
 	look.Sessions += look.New
-	for i, name := range w.Metrics {
-		at := columnOf(name)
+	if t.lanes != nil {
+		for _, c := range t.concealed(w.Rules.metrics(w.Mode), 0) {
+			look.Concealed = append(look.Concealed, c.name)
+		}
+	}
+	for i, name := range w.Compared() {
+		m, at := w.metric(name), columnOf(name)
 		pairs := &stats.Pairs{}
-		if baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]; baseline != nil && candidate != nil {
-			pairs = t.pairs(&table[at], w.Cluster, baseline.whole[at], candidate.whole[at])
+		baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
+		if baseline != nil && candidate != nil && !m.apart {
+			pairs = t.pairs(&m, w.Cluster, baseline.whole[at], candidate.whole[at])
 		}
 		seen := s.Watches[i].Look(pairs, func(cluster string) bool { return strings.HasPrefix(cluster, "unit/") })
 		of := Watched{N: seen.N, Low: finite(seen.Interval[0]), High: finite(seen.Interval[1]), Verdict: seen.Verdict}

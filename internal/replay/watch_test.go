@@ -15,6 +15,7 @@ import (
 func watching() *replay.Watching {
 	return &replay.Watching{
 		Name: "w", Since: dayOne, Every: 24 * time.Hour, Metrics: replay.DefaultWatched(), Alpha: replay.DefaultAlpha, Cluster: replay.ByAuto,
+		Mode: replay.Recorded, Rules: replay.DefaultRules(),
 	}
 }
 
@@ -64,7 +65,10 @@ func playedDay(random *rand.Rand, day, n int, lost float64, candidate float64) [
 	for i := range n {
 		lane := func(name string, share float64) replay.Lane {
 			match := oneOf(random.Float64() < share)
-			return replay.Lane{Name: name, Metrics: &replay.Metrics{CompletionMatch: &match, Answered: new(1.0)}, Turns: []replay.LaneTurn{{Bot: "x"}}}
+			m := &replay.Metrics{}
+			vary(random, m)
+			m.CompletionMatch, m.Answered = &match, new(1.0)
+			return replay.Lane{Name: name, Metrics: m, Turns: []replay.LaneTurn{{Bot: "x"}}}
 		}
 		p := &replay.Pair{
 			SessionID: fmt.Sprintf("%d-%d", day, i), UnitID: fmt.Sprint("u", random.IntN(40)), Outcome: replay.EndCompleted, Started: dayOne.AddDate(0, 0, day),
@@ -152,6 +156,58 @@ func TestWatchAlarms(t *testing.T) {
 				t.Errorf("%s: the look of %s has alarm %t, after that of %s", name, look.Until, look.Alarm, *r.AlarmedAt)
 			}
 		}
+	}
+}
+
+// TestWatchGuards checks that whatever the gate of a run finds alarms a watch, too, and that a loss within the margin
+// does not.
+func TestWatchGuards(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(was, is *replay.Metrics)
+		want   string // what is worse, empty for nothing
+	}{
+		"swapped data":    {func(was, is *replay.Metrics) { was.DataAccuracy, is.DataAccuracy = new(1.0), new(0.0) }, replay.DataAccuracy},
+		"twice the cost":  {func(was, is *replay.Metrics) { was.CostUSD, is.CostUSD = new(0.01), new(0.02) }, replay.CostUSD},
+		"a tenth more":    {func(was, is *replay.Metrics) { was.CostUSD, is.CostUSD = new(0.01), new(0.011) }, ""},
+		"hanging turns":   {func(was, is *replay.Metrics) { was.SlowTurns, is.SlowTurns = new(0.0), new(0.1) }, replay.SlowTurns},
+		"hanging up":      {func(was, is *replay.Metrics) { was.EndedEarly, is.EndedEarly = new(0.0), new(1.0) }, replay.EndedEarly},
+		"90 ms slower":    {func(was, is *replay.Metrics) { was.P95LatencyMS, is.P95LatencyMS = new(10.0), new(100.0) }, ""},
+		"a second slower": {func(was, is *replay.Metrics) { was.P95LatencyMS, is.P95LatencyMS = new(10.0), new(1010.0) }, replay.P95Latency},
+		"lost states":     {func(was, is *replay.Metrics) { was.StateProgression, is.StateProgression = new(1.0), new(0.5) }, replay.StateProgression},
+	} {
+		w, s := watching(), &replay.WatchState{}
+		s.Begin(w, json.RawMessage(`{}`))
+		var tally replay.Tally
+		for i := range 60 {
+			was, is := figures(), figures()
+			tc.change(was, is)
+			tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Outcome: replay.EndCompleted, Lanes: []replay.Lane{
+				lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
+			}})
+		}
+		look := s.Look(w, &tally, dayOne.AddDate(0, 0, 1))
+		for metric, of := range look.Metrics {
+			if is := of.Verdict == stats.Worse; is != (metric == tc.want) {
+				t.Errorf("%s: %s is %+v", name, metric, of)
+			}
+		}
+		if look.Alarm != (tc.want != "") {
+			t.Errorf("%s: alarm %t", name, look.Alarm)
+		}
+	}
+}
+
+// TestWatchConcealed checks that a look names what only the baseline reports, in which no loss could be seen.
+func TestWatchConcealed(t *testing.T) {
+	w, s := watching(), &replay.WatchState{}
+	s.Begin(w, json.RawMessage(`{}`))
+	var tally replay.Tally
+	was, is := figures(), figures()
+	was.CostUSD, was.DataAccuracy = new(0.1), new(1.0)
+	tally.Add(&replay.Pair{SessionID: "s", Lanes: []replay.Lane{lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is)}})
+	look := s.Look(w, &tally, dayOne.AddDate(0, 0, 1))
+	if got := fmt.Sprint(look.Concealed); got != "[data_collection_accuracy cost_usd]" {
+		t.Error(got)
 	}
 }
 

@@ -29,7 +29,10 @@ type Crew struct {
 func (c Crew) Of(e *replay.Evaluation) func(context.Context) replay.Crew {
 	return func(ctx context.Context) replay.Crew {
 		c.Kind = orchestrator.KindReplay
-		return &crew{Crew: c, stream: orchestrator.NewStream(ctx, c.StreamConfig), run: &e.Head.Run, replayer: e.Replayer, side: e.Side}
+		return &crew{
+			Crew: c, stream: orchestrator.NewStream(ctx, c.StreamConfig), run: &e.Head.Run, replayer: e.Replayer,
+			measuring: e.Measuring,
+		}
 	}
 }
 
@@ -45,10 +48,10 @@ func CrewHere(e *replay.Evaluation, log *slog.Logger) func(context.Context) repl
 // crew has sessions replayed as jobs of a queue.
 type crew struct {
 	Crew
-	stream   *orchestrator.Stream
-	run      *replay.Run
-	replayer *replay.Replayer
-	side     replay.Side
+	stream    *orchestrator.Stream
+	run       *replay.Run
+	replayer  *replay.Replayer
+	measuring replay.Measuring
 }
 
 var _ replay.Crew = (*crew)(nil)
@@ -64,7 +67,7 @@ func (c *crew) Begin(ctx context.Context, s *replay.Session, ended func(replay.H
 	return c.stream.Begin(ctx, orchestrator.Item{
 		Key: c.key(s), Commands: c.Commands, Cost: float64(s.Turns()),
 		Hold: func(ctx context.Context) (err error) {
-			here, err = c.replayer.Hold(ctx, s, c.side)
+			here, err = c.replayer.Hold(ctx, s, c.measuring)
 			return err
 		},
 		Payload: func(ctx context.Context) ([]byte, error) { return c.Payload(ctx, s) },

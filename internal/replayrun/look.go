@@ -197,6 +197,7 @@ func (w *replayWatcher) spec(r *Run, end time.Time) runspec.Spec {
 			VariantID: c.Spec.VariantID, BaselineID: c.Spec.BaselineID, FlowID: c.Spec.FlowID, StartDate: c.Spec.FirstDay, EndDate: c.Spec.LastDay,
 			MinTurns: &c.Spec.MinTurns, Mode: string(c.Spec.Mode), Gate: c.Spec.Gate, States: string(c.Spec.Side), User: c.Spec.User,
 			Cluster: string(w.Watching.Cluster), Flows: c.Flows, Prompts: c.Prompts, TurnTimeout: new(runspec.Duration(c.Spec.TurnTimeout)),
+			Slow: new(runspec.Duration(c.Spec.Slow)),
 			Look: &runspec.Look{
 				Watch: w.Watching.Name, Since: w.Watching.Since, Until: end, Settings: settingsSum(r.evaluation.Head.Run.Settings),
 			},

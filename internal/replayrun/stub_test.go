@@ -186,7 +186,7 @@ func held(t *testing.T, c replayrun.Config, candidate string) *replay.Report {
 // untimed are all figures of a report but those of time.
 func untimed(t *testing.T, r *replay.Report) any {
 	t.Helper()
-	timed := map[string]bool{replay.AvgLatency: true, replay.CompletionSeconds: true}
+	timed := map[string]bool{replay.AvgLatency: true, replay.P95Latency: true, replay.CompletionSeconds: true}
 	kept := []replay.MetricReport{}
 	for _, m := range r.Metrics {
 		if d := m.Difference; d != nil {

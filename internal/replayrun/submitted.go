@@ -48,6 +48,7 @@ func Submitted(s *setup.Setup, spec runspec.Spec) (Config, error) {
 			SampleSize: r.SampleSize, MinTurns: 1, Mode: replay.Mode(cmp.Or(r.Mode, string(replay.Recorded))), Gate: cmp.Or(r.Gate, replay.GatePaired),
 			Side: replay.Side(cmp.Or(r.States, string(replay.After))),
 			User: r.User, Workers: cmp.Or(spec.Limits.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
+			Slow: replay.DefaultSlow,
 		},
 	}
 	if r.Repeats != nil {
@@ -57,6 +58,9 @@ func Submitted(s *setup.Setup, spec runspec.Spec) (Config, error) {
 	}
 	if r.MinTurns != nil {
 		c.Spec.MinTurns = *r.MinTurns
+	}
+	if r.Slow != nil {
+		c.Spec.Slow = time.Duration(*r.Slow)
 	}
 	if r.TurnTimeout != nil {
 		c.Spec.TurnTimeout = time.Duration(*r.TurnTimeout)
@@ -110,6 +114,6 @@ func (h *Sessions) Hold(ctx context.Context, s *replay.Session) (o replay.Outcom
 			err = runner.Panicked(h.config.Setup.Log, fault)
 		}
 	}()
-	held, err := h.evaluation.Replayer.Hold(ctx, s, h.evaluation.Side)
+	held, err := h.evaluation.Replayer.Hold(ctx, s, h.evaluation.Measuring)
 	return held.Outcome, err
 }

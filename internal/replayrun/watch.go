@@ -48,6 +48,7 @@ type replayWatcher struct {
 // Watch takes the looks of a watch that are due, in their order, and waits for the next ones until the last. What a look has found is kept in the
 // store before the next begins, so the same call goes on where it ended. The state is returned with an error, too, as far as there is one.
 func Watch(ctx context.Context, c WatchConfig) (*replay.WatchState, error) {
+	c.Watching.Mode, c.Watching.Rules = c.Spec.Mode, c.Spec.Rules
 	c.Spec.FirstDay, c.Spec.LastDay = c.Watching.Since.Format(time.DateOnly), c.Watching.Since.Format(time.DateOnly)
 	if err := errors.Join(c.Watching.Check(), c.Spec.Check()); err != nil {
 		return nil, err
@@ -130,11 +131,15 @@ func (w *replayWatcher) settingsOf(r *Run) (json.RawMessage, error) {
 	if err := json.Unmarshal(r.evaluation.Head.Run.Settings, &of); err != nil {
 		return nil, err
 	}
+	w.Watching.Rules.Apart = r.evaluation.Rules.Apart
 	for _, day := range []string{"from", "to", "sample_size"} {
 		delete(of, day)
 	}
 	of["since"], of["every"], of["metrics"] = w.Watching.Since.UTC(), w.Watching.Every.String(), w.Watching.Metrics
-	of["alpha"], of["cluster"] = w.Watching.Alpha, w.Watching.Cluster
+	of["alpha"], of["cluster"], of["guards"] = w.Watching.Alpha, w.Watching.Cluster, w.Watching.Compared()
+	if len(w.Watching.Rules.Margins) > 0 {
+		of["margins"] = w.Watching.Rules.Margins
+	}
 	return json.Marshal(of)
 }
 

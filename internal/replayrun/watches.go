@@ -69,12 +69,16 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 	c.Spec = replay.Spec{
 		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since, Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After,
 		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
+		Slow: cmp.Or(w.Slow, replay.DefaultSlow),
 	}
 	if w.Mode == "" {
 		c.Spec.Mode = replay.Recorded
 	}
 	if w.MinTurns != nil {
 		c.Spec.MinTurns = *w.MinTurns
+	}
+	if err := c.Spec.Rules.SetMargins(w.Margin); err != nil {
+		return nil, err
 	}
 	c.Flows, c.Prompts = w.Flows, w.Prompts
 	spec := c.Spec

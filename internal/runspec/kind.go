@@ -131,6 +131,7 @@ type Replay struct {
 	Flows       string    `json:"flows,omitempty"`
 	Prompts     string    `json:"prompts,omitempty"`
 	TurnTimeout *Duration `json:"turn_timeout,omitempty"`
+	Slow        *Duration `json:"slow,omitempty"`
 	// Look is set by servers alone.
 	Look *Look `json:"look,omitempty"`
 }

@@ -41,7 +41,9 @@ func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened
 	if agent.Completion, err = replay.NewCompletion(t.Completion, judge); err != nil {
 		return nil, nil, source.Invalid("target %s: %w", name, err)
 	}
-	o = &replay.Opened{Replayed: replay.Replayed{ID: "target:" + name, Name: name}, Agent: agent, Kind: t.Kind, Resumes: agent.Traits.Resumes}
+	o = &replay.Opened{
+		Replayed: replay.Replayed{ID: "target:" + name, Name: name, Kind: t.Kind}, Agent: agent, Resumes: agent.Traits.Resumes,
+	}
 	if t.Model.Provider != "" {
 		o.Model = t.Model.String()
 	}

@@ -72,7 +72,9 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 		said.Pipeline = &flow.MemoryPipeline{} // it has nothing to learn facts with
 	}
 	return &replay.Opened{
-		Replayed: replay.Replayed{ID: id, Name: d.Variant.Name, FlowID: f.ID, Prompt: d.Version.ID, Model: d.Version.Model()},
+		Replayed: replay.Replayed{
+			ID: id, Name: d.Variant.Name, FlowID: f.ID, Prompt: d.Version.ID, Model: d.Version.Model(), Kind: "flow",
+		},
 		Agent:    &replay.FlowAgent{Engine: engine, Flow: f, Pipeline: said.Pipeline, KnowledgeBases: said.KnowledgeBases, Limits: said.Limits},
 		Settings: settings,
 		Resumes:  true,

@@ -167,7 +167,7 @@ func (c *comparison) difference() Difference {
 	case c.byCounting():
 		p.exact(&d, c.sign)
 		d.Detectable = d.detectable()
-		d.Verdict = c.verdictOf(d.Interval, d.Interval[0])
+		d.Verdict = c.verdictOf(d.Interval, d.gain, d.Interval[0])
 	default:
 		c.sampled(&d)
 	}
@@ -206,7 +206,8 @@ func (c *comparison) sampled(d *Difference) {
 		d.P, d.Detectable = max(d.P, math.Exp2(1-minChanged)), max(d.Detectable, still)
 		low = min(low, c.Margin.Relative*d.Baseline-still)
 	}
-	d.Verdict = c.verdictOf(d.Interval, low)
+	d.Detectable = max(d.Detectable, c.Harmless)
+	d.Verdict = c.verdictOf(d.Interval, d.gain, low)
 }
 
 // changedClusters counts the clusters with a pair that differs.

@@ -32,8 +32,9 @@ type Difference struct {
 	// P is the two-sided p-value of "no difference". AdjustedP is P until Decide corrects it.
 	P, AdjustedP float64
 	Verdict      Verdict
-	// Detectable is the smallest true loss that would be found Worse with the probability Criterion.Power, given the variation of the
-	// differences here; infinite when none would. Where nothing varies it is the end of Interval.
+	// Detectable is the smallest true loss that would be found Worse with the probability Criterion.Power, given the
+	// variation of the differences here, and no smaller than Criterion.Harmless; infinite when none would. Where
+	// nothing varies it is the end of Interval.
 	Detectable float64
 
 	gain, df                    float64 // gain is Mean when higher is better, else −Mean
@@ -54,7 +55,7 @@ func (d *Difference) unchanged(c *Criterion) {
 	case d.N == 0:
 		d.Verdict = Inconclusive
 	case c.Range > 0:
-		d.Verdict = c.verdictOf(d.Interval, d.Interval[0]+c.Margin.Relative*d.Baseline)
+		d.Verdict = c.verdictOf(d.Interval, 0, d.Interval[0]+c.Margin.Relative*d.Baseline)
 	case d.Clusters >= minAlike:
 		d.Verdict = NonInferior
 	default:

@@ -10,7 +10,7 @@ const (
 	Better Verdict = "better"
 	// NonInferior: it lies at or above −margin. It may be known that there is a loss.
 	NonInferior Verdict = "non_inferior"
-	// Worse: it lies below 0, and not within the margin.
+	// Worse: it lies below 0, and not within the margin, and its mean is no smaller a loss than Criterion.Harmless.
 	Worse Verdict = "worse"
 	// Inconclusive: none of these is known.
 	Inconclusive Verdict = "inconclusive"
@@ -25,6 +25,9 @@ type Criterion struct {
 	PassFail bool
 	// Margin is the loss that does not matter.
 	Margin Margin
+	// Harmless is a mean loss, in units of the metric, that is never Worse when it is smaller, however certain it is. 0
+	// is none.
+	Harmless float64
 	// Range is the distance between the ends of the metric's scale: 1 for shares; 0 for a metric without ends.
 	Range float64
 	// Power is the probability with which Difference.Detectable would have been found; 0 means the constant Power.
@@ -41,7 +44,10 @@ type Criterion struct {
 // Source: G. Piaggio et al., Reporting of Noninferiority and Equivalence Randomized Trials, JAMA 308 (2012), figure 1, for what an
 // interval says beside a margin; D. Hauschke et al., Sample Size Determination for Proving Equivalence Based on the Ratio of
 // Two Means for Normally Distributed Data, Statistics in Medicine 18 (1999), for the linear form of a relative one.
-type Margin struct{ Absolute, Relative float64 }
+type Margin struct {
+	Absolute float64 `json:"absolute,omitempty"`
+	Relative float64 `json:"relative,omitempty"`
+}
 
 // significance is the two-sided level of every verdict.
 const significance = 1 - Confidence
@@ -81,15 +87,17 @@ func Decide(metrics []Difference) Verdict {
 	return overall
 }
 
-// verdictOf returns the verdict of a gain. kept is the lower end of the gain plus the relative margin, which is held against −margin. A margin as wide
-// as the range is met whatever the interval, unless a ratio is known to have lost more than its range.
-func (c *Criterion) verdictOf(gain [2]float64, kept float64) Verdict {
+// verdictOf returns the verdict of a gain with its mean. kept is the lower end of the gain plus the relative margin,
+// which is held against −margin. A margin as wide as the range is met whatever the interval, unless a ratio is known to
+// have lost more than its range.
+func (c *Criterion) verdictOf(gain [2]float64, mean, kept float64) Verdict {
 	switch {
 	case gain[0] > 0:
 		return Better
-	case kept >= -c.Margin.Absolute, c.Range > 0 && c.Margin.Absolute >= c.Range && gain[1] >= -c.Margin.Absolute:
+	case kept >= -c.Margin.Absolute, c.Harmless > 0 && gain[0] > -c.Harmless,
+		c.Range > 0 && c.Margin.Absolute >= c.Range && gain[1] >= -c.Margin.Absolute:
 		return NonInferior
-	case gain[1] < 0:
+	case gain[1] < 0 && mean <= -c.Harmless:
 		return Worse
 	}
 	return Inconclusive

@@ -50,6 +50,10 @@ func TestVerdicts(t *testing.T) {
 		{"a relative margin: a tenth of 100 may be exceeded", 8, lower(0, 0.1), stats.Worse},
 		{"both margins", 8, lower(1, 0.1), stats.NonInferior},
 		{"a relative margin where higher is better", -7, higher(0, 0.1), stats.NonInferior},
+		{"a known loss that is smaller than any harm", -3, stats.Criterion{Harmless: 3.5}, stats.Inconclusive},
+		{"a known loss as large as harm", -3, stats.Criterion{Harmless: 3}, stats.Worse},
+		{"no loss could be as large as harm", -3, stats.Criterion{Harmless: 5.2}, stats.NonInferior},
+		{"a loss smaller than any harm where lower is better", 3, stats.Criterion{LowerIsBetter: true, Harmless: 3.5}, stats.Inconclusive},
 	} {
 		d := spreadOut(16, 100, tc.mean, 4).Compare(tc.c)
 		if d.Verdict != tc.want || math.Abs(d.SE-1) > 1e-9 || math.Abs(d.Mean-tc.mean) > 1e-9 {

@@ -17,9 +17,14 @@ type Watch struct {
 	LowerIsBetter bool    `json:"lower_is_better,omitempty"`
 	PassFail      bool    `json:"pass_fail,omitempty"`
 	Range         float64 `json:"range,omitempty"`
-	// Pairs counts the pairs so far, Dropped those without two finite scores, which count nowhere else.
-	Pairs   int `json:"pairs"`
-	Dropped int `json:"dropped,omitempty"`
+	// Margin and Harmless are as in Criterion: a loss within them is not Worse. The zero values let any loss be.
+	Margin   Margin  `json:"margin,omitzero"`
+	Harmless float64 `json:"harmless,omitempty"`
+	// Pairs counts the pairs so far, Dropped those without two finite scores, which count nowhere else. Baseline is the
+	// sum of the baseline's scores.
+	Pairs    int     `json:"pairs"`
+	Dropped  int     `json:"dropped,omitempty"`
+	Baseline float64 `json:"baseline,omitempty"`
 	// OnlyCandidate and OnlyBaseline count the pairs that one alone passed. They decide until Clustered is set: a cluster had two
 	// pairs, or a score was neither 1 nor 0.
 	OnlyCandidate int  `json:"only_candidate,omitempty"`
@@ -61,7 +66,8 @@ type Look struct {
 	Interval [2]float64
 	// DesignEffect is the factor by which clusters that came back raise the variance of Mean; it is at least 1.
 	DesignEffect float64
-	// Verdict is Better or Worse when Interval leaves out 0, else Inconclusive.
+	// Verdict is Better or Worse when Interval leaves out 0, else Inconclusive. A loss that lies within the margin is
+	// Inconclusive, too.
 	Verdict Verdict
 }
 
@@ -69,7 +75,10 @@ type Look struct {
 func Watches(alpha float64, criteria []Criterion) []Watch {
 	all := make([]Watch, len(criteria))
 	for i, c := range criteria {
-		all[i] = Watch{Alpha: alpha / float64(len(criteria)), LowerIsBetter: c.LowerIsBetter, PassFail: c.PassFail, Range: c.Range}
+		all[i] = Watch{
+			Alpha: alpha / float64(len(criteria)), LowerIsBetter: c.LowerIsBetter, PassFail: c.PassFail, Range: c.Range,
+			Margin: c.Margin, Harmless: c.Harmless,
+		}
 	}
 	return all
 }
@@ -80,19 +89,25 @@ func (w *Watch) Look(pairs *Pairs, comesBack func(cluster string) bool) Look {
 	w.add(pairs, comesBack)
 	l := Look{N: w.Pairs, Clusters: int(w.Alone.N) + len(w.Known), Mean: w.Entries.Mean, DesignEffect: w.designEffect()}
 	l.Interval = w.interval(l)
-	gain := l.Interval
+	gain, mean := l.Interval, l.Mean
 	if w.LowerIsBetter {
-		gain = [2]float64{-gain[1], -gain[0]}
+		gain, mean = [2]float64{-gain[1], -gain[0]}, -mean
 	}
 	switch {
 	case gain[0] > 0:
 		l.Verdict = Better
-	case gain[1] < 0:
+	case gain[1] < 0 && mean <= -w.Harmless && gain[0] < -max(w.tolerated(), w.Harmless):
 		l.Verdict = Worse
 	default:
 		l.Verdict = Inconclusive
 	}
 	return l
+}
+
+// tolerated is the margin in units of the metric. It only takes back what would be Worse, so that the baseline's mean
+// needs no interval of its own.
+func (w *Watch) tolerated() float64 {
+	return w.Margin.Absolute + w.Margin.Relative*w.Baseline/float64(max(w.Pairs, 1))
 }
 
 func (w *Watch) add(pairs *Pairs, comesBack func(cluster string) bool) {
@@ -102,6 +117,7 @@ func (w *Watch) add(pairs *Pairs, comesBack func(cluster string) bool) {
 		w.Clustered = true
 	}
 	for i := range pairs.numbered { // they have no name to come back by
+		w.Baseline += pairs.numbered[i].baseline
 		if of := pairs.numbered[i].difference; of.n > 0 {
 			w.Entries.add(of.mean)
 			w.Alone.add(of.mean)
@@ -109,6 +125,7 @@ func (w *Watch) add(pairs *Pairs, comesBack func(cluster string) bool) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(pairs.of)) { // in an order that does not depend on the order of Add
 		x := pairs.of[name].difference.mean
+		w.Baseline += pairs.of[name].baseline
 		w.Entries.add(x)
 		if comesBack == nil || !comesBack(name) {
 			w.Alone.add(x)

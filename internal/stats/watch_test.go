@@ -227,3 +227,33 @@ func returning(icc float64, passFail bool) sessions {
 		}
 	}
 }
+
+// TestWatchMargin takes a loss of 1 from a baseline of 10, with an interval of ± 0.
+func TestWatchMargin(t *testing.T) {
+	for name, tc := range map[string]struct {
+		c    stats.Criterion
+		want stats.Verdict
+	}{
+		"no margin":               {stats.Criterion{}, stats.Worse},
+		"an absolute margin":      {stats.Criterion{Margin: stats.Margin{Absolute: 1}}, stats.Inconclusive},
+		"a relative margin":       {stats.Criterion{Margin: stats.Margin{Relative: 0.1}}, stats.Inconclusive},
+		"a margin that is passed": {stats.Criterion{Margin: stats.Margin{Relative: 0.09}}, stats.Worse},
+		"smaller than any harm":   {stats.Criterion{Harmless: 1.1}, stats.Inconclusive},
+		"as large as harm":        {stats.Criterion{Harmless: 1}, stats.Inconclusive},
+		"larger than harm":        {stats.Criterion{Harmless: 0.9}, stats.Worse},
+		"a gain":                  {stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Absolute: 5}}, stats.Better},
+	} {
+		w := stats.Watches(0.05, []stats.Criterion{tc.c})[0]
+		var look stats.Look
+		for day := range 2 {
+			var p stats.Pairs
+			for i := range 15 {
+				p.Add(fmt.Sprint(day, i), 10, 9)
+			}
+			look = w.Look(&p, nil)
+		}
+		if look.Verdict != tc.want {
+			t.Errorf("%s: %+v, want %s", name, look, tc.want)
+		}
+	}
+}

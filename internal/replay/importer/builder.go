@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,8 +25,8 @@ type said struct {
 	data                json.RawMessage
 }
 
-// builder makes events of messages. A user's message is held back until the next one of its session, because the answer may name the state that
-// it led to.
+// builder makes events of messages. A turn is held back until the next user's message of its session: its answers may
+// come before it, and the first of them has the latency that the user's row gives.
 type builder struct {
 	o        *Options
 	sessions map[string]*session
@@ -45,10 +44,9 @@ type session struct {
 	outcome    string
 	data       json.RawMessage
 	started    bool
-	// latest is the time of the latest message. Rows may come the newest first, so outcome, data and finalState count by their time, not by their
-	// place in the file.
-	latest, outcomeAt, dataAt, stateAt time.Time
-	finalState                         string
+	// latest is the time of the latest message. Rows may come the newest first, so outcome and data count by their
+	// time, not by their place in the file.
+	latest, outcomeAt, dataAt time.Time
 }
 
 // maxHeld bounds the sessions whose last turn is held back, maxTurn the messages of a turn that are.
@@ -192,47 +190,37 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// release makes events of the turn that was held back. A state that no row of the turn says stays unsaid: it is that behind the turn before, which may
-// come later, or have come with another file, so that who reads the session finds it.
+// release makes events of the turn that was held back. Each row has the states that it had in the log: which of them is
+// the state after the turn is for the reader of the session to decide.
 func (b *builder) release(id string, s *session) []replay.Event {
 	if len(s.held) == 0 {
 		return nil
 	}
-	next := ""
 	var waited *json.Number
 	for i := range s.held {
-		if s.held[i].next != "" {
-			next = s.held[i].next
-		}
 		if user, _ := replay.Speaker(s.held[i].sender); user && waited == nil {
 			waited = s.held[i].latency
 		}
 	}
 	var events []replay.Event
-	stands := "" // the state behind the user's message
 	for i := range s.held {
 		m := &s.held[i]
 		user, _ := replay.Speaker(m.sender)
-		sender := "bot"
-		if user {
-			sender, stands = "user", cmp.Or(next, m.state)
-		} else {
+		sender := "user"
+		if !user {
+			sender = "bot"
 			if m.latency == nil {
 				m.latency, waited = waited, nil
 			}
-			m.state = cmp.Or(stands, m.state)
 		}
-		payload := map[string]any{"sender": sender, "message_text": m.text, "state_transition": user && next != "" && next != m.state}
-		if user && next != "" && next != m.state {
-			payload["next_state"] = next
+		payload := map[string]any{"sender": sender, "message_text": m.text}
+		if m.next != "" {
+			payload["state_transition"], payload["next_state"] = m.next != m.state, m.next
 		}
 		if m.data != nil {
 			payload["data_collected"] = m.data
 		}
 		events = append(events, b.event(id, s, replay.Message, m, payload))
-		if state := cmp.Or(stands, m.state); state != "" && !m.at.Before(s.stateAt) {
-			s.finalState, s.stateAt = state, m.at
-		}
 	}
 	s.held = s.held[:0]
 	return events
@@ -256,11 +244,11 @@ func (b *builder) close(id string) []replay.Event {
 	if kind == "" {
 		return events
 	}
-	payload := map[string]any{"final_state": s.finalState}
+	payload := map[string]any{}
 	if s.data != nil {
 		payload["data_collected"] = s.data
 	}
-	return append(events, b.event(id, s, kind, &said{position: "end", at: s.latest, text: s.outcome, state: s.finalState}, payload))
+	return append(events, b.event(id, s, kind, &said{position: "end", at: s.latest, text: s.outcome}, payload))
 }
 
 // event makes an event. Its id is made of the session, the position and the content, so that the same row makes the same event again.

@@ -75,7 +75,7 @@ func (b *builder) trace(l lookup, v cells) row {
 	case spoken:
 		return b.turn(v.line, m, reply)
 	case answered:
-		m.sender, m.text = "bot", reply
+		m.sender, m.text, m.state = "bot", reply, "" // which is the one before a user's message
 		events, err := b.add(m)
 		if err != nil {
 			return row{rejected: replay.NewReject(v.line, err)}

@@ -114,16 +114,19 @@ func (l lookup) time(row any, field string) (time.Time, error) {
 	return replay.ReadTime(text)
 }
 
-// object returns a field as an object, which may stand in a text; nil when it is not there.
+// object returns a field as an object, which may stand in a text; nil when it is not there, or empty.
 func (l lookup) object(row any, field string) (json.RawMessage, error) {
 	v := l.value(row, field)
 	if v == nil {
 		return nil, nil
 	}
-	text := textOf(v)
+	text := strings.TrimSpace(textOf(v))
+	if text == "" || text == "null" {
+		return nil, nil
+	}
 	var o object
-	if json.Unmarshal([]byte(text), &o) != nil || o == nil {
-		return nil, replay.BadRow(replay.BadField, "its %s is no JSON object", field)
+	if json.Unmarshal([]byte(text), &o) != nil {
+		return nil, replay.BadRow(replay.BadField, "its %s is not a JSON object", field)
 	}
 	return json.RawMessage(text), nil
 }

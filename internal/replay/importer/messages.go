@@ -77,11 +77,13 @@ func (b *builder) message(l lookup, v cells) row {
 	return b.turn(v.line, m, *reply)
 }
 
-// turn takes a user's message with the bot's answer. The outcome, the state behind it and the latency stand with the answer.
+// turn takes a user's message with the bot's answer. The states around the turn stand with the message, the outcome and
+// the latency with the answer.
 func (b *builder) turn(line int, m said, reply string) row {
 	m.sender = "user"
 	answer := m
 	answer.sender, answer.text, answer.position, answer.eventID = "bot", reply, "", ""
+	answer.state, answer.next = "", ""
 	if m.position != "" {
 		answer.position = m.position + " reply"
 	}

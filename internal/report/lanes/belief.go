@@ -14,11 +14,17 @@ func beliefSentence(r *replay.Report) string {
 	if v := verdictOf(r); v == failed || v == empty || r.Belief == "" {
 		return ""
 	}
-	said := text.OneLine(r.Belief, maxHeadline) + " " + supportedSentence(r)
+	states := text.OneLine(r.States.Words(), maxHeadline)
+	said := strings.TrimSpace(text.OneLine(r.Belief, maxHeadline)+" "+states) + " " + supportedSentence(r)
 	if r.Gate != nil && r.Gate.Outcome == replay.Passed {
 		said = strings.TrimSpace(said) + " " + wordsUnread
 	}
 	return strings.TrimSpace(said)
+}
+
+// warning says what makes the figures doubtful before any of them is read; empty where there is nothing.
+func warning(r *replay.Report) string {
+	return text.OneLine(text.Capital(r.States.Warning()), maxHeadline)
 }
 
 // wordsUnread says what a gate cannot see: states and ends are what an agent tells of itself.

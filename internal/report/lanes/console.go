@@ -24,6 +24,10 @@ type console struct{ *terminal.Printer }
 // its intervals, what was left out, and last the line that names the run.
 func Text(w io.Writer, r *replay.Report) error {
 	p := console{terminal.New(w, consoleWidth, false)}
+	if said := warning(r); said != "" {
+		p.Wrap("Warning: ", "", said)
+		p.Line()
+	}
 	if r.Gate != nil {
 		p.Wrap("", "", headline(r))
 	}

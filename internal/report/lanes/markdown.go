@@ -27,6 +27,9 @@ func Marks() map[string][]string {
 // out, and the sessions that differ most, as many as a comment holds.
 func Markdown(w io.Writer, r *replay.Report) error {
 	b := &strings.Builder{}
+	if said := warning(r); said != "" {
+		fmt.Fprintf(b, "> ⚠️ **Warning:** %s\n\n", text.Markdown(said))
+	}
 	fmt.Fprintf(b, "## %s %s\n\n", emojiOf(r), text.Markdown(headline(r)))
 	if d := decisionOf(r); r.Gate != nil {
 		fmt.Fprintf(b, "**%s.** %s\n\n", text.Markdown(d.Word), text.Markdown(strings.Join(append(d.Why, nonEmpty(d.Unseen)...), " ")))

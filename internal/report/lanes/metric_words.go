@@ -30,6 +30,10 @@ func wordsOf(metric string, mode replay.Mode) metricWords {
 		return metricWords{"State progression match", "how alike the paths through the states are"}
 	case replay.AvgLatency:
 		return metricWords{"Average latency", "time to an answer"}
+	case replay.P95Latency:
+		return metricWords{"95th percentile latency", "time within which 95% of a session's turns are answered"}
+	case replay.SlowTurns:
+		return metricWords{"Slow turns", "turns that take longer than --slow"}
 	case replay.SupportCoverage:
 		return metricWords{"Support coverage", "logged turns whose message answers what was asked"}
 	case replay.TurnCountDiff:
@@ -44,7 +48,7 @@ func wordsOf(metric string, mode replay.Mode) metricWords {
 		return metricWords{"Normalised data accuracy", "equal fields, whatever the case and format"}
 	case "tokens":
 		return metricWords{"Tokens", "read and written by the model, a session"}
-	case "cost_usd":
+	case replay.CostUSD:
 		return metricWords{"Cost", "of the model, a session"}
 	}
 	return endWords(metric)

@@ -56,6 +56,8 @@ func noteOf(r *replay.Report, n *replay.Note) noteView {
 	case metricOf(r, name) != nil:
 		rest = strings.Replace(rest, strconv.Itoa(n.Count), text.Count(n.Count), 1)
 		return noteView{Text: text.Capital(metricLabel(name, r.Run.Mode)) + " " + rest}
+	case n.Count == 0:
+		return noteView{Text: text.Capital(said)}
 	case name == "sessions":
 		return noteView{Lead: text.Plural(n.Count, "session"), Text: rest}
 	}

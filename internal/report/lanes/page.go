@@ -38,6 +38,7 @@ type top struct {
 	decision
 	Run                 replay.Run
 	Title, Belief       string
+	Warning             string
 	Candidate, Baseline string
 	Match               *matchFigure
 	// Places are the sections of the page, by their ids.
@@ -99,7 +100,8 @@ type stepBar struct {
 func topOf(r *replay.Report, anchors map[string]string) top {
 	groups := groupsOf(r)
 	t := top{
-		decision: decisionOf(r), Run: r.Run, Title: headline(r) + " · rehearse", Belief: beliefSentence(r), Candidate: variantWords(&r.Candidate),
+		decision: decisionOf(r), Run: r.Run, Title: headline(r) + " · rehearse", Belief: beliefSentence(r),
+		Warning: warning(r), Candidate: variantWords(&r.Candidate),
 		Match: matchOf(r), Facts: factsOf(r), Fidelity: fidelityOf(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
 		Meanings: verdictMeanings(r, groups.first), Figures: figuresOf(r, groups), Ends: endsOf(r), EndsMean: endsMeans(r), Funnel: funnelOf(r),
 		Lists: listsOf(r, anchors, maxListed), Slices: slicesOf(r), SlicesMean: sliceMeans, Repeats: repeatsOf(r, groups),

@@ -295,3 +295,34 @@ func TestMarkdownNamesWhatDoesNotFit(t *testing.T) {
 		t.Error("what fits behind it is not there")
 	}
 }
+
+// TestLoggedStates checks that every report names where the states of the log were read, and begins with the warning
+// that the log does not match itself.
+func TestLoggedStates(t *testing.T) {
+	for kind, begin := range map[string]string{".txt": "Warning: The log against itself", ".md": "> ⚠️ **Warning:** The log against itself", ".html": "", ".json": ""} {
+		r := replayed(t)
+		r.States = &replay.LoggedStates{Sources: map[replay.StateSource]int{replay.FromBotNext: 12}, SelfMatch: new(1.0), Sessions: 3}
+		said := replayText(t, kind, r)
+		source := "next_state of the bot's row (12 turns). The log against itself: 100%"
+		switch kind {
+		case ".json":
+			source = `"bot_next_state": 12`
+		case ".html":
+			said = html.UnescapeString(plain(said))
+		}
+		if flat := strings.ReplaceAll(strings.Join(strings.Fields(said), " "), `\_`, "_"); !strings.Contains(flat, source) || strings.Contains(flat, "Warning") {
+			t.Errorf("%s does not name the source alone", kind)
+		}
+		r.States.SelfMatch, r.States.Below, r.States.Examples = new(0.5), 2, []string{"s1", "s2"}
+		said = replayText(t, kind, r)
+		switch {
+		case kind == ".html":
+			warned, hero := strings.Index(said, "The log against itself has"), strings.Index(said, `class="hero`)
+			if warned < 0 || warned > hero {
+				t.Errorf("%s has the warning at %d, the decision at %d", kind, warned, hero)
+			}
+		case !strings.HasPrefix(said, begin):
+			t.Errorf("%s begins with %.100q", kind, said)
+		}
+	}
+}

@@ -13,8 +13,9 @@ import (
 const (
 	nonInferiorMeans = "Non-inferior: whatever the candidate loses is within the margin, the loss that does not matter"
 	leftOpenMeans    = "Left open: there are too few sessions to tell which of the two is ahead"
-	alikeMeans       = "Latencies of a session that are less than 10 ms apart count as equal: nobody notices"
-	noneDetectable   = "none where there are too few sessions for any"
+	alikeMeans       = "Latencies of a session that are less than 10 ms apart count as equal, and a mean difference " +
+		"below 100 ms is never harm"
+	noneDetectable = "none where there are too few sessions for any"
 )
 
 // verdictMeanings explain the verdicts and figures that the metrics have.

@@ -2,10 +2,13 @@ package lanes
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"rehearse/internal/replay"
+	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
 
@@ -19,13 +22,29 @@ func WatchLine(look *replay.WatchLook, metrics []string) string {
 	if look.Lost > 0 {
 		parts = append(parts, text.Count(look.Lost)+" lost")
 	}
-	for _, name := range metrics {
+	for _, name := range withAlarms(metrics, *look) {
 		parts = append(parts, watchedWords(name, look.Metrics[name]))
+	}
+	if len(look.Concealed) > 0 {
+		parts = append(parts, "not reported by the candidate: "+strings.Join(look.Concealed, ", "))
 	}
 	if look.Alarm {
 		parts = append(parts, "ALARM")
 	}
 	return strings.Join(parts, " · ")
+}
+
+// withAlarms returns metrics, with the others of some looks that are worse in one of them.
+func withAlarms(metrics []string, looks ...replay.WatchLook) []string {
+	names := slices.Clone(metrics)
+	for _, look := range looks {
+		for _, name := range slices.Sorted(maps.Keys(look.Metrics)) {
+			if look.Metrics[name].Verdict == stats.Worse && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 func watchedWords(name string, of replay.Watched) string {
@@ -43,7 +62,7 @@ func watchedWords(name string, of replay.Watched) string {
 // WatchTrend writes how the mean of each metric went from look to look, and whether there was an alarm.
 func WatchTrend(r *replay.WatchReport, metrics []string) string {
 	var b strings.Builder
-	for _, name := range metrics {
+	for _, name := range withAlarms(metrics, r.Looks...) {
 		means := make([]*float64, len(r.Looks))
 		for i := range r.Looks {
 			means[i] = r.Looks[i].Metrics[name].Mean
