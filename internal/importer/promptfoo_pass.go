@@ -10,7 +10,7 @@ func (p *promptfoo) passing(c *testCase, least float64) pairs {
 	if p.kind == "agentv" {
 		return nil
 	}
-	passing := pairs{{"all_must_pass", true}}
+	passing := pairs{{"strict", true}}
 	if least < 0.8 {
 		passing = append(passing, pair{"threshold", math.Max(least, 0.01)})
 	}
@@ -25,10 +25,10 @@ func stricter(a, b pairs) pairs {
 		}
 		return 0.8
 	}
-	all := a.get("all_must_pass") != nil || b.get("all_must_pass") != nil
+	all := a.get("strict") != nil || b.get("strict") != nil
 	joined := pairs{}.with("target", a.get("target"))
 	if all {
-		joined = append(joined, pair{"all_must_pass", true})
+		joined = append(joined, pair{"strict", true})
 		return append(joined, pair{"threshold", math.Min(low(a), low(b))})
 	}
 	return append(joined, pair{"threshold", math.Max(low(a), low(b))})

@@ -51,7 +51,7 @@ func TestAnswersAreHeldToTheDocument(t *testing.T) {
 	}
 	run := `{"id": "a", "schema": 1, "kind": "suite", "name": "", "status": "queued", "labels": {}, "schedule": null, "fingerprint": "", "suites": [],
 		"targets": [], "created_at": "2026-01-31T12:00:00Z", "started_at": null, "ended_at": null, "progress": {"conversations": 3, "done": 0, "running": 0},
-		"totals": null, "pass_rate": null, "pass_rate_interval": null, "exit_reason": null, "exit_code": null, "error": null}`
+		"totals": null, "pass_rate": null, "pass_rate_bounds": null, "pass_rate_interval": null, "exit_reason": null, "exit_code": null, "error": null}`
 	problem := `{"type": "about:blank", "title": "Not Found", "status": 404, "detail": "no", "code": "not_found"}`
 	for name, c := range map[string]struct {
 		method, path, media, body string
