@@ -106,7 +106,7 @@ func (r *Report) mdTable(b *strings.Builder, run result.Run, s *survey) {
 			if e.trials != nil {
 				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, text.Plural(e.trials.Count, "trial"))
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", signOf(e), r.linkedCell(e), scored, cmp.Or(codeCell(e.codes), text.Markdown(text.OneLine(e.reason, maxSentence))), time)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", signOf(e), r.linkedCell(e), scored, cmp.Or(codeCell(e.codes), text.Markdown(text.OneLine(e.reason, maxSentence)), e.cut), time)
 		}
 	}
 	b.WriteString("\n")

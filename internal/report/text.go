@@ -154,6 +154,9 @@ func (p paint) test(e *entry) {
 		p.Wrap("  ", terminal.Dim, side)
 	}
 	p.Wrap("  ", terminal.Dim, text.OneLine(strings.Trim(e.suite+" · "+e.target, " ·"), 300))
+	if e.cut != "" && !e.failing() {
+		p.Wrap("    ", "", e.cut)
+	}
 }
 
 // Limits of a block, which is to be read at a glance; report.html has everything.
