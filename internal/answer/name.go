@@ -99,7 +99,8 @@ func breadthFirst(doc any, reply func(any) (string, bool)) (string, *place, bool
 	return "", nil, false
 }
 
-// lookedInto appends a place or, of a list that holds no texts of one reply, that of the element that may hold the reply.
+// lookedInto appends a place or, of a list that holds no texts of one reply, that of the element that may hold the
+// reply.
 func lookedInto(to []*place, p *place) []*place {
 	for {
 		list, ok := p.value.([]any)
@@ -135,8 +136,8 @@ func isBlocks(list []any) bool {
 	return texts
 }
 
-// isMessages reports whether a list is one of messages without roles: each is a text, or has a text and no type. Choices are not: the agent gives
-// one reply in several wordings.
+// isMessages reports whether a list is one of messages without roles: each is a text, or has a text and no type.
+// Choices are not: the agent gives one reply in several wordings.
 func isMessages(list []any) bool {
 	for _, element := range list {
 		message, isMap := element.(map[string]any)
@@ -175,7 +176,8 @@ func speaks(element any) bool {
 // reasonNames are the names of what says why a reply ended.
 var reasonNames = []string{"finish_reason", "finishReason", "stop_reason", "stopReason"}
 
-// reasonByName looks for what says why a reply ended, breadth first: of several at one depth it takes the last. It returns "" where there is none.
+// reasonByName looks for what says why a reply ended, breadth first: of several at one depth it takes the last. It
+// returns "" where there is none.
 func reasonByName(doc any) (reason string) {
 	level := []any{doc}
 	for depth := 0; depth <= maxDepth && reason == ""; depth++ {

@@ -221,8 +221,8 @@ func (p *Pick) said(e event) error {
 // betweenMessages separates the messages of one reply.
 const betweenMessages = "\n\n"
 
-// words returns a text, number or boolean as text, or the texts of a list. Content blocks, which have a type, are pieces of one message;
-// texts and mappings without a type are messages of their own.
+// words returns a text, number or boolean as text, or the texts of a list. Content blocks, which have a type, are
+// pieces of one message; texts and mappings without a type are messages of their own.
 func words(v any) (string, bool) {
 	if s, ok := scalar(v); ok {
 		return s, true

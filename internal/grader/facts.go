@@ -79,8 +79,8 @@ func newFacts(a *Args) runner.Grader {
 	})
 }
 
-// grade looks for the wanted facts among those that the turn changed or, for a whole conversation, among all live facts. The error says why it is
-// not known which those are.
+// grade looks for the wanted facts among those that the turn changed or, for a whole conversation, among all live
+// facts. The error says why it is not known which those are.
 func (c change) grade(x *runner.Exchange) (result.Grade, error) {
 	want, got := "facts "+c.verb+": "+factsText(c.wanted), "no fact "+c.verb
 	facts, err := liveFacts(x.Reply.State)
@@ -122,8 +122,8 @@ func (c change) changed(x *runner.Exchange, after []fact) ([]fact, error) {
 	return changed, nil
 }
 
-// factsBefore returns the live facts before a turn: those that the agent showed with its reply before it or, before the first turn, those of the
-// memory with which the test begins.
+// factsBefore returns the live facts before a turn: those that the agent showed with its reply before it or, before the
+// first turn, those of the memory with which the test begins.
 func factsBefore(x *runner.Exchange) ([]fact, error) {
 	if x.Turn > 1 {
 		return liveFacts(x.Before)

@@ -100,7 +100,8 @@ func (c *Cassette) play(ctx context.Context, name string, r Request) (chat.Reply
 		return chat.Reply{}, err
 	}
 	if why := e.Reply.Withheld(); why != "" {
-		return chat.Reply{}, &Error{Fault: Malformed, Model: name, At: c.file, Message: "the recorded reply is empty: it ended with the finish reason " + why}
+		message := "the recorded reply is empty: it ended with the finish reason " + why
+		return chat.Reply{}, &Error{Fault: Malformed, Model: name, At: c.file, Message: message}
 	}
 	return *e.Reply, nil
 }

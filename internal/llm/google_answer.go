@@ -78,7 +78,8 @@ type googleAssembly struct {
 	model answeredBy
 	// finish is Google's word for why the model stopped, why what it says of that.
 	finish, why string
-	// signed says that a part has a signature, spoke that there was text, be it empty, blocked that the prompt was refused.
+	// signed says that a part has a signature, spoke that there was text, be it empty, blocked that the prompt was
+	// refused.
 	signed, spoke, blocked bool
 }
 
@@ -157,7 +158,8 @@ func (a *googleAssembly) reply() (chat.Reply, error) {
 	return unlessWithheld(reply, a.finish)
 }
 
-// reason returns why the model stopped in the words of chat.Reply. A prompt that was blocked is filtered, whatever the reason.
+// reason returns why the model stopped in the words of chat.Reply. A prompt that was blocked is filtered, whatever the
+// reason.
 func (a *googleAssembly) reason() string {
 	if a.blocked {
 		return "content_filter"

@@ -30,7 +30,8 @@ func answerText(v any) (string, error) {
 	return "", errors.New("the answer is not what the protocol says: its content is not text")
 }
 
-// errNoContent says what is missing in an answer that says nothing. The empty text would be a reply. The server's word for its end may be empty.
+// errNoContent says what is missing in an answer that says nothing. The empty text would be a reply. The server's word
+// for its end may be empty.
 func errNoContent(word string) error {
 	text := "the answer has neither content nor tool calls: message.content is null or absent"
 	if word != "" {
@@ -39,7 +40,8 @@ func errNoContent(word string) error {
 	return errors.New(text)
 }
 
-// errSilent says of an answer that it says nothing; where names its place. The provider's word for its end may be empty, and so may what it adds.
+// errSilent says of an answer that it says nothing; where names its place. The provider's word for its end may be
+// empty, and so may what it adds.
 func errSilent(where, word, why string) error {
 	text := "the answer has neither text nor tool calls in its " + where
 	if word != "" {
@@ -48,7 +50,8 @@ func errSilent(where, word, why string) error {
 	return errors.New(text)
 }
 
-// reasonNamed returns the word of a provider, after the finish reason of withheld replies that it stands for where that is another.
+// reasonNamed returns the word of a provider, after the finish reason of withheld replies that it stands for where that
+// is another.
 func reasonNamed(word string) string {
 	withheld := chat.Reply{FinishReason: word}.Withheld()
 	if withheld == "" || withheld == word {
@@ -57,7 +60,8 @@ func reasonNamed(word string) string {
 	return withheld + ", " + word
 }
 
-// unlessWithheld returns a reply, or the error of one that has nothing to grade; see chat.Reply.Withheld. Word is the provider's for its end.
+// unlessWithheld returns a reply, or the error of one that has nothing to grade; see chat.Reply.Withheld. Word is the
+// provider's for its end.
 func unlessWithheld(reply chat.Reply, word string) (chat.Reply, error) {
 	if reply.Withheld() == "" {
 		return reply, nil

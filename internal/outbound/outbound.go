@@ -98,7 +98,8 @@ func Redirect(answer *http.Response) string {
 	return "it redirects to " + text.OneLine(to.Host, maxHost)
 }
 
-// RedirectAddress is Redirect with the path of the address, for callers whose errors show paths. It has the scheme where the host stays the same.
+// RedirectAddress is Redirect with the path of the address, for callers whose errors show paths. It has the scheme
+// where the host stays the same.
 func RedirectAddress(answer *http.Response) string {
 	said := Redirect(answer)
 	to, err := answer.Location()

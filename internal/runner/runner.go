@@ -84,8 +84,8 @@ type Exchange struct {
 	// Reply is the turn's reply with its circumstances; for the conversation it holds the last node, state and finish reason,
 	// all tool calls, and sums of usage, cost and latency.
 	Reply chat.Reply
-	// Before is the state that the agent showed with the reply before this turn; nil for the first turn, which begins as the test says, and for
-	// the whole conversation.
+	// Before is the state that the agent showed with the reply before this turn; nil for the first turn, which begins
+	// as the test says, and for the whole conversation.
 	Before json.RawMessage
 	// TurnCount is the number of turns held so far.
 	TurnCount int

@@ -105,7 +105,8 @@ const (
 	maxProfileText = 1000
 )
 
-// describeProfile says what is known of a visitor, one line a fact. Values are quoted and bounded: they come from visitors, browsers and services.
+// describeProfile says what is known of a visitor, one line a fact. Values are quoted and bounded: they come from
+// visitors, browsers and services.
 func describeProfile(p enrich.Profile) string {
 	p = p.Shown()
 	var b strings.Builder

@@ -64,7 +64,8 @@ func (r *rules) captureDue(s *State) bool {
 	return r.ContentGating.Enabled && gatingStep(s) == captureStep
 }
 
-// shown returns what a session shows of its visitor, without their address unless the site keeps it. A session of an older version may hold one.
+// shown returns what a session shows of its visitor, without their address unless the site keeps it. A session of an
+// older version may hold one.
 func (r *rules) shown(p enrich.Profile) enrich.Profile {
 	p = p.Shown()
 	if !r.Enrichment.KeepIP {

@@ -28,7 +28,8 @@ type FlowConfig struct {
 	// Limits of a turn; 0 means the engine's own.
 	MaxToolIterations, WindowMessages, WindowTokens int
 	TurnTimeout                                     time.Duration
-	// Retries is how often a turn is tried again that took too long, for a flow in the process; nil leaves it to the model.
+	// Retries is how often a turn is tried again that took too long, for a flow in the process; nil leaves it to the
+	// model.
 	Retries *int `json:"-"`
 }
 

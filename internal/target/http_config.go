@@ -98,7 +98,7 @@ func defaultBody() *template.Template {
 // texts, such as the path of an address, for the name of a file.
 func definition(v source.Value) string {
 	whole, _ := v.Any().(map[string]any)
-	for _, name := range []string{"concurrency", "requests_per_minute", "input_price", "output_price", "retries", "retry_after_max"} { // idempotent decides what an agent is sent
+	for _, name := range []string{"concurrency", "requests_per_minute", "input_price", "output_price", "retries", "retry_after_max"} {
 		delete(whole, name)
 	}
 	var b strings.Builder

@@ -170,7 +170,7 @@ func (s *recordedSession) Send(context.Context, chat.Content) (chat.Reply, error
 	if why := reply.Withheld(); why != "" && i < s.answered { // a record of an older version
 		return reply, &runner.FailureError{Failure: result.Failure{
 			Code: result.EngineError, Source: result.EngineError.Source(), Turn: i + 1,
-			Message: fmt.Sprintf("the reply that run %s recorded is empty: it ended with the finish reason %s", s.Run, why),
+			Message: fmt.Sprintf("run %s recorded an empty reply: it ended with the finish reason %s", s.Run, why),
 		}}
 	}
 	if i >= s.answered {

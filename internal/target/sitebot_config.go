@@ -20,7 +20,8 @@ type SiteConfig struct {
 	// Prompts is the folder of the prompts that the sites name.
 	Prompts  string
 	Language string
-	// Retries is how often a turn is tried again that took too long, Timeout bounds a turn; nil and 0 leave them to the test.
+	// Retries is how often a turn is tried again that took too long, Timeout bounds a turn; nil and 0 leave them to the
+	// test.
 	Retries *int          `json:"-"`
 	Timeout time.Duration `json:"-"`
 }

@@ -107,11 +107,11 @@ func NewChain(o Options) (*Chain, error) {
 	return c, nil
 }
 
-// Find asks the sources for at most Budget. The first complete answer ends the search; partial ones are merged, and failures and
-// exceeded limits only go into the attempts. The profile's status is Failed when no source knew anything.
-// What the browser reports about itself ends no search: it is the profile's Claim, wherever its source stands in the order.
-// A complete answer that is new is kept in the background by every source that can. When the caller's ctx ends first, the
-// profile is empty and nothing is kept.
+// Find asks the sources for at most Budget. The first complete answer ends the search; partial ones are merged, and
+// failures and exceeded limits only go into the attempts. The profile's status is Failed when no source knew anything.
+// What the browser reports about itself ends no search: it is the profile's Claim, wherever its source stands in the
+// order. A complete answer that is new is kept in the background by every source that can. When the caller's ctx ends
+// first, the profile is empty and nothing is kept.
 func (c *Chain) Find(ctx context.Context, v Visitor) (Profile, []Attempt) {
 	limited, cancel := context.WithTimeout(ctx, Budget)
 	defer cancel()

@@ -30,8 +30,9 @@ type Profile struct {
 
 	SectorConfidence string `json:"sector_confidence_level,omitempty"`
 
-	// Claim is what the visitor's browser reports about their company, by the JSON names of the fields above. Nothing has verified it: it belongs
-	// to the session alone, and must not reach a cache, a table, a lead or another session. It is never changed. Nil means that there is none.
+	// Claim is what the visitor's browser reports about their company, by the JSON names of the fields above. Nothing
+	// has verified it: it belongs to the session alone, and must not reach a cache, a table, a lead or another session.
+	// It is never changed. Nil means that there is none.
 	Claim map[string]string `json:"claim,omitempty"`
 }
 
@@ -68,8 +69,9 @@ func (p *Profile) texts() [11]field {
 	}
 }
 
-// Shown returns the profile as the session and its prompts have it: a Claim fills in what is not known about the company. A claim about
-// another company than the known one, or one that does not name the known one, is left out. A profile that has a company by claim alone is Partial.
+// Shown returns the profile as the session and its prompts have it: a Claim fills in what is not known about the
+// company. A claim about another company than the known one, or one that does not name the known one, is left out. A
+// profile that has a company by claim alone is Partial.
 func (p Profile) Shown() Profile {
 	claim, claimed := p.Claim, false
 	p.Claim = nil
