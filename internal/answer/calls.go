@@ -25,6 +25,9 @@ func (r *Reading) addCalls(e event) error {
 			list = []any{hit}
 		}
 		for _, v := range list {
+			if c.pathless && !c.conditional() && len(jsonpath.Ordered(c.name, v)) == 0 {
+				continue // nothing says that the answer is a call
+			}
 			call, err := c.call(v)
 			if err != nil {
 				return err

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"rehearse/internal/chat"
 )
 
 // The ways in which an answer is none. Their texts are part of every error that wraps them.
@@ -17,6 +19,8 @@ var (
 	ErrLarge    = errors.New("the answer is larger than")
 	ErrNotJSON  = errors.New("the answer is not JSON")
 	ErrNoReply  = errors.New("no reply at")
+	// ErrWithheld is that of an empty reply that ended at a content filter or at a limit of its length.
+	ErrWithheld = errors.New("the reply is empty: it ended with the finish reason")
 	// ErrAgent is the agent's own error.
 	ErrAgent = errors.New("the agent reports an error")
 )
@@ -28,6 +32,18 @@ const shownOfBody = 200
 
 // Large is the error of an answer that is larger than so many bytes.
 func Large(bytes int) error { return fmt.Errorf("%w %s", ErrLarge, Size(bytes)) }
+
+// withheld returns the error of a reply with nothing to grade; see chat.Reply.Withheld.
+func withheld(r chat.Reply) error {
+	why := r.Withheld()
+	if why == "" {
+		return nil
+	}
+	if word := clip(r.FinishReason, 100); word != why {
+		why += ", " + word
+	}
+	return fmt.Errorf("%w %s", ErrWithheld, why)
+}
 
 func notJSON(data []byte, cause error) error {
 	if endsEarly(cause) {

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -31,21 +32,48 @@ func byName(doc any, streamed bool) (string, bool) {
 	return text, ok
 }
 
-// named returns the reply with its place.
+// named returns the reply with its place. Messages of the agent that follow each other are one reply.
 func named(doc any, streamed bool) (string, *place, bool) {
 	if s, ok := scalar(doc); ok {
 		return s, &place{value: doc}, true
 	}
-	if s, at, ok := breadthFirst(doc, func(v any) (string, bool) {
-		switch v.(type) {
-		case string, []any:
-			return words(v)
-		}
-		return "", false
-	}); ok || streamed {
+	s, at, ok := breadthFirst(doc, prosaic)
+	if ok && !streamed {
+		s = strings.Join(append(at.before(), s), betweenMessages)
+	}
+	if ok || streamed {
 		return s, at, ok
 	}
 	return breadthFirst(doc, scalar)
+}
+
+// prosaic returns the words of a text or a list.
+func prosaic(v any) (string, bool) {
+	switch v.(type) {
+	case string, []any:
+		return words(v)
+	}
+	return "", false
+}
+
+// before returns the texts of the agent's messages directly before the one that holds a place.
+func (p *place) before() (texts []string) {
+	for ; p != nil && !(p.among > 0 && speaks(p.value)); p = p.in {
+	}
+	if p == nil {
+		return nil
+	}
+	list, _ := p.in.value.([]any)
+	for _, message := range slices.Backward(list[:p.at]) {
+		if !speaks(message) {
+			break
+		}
+		if s, _, ok := breadthFirst(message, prosaic); ok && s != "" {
+			texts = append(texts, s)
+		}
+	}
+	slices.Reverse(texts)
+	return texts
 }
 
 func breadthFirst(doc any, reply func(any) (string, bool)) (string, *place, bool) {
@@ -71,11 +99,12 @@ func breadthFirst(doc any, reply func(any) (string, bool)) (string, *place, bool
 	return "", nil, false
 }
 
-// lookedInto appends a place or, of a list that is no list of content blocks, that of the element that may hold the reply.
+// lookedInto appends a place or, of a list that holds no texts of one reply, that of the element that may hold the
+// reply.
 func lookedInto(to []*place, p *place) []*place {
 	for {
 		list, ok := p.value.([]any)
-		if !ok || isBlocks(list) {
+		if !ok || isBlocks(list) || p.name != "choices" && isMessages(list) {
 			break
 		}
 		i := speaking(list)
@@ -107,12 +136,28 @@ func isBlocks(list []any) bool {
 	return texts
 }
 
+// isMessages reports whether a list is one of messages without roles: each is a text, or has a text and no type.
+// Choices are not: the agent gives one reply in several wordings.
+func isMessages(list []any) bool {
+	for _, element := range list {
+		message, isMap := element.(map[string]any)
+		_, isText := element.(string)
+		if isMap {
+			_, isText = message["text"].(string)
+		}
+		if !isText || roleOf(element) != "" || isMap && message["type"] != nil {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
 // speaking returns the place of the last element of a list or, where elements have roles, of the last one of an agent; -1 where there is none.
 func speaking(list []any) int {
 	roles := false
 	for i, element := range slices.Backward(list) {
 		role := roleOf(element)
-		if slices.Contains([]string{"assistant", "ai", "bot", "agent", "model"}, role) {
+		if speaks(element) {
 			return i
 		}
 		roles = roles || role != ""
@@ -121,6 +166,40 @@ func speaking(list []any) int {
 		return -1
 	}
 	return len(list) - 1
+}
+
+// speaks reports whether a message is the agent's.
+func speaks(element any) bool {
+	return slices.Contains([]string{"assistant", "ai", "bot", "agent", "model"}, roleOf(element))
+}
+
+// reasonNames are the names of what says why a reply ended.
+var reasonNames = []string{"finish_reason", "finishReason", "stop_reason", "stopReason"}
+
+// reasonByName looks for what says why a reply ended, breadth first: of several at one depth it takes the last. It
+// returns "" where there is none.
+func reasonByName(doc any) (reason string) {
+	level := []any{doc}
+	for depth := 0; depth <= maxDepth && reason == ""; depth++ {
+		var next []any
+		for _, v := range level {
+			switch v := v.(type) {
+			case []any:
+				next = append(next, v...)
+			case map[string]any:
+				for _, name := range reasonNames {
+					if s, ok := v[name].(string); ok && s != "" {
+						reason = s
+					}
+				}
+				for _, name := range slices.Sorted(maps.Keys(v)) {
+					next = append(next, v[name])
+				}
+			}
+		}
+		level = next[:min(len(next), maxTexts)]
+	}
+	return reason
 }
 
 // roleOf returns who speaks in a message, in lower case; empty for what is none. Some formats write the role as the type.

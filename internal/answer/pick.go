@@ -218,30 +218,35 @@ func (p *Pick) said(e event) error {
 	return nil
 }
 
-// words returns a text, number or boolean as text, or the texts of a list of content blocks, joined.
+// betweenMessages separates the messages of one reply.
+const betweenMessages = "\n\n"
+
+// words returns a text, number or boolean as text, or the texts of a list. Content blocks, which have a type, are
+// pieces of one message; texts and mappings without a type are messages of their own.
 func words(v any) (string, bool) {
 	if s, ok := scalar(v); ok {
 		return s, true
 	}
-	blocks, ok := v.([]any)
+	list, ok := v.([]any)
 	if !ok {
 		return "", false
 	}
-	var b strings.Builder
-	some := false
-	for _, block := range blocks {
-		switch block := block.(type) {
+	var texts []string
+	between := betweenMessages
+	for _, element := range list {
+		switch element := element.(type) {
 		case string:
-			b.WriteString(block)
-			some = true
+			texts = append(texts, element)
 		case map[string]any:
-			if s, ok := block["text"].(string); ok {
-				b.WriteString(s)
-				some = true
+			if s, ok := element["text"].(string); ok {
+				texts = append(texts, s)
+			}
+			if _, typed := element["type"].(string); typed {
+				between = ""
 			}
 		}
 	}
-	return b.String(), some
+	return strings.Join(texts, between), len(texts) > 0
 }
 
 // In returns the text at the pick in a whole answer. The error says that it is not JSON, or that nothing is there.

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -145,6 +146,9 @@ func (r *Reading) look(e event) error {
 		if text, ok := t.pick.text(e); ok {
 			*t.to, r.hit[t.pick] = text, true
 		}
+	}
+	if r.spec.FinishReason == nil {
+		reply.FinishReason = cmp.Or(reasonByName(e.doc), reply.FinishReason)
 	}
 	if hits := r.spec.State.hits(e); len(hits) == 1 {
 		reply.State = encode(hits[0])

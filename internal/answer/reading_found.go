@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -68,18 +69,21 @@ func (r *Reading) Called() bool { return len(r.newCalls()) > 0 }
 // Spoken reports whether any text of a reply has been found.
 func (r *Reading) Spoken() bool { return r.pieces.Len() > 0 || r.whole != nil && *r.whole != "" }
 
-// Found returns what was found. The error is ErrNoReply or ErrNotJSON where there was no reply.
+// Found returns what was found. The error is ErrNoReply, ErrWithheld or ErrNotJSON where there was no reply.
 func (r *Reading) Found() (Found, error) {
 	if r.streamed && r.objects && r.broken != nil && !r.spec.readsText() {
 		return Found{}, notJSON(r.broken, nil)
 	}
 	text, err := r.text()
-	if err != nil {
-		return Found{}, err
-	}
 	f := r.found
 	f.Reply.Text, f.Reply.ToolCalls, f.Calls = text, r.newCalls(), max(r.earlier, len(r.calls))
 	r.fill(&f)
+	if why := withheld(f.Reply); why != nil && (err == nil || errors.Is(err, ErrNoReply)) {
+		err = why
+	}
+	if err != nil {
+		return Found{}, err
+	}
 	return f, nil
 }
 

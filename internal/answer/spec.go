@@ -10,7 +10,7 @@ import (
 // Spec says where things are in an answer. The zero value finds the reply by its name and nothing else. It is never changed after it was read,
 // and safe for concurrent use.
 type Spec struct {
-	// Text is where the reply is; nil finds it by name.
+	// Text is where the reply is, FinishReason why it ended; nil finds them by name.
 	Text                      *Pick
 	Node, State               *Pick
 	InputTokens, OutputTokens *Pick
@@ -93,10 +93,8 @@ func readCalls(n source.Node) *Calls {
 	fields["id"] = func(n source.Node) { c.id = pathAt(n) }
 	fields["result"] = func(n source.Node) { c.result = pathAt(n) }
 	fields["cumulative"] = func(n source.Node) { c.cumulative = n.Bool() }
+	c.pathless = !n.Has("path")
 	n.Read(fields)
-	if !n.Has("path") {
-		n.Report("add `path:` with the path of the calls, such as $.tool_calls[*]", "the tool calls have no path")
-	}
 	return c
 }
 

@@ -16,7 +16,7 @@ func TestNamed(t *testing.T) {
 		`"hi"`:                               {Path: "$", Text: "hi"},
 		`{"output": {"text": "hi", "n": 1}}`: {Path: "$.output.text", Text: "hi"},
 		`{"choices": [{"message": {"content": "hi"}}]}`: {Path: "$.choices[0].message.content", Text: "hi"},
-		`{"data": [{"text": "a"}, {"text": "b"}]}`:      {Path: "$.data[-1].text", Text: "b"},
+		`{"data": [{"text": "a"}, {"text": "b"}]}`:      {Path: "$.data", Text: "a\n\nb"},
 		`{"content": [{"type": "text", "text": "a"}]}`:  {Path: "$.content", Text: "a"},
 		`{"result": 7}`: {Path: "$.result", Text: "7"},
 		`{"messages": [{"role": "ai", "content": "a"}, {"role": "user", "content": "b"}]}`: {Path: "$.messages[0].content", Text: "a", Speaks: true},

@@ -121,7 +121,8 @@ type Reply struct {
 	Node    string          `json:"node,omitempty"`
 	State   json.RawMessage `json:"state,omitempty"`
 	TraceID string          `json:"trace_id,omitempty"`
-	// FinishReason says why a model stopped: stop, length, tool_calls, content_filter or other; empty when it did not say.
+	// FinishReason is why a model stopped: stop, length, tool_calls, content_filter or other; empty when it did not
+	// say. Of another agent it is the agent's own word.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Usage and Cost are 0 for a reply that no model was asked for.
 	Usage Usage `json:"usage"`

@@ -1,7 +1,9 @@
 package grader
 
 import (
-	"rehearse/internal/runner"
+	"encoding/json"
+	"errors"
+
 	"rehearse/internal/source"
 )
 
@@ -54,17 +56,21 @@ func sameText(a, b any) bool {
 	return caseIgnored.of(plainText(a)) == caseIgnored.of(plainText(b))
 }
 
-func liveFacts(x *runner.Exchange) (facts []fact, problem string) {
-	shown, problem := stateOf[struct {
+// errNoMemory is the reason why facts cannot be graded.
+var errNoMemory = errors.New("the agent does not show the facts of its memory (`memory.facts` of its state)")
+
+// liveFacts returns the facts in the memory of a state. An error says why they are not known.
+func liveFacts(state json.RawMessage) ([]fact, error) {
+	var shown struct {
 		Memory *memory `json:"memory"`
-	}](x)
-	switch {
-	case problem != "":
-		return nil, problem
-	case shown.Memory == nil:
-		return nil, "the agent does not show its memory"
 	}
-	return shown.Memory.live(), ""
+	if err := decodeState(state, &shown); err != nil {
+		return nil, err
+	}
+	if shown.Memory == nil || shown.Memory.Facts == nil {
+		return nil, errNoMemory
+	}
+	return shown.Memory.live(), nil
 }
 
 func readFact(n source.Node) fact {

@@ -1,6 +1,7 @@
 package grader
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -115,14 +116,9 @@ func TestFacts(t *testing.T) {
 		{"{type: facts, add: [{key: City, value: Oslo}]}", flowing, 0, code, `no City = "Oslo"`},
 		{"{type: facts, add: [{key: city, value: Rome}]}", flowing, 0, code, `wanted: facts added: city = "Rome"; got: no city = "Rome": city = "Oslo"`},
 		{"{type: facts, add: [{key: city, value: Oslo}, pet]}", flowing, 0, code, "no pet"},
-		{"{type: facts, update: [{key: name, value: ann}]}", flowing, 1, code, ""},
 		{"{type: facts, update: [city]}", flowing, 0, code, "wanted: facts updated: city; got: no city"},
-		{"{type: facts, add: [city], update: [name]}", flowing, 1, code, ""},
 		{"{type: facts, add: [x], update: [y]}", flowing, 0, code, "no y"},
 		{"{type: facts, add: [city]}", completed, 0, code, "got: no city: no fact added"},
-		{"{type: facts, add: [city]}", "{}", 0, code, "the agent does not show how its memory changed"},
-		{"{type: facts, add: [city]}", "", 0, code, "no flow state"},
-		{"{type: facts, add: [city]}", `{"memory_delta": {"facts_added": 3}}`, 0, code, "cannot be read"},
 		{"{type: forbidden_facts, value: [price]}", flowing, 1, code, "1 live fact, none of them forbidden"},
 		{"{type: forbidden_facts, value: [CITY]}", flowing, 0, code, `wanted: no fact CITY; got: city = "Oslo"`},
 		{"{type: forbidden_facts, value: oslo}", flowing, 0, code, `city = "Oslo"`},
@@ -131,10 +127,8 @@ func TestFacts(t *testing.T) {
 		{"{type: forbidden_facts, value: [{key: city, value: oslo}]}", flowing, 0, code, ""},
 		{"{type: forbidden_facts, value: [{key: oslo}]}", flowing, 1, code, ""},
 		{"{type: forbidden_facts, value: [{value: oslo}]}", flowing, 0, code, `no fact with the value "oslo"`},
-		{"{type: forbidden_facts, value: [x]}", "{}", 0, code, "the agent does not show its memory"},
 		{"{type: forbidden_facts, value: [{key: id, value: '9007199254740992'}]}", `{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 1, code, ""},
 		{"{type: forbidden_facts, value: [{key: id, value: '9007199254740993'}]}", `{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 0, code, ""},
-		{"{type: forbidden_facts, value: [x]}", "", 0, code, "no flow state"},
 	})
 	whole := at(flowing)
 	whole.Turn = 0
@@ -155,6 +149,60 @@ func TestFacts(t *testing.T) {
 		{"type: forbidden_facts\nvalue: []", 2, 3, "the list is empty"},
 		{"type: forbidden_facts\nvalue: ['']", 2, 11, "says nothing"},
 	})
+}
+
+// TestFactsBeforeAndAfter checks that facts are compared between the memories before and after a turn, whatever the agent reports of the change.
+func TestFactsBeforeAndAfter(t *testing.T) {
+	memory := func(facts string) string { return `{"memory": {"facts": [` + facts + `]}}` }
+	const (
+		lima, quito = `{"key": "city", "value": "Lima"}`, `{"key": "city", "value": "Quito"}`
+		taken       = `{"key": "city", "value": "Lima", "deleted": true}`
+		liar        = `{"memory": {"facts": []}, "memory_delta": {"facts_added": [` + lima + `], "facts_updated": [` + lima + `]}}`
+		added       = "{type: facts, add: [{key: city, value: lima}]}"
+		updated     = "{type: facts, update: [{key: city, value: quito}]}"
+		anyUpdate   = "{type: facts, update: [city]}"
+		forbidden   = "{type: forbidden_facts, value: [price]}"
+	)
+	for name, tc := range map[string]struct {
+		yaml          string
+		turn          int
+		before, after string
+		score         float64
+		undecided     string
+	}{
+		"new in the first turn":         {added, 1, "", memory(lima), 1, ""},
+		"new in a later turn":           {added, 2, memory(""), memory(lima), 1, ""},
+		"a lying delta":                 {added, 2, memory(""), liar, 0, ""},
+		"a lying delta of an update":    {anyUpdate, 2, memory(lima), liar, 0, ""},
+		"known before":                  {added, 2, memory(lima), memory(lima), 0, ""},
+		"seeded":                        {added, 1, "seed " + lima, memory(lima), 0, ""},
+		"revived":                       {added, 2, memory(taken), memory(lima), 1, ""},
+		"another value":                 {updated, 2, memory(lima), memory(quito), 1, ""},
+		"another value than the seeded": {updated, 1, "seed " + lima, memory(quito), 1, ""},
+		"the same value":                {anyUpdate, 2, memory(lima), memory(lima), 0, ""},
+		"new is no update":              {anyUpdate, 2, memory(""), memory(lima), 0, ""},
+		"several of one key":            {anyUpdate, 2, memory(lima + "," + quito), memory(lima + "," + quito), 0, ""},
+		"no memory":                     {added, 2, memory(""), `{"memory_delta": {"facts_added": [` + lima + `]}}`, 0, "does not show"},
+		"no facts":                      {added, 2, memory(""), `{"memory": {}}`, 0, "does not show"},
+		"no memory before":              {added, 2, "{}", memory(lima), 0, "before the turn"},
+		"no state":                      {added, 1, "", "", 0, "no flow state"},
+		"unreadable":                    {added, 1, "", `{"memory": 3}`, 0, "cannot be read"},
+		"no memory to forbid":           {forbidden, 2, memory(""), "{}", 0, "does not show"},
+		"no facts to forbid":            {forbidden, 2, memory(""), `{"memory": {}}`, 0, "does not show"},
+		"no memory in the end":          {added, 0, "", "{}", 0, "does not show"},
+	} {
+		x := at(tc.after)
+		x.Turn = tc.turn
+		if seed, seeded := strings.CutPrefix(tc.before, "seed "); seeded {
+			x.Test.Start.Memory = []byte(`{"facts": [` + seed + `]}`)
+		} else if tc.turn > 1 {
+			x.Before = []byte(tc.before)
+		}
+		g, err := one(t, New(Config{}), tc.yaml).Grader.Grade(t.Context(), x)
+		if (err != nil) != (tc.undecided != "") || err != nil && !strings.Contains(err.Error(), tc.undecided) || g.Score != tc.score {
+			t.Errorf("%s: %+v, %v", name, g, err)
+		}
+	}
 }
 
 // What an agent could not learn says nothing about the agent: the test is an error, not a failure. A fact that is there is there.
@@ -242,9 +290,9 @@ func TestHostileStates(t *testing.T) {
 	} {
 		check := one(t, s, yaml)
 		for _, state := range states {
-			g := grade(t, check, at(state))
-			if len(g.Reason) > 3_000 {
-				t.Errorf("%s of %s: %d bytes of reason", yaml, cutRunes(state, 40), len(g.Reason))
+			g, err := check.Grader.Grade(t.Context(), at(state))
+			if reason := fmt.Sprint(g.Reason, err); len(reason) > 3_000 {
+				t.Errorf("%s of %s: %d bytes of reason", yaml, cutRunes(state, 40), len(reason))
 			}
 		}
 	}

@@ -23,9 +23,9 @@ func newForbiddenFacts(a *Args) runner.Grader {
 	}
 	want := "no fact " + fewOf(texts)
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
-		live, problem := liveFacts(x)
-		if problem != "" {
-			return coded(result.FactDrift, want, false, problem), nil
+		live, err := liveFacts(x.Reply.State)
+		if err != nil {
+			return result.Grade{}, err
 		}
 		var found []fact
 		for _, f := range live {

@@ -106,6 +106,8 @@ func TestJSONPath(t *testing.T) {
 		{"{type: json_path, path: $.name, equals: Tea <1>}", doc, 1, ""},
 		{"{type: json_path, path: $.name, equals: tea <1>}", doc, 0, `equals "tea <1>"; got: "Tea <1>"`},
 		{"{type: json_path, path: $.f, equals: 1}", doc, 1, ""},
+		{"{type: json_path, path: $, equals: 184467440737095516170001}", "184467440737095516170001", 1, ""},
+		{"{type: json_path, path: $, equals: 184467440737095516170001}", "184467440737095516170002", 0, "184467440737095516170002"},
 		{"{type: json_path, path: $.n, equals: '3'}", doc, 0, `equals "3"; got: 3`},
 		{"{type: json_path, path: $.big, equals: 9007199254740992}", doc, 0, "got: 9007199254740993"},
 		{"{type: json_path, path: $.none, equals: null}", doc, 1, ""},

@@ -53,7 +53,7 @@ func (a *anthropicAnswer) reply(replyTool string) (chat.Reply, error) {
 	if a.Error != nil {
 		return chat.Reply{}, a.Error.fault()
 	}
-	reply := chat.Reply{Usage: a.Usage.count(), FinishReason: anthropicFinish(a.StopReason), Model: string(a.Model)}
+	reply := chat.Reply{Usage: a.Usage.count(), FinishReason: chat.FinishReason(a.StopReason), Model: string(a.Model)}
 	spoke, thought := false, false
 	for _, raw := range a.Content {
 		var b anthropicBlock
@@ -73,7 +73,7 @@ func (a *anthropicAnswer) reply(replyTool string) (chat.Reply, error) {
 		}
 	}
 	if !spoke && len(reply.ToolCalls) == 0 {
-		return chat.Reply{}, errSilent("content", a.StopReason)
+		return chat.Reply{}, errSilent("content", a.StopReason, "")
 	}
 	if thought && len(reply.ToolCalls) > 0 {
 		blocks, err := json.Marshal(a.Content)
@@ -82,7 +82,7 @@ func (a *anthropicAnswer) reply(replyTool string) (chat.Reply, error) {
 		}
 		reply.Native = chat.Native{Format: anthropicFormat, Value: blocks}
 	}
-	return reply, nil
+	return unlessWithheld(reply, a.StopReason)
 }
 
 // finishedReply is the finish reason of a reply that came as the call of a tool.
@@ -91,22 +91,6 @@ func finishedReply(reason string) string {
 		return "stop"
 	}
 	return reason
-}
-
-func anthropicFinish(reason string) string {
-	switch reason {
-	case "":
-		return ""
-	case "end_turn", "stop_sequence":
-		return "stop"
-	case "max_tokens", "model_context_window_exceeded":
-		return "length"
-	case "tool_use":
-		return "tool_calls"
-	case "refusal":
-		return "content_filter"
-	}
-	return "other"
 }
 
 // anthropicError is an error in the body of an answer or in a stream (https://platform.claude.com/docs/en/api/errors).

@@ -69,10 +69,10 @@ func Providers() []Provider {
 		compatible("openrouter", "https://openrouter.ai/api/v1", dialect{seed: "seed", thoughts: "reasoning_details"}),
 		compatible("groq", "https://api.groq.com/openai/v1", dialect{seed: "seed"}),
 		compatible("mistral", "https://api.mistral.ai/v1", dialect{
-			seed: "random_seed", usageUnasked: true, userLast: true, callID: mistralCallID, ends: map[string]string{"model_length": "length"},
+			seed: "random_seed", usageUnasked: true, userLast: true, callID: mistralCallID,
 		}),
 		compatible("deepseek", "https://api.deepseek.com/v1", dialect{plainJSON: true, thoughts: "reasoning_content"}),
-		compatible("together", "https://api.together.xyz/v1", dialect{seed: "seed", ends: map[string]string{"eos": "stop"}}),
+		compatible("together", "https://api.together.xyz/v1", dialect{seed: "seed"}),
 		compatible("xai", "https://api.x.ai/v1", dialect{seed: "seed"}),
 		{Name: "scripted", Doc: "a model played from a YAML file of rules; FILE#NAME says as whom", open: openScripted},
 		{Name: "lexical", Doc: "a small deterministic model inside the program, for flows and classifiers: it chooses by the words of a message", open: openLexical, final: true},

@@ -99,6 +99,10 @@ func (c *Cassette) play(ctx context.Context, name string, r Request) (chat.Reply
 	if err != nil {
 		return chat.Reply{}, err
 	}
+	if why := e.Reply.Withheld(); why != "" {
+		message := "the recorded reply is empty: it ended with the finish reason " + why
+		return chat.Reply{}, &Error{Fault: Malformed, Model: name, At: c.file, Message: message}
+	}
 	return *e.Reply, nil
 }
 

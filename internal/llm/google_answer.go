@@ -78,8 +78,9 @@ type googleAssembly struct {
 	model answeredBy
 	// finish is Google's word for why the model stopped, why what it says of that.
 	finish, why string
-	// signed says that a part has a signature, spoke that there was text, be it empty.
-	signed, spoke bool
+	// signed says that a part has a signature, spoke that there was text, be it empty, blocked that the prompt was
+	// refused.
+	signed, spoke, blocked bool
 }
 
 func (a *googleAssembly) add(data []byte) error {
@@ -103,7 +104,7 @@ func (a *googleAssembly) take(answer googleAnswer) error {
 		a.model = answer.Model
 	}
 	if answer.Feedback.Block != "" {
-		a.finish, a.why = answer.Feedback.Block, answer.Feedback.Message
+		a.finish, a.why, a.blocked = answer.Feedback.Block, answer.Feedback.Message, true
 	}
 	if len(answer.Candidates) == 0 {
 		return nil
@@ -141,9 +142,9 @@ func (a *googleAssembly) reply() (chat.Reply, error) {
 		if a.finish == "" {
 			return chat.Reply{}, errors.New("the answer has no candidates")
 		}
-		return chat.Reply{}, errSilent("parts", strings.TrimSuffix(a.finish+": "+clip(oneLine(a.why)), ": "))
+		return chat.Reply{}, errSilent("parts", a.finish, a.why)
 	}
-	reply := chat.Reply{Text: a.text.String(), ToolCalls: a.calls, Usage: a.usage.count(), FinishReason: googleFinish(a.finish), Model: string(a.model)}
+	reply := chat.Reply{Text: a.text.String(), ToolCalls: a.calls, Usage: a.usage.count(), FinishReason: a.reason(), Model: string(a.model)}
 	if len(a.calls) > 0 && reply.FinishReason == "stop" {
 		reply.FinishReason = "tool_calls"
 	}
@@ -154,22 +155,16 @@ func (a *googleAssembly) reply() (chat.Reply, error) {
 		}
 		reply.Native = chat.Native{Format: googleFormat, Value: parts}
 	}
-	return reply, nil
+	return unlessWithheld(reply, a.finish)
 }
 
-func googleFinish(reason string) string {
-	switch reason {
-	case "", "FINISH_REASON_UNSPECIFIED":
-		return ""
-	case "STOP":
-		return "stop"
-	case "MAX_TOKENS":
-		return "length"
-	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION",
-		"MODEL_ARMOR", "JAILBREAK":
+// reason returns why the model stopped in the words of chat.Reply. A prompt that was blocked is filtered, whatever the
+// reason.
+func (a *googleAssembly) reason() string {
+	if a.blocked {
 		return "content_filter"
 	}
-	return "other"
+	return chat.FinishReason(a.finish)
 }
 
 // googleError is an error in the body of an answer or in a stream (https://cloud.google.com/apis/design/errors).

@@ -69,8 +69,6 @@ type dialect struct {
 	userLast bool
 	// thoughts is the field of a message with tool calls that has to come back with it; empty for none.
 	thoughts string
-	// ends has the finish reasons that only this server has, in the words of chat.Reply.
-	ends map[string]string
 	// callID makes the ID of a tool call one that the server takes; nil takes any.
 	callID func(id string) string
 }
@@ -97,6 +95,3 @@ func openAIWire(m config.Model, d dialect) (wire, *Error) {
 	}
 	return wire{}, unknownAPI(m, "use chat_completions or responses")
 }
-
-// finish returns why a model stopped in the words of chat.Reply.
-func (d dialect) finish(said string) string { return orElse(d.ends[said], finishReason(said)) }

@@ -21,7 +21,7 @@ type assembly struct {
 	calls                  []*partialCall
 	usage                  *answerUsage
 	model                  answeredBy
-	// spoke says that there was content, be it empty; finish says why the model stopped.
+	// spoke says that there was content, be it empty; finish is the server's word for why the model stopped.
 	spoke  bool
 	finish string
 	// finished says that the reply has ended, done that the stream has: some servers leave the second out.
@@ -82,7 +82,7 @@ func (a *assembly) add(data []byte) error {
 			}
 		}
 		a.finished = a.finished || choice.Finish != ""
-		a.finish = orElse(a.finish, a.dialect.finish(choice.Finish))
+		a.finish = orElse(a.finish, choice.Finish)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (a *assembly) reply() (chat.Reply, error) {
 	if !a.spoke && len(a.calls) == 0 && a.refusal.Len() == 0 {
 		return chat.Reply{}, errNoContent(a.finish)
 	}
-	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count(), FinishReason: a.finish, Model: string(a.model)}
+	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count(), FinishReason: chat.FinishReason(a.finish), Model: string(a.model)}
 	for _, call := range a.calls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.id, Name: call.name, Args: ParseArgs(call.args.String())})
 	}
@@ -133,7 +133,7 @@ func (a *assembly) reply() (chat.Reply, error) {
 		reply.Text = a.refusal.String()
 		a.token(reply.Text)
 	}
-	return reply, nil
+	return unlessWithheld(reply, a.finish)
 }
 
 // thoughts returns what has to come back with a message that calls tools.

@@ -219,16 +219,16 @@ func decodeChat(body []byte, d dialect) (chat.Reply, error) {
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	finish := d.finish(answer.Choices[0].Finish)
+	finish := answer.Choices[0].Finish
 	if message.Content == nil && len(message.ToolCalls) == 0 && message.Refusal == "" {
 		return chat.Reply{}, errNoContent(finish)
 	}
-	reply := chat.Reply{Text: text, FinishReason: finish, Usage: answer.Usage.count(), Native: message.thoughts(d), Model: string(answer.Model)}
+	reply := chat.Reply{Text: text, FinishReason: chat.FinishReason(finish), Usage: answer.Usage.count(), Native: message.thoughts(d), Model: string(answer.Model)}
 	for _, call := range message.ToolCalls {
 		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
 	}
 	if strings.TrimSpace(reply.Text) == "" && len(reply.ToolCalls) == 0 && message.Refusal != "" {
 		reply.Text = message.Refusal
 	}
-	return reply, nil
+	return unlessWithheld(reply, finish)
 }

@@ -165,23 +165,19 @@ func (a *responsesAnswer) reply() (chat.Reply, error) {
 	}
 	reply.FinishReason = a.finish(reply)
 	if !said && len(reply.ToolCalls) == 0 {
-		return chat.Reply{}, errSilent("output", reply.FinishReason)
+		return chat.Reply{}, errSilent("output", reply.FinishReason, "")
 	}
 	if reply.Text == "" && len(reply.ToolCalls) == 0 {
 		reply.Text = refusal.String()
 	}
-	return reply, nil
+	return unlessWithheld(reply, reply.FinishReason)
 }
 
 // finish returns why the model stopped. A response says only why it is incomplete.
 func (a *responsesAnswer) finish(reply chat.Reply) string {
 	switch {
-	case a.Incomplete != nil && a.Incomplete.Reason == "max_output_tokens":
-		return "length"
-	case a.Incomplete != nil && a.Incomplete.Reason == "content_filter":
-		return "content_filter"
 	case a.Incomplete != nil:
-		return "other"
+		return orElse(chat.FinishReason(a.Incomplete.Reason), "other")
 	case a.Status == "completed":
 		return ended(reply)
 	case a.Status == "":

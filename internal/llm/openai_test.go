@@ -198,8 +198,9 @@ func TestReply(t *testing.T) {
 		},
 		{"content parts", nil, `{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}`, chat.Reply{Text: "ab", Attempts: 1}},
 		{"a refusal", nil, `{"choices":[{"message":{"content":null,"refusal":"I can't."}}]}`, chat.Reply{Text: "I can't.", Attempts: 1}},
-		{"an empty reply", nil, `{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`, chat.Reply{FinishReason: "length", Attempts: 1}},
-		{"an unknown end", nil, `{"choices":[{"message":{"content":"a"},"finish_reason":"eos"}]}`, chat.Reply{Text: "a", FinishReason: "other", Attempts: 1}},
+		{"an empty reply", nil, `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`, chat.Reply{FinishReason: "stop", Attempts: 1}},
+		{"an unknown end", nil, `{"choices":[{"message":{"content":"a"},"finish_reason":"abort"}]}`, chat.Reply{Text: "a", FinishReason: "other", Attempts: 1}},
+		{"the word of another provider", nil, `{"choices":[{"message":{"content":"a"},"finish_reason":"MAX_TOKENS"}]}`, chat.Reply{Text: "a", FinishReason: "length", Attempts: 1}},
 		{
 			"responses", responses,
 			`{"output":[{"type":"reasoning","summary":[]},

@@ -30,22 +30,43 @@ func answerText(v any) (string, error) {
 	return "", errors.New("the answer is not what the protocol says: its content is not text")
 }
 
-// errNoContent says what is missing in an answer that says nothing. The empty text would be a reply.
-func errNoContent(finish string) error {
+// errNoContent says what is missing in an answer that says nothing. The empty text would be a reply. The server's word
+// for its end may be empty.
+func errNoContent(word string) error {
 	text := "the answer has neither content nor tool calls: message.content is null or absent"
-	if finish != "" {
-		text += " (finish_reason " + finish + ")"
+	if word != "" {
+		text += " (finish_reason " + reasonNamed(word) + ")"
 	}
 	return errors.New(text)
 }
 
-// errSilent says of an answer that it says nothing; where names its place. reason may be empty.
-func errSilent(where, reason string) error {
+// errSilent says of an answer that it says nothing; where names its place. The provider's word for its end may be
+// empty, and so may what it adds.
+func errSilent(where, word, why string) error {
 	text := "the answer has neither text nor tool calls in its " + where
-	if reason != "" {
-		text += " (" + reason + ")"
+	if word != "" {
+		text += " (" + strings.TrimSuffix(reasonNamed(word)+": "+clip(oneLine(why)), ": ") + ")"
 	}
 	return errors.New(text)
+}
+
+// reasonNamed returns the word of a provider, after the finish reason of withheld replies that it stands for where that
+// is another.
+func reasonNamed(word string) string {
+	withheld := chat.Reply{FinishReason: word}.Withheld()
+	if withheld == "" || withheld == word {
+		return word
+	}
+	return withheld + ", " + word
+}
+
+// unlessWithheld returns a reply, or the error of one that has nothing to grade; see chat.Reply.Withheld. Word is the
+// provider's for its end.
+func unlessWithheld(reply chat.Reply, word string) (chat.Reply, error) {
+	if reply.Withheld() == "" {
+		return reply, nil
+	}
+	return chat.Reply{}, errors.New("the reply is empty: it ended with the finish reason " + reasonNamed(word))
 }
 
 // answeredBy is the model that an answer names. A server that writes something else than a text there names none.
@@ -58,17 +79,6 @@ func (a *answeredBy) UnmarshalJSON(data []byte) error {
 		*a = answeredBy(name)
 	}
 	return nil
-}
-
-// finishReason returns why a model stopped in the words of chat.Reply.
-func finishReason(said string) string {
-	switch said {
-	case "", "stop", "length", "tool_calls", "content_filter":
-		return said
-	case "function_call":
-		return "tool_calls"
-	}
-	return "other"
 }
 
 // ended is the finish reason of a model that always says all that it has to say.

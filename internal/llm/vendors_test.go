@@ -262,13 +262,17 @@ func TestVendorsFinish(t *testing.T) {
 	}
 }
 
-// A blocked reply without a word is no reply.
+// TestVendorsSilence checks that an empty reply which was filtered or cut off is an error that names the reason, whole and streamed.
 func TestVendorsSilence(t *testing.T) {
-	for _, finish := range []string{"stop", "content_filter"} {
+	for _, finish := range []string{"stop", "length", "content_filter"} {
 		answer := func(llmtest.Asked) llmtest.Answer { return llmtest.Answer{Finish: finish} }
 		eachVendor(t, answer, func(t *testing.T, _ *llmtest.Server, v vendor, m *asking) {
 			reply, err := m.ask(user("hi"))
-			if v.name == "anthropic" || v.name == "google" { // the others say "", which is a reply
+			if finish != "stop" {
+				if err == nil || !strings.Contains(err.Error(), finish) {
+					t.Errorf("got %+v, %v, want an error with %s", reply, err, finish)
+				}
+			} else if v.name == "anthropic" || v.name == "google" { // the others say "", which is a reply
 				if err == nil || !strings.Contains(err.Error(), "neither text nor tool calls") {
 					t.Errorf("got %+v, %v", reply, err)
 				}

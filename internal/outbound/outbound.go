@@ -98,5 +98,23 @@ func Redirect(answer *http.Response) string {
 	return "it redirects to " + text.OneLine(to.Host, maxHost)
 }
 
+// RedirectAddress is Redirect with the path of the address, for callers whose errors show paths. It has the scheme
+// where the host stays the same.
+func RedirectAddress(answer *http.Response) string {
+	said := Redirect(answer)
+	to, err := answer.Location()
+	if said == "" || err != nil || to.Host == "" {
+		return said
+	}
+	address := text.Address(to.String())
+	if answer.Request != nil && answer.Request.URL.Host != to.Host {
+		_, address, _ = strings.Cut(address, "://")
+	}
+	return "it redirects to " + text.OneLine(address, maxAddress)
+}
+
+// maxAddress bounds the address that a redirect leads to, in runes.
+const maxAddress = 300
+
 // maxHost bounds the host that a redirect is said to lead to, in runes.
 const maxHost = 100

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rehearse/internal/chat"
 	"rehearse/internal/result"
 	"rehearse/internal/text"
 )
@@ -70,9 +71,25 @@ func told(f result.Failure, unmet []result.Assertion) bool {
 	})
 }
 
+// cutTurns names the turns whose replies ended before their model had finished, up to three; "" for none.
+func cutTurns(t *result.Test) string {
+	var cut []string
+	for _, x := range t.Turns {
+		if how := cutShort(x.FinishReason); how != "" && x.Output != "" {
+			cut = append(cut, fmt.Sprintf("turn %d: %s", x.Index, how))
+		}
+	}
+	if len(cut) > maxCut {
+		cut = append(cut[:maxCut], fmt.Sprintf("and %d more", len(cut)-maxCut))
+	}
+	return strings.Join(cut, "; ")
+}
+
+const maxCut = 3
+
 // cutShort says that a reply ended before its model had finished, or "".
 func cutShort(finishReason string) string {
-	switch finishReason {
+	switch chat.FinishReason(finishReason) {
 	case "length":
 		return "reply cut off: length"
 	case "content_filter":

@@ -93,6 +93,15 @@ func TestCutReplies(t *testing.T) {
 				t.Errorf("%s of replies that ended by %s: says so is %t", name, reason, said)
 			}
 		}
+		for _, test := range tests {
+			test.Verdict = result.Pass
+		}
+		r = report.New(run, each(tests...))
+		for name, shown := range map[string]string{"terminal": text(t, r, report.TextOptions{Width: 200, Verbose: true}), "markdown": markdown(t, r)} {
+			if said := strings.Contains(shown, "turn 1: reply"); said != (want != "") || !strings.Contains(shown, want) {
+				t.Errorf("%s of passed tests whose replies ended by %s: says so is %t", name, reason, said)
+			}
+		}
 	}
 }
 

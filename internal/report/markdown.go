@@ -126,7 +126,11 @@ func (r *Report) mdTable(b *strings.Builder, run result.Run, s *survey) {
 			if e.checks != "" {
 				why = text.Markdown(text.OneLine(e.checks, maxSentence))
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", signOf(e), r.linkedCell(e), scored, cmp.Or(why, text.Markdown(text.OneLine(e.reason, maxSentence))), time)
+			why = cmp.Or(why, text.Markdown(text.OneLine(e.reason, maxSentence)))
+			if e.cut != "" {
+				why = strings.TrimPrefix(why+"<br>"+e.cut, "<br>")
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", signOf(e), r.linkedCell(e), scored, why, time)
 		}
 	}
 	b.WriteString("\n")

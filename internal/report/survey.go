@@ -45,8 +45,8 @@ type entry struct {
 	review *annotation.Annotation
 	// nth is its place among those that have ended.
 	nth int
-	// reason says why a test was skipped.
-	reason string
+	// reason says why a test was skipped, cut which of its replies ended early.
+	reason, cut string
 	// Of a test with trials: what the aggregate says, and how many of their records there are.
 	trials   *result.Trials
 	failures []result.Failure
@@ -154,6 +154,7 @@ func glance(t *result.Test) *entry {
 	e := &entry{
 		id: idOf(t), verdict: t.Verdict, score: t.Score, graded: t.GradedScore, checks: failedWords(t), threshold: t.Threshold, durationMS: t.DurationMS,
 		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason, position: t.Position, at: writtenAt(t), spot: spotOf(t), quarantined: t.Quarantined,
+		cut: cutTurns(t),
 	}
 	if t.Trials != nil {
 		e.failures = t.Failures[:min(len(t.Failures), 20)]

@@ -182,6 +182,9 @@ func (p paint) test(e *entry) {
 	if e.checks != "" {
 		p.Wrap("    ", "", e.checks)
 	}
+	if e.cut != "" && !e.failing() {
+		p.Wrap("    ", "", e.cut)
+	}
 }
 
 // Limits of a block, which is to be read at a glance; report.html has everything.

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/result"
@@ -83,6 +84,9 @@ type Exchange struct {
 	// Reply is the turn's reply with its circumstances; for the conversation it holds the last node, state and finish reason,
 	// all tool calls, and sums of usage, cost and latency.
 	Reply chat.Reply
+	// Before is the state that the agent showed with the reply before this turn; nil for the first turn, which begins
+	// as the test says, and for the whole conversation.
+	Before json.RawMessage
 	// TurnCount is the number of turns held so far.
 	TurnCount int
 	// Partial marks a transcript cut short by on_turn_failure: stop.

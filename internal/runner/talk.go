@@ -185,6 +185,9 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 		Test: h.Test, Turn: i + 1, Input: window(h.history, h.Test.WindowSize), Output: reply.Text, Text: reply.Text,
 		Expected: turn.Expected, Criteria: h.Test.Criteria, Reply: reply, TurnCount: i + 1,
 	}
+	if n := len(h.replies); n > 0 {
+		x.Before = h.replies[n-1].State
+	}
 	h.history = append(h.history, reply.Message())
 	h.replies = append(h.replies, reply)
 	return x, nil

@@ -167,10 +167,10 @@ final_assertions:
 	}
 }
 
-// An agent without a flow fails what is asked of one, with a reason; that is a result, not an error.
+// TestV1WithoutFlow checks that an agent without a flow fails what is asked of one, and that its facts are undecided: nothing shows them.
 func TestV1WithoutFlow(t *testing.T) {
 	got := holdV1(t, "turns: [{user_input: Hello, expected: {next_node_id: a, facts_add: [b]}}]\nfinal_assertions: {flow_completed: true, forbidden_facts: [c]}", echo(), nil)
-	if got.Verdict != result.Fail || len(got.Failures) != 4 {
+	if got.Verdict != result.Error || len(got.Failures) != 4 {
 		t.Fatalf("got %s, failures %v", got.Verdict, got.Failures)
 	}
 	for _, f := range got.Failures {

@@ -81,7 +81,7 @@ func (b *Bot) rows(t *turn, after *State) ([]lead.Row, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	visitor.Profile = t.shown(after.Visitor)
+	visitor.Profile = t.shown(after.Visitor.Verified())
 	return visitor.Rows(events, t.receivers...)
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"rehearse/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot/enrich"
 	"rehearse/internal/sitebot/prompt"
+	"rehearse/internal/text"
 )
 
 // decideRoute is the intent_router.
@@ -97,20 +99,31 @@ func (b *Bot) respondWith(ctx context.Context, u update, node string, s *State, 
 	return append(u, said...), nil
 }
 
-// describeProfile says what is known of a visitor, one line a fact.
+// Bounds of what a prompt has of a profile, in characters.
+const (
+	maxProfileName = 200
+	maxProfileText = 1000
+)
+
+// describeProfile says what is known of a visitor, one line a fact. Values are quoted and bounded: they come from
+// visitors, browsers and services.
 func describeProfile(p enrich.Profile) string {
+	p = p.Shown()
 	var b strings.Builder
-	for _, fact := range [][2]string{
-		{"company", p.CompanyName},
-		{"about the company", p.CompanyDescription},
-		{"sector", p.Sector},
-		{"sub-sector", p.SubSector},
-		{"wants to", p.JobToBeDone},
-		{"is after", p.Intent},
-		{"features asked about", strings.Join(p.FeatureList, ", ")},
+	for _, fact := range []struct {
+		name, value string
+		most        int
+	}{
+		{"company", p.CompanyName, maxProfileName},
+		{"about the company", p.CompanyDescription, maxProfileText},
+		{"sector", p.Sector, maxProfileName},
+		{"sub-sector", p.SubSector, maxProfileName},
+		{"wants to", p.JobToBeDone, maxProfileText},
+		{"is after", p.Intent, maxProfileText},
+		{"features asked about", strings.Join(p.FeatureList, ", "), maxProfileText},
 	} {
-		if fact[1] != "" {
-			fmt.Fprintf(&b, "%s: %s\n", fact[0], fact[1])
+		if fact.value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", fact.name, strconv.Quote(text.OneLine(fact.value, fact.most)))
 		}
 	}
 	return strings.TrimSpace(b.String())

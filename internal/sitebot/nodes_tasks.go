@@ -51,11 +51,12 @@ func (b *Bot) startProfiling(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	return nil, profiling.Start(ctx, func(ctx context.Context) (enrich.Profile, error) {
 		var said enrich.Profile
-		vars := prompt.Vars{Profile: describeProfile(s.Visitor)}
+		// Without the claim, which would come back as the visitor's own words.
+		vars := prompt.Vars{Profile: describeProfile(s.Visitor.Verified())}
 		err := b.ask(ctx, t.models.Default, "visitor_profile", vars, conversation(&s, all), &said)
 		// The model tells only what the visitor said, not who they are and how that is known.
-		said.Status, said.Source, said.Tier, said.IPAddress = "", "", "", ""
-		return said, err
+		said.Status, said.Source, said.Tier, said.IPAddress, said.Claim = "", "", "", "", nil
+		return said.Bounded(), err
 	})
 }
 

@@ -64,8 +64,10 @@ func (r *rules) captureDue(s *State) bool {
 	return r.ContentGating.Enabled && gatingStep(s) == captureStep
 }
 
-// shown returns what is known of a visitor, without their address unless the site keeps it. A session of an older version may hold one.
+// shown returns what a session shows of its visitor, without their address unless the site keeps it. A session of an
+// older version may hold one.
 func (r *rules) shown(p enrich.Profile) enrich.Profile {
+	p = p.Shown()
 	if !r.Enrichment.KeepIP {
 		p.IPAddress = ""
 	}

@@ -14,6 +14,9 @@ const maxHexDigits = 1_000
 // decimalNumber matches a decimal number as people write it, YAML's forms +5, .5 and 5. included.
 var decimalNumber = regexp.MustCompile(`^([+-]?)(\d*)(\.\d*)?([eE][+-]?\d+)?$`)
 
+// wholeNumber matches a whole number in YAML's core schema (https://yaml.org/spec/1.2.2/#1032-tag-resolution).
+var wholeNumber = regexp.MustCompile(`^[+-]?\d+$`)
+
 // exactNumber returns the number that a scalar writes as an int, a float64 or, where neither holds the number that was written (whole
 // numbers of more than 64 bits, 1e400), as a json.Number.
 func exactNumber(scalar string) any {

@@ -183,6 +183,14 @@ func TestAnyIsExact(t *testing.T) {
 			t.Errorf("%s comes back as %v", scalar, again)
 		}
 	}
+	root, err := source.ParseYAML("f.yaml", []byte("[184467440737095516170001, -184467440737095516170001, '184467440737095516170001']"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[184467440737095516170001,-184467440737095516170001,"184467440737095516170001"]`
+	if data, err := json.Marshal(root.Any()); err != nil || string(data) != want {
+		t.Errorf("YAML becomes %s, %v; want %s", data, err, want)
+	}
 }
 
 func TestEditDistance(t *testing.T) {

@@ -94,6 +94,9 @@ func (c *converter) value(n ast.Node, depth int) Value {
 		v.Kind, v.Scalar = String, n.GetToken().Value
 	case *ast.StringNode:
 		v.Kind, v.Scalar = String, n.Value
+		if n.Token.Type == token.StringType && wholeNumber.MatchString(n.Value) {
+			v.Kind = Number // the parser takes some that no machine word holds for text
+		}
 	case *ast.LiteralNode:
 		v.Kind, v.Scalar = String, n.Value.Value
 	case *ast.SequenceNode:

@@ -1,12 +1,10 @@
 package target
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"rehearse/internal/a2a"
 	"rehearse/internal/answer"
@@ -14,7 +12,6 @@ import (
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
-	"rehearse/internal/suite"
 )
 
 // A2AConfig is an agent of the A2A protocol as a target.
@@ -26,9 +23,6 @@ type A2AConfig struct {
 	// Stream asks for answers as streams, where the agent can.
 	Stream bool
 	Bounds
-	Retries    *int
-	MaxAfter   time.Duration
-	Idempotent bool
 
 	// request has the address and the headers of every request.
 	request httpRequest
@@ -50,9 +44,6 @@ func readA2A(n source.Node, at config.Place) config.Target {
 	fields["url"] = func(n source.Node) { c.URL = n.Text() }
 	fields["headers"] = func(n source.Node) { c.request.headers = readHeaders(n, r.scope) }
 	fields["stream"] = func(n source.Node) { c.Stream = n.Bool() }
-	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
-	fields["retry_after_max"] = func(n source.Node) { c.MaxAfter = n.Duration() }
-	fields["idempotent"] = func(n source.Node) { c.Idempotent = n.Bool() }
 	n.Read(fields)
 	if !n.Has("url") {
 		n.Report("add `url:`, such as https://agent.example", "an a2a target needs an address")
@@ -64,15 +55,12 @@ func readA2A(n source.Node, at config.Place) config.Target {
 }
 
 func (c A2AConfig) open(_ config.Model, p Parts) (runner.Target, error) {
-	h := HTTPConfig{URL: c.URL, Idempotent: c.Idempotent, MaxAfter: c.MaxAfter, answer: &answer.Spec{}}
+	h := HTTPConfig{URL: c.URL, answer: &answer.Spec{}}
 	if c.Stream {
 		h.answer.Stream = &answer.Stream{Format: answer.SSE, Text: answer.ReadPick((&source.Reader{}).Node(source.FromAny("$..text"), ""))}
 	}
 	t := &A2A{request: &c.request, stream: c.Stream}
-	t.HTTP = &HTTP{config: h, bounds: c.settled(p), client: p.Client, breaker: llm.NewBreaker(), retries: suite.DefaultRetries, parts: p}
-	if n := cmp.Or(p.Retries, c.Retries); n != nil {
-		t.retries = *n
-	}
+	t.HTTP = &HTTP{config: h, bounds: c.settled(p), client: p.Client, breaker: llm.NewBreaker(), parts: p}
 	return t, nil
 }
 

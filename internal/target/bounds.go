@@ -22,9 +22,10 @@ type Bounds struct {
 	// Concurrency and RequestsPerMinute hold for all conversations together; 0 means no limit.
 	Concurrency, RequestsPerMinute int
 	// Retries is how often a request is tried again that cannot have been taken; nil leaves it to the test. RetryAfterMax is the longest wait that an
-	// agent may ask for; 0 means a minute.
+	// agent may ask for; 0 means a minute. Idempotent allows sending a message again that may have been taken.
 	Retries       *int
 	RetryAfterMax time.Duration
+	Idempotent    bool
 	// Price is what the agent's tokens cost, where it reports usage.
 	Price config.Price
 }
@@ -37,15 +38,10 @@ func (b *Bounds) fields() map[string]func(source.Node) {
 		"requests_per_minute": func(n source.Node) { b.RequestsPerMinute = n.Int(1) },
 		"input_price":         func(n source.Node) { b.Price.Input = new(n.Number(0, maxPrice)) },
 		"output_price":        func(n source.Node) { b.Price.Output = new(n.Number(0, maxPrice)) },
+		"retries":             func(n source.Node) { b.Retries = new(n.Int(0)) },
+		"retry_after_max":     func(n source.Node) { b.RetryAfterMax = n.Duration() },
+		"idempotent":          func(n source.Node) { b.Idempotent = n.Bool() },
 	}
-}
-
-// attempts reads the bounds of agents behind an address.
-func (b *Bounds) attempts() map[string]func(source.Node) {
-	fields := b.fields()
-	fields["retries"] = func(n source.Node) { b.Retries = new(n.Int(0)) }
-	fields["retry_after_max"] = func(n source.Node) { b.RetryAfterMax = n.Duration() }
-	return fields
 }
 
 // maxPrice is the highest price that is no mistake, in dollars per million tokens.

@@ -113,7 +113,7 @@ func TestCommandBreaks(t *testing.T) {
 			if strings.HasPrefix(says, "no answer") || says == "" {
 				timeout = "300ms"
 			}
-			_, err := held(t, opened(t, commandParts(t), "max_bytes: 65536\ntimeout: "+timeout+"\n"+yaml), "c", "a")
+			_, err := held(t, opened(t, commandParts(t), "max_bytes: 65536\nretries: 0\nretry_after_max: 1s\nidempotent: true\ntimeout: "+timeout+"\n"+yaml), "c", "a")
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s\n%v, want %q", yaml, err, says)
 			}

@@ -17,18 +17,34 @@ type exchange struct{ *executeSession }
 // Generate posts the body and retries a failed call.
 func (x exchange) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	body := []byte(r.Messages[len(r.Messages)-1].Content.Text)
-	started := time.Now()
-	answer, attempts, err := retry.Do(ctx, x.policy(), func(ctx context.Context) ([]byte, error) {
-		started = time.Now()
-		return x.post(ctx, body)
+	call := llm.Model(attempt{x, body})
+	if x.Limit != nil {
+		call = x.Limit(call)
+	}
+	answer, attempts, err := retry.Do(ctx, x.policy(), func(ctx context.Context) (chat.Reply, error) {
+		return call.Generate(ctx, llm.Request{})
 	})
 	switch {
 	case err == nil:
-		return chat.Reply{Text: string(answer), Latency: time.Since(started), Attempts: attempts}, nil
+		answer.Attempts = attempts
+		return answer, nil
 	case ctx.Err() != nil:
 		return chat.Reply{}, err
 	}
 	return chat.Reply{}, &llm.Error{Fault: faultOf(err), Model: x.at(), Message: err.Error(), Attempts: attempts, Err: err}
+}
+
+// attempt is one attempt of a call.
+type attempt struct {
+	exchange
+	body []byte
+}
+
+// Generate posts the body once.
+func (a attempt) Generate(ctx context.Context, _ llm.Request) (chat.Reply, error) {
+	started := time.Now()
+	result, err := a.post(ctx, a.body)
+	return chat.Reply{Text: string(result), Latency: time.Since(started)}, err
 }
 
 func faultOf(err error) llm.Fault {

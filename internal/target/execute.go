@@ -33,13 +33,17 @@ type Execute struct {
 	// Timeout bounds one call; 0 means two minutes. Retries is how often a failed call is retried.
 	Timeout time.Duration
 	Retries int
+	// bounds has the other bounds; MaxBytes is 64 MB by default.
+	bounds Bounds
+	// Limit wraps one attempt of a call with what all conversations share; nil limits nothing.
+	Limit func(llm.Model) llm.Model
 	// Wrap wraps the server like a model, for example in a recording; nil wraps nothing.
 	Wrap func(llm.Model) llm.Model
 }
 
 var _ runner.Target = (*Execute)(nil)
 
-// maxResult bounds the body of an answer.
+// maxResult bounds the body of an answer where nothing is configured.
 const maxResult = 64 << 20
 
 // Open begins a conversation at the node and with the memory that the test gives.
@@ -172,6 +176,7 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	if state.Usage != nil && state.Usage.Cost != nil {
 		reply.Cost = chat.Cost{USD: *state.Usage.Cost}
 	}
+	reply.Cost = s.bounds.cost(reply)
 	s.next.History, s.next.Memory, s.done = state.History, state.Memory, r.FlowCompleted
 	if r.CurrentNodeID != nil {
 		s.next.CurrentNodeID = *r.CurrentNodeID

@@ -3,8 +3,8 @@ package target
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
-	"time"
 
 	"rehearse/internal/artifact/collect"
 	"rehearse/internal/config"
@@ -12,7 +12,7 @@ import (
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"rehearse/internal/text"
 )
 
 // ExecuteConfig is a flow behind an HTTP address as a target.
@@ -22,9 +22,7 @@ type ExecuteConfig struct {
 	// TokenEnv names the environment variable with a bearer token; empty sends none.
 	TokenEnv string
 	Headers  map[string]string
-	// Retries is how often a failed call is retried; nil leaves it to the test. Timeout bounds one call; 0 means two minutes.
-	Retries *int
-	Timeout time.Duration
+	Bounds
 }
 
 func executeKind() Kind {
@@ -34,6 +32,7 @@ func executeKind() Kind {
 func readExecute(n source.Node, at config.Place) config.Target {
 	c := ExecuteConfig{Headers: map[string]string{}}
 	fields := c.Flow.fields(at)
+	maps.Copy(fields, c.Bounds.fields())
 	fields["url"] = func(n source.Node) { c.URL = n.Text() }
 	fields["token_env"] = func(n source.Node) { c.TokenEnv = n.Text() }
 	fields["headers"] = func(n source.Node) {
@@ -41,8 +40,6 @@ func readExecute(n source.Node, at config.Place) config.Target {
 			c.Headers[name] = value.Text()
 		}
 	}
-	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
-	fields["timeout"] = func(n source.Node) { c.Timeout = n.Duration() }
 	n.Read(fields)
 	if !n.Has("url") {
 		n.Report("add `url:`, such as http://127.0.0.1:8080/execute", "an execute target needs an address")
@@ -54,16 +51,18 @@ func readExecute(n source.Node, at config.Place) config.Target {
 }
 
 func (c ExecuteConfig) open(_ config.Model, p Parts) (runner.Target, error) {
+	bounds := c.settled(p)
+	bounds.MaxBytes = cmp.Or(c.MaxBytes, maxResult)
 	e := &Execute{
 		URL: c.URL, FlowSettings: c.Flow.Settings(), Header: http.Header{}, Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)},
-		Client: collect.Exchanges(p.Client), Timeout: cmp.Or(p.Timeout, c.Timeout), Retries: suite.DefaultRetries,
+		Client: collect.Exchanges(p.Client), Timeout: bounds.Timeout, Retries: *bounds.Retries, bounds: bounds,
 		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return p.Recorded(executeName, server) },
+	}
+	if p.Limited != nil {
+		e.Limit = func(call llm.Model) llm.Model { return p.Limited(call, c.limits("execute"), text.Address(c.URL)) }
 	}
 	for name, value := range c.Headers {
 		e.Header.Set(name, value)
-	}
-	if retries := cmp.Or(p.Retries, c.Retries); retries != nil {
-		e.Retries = *retries
 	}
 	if c.TokenEnv != "" {
 		token, err := p.Token(c.TokenEnv)

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"rehearse/internal/answer"
 	"rehearse/internal/outbound"
 	"rehearse/internal/retry"
 	"rehearse/internal/text"
@@ -31,7 +33,7 @@ func (e *executeError) Tries() int { return e.attempts }
 
 // policy retries calls that may succeed at the next attempt. A retry is safe: the request carries the whole state.
 func (s *executeSession) policy() retry.Policy {
-	return retry.Policy{Retries: max(0, s.Retries), Transient: transient, After: askedToWait}
+	return retry.Policy{Retries: max(0, s.Retries), Transient: transient, After: askedToWait, MaxAfter: s.bounds.RetryAfterMax}
 }
 
 func askedToWait(err error) time.Duration {
@@ -101,21 +103,22 @@ func (s *executeSession) post(ctx context.Context, body []byte) (result []byte, 
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("X-Test-Case-Id", headerSafe(s.next.TestCaseID))
 	request.Header.Set("X-Conversation-Id", headerSafe(s.next.ConversationID))
-	answer, err := s.Client.Do(request)
+	response, err := s.Client.Do(request)
 	if err != nil {
 		return nil, s.tooLong(ctx, limit, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // the body was read to its end or is abandoned
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResult+1))
+	defer response.Body.Close() //nolint:errcheck // the body was read to its end or is abandoned
+	most := cmp.Or(s.bounds.MaxBytes, maxResult)
+	data, err := io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, s.tooLong(ctx, limit, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: the answer broke off: %w", s.at(), err)
-	case len(data) > maxResult:
-		return nil, fmt.Errorf("%s: the answer is larger than %d MB", s.at(), maxResult>>20)
-	case answer.StatusCode != http.StatusOK:
-		return nil, &httpError{s.at(), answer.StatusCode, detailOf(answer, data), retry.After(answer.Header, time.Now())}
+	case len(data) > most:
+		return nil, fmt.Errorf("%s: %w", s.at(), answer.Large(most))
+	case response.StatusCode != http.StatusOK:
+		return nil, &httpError{s.at(), response.StatusCode, detailOf(response, data), retry.After(response.Header, time.Now())}
 	}
 	return data, nil
 }
@@ -136,7 +139,7 @@ func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // detailOf returns, after a colon, where an answer redirects to, or the detail of its problem document (RFC 9457).
 func detailOf(answer *http.Response, data []byte) string {
-	if redirect := outbound.Redirect(answer); redirect != "" {
+	if redirect := outbound.RedirectAddress(answer); redirect != "" {
 		return ": " + redirect + ", which is not followed"
 	}
 	var p struct {

@@ -28,6 +28,9 @@ type FlowConfig struct {
 	// Limits of a turn; 0 means the engine's own.
 	MaxToolIterations, WindowMessages, WindowTokens int
 	TurnTimeout                                     time.Duration
+	// Retries is how often a turn is tried again that took too long, for a flow in the process; nil leaves it to the
+	// model.
+	Retries *int `json:"-"`
 }
 
 // MemoryConfig turns the stages of a flow's memory pipeline on and off.
@@ -73,6 +76,8 @@ func readFlow(n source.Node, at config.Place) config.Target {
 	m, c := lexical(), FlowConfig{}
 	fields := c.fields(at)
 	fields["model"] = func(n source.Node) { m = at.Model(n) }
+	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
+	fields["timeout"] = func(n source.Node) { c.TurnTimeout = n.Duration() }
 	fields["knowledge"] = func(n source.Node) { c.Knowledge = at.Path(n.Text()) }
 	n.Read(fields)
 	if !n.Has("flow") {
@@ -124,7 +129,7 @@ func (c FlowConfig) open(m config.Model, p Parts) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	turns := turnsOf(p, m.Retries, cmp.Or(c.TurnTimeout, flow.DefaultTurnTimeout))
+	turns := turnsOf(p, cmp.Or(c.Retries, m.Retries), cmp.Or(c.TurnTimeout, flow.DefaultTurnTimeout))
 	f := &Flow{Engine: engine, Flow: loaded, FlowSettings: c.Settings(), Turns: turns}
 	f.Limits.TurnTimeoutMS = int(flow.MaxTurnTimeout.Milliseconds()) // Turns has the limit
 	return f, nil

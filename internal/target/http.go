@@ -27,7 +27,6 @@ type HTTP struct {
 	bounds  Bounds
 	client  *http.Client
 	breaker *llm.Breaker
-	retries int
 	parts   Parts
 }
 

@@ -57,7 +57,7 @@ func (a httpAttempt) faultOf(ctx context.Context, err error) *httpFault {
 	if f, ok := errors.AsType[*httpFault](err); ok {
 		return f
 	}
-	again := a.config.Idempotent
+	again := a.bounds.Idempotent
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &httpFault{fault: llm.TimedOut, again: again, message: fmt.Sprintf(": no answer within %s (raise timeout if it needs longer)", a.bounds.Timeout)}
@@ -77,7 +77,7 @@ func (a httpAttempt) unanswered(err error, connected bool) error {
 	}
 	what := text.OneLine(err.Error(), 200)
 	if connected {
-		return &httpFault{fault: llm.Malformed, again: a.config.Idempotent, message: ": the connection broke off before there was an answer: " + what}
+		return &httpFault{fault: llm.Malformed, again: a.bounds.Idempotent, message: ": the connection broke off before there was an answer: " + what}
 	}
 	return &httpFault{fault: llm.Unreachable, again: true, message: " cannot be reached: " + what + " (is the server running?)"}
 }
@@ -182,7 +182,7 @@ func (a httpAttempt) refused(response *http.Response) *httpFault {
 	case untaken(response.StatusCode):
 		f.fault, f.again = llm.Unavailable, true
 	case response.StatusCode == http.StatusGatewayTimeout:
-		f.fault, f.again = llm.TimedOut, a.config.Idempotent
+		f.fault, f.again = llm.TimedOut, a.bounds.Idempotent
 	}
 	f.after = retry.After(response.Header, time.Now())
 	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason)) // the status says enough without a reason that breaks off

@@ -48,16 +48,21 @@ func TestHTTPBreaks(t *testing.T) {
 		"idempotent time-out": {`{url: URL, timeout: 50ms, idempotent: true}`, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []string{"no answer within"}, true, 2},
 		"slow body":           {`{url: URL, timeout: 50ms}`, func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); <-r.Context().Done() }, []string{"no answer within"}, true, 1},
 		"redirect":            {`URL`, status(307, ""), []string{"307", "redirect", "elsewhere.example"}, false, 1},
-		"400":                 {`URL`, status(400, `{"error":{"message":"no such field"}}`), []string{"400", "no such field"}, false, 1},
-		"422":                 {`URL`, status(422, `{"detail":[{"loc":["body","text"]}]}`), []string{"422", "text"}, false, 1},
-		"500":                 {`URL`, status(500, `boom`), []string{"500", "boom"}, false, 2},
-		"504":                 {`URL`, status(504, ``), []string{"504"}, true, 1},
-		"204":                 {`URL`, status(204, ``), []string{"empty answer"}, false, 1},
-		"empty":               {`URL`, answer(js, ""), []string{"empty answer"}, false, 1},
-		"page":                {`URL`, answer("text/html", "<p>"), []string{"HTML"}, false, 1},
-		"like a page":         {`URL`, answer(js, "<!doctype HTML>"), []string{"HTML"}, false, 1},
-		"large":               {`{url: URL, max_bytes: 10}`, answer(js, `{"reply":"0123456789"}`), []string{"larger than 10 bytes"}, false, 1},
-		"not UTF-8":           {`URL`, answer(js, "{\"reply\":\"\xff\"}"), []string{"UTF-8"}, false, 1},
+		"redirect within": {`URL`, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/login?key=hush")
+			w.WriteHeader(302)
+		}, []string{"302 Found: it redirects to http://127.0.0.1:", "/login, and"}, false, 1},
+		"filtered":    {`{url: URL, retries: 1}`, answer(js, `{"reply": "", "finish_reason": "content_filter"}`), []string{"finish reason content_filter"}, false, 1},
+		"400":         {`URL`, status(400, `{"error":{"message":"no such field"}}`), []string{"400", "no such field"}, false, 1},
+		"422":         {`URL`, status(422, `{"detail":[{"loc":["body","text"]}]}`), []string{"422", "text"}, false, 1},
+		"500":         {`URL`, status(500, `boom`), []string{"500", "boom"}, false, 2},
+		"504":         {`URL`, status(504, ``), []string{"504"}, true, 1},
+		"204":         {`URL`, status(204, ``), []string{"empty answer"}, false, 1},
+		"empty":       {`URL`, answer(js, ""), []string{"empty answer"}, false, 1},
+		"page":        {`URL`, answer("text/html", "<p>"), []string{"HTML"}, false, 1},
+		"like a page": {`URL`, answer(js, "<!doctype HTML>"), []string{"HTML"}, false, 1},
+		"large":       {`{url: URL, max_bytes: 10}`, answer(js, `{"reply":"0123456789"}`), []string{"larger than 10 bytes"}, false, 1},
+		"not UTF-8":   {`URL`, answer(js, "{\"reply\":\"\xff\"}"), []string{"UTF-8"}, false, 1},
 		"broken body": {`URL`, func(w http.ResponseWriter, _ *http.Request) {
 			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"reply\":")
 		}, []string{"broke off"}, false, 1},

@@ -1,21 +1,18 @@
 package target
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"rehearse/internal/answer"
 	"rehearse/internal/config"
 	"rehearse/internal/llm"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
-	"rehearse/internal/suite"
 	"rehearse/internal/template"
 	"rehearse/internal/text"
 )
@@ -27,12 +24,6 @@ type HTTPConfig struct {
 	// URL is the address of a turn, a template.
 	URL    string
 	Bounds `json:"-"`
-	// Retries is how often a message is sent again that cannot have been taken; nil leaves it to the test.
-	Retries *int `json:"-"`
-	// MaxAfter is the longest that the agent may ask to wait before; 0 means a minute.
-	MaxAfter time.Duration `json:"-"`
-	// Idempotent allows sending a message again that may have been taken.
-	Idempotent bool
 
 	turn       httpRequest
 	opening    *httpOpen
@@ -78,9 +69,6 @@ func readHTTP(n source.Node, at config.Place) config.Target {
 	fields["cookies"] = func(n source.Node) { c.withoutJar = !n.Bool() }
 	fields["open"] = func(n source.Node) { c.opening = r.open(n) }
 	fields["close"] = func(n source.Node) { c.closing = r.close(n) }
-	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
-	fields["retry_after_max"] = func(n source.Node) { c.MaxAfter = n.Duration() }
-	fields["idempotent"] = func(n source.Node) { c.Idempotent = n.Bool() }
 	n.Read(fields)
 	if !n.Has("url") {
 		n.Report("add `url:`, such as http://127.0.0.1:8080/chat", "an http target needs an address")
@@ -167,12 +155,7 @@ func (c *HTTPConfig) givenBy() *agentSession {
 }
 
 func (c HTTPConfig) open(_ config.Model, p Parts) (runner.Target, error) {
-	bounds := c.settled(p)
-	h := &HTTP{config: c, bounds: bounds, client: p.Client, breaker: llm.NewBreaker(), retries: suite.DefaultRetries, parts: p}
-	if n := cmp.Or(p.Retries, c.Retries); n != nil {
-		h.retries = *n
-	}
-	return h, nil
+	return &HTTP{config: c, bounds: c.settled(p), client: p.Client, breaker: llm.NewBreaker(), parts: p}, nil
 }
 
 func (c HTTPConfig) asks(context.Context, config.Model, Parts) (Asks, error) {

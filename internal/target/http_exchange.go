@@ -155,7 +155,7 @@ func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got ht
 	if s.parts.Limited != nil {
 		m = s.parts.Limited(m, limits, text.Address(s.config.URL))
 	}
-	m = llm.Retry(m, llm.Policy{Model: at, Retries: s.retries, MaxAfter: s.config.MaxAfter, Breaker: s.breaker})
+	m = llm.Retry(m, llm.Policy{Model: at, Retries: *s.bounds.Retries, MaxAfter: s.bounds.RetryAfterMax, Breaker: s.breaker})
 	m = s.parts.Recorded("http", httpOutcome{m, at})
 	taken, err = m.Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, string(asked))}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {

@@ -102,7 +102,7 @@ func TestFaultsOfKinds(t *testing.T) {
 `)
 	for _, want := range []string{
 		`:2:19: targets.a.flw: unknown key "flw" (did you mean "flow"?)`, "a flow target needs a flow",
-		`:3:19: targets.b.ulr: unknown key "ulr" (known: flow,`, "an execute target needs an address",
+		`:3:19: targets.b.ulr: unknown key "ulr" (known: concurrency, flow,`, "an execute target needs an address",
 		`targets.b.limits.turn_timeot: unknown key "turn_timeot" (did you mean "turn_timeout"?)`,
 		`:4:31: targets.c.promts: unknown key "promts" (did you mean "prompts"?)`, "a sitebot target needs its site",
 		`there is no classifier "nobody"`, `targets.d.language: unknown key "language"`,
@@ -130,7 +130,7 @@ func TestTargetsOfKinds(t *testing.T) {
 	want := map[string]config.Target{
 		"flow": OfFlow(lexical(), FlowConfig{Path: in("a.yaml"), ID: "b", Knowledge: in("kb"), Memory: &MemoryConfig{}, TurnTimeout: 2e9}),
 		"http": {Kind: "execute", Options: ExecuteConfig{
-			Flow: FlowConfig{ID: "b"}, URL: "http://x/execute", TokenEnv: "T", Headers: map[string]string{"A": "b"}, Retries: new(0),
+			Flow: FlowConfig{ID: "b"}, URL: "http://x/execute", TokenEnv: "T", Headers: map[string]string{"A": "b"}, Bounds: Bounds{Retries: new(0)},
 		}},
 		"site": OfSite(SiteConfig{Dir: "/s", Name: "a.example", Model: "scripted:" + in("bot.yaml"), Language: "de"}),
 		"intents": OfClassifier(ClassifierConfig{

@@ -67,7 +67,7 @@ body:
   sender: "{{conversation_id}}"
   message: "{{message}}"
 answer:
-  text: {path: "$[*].text", join: "\n", or: ""}
+  text: {path: "$[*].text", join: "\n\n", or: ""}
   error: "$['message', 'error', 'reason', 'status']"
 `},
 		{"responses", `kind: http

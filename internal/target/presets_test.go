@@ -140,7 +140,7 @@ func TestPresets(t *testing.T) {
 			[]string{`[{"recipient_id":"C","text":"a"},{"text":"b"}]`, `[]`},
 			"application/json",
 			[]string{`/webhooks/rest/webhook {"sender":"C","message":"one"}`, `/webhooks/rest/webhook {"sender":"C","message":"two"}`},
-			[]string{`"a\nb"  null`, `""  null`},
+			[]string{`"a\n\nb"  null`, `""  null`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

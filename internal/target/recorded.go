@@ -167,6 +167,12 @@ func (s *recordedSession) Send(context.Context, chat.Content) (chat.Reply, error
 		Latency: cmp.Or(duration(turn.LatencyMS), time.Nanosecond),
 		Ended:   s.Of.EndedByAgent && i == len(s.Of.Turns)-1,
 	}
+	if why := reply.Withheld(); why != "" && i < s.answered { // a record of an older version
+		return reply, &runner.FailureError{Failure: result.Failure{
+			Code: result.EngineError, Source: result.EngineError.Source(), Turn: i + 1,
+			Message: fmt.Sprintf("run %s recorded an empty reply: it ended with the finish reason %s", s.Run, why),
+		}}
+	}
 	if i >= s.answered {
 		return reply, &runner.FailureError{Failure: s.failure(i + 1)}
 	}

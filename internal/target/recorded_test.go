@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,13 @@ func TestRecordedPlays(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("replies (-want +got):\n%s", diff)
+	}
+	withheld := held()
+	withheld.Turns[0].Output, withheld.Turns[0].ToolCalls = "", nil
+	if s, err := open(t, withheld, asked()); err != nil {
+		t.Error(err)
+	} else if _, err := s.Send(t.Context(), asked().Turns[0].Input); err == nil || !strings.Contains(err.Error(), "finish reason length") {
+		t.Errorf("a reply that was cut to nothing: %v", err)
 	}
 	if diff := cmp.Diff(asked().Input, s.(runner.Historian).Earlier()); diff != "" {
 		t.Errorf("before the first turn (-want +got):\n%s", diff)

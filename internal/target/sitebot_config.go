@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"rehearse/internal/config"
 	"rehearse/internal/runner"
@@ -19,6 +20,10 @@ type SiteConfig struct {
 	// Prompts is the folder of the prompts that the sites name.
 	Prompts  string
 	Language string
+	// Retries is how often a turn is tried again that took too long, Timeout bounds a turn; nil and 0 leave them to the
+	// test.
+	Retries *int          `json:"-"`
+	Timeout time.Duration `json:"-"`
 }
 
 func sitebotKind() Kind {
@@ -33,6 +38,8 @@ func OfSite(c SiteConfig) config.Target { return config.Target{Kind: "sitebot", 
 func readSitebot(n source.Node, at config.Place) config.Target {
 	c := SiteConfig{}
 	fields := c.fields(at)
+	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
+	fields["timeout"] = func(n source.Node) { c.Timeout = n.Duration() }
 	fields["language"] = func(n source.Node) { c.Language = n.Text() }
 	n.Read(fields)
 	needsSites(n, "sitebot")
@@ -61,7 +68,7 @@ func (c SiteConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sitebot{Bot: bot, Site: site, Language: c.Language, Turns: turnsOf(p, nil, 0)}, nil
+	return &Sitebot{Bot: bot, Site: site, Language: c.Language, Turns: turnsOf(p, c.Retries, c.Timeout)}, nil
 }
 
 func (c SiteConfig) asks(ctx context.Context, _ config.Model, p Parts) (Asks, error) {

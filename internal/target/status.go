@@ -22,7 +22,7 @@ func untaken(status int) bool {
 // refusal says what an answer outside 2xx is: its status, and where it redirects to or the beginning of what its body says.
 func refusal(response *http.Response, body []byte) string {
 	said := strings.TrimRight(fmt.Sprintf("answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)), " ")
-	if redirect := outbound.Redirect(response); redirect != "" {
+	if redirect := outbound.RedirectAddress(response); redirect != "" {
 		return said + ": " + redirect + ", and a redirect is not followed"
 	}
 	if reason := answer.Reason(body); reason != "" {

@@ -46,7 +46,7 @@ func isWebsocket(address string) bool {
 func readWebsocket(n source.Node, at config.Place) config.Target {
 	c := WebsocketConfig{Definition: definition(n.Value)}
 	scope := scopeOf(n, at)
-	fields := c.attempts()
+	fields := c.fields()
 	maps.Copy(fields, c.answer.fields())
 	fields["kind"], fields["with"] = func(source.Node) {}, readWith
 	fields["url"] = func(n source.Node) { c.URL, c.url = n.Text(), readAddress(n, scope, "ws", "wss") }

@@ -323,7 +323,7 @@ func TestWebsocketBreaks(t *testing.T) {
 
 func TestWebsocketRefused(t *testing.T) {
 	for says, serve := range map[string]http.HandlerFunc{
-		"answered 302 Found: it redirects to elsewhere.example, and a redirect is not followed": func(w http.ResponseWriter, r *http.Request) {
+		"answered 302 Found: it redirects to elsewhere.example/x, and a redirect is not followed": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.example/x?key=hush", http.StatusFound)
 		},
 		"answered 403 Forbidden: not you": func(w http.ResponseWriter, _ *http.Request) {

@@ -24,7 +24,7 @@ func turnFacts(x result.Turn) (facts []Fact) {
 	}
 	add("node", text.OneLine(x.Node, 100))
 	add("trace", text.OneLine(x.TraceID, 100))
-	switch x.FinishReason {
+	switch chat.FinishReason(x.FinishReason) {
 	case "", "stop":
 	case "length":
 		add("reply", "cut off: length")

@@ -33,7 +33,9 @@ type step struct {
 	// byIP is true of sources that go by the address, and so know nothing of one that is not public.
 	byIP bool
 	// fresh is true of sources whose answers are worth keeping, since they do not come from something kept.
-	fresh  bool
+	fresh bool
+	// claims is true of a source that repeats what the browser reports about itself.
+	claims bool
 	source Source
 }
 
@@ -42,11 +44,14 @@ func steps() []step {
 	return []step{
 		{name: "cache", limit: 200 * time.Millisecond, byIP: true},
 		{name: "supabase", limit: 300 * time.Millisecond, byIP: true},
-		{name: "reveal", limit: Budget, fresh: true}, // it is in the request: there is nothing to wait for
+		{name: claimSource, limit: Budget, claims: true}, // it is in the request: there is nothing to wait for
 		{name: "snitcher", limit: 800 * time.Millisecond, fresh: true},
 		{name: "enrich_so", limit: 1500 * time.Millisecond, byIP: true, fresh: true},
 	}
 }
+
+// claimSource is the source of claims.
+const claimSource = "reveal"
 
 // Order returns the names of the sources in their default order: cache, supabase, reveal, snitcher, enrich_so.
 func Order() []string {
@@ -102,14 +107,16 @@ func NewChain(o Options) (*Chain, error) {
 	return c, nil
 }
 
-// Find asks the sources for at most Budget. The first complete answer ends the search; partial ones are merged, and failures and
-// exceeded limits only go into the attempts. The profile's status is Failed when no source knew anything.
-// A complete answer that is new is kept in the background by every source that can. When the caller's ctx ends first, the
-// profile is empty and nothing is kept.
+// Find asks the sources for at most Budget. The first complete answer ends the search; partial ones are merged, and
+// failures and exceeded limits only go into the attempts. The profile's status is Failed when no source knew anything.
+// What the browser reports about itself ends no search: it is the profile's Claim, wherever its source stands in the
+// order. A complete answer that is new is kept in the background by every source that can. When the caller's ctx ends
+// first, the profile is empty and nothing is kept.
 func (c *Chain) Find(ctx context.Context, v Visitor) (Profile, []Attempt) {
 	limited, cancel := context.WithTimeout(ctx, Budget)
 	defer cancel()
 	var found Profile
+	var claim map[string]string
 	var attempts []Attempt
 	for _, s := range c.steps {
 		if limited.Err() != nil {
@@ -118,6 +125,10 @@ func (c *Chain) Find(ctx context.Context, v Visitor) (Profile, []Attempt) {
 		p, a := s.ask(limited, v)
 		attempts = append(attempts, a)
 		if p.Status == "" {
+			continue
+		}
+		if s.claims {
+			claim = p.claim()
 			continue
 		}
 		found = Merge(found, p)
@@ -131,6 +142,7 @@ func (c *Chain) Find(ctx context.Context, v Visitor) (Profile, []Attempt) {
 	if last := len(attempts) - 1; found.Status == Completed && v.public() && c.fresh(attempts[last].Source) {
 		c.keep(ctx, v, found.company())
 	}
+	found.Claim = claim
 	return c.named(found, v), attempts
 }
 
@@ -192,6 +204,11 @@ func (s step) ask(ctx context.Context, v Visitor) (Profile, Attempt) {
 		a.Outcome = OutcomePartial
 	default:
 		a.Outcome = OutcomeNotFound
+	}
+	if !s.claims && p.Source == claimSource { // an older version stored claims
+		a.Outcome = OutcomeNotFound
+	}
+	if a.Outcome == OutcomeNotFound {
 		return Profile{}, a
 	}
 	if !known(p.Source) {

@@ -57,7 +57,14 @@ var (
 	visitor  = Visitor{SessionID: "0b9e5b0e-8a3c-4b9c-9c0a-1f0f5b0c9d11", IP: "203.0.113.7", Site: "acme.example"}
 	acme     = Profile{Status: Completed, CompanyName: "Acme", CompanyDomain: "acme.example", Sector: "Software"}
 	acmePart = Profile{Status: Partial, CompanyDescription: "Databases"}
+	oats     = Profile{Status: Completed, Source: "reveal", CompanyName: "Oat Sisters", CompanyDomain: "oats.example"}
 )
+
+// claiming returns a profile with a claim.
+func claiming(p, claim Profile) Profile {
+	p.Claim = claim.claim()
+	return p
+}
 
 // acmeFrom is acme as a source has told it.
 func acmeFrom(source string) Profile {
@@ -113,16 +120,16 @@ func TestFind(t *testing.T) {
 		{
 			name: "partial answers are merged and go on", visitor: visitor,
 			sources: map[string]Source{
-				"cache": &keeper{}, "reveal": &fake{profile: acmePart},
-				"snitcher": &fake{profile: acme, took: 100 * time.Millisecond},
+				"cache": &keeper{}, "snitcher": &fake{profile: acmePart},
+				"enrich_so": &fake{profile: acme, took: 100 * time.Millisecond},
 			},
 			want: Profile{
-				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
+				Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
 				Sector: "Software",
 			},
-			tried: []string{"cache not_found", "reveal partial", "snitcher completed"}, took: 100 * time.Millisecond,
+			tried: []string{"cache not_found", "snitcher partial", "enrich_so completed"}, took: 100 * time.Millisecond,
 			kept: Profile{
-				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
+				Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
 				Sector: "Software",
 			},
 		},
@@ -130,19 +137,40 @@ func TestFind(t *testing.T) {
 			name: "failures go on", visitor: visitor,
 			sources: map[string]Source{
 				"cache": &fake{err: errors.New("down")}, "supabase": &fake{err: errors.New("down")},
-				"reveal": &fake{profile: acmePart},
+				"snitcher": &fake{profile: acmePart},
 			},
-			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases"},
-			tried: []string{"cache error", "supabase error", "reveal partial"},
+			want:  Profile{Status: Partial, Source: "snitcher", CompanyDescription: "Databases"},
+			tried: []string{"cache error", "supabase error", "snitcher partial"},
+		},
+		{
+			name: "a claim ends no search and is not kept", visitor: visitor, order: []string{"reveal", "cache", "snitcher"},
+			sources: map[string]Source{
+				"cache": &keeper{}, "reveal": &fake{profile: Merge(oats, Profile{Email: "jo@oats.example"})}, "snitcher": &fake{profile: acme},
+			},
+			want:  claiming(acmeFrom("snitcher"), oats),
+			tried: []string{"reveal completed", "cache not_found", "snitcher completed"},
+			kept:  acmeFrom("snitcher"),
+		},
+		{
+			name: "a claim alone is not kept", visitor: visitor,
+			sources: map[string]Source{"cache": &keeper{}, "supabase": &keeper{}, "reveal": &fake{profile: oats}},
+			want:    claiming(Profile{Status: Failed}, oats),
+			tried:   []string{"cache not_found", "supabase not_found", "reveal completed"},
+		},
+		{
+			name: "a claim that was kept before is not read", visitor: visitor,
+			sources: map[string]Source{"cache": &fake{profile: oats}, "supabase": &fake{profile: oats}},
+			want:    Profile{Status: Failed},
+			tried:   []string{"cache not_found", "supabase not_found"},
 		},
 		{
 			name: "every source has its limit, and all together theirs", visitor: visitor,
 			sources: map[string]Source{
-				"cache": &fake{took: time.Hour}, "supabase": &fake{took: time.Hour}, "reveal": &fake{profile: acmePart},
+				"cache": &fake{took: time.Hour}, "supabase": &fake{took: time.Hour}, "reveal": &fake{profile: oats},
 				"snitcher": &fake{took: time.Hour}, "enrich_so": &fake{took: 701 * time.Millisecond, profile: acme},
 			},
-			want:  Profile{Status: Partial, Source: "reveal", CompanyDescription: "Databases"},
-			tried: []string{"cache error", "supabase error", "reveal partial", "snitcher error", "enrich_so error"}, took: 2 * time.Second,
+			want:  claiming(Profile{Status: Failed}, oats),
+			tried: []string{"cache error", "supabase error", "reveal completed", "snitcher error", "enrich_so error"}, took: 2 * time.Second,
 		},
 		{
 			name: "enrich_so alone has 1.5 s", visitor: visitor,
@@ -284,11 +312,11 @@ func TestKeepIP(t *testing.T) {
 	for keep, want := range map[bool]string{false: "", true: "203.0.113.7"} {
 		told := acme
 		told.IPAddress = "198.51.100.1"
-		c, err := NewChain(Options{KeepIP: keep, Sources: map[string]Source{"reveal": &fake{profile: told}}})
+		c, err := NewChain(Options{KeepIP: keep, Sources: map[string]Source{"reveal": &fake{profile: told}, "snitcher": &fake{profile: told}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := c.Find(t.Context(), visitor); got.IPAddress != want || got.CompanyName != "Acme" {
+		if got, _ := c.Find(t.Context(), visitor); got.IPAddress != want || got.CompanyName != "Acme" || got.Claim["company_name"] != "Acme" || got.Claim["ip_address"] != "" {
 			t.Errorf("keep_ip %v: %+v", keep, got)
 		}
 	}

@@ -123,9 +123,10 @@ func plain(value any) string {
 	return text
 }
 
-// Merge returns what two writes to a profile come to (sitebot 2.2). Each text is that of next where next knows it, otherwise that
-// of old. The status never goes down, and the source follows the write that raised it. Feature lists are united in the order in
-// which features first came up. The arguments share no memory with the result.
+// Merge returns what two writes to a profile come to (sitebot 2.2). Each text is that of next where next knows it,
+// otherwise that of old. The status never goes down, and the source follows the write that raised it. Feature lists are
+// united in the order in which features first came up. The Claim is the later one. The arguments share no memory with
+// the result but the Claim.
 //
 // Merging a profile with itself, or with nothing, changes nothing but repeated or unknown features. As long as every write that
 // has a status names its source, it does not matter in which groups a row of writes is merged.
@@ -145,6 +146,9 @@ func Merge(old, next Profile) Profile {
 		merged.Source = next.Source
 	}
 	merged.FeatureList = union(old.FeatureList, next.FeatureList)
+	if next.Claim != nil {
+		merged.Claim = next.Claim
+	}
 	return merged
 }
 

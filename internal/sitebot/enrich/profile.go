@@ -29,6 +29,11 @@ type Profile struct {
 	Intent      string   `json:"intent,omitempty"`
 
 	SectorConfidence string `json:"sector_confidence_level,omitempty"`
+
+	// Claim is what the visitor's browser reports about their company, by the JSON names of the fields above. Nothing
+	// has verified it: it belongs to the session alone, and must not reach a cache, a table, a lead or another session.
+	// It is never changed. Nil means that there is none.
+	Claim map[string]string `json:"claim,omitempty"`
 }
 
 // Status says how far a profile has come. The zero Status says that no source was asked.
@@ -62,6 +67,66 @@ func (p *Profile) texts() [11]field {
 		{"intent", &p.Intent},
 		{"sector_confidence_level", &p.SectorConfidence},
 	}
+}
+
+// Shown returns the profile as the session and its prompts have it: a Claim fills in what is not known about the
+// company. A claim about another company than the known one, or one that does not name the known one, is left out. A
+// profile that has a company by claim alone is Partial.
+func (p Profile) Shown() Profile {
+	claim, claimed := p.Claim, false
+	p.Claim = nil
+	if !p.confirmed(claim) {
+		return p
+	}
+	for _, f := range p.companyTexts() {
+		if !known(*f.text) && known(claim[f.name]) {
+			*f.text, claimed = claim[f.name], true
+		}
+	}
+	if claimed && p.Status.rank() < Partial.rank() {
+		p.Status, p.Source = Partial, claimSource
+	}
+	return p
+}
+
+// Verified returns the profile without the Claim.
+func (p Profile) Verified() Profile {
+	p.Claim = nil
+	return p
+}
+
+// confirmed reports whether a claim names the company of a profile, as far as the profile names one.
+func (p Profile) confirmed(claim map[string]string) bool {
+	for name, is := range map[string]string{"company_name": p.CompanyName, "company_domain": p.CompanyDomain} {
+		if known(is) && !strings.EqualFold(strings.TrimSpace(claim[name]), strings.TrimSpace(is)) {
+			return false
+		}
+	}
+	return true
+}
+
+// claim returns what a profile knows of a company as a claim.
+func (p Profile) claim() map[string]string {
+	claim := map[string]string{}
+	for _, f := range p.companyTexts() {
+		if f.name != "source" && known(*f.text) {
+			claim[f.name] = *f.text
+		}
+	}
+	return claim
+}
+
+// Bounded returns the profile with each text in one line of at most 1000 characters, and at most 50 features.
+func (p Profile) Bounded() Profile {
+	for _, f := range p.texts() {
+		*f.text = plain(*f.text)
+	}
+	features := make([]string, min(len(p.FeatureList), mostFeatures))
+	for i := range features {
+		features[i] = plain(p.FeatureList[i])
+	}
+	p.FeatureList = union(features)
+	return p
 }
 
 type field struct {

@@ -158,7 +158,7 @@ func same(t *rapid.T, want, got Profile) {
 // TestFields makes sure that no field of Profile is forgotten where fields are gone through.
 func TestFields(t *testing.T) {
 	var p Profile
-	names := map[string]bool{"status": true, "source": true, "feature_list": true}
+	names := map[string]bool{"status": true, "source": true, "feature_list": true, "claim": true}
 	for _, f := range p.texts() {
 		names[f.name] = true
 	}
@@ -175,6 +175,27 @@ func TestFields(t *testing.T) {
 	data, err := json.Marshal(Profile{})
 	if err != nil || string(data) != "{}" {
 		t.Errorf("an empty profile is %s, %v", data, err)
+	}
+}
+
+// TestShown checks that a claim completes a profile of the same company only.
+func TestShown(t *testing.T) {
+	claim := Profile{Status: Completed, Source: "reveal", CompanyName: "Oat Sisters", CompanyDomain: "oats.example", Sector: "Food"}
+	claimed := Profile{Status: Partial, Source: "reveal", CompanyName: "Oat Sisters", CompanyDomain: "oats.example", Sector: "Food"}
+	for name, c := range map[string]struct{ is, want Profile }{
+		"nothing known":  {Profile{Status: Failed, Email: "a@x.com"}, Merge(claimed, Profile{Email: "a@x.com"})},
+		"a sector":       {Profile{Status: Partial, Source: "snitcher", Sector: "Retail"}, Merge(claimed, Profile{Source: "snitcher", Sector: "Retail"})},
+		"the same name":  {Profile{CompanyName: "oat sisters"}, Merge(claimed, Profile{CompanyName: "oat sisters"})},
+		"another name":   {Profile{CompanyName: "Barley Hall"}, Profile{CompanyName: "Barley Hall"}},
+		"another domain": {Profile{CompanyDomain: "barley.example"}, Profile{CompanyDomain: "barley.example"}},
+	} {
+		if name == "a sector" {
+			c.want.Source = "snitcher"
+		}
+		c.is.Claim = claim.claim()
+		if d := cmp.Diff(c.want, c.is.Shown()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
 	}
 }
 
