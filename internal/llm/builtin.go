@@ -148,6 +148,19 @@ func openScripted(m config.Model, o Options) (Model, string, error) {
 	return &priced{script.As(orElse(name, script.Name())), m}, script.file, nil
 }
 
+// DrawKeyOf returns Cassette.DrawKey of the recording that a model of the provider cassette plays.
+func DrawKeyOf(m config.Model, o Options) (func(context.Context) []byte, error) {
+	file, _, data, err := readModelFile(m, o)
+	if err != nil {
+		return nil, err
+	}
+	cassette, err := playAnywhere(file, data, o.Mask)
+	if err != nil {
+		return nil, err
+	}
+	return cassette.DrawKey, nil
+}
+
 func openCassette(m config.Model, o Options) (Model, string, error) {
 	file, name, data, err := readModelFile(m, o)
 	if err != nil {

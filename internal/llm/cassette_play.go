@@ -27,14 +27,17 @@ type Cassette struct {
 	models, embedders []string
 	whole             int64
 	unended           bool
-	mu                sync.Mutex
-	conversations     map[Conversation]*conversationTracks
+	// drawKey is that of the last part.
+	drawKey       []byte
+	mu            sync.Mutex
+	conversations map[Conversation]*conversationTracks
 }
 
 // conversationTracks are the exchanges of one conversation in the last part that has it.
 type conversationTracks struct {
-	part   int
-	tracks map[exchangeKey]*track
+	part    int
+	drawKey []byte
+	tracks  map[exchangeKey]*track
 }
 
 func (l *conversationTracks) add(key exchangeKey, at span) {
@@ -58,6 +61,27 @@ type span struct {
 
 // Whole returns how many bytes of the cassette are whole lines, and whether the last of them lacks its line break.
 func (c *Cassette) Whole() (size int64, unended bool) { return c.whole, c.unended }
+
+// DrawKey returns the key of the draws in the recorded requests of the conversation of ctx, or of the last part where the cassette does not
+// have that conversation. It is nil for requests without draws.
+func (c *Cassette) DrawKey(ctx context.Context) []byte {
+	if l := c.conversations[c.held(ctx)]; l != nil {
+		return l.drawKey
+	}
+	return c.drawKey
+}
+
+// held returns the conversation under which the exchanges of ctx are found.
+func (c *Cassette) held(ctx context.Context) Conversation {
+	held := ConversationOf(ctx).masked(c.mask)
+	if c.anywhere {
+		held.Target = ""
+		if c.conversations[held] == nil {
+			return Conversation{}
+		}
+	}
+	return held
+}
 
 // Models returns the names under which exchanges with models were recorded, sorted.
 func (c *Cassette) Models() []string { return slices.Clone(c.models) }
@@ -137,15 +161,9 @@ func (c *Cassette) next(ctx context.Context, a asked) (entry, error) {
 
 // find takes the place of the next answer.
 func (c *Cassette) find(ctx context.Context, key exchangeKey, a asked) (span, error) {
-	held := conversationOf(ctx).masked(c.mask)
+	held := c.held(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.anywhere {
-		held.Target = ""
-		if c.conversations[held] == nil {
-			held = Conversation{}
-		}
-	}
 	var t *track
 	if tracks := c.conversations[held]; tracks != nil {
 		t = tracks.tracks[key]

@@ -97,7 +97,7 @@ func (x *cassetteIndex) add(line []byte) error {
 	case err != nil:
 		return err
 	case e.Kind == kindPart:
-		x.part, x.last, x.newer = x.part+1, 0, e.Version > cassetteVersion
+		x.part, x.last, x.newer, x.drawKey = x.part+1, 0, e.Version > cassetteVersion, e.DrawKey
 		if x.newer {
 			return fmt.Errorf("the recording has the format version %d, and this program knows %d", e.Version, cassetteVersion)
 		}
@@ -134,5 +134,6 @@ func (x *cassetteIndex) tracksOf(at Conversation) *conversationTracks {
 		tracks = &conversationTracks{part: x.part, tracks: map[exchangeKey]*track{}}
 		x.conversations[at] = tracks
 	}
+	tracks.drawKey = x.drawKey
 	return tracks
 }
