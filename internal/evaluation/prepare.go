@@ -18,7 +18,7 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 	if err := e.ask(ctx); err != nil {
 		return err
 	}
-	if e.planned.sharing && !e.setup.Recorded() {
+	if e.sharesVerdicts() {
 		e.warn("trials share verdicts (execution.cache: shared): a judge that wavers looks stable")
 	}
 	switch {
@@ -31,6 +31,9 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 	}
 	return e.open()
 }
+
+// sharesVerdicts reports whether trials of a test share remembered verdicts.
+func (e *Evaluation) sharesVerdicts() bool { return e.planned.sharing && !e.setup.Recorded() }
 
 // prepareGradings makes the assertion engines of the tests.
 func (e *Evaluation) prepareGradings() error {

@@ -177,7 +177,7 @@ func TestDraws(t *testing.T) {
 		m := &reading{answer: answer}
 		named := drawn(m)
 		if key != nil {
-			named.DrawKey = func(context.Context) []byte { return key }
+			named.Draws = func(ctx context.Context) ([]byte, llm.Conversation) { return key, llm.ConversationOf(ctx) }
 		}
 		j := judge.New(judge.Config{Primary: named, Canary: canary})
 		for _, trial := range []int{0, 0, 1, 2} {

@@ -33,7 +33,7 @@ func NewDrawKey() []byte {
 	return key
 }
 
-// NewDraws returns draws with a random key, which Named.DrawKey replaces. mask takes secrets out of what is hashed: a recording is played without
+// NewDraws returns draws with a random key, which Named.Draws replaces. mask takes secrets out of what is hashed: a recording is played without
 // them. It may be nil.
 func NewDraws(mask func(string) string) *Draws {
 	if mask == nil {
@@ -44,15 +44,14 @@ func NewDraws(mask func(string) string) *Draws {
 
 // call returns the draws of one call; nil for a call without draws.
 func (d *Draws) call(ctx context.Context, m Named, request llm.Request, sample int) *draws {
-	key := d.key
-	if m.DrawKey != nil {
-		if key = m.DrawKey(ctx); key == nil {
+	key, at := d.key, llm.ConversationOf(ctx)
+	if m.Draws != nil {
+		if key, at = m.Draws(ctx); key == nil {
 			return nil
 		}
 	}
-	at := llm.ConversationOf(ctx)
 	h := hmac.New(sha256.New, key)
-	for _, s := range []string{m.Name, strconv.Itoa(sample), at.Suite, at.Test, at.Target, strconv.Itoa(at.Trial)} {
+	for _, s := range []string{strconv.Itoa(sample), at.Suite, at.Test, at.Target, strconv.Itoa(at.Trial)} {
 		writePart(h, d.mask(s))
 	}
 	for _, m := range request.Messages {

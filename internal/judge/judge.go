@@ -57,9 +57,9 @@ type Named struct {
 	Model llm.Model
 	// Key distinguishes models of one name in the cache, for example by address and parameters.
 	Key string
-	// DrawKey returns the key of the draws in the calls of a conversation, where a recording decides it: nil for a recording that has no draws
-	// and no canary. A nil function leaves it to Config.Draws.
-	DrawKey func(context.Context) []byte
+	// Draws returns what the draws of a call come from where a recording decides it: the key, nil for a recording that has no draws and no canary,
+	// and the conversation. A nil function leaves it to Config.Draws.
+	Draws func(context.Context) (key []byte, at llm.Conversation)
 }
 
 // Judge implements grader.Judge. It is safe for concurrent use. Use New; the zero value has no model.

@@ -46,7 +46,7 @@ func (s *script) Generate(_ context.Context, r llm.Request) (chat.Reply, error) 
 
 // named makes calls without draws, in which the ids of a question stay.
 func named(name string, m llm.Model) judge.Named {
-	return judge.Named{Name: name, Model: m, DrawKey: func(context.Context) []byte { return nil }}
+	return judge.Named{Name: name, Model: m, Draws: func(context.Context) ([]byte, llm.Conversation) { return nil, llm.Conversation{} }}
 }
 
 var checklist = grader.Question{

@@ -148,8 +148,8 @@ func openScripted(m config.Model, o Options) (Model, string, error) {
 	return &priced{script.As(orElse(name, script.Name())), m}, script.file, nil
 }
 
-// DrawKeyOf returns Cassette.DrawKey of the recording that a model of the provider cassette plays.
-func DrawKeyOf(m config.Model, o Options) (func(context.Context) []byte, error) {
+// DrawsOf returns Cassette.Draws of the recording that a model of the provider cassette plays.
+func DrawsOf(m config.Model, o Options) (func(context.Context) ([]byte, Conversation), error) {
 	file, _, data, err := readModelFile(m, o)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func DrawKeyOf(m config.Model, o Options) (func(context.Context) []byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return cassette.DrawKey, nil
+	return cassette.Draws, nil
 }
 
 func openCassette(m config.Model, o Options) (Model, string, error) {

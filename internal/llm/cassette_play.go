@@ -37,7 +37,9 @@ type Cassette struct {
 type conversationTracks struct {
 	part    int
 	drawKey []byte
-	tracks  map[exchangeKey]*track
+	// target is that of the last exchange; it differs from the conversation's in a cassette that is played anywhere.
+	target string
+	tracks map[exchangeKey]*track
 }
 
 func (l *conversationTracks) add(key exchangeKey, at span) {
@@ -62,13 +64,18 @@ type span struct {
 // Whole returns how many bytes of the cassette are whole lines, and whether the last of them lacks its line break.
 func (c *Cassette) Whole() (size int64, unended bool) { return c.whole, c.unended }
 
-// DrawKey returns the key of the draws in the recorded requests of the conversation of ctx, or of the last part where the cassette does not
-// have that conversation. It is nil for requests without draws.
-func (c *Cassette) DrawKey(ctx context.Context) []byte {
-	if l := c.conversations[c.held(ctx)]; l != nil {
-		return l.drawKey
+// Draws returns what the draws in recorded requests come from: the key, nil for requests without draws, and the conversation. They are those of
+// the conversation of ctx, or the key of the last part where the cassette does not have that conversation.
+func (c *Cassette) Draws(ctx context.Context) (key []byte, at Conversation) {
+	at = ConversationOf(ctx)
+	l := c.conversations[c.held(ctx)]
+	if l == nil {
+		return c.drawKey, at
 	}
-	return c.drawKey
+	if c.anywhere {
+		at.Target = l.target
+	}
+	return l.drawKey, at
 }
 
 // held returns the conversation under which the exchanges of ctx are found.

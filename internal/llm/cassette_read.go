@@ -121,8 +121,11 @@ func (x *cassetteIndex) add(line []byte) error {
 	}
 	x.tracksOf(Conversation{}).add(key, at)
 	if e.Conversation != (Conversation{}) {
+		target := e.Conversation.Target
 		e.Conversation.Target = ""
-		x.tracksOf(e.Conversation).add(key, at)
+		tracks := x.tracksOf(e.Conversation)
+		tracks.target = target
+		tracks.add(key, at)
 	}
 	return nil
 }

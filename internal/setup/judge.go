@@ -162,7 +162,7 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 		if err != nil {
 			return nil, err
 		}
-		if named.DrawKey, err = s.drawKey(m, models.canary); err != nil {
+		if named.Draws, err = s.drawsOf(m, models.canary); err != nil {
 			return nil, err
 		}
 		opened = append(opened, named)
@@ -207,30 +207,31 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
 }
 
-// drawKey returns where the key of the draws in a judge's requests comes from: the recording that is played, or the one that is made. It is nil
-// where nothing is recorded.
-func (s *Setup) drawKey(m config.Model, canary judge.Canary) (func(context.Context) []byte, error) {
-	played, name := (func(context.Context) []byte)(nil), s.Playback
+// drawsOf returns what the draws in a judge's requests come from: the recording that is played, or the one that is made. It is nil where nothing is
+// recorded.
+func (s *Setup) drawsOf(m config.Model, canary judge.Canary) (func(context.Context) ([]byte, llm.Conversation), error) {
+	var played func(context.Context) ([]byte, llm.Conversation)
+	name := s.Playback
 	switch {
 	case s.tape.playing != nil:
-		played = s.tape.playing.DrawKey
+		played = s.tape.playing.Draws
 	case m.Provider == "cassette":
 		var err error
-		if played, err = llm.DrawKeyOf(m, s.models); err != nil {
+		if played, err = llm.DrawsOf(m, s.models); err != nil {
 			return nil, modelError(err)
 		}
 		name, _, _ = strings.Cut(m.Name, "#")
 	case s.tape.recorder != nil:
-		return func(context.Context) []byte { return s.tape.drawKey }, nil
+		return func(ctx context.Context) ([]byte, llm.Conversation) { return s.tape.drawKey, llm.ConversationOf(ctx) }, nil
 	default:
 		return nil, nil
 	}
-	return func(ctx context.Context) []byte {
-		key := played(ctx)
+	return func(ctx context.Context) ([]byte, llm.Conversation) {
+		key, at := played(ctx)
 		if key == nil && canary != judge.CanaryOff {
 			s.warnOnce("the recording " + name + " was made without a canary: judges are called without one, as they were")
 		}
-		return key
+		return key, at
 	}, nil
 }
 

@@ -107,7 +107,8 @@ func (s *shared) mend(file *os.File) (drawKey []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("go on with the recording: %w", err)
 	}
-	return read.DrawKey(context.Background()), nil
+	drawKey, _ = read.Draws(context.Background())
+	return drawKey, nil
 }
 
 func (s *shared) readTape(file *os.File) (*llm.Cassette, int64, error) {
