@@ -28,7 +28,7 @@ type notedKey struct {
 var notes sync.Map // of notedKey to *noted
 
 // startServers starts two OpenAI-compatible servers, which note who asked with which key, and sets $AGENT and $JUDGE to their addresses. Both say hello,
-// and as a judge that the first criterion is satisfied. Every answer counts 10 tokens in and 10 out.
+// and as a judge that every criterion but the canary is satisfied. Every answer counts 10 tokens in and 10 out.
 func startServers(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: servers")
@@ -42,9 +42,25 @@ func startServers(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// checksOf answers a judge's request for a checklist: the canary truthfully, every other criterion alike.
+func checksOf(request string, satisfied bool, reasoning string) string {
+	var asked struct {
+		Rubrics []struct{ ID, Outcome string }
+	}
+	_ = json.Unmarshal([]byte(request), &asked)
+	checks := []map[string]any{}
+	for _, r := range asked.Rubrics {
+		canary := strings.HasPrefix(r.Outcome, "The reply contains the word ")
+		checks = append(checks, map[string]any{"id": r.ID, "satisfied": satisfied && !canary, "reasoning": reasoning})
+	}
+	data, _ := json.Marshal(map[string]any{"checks": checks})
+	return string(data)
+}
+
 func (n *noted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
-		Model string `json:"model"`
+		Model    string                     `json:"model"`
+		Messages []struct{ Content string } `json:"messages"`
 	}
 	data, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -59,7 +75,7 @@ func (n *noted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Unlock()
 	said := "hello"
 	if strings.HasPrefix(asked.Model, "judge") {
-		said = `{"checks": [{"id": "criterion-1", "satisfied": true, "reasoning": "it does"}]}`
+		said = checksOf(asked.Messages[len(asked.Messages)-1].Content, true, "it does")
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{

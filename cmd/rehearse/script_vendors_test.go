@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func vendorAnswer(asked llmtest.Asked) llmtest.Answer {
 	switch {
 	case asked.Schema != nil:
 		satisfied := id == "" && traced != ""
-		return llmtest.Answer{Text: fmt.Sprintf(`{"checks": [{"id": "criterion-1", "satisfied": %t, "reasoning": "it is"}]}`, satisfied)}
+		return llmtest.Answer{Text: checksOf(last, satisfied, "it is")}
 	case strings.Contains(last, "wordy"):
 		return llmtest.Answer{Text: "This has no", Finish: "length"}
 	case len(asked.Results) > 0 && strings.Contains(asked.Model, "loops"):

@@ -63,8 +63,9 @@ func parrot(t *testing.T) *httptest.Server {
 			_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": "no: " + said}})
 			return
 		case bytes.Contains(body, []byte(`"model":"other"`)):
-			verdict, _ := json.Marshal(map[string]any{"checks": []any{map[string]any{"id": "criterion-1", "satisfied": false, "reasoning": said}}})
-			answer["content"] = string(verdict)
+			var asked struct{ Messages []struct{ Content string } }
+			_ = json.Unmarshal(body, &asked)
+			answer["content"] = checksOf(asked.Messages[1].Content, false, said)
 		case bytes.Contains(body, []byte("call a tool")):
 			args, _ := json.Marshal(map[string]any{"secret": said, said: 1})
 			answer["tool_calls"] = []any{map[string]any{"id": "1", "type": "function", "function": map[string]any{"name": "f", "arguments": string(args)}}}

@@ -53,6 +53,6 @@ type Judge struct {
 	Panel []Model
 	// Samples asks several times and takes the majority or median; 0 means once.
 	Samples int
-	// Canary is a criterion that no reply meets, asked beside others; "true" stands for the built-in one, "" for none.
+	// Canary is "on", "off" or "strict"; empty where the file does not set it.
 	Canary string
 }

@@ -180,7 +180,7 @@ func (f *File) judge(n source.Node) Judge {
 		},
 		"complexity": func(n source.Node) { j.Complexity = n.Int(1) },
 		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
-		"canary":     func(n source.Node) { j.Canary = n.Text() },
+		"canary":     func(n source.Node) { j.Canary = n.Switch("strict") },
 	})
 	if n.Has("panel") && len(j.Panel) == 0 {
 		n.Field("panel").Report("name the models that judge", "the panel is empty")

@@ -57,6 +57,9 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	if flows := e.flows(); flows != nil {
 		config[result.FlowsKey] = flows
 	}
+	if e.sharesVerdicts() {
+		config[result.SharedVerdictsKey] = true
+	}
 	h.Run.Config = config
 	if p, err = e.prior(h.Dir, kept.prints); err != nil {
 		return nil, p, err

@@ -28,7 +28,7 @@ func newFingerprints(e *Evaluation) *fingerprints {
 	return &fingerprints{e: e, files: fingerprint.New(e.setup.Files), parts: map[string]string{}}
 }
 
-// settled is a test as far as it decides its record. Workers, budget and cache do not.
+// settled is a test as far as it decides its record. Workers, budget and cache do not, unless trials share verdicts.
 type settled struct {
 	Version    int
 	Test       suite.Test
@@ -56,6 +56,9 @@ func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
 	t.Execution = suite.Execution{
 		Threshold: x.Threshold, Trials: x.Trials, Retries: x.Retries, Timeout: x.Timeout, ConversationTimeout: x.ConversationTimeout,
 		ShortCircuit: x.ShortCircuit, Strict: x.Strict,
+	}
+	if x.Cache == suite.CacheShared {
+		t.Execution.Cache = x.Cache
 	}
 	t.Turns = slices.Clone(t.Turns)
 	for i := range t.Turns {

@@ -35,6 +35,8 @@ type plan struct {
 	ungraded suite.Ungraded
 	// judged counts the tests that need a judge; gradings says for each grader set whether it needs one.
 	judged int
+	// sharing is true if trials of a test share remembered verdicts.
+	sharing bool
 	// embedded are the names of the suites with tests that need an embedding model.
 	embedded map[string]bool
 	gradings map[gradingKey]bool
@@ -58,13 +60,13 @@ type callKey struct {
 // gradingKey distinguishes grader sets whose judges are asked differently: those of different suites, and of tests with other retries,
 // time limits or cache settings.
 type gradingKey struct {
-	suite  string
-	call   setup.Call
-	cached bool
+	suite string
+	call  setup.Call
+	cache suite.Cache
 }
 
 func gradingOf(t *suite.Test) gradingKey {
-	return gradingKey{t.Suite, setup.CallOf(t.Execution), t.Execution.Cache == nil || *t.Execution.Cache}
+	return gradingKey{t.Suite, setup.CallOf(t.Execution), cmp.Or(t.Execution.Cache, suite.CacheOn)}
 }
 
 const defaultWorkers = 8
@@ -131,6 +133,7 @@ func (p *plan) count(u orchestrator.Unit) {
 	asks := p.e.asksJudge(u.Test)
 	if asks {
 		p.judged++
+		p.sharing = p.sharing || trials > 1 && u.Test.Execution.Cache == suite.CacheShared
 	}
 	if p.e.embeds(u.Test) {
 		p.embedded[u.Test.Suite] = true

@@ -18,6 +18,9 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 	if err := e.ask(ctx); err != nil {
 		return err
 	}
+	if e.sharesVerdicts() {
+		e.warn("trials share verdicts (execution.cache: shared): a judge that wavers looks stable")
+	}
 	switch {
 	case e.regraded != nil:
 		return e.prepareGradings()
@@ -28,6 +31,9 @@ func (e *Evaluation) prepare(ctx context.Context) error {
 	}
 	return e.open()
 }
+
+// sharesVerdicts reports whether trials of a test share remembered verdicts.
+func (e *Evaluation) sharesVerdicts() bool { return e.planned.sharing && !e.setup.Recorded() }
 
 // prepareGradings makes the assertion engines of the tests.
 func (e *Evaluation) prepareGradings() error {
@@ -52,7 +58,8 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 	}
 	judging := e.judging(e.suiteNamed(key.suite))
 	judging.Call = key.call
-	if key.cached {
+	judging.SharedTrials = key.cache == suite.CacheShared
+	if key.cache != suite.CacheOff {
 		judging.Cache, judging.Warn = e.verdicts(), e.cacheFailing
 	}
 	j, err := at.Judge(judging)

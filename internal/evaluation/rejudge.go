@@ -14,7 +14,7 @@ import (
 // freshly distinguishes the graders that judge the transcripts of a test again: their judge remembers nothing.
 func freshly(t *suite.Test) gradingKey {
 	key := gradingOf(t)
-	key.cached = false
+	key.cache = suite.CacheOff
 	return key
 }
 

@@ -38,7 +38,7 @@ type answerQuality struct {
 	check runner.Check
 }
 
-// Grade scores the mean of the dimensions; one that the judge left out counts 0.
+// Grade scores the mean of the dimensions.
 func (g *answerQuality) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
 	q := question(Criteria, x)
 	q.Context, q.Reference, q.Meanings = excerpt(x), x.Expected, map[string]string{}
@@ -53,12 +53,9 @@ func (g *answerQuality) Grade(ctx context.Context, x *runner.Exchange) (result.G
 	grade := result.Grade{Code: result.QualityJudgeFail, Source: "judge", Judge: verdict.Use}
 	var parts []string
 	for _, d := range dimensions {
-		score, given := verdict.Scores[d.name]
+		score := verdict.Scores[d.name]
 		grade.Score += score / float64(len(dimensions))
 		said := fmt.Sprintf("%.2f", score)
-		if !given {
-			said = "not scored"
-		}
 		parts = append(parts, d.name+" "+said)
 		a := result.Assertion{Text: d.name, Passed: passes(g.check, x, score), Evidence: said, Score: &score}
 		verdict.poll(&a, func(v Verdict) (float64, string) { return v.Scores[d.name], v.Reasoning })
@@ -68,5 +65,5 @@ func (g *answerQuality) Grade(ctx context.Context, x *runner.Exchange) (result.G
 	if verdict.Reasoning != "" {
 		grade.Reason += ": " + verdict.Reasoning
 	}
-	return grade, nil
+	return quoting(grade, x), nil
 }

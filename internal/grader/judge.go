@@ -14,7 +14,8 @@ import (
 
 // Judge is a model that graders ask. Implementations are safe for concurrent use.
 type Judge interface {
-	// Ask returns the judge's verdict. An error means that there is no verdict; it never counts as a failing score.
+	// Ask returns the judge's verdict, which answers every criterion of the question. An error means that there is no verdict; it never counts as
+	// a failing score.
 	Ask(ctx context.Context, q Question) (Verdict, error)
 }
 
@@ -51,6 +52,26 @@ type Question struct {
 	Meanings  map[string]string
 }
 
+// Unanswered returns the criteria that a verdict leaves out: ids of rubrics or names.
+func (q Question) Unanswered(v Verdict) []string {
+	var left []string
+	switch q.Mode {
+	case Checklist:
+		for _, r := range q.Rubrics {
+			if _, ok := v.Checks[r.ID]; !ok {
+				left = append(left, r.ID)
+			}
+		}
+	case Criteria:
+		for _, name := range q.Names {
+			if _, ok := v.Scores[name]; !ok {
+				left = append(left, name)
+			}
+		}
+	}
+	return left
+}
+
 // Rubric is one criterion of a checklist.
 type Rubric struct {
 	ID       string  `json:"id"`
@@ -67,7 +88,7 @@ type Range struct {
 
 // Verdict is a judge's answer.
 type Verdict struct {
-	// Checks holds the answers by rubric ID; a rubric that the judge left out is absent.
+	// Checks holds the answers by rubric ID.
 	Checks map[string]RubricCheck `json:"checks,omitempty"`
 	// Scores holds the answers of mode Criteria, each between 0 and 1.
 	Scores map[string]float64 `json:"scores,omitempty"`

@@ -76,7 +76,7 @@ func (g *criteriaJudge) need(key string, averageOf []string, least float64) {
 	}
 }
 
-// Grade passes when every quality reaches its least score; a criterion that the judge left out scores 0.
+// Grade passes when every quality reaches its least score.
 func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
 	q := question(Criteria, x)
 	q.Names = g.names
@@ -108,19 +108,9 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 
 // passes reports whether the scores reach the threshold, and lists them as evidence.
 func (q quality) passes(scores map[string]float64) (passed bool, evidence string) {
-	answered := 0
 	parts := make([]string, 0, len(q.criteria))
 	for _, name := range q.criteria {
-		score, ok := scores[name]
-		if !ok {
-			parts = append(parts, name+" not scored")
-			continue
-		}
-		answered++
-		parts = append(parts, fmt.Sprintf("%s %.2f", name, score))
-	}
-	if answered == 0 {
-		return false, "the judge did not score this criterion"
+		parts = append(parts, fmt.Sprintf("%s %.2f", name, scores[name]))
 	}
 	mean := q.mean(scores)
 	evidence = fmt.Sprintf("scored %.2f, needs %.2f", mean, q.least)
@@ -130,7 +120,7 @@ func (q quality) passes(scores map[string]float64) (passed bool, evidence string
 	return mean >= q.least-1e-9, evidence // allows for the rounding of a mean
 }
 
-// mean is the mean score of the quality's criteria; one without a score counts 0.
+// mean is the mean score of the quality's criteria.
 func (q quality) mean(scores map[string]float64) float64 {
 	sum := 0.0
 	for _, name := range q.criteria {

@@ -23,7 +23,7 @@ func (s *scorer) Ask(_ context.Context, q Question) (Verdict, error) {
 }
 
 func TestJudgeCriteria(t *testing.T) {
-	scores := map[string]float64{"helpfulness": 0.9, "faithfulness": 0.6, "style": 0.6, "tone": 0.3}
+	scores := map[string]float64{"helpfulness": 0.9, "faithfulness": 0.6, "style": 0.6, "tone": 0.3, "wit": 0}
 	for _, tc := range []struct {
 		yaml  string
 		names []string
@@ -37,8 +37,8 @@ func TestJudgeCriteria(t *testing.T) {
 		{"{criteria: {assistant_quality: 0.71}}", nil, 0, "assistant_quality scored 0.70 on average (helpfulness 0.90, faithfulness 0.60, style 0.60), needs 0.71"},
 		{"{criteria: {assistant_quality_min: 0.5, tone_min: 0.2}, average_of: [style, tone]}", []string{"style", "tone"}, 0, "assistant_quality scored 0.45"},
 		{"{criteria: {assistant_quality_min: 0.3}, average_of: [style, wit]}", []string{"style", "wit"}, 1, ""},
-		{"{criteria: {assistant_quality_min: 0.31}, average_of: [style, wit]}", nil, 0, "(style 0.60, wit not scored)"},
-		{"{criteria: {wit: 0}}", []string{"wit"}, 0, "wit the judge did not score this criterion"},
+		{"{criteria: {assistant_quality_min: 0.31}, average_of: [style, wit]}", nil, 0, "(style 0.60, wit 0.00)"},
+		{"{criteria: {wit: 0}}", []string{"wit"}, 1, ""},
 	} {
 		judge := &scorer{scores: scores}
 		check := one(t, New(Config{Judge: judge}), "{type: judge_criteria, "+strings.TrimPrefix(tc.yaml, "{"))
@@ -55,6 +55,19 @@ func TestJudgeCriteria(t *testing.T) {
 	}
 }
 
+// TestSilence checks that a judge that leaves out a criterion has not decided: that is never a failing score.
+func TestSilence(t *testing.T) {
+	for _, yaml := range []string{
+		"{type: judge_criteria, criteria: {tone: 0}}", "{type: answer_quality}", "{type: rubrics, criteria: [one, two]}", "{type: goal_completion}",
+	} {
+		judge := &scorer{scores: map[string]float64{"style": 1}}
+		g, err := one(t, New(Config{Judge: judge}), yaml).Grader.Grade(t.Context(), reply("hi"))
+		if err == nil || !strings.Contains(err.Error(), "did not answer") {
+			t.Errorf("%s: %+v, %v", yaml, g, err)
+		}
+	}
+}
+
 // What the judge is told beside the reply: where the flow stands and what it knows, or the conversation (S1.78).
 func TestJudgeCriteriaContext(t *testing.T) {
 	for state, want := range map[string]string{
@@ -64,7 +77,7 @@ func TestJudgeCriteriaContext(t *testing.T) {
 		`{"cart": 1}`:            "system: be nice\n\nuser: hello",
 		`{"memory": "anything"}`: "system: be nice\n\nuser: hello",
 	} {
-		judge := &scorer{}
+		judge := &scorer{scores: map[string]float64{"tone": 1}}
 		x := at(state)
 		x.Input = []chat.Message{chat.Say(chat.System, "be nice"), chat.Say(chat.User, "hello")}
 		check := one(t, New(Config{Judge: judge}), "{type: judge_criteria, criteria: {tone: 0.5}}")

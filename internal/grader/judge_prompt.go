@@ -74,12 +74,16 @@ func question(m Mode, x *runner.Exchange) Question {
 	return Question{Mode: m, Input: slices.Clip(x.Input), Output: x.Output, Expected: x.Expected, Criteria: x.Criteria}
 }
 
-// ask asks the judge. It returns an error when no judge is configured.
+// ask asks the judge. It returns an error when no judge is configured, and for a verdict that leaves out criteria: silence is not a no.
 func ask(ctx context.Context, j Judge, q Question) (Verdict, error) {
 	if j == nil {
 		return Verdict{}, errors.New("no judge is configured: add --judge PROVIDER:MODEL, or `judge:` to rehearse.yaml")
 	}
-	return j.Ask(ctx, q)
+	v, err := j.Ask(ctx, q)
+	if left := q.Unanswered(v); err == nil && len(left) > 0 {
+		return Verdict{Use: v.Use}, fmt.Errorf("the judge did not answer %s", strings.Join(left, ", "))
+	}
+	return v, err
 }
 
 func clipped(s string) string {

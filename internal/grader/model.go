@@ -8,7 +8,7 @@ func modelKinds() []Kind {
 			Doc: "a judge says of each criterion whether it is satisfied, all in one call; score = weighted share satisfied, a criterion with score_ranges counts its 0..10 as a share; a failed required criterion makes it and the turn 0",
 		},
 		{
-			Name: "judge", Aliases: []string{"llm_grader", "llm_rubric"}, Group: ModelGroup, Judged: true, New: newJudgePrompt,
+			Name: "judge", Aliases: []string{"llm_grader", "llm_rubric"}, Group: ModelGroup, Judged: true, Prompts: []string{"prompt", "value"}, New: newJudgePrompt,
 			Doc: "a judge scores the reply between 0 and 1 by your prompt, or by the criteria and the expected output",
 		},
 		{

@@ -20,7 +20,11 @@ type rubric struct {
 }
 
 func newRubrics(a *Args) runner.Grader {
-	n, ok := a.Node("criteria", "list of criteria", "texts, or {id, outcome, weight, required, min_score, operator, score_ranges}", true)
+	implicit := a.Assertion.Name != "" && a.Assertion.Params.Kind == source.Null // the runner's own; an author's is a mapping
+	n, ok := a.Node("criteria", "list of criteria", "texts, or {id, outcome, weight, required, min_score, operator, score_ranges}", !implicit)
+	if implicit {
+		return &expectation{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}}
+	}
 	var rubrics []rubric
 	if ok {
 		rubrics = readRubrics(n)
@@ -36,7 +40,7 @@ type rubricGrader struct {
 }
 
 // Grade scores the weighted share of the criteria that are satisfied.
-// A criterion that the judge left out is not satisfied; a required one that fails makes the score 0, and that of the turn.
+// A required criterion that fails makes the score 0, and that of the turn.
 func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
 	q := question(Checklist, x)
 	for _, r := range g.rubrics {
@@ -50,13 +54,9 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	var sum, weights float64
 	var missed []string
 	for _, r := range g.rubrics {
-		check, answered := verdict.Checks[r.ID]
-		score, passed := r.score(check, answered, func(score float64) bool { return passes(g.check, x, score) })
-		evidence := check.Reasoning
-		if !answered {
-			evidence = "the judge did not answer this criterion"
-		}
-		a := result.Assertion{Text: r.Outcome, Passed: passed, Evidence: evidence}
+		check := verdict.Checks[r.ID]
+		score, passed := r.score(check, func(score float64) bool { return passes(g.check, x, score) })
+		a := result.Assertion{Text: r.Outcome, Passed: passed, Evidence: check.Reasoning}
 		verdict.poll(&a, func(v Verdict) (float64, string) { return r.vote(v.Checks[r.ID]), v.Checks[r.ID].Reasoning })
 		if len(r.Ranges) == 0 && tied(a.Votes) {
 			a.Evidence += ": a tie counts as no"
@@ -84,10 +84,7 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 
 // score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches minScore, else it passes
 // by the mark of the whole check.
-func (r rubric) score(c RubricCheck, answered bool, passes func(score float64) bool) (score float64, passed bool) {
-	if !answered {
-		return 0, false
-	}
+func (r rubric) score(c RubricCheck, passes func(score float64) bool) (score float64, passed bool) {
 	if len(r.Ranges) == 0 {
 		if c.Satisfied {
 			return 1, true
@@ -113,6 +110,33 @@ func (r rubric) vote(c RubricCheck) float64 {
 		return 1
 	}
 	return 0
+}
+
+// expectation asks for what a test says of a reply outside of its assertions: its criteria and its expected output.
+type expectation struct {
+	judge Judge
+	check runner.Check
+}
+
+// expected is the criterion of an expected output.
+const expected = "Matches the expected output as the answer to the input: the same substance, not the same words"
+
+// Grade asks for the criteria, or for the expected output with the criteria as an explanation.
+func (g *expectation) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+	list := &rubricGrader{judge: g.judge, check: g.check}
+	add := func(outcome string) {
+		id := fmt.Sprintf("criterion-%d", len(list.rubrics)+1)
+		list.rubrics = append(list.rubrics, rubric{Rubric: Rubric{ID: id, Outcome: outcome}, weight: 1, minScore: -1})
+	}
+	of := *x
+	if g.check.Name == "criteria" {
+		add(x.Criteria)
+		of.Criteria = ""
+	}
+	if x.Expected != "" {
+		add(expected)
+	}
+	return list.Grade(ctx, &of)
 }
 
 func readRubrics(list source.Node) []rubric {

@@ -34,7 +34,6 @@ func TestRubrics(t *testing.T) {
 	}{
 		{"all satisfied", "[one, two]", map[string]RubricCheck{"criterion-1": yes, "criterion-2": yes}, 1, []bool{true, true}},
 		{"a share by weight", "[{id: a, outcome: x, weight: 3}, {id: b, outcome: y}]", map[string]RubricCheck{"a": yes, "b": no}, 0.75, []bool{true, false}},
-		{"one is left out", "[one, two]", map[string]RubricCheck{"criterion-1": yes}, 0.5, []bool{true, false}},
 		{
 			"a required one fails, and another after it", "[{id: a, outcome: x, required: true}, {id: b, outcome: y}, {id: c, outcome: z}]",
 			map[string]RubricCheck{"a": no, "b": no, "c": yes},
@@ -108,7 +107,7 @@ func TestScoreRanges(t *testing.T) {
 		"[{score_range: [0, 10], outcome: any}]": {{[2]int{0, 10}, "any"}},
 		"[{score_range: [0, 0], outcome: none}, {score_range: [1, 10], outcome: something}]": {{[2]int{0, 0}, "none"}, {[2]int{1, 10}, "something"}},
 	} {
-		judge := &checker{}
+		judge := &checker{answers: map[string]RubricCheck{"a": {}}}
 		check := one(t, New(Config{Judge: judge}), "{type: rubrics, criteria: [{id: a, outcome: x, score_ranges: "+written+"}]}")
 		if _, err := check.Grader.Grade(t.Context(), reply("hi")); err != nil {
 			t.Fatal(err)

@@ -30,6 +30,8 @@ type Kind struct {
 	OwnThreshold bool
 	// Free is the name under which an entry may have keys of the author's own; empty where there is none.
 	Free string
+	// Prompts are the parameters that are prompts of a judge.
+	Prompts []string
 	// New reads the parameters and returns the grader; problems are reported on Args.
 	New func(a *Args) runner.Grader
 }
@@ -110,6 +112,9 @@ func (s *Set) Judged(a suite.Assertion) bool {
 	c, problems := s.build(a, 0)
 	return problems.Err() == nil && c.Judged
 }
+
+// Prompts returns the parameters of a type that are prompts of a judge.
+func (s *Set) Prompts(typ string) []string { return s.kinds[typ].Prompts }
 
 // Outside returns what deciding the assertion needs outside of the program.
 func (s *Set) Outside(a suite.Assertion) Outside {

@@ -2,6 +2,7 @@ package grader
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -26,15 +27,48 @@ func pieceCheck(want string, c letterCase, check func(text string) (passed bool,
 	})
 }
 
-// quoting returns a judge's grade with the pieces of the reply that its reasoning quotes word for word.
+// quoting returns a judge's grade with the pieces of the reply that its reasoning quotes word for word, and those that address the grader.
 func quoting(g result.Grade, x *runner.Exchange) result.Grade {
-	if x.Turn == 0 {
-		return g
-	}
+	pieces := addressing(x.Text)
 	for i := range g.Assertions {
-		g.Assertions[i].Spans = quotedIn(x.Output, g.Assertions[i].Evidence)
+		a := &g.Assertions[i]
+		if x.Turn > 0 {
+			a.Spans = append(quotedIn(x.Output, a.Evidence), inCodePoints(x.Text, pieces)...)
+		}
+		if len(pieces) > 0 {
+			note := "the reply addresses the grader, which decides nothing: " + quote(x.Text[pieces[0][0]:pieces[0][1]])
+			a.Evidence = strings.TrimSpace(a.Evidence + " (" + note + ")")
+		}
 	}
 	return g
+}
+
+// sentence is what a reply says up to the next stop, and addresses what says to a grader how to grade: its role beside a verdict, verdicts on
+// criteria, its instructions, or the keys of its answer. Nothing depends on it: it marks what a reader should look at.
+var (
+	sentence  = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
+	addresses = regexp.MustCompile(`(?i)\b(grader|evaluator|judge|assessor)s?\b.*\b(criteri|rubric|satisf|score|verdict|pass|mark|grade)` +
+		`|\b(criteri(a|on)|rubrics?)\b.*\b(satisfied|met|fulfilled|passed|true)\b|\b(satisfied|met|fulfilled|passed|true)\b.*\b(criteri(a|on)|rubrics?)\b` +
+		`|\b(ignore|disregard|forget)\b.*\binstructions?\b|"(satisfied|overall_reasoning|fail_reasons)"\s*:`)
+)
+
+// addressing returns the sentences of a text that address a grader, as byte offsets.
+func addressing(text string) (pieces [][2]int) {
+	for _, at := range sentence.FindAllStringIndex(text, -1) {
+		if len(pieces) < maxSpans && addresses.MatchString(text[at[0]:at[1]]) {
+			pieces = append(pieces, [2]int{at[0], at[1]})
+		}
+	}
+	return pieces
+}
+
+// inCodePoints returns byte offsets, which rise, as numbers of code points.
+func inCodePoints(text string, pieces [][2]int) (spans [][2]int) {
+	for _, p := range pieces {
+		from := utf8.RuneCountInString(text[:p[0]])
+		spans = append(spans, [2]int{from, from + utf8.RuneCountInString(text[p[0]:p[1]])})
+	}
+	return spans
 }
 
 // spansOf returns pieces of a text that were found in its folded form, in code points. It returns none where the two forms cannot be aligned.

@@ -44,12 +44,12 @@ func preferred(fields map[string]any) (grader.Verdict, error) {
 // compare asks for a preference twice, the second time with the answers in each other's place, because judges favour places. A preference
 // that does not survive the swap is a tie.
 func (j *Judge) compare(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
-	straight, err := j.cached(ctx, m, q, canary{}, sample)
+	straight, err := j.cached(ctx, m, q, sample)
 	if err != nil {
 		return straight, err
 	}
 	q.Output, q.Other = q.Other, q.Output
-	swapped, err := j.cached(ctx, m, q, canary{}, sample)
+	swapped, err := j.cached(ctx, m, q, sample)
 	v := grader.Verdict{Score: 0.5, Reasoning: straight.Reasoning, Use: straight.Use.Add(swapped.Use)}
 	if err != nil {
 		return grader.Verdict{Use: v.Use}, err

@@ -31,7 +31,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: tc.replies}
-			v, err := judge.New(judge.Config{Primary: named("m", m), Canary: judge.BuiltinCanary}).Ask(t.Context(), q)
+			v, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%+v, %v; want %q", v, err, tc.err)

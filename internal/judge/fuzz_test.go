@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, q := range fuzzed {
-			v, err := parse(q, text)
+			v, err := parse(checklist{Question: q}, text)
 			if err != nil {
 				continue
 			}
@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 			if q.Output = text; text != "" {
-				if v, err := parse(q, text); err == nil {
+				if v, err := parse(checklist{Question: q}, text); err == nil {
 					t.Errorf("%q, which quotes, gives %+v", text, v)
 				}
 			}

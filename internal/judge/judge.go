@@ -5,7 +5,6 @@ package judge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -40,9 +39,12 @@ type Config struct {
 	Complexity int
 	// Samples is how often each question is asked, of each model of a panel; 0 means once. The majority and the median of the answers count.
 	Samples int
-	// Canary is a criterion that no reply meets; it is asked in one call with other criteria. A judge that finds it met is not believed. Empty
-	// asks none.
-	Canary string
+	// Canary says which control criteria checklists contain; empty means CanaryOn. A judge that decides one of them wrongly gives no verdict.
+	Canary Canary
+	// Draws may be shared by the judges of a run; nil means draws of this judge's own.
+	Draws *Draws
+	// SharedTrials makes the trials of a test share remembered verdicts. Else each trial has its own.
+	SharedTrials bool
 	// Cache may be nil; then no verdict is remembered, and equal questions asked at the same time are not joined.
 	Cache Cache
 	// Warn is told of a cache that cannot be read or written, each time; the verdict counts all the same. It may be nil.
@@ -55,6 +57,9 @@ type Named struct {
 	Model llm.Model
 	// Key distinguishes models of one name in the cache, for example by address and parameters.
 	Key string
+	// Draws returns what the draws of a call come from where a recording decides it: the key, nil for a recording that has no draws and no canary,
+	// and the conversation. A nil function leaves it to Config.Draws.
+	Draws func(context.Context) (key []byte, at llm.Conversation)
 }
 
 // Judge implements grader.Judge. It is safe for concurrent use. Use New; the zero value has no model.
@@ -69,6 +74,12 @@ var _ grader.Judge = (*Judge)(nil)
 func New(c Config) *Judge {
 	if c.Complexity == 0 {
 		c.Complexity = DefaultComplexity
+	}
+	if c.Canary == "" {
+		c.Canary = CanaryOn
+	}
+	if c.Draws == nil {
+		c.Draws = NewDraws(nil)
 	}
 	c.Samples = max(1, c.Samples)
 	return &Judge{config: c}
@@ -116,20 +127,15 @@ func (j *Judge) sample(ctx context.Context, m Named, q grader.Question, sample i
 	return grader.Sample{Model: m.Name, Verdict: v, Err: err}
 }
 
-// vote asks one model, with the canary among the criteria. Its use counts as that model's where there are several.
+// vote asks one model. Its use counts as that model's where there are several.
 func (j *Judge) vote(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
+	ask := j.cached
 	if q.Mode == grader.Compare {
-		v, err := j.compare(ctx, m, q, sample)
-		v.Use = j.by(v.Use, m)
-		return v, err
+		ask = j.compare
 	}
-	asked, canary := plant(q, j.config.Canary)
-	v, err := j.cached(ctx, m, asked, canary, sample)
+	v, err := ask(ctx, m, q, sample)
 	v.Use = j.by(v.Use, m)
-	if err != nil {
-		return v, err
-	}
-	return canary.check(v, m.Name)
+	return v, err
 }
 
 // complexity is the number of criteria, plus one for every contextUnit characters to be read.
@@ -143,18 +149,18 @@ func complexity(q grader.Question) int {
 
 // cached returns a remembered verdict, or asks. If the same question is being asked already, it waits for that answer, and asks itself when
 // the other one's time is up before there is one.
-func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, c canary, sample int) (grader.Verdict, error) {
+func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
 	request := prompt(q)
 	if j.config.Cache == nil {
-		v, _, err := converse(ctx, m, q, request)
+		v, _, err := j.converse(ctx, m, q, request, sample)
 		return v, err
 	}
-	key := cacheKey(m, q, request, sample)
+	key := j.cacheKey(ctx, m, q, request, sample)
 	for {
 		asked := false
 		shared := j.flight.DoChan(key, func() (any, error) {
 			asked = true
-			v, err := j.fetch(ctx, key, m, q, c, request)
+			v, err := j.fetch(ctx, key, m, q, request, sample)
 			return answered{v, err != nil && ctx.Err() != nil}, err
 		})
 		var r singleflight.Result
@@ -187,7 +193,7 @@ type answered struct {
 
 // fetch looks a verdict up, or asks and remembers it. A cache that fails costs no verdict. A panic becomes an error: other callers that
 // wait could not recover from it.
-func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, c canary, request llm.Request) (v grader.Verdict, err error) {
+func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request, sample int) (v grader.Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = grader.Verdict{}, fmt.Errorf("internal error in the judge, please report it: %v", r)
@@ -196,12 +202,9 @@ func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Questio
 	if v, found := j.remembered(ctx, key, q); found {
 		return v, nil
 	}
-	v, settled, err := converse(ctx, m, q, request)
+	v, settled, err := j.converse(ctx, m, q, request, sample)
 	if err != nil || !settled {
 		return v, err
-	}
-	if _, wrong := c.check(v, m.Name); wrong != nil { // another try may be right
-		return v, nil
 	}
 	data, err := json.Marshal(v)
 	if err == nil {
@@ -215,7 +218,7 @@ func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Questio
 func (j *Judge) remembered(ctx context.Context, key string, q grader.Question) (v grader.Verdict, found bool) {
 	data, found, err := j.config.Cache.Verdict(ctx, key)
 	j.warn(ctx, "look up a verdict", err)
-	if err != nil || !found || json.Unmarshal(data, &v) != nil || len(unanswered(q, v)) > 0 {
+	if err != nil || !found || json.Unmarshal(data, &v) != nil || (checklist{Question: q}).complete(v) != nil {
 		return grader.Verdict{}, false
 	}
 	v.Use = result.JudgeUse{CacheHits: 1}
@@ -229,10 +232,15 @@ func (j *Judge) warn(ctx context.Context, doing string, err error) {
 	}
 }
 
-// converse asks and, when the reply leaves doubt, asks once for a repaired one. settled is false for a verdict that took a repair, also
-// where it still lacks criteria: such a verdict is not remembered.
-func converse(ctx context.Context, m Named, q grader.Question, request llm.Request) (v grader.Verdict, settled bool, err error) {
+// converse asks and, when the reply leaves doubt, asks once for a repaired one. undrawn is the request with the author's ids. settled is false for
+// a verdict that took a repair: such a verdict is not remembered.
+func (j *Judge) converse(ctx context.Context, m Named, q grader.Question, undrawn llm.Request, sample int) (v grader.Verdict, settled bool, err error) {
 	var use result.JudgeUse
+	request, asked := undrawn, checklist{Question: q}
+	if q.Mode == grader.Checklist {
+		asked = draw(q, j.config.Canary, j.config.Draws.call(ctx, m, undrawn, sample))
+		request = prompt(asked.Question)
+	}
 	for repaired := false; ; repaired = true {
 		reply, err := m.Model.Generate(ctx, request)
 		use = use.Add(result.JudgeUse{Calls: 1, Usage: reply.Usage, Cost: reply.Cost})
@@ -242,17 +250,23 @@ func converse(ctx context.Context, m Named, q grader.Question, request llm.Reque
 			}
 			return grader.Verdict{Use: use}, false, err
 		}
-		v, err := parse(q, reply.Text)
+		v, err := parse(asked, reply.Text)
+		if err == nil {
+			v, err = asked.settle(v)
+		}
 		v.Use = use
-		_, incomplete := errors.AsType[*lacking](err)
 		switch {
-		case err == nil, repaired && incomplete:
+		case err == nil:
 			return v, !repaired, nil
 		case repaired:
 			return grader.Verdict{Use: use}, false, fmt.Errorf("the judge %s gave no usable answer, also when asked to repair it: %w", m.Name, err)
 		}
+		problem := err.Error()
+		if own, ok := err.(interface{ repair() string }); ok { //nolint:errorlint // parse and settle wrap none
+			problem = own.repair()
+		}
 		request.Messages = append(slices.Clip(request.Messages),
 			chat.Say(chat.Assistant, reply.Text),
-			chat.Say(chat.User, "That reply cannot be used: "+err.Error()+". Answer the same question again with nothing but the JSON object "+shape(q)))
+			chat.Say(chat.User, "That reply cannot be used: "+problem+". Answer the same question again with nothing but the JSON object "+shape(q)))
 	}
 }

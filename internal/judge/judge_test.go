@@ -44,7 +44,10 @@ func (s *script) Generate(_ context.Context, r llm.Request) (chat.Reply, error) 
 	return chat.Reply{Text: reply, Usage: chat.Usage{InputTokens: 7, OutputTokens: 3}}, nil
 }
 
-func named(name string, m llm.Model) judge.Named { return judge.Named{Name: name, Model: m} }
+// named makes calls without draws, in which the ids of a question stay.
+func named(name string, m llm.Model) judge.Named {
+	return judge.Named{Name: name, Model: m, Draws: func(context.Context) ([]byte, llm.Conversation) { return nil, llm.Conversation{} }}
+}
 
 var checklist = grader.Question{
 	Mode: grader.Checklist, Input: []chat.Message{chat.Say(chat.User, "hi <b>")}, Output: "hello",
@@ -124,7 +127,7 @@ func TestRepair(t *testing.T) {
 }
 
 func TestRequest(t *testing.T) {
-	m := &script{replies: []string{`{"checks":[]}`}}
+	m := &script{replies: []string{`{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":7}]}`}}
 	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), checklist); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +223,7 @@ func TestForms(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := &script{replies: []string{`{"score":1,"checks":[],"scores":{}}`}}
+			m := &script{replies: []string{`{"score":1,"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":7}],"scores":{"tone":1}}`}}
 			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), tc.q); err != nil {
 				t.Fatal(err)
 			}
@@ -314,11 +317,6 @@ func TestSamples(t *testing.T) {
 			"a tie is a no, and the median lies between the middle two", checklist, 4,
 			[]string{checks(true, 2), checks(false, 9), checks(false, 5), checks(true, 4)},
 			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "2"}, "depth": {Score: 4.5}}},
-		},
-		{
-			"what one verdict leaves out is a no and a 0", checklist, 2,
-			[]string{checks(true, 8), `{"checks":[]}`, `{"checks":[]}`},
-			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "8"}, "depth": {Score: 4}}},
 		},
 		{
 			"the reasons of the majority", checklist, 3,

@@ -8,8 +8,8 @@ import (
 )
 
 // merge returns what several votes on one question agree on: the majority of yes and no, where a tie counts as no, and the median of scores.
-// The reasons are those of the first vote, for a rubric of the first one that agrees. Missing votes decide nothing: where they could turn the verdict either way, there
-// is none, and the error says what is missing.
+// The reasons are those of the first vote, for a rubric of the first one that agrees. Missing votes decide nothing: where they could turn the
+// verdict either way, there is none, and the error says what is missing. A vote has an answer to every criterion, or it is missing.
 func merge(q grader.Question, votes []grader.Sample) (grader.Verdict, error) {
 	b := ballot{all: len(votes)}
 	for _, vote := range votes {
@@ -52,7 +52,7 @@ func (b *ballot) merge(q grader.Question) grader.Verdict {
 	case grader.Criteria:
 		merged.Scores = map[string]float64{}
 		for _, name := range q.Names {
-			b.score(name, merged.Scores)
+			merged.Scores[name] = b.median(1, name, func(v grader.Verdict) float64 { return v.Scores[name] })
 		}
 	default:
 		merged.Score = b.median(1, "", func(v grader.Verdict) float64 { return v.Score })
@@ -63,46 +63,28 @@ func (b *ballot) merge(q grader.Question) grader.Verdict {
 	return merged
 }
 
-// check merges the answers to one rubric. A vote that leaves the rubric out counts as a no; a rubric that all leave out stays out. The reason is
-// that of the first vote of the majority.
+// check merges the answers to one rubric. The reason is that of the first vote of the majority.
 func (b *ballot) check(r grader.Rubric, merged map[string]grader.RubricCheck) {
 	yes := 0
-	var first *grader.RubricCheck
 	for _, v := range b.given {
-		c, answered := v.Checks[r.ID]
-		if answered && first == nil {
-			first = &c
-		}
-		if c.Satisfied {
+		if v.Checks[r.ID].Satisfied {
 			yes++
 		}
 	}
-	one := grader.RubricCheck{}
+	one := grader.RubricCheck{Reasoning: b.given[0].Checks[r.ID].Reasoning}
 	if len(r.Ranges) > 0 {
 		one.Score = b.median(10, r.ID, func(v grader.Verdict) float64 { return v.Checks[r.ID].Score })
 	} else {
 		one.Satisfied = 2*yes > b.all
 		b.leave(!one.Satisfied && 2*(yes+b.all-len(b.given)) > b.all, r.ID)
 	}
-	if first == nil {
-		return
-	}
-	one.Reasoning = first.Reasoning
 	for _, v := range b.given {
-		if c, answered := v.Checks[r.ID]; answered && len(r.Ranges) == 0 && 2*yes != b.all && c.Satisfied == one.Satisfied {
+		if c := v.Checks[r.ID]; len(r.Ranges) == 0 && 2*yes != b.all && c.Satisfied == one.Satisfied {
 			one.Reasoning = c.Reasoning
 			break
 		}
 	}
 	merged[r.ID] = one
-}
-
-// score merges the scores of one criterion. A vote that leaves it out counts as 0; one that all leave out stays out.
-func (b *ballot) score(name string, merged map[string]float64) {
-	score := b.median(1, name, func(v grader.Verdict) float64 { return v.Scores[name] })
-	if slices.ContainsFunc(b.given, func(v grader.Verdict) bool { _, answered := v.Scores[name]; return answered }) {
-		merged[name] = score
-	}
 }
 
 // leave notes what the missing votes leave open.

@@ -11,7 +11,6 @@ import (
 
 	"rehearse/internal/grader"
 	"rehearse/internal/judge"
-	"rehearse/internal/llm"
 )
 
 // panel makes a panel of models that each give one reply; an empty reply is a model that is down.
@@ -37,7 +36,6 @@ var oneRubric = grader.Question{Mode: grader.Checklist, Output: "o", Rubrics: []
 // A missing vote never turns a verdict: where it could, there is none.
 func TestPanel(t *testing.T) {
 	free, criteria := grader.Question{Mode: grader.Free, Output: "o"}, grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}
-	left := `{"checks":[]}`
 	for _, tc := range []struct {
 		name    string
 		q       grader.Question
@@ -53,7 +51,8 @@ func TestPanel(t *testing.T) {
 		{"one each, and one missing", oneRubric, []string{yes(true), yes(false), ""}, false, 0, `1 of 3 votes are missing, and they could turn the verdict on "a"; m3: down`},
 		{"one of two", oneRubric, []string{yes(true), ""}, false, 0, "1 of 2 votes are missing"},
 		{"one no of two is at best a tie", oneRubric, []string{yes(false), ""}, false, 0, ""},
-		{"one that leaves the rubric out, and two missing", oneRubric, []string{left, "", ""}, false, 0, "2 of 3 votes are missing"},
+		{"one that leaves the rubric out, and one each", oneRubric, []string{`{"checks":[]}`, yes(true), yes(false)}, false, 0, `1 of 3 votes are missing, and they could turn the verdict on "a"; m1`},
+		{"one that leaves the rubric out, and two for it", oneRubric, []string{`{"checks":[]}`, yes(true), yes(true)}, true, 0, ""},
 		{"all missing", oneRubric, []string{"", "", ""}, false, 0, "down"},
 		{"the median of three", free, []string{score(0.2), score(0.9), score(0.6)}, false, 0.6, ""},
 		{"a missing score", free, []string{score(0.2), "", score(0.6)}, false, 0, "1 of 3 votes are missing, and they could turn the verdict; m2"},
@@ -76,7 +75,8 @@ func TestPanel(t *testing.T) {
 			}
 			for i, vote := range v.Samples {
 				name := fmt.Sprintf("m%d", i+1)
-				if vote.Model != name || (vote.Err != nil) != (tc.replies[i] == "") {
+				missing := tc.replies[i] == "" || tc.replies[i] == `{"checks":[]}`
+				if vote.Model != name || (vote.Err != nil) != missing {
 					t.Errorf("vote %d is %+v", i, vote)
 				}
 				if vote.Err == nil && v.Use.Models[name].Calls < 1 {
@@ -137,59 +137,8 @@ func TestPanelCache(t *testing.T) {
 	if v := ask(judge.Config{Panel: models[1:]}); v.Checks["a"].Satisfied || v.Use.Calls != 0 || v.Use.Models["m2"].CacheHits != 1 {
 		t.Errorf("another panel: %+v", v)
 	}
-	watched := judge.Config{Panel: models, Canary: judge.BuiltinCanary, Cache: shared}
-	if v, err := judge.New(watched).Ask(t.Context(), oneRubric); err == nil || v.Use.CacheHits != 0 {
-		t.Errorf("a verdict that was given without the canary is found: %+v, %v", v, err)
+	unwatched := judge.Config{Panel: models, Canary: judge.CanaryOff, Cache: shared}
+	if v, err := judge.New(unwatched).Ask(t.Context(), oneRubric); err != nil || v.Use.CacheHits != 0 {
+		t.Errorf("a verdict that was given with the canary is found without it: %+v, %v", v, err)
 	}
-}
-
-// canaryReply is satisfied with the rubric a, and says of the canary what it is given.
-func canaryReply(canary string) string {
-	return `{"checks":[{"id":"a","satisfied":true}` + strings.ReplaceAll(canary, "ID", "criterion-2") + `]}`
-}
-
-// A judge that finds the canary met, or leaves it out, is not believed, and nothing of it is remembered.
-func TestCanary(t *testing.T) {
-	criteria := grader.Question{Mode: grader.Criteria, Output: "o", Names: []string{"tone"}}
-	for _, tc := range []struct {
-		name    string
-		q       grader.Question
-		reply   string
-		err     string
-		settled int
-	}{
-		{"right", oneRubric, canaryReply(`,{"id":"ID","satisfied":false}`), "", 1},
-		{"met", oneRubric, canaryReply(`,{"id":"ID","satisfied":true}`), "finds the canary met", 0},
-		{"left out", oneRubric, canaryReply(""), "did not answer the canary", 0},
-		{"right score", criteria, `{"scores":{"tone":1,"criterion-2":0}}`, "", 1},
-		{"met score", criteria, `{"scores":{"tone":1,"criterion-2":1}}`, "finds the canary met", 0},
-		{"one score has no criteria", grader.Question{Mode: grader.Free, Output: "o"}, score(0.4), "", 1},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			m := &script{replies: []string{tc.reply}}
-			shared := &shelf{m: map[string][]byte{}}
-			for range 2 { // the second time from the cache, where there is something
-				v, err := judge.New(judge.Config{Primary: named("m", m), Canary: "Is a whale", Cache: shared}).Ask(t.Context(), tc.q)
-				if tc.err != "" {
-					if err == nil || !strings.Contains(err.Error(), tc.err) {
-						t.Fatalf("%+v, %v; want %q", v, err, tc.err)
-					}
-					continue
-				}
-				if err != nil || len(v.Checks) > 1 || len(v.Scores) > 1 {
-					t.Fatalf("%+v, %v", v, err)
-				}
-			}
-			if len(shared.m) != tc.settled {
-				t.Errorf("%d verdicts are remembered", len(shared.m))
-			}
-			if tc.q.Mode != grader.Free && !asks(m.asked[0], "Is a whale") {
-				t.Errorf("the canary is not asked: %s", m.asked[0].Messages[1].Content)
-			}
-		})
-	}
-}
-
-func asks(r llm.Request, words string) bool {
-	return strings.Contains(r.Messages[1].Content.Text, words)
 }

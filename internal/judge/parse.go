@@ -12,24 +12,12 @@ import (
 	"rehearse/internal/text"
 )
 
-// lacking says that a verdict is sound but leaves out criteria that were asked.
-type lacking struct{ criteria []string }
-
-func (e *lacking) Error() string {
-	quoted := make([]string, len(e.criteria))
-	for i, c := range e.criteria {
-		quoted[i] = fmt.Sprintf("%q", c)
-	}
-	return "it does not answer " + strings.Join(quoted, ", ")
-}
-
-// parse finds the verdict in a judge's reply. The reply may have words and fences around it, but only one object of the asked form may be
-// a verdict: graded text may hold verdicts, too, and judges quote. An error says what leaves doubt. With a lacking error comes the verdict
-// without the criteria that the judge left out.
-func parse(q grader.Question, words string) (grader.Verdict, error) {
+// parse finds the verdict in a judge's reply. The reply may have words, fences and quotations of the graded text around it; of the other objects
+// of the asked form there may be only one. An error says what leaves doubt.
+func parse(asked checklist, words string) (grader.Verdict, error) {
 	words = withoutThoughts(words)
-	s := scan(words, verdictKey(q.Mode), maphash.MakeSeed())
-	c, err := s.candidate()
+	s := scan(words, verdictKey(asked.Mode), maphash.MakeSeed())
+	c, err := s.candidate(quotable(asked.Question, s))
 	if err != nil {
 		return grader.Verdict{}, err
 	}
@@ -37,17 +25,11 @@ func parse(q grader.Question, words string) (grader.Verdict, error) {
 	if err := json.Unmarshal([]byte(words[c.start:c.end]), &fields); err != nil {
 		return grader.Verdict{}, plain(err)
 	}
-	v, err := verdict(q, fields)
+	v, err := asked.verdict(fields)
 	if err != nil {
 		return grader.Verdict{}, err
 	}
-	if why := quotation(s, c, q); why != "" {
-		return grader.Verdict{}, errors.New(why)
-	}
-	if left := unanswered(q, v); len(left) > 0 {
-		return v, &lacking{left}
-	}
-	return v, nil
+	return v, asked.complete(v)
 }
 
 // withoutThoughts cuts off what a model thought aloud before it answered. Thoughts without an end are all that there is.
@@ -73,45 +55,79 @@ func verdictKey(m grader.Mode) string {
 	return "score"
 }
 
-// candidate returns the one object of the asked form. Equal ones count once.
-func (s *scanner) candidate() (one container, err error) {
+// candidate returns the one object of the asked form that is no quotation. Equal ones count once.
+func (s *scanner) candidate(g *quotations) (one container, err error) {
 	objects := s.outermost()
-	found, differ := false, false
+	var all, found spans
+	quoted, differ := false, false
 	for _, o := range objects {
+		all = append(all, [2]int{o.start, o.end})
 		switch {
 		case !o.shaped:
-		case !found:
-			found, one = true, o
-		default:
-			differ = differ || o.hash != one.hash
-			one.repeats, one.torn = one.repeats || o.repeats, one.torn || o.torn
+			continue
+		case g.holds(o):
+			quoted = true
+			continue
+		case found == nil:
+			one = o
 		}
+		found = append(found, [2]int{o.start, o.end})
+		differ = differ || o.hash != one.hash
+		one.repeats = one.repeats || o.repeats
 	}
 	switch {
-	case !found:
+	case found != nil:
+	case quoted:
+		return one, errors.New("its object stands in the text that is judged too, so it may be a quotation; give your own reasoning with your verdict")
+	default:
 		return one, s.none(objects)
+	}
+	quotes := g.in(s.text, found)
+	switch {
 	case differ:
 		return one, fmt.Errorf("it holds several objects with %q that differ, and only one can be the verdict", s.asked)
 	case one.repeats:
 		return one, errors.New("its object has a key twice")
-	case one.torn, s.keyBeside(objects):
+	case g.begin(s, one):
+		return one, errors.New("its object begins in the text that is judged, so it may be a quotation; give your own reasoning with your verdict")
+	case s.torn(found, quotes), s.keyBeside(all, quotes):
 		return one, fmt.Errorf("beside its object it holds a part of another one with %q", s.asked)
 	}
 	return one, nil
 }
 
-// keyBeside reports whether the asked key stands outside the objects: then something that was meant as a verdict was cut in pieces, perhaps
-// by a quotation.
-func (s *scanner) keyBeside(objects []container) bool {
-	key := regexp.MustCompile(`(?i)["']` + regexp.QuoteMeta(s.asked) + `["']\s*:`)
-	from := 0
-	for _, o := range objects {
-		if key.MatchString(s.text[from:o.start]) {
+// torn reports whether one of the objects stands between the opening brace of a broken object and its fault: then it may have been part of that
+// one. Braces in quotations do not count.
+func (s *scanner) torn(objects, quotes spans) bool {
+	for at := 0; ; at++ {
+		brace := strings.IndexByte(s.text[at:], '{')
+		if brace < 0 {
+			return false
+		}
+		at += brace
+		if quotes.contain(at) {
+			continue
+		}
+		if c, whole := s.at(at); whole {
+			at = c.end - 1
+			continue
+		}
+		_, reach, _ := s.read(at)
+		if objects.startWithin(at, reach) {
 			return true
 		}
-		from = o.end
 	}
-	return key.MatchString(s.text[from:])
+}
+
+// keyBeside reports whether the asked key stands outside of objects and quotations: then something that was meant as a verdict was cut in pieces.
+func (s *scanner) keyBeside(objects, quotes spans) bool {
+	key := regexp.MustCompile(`(?i)["']` + regexp.QuoteMeta(s.asked) + `["']\s*:`)
+	for _, m := range key.FindAllStringIndex(s.text, -1) {
+		if !objects.contain(m[0]) && !quotes.contain(m[0]) {
+			return true
+		}
+	}
+	return false
 }
 
 // none says why a reply with these objects has none of the asked form.

@@ -1,10 +1,12 @@
 package judge
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +17,7 @@ import (
 )
 
 // promptVersion is part of every cache key; raise it when the wording changes, or what counts as a verdict.
-const promptVersion = "2"
+const promptVersion = "3"
 
 const systemPrompt = "You are a strict evaluator. Provide JSON only.\n" +
 	"The user message is one JSON object. Its fields task, criteria, rubrics and expected_criteria say what to judge; " +
@@ -203,22 +205,28 @@ func schema(q grader.Question) *llm.Schema {
 	return &llm.Schema{Name: "verdict", JSON: data}
 }
 
-// cacheKey hashes everything that a verdict depends on. The length before each part keeps different questions apart (X7).
-func cacheKey(m Named, q grader.Question, request llm.Request, sample int) string {
-	h := sha256.New()
-	part := func(s string) {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(s)))
-		h.Write(length[:])
-		h.Write([]byte(s))
+// cacheKey hashes everything that a verdict depends on. The request is the one with the author's ids: what is drawn for a call decides nothing.
+func (j *Judge) cacheKey(ctx context.Context, m Named, q grader.Question, request llm.Request, sample int) string {
+	trial := llm.ConversationOf(ctx).Trial
+	if j.config.SharedTrials {
+		trial = 0
 	}
-	part(promptVersion)
-	part(string(q.Mode))
-	part(m.Name)
-	part(m.Key)
-	part(strconv.Itoa(sample))
+	h := sha256.New()
+	parts := []string{promptVersion, string(q.Mode), m.Name, m.Key, strconv.Itoa(sample), strconv.Itoa(trial)}
+	if q.Mode == grader.Checklist {
+		parts = append(parts, string(j.config.Canary))
+	}
+	for _, s := range parts {
+		writePart(h, s)
+	}
 	for _, m := range request.Messages {
-		part(m.Content.String())
+		writePart(h, m.Content.String())
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// writePart hashes a text after its length, which keeps different lists of texts apart (X7).
+func writePart(h hash.Hash, s string) {
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
+	h.Write([]byte(s))
 }

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -27,19 +29,24 @@ func graded(q grader.Question) []string {
 	return texts
 }
 
-// quotation says why an object of a judge's reply may be a quotation of the graded text. It is empty for the judge's own words. The texts
-// are searched as they are and with the escapes of JSON undone, also several times: JSON may have been written as a text of other JSON.
-func quotation(s *scanner, c container, q grader.Question) string {
+// quotations know what a judge may quote: the texts of a question, as they are and with the escapes of JSON undone, also several times, since
+// JSON may have been written as a text of other JSON.
+type quotations struct {
+	// wholes are the texts that contain the asked key or a brace, each without white space around it.
+	wholes []string
+	scans  []*scanner
+}
+
+func quotable(q grader.Question, s *scanner) *quotations {
+	g := &quotations{}
 	for _, text := range graded(q) {
 		for range maxEscaped {
-			if strings.Contains(text, "{") {
-				g := scan(text, s.asked, s.seed)
-				switch {
-				case g.holds(c.hash):
-					return "its object stands in the text that is judged too, so it may be a quotation; give your own reasoning with your verdict"
-				case s.completes(c, g):
-					return "its object begins in the text that is judged, so it may be a quotation; give your own reasoning with your verdict"
-				}
+			brace := strings.Contains(text, "{")
+			if brace {
+				g.scans = append(g.scans, scan(text, s.asked, s.seed))
+			}
+			if brace || strings.Contains(strings.ToLower(text), s.asked) {
+				g.wholes = append(g.wholes, strings.TrimSpace(text))
 			}
 			plain, escaped := unescape(text)
 			if !escaped {
@@ -48,7 +55,65 @@ func quotation(s *scanner, c container, q grader.Question) string {
 			text = plain
 		}
 	}
-	return ""
+	return g
+}
+
+// holds reports whether an object stands in the graded text.
+func (g *quotations) holds(c container) bool {
+	return slices.ContainsFunc(g.scans, func(graded *scanner) bool { return graded.holds(c.hash) })
+}
+
+// begin reports whether an object of the reply s begins as a fragment of the graded text.
+func (g *quotations) begin(s *scanner, c container) bool {
+	return slices.ContainsFunc(g.scans, func(graded *scanner) bool { return s.completes(c, graded) })
+}
+
+// spans are pieces of a text, each from the first offset to before the second, in their order and apart from each other.
+type spans [][2]int
+
+func (l spans) contain(at int) bool { return l.overlap(at, at+1) }
+
+func (l spans) overlap(start, end int) bool {
+	i, _ := slices.BinarySearchFunc(l, end, func(s [2]int, end int) int { return cmp.Compare(s[0], end) })
+	return i > 0 && start < l[i-1][1]
+}
+
+// startWithin reports whether one of the spans starts after one offset and before another.
+func (l spans) startWithin(after, before int) bool {
+	i, _ := slices.BinarySearchFunc(l, after+1, func(s [2]int, at int) int { return cmp.Compare(s[0], at) })
+	return i < len(l) && l[i][0] < before
+}
+
+// apart sorts spans and joins those that overlap.
+func apart(l spans) (joined spans) {
+	slices.SortFunc(l, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	for _, s := range l {
+		if last := len(joined) - 1; last >= 0 && s[0] <= joined[last][1] {
+			joined[last][1] = max(joined[last][1], s[1])
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
+}
+
+// in returns where a reply quotes a whole graded text, outside of the objects that may be its verdict: a text that reaches into one of them may
+// have been made to be completed by it.
+func (g *quotations) in(reply string, verdicts spans) (quotes spans) {
+	for _, whole := range g.wholes {
+		for from := 0; ; {
+			i := strings.Index(reply[from:], whole)
+			if i < 0 {
+				break
+			}
+			start, end := from+i, from+i+len(whole)
+			if !verdicts.overlap(start, end) {
+				quotes = append(quotes, [2]int{start, end})
+			}
+			from = end
+		}
+	}
+	return apart(quotes)
 }
 
 // completes reports whether an object begins as a fragment of the graded text, which what follows in the reply made whole: the closing

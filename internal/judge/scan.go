@@ -19,9 +19,6 @@ type container struct {
 	repeats bool
 	// shaped is true for an object that has the asked key, in whatever case.
 	shaped bool
-	// torn is true when the container stands between the opening brace of a broken object and its fault: nobody can tell whether it was
-	// meant to stand alone.
-	torn bool
 }
 
 // scanner knows every JSON object and array of a text.
@@ -70,7 +67,6 @@ func (s *scanner) holds(hash uint64) bool {
 // outermost returns the objects that stand in no other object, in their order.
 func (s *scanner) outermost() []container {
 	var objects []container
-	broken := 0 // how far broken objects reach
 	for at := 0; ; {
 		brace := strings.IndexByte(s.text[at:], '{')
 		if brace < 0 {
@@ -79,12 +75,9 @@ func (s *scanner) outermost() []container {
 		at += brace
 		c, whole := s.at(at)
 		if !whole {
-			_, reach, _ := s.read(at)
-			broken = max(broken, reach)
 			at++
 			continue
 		}
-		c.torn = at < broken
 		objects = append(objects, c)
 		at = c.end
 	}

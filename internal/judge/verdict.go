@@ -13,12 +13,12 @@ import (
 
 // verdict reads an object of the form that a question asks for. Keys that belong to no form are ignored, and so are answers to rubrics
 // that were not asked.
-func verdict(q grader.Question, fields map[string]any) (grader.Verdict, error) {
-	switch q.Mode {
+func (c checklist) verdict(fields map[string]any) (grader.Verdict, error) {
+	switch c.Mode {
 	case grader.Checklist:
-		return checklist(q, fields)
+		return c.checks(fields)
 	case grader.Criteria:
-		return criteria(q, fields)
+		return criteria(c.Question, fields)
 	case grader.Compare:
 		return preferred(fields)
 	}
@@ -57,7 +57,7 @@ func criteria(q grader.Question, fields map[string]any) (grader.Verdict, error) 
 	return v, nil
 }
 
-func checklist(q grader.Question, fields map[string]any) (grader.Verdict, error) {
+func (c checklist) checks(fields map[string]any) (grader.Verdict, error) {
 	if err := exact(fields, "checks", "overall_reasoning"); err != nil {
 		return grader.Verdict{}, err
 	}
@@ -83,15 +83,18 @@ func checklist(q grader.Question, fields map[string]any) (grader.Verdict, error)
 			return grader.Verdict{}, fmt.Errorf("it answers %q twice", id)
 		}
 		seen[id] = true
-		asked := slices.IndexFunc(q.Rubrics, func(r grader.Rubric) bool { return r.ID == id })
-		if asked < 0 {
+		asked, ok := c.find(id, len(checks))
+		if !ok {
 			continue
 		}
-		answer, err := answer(q.Rubrics[asked], check)
+		if _, twice := v.Checks[asked.ID]; twice { // by its id and by its text
+			return grader.Verdict{}, fmt.Errorf("it answers %q twice", asked.ID)
+		}
+		answer, err := answer(asked, check)
 		if err != nil {
 			return grader.Verdict{}, err
 		}
-		v.Checks[id] = answer
+		v.Checks[asked.ID] = answer
 	}
 	return v, nil
 }
@@ -115,26 +118,6 @@ func answer(r grader.Rubric, check map[string]any) (grader.RubricCheck, error) {
 		return a, unlike(fmt.Sprintf(`"satisfied" of %q`, r.ID), check["satisfied"])
 	}
 	return a, nil
-}
-
-// unanswered returns the criteria of a question that a verdict says nothing about.
-func unanswered(q grader.Question, v grader.Verdict) []string {
-	var left []string
-	switch q.Mode {
-	case grader.Checklist:
-		for _, r := range q.Rubrics {
-			if _, ok := v.Checks[r.ID]; !ok {
-				left = append(left, r.ID)
-			}
-		}
-	case grader.Criteria:
-		for _, name := range q.Names {
-			if _, ok := v.Scores[name]; !ok {
-				left = append(left, name)
-			}
-		}
-	}
-	return left
 }
 
 // exact refuses keys that differ from the asked ones in their case only: readers of JSON disagree on what such keys mean.

@@ -148,6 +148,19 @@ func openScripted(m config.Model, o Options) (Model, string, error) {
 	return &priced{script.As(orElse(name, script.Name())), m}, script.file, nil
 }
 
+// DrawsOf returns Cassette.Draws of the recording that a model of the provider cassette plays.
+func DrawsOf(m config.Model, o Options) (func(context.Context) ([]byte, Conversation), error) {
+	file, _, data, err := readModelFile(m, o)
+	if err != nil {
+		return nil, err
+	}
+	cassette, err := playAnywhere(file, data, o.Mask)
+	if err != nil {
+		return nil, err
+	}
+	return cassette.Draws, nil
+}
+
 func openCassette(m config.Model, o Options) (Model, string, error) {
 	file, name, data, err := readModelFile(m, o)
 	if err != nil {

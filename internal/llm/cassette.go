@@ -35,6 +35,8 @@ type entry struct {
 	Kind string `json:"kind,omitempty"`
 	// Version is that of the format, in the first line of a part.
 	Version int `json:"version,omitempty"`
+	// DrawKey is the key of the draws that requests to judges contain, in the first line of a part; a part without draws has none.
+	DrawKey []byte `json:"draw_key,omitempty"`
 	// N counts the exchanges of a part from 1.
 	N            int          `json:"n,omitempty"`
 	Conversation Conversation `json:"conversation,omitzero"`
@@ -77,16 +79,20 @@ const abandoned Fault = "abandoned"
 // Recorder writes the exchanges of models and embedders to a cassette, JSON Lines that Play reads.
 // Each exchange is one Write, so what was recorded before a crash stays. It is safe for concurrent use.
 type Recorder struct {
-	mask Mask
-	mu   sync.Mutex
-	w    io.Writer
-	n    int
+	mask    Mask
+	drawKey []byte
+	mu      sync.Mutex
+	w       io.Writer
+	n       int
 	// broken is the error of a write that may have left half a line; nothing can be written behind that.
 	broken error
 }
 
 // NewRecorder returns a recorder that appends a new part to w. What it writes is masked. The caller closes w when no model is used any more.
 func NewRecorder(w io.Writer, mask Mask) *Recorder { return &Recorder{w: w, mask: mask} }
+
+// StoreDrawKey stores the key of the draws in the requests of this part. Call it before the first exchange.
+func (r *Recorder) StoreDrawKey(key []byte) { r.drawKey = key }
 
 // Record returns model with its replies and errors recorded under name, which Play must be asked for.
 // It belongs outside of Retry: a call is recorded as it ended, also when a time limit of its caller ended it. A call of a conversation that was
@@ -143,7 +149,7 @@ func (r *Recorder) write(ctx context.Context, e entry, asked any, started time.T
 	if err != nil {
 		return err
 	}
-	e.Key, e.Conversation = hex.EncodeToString(key[:]), conversationOf(ctx).masked(r.mask)
+	e.Key, e.Conversation = hex.EncodeToString(key[:]), ConversationOf(ctx).masked(r.mask)
 	return r.append(e)
 }
 
@@ -154,7 +160,7 @@ func (r *Recorder) append(e entry) error {
 		return r.broken
 	}
 	if r.n == 0 {
-		if err := r.line(entry{Kind: kindPart, Version: cassetteVersion}); err != nil {
+		if err := r.line(entry{Kind: kindPart, Version: cassetteVersion, DrawKey: r.drawKey}); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,8 @@ func InConversation(ctx context.Context, c Conversation) context.Context {
 	return context.WithValue(ctx, conversationKey{}, conversationPlace{c, ctx.Done()})
 }
 
-func conversationOf(ctx context.Context) Conversation {
+// ConversationOf returns the conversation of a context; the zero value outside of conversations.
+func ConversationOf(ctx context.Context) Conversation {
 	at, _ := ctx.Value(conversationKey{}).(conversationPlace)
 	return at.held
 }

@@ -27,13 +27,18 @@ type Cassette struct {
 	models, embedders []string
 	whole             int64
 	unended           bool
-	mu                sync.Mutex
-	conversations     map[Conversation]*conversationTracks
+	// drawKey is that of the last part.
+	drawKey       []byte
+	mu            sync.Mutex
+	conversations map[Conversation]*conversationTracks
 }
 
 // conversationTracks are the exchanges of one conversation in the last part that has it.
 type conversationTracks struct {
-	part   int
+	part    int
+	drawKey []byte
+	// target is that of the last exchange; it differs from the conversation's in a cassette that is played anywhere.
+	target string
 	tracks map[exchangeKey]*track
 }
 
@@ -58,6 +63,32 @@ type span struct {
 
 // Whole returns how many bytes of the cassette are whole lines, and whether the last of them lacks its line break.
 func (c *Cassette) Whole() (size int64, unended bool) { return c.whole, c.unended }
+
+// Draws returns what the draws in recorded requests come from: the key, nil for requests without draws, and the conversation. They are those of
+// the conversation of ctx, or the key of the last part where the cassette does not have that conversation.
+func (c *Cassette) Draws(ctx context.Context) (key []byte, at Conversation) {
+	at = ConversationOf(ctx)
+	l := c.conversations[c.held(ctx)]
+	if l == nil {
+		return c.drawKey, at
+	}
+	if c.anywhere {
+		at.Target = l.target
+	}
+	return l.drawKey, at
+}
+
+// held returns the conversation under which the exchanges of ctx are found.
+func (c *Cassette) held(ctx context.Context) Conversation {
+	held := ConversationOf(ctx).masked(c.mask)
+	if c.anywhere {
+		held.Target = ""
+		if c.conversations[held] == nil {
+			return Conversation{}
+		}
+	}
+	return held
+}
 
 // Models returns the names under which exchanges with models were recorded, sorted.
 func (c *Cassette) Models() []string { return slices.Clone(c.models) }
@@ -141,15 +172,9 @@ func (c *Cassette) next(ctx context.Context, a asked) (entry, error) {
 
 // find takes the place of the next answer.
 func (c *Cassette) find(ctx context.Context, key exchangeKey, a asked) (span, error) {
-	held := conversationOf(ctx).masked(c.mask)
+	held := c.held(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.anywhere {
-		held.Target = ""
-		if c.conversations[held] == nil {
-			held = Conversation{}
-		}
-	}
 	var t *track
 	if tracks := c.conversations[held]; tracks != nil {
 		t = tracks.tracks[key]

@@ -97,7 +97,7 @@ func (x *cassetteIndex) add(line []byte) error {
 	case err != nil:
 		return err
 	case e.Kind == kindPart:
-		x.part, x.last, x.newer = x.part+1, 0, e.Version > cassetteVersion
+		x.part, x.last, x.newer, x.drawKey = x.part+1, 0, e.Version > cassetteVersion, e.DrawKey
 		if x.newer {
 			return fmt.Errorf("the recording has the format version %d, and this program knows %d", e.Version, cassetteVersion)
 		}
@@ -121,8 +121,11 @@ func (x *cassetteIndex) add(line []byte) error {
 	}
 	x.tracksOf(Conversation{}).add(key, at)
 	if e.Conversation != (Conversation{}) {
+		target := e.Conversation.Target
 		e.Conversation.Target = ""
-		x.tracksOf(e.Conversation).add(key, at)
+		tracks := x.tracksOf(e.Conversation)
+		tracks.target = target
+		tracks.add(key, at)
 	}
 	return nil
 }
@@ -134,5 +137,6 @@ func (x *cassetteIndex) tracksOf(at Conversation) *conversationTracks {
 		tracks = &conversationTracks{part: x.part, tracks: map[exchangeKey]*track{}}
 		x.conversations[at] = tracks
 	}
+	tracks.drawKey = x.drawKey
 	return tracks
 }

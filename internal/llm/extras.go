@@ -110,7 +110,7 @@ func valuesOf(ctx context.Context, r Request) template.Values {
 	if r.Conversation != nil {
 		return *r.Conversation
 	}
-	held := conversationOf(ctx)
+	held := ConversationOf(ctx)
 	v := template.Values{TestID: held.Test, Trial: max(1, held.Trial), History: r.Messages}
 	for i, m := range slices.Backward(r.Messages) {
 		if m.Role != chat.User {

@@ -15,6 +15,8 @@ import (
 // verdict is one entry of `verdicts`: criteria that match the first pattern are satisfied by outputs that match the second.
 type verdict struct {
 	criterion, output *regexp.Regexp
+	// canary is true of an entry that decides canaries, and nothing else.
+	canary bool
 	// score is what a satisfied criterion gets where one is asked for, 0..10.
 	score float64
 }
@@ -26,6 +28,7 @@ func readVerdicts(n source.Node) []verdict {
 		item.Read(map[string]func(source.Node){
 			"criterion": func(n source.Node) { v.criterion = pattern(n) },
 			"output":    func(n source.Node) { v.output = pattern(n) },
+			"canary":    func(n source.Node) { v.canary = n.Bool() },
 			"score":     func(n source.Node) { v.score = n.Number(0, 10) },
 		})
 		list = append(list, v)
@@ -129,16 +132,34 @@ func judge(verdicts []verdict, messages []chat.Message) ([]byte, error) {
 
 const reasonMatch = "the output has what the script looks for"
 
-// decide returns a score of 0..10 and why. The first entry that knows the criterion decides.
+// canary matches the control criterion that a judge's request contains.
+var canary = regexp.MustCompile(`^The reply contains the word "([^"]*)"\.$`)
+
+// decide returns a score of 0..10 and why. The first entry that knows the criterion decides. A canary is decided by what it says where no entry
+// is for canaries, and a negation of a criterion by that criterion.
 func decide(verdicts []verdict, criterion, output string) (float64, string) {
+	if of, negated := strings.CutPrefix(criterion, "This is not the case: "); negated {
+		if _, reason := decide(verdicts, of, output); reason == reasonMatch {
+			return 0, "the opposite is the case"
+		}
+		return 10, reasonMatch
+	}
+	m := canary.FindStringSubmatch(criterion)
 	for _, v := range verdicts {
 		switch {
+		case v.canary != (m != nil):
 		case v.criterion != nil && !v.criterion.MatchString(criterion):
 		case v.output == nil || v.output.MatchString(output):
 			return v.score, reasonMatch
 		default:
 			return 0, "the output does not match " + v.output.String()
 		}
+	}
+	if m != nil {
+		if strings.Contains(output, m[1]) {
+			return 10, reasonMatch
+		}
+		return 0, "the output does not contain it"
 	}
 	return 0, "the script has no verdict on this criterion"
 }

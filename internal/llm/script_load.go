@@ -42,7 +42,8 @@ const (
 // In its texts $1 and ${name} stand for the groups of when.user or, if that has none, of when.result;
 // ${tool.NAME} stands for the constant of the parameter NAME of an offered tool.
 // Verdicts answer a judge's request, whose user message is a JSON object: [{criterion: PATTERN, output: PATTERN, score: 0..10}];
-// the first entry that matches a rubric's outcome decides by whether the output matches, and no entry means not satisfied.
+// the first entry that matches a rubric's outcome decides by whether the output matches, and no entry means not satisfied. Answers have the ids
+// of the request. Its canary is answered truthfully, unless an entry with canary: true decides it.
 // A fault is timeout, malformed, cut_stream, refuse_connection, or {status or kind, retry_after, body, times};
 // times limits it to the first requests of the same content, which then get the rule's answer or, without one, the next rule's.
 //

@@ -52,7 +52,7 @@ demo.yaml:15:5: rules[7]: there is no answer (add reply, tool_calls, json, verdi
 demo.yaml:16:19: rules[8].tool_calls[0]: a tool call needs a name (write {name: TOOL, args: {…}})
 demo.yaml:17:28: rules[9].verdicts[0].criterion: bad pattern: missing closing ]: ` + "`[`" + ` (write a Go regular expression (RE2); quote special characters with \)
 demo.yaml:17:40: rules[9].verdicts[0].score: 11 is out of range (use a number from 0 to 10)
-demo.yaml:17:44: rules[9].verdicts[0].reason: unknown key "reason" (known: criterion, output, score)
+demo.yaml:17:44: rules[9].verdicts[0].reason: unknown key "reason" (known: canary, criterion, output, score)
 demo.yaml:18:5: rules[10]: expected a mapping, got text (write ` + "`key: value`" + ` pairs)
 demo.yaml:19:18: default.reply: the pattern when.user has no group "1" (known: 0; write $${1} for the text itself)
 demo.yaml:19:26: default.when: unknown key "when" (known: delay, fault, json, reply, tool_calls, verdicts)`},

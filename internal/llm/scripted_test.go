@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -249,6 +250,35 @@ rules:
       - {criterion: polite, output: please, score: 7}
       - {criterion: always}
 `
+
+// TestScriptedControls checks that a script answers canaries and negations truthfully, unless an entry is for canaries.
+func TestScriptedControls(t *testing.T) {
+	const asked = `{"output":"a bird","rubrics":[{"id":"x","outcome":"The reply contains the word \"bird\"."},` +
+		`{"id":"y","outcome":"The reply contains the word \"xkcd\"."},{"id":"z","outcome":"Sings"},{"id":"n","outcome":"This is not the case: Sings"}]}`
+	for entries, want := range map[string][]bool{
+		`[{criterion: "", output: ""}]`:                  {true, false, true, false},
+		`[{criterion: Sings, output: fish}]`:             {true, false, false, true},
+		`[]`:                                             {true, false, false, true},
+		`[{canary: true}, {output: fish}]`:               {true, true, false, true},
+		`[{canary: true, output: fish}, {output: bird}]`: {false, false, true, false},
+	} {
+		reply, err := script(t, "default: {verdicts: "+entries+"}").Generate(t.Context(), say(asked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answered struct{ Checks []struct{ Satisfied bool } }
+		if err := json.Unmarshal([]byte(reply.Text), &answered); err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for _, c := range answered.Checks {
+			got = append(got, c.Satisfied)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", entries, got, want)
+		}
+	}
+}
 
 func TestScriptedVerdicts(t *testing.T) {
 	for _, tc := range []struct{ name, ask, want string }{

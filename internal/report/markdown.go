@@ -66,7 +66,7 @@ func mdHead(b *strings.Builder, run result.Run) {
 		facts = append(facts, fmt.Sprintf("%s passed with failed checks", text.Count(t.PassedWithFailures)))
 	}
 	facts = append(facts, text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn"))
-	for _, f := range []struct{ name, value string }{{"tokens ", tokens(t)}, {"cost ", cost(t)}, {"judge ", text.Markdown(judged(t))}} {
+	for _, f := range []struct{ name, value string }{{"tokens ", tokens(t)}, {"cost ", cost(t)}, {"judge ", text.Markdown(judged(run))}} {
 		if f.value != "" {
 			facts = append(facts, f.name+f.value)
 		}

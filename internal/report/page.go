@@ -115,7 +115,11 @@ func factsOf(run result.Run) []page.Fact {
 		facts = append(facts, page.Fact{Name: "Cost", Value: value, Note: note})
 	}
 	if t.Judge.Calls+t.Judge.CacheHits > 0 {
-		facts = append(facts, page.Fact{Name: "Judge calls", Value: text.Count(t.Judge.Calls), Note: text.Plural(t.Judge.CacheHits, "verdict") + " from the cache"})
+		note := text.Plural(t.Judge.CacheHits, "verdict") + " from the cache"
+		if run.SharesVerdicts() {
+			note += "; trials share verdicts"
+		}
+		facts = append(facts, page.Fact{Name: "Judge calls", Value: text.Count(t.Judge.Calls), Note: note})
 	}
 	if t.User != nil {
 		facts = append(facts, page.Fact{Name: "Simulated user", Value: text.Plural(t.User.Calls, "call"), Note: usersAsked(t.User) + "; " + usersPlayed(t.User)})

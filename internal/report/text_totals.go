@@ -56,7 +56,7 @@ func (p paint) totals(run result.Run, dir string) {
 	row("tests", fmt.Sprintf("%s (%s, %s)", testsHeld(t), text.Plural(t.Conversations, "conversation"), text.Plural(t.Turns, "turn")))
 	row("tokens", tokens(t))
 	row("cost", cost(t))
-	row("judge", judged(t))
+	row("judge", judged(run))
 	row("user", usersAsked(t.User))
 	row("user played", usersPlayed(t.User))
 	row("graded again", regraded(run))
@@ -136,7 +136,8 @@ func testsHeld(t result.Totals) string {
 	return fmt.Sprintf("%s of %s, %s not run", text.Count(t.Tests), text.Count(t.Planned), text.Count(t.NotRun))
 }
 
-func judged(t result.Totals) string {
+func judged(run result.Run) string {
+	t := run.Totals
 	if t.Judge.Calls+t.Judge.CacheHits == 0 {
 		return ""
 	}
@@ -151,6 +152,9 @@ func judged(t result.Totals) string {
 		if cost := dollars(use.Cost); cost != "" {
 			said.WriteString(", cost " + cost)
 		}
+	}
+	if run.SharesVerdicts() {
+		said.WriteString("; trials share verdicts")
 	}
 	return said.String()
 }

@@ -180,9 +180,9 @@ func (h *held) addCriteria() error {
 	return err
 }
 
-// implicit returns an assertion of type judge that the suite does not contain.
+// implicit returns an assertion that the suite does not contain: one of criteria, without parameters.
 func implicit(name string) suite.Assertion {
-	return suite.Assertion{Type: "judge", Name: name, Weight: 1, Threshold: -1}
+	return suite.Assertion{Type: suite.Rubrics, Name: name, Weight: 1, Threshold: -1}
 }
 
 func (h *held) checks(assertions []suite.Assertion) ([]Check, error) {

@@ -426,13 +426,13 @@ func TestJudgeThatCannotDecideIsNeverAPass(t *testing.T) {
 	}
 }
 
-func TestOmittedCriterionIsNotSatisfied(t *testing.T) {
+func TestOmittedCriterionIsNoVerdict(t *testing.T) {
 	j := &panel{answer: func(grader.Question) (grader.Verdict, error) {
 		return grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true}}}, nil
 	}}
 	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [one, two]}]", echo(), j)
-	if got.Score != 0.5 || got.Scores[0].Assertions[1].Passed {
-		t.Errorf("score = %v, want 0.5", got.Score)
+	if got.ExecutionStatus != result.ExecutionError || got.Failures[0].Code != result.JudgeError {
+		t.Errorf("got %+v", got)
 	}
 }
 

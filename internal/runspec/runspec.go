@@ -226,7 +226,13 @@ func (s *Spec) Named() []string {
 func (s *Spec) Over(e suite.Execution) suite.Execution {
 	said := suite.Execution{
 		Targets: slices.Compact(slices.Sorted(slices.Values(s.Targets))), Workers: s.Limits.Workers, Timeout: time.Duration(s.Timeout),
-		Threshold: s.Threshold, Retries: s.Retries, Cache: s.JudgeCache,
+		Threshold: s.Threshold, Retries: s.Retries,
+	}
+	if s.JudgeCache != nil {
+		said.Cache = suite.CacheOn
+		if !*s.JudgeCache {
+			said.Cache = suite.CacheOff
+		}
 	}
 	said.Trials.Count = s.Trials
 	if s.Strict {

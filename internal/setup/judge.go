@@ -2,6 +2,7 @@ package setup
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
@@ -25,8 +26,9 @@ type Judging struct {
 	// Suite is the suite's own choice; file names are resolved against the suite's folder.
 	Suite suite.Judge
 	Call  Call
-	// Cache remembers verdicts; nil remembers none.
-	Cache judge.Cache
+	// Cache remembers verdicts; nil remembers none. SharedTrials is judge.Config's.
+	Cache        judge.Cache
+	SharedTrials bool
 	// Warn is judge.Config's.
 	Warn func(error)
 }
@@ -39,7 +41,7 @@ type judges struct {
 	samples   int
 	// complexity and canary are judge.Config's.
 	complexity int
-	canary     string
+	canary     judge.Canary
 }
 
 // all returns every model that may be asked.
@@ -74,9 +76,7 @@ func (s *Setup) JudgeName(j Judging) string {
 func (s *Setup) judges(j Judging) (found judges, err error) {
 	configured := s.config.Judge
 	found.samples, found.complexity = cmp.Or(j.Suite.Samples, configured.Samples), cmp.Or(j.Suite.Complexity, configured.Complexity)
-	if found.canary = cmp.Or(j.Suite.Canary, configured.Canary); found.canary == "false" {
-		found.canary = ""
-	}
+	found.canary = cmp.Or(judge.Canary(j.Suite.Canary), judge.Canary(configured.Canary), judge.CanaryOn)
 	named := func(name string) (config.Model, error) {
 		return s.ModelNamed(strings.TrimSpace(name), "judge", Names(s.config.Models))
 	}
@@ -153,14 +153,16 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := judge.Config{Complexity: models.complexity, Samples: models.samples, Canary: models.canary, Warn: j.Warn}
-	if c.Canary == "true" {
-		c.Canary = judge.BuiltinCanary
+	c := judge.Config{
+		Complexity: models.complexity, Samples: models.samples, Canary: models.canary, Draws: s.draws, SharedTrials: j.SharedTrials, Warn: j.Warn,
 	}
 	opened := make([]judge.Named, 0, len(models.all()))
 	for _, m := range models.all() {
 		named, err := s.judging(m, j.Call)
 		if err != nil {
+			return nil, err
+		}
+		if named.Draws, err = s.drawsOf(m, models.canary); err != nil {
 			return nil, err
 		}
 		opened = append(opened, named)
@@ -203,6 +205,34 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 		named.Name = filepath.Base(m.Name)
 	}
 	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
+}
+
+// drawsOf returns what the draws in a judge's requests come from: the recording that is played, or the one that is made. It is nil where nothing is
+// recorded.
+func (s *Setup) drawsOf(m config.Model, canary judge.Canary) (func(context.Context) ([]byte, llm.Conversation), error) {
+	var played func(context.Context) ([]byte, llm.Conversation)
+	name := s.Playback
+	switch {
+	case s.tape.playing != nil:
+		played = s.tape.playing.Draws
+	case m.Provider == "cassette":
+		var err error
+		if played, err = llm.DrawsOf(m, s.models); err != nil {
+			return nil, modelError(err)
+		}
+		name, _, _ = strings.Cut(m.Name, "#")
+	case s.tape.recorder != nil:
+		return func(ctx context.Context) ([]byte, llm.Conversation) { return s.tape.drawKey, llm.ConversationOf(ctx) }, nil
+	default:
+		return nil, nil
+	}
+	return func(ctx context.Context) ([]byte, llm.Conversation) {
+		key, at := played(ctx)
+		if key == nil && canary != judge.CanaryOff {
+			s.warnOnce("the recording " + name + " was made without a canary: judges are called without one, as they were")
+		}
+		return key, at
+	}, nil
 }
 
 // contentHash distinguishes versions of a script.

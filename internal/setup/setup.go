@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rehearse/internal/config"
+	"rehearse/internal/judge"
 	"rehearse/internal/knowledge"
 	"rehearse/internal/llm"
 	"rehearse/internal/outbound"
@@ -77,6 +78,9 @@ type shared struct {
 	// read are the sites of places, which may not be opened yet.
 	read map[string]readSites
 
+	// draws are those of the judges' calls.
+	draws *judge.Draws
+
 	// tools serves tools over MCP to the agents of targets that have some.
 	tools toolHost
 
@@ -101,6 +105,7 @@ func Open(o Options) (*Setup, error) {
 	if s.secrets == nil {
 		s.secrets = newRedactor(o.Environ)
 	}
+	s.draws = judge.NewDraws(s.secrets.Text)
 	s.models = llm.Options{Getenv: s.ownEnv, ReadFile: o.Files.ReadFile, Limits: cmp.Or(o.Limits, llm.NewLimits()), Mask: s.secrets.Text, Warn: s.warnOnce}
 	s.guardOutside()
 	s.client = outbound.Client(s.outside)

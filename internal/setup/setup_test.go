@@ -76,7 +76,7 @@ func TestOneLimitForAll(t *testing.T) {
 			}
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
-		fmt.Fprint(w, `{"choices": [{"message": {"role": "assistant", "content": "{\"checks\": [{\"id\": \"criterion-1\", \"satisfied\": true}]}"}}]}`)
+		fmt.Fprint(w, `{"choices": [{"message": {"role": "assistant", "content": "{\"score\": 1}"}}]}`)
 	}))
 	defer server.Close()
 	dir := write(t, map[string]string{
@@ -103,7 +103,7 @@ func TestOneLimitForAll(t *testing.T) {
 			}
 		})
 		asking.Go(func() {
-			_, err := j.Ask(t.Context(), grader.Question{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "criterion-1", Outcome: "good"}}})
+			_, err := j.Ask(t.Context(), grader.Question{Mode: grader.Free, Task: "good"})
 			if err != nil {
 				t.Error(err)
 			}

@@ -1,11 +1,13 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
 
+	"rehearse/internal/judge"
 	"rehearse/internal/llm"
 	"rehearse/internal/source"
 )
@@ -15,6 +17,8 @@ type tape struct {
 	file     *os.File
 	recorder *llm.Recorder
 	playing  *llm.Cassette
+	// drawKey is stored in the recording that is made: a new one, or the one that the recording has already.
+	drawKey []byte
 	// created is true of a recording that was not there before, used when something was opened that is recorded.
 	created bool
 	used    atomic.Bool
@@ -65,12 +69,17 @@ func (s *shared) openRecording() (*tape, error) {
 	if err != nil {
 		return nil, source.Invalid("cannot record: %w", err)
 	}
+	t := &tape{file: file, recorder: llm.NewRecorder(s.secrets.Writer(file), s.secrets.Text), created: created}
 	if !created {
-		if err := s.mend(file); err != nil {
+		if t.drawKey, err = s.mend(file); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
 	}
-	return &tape{file: file, recorder: llm.NewRecorder(s.secrets.Writer(file), s.secrets.Text), created: created}, nil
+	if t.drawKey == nil {
+		t.drawKey = judge.NewDrawKey()
+	}
+	t.recorder.StoreDrawKey(t.drawKey)
+	return t, nil
 }
 
 // recordable returns the error of a recording that is there and must not be overwritten.
@@ -81,11 +90,11 @@ func (s *shared) recordable() error {
 	return source.Invalid("the recording %s exists already: name another file, or remove it", s.Record)
 }
 
-// mend makes a recording end with a whole line, so that more can be written behind it.
-func (s *shared) mend(file *os.File) error {
+// mend makes a recording end with a whole line, so that more can be written behind it, and returns the key of its draws.
+func (s *shared) mend(file *os.File) (drawKey []byte, err error) {
 	read, size, err := s.readTape(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	whole, unended := read.Whole()
 	switch {
@@ -96,9 +105,10 @@ func (s *shared) mend(file *os.File) error {
 		err = file.Truncate(whole)
 	}
 	if err != nil {
-		return fmt.Errorf("go on with the recording: %w", err)
+		return nil, fmt.Errorf("go on with the recording: %w", err)
 	}
-	return nil
+	drawKey, _ = read.Draws(context.Background())
+	return drawKey, nil
 }
 
 func (s *shared) readTape(file *os.File) (*llm.Cassette, int64, error) {

@@ -1,15 +1,20 @@
 package setup
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"rehearse/internal/config"
+	"rehearse/internal/grader"
+	"rehearse/internal/judge"
 	"rehearse/internal/llm"
 )
 
@@ -72,6 +77,83 @@ func TestServicesOnTape(t *testing.T) {
 	}
 }
 
+var drawKey = regexp.MustCompile(`"draw_key":"[^"]+"`)
+
+// TestPlaybackOfDraws checks that a recording repeats what was drawn for its judge, and that one without draws is played without a canary,
+// with a warning.
+func TestPlaybackOfDraws(t *testing.T) {
+	q := grader.Question{Mode: grader.Checklist, Output: "fine", Rubrics: []grader.Rubric{{ID: "a", Outcome: "good"}, {ID: "b", Outcome: "bad"}}}
+	dir := t.TempDir()
+	script := filepath.Join(dir, "judge.yaml")
+	if err := os.WriteFile(script, []byte("default: {verdicts: [{criterion: good}]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := func(tape string) {
+		file, err := os.Create(tape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Close() }()
+		model, err := llm.Open(config.Model{Provider: "scripted", Name: script}, llm.Options{ReadFile: os.ReadFile})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(t, judge.New(judge.Config{Primary: judge.Named{
+			Model: llm.NewRecorder(file, nil).Record("scripted:"+script, model),
+			Draws: func(context.Context) ([]byte, llm.Conversation) { return nil, llm.Conversation{} },
+		}}), q)
+	}
+	present := func(tape string) {
+		s, err := Open(Options{Record: tape})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := s.Judge(Judging{Name: "scripted:" + script})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(t, j, q)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		record func(tape string)
+		warned bool
+	}{"old.jsonl": {old, true}, "new.jsonl": {present, false}} {
+		tape := filepath.Join(dir, name)
+		tc.record(tape)
+		for what, options := range map[string]Options{"scripted:" + script: {Playback: tape}, "cassette:" + tape + "#scripted:" + script: {}} {
+			s, err := Open(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := s.Judge(Judging{Name: what})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask(t, j, q)
+			if warned := strings.Contains(strings.Join(s.Warnings(), "\n"), "without a canary"); warned != tc.warned {
+				t.Errorf("%s as %s: warnings %q", name, what, s.Warnings())
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// ask asks twice in one conversation.
+func ask(t *testing.T, j *judge.Judge, q grader.Question) {
+	t.Helper()
+	ctx := llm.InConversation(t.Context(), llm.Conversation{Suite: "s", Test: "t", Target: "x", Trial: 2})
+	for range 2 {
+		if v, err := j.Ask(ctx, q); err != nil || !v.Checks["a"].Satisfied || v.Checks["b"].Satisfied {
+			t.Errorf("%+v, %v", v, err)
+		}
+	}
+}
+
 // A recording goes on behind its last whole line, whether a crash has left half a line or an editor has taken the last line's end.
 func TestRecordingGoesOn(t *testing.T) {
 	for name, cut := range map[string]func(tape string) string{
@@ -114,6 +196,11 @@ func TestRecordingGoesOn(t *testing.T) {
 		}
 		if took := play.tape.playing.Turn(t.Context(), "after"); took != time.Second {
 			t.Errorf("%s: what was recorded behind it is lost", name)
+		}
+		first, _ := os.ReadFile(tape)
+		keys := drawKey.FindAllString(string(first), -1)
+		if whole := name == "whole" || name == "half a line" || name == "without its end"; whole && (len(keys) != 2 || keys[0] != keys[1]) {
+			t.Errorf("%s: keys of draws %q, want the same one twice", name, keys)
 		}
 		kept := play.tape.playing.Turn(t.Context(), "before") != 0
 		if lost := name == "nothing" || name == "half the head"; kept == lost {

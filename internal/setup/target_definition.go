@@ -81,16 +81,9 @@ func (s *Setup) JudgeDefinition(j Judging) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(found.panel) > 0 || found.canary != "" {
-		var models []config.Model
-		for _, m := range found.all() {
-			models = append(models, defined(m))
-		}
-		return []any{models, len(found.panel), found.samples, found.complexity, found.canary}, nil
+	var models []config.Model
+	for _, m := range found.all() {
+		models = append(models, defined(m))
 	}
-	second := found.secondary
-	if second != nil {
-		second = new(defined(*second))
-	}
-	return []any{defined(found.primary), second, found.samples, found.complexity}, nil
+	return []any{models, len(found.panel), found.samples, found.complexity, found.canary}, nil
 }

@@ -42,6 +42,17 @@ func Assertions(n source.Node, dir string) []Assertion {
 	return all
 }
 
+// negation before a type negates its assertion.
+const negation = "not_"
+
+func underscored(typ string) string { return strings.ReplaceAll(typ, "-", "_") }
+
+// typeName returns the type of a written assertion, without a negation.
+func typeName(assertion source.Value) string {
+	typ, _ := assertion.Get("type")
+	return strings.TrimPrefix(underscored(typ.Scalar), negation)
+}
+
 func plainAssertion(kind string, n source.Node, dir string) Assertion {
 	return Assertion{Type: kind, Weight: 1, Threshold: -1, Params: n, Dir: dir}
 }
@@ -53,13 +64,13 @@ func readAssertion(n source.Node, dir string) Assertion {
 		n.Report("add `type:` (see `rehearse graders`); a criterion in words that holds a colon needs quotes", "an assertion needs a type")
 		return a
 	}
-	a.Type = strings.ReplaceAll(n.Field("type").Text(), "-", "_")
+	a.Type = underscored(n.Field("type").Text())
 	if a.Type == skillTrigger {
 		refuseSkillTrigger(n)
 		a.Type = ""
 		return a
 	}
-	if plain, negated := strings.CutPrefix(a.Type, "not_"); negated {
+	if plain, negated := strings.CutPrefix(a.Type, negation); negated {
 		a.Type, a.Negate = plain, true
 	}
 	for _, f := range n.Fields {

@@ -19,8 +19,8 @@ type Execution struct {
 	Timeout             time.Duration
 	ConversationTimeout time.Duration
 	BudgetUSD           float64
-	// Cache false bypasses the judge's verdict cache.
-	Cache *bool
+	// Cache says which remembered verdicts of judges count; empty means CacheOn.
+	Cache Cache
 	// SkipDefaults leaves the suite's input and assertions out of a test.
 	SkipDefaults bool
 	// ShortCircuit leaves the judge out once a deterministic grader has failed the turn.
@@ -31,6 +31,17 @@ type Execution struct {
 
 // IsStrict reports whether Strict is true.
 func (e Execution) IsStrict() bool { return e.Strict != nil && *e.Strict }
+
+// Cache says which remembered verdicts of judges count.
+type Cache string
+
+// The settings of the verdict cache.
+const (
+	CacheOn  Cache = "on"  // each trial of a test has verdicts of its own
+	CacheOff Cache = "off" // none
+	// CacheShared lets the trials of a test share verdicts.
+	CacheShared Cache = "shared"
+)
 
 // Strategy says how trials become one verdict.
 type Strategy string
@@ -83,7 +94,7 @@ func (e Execution) Over(base Execution) Execution {
 	if e.BudgetUSD == 0 {
 		e.BudgetUSD = base.BudgetUSD
 	}
-	if e.Cache == nil {
+	if e.Cache == "" {
 		e.Cache = base.Cache
 	}
 	if e.ShortCircuit == nil {
@@ -126,7 +137,7 @@ func (e *Execution) keys() map[string]func(source.Node) {
 		"conversation_timeout": func(n source.Node) {
 			e.ConversationTimeout = n.Duration()
 		},
-		"cache":         func(n source.Node) { e.Cache = new(n.Bool()) },
+		"cache":         func(n source.Node) { e.Cache = Cache(n.Switch("shared")) },
 		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
 		"strict":        func(n source.Node) { e.Strict = new(n.Bool()) },
 		"all_must_pass": func(n source.Node) { e.Strict = new(n.Bool()) }, // its old name

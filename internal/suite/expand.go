@@ -24,6 +24,10 @@ type scope struct {
 	vars   source.Value
 	// prompts leaves the judge's variables alone.
 	prompts bool
+	// kinds knows which parameters are prompts; it may be nil.
+	kinds Kinds
+	// known refuses names that are no variable, also where there are none.
+	known bool
 }
 
 // expand returns the node's value with every placeholder replaced.
@@ -43,8 +47,14 @@ func (s scope) expand(n source.Node) source.Value {
 		}
 	case source.Map:
 		v.Fields = slices.Clone(v.Fields)
+		var prompts []string
+		if s.prompts && s.kinds != nil && n.Has("type") {
+			prompts = s.kinds.Prompts(typeName(n.Value))
+		}
 		for i, f := range v.Fields {
-			v.Fields[i].Value = s.expand(n.Field(f.Name))
+			of := s
+			of.known = s.known || slices.Contains(prompts, f.Name)
+			v.Fields[i].Value = of.expand(n.Field(f.Name))
 		}
 	}
 	return v
@@ -116,8 +126,12 @@ func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
 			break
 		}
 	}
-	if !ok && len(s.vars.Fields) > 0 { // a test without variables may say what it likes
-		n.Report(source.Suggest(name, varPaths(s.vars, "")), "unknown variable {{ %s }}", name)
+	if !ok && (s.known || len(s.vars.Fields) > 0) { // elsewhere, a test without variables may say what it likes
+		known := varPaths(s.vars, "")
+		if s.known {
+			known = append(known, promptVariables...)
+		}
+		n.Report(source.Suggest(name, known), "unknown variable {{ %s }}", name)
 	}
 	return value, ok
 }

@@ -48,7 +48,7 @@ type Judge struct {
 	Provider   string
 	Samples    int
 	Complexity int
-	// Canary is a criterion that no reply meets, asked beside others; "true" stands for the built-in one, "" and "false" for none.
+	// Canary is "on", "off" or "strict"; empty leaves it to the configuration.
 	Canary string
 }
 
@@ -58,6 +58,8 @@ type Kinds interface {
 	Validate(a Assertion) source.Problems
 	// Judged reports whether deciding the assertion asks a model.
 	Judged(a Assertion) bool
+	// Prompts returns the parameters of a type that are prompts of a judge.
+	Prompts(typ string) []string
 }
 
 // Options are what loading needs from outside. The zero value reads the process's environment and accepts every type of assertion.

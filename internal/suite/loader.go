@@ -193,7 +193,7 @@ func readJudge(n source.Node) Judge {
 		"model":      func(n source.Node) { j.Model = n.Text() },
 		"secondary":  func(n source.Node) { j.Secondary = n.Text() },
 		"panel":      func(n source.Node) { j.Panel = n.Texts() },
-		"canary":     func(n source.Node) { j.Canary = n.Text() },
+		"canary":     func(n source.Node) { j.Canary = n.Switch("strict") },
 		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
 		"complexity": func(n source.Node) { j.Complexity = n.Int(0) },
 	})

@@ -210,7 +210,7 @@ func (l *loader) expandTest(n source.Node, vars source.Value) source.Value {
 	}
 	v.Fields = slices.Clone(v.Fields)
 	for i, f := range v.Fields {
-		s := scope{getenv: l.options.Getenv}
+		s := scope{getenv: l.options.Getenv, kinds: l.options.Kinds}
 		switch f.Name {
 		case "vars":
 			continue
@@ -239,7 +239,7 @@ func (l *loader) expandTurns(n source.Node, vars source.Value) source.Value {
 		}
 		fields := slices.Clone(turn.Fields)
 		for j, f := range fields {
-			s := scope{getenv: l.options.Getenv, vars: vars, prompts: f.Name == "assertions"}
+			s := scope{getenv: l.options.Getenv, vars: vars, prompts: f.Name == "assertions", kinds: l.options.Kinds}
 			fields[j].Value = s.expand(turn.Field(f.Name))
 		}
 		v.Items[i].Fields = fields
@@ -267,5 +267,5 @@ func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertio
 		return nil
 	}
 	n := l.assertions.Onto(test)
-	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true}.expand(n)), vars)
+	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true, kinds: l.options.Kinds}.expand(n)), vars)
 }
