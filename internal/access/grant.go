@@ -7,9 +7,7 @@ type Grant struct {
 	// Token is the name of the token that was sent; empty for a request without one, and for the token of the environment.
 	Token  string
 	Scopes Scopes
-	// Local is true for a program of this machine.
-	Local bool
-	// Open is true where the server lets everybody make this request.
+	// Open is true where visitors may make this request.
 	Open bool
 }
 
