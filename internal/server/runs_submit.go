@@ -45,7 +45,8 @@ func specOf(body []byte) (runspec.Spec, error) {
 
 // caller says what whoever sends a request may submit.
 func caller(r *http.Request) service.Caller {
-	return service.Caller{Commands: access.Of(r.Context()).Scopes.Open(access.Admin)}
+	grant := access.Of(r.Context())
+	return service.Caller{ID: grant.ID, Commands: grant.Scopes.Open(access.Admin)}
 }
 
 func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
@@ -71,6 +72,11 @@ func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Location", runsPath+"/"+url.PathEscape(run.ID))
 	writeBody(w, status, "application/json", run)
 	return nil
+}
+
+// idempotencyHeader describes the header of idempotencyKey.
+var idempotencyHeader = parameter{
+	"Idempotency-Key", "a key of the sending token: within 24 hours it gives the same run; another body is 422 idempotency_mismatch",
 }
 
 // idempotencyKey returns the key with which a run is submitted; empty for none.

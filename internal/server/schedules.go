@@ -70,7 +70,7 @@ func scheduleOperations() map[string]operation {
 		"DELETE " + one:         {summary: "Remove a schedule; its runs stay", answers: []answer{{status: http.StatusNoContent}}},
 		"POST " + one + "/run": {
 			summary: "Begin a run of a schedule now", answers: []answer{gives(http.StatusAccepted, store.Run{})},
-			headers: []parameter{{"Idempotency-Key", "the same key within 24 hours gives the same run"}},
+			headers: []parameter{idempotencyHeader},
 		},
 	}
 }

@@ -102,6 +102,8 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec, look func(*evalua
 type Caller struct {
 	// Commands is true of whoever may submit runs that start programs.
 	Commands bool
+	// ID tells callers apart: an idempotency key belongs to one of them.
+	ID string
 }
 
 // checkCommands refuses a run that starts programs where it may not.
