@@ -2,10 +2,12 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -47,7 +49,7 @@ func Front(next http.Handler, c FrontConfig) http.Handler {
 func newFront(inside http.Handler, c FrontConfig) *front {
 	c.Log = logOrDiscard(c.Log)
 	c.Access = cmp.Or(c.Access, access.New(access.Config{}))
-	f := &front{FrontConfig: c, inside: inside}
+	f := &front{FrontConfig: c, inside: inside, reading: make(gate, 2*runtime.GOMAXPROCS(0))}
 	if c.Rate > 0 {
 		f.rate = access.NewRate(c.Rate, nil)
 	}
@@ -66,9 +68,10 @@ func ownPages() *http.CrossOriginProtection {
 
 type front struct {
 	FrontConfig
-	rate   *access.Rate // nil without a bound
-	inside http.Handler
-	health health
+	rate    *access.Rate // nil without a bound
+	reading gate         // of documents, see reading
+	inside  http.Handler
+	health  health
 }
 
 // ServeHTTP passes a request on, or answers with the reason why not.
@@ -87,7 +90,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	told := &statusWriter{ResponseWriter: w}
-	ctx, stop := f.whileAdmitted(access.With(r.Context(), grant), r)
+	ctx, stop := f.whileAdmitted(context.WithValue(access.With(r.Context(), grant), readingKey{}, f.reading), r)
 	defer stop()
 	f.inside.ServeHTTP(told, r.WithContext(ctx))
 	if told.status == 0 && ctx.Err() != nil { // net/http would answer 200

@@ -15,16 +15,22 @@ import (
 	"rehearse/internal/store"
 )
 
-// readSpec reads the RunSpec of a body.
-func readSpec(w http.ResponseWriter, r *http.Request) (spec runspec.Spec, err error) {
+// withSpec reads the RunSpec of a body, and runs what plans it while the server has a place for it.
+func withSpec(w http.ResponseWriter, r *http.Request, plan func(runspec.Spec) error) error {
 	body, err := readJSONUpTo(w, r, maxSpecMB, "send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
 	if err != nil {
-		return spec, err
+		return err
 	}
-	if !json.Valid(body) {
-		return spec, newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
-	}
-	return specOf(body)
+	return reading(r.Context(), func() error {
+		if !json.Valid(body) {
+			return newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
+		}
+		spec, err := specOf(body)
+		if err != nil {
+			return err
+		}
+		return plan(spec)
+	})
 }
 
 // specOf reads a RunSpec. What is no RunSpec is a bad request; what is one and cannot be meant is an invalid spec.
@@ -53,15 +59,15 @@ func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	if s.stopping.Load() {
 		return stoppingProblem()
 	}
-	spec, err := readSpec(w, r)
-	if err != nil {
+	var run store.Run
+	var created bool
+	err := withSpec(w, r, func(spec runspec.Spec) error {
+		key, err := idempotencyKey(r)
+		if err == nil {
+			run, created, err = s.Leader.Submit(r.Context(), spec, key, caller(r))
+		}
 		return err
-	}
-	key, err := idempotencyKey(r)
-	if err != nil {
-		return err
-	}
-	run, created, err := s.Leader.Submit(r.Context(), spec, key, caller(r))
+	})
 	if err != nil {
 		return err
 	}
@@ -90,11 +96,10 @@ func idempotencyKey(r *http.Request) (string, error) {
 }
 
 func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
-	spec, err := readSpec(w, r)
-	if err != nil {
+	err := withSpec(w, r, func(spec runspec.Spec) error {
+		_, err := s.Leader.Check(r.Context(), spec, caller(r))
 		return err
-	}
-	_, err = s.Leader.Check(r.Context(), spec, caller(r))
+	})
 	invalid, faulty := errors.AsType[*service.InvalidError](err)
 	if err != nil && !faulty {
 		return err
