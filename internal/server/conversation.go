@@ -21,7 +21,7 @@ func (s *Flows) beginConversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var c *conversation
-	err = reading(r.Context(), func() error {
+	err = limited(r.Context(), func() error {
 		c, err = s.newConversation(body, idsOf(r))
 		return err
 	})

@@ -46,7 +46,7 @@ func (s *Events) batch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b := eventBatch{results: make([]eventResult, len(items))}
-	err = reading(r.Context(), func() error {
+	err = limited(r.Context(), func() error {
 		for i, item := range items {
 			b.take(i, item)
 		}

@@ -25,7 +25,7 @@ func (s *Events) one(w http.ResponseWriter, r *http.Request) error {
 	}
 	var e replay.Event
 	var wrong error
-	if err := reading(r.Context(), func() error { e, wrong = readEvent(body); return nil }); err != nil {
+	if err := limited(r.Context(), func() error { e, wrong = readEvent(body); return nil }); err != nil {
 		return err
 	}
 	if wrong != nil {

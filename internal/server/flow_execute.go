@@ -66,7 +66,7 @@ func (s *Flows) executeContext(ctx context.Context, c *flow.Context, o flow.Opti
 
 // readContext reads a context when the server has a place for it. The ids fill in those that it lacks.
 func readContext(ctx context.Context, body []byte, ids turnIDs) (c *flow.Context, err error) {
-	err = reading(ctx, func() error {
+	err = limited(ctx, func() error {
 		c, err = flow.ReadContext(body)
 		return err
 	})

@@ -69,7 +69,7 @@ func ownPages() *http.CrossOriginProtection {
 type front struct {
 	FrontConfig
 	rate    *access.Rate // nil without a bound
-	reading gate         // of documents, see reading
+	reading gate         // of documents, see limited
 	inside  http.Handler
 	health  health
 }

@@ -75,9 +75,9 @@ const readingPatience = time.Second
 // readingKey is the key of a request's context under which the gate of reading stands.
 type readingKey struct{}
 
-// reading runs what reads or plans a document that a request brings. All entry points share the 2 × cores places of the server, so that documents that
-// are expensive to read bound nothing but each other. Without a place within a second the error is a *Problem. do must not call reading.
-func reading(ctx context.Context, do func() error) error {
+// limited runs what reads or plans a document that a request brings. All entry points share the 2 × cores places of the server, so that documents that
+// are expensive to read bound nothing but each other. Without a place within a second the error is a *Problem. do must not call limited.
+func limited(ctx context.Context, do func() error) error {
 	places, ok := ctx.Value(readingKey{}).(gate)
 	if !ok { // a handler without a front serves one request at a time
 		return do()

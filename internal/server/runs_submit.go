@@ -21,7 +21,7 @@ func withSpec(w http.ResponseWriter, r *http.Request, plan func(runspec.Spec) er
 	if err != nil {
 		return err
 	}
-	return reading(r.Context(), func() error {
+	return limited(r.Context(), func() error {
 		if !json.Valid(body) {
 			return newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
 		}

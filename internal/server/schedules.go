@@ -89,7 +89,7 @@ func (s *Runs) addSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var made store.Schedule
-	err = reading(r.Context(), func() error {
+	err = limited(r.Context(), func() error {
 		made, err = s.newSchedule(r, body)
 		return err
 	})
@@ -163,7 +163,7 @@ func (s *Runs) runSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var run store.Run
-	err = reading(r.Context(), func() error {
+	err = limited(r.Context(), func() error {
 		run, _, err = s.Scheduler.RunSchedule(r.Context(), r.PathValue("name"), key, caller(r))
 		return err
 	})
