@@ -98,7 +98,7 @@ func (e *Env) mockTools(ctx context.Context, file, addr, log string) error {
 	if err != nil {
 		return usage("cannot read the tools: %w", err)
 	}
-	set, err := tool.Load(file, data)
+	set, err := tool.Load(source.Files{}, file, data)
 	if err != nil {
 		return outcome(source.AsInvalid(err))
 	}

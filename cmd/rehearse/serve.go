@@ -60,7 +60,8 @@ POST /api/v1/events and /api/v1/events/batch take logged events into the store, 
 GET /healthz answers 200 when the server can work, GET /livez while it runs.
 
 Without a token, programs of this machine may do everything and others nothing. Make tokens with "rehearse token add", or put one into REHEARSE_TOKEN;
-everybody then sends one as Authorization: Bearer TOKEN, programs of this machine too unless --trust-loopback is given.
+everybody then sends one as Authorization: Bearer TOKEN, programs of this machine too unless --trust-loopback is given. With
+--public, a request without a token is a visitor's, wherever it comes from, and only --trust-loopback exempts programs of this machine.
 Ctrl-C and SIGTERM let turns in flight finish.`,
 		Example: `  rehearse serve --flows flows/                              with the small model inside, at 127.0.0.1:8090
   rehearse serve --flows flows/ --model openai:gpt-5-mini --knowledge docs/
@@ -88,13 +89,13 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.sessionBytes, "session-bytes", "8GiB", "how much all sessions in the store may hold, such as 64MiB; then new ones take the place of those that were not used for 30 minutes")
 	flags.BoolVar(&f.durable, "durable", false, "keep a record of each step of a chatbot's turn: when this process dies, the same message goes on with the turn")
 	flags.BoolVar(&f.events, "events", true, "where a store is named, log the turns of visitors in it as events, for replay")
-	flags.BoolVar(&f.public, "public", false, "let everybody chat with the sites; all else still needs the token")
+	flags.BoolVar(&f.public, "public", false, "open the sites' chats to visitors: all requests without a token, also from this machine")
 	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
 	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flows)")
 	flags.StringVar(&f.knowledge, "knowledge", "", "folder of knowledge bases (default: knowledge/ beside the flows)")
 	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with a bearer token that opens everything")
-	flags.BoolVar(&f.trustLoopback, "trust-loopback", false, "let programs of this machine in without a token")
+	flags.BoolVar(&f.trustLoopback, "trust-loopback", false, "let programs of this machine in without a token, also with --public")
 	flags.IntVar(&f.rate, "rate", 50, "requests a second of each token, and of each address without one; twice that in a burst")
 	flags.StringSliceVar(&f.hosts, "host", nil, "name by which browsers may ask for the pages, beside the address and localhost")
 	flags.StringVar(&f.logFormat, "log", "text", "format of the log on stderr: text, json or off")

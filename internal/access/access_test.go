@@ -163,7 +163,7 @@ func TestChangesCount(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		all(token, nil)
 		for _, a := range servers {
-			if g, err := a.Authenticate(token); err != nil || g.Token != "ci" || !g.Allows(Read) || !g.Allows(Run) || g.Allows(Test) || g.Allows(Admin) || g.Local || g.Open {
+			if g, err := a.Authenticate(token); err != nil || g.Token != "ci" || !g.Allows(Read) || !g.Allows(Run) || g.Allows(Test) || g.Allows(Admin) || g.Open {
 				t.Errorf("%+v %v", g, err)
 			}
 			if configured, err := a.Configured(); !configured || err != nil {

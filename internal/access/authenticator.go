@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -64,7 +65,7 @@ func New(c Config) *Authenticator {
 func (a *Authenticator) Authenticate(sent string) (Grant, error) {
 	hash := store.HashToken(sent)
 	if a.Token != "" && subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1 {
-		return Grant{Scopes: Scopes{Admin}}, nil
+		return Grant{ID: hex.EncodeToString(hash[:]), Scopes: Scopes{Admin}}, nil
 	}
 	tokens, err := a.look()
 	if err != nil {
@@ -81,7 +82,7 @@ func (a *Authenticator) Authenticate(sent string) (Grant, error) {
 	for i, name := range found.Scopes {
 		scopes[i] = Scope(name)
 	}
-	return Grant{Token: found.Name, Scopes: scopes}, nil
+	return Grant{Token: found.Name, ID: hex.EncodeToString(hash[:]), Scopes: scopes}, nil
 }
 
 // Configured reports whether there is any token, expired or not. The error is that of a store that cannot be read.

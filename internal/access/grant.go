@@ -5,11 +5,11 @@ import "context"
 // Grant is what a request may do, and why.
 type Grant struct {
 	// Token is the name of the token that was sent; empty for a request without one, and for the token of the environment.
-	Token  string
+	Token string
+	// ID tells tokens apart, also a token from an earlier one of the same name. It is empty for a request without one.
+	ID     string
 	Scopes Scopes
-	// Local is true for a program of this machine.
-	Local bool
-	// Open is true where the server lets everybody make this request.
+	// Open is true where visitors may make this request.
 	Open bool
 }
 

@@ -44,7 +44,7 @@ func Load(files source.Files, path string, kinds Kinds, env Environment, passedO
 		}
 		return File{}, fmt.Errorf("read the configuration: %w", err)
 	}
-	root, err := source.ParseYAML(path, data)
+	root, err := files.ParseYAML(path, data)
 	if err != nil {
 		return File{}, err
 	}

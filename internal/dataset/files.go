@@ -33,11 +33,11 @@ func records(files source.Files, file string) iter.Seq2[source.Value, error] {
 		defer func() { _ = f.Close() }() // nothing was written
 		switch strings.ToLower(filepath.Ext(strings.TrimSuffix(file, ".gz"))) {
 		case ".jsonl", ".ndjson":
-			readLines(file, f, yield)
+			readLines(files, file, f, yield)
 		case ".json":
-			readList(file, f, yield)
+			readList(files, file, f, yield)
 		case ".csv":
-			readTable(file, f, yield)
+			readTable(files, file, f, yield)
 		default:
 			yield(source.Value{}, source.Problems{{
 				File: file, Message: "the name does not say how to read the file", Hint: "call it .jsonl, .json or .csv, each also with .gz behind",
@@ -47,7 +47,7 @@ func records(files source.Files, file string) iter.Seq2[source.Value, error] {
 }
 
 // readLines reads JSON Lines; empty lines are skipped.
-func readLines(file string, f io.Reader, yield func(source.Value, error) bool) {
+func readLines(files source.Files, file string, f io.Reader, yield func(source.Value, error) bool) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLineBytes)
 	for number := 1; lines.Scan(); number++ {
@@ -58,7 +58,7 @@ func readLines(file string, f io.Reader, yield func(source.Value, error) bool) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		if !yield(source.ParseJSON(file, line, number)) {
+		if !yield(files.ParseJSON(file, line, number)) {
 			return
 		}
 	}
@@ -72,7 +72,7 @@ func readLines(file string, f io.Reader, yield func(source.Value, error) bool) {
 }
 
 // readList reads a JSON file: a list of records, or an object with such a list as its only entry.
-func readList(file string, f io.Reader, yield func(source.Value, error) bool) {
+func readList(files source.Files, file string, f io.Reader, yield func(source.Value, error) bool) {
 	data, err := io.ReadAll(io.LimitReader(f, source.MaxBytes+1))
 	switch {
 	case err != nil:
@@ -82,7 +82,7 @@ func readList(file string, f io.Reader, yield func(source.Value, error) bool) {
 		yield(source.Value{}, errors.New("too large to be read at once: keep the records in a .jsonl file"))
 		return
 	}
-	root, err := source.ParseJSON(file, bytes.TrimPrefix(data, []byte("\ufeff")), 1)
+	root, err := files.ParseJSON(file, bytes.TrimPrefix(data, []byte("\ufeff")), 1)
 	if err != nil {
 		problems := asProblems(file, err)
 		problems[0].Hint = "check the quotes, commas and brackets here"

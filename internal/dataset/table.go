@@ -14,7 +14,7 @@ import (
 
 // readTable reads CSV with a header line. An empty cell is null, columns called metadata.x become metadata, and cells of the columns that
 // may hold more than text are read as JSON when they begin with a bracket.
-func readTable(file string, f io.Reader, yield func(source.Value, error) bool) {
+func readTable(files source.Files, file string, f io.Reader, yield func(source.Value, error) bool) {
 	rows := csv.NewReader(f)
 	rows.ReuseRecord = true
 	first, err := rows.Read()
@@ -40,7 +40,7 @@ func readTable(file string, f io.Reader, yield func(source.Value, error) bool) {
 		v := source.Value{}
 		if err != nil {
 			err = source.TableProblem(file, err)
-		} else {
+		} else if err = files.TakeRow(file, rows, row); err == nil {
 			v, err = tableRecord(file, header, row, rows.FieldPos)
 		}
 		// Behind a quote that was not closed the rest of the table is not what it seems.

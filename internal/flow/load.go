@@ -36,21 +36,21 @@ func readFile(files source.Files, path string) ([]*Flow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flow: %w", err)
 	}
-	return readAll(path, data)
+	return readAll(files, path, data)
 }
 
 // Load reads every flow of a YAML or JSON document, or of a stream of YAML documents, which may call each other.
 // The error is a source.Problems with every fault; warnings are kept in the flows.
 func Load(file string, data []byte) ([]*Flow, error) {
-	flows, err := readAll(file, data)
+	flows, err := readAll(source.Files{}, file, data)
 	if err != nil {
 		return nil, err
 	}
 	return link(flows, func() []*Flow { return nil })
 }
 
-func readAll(file string, data []byte) ([]*Flow, error) {
-	docs, err := source.ParseYAMLStream(file, data)
+func readAll(files source.Files, file string, data []byte) ([]*Flow, error) {
+	docs, err := files.ParseYAMLStream(file, data)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (a *Args) schemaDocument(n source.Node) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("schema file: %w", err)
 		}
-		if value, err = parseFile(n.Scalar, data); err != nil {
+		if value, err = parseFile(a.set.Files, n.Scalar, data); err != nil {
 			return nil, err
 		}
 	default:
@@ -86,10 +86,10 @@ func (a *Args) schemaDocument(n source.Node) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
 }
 
-func parseFile(name string, data []byte) (source.Value, error) {
-	parse := source.ParseYAML
+func parseFile(files source.Files, name string, data []byte) (source.Value, error) {
+	parse := files.ParseYAML
 	if strings.EqualFold(filepath.Ext(name), ".json") {
-		parse = func(name string, data []byte) (source.Value, error) { return source.ParseJSON(name, data, 1) }
+		parse = func(name string, data []byte) (source.Value, error) { return files.ParseJSON(name, data, 1) }
 	}
 	v, err := parse(name, data)
 	var problems source.Problems

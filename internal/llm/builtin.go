@@ -20,8 +20,9 @@ type Options struct {
 	Transport http.RoundTripper
 	// Named is what models get whose configuration is somebody else's; nil where it is the process's own.
 	Named *Named
-	// ReadFile reads scripts and cassettes; nil means that there are no files.
+	// ReadFile reads scripts and cassettes; nil means that there are no files. Files are those that it reads.
 	ReadFile func(string) ([]byte, error)
+	Files    source.Files
 	// Limits are shared by all models; nil makes each model its own.
 	Limits *Limits
 	// Mask hides secrets in what servers say of errors, and in what is asked of cassettes, as it did when they were recorded.
@@ -140,7 +141,7 @@ func openScripted(m config.Model, o Options) (Model, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	script, err := LoadScript(file, data)
+	script, err := loadScript(o.Files, file, data)
 	if err != nil {
 		return nil, "", err
 	}

@@ -49,12 +49,17 @@ const (
 //
 // The error is a source.Problems with every mistake of the file.
 func LoadScript(file string, data []byte) (*Scripted, error) {
+	return loadScript(source.Files{}, file, data)
+}
+
+// loadScript reads a script that is one of these files.
+func loadScript(files source.Files, file string, data []byte) (*Scripted, error) {
 	if len(data) > maxScriptBytes {
 		return nil, source.Problems{{
 			File: file, Message: fmt.Sprintf("the script is larger than %d MB", maxScriptBytes>>20), Hint: "split it by model",
 		}}
 	}
-	root, err := source.ParseYAML(file, data)
+	root, err := files.ParseYAML(file, data)
 	if err != nil {
 		return nil, err
 	}

@@ -133,8 +133,10 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 		Stopping: a.flows.stopped,
 	}
 	inside = ownPages().Handler(inside)
+	if c.Public {
+		front.Public = func(r *http.Request) bool { return a.chats != nil && a.chats.Open(r) }
+	}
 	if a.chats != nil {
-		front.Public = a.chats.Open
 		inside = a.chats.Beside(inside)
 	}
 	a.front = newFront(inside, front)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -52,9 +51,7 @@ func TestChatDoor(t *testing.T) {
 			key, value, _ := strings.Cut(c.header, ": ")
 			r.Header.Set(key, value)
 			w := httptest.NewRecorder()
-			newFront(chats.Beside(http.NotFoundHandler()), FrontConfig{
-				Access: access.New(access.Config{Token: "secret"}), Public: chats.Open,
-			}).ServeHTTP(w, r)
+			behindFront(chats, FrontConfig{Access: access.New(access.Config{Token: "secret"})}).ServeHTTP(w, r)
 			status := c.closed
 			if public {
 				status = c.public

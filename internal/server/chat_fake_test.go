@@ -142,9 +142,13 @@ func hello(_ context.Context, _ sitebot.Request, sink func(sitebot.Event)) (*sit
 	}}, nil
 }
 
-// behindFront puts chats behind a front without a token.
-func behindFront(chats *Chats) http.Handler {
-	return newFront(chats.Beside(http.NotFoundHandler()), FrontConfig{Public: chats.Open})
+// behindFront puts chats behind a front without a token, or with the one of the configuration.
+func behindFront(chats *Chats, configured ...FrontConfig) http.Handler {
+	c := append(configured, FrontConfig{})[0]
+	if chats.Public {
+		c.Public = chats.Open
+	}
+	return newFront(chats.Beside(http.NotFoundHandler()), c)
 }
 
 // acme is the file of the site that the tests talk with.
@@ -173,6 +177,12 @@ func acmeSites(t testing.TB, changes ...string) *site.Library {
 // openChats serves chats behind a front.
 func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 	t.Helper()
+	return openChatsBehind(t, FrontConfig{}, bot, change...)
+}
+
+// openChatsBehind serves chats behind a configured front.
+func openChatsBehind(t testing.TB, front FrontConfig, bot Chatbot, change ...func(*ChatsConfig)) *desk {
+	t.Helper()
 	log := &lockedBuffer{}
 	c := ChatsConfig{Bot: bot, Operator: &fakeOperator{}, Sites: acmeSites(t), Log: slog.New(slog.NewJSONHandler(log, nil))}
 	for _, f := range change {
@@ -182,7 +192,7 @@ func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(behindFront(chats))
+	web := httptest.NewServer(behindFront(chats, front))
 	transport := outbound.Transport()
 	t.Cleanup(web.Close)
 	t.Cleanup(transport.CloseIdleConnections)

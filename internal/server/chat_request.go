@@ -46,9 +46,14 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 	if err := body.check(); err != nil {
 		return asked, err
 	}
+	ip, visitor := visitorIP(r, s.TrustedProxies), isVisitor(r)
+	if visitor && s.addresses.shared(ip, body.SessionID) {
+		s.Log.WarnContext(r.Context(), "all visitors share one loopback address, and one rate limit: have the proxy send X-Forwarded-For, and name it "+
+			"with --trusted-proxy", "address", ip.String())
+	}
 	return sitebot.Request{
 		Site: body.SiteName, Session: body.SessionID, Input: body.Input, PersonID: body.PersonID, Language: body.Language, TurnNumber: body.TurnNumber,
-		Reveal: body.Reveal, IP: visitorIP(r, s.TrustedProxies), Visitor: isVisitor(r),
+		Reveal: body.Reveal, IP: ip, Visitor: visitor,
 	}, nil
 }
 

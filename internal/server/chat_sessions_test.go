@@ -88,7 +88,7 @@ func TestChatSessionsAreClosed(t *testing.T) {
 		r.RemoteAddr, r.Host = "203.0.113.9:4711", "chat.acme.example"
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		newFront(chats.Beside(nil), FrontConfig{Public: chats.Open}).ServeHTTP(w, r)
+		behindFront(chats).ServeHTTP(w, r)
 		got[c.method+" "+strings.ReplaceAll(c.path, strongSession, "ID")] = w.Code
 	}
 	if d := cmp.Diff(map[string]int{"GET /sessions": 403, "GET /ID": 403, "POST /ID/fork": 403, "POST /ID/feedback": 204, "POST /s1/feedback": 400}, got); d != "" {

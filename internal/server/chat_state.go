@@ -54,7 +54,7 @@ func readPatch(w http.ResponseWriter, r *http.Request) (patch json.RawMessage, r
 		return nil, false, err
 	}
 	var fields json.RawMessage
-	if err := decodeUTF8(patch, &fields); err != nil {
+	if err := limited(r.Context(), func() error { return decodeUTF8(patch, &fields) }); err != nil {
 		return nil, false, err
 	}
 	if !bytes.HasPrefix(fields, []byte("{")) {

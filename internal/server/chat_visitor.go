@@ -5,16 +5,38 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"net/netip"
 	"strings"
+	"sync"
 
 	"rehearse/internal/access"
 )
 
-// isVisitor reports whether only --public lets a request in: it brings no token, and does not come from a program of this machine. The limits of
-// visitors are for these (sitebot.md 2.17).
+// isVisitor reports whether only --public lets a request in: it brings no token. The limits of visitors are for these (sitebot.md 2.17).
 func isVisitor(r *http.Request) bool {
 	grant := access.Of(r.Context())
-	return grant.Open && !grant.Local && len(grant.Scopes) == 0
+	return grant.Open && len(grant.Scopes) == 0
+}
+
+// addresses notices when all visitors have one loopback address: a proxy on this machine then forwards them without their addresses, and they share
+// one limit. It is safe for concurrent use.
+type addresses struct {
+	mu      sync.Mutex
+	session string
+	// done is true once a visitor has another address, or the warning was given.
+	done bool
+}
+
+// shared is given the address and the session of each visitor. It returns true once: for the second session, if both came from loopback.
+func (a *addresses) shared(ip netip.Addr, session string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done {
+		return false
+	}
+	first := a.session
+	a.session, a.done = session, !ip.IsLoopback() || first != "" && first != session
+	return a.done && ip.IsLoopback()
 }
 
 // Bounds of the session ids of visitors. Who guesses an id has the conversation, so it must be hard to guess: 22 characters of 64 are the 128 bits that

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rehearse/internal/access"
 	"rehearse/internal/sitebot"
 )
 
@@ -48,11 +49,17 @@ func TestStrongIDs(t *testing.T) {
 	}
 }
 
-// Only visitors need ids that are hard to guess: who brings a token, or comes from this machine, may use any.
+// TestWeakSessionIDs checks that visitors need ids that are hard to guess, also those that come from loopback; a token may use any.
 func TestWeakSessionIDs(t *testing.T) {
+	for _, visitor := range []string{"X-Forwarded-For: 192.0.2.1", "X-Nothing: 1"} {
+		checkWeakSessionIDs(t, visitor)
+	}
+}
+
+func checkWeakSessionIDs(t *testing.T, visitor string) {
+	t.Helper()
 	bot := &fakeBot{}
-	d := openChats(t, bot, func(c *ChatsConfig) { c.Public = true })
-	const visitor = "X-Forwarded-For: 192.0.2.1"
+	d := openChatsBehind(t, FrontConfig{Access: access.New(access.Config{Token: "secret"})}, bot, func(c *ChatsConfig) { c.Public = true })
 	for _, session := range []string{"s1", strings.Repeat("abcdefghij", 20) + "k"} {
 		p := want[Problem](d, 400, "POST", chatPath, saying(session, "hi"), visitor)
 		if p.Code != "weak_session_id" || pointerText(p) != "/session_id" || p.Hint == "" {
@@ -68,7 +75,7 @@ func TestWeakSessionIDs(t *testing.T) {
 	for _, c := range []struct {
 		session, header string
 		visitor         bool
-	}{{"s1", "X-Nothing: 1", false}, {strongSession, visitor, true}} {
+	}{{"s1", "Authorization: Bearer secret", false}, {strongSession, visitor, true}} {
 		if response, body := d.do("POST", chatPath, saying(c.session, "hi"), c.header); response.StatusCode != 200 {
 			t.Errorf("%s: %d %s", c.session, response.StatusCode, body)
 		}

@@ -60,6 +60,8 @@ type Chats struct {
 	public   *http.ServeMux // the routes that can be public
 	visitors http.Handler   // the same, for pages of the origins
 	testers  http.Handler
+
+	addresses addresses // of visitors
 }
 
 // NewChats returns a server of chatbots. It returns an error for an invalid origin. End it with Drain.
@@ -104,7 +106,7 @@ func (s *Chats) testerTable() table {
 
 const chatPath = "/api/v1/chat"
 
-// Open reports whether everybody may make a request.
+// Open reports whether visitors may make a request.
 func (s *Chats) Open(r *http.Request) bool {
 	if !s.Public || !s.serves(r) {
 		return false

@@ -20,7 +20,11 @@ func (s *Flows) beginConversation(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	c, err := s.newConversation(body, idsOf(r))
+	var c *conversation
+	err = limited(r.Context(), func() error {
+		c, err = s.newConversation(body, idsOf(r))
+		return err
+	})
 	if err == nil {
 		err = s.conversations.add(r.Context(), c, len(body))
 	}

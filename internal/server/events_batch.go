@@ -46,8 +46,14 @@ func (s *Events) batch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b := eventBatch{results: make([]eventResult, len(items))}
-	for i, item := range items {
-		b.take(i, item)
+	err = limited(r.Context(), func() error {
+		for i, item := range items {
+			b.take(i, item)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := s.addBatch(r.Context(), &b); err != nil {
 		return err
@@ -66,6 +72,9 @@ func readBatch(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, error
 	const shorten = "send the events in several batches"
 	if linesMedia(r.Header.Get("Content-Type")) {
 		body, err := readUpTo(w, r, maxBatchMB, shorten)
+		if err == nil {
+			err = checkNodes(body, shorten)
+		}
 		return linesOf(body), err
 	}
 	body, err := readJSONUpTo(w, r, maxBatchMB, shorten)

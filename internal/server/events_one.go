@@ -23,9 +23,13 @@ func (s *Events) one(w http.ResponseWriter, r *http.Request) error {
 	if !json.Valid(body) {
 		return newProblem(http.StatusBadRequest, codeInvalid, "the body is not JSON", "send one event as a JSON object").at("")
 	}
-	e, err := readEvent(body)
-	if err != nil {
-		return notAnEvent(err.Error())
+	var e replay.Event
+	var wrong error
+	if err := limited(r.Context(), func() error { e, wrong = readEvent(body); return nil }); err != nil {
+		return err
+	}
+	if wrong != nil {
+		return notAnEvent(wrong.Error())
 	}
 	if err := s.admit(1); err != nil {
 		return err

@@ -115,7 +115,7 @@ func TestLoggedEvents(t *testing.T) {
 		{"no batch", "/batch", "", "", 400, "the body is not a batch of events"},
 		{"half a batch", "/batch", "", `[` + eventJSON("1"), 400, "the body is not a batch of events"},
 		{"deep batch", "/batch", "", strings.Repeat("[", 100_000), 400, "the body is not a batch of events"},
-		{"many", "/batch", "", `[` + strings.Repeat("0,", 1_000_000) + `0]`, 413, "more than 1000 events"},
+		{"many", "/batch", "", `[` + strings.Repeat("0,", 200_000) + `0]`, 413, "more than 1000 events"},
 		{"many lines", "/batch", lines, strings.Repeat("0\n", 1_001), 413, "more than 1000 events"},
 		{"a large batch", "/batch", lines, strings.Repeat(" ", 8<<20+1), 413, "the body is larger than 8 MB"},
 		{"another media type of a batch", "/batch", "text/csv", "a,b", 415, "unsupported_media_type"},

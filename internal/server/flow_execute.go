@@ -25,7 +25,7 @@ func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) 
 		writeProblem(w, problemOf(err))
 		return
 	}
-	c, err := readContext(body, idsOf(r))
+	c, err := readContext(r.Context(), body, idsOf(r))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return
@@ -64,9 +64,12 @@ func (s *Flows) executeContext(ctx context.Context, c *flow.Context, o flow.Opti
 	return result, err
 }
 
-// readContext reads a context. The ids fill in those that it lacks.
-func readContext(body []byte, ids turnIDs) (*flow.Context, error) {
-	c, err := flow.ReadContext(body)
+// readContext reads a context when the server has a place for it. The ids fill in those that it lacks.
+func readContext(ctx context.Context, body []byte, ids turnIDs) (c *flow.Context, err error) {
+	err = limited(ctx, func() error {
+		c, err = flow.ReadContext(body)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

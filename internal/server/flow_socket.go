@@ -126,7 +126,10 @@ func (l *socket) serve(ctx context.Context) {
 // take takes a turn and sends its events.
 func (l *socket) take(ctx context.Context, message []byte) {
 	body, err := l.guarded(ctx, func(ctx context.Context, sink func(flow.Event)) (any, error) {
-		c, err := readContext(message, l.ids)
+		if err := checkNodes(message, "shorten the history"); err != nil {
+			return nil, err
+		}
+		c, err := readContext(ctx, message, l.ids)
 		if err != nil {
 			return nil, err
 		}

@@ -2,10 +2,12 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -25,7 +27,8 @@ type FrontConfig struct {
 	Rate int
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed where addresses are told apart.
 	TrustedProxies []netip.Prefix
-	// Public reports whether everybody may make a request; nil means that nobody may.
+	// Public reports whether visitors may make a request; nil means that the server has no visitors. With it, every request without a token is a
+	// visitor's, wherever it comes from, unless TrustLoopback: a proxy on this machine may forward visitors' requests without adding a header.
 	Public func(*http.Request) bool
 	// Log gets panics and stores that are away; nil discards them.
 	Log *slog.Logger
@@ -46,7 +49,7 @@ func Front(next http.Handler, c FrontConfig) http.Handler {
 func newFront(inside http.Handler, c FrontConfig) *front {
 	c.Log = logOrDiscard(c.Log)
 	c.Access = cmp.Or(c.Access, access.New(access.Config{}))
-	f := &front{FrontConfig: c, inside: inside}
+	f := &front{FrontConfig: c, inside: inside, reading: make(gate, 2*runtime.GOMAXPROCS(0))}
 	if c.Rate > 0 {
 		f.rate = access.NewRate(c.Rate, nil)
 	}
@@ -65,9 +68,10 @@ func ownPages() *http.CrossOriginProtection {
 
 type front struct {
 	FrontConfig
-	rate   *access.Rate // nil without a bound
-	inside http.Handler
-	health health
+	rate    *access.Rate // nil without a bound
+	reading gate         // of documents, see limited
+	inside  http.Handler
+	health  health
 }
 
 // ServeHTTP passes a request on, or answers with the reason why not.
@@ -86,7 +90,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	told := &statusWriter{ResponseWriter: w}
-	ctx, stop := f.whileAdmitted(access.With(r.Context(), grant), r)
+	ctx, stop := f.whileAdmitted(context.WithValue(access.With(r.Context(), grant), readingKey{}, f.reading), r)
 	defer stop()
 	f.inside.ServeHTTP(told, r.WithContext(ctx))
 	if told.status == 0 && ctx.Err() != nil { // net/http would answer 200
@@ -114,39 +118,51 @@ func (f *front) probed(w http.ResponseWriter, r *http.Request) bool {
 
 // admit returns what a request may do, or why it is refused. A token that was sent is looked at first: a wrong one is refused, whoever sends it.
 func (f *front) admit(r *http.Request) (access.Grant, *Problem) {
-	here, public := fromHere(r), f.Public != nil && f.Public(r)
-	sent, given := sentToken(r)
-	if given && f.AnyKey && here {
-		configured, err := f.Access.Configured()
-		given = configured || err != nil
+	public := f.Public != nil && f.Public(r)
+	trusted, away := f.trusted(r)
+	if sent, given := sentToken(r); given && !(f.AnyKey && trusted) {
+		return f.admitToken(r, sent, trusted, public)
 	}
-	if given {
-		return f.admitToken(r, sent, here, public)
-	}
-	if here && f.TrustLoopback {
+	switch {
+	case trusted:
 		return local(), nil
+	case public:
+		return access.Grant{Open: true}, nil
+	case away != nil:
+		return access.Grant{}, f.away(r, away)
 	}
-	if public {
-		return access.Grant{Open: true, Local: here}, nil
-	}
-	switch configured, err := f.Access.Configured(); {
-	case err != nil:
-		return access.Grant{}, f.away(r, err)
-	case here && !configured:
-		return local(), nil
+	configured, away := f.Access.Configured()
+	var p *Problem
+	switch {
+	case away != nil:
+		return access.Grant{}, f.away(r, away)
 	case configured:
-		return access.Grant{}, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), newProblem(http.StatusUnauthorized, codeUnauthorized,
-			"this server asks for a bearer token", "send it as Authorization: Bearer TOKEN"))
+		p = newProblem(http.StatusUnauthorized, codeUnauthorized, "this server asks for a bearer token", "send it as Authorization: Bearer TOKEN")
+	case f.Public != nil:
+		p = newProblem(http.StatusForbidden, codeForbidden, "visitors may use the chat only",
+			"create a token with `rehearse token add` and send it as Authorization: Bearer TOKEN")
+	default:
+		p = newProblem(http.StatusForbidden, codeForbidden, "only programs of this machine may use this server",
+			"call it as 127.0.0.1 or localhost and not through a proxy, or start it with a token")
 	}
-	return access.Grant{}, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), newProblem(http.StatusForbidden, codeForbidden,
-		"only programs of this machine may use this server", "call it as 127.0.0.1 or localhost and not through a proxy, or start it with a token"))
+	return access.Grant{}, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), p)
+}
+
+// trusted reports whether a request needs no token because a program of this machine sends it. Only here is loopback a privilege. The error is that
+// of a store of tokens that cannot be read.
+func (f *front) trusted(r *http.Request) (bool, error) {
+	if !fromHere(r) || f.TrustLoopback || f.Public != nil {
+		return fromHere(r) && f.TrustLoopback, nil
+	}
+	configured, err := f.Access.Configured()
+	return err == nil && !configured, err
 }
 
 // local is what programs of this machine may do that need no token.
-func local() access.Grant { return access.Grant{Scopes: access.Scopes{access.Admin}, Local: true} }
+func local() access.Grant { return access.Grant{Scopes: access.Scopes{access.Admin}} }
 
 // admitToken returns what a token lets a request do.
-func (f *front) admitToken(r *http.Request, sent string, here, public bool) (access.Grant, *Problem) {
+func (f *front) admitToken(r *http.Request, sent string, trusted, public bool) (access.Grant, *Problem) {
 	grant, err := f.Access.Authenticate(sent)
 	switch {
 	case errors.Is(err, access.ErrUnknown), errors.Is(err, access.ErrExpired):
@@ -155,8 +171,7 @@ func (f *front) admitToken(r *http.Request, sent string, here, public bool) (acc
 	case err != nil:
 		return grant, f.away(r, err)
 	}
-	grant.Local, grant.Open = here, public
-	if here && f.TrustLoopback {
+	if grant.Open = public; trusted {
 		return grant, nil
 	}
 	return grant, f.bound("token " + grant.Token)

@@ -6,19 +6,22 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"testing"
 
 	"rehearse/internal/access"
 	"rehearse/internal/outbound"
 )
 
+// hiding returns a proxy that rewrites Host and adds no header, as nginx does by default.
+func hiding(to *url.URL) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+}
+
 // A proxy on this machine stands between a server and everybody else. Its headers tell; without them only a token does, and it is asked for.
 func TestBehindAProxy(t *testing.T) {
 	inside := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })
-	plain := func(to *url.URL) *httputil.ReverseProxy { return httputil.NewSingleHostReverseProxy(to) } // adds X-Forwarded-For
-	hiding := func(to *url.URL) *httputil.ReverseProxy {                                                // rewrites Host and adds nothing
-		return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
-	}
+	plain := httputil.NewSingleHostReverseProxy // adds X-Forwarded-For
 	for name, c := range map[string]struct {
 		proxy      func(*url.URL) *httputil.ReverseProxy
 		configured string
@@ -64,5 +67,67 @@ func TestBehindAProxy(t *testing.T) {
 		transport.CloseIdleConnections()
 		proxy.Close()
 		server.Close()
+	}
+}
+
+// TestVisitorsBehindAProxy checks that visitors' rules apply to whatever a proxy on this machine forwards, also where the proxy adds no header, and
+// that the log names the shared address once.
+func TestVisitorsBehindAProxy(t *testing.T) {
+	const other = "b" + strongSession
+	for name, c := range map[string]struct {
+		proxy      func(*url.URL) *httputil.ReverseProxy
+		configured string
+		trust      bool
+		weak       int // the status of a weak id
+		closed     int // the status of what is not public
+		warned     int
+	}{
+		"hiding":                  {hiding, "", false, 400, 403, 1},
+		"hiding, a token":         {hiding, "secret", false, 400, 401, 1},
+		"plain":                   {httputil.NewSingleHostReverseProxy, "", false, 400, 403, 1},
+		"plain, loopback trusted": {httputil.NewSingleHostReverseProxy, "", true, 400, 403, 1},
+		"hiding, trusted":         {hiding, "", true, 200, 404, 0}, // which is what --trust-loopback allows
+	} {
+		t.Run(name, func(t *testing.T) {
+			bot := &fakeBot{}
+			front := FrontConfig{Access: access.New(access.Config{Token: c.configured}), TrustLoopback: c.trust}
+			d := openChatsBehind(t, front, bot, func(c *ChatsConfig) { c.Public = true })
+			to, err := url.Parse(d.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			behind := c.proxy(to)
+			behind.Transport = d.client.Transport
+			proxy := httptest.NewServer(behind)
+			defer proxy.Close()
+			d.url = proxy.URL
+			for _, one := range []struct {
+				method, path, body string
+				status             int
+			}{
+				{"POST", chatPath, saying("s1", "hi"), c.weak},
+				{"POST", chatPath, saying(strongSession, "hi"), 200},
+				{"POST", chatPath, saying(strongSession, "hi"), 200},
+				{"POST", chatPath, saying(other, "hi"), 200},
+				{"POST", chatPath, saying(strongSession, "hi"), 200},
+				{"POST", chatPath + "/acme.example/s1/feedback", `{"turn": 1, "rating": "up"}`, map[int]int{400: 400, 200: 204}[c.weak]},
+				{"DELETE", chatPath + "/acme.example/s1", "", map[int]int{400: 400, 200: 204}[c.weak]},
+				{"DELETE", chatPath + "/acme.example/" + strongSession, "", 204},
+				{"GET", chatPath + "/acme.example/" + strongSession + "/state", "", c.closed},
+				{"GET", "/api/v1/runs", "", c.closed},
+			} {
+				if response, body := d.do(one.method, one.path, one.body); response.StatusCode != one.status {
+					t.Errorf("%s %s: %d, want %d: %s", one.method, one.path, response.StatusCode, one.status, body)
+				}
+			}
+			for _, r := range bot.requests() {
+				if r.Visitor != (c.weak == 400) {
+					t.Errorf("%s: visitor %v", r.Session, r.Visitor)
+				}
+			}
+			if n := strings.Count(d.log.String(), "all visitors share one loopback address"); n != c.warned {
+				t.Errorf("%d warnings: %s", n, d.log)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -43,13 +44,17 @@ func TestFrontRate(t *testing.T) {
 		"behind another":        {configured, false, []sender{{"/x", "10.1.0.1:5", "", "192.0.2.1"}, {"/x", "10.1.0.1:5", "", "192.0.2.2"}}, 20, 40},
 		"health":                {configured, false, []sender{{"/healthz", "192.0.2.1:5", "", ""}, {"/livez", "192.0.2.1:5", "", ""}}, 60, 0},
 		"what is public":        {configured, false, []sender{{"/public", "192.0.2.1:5", "", ""}}, 30, 0},
+		"here, with visitors":   {access.Config{}, false, []sender{{"/public", "192.0.2.1:5", "", ""}, {"/x", "127.0.0.1:5", "", ""}}, 50, 10},
 		"elsewhere, refused":    {access.Config{}, false, []sender{{"/x", "192.0.2.1:5", "", ""}}, 20, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) { // where no time passes
-			front := Front(http.NotFoundHandler(), FrontConfig{
+			config := FrontConfig{
 				Access: access.New(c.access), TrustLoopback: c.trust, Rate: 10, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")},
-				Public: func(r *http.Request) bool { return r.URL.Path == "/public" },
-			})
+			}
+			if slices.ContainsFunc(c.senders, func(s sender) bool { return s.path == "/public" }) {
+				config.Public = func(r *http.Request) bool { return r.URL.Path == "/public" }
+			}
+			front := Front(http.NotFoundHandler(), config)
 			ok, others := 0, 0
 			for _, from := range c.senders {
 				for range many {

@@ -40,13 +40,11 @@ func (f *front) whileAdmitted(ctx context.Context, r *http.Request) (watched con
 
 // revoked reports whether a request that was let in would be refused now. A store that is away revokes nothing.
 func (f *front) revoked(r *http.Request) bool {
-	here := fromHere(r)
-	sent, given := sentToken(r)
-	configured, err := f.Access.Configured()
-	if given && !(f.AnyKey && here && !configured && err == nil) {
+	trusted, _ := f.trusted(r)
+	if sent, given := sentToken(r); given && !(f.AnyKey && trusted) {
 		_, err := f.Access.Authenticate(sent)
 		return errors.Is(err, access.ErrUnknown) || errors.Is(err, access.ErrExpired)
 	}
-	open := here && f.TrustLoopback || f.Public != nil && f.Public(r)
-	return err == nil && configured && !open
+	configured, err := f.Access.Configured()
+	return err == nil && configured && !trusted && (f.Public == nil || !f.Public(r))
 }

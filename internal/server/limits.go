@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rehearse/internal/source"
 )
 
 // maxContext bounds the body of a turn: flow-engine.md 3.8.
@@ -34,6 +36,22 @@ func (g gate) enter() bool {
 	}
 }
 
+// enterWithin waits for a place.
+func (g gate) enterWithin(ctx context.Context, patience time.Duration) bool {
+	if g.enter() {
+		return true
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case g <- struct{}{}:
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 func (g gate) leave() { <-g }
 
 // drain takes every place itself and thereby waits until all have left. If all have, it does not matter that ctx has ended.
@@ -51,6 +69,36 @@ func (g gate) drain(ctx context.Context) error {
 	return nil
 }
 
+// readingPatience is how long a document waits for a place to be read.
+const readingPatience = time.Second
+
+// readingKey is the key of a request's context under which the gate of reading stands.
+type readingKey struct{}
+
+// limited runs what reads or plans a document that a request brings. All entry points share the 2 × cores places of the server, so that documents that
+// are expensive to read bound nothing but each other. Without a place within a second the error is a *Problem. do must not call limited.
+func limited(ctx context.Context, do func() error) error {
+	places, ok := ctx.Value(readingKey{}).(gate)
+	if !ok { // a handler without a front serves one request at a time
+		return do()
+	}
+	if !places.enterWithin(ctx, readingPatience) {
+		return newProblem(http.StatusServiceUnavailable, codeReading, "too many submissions are read and planned at the moment",
+			"wait for as long as Retry-After says, then send it again").after(time.Second)
+	}
+	defer places.leave()
+	return do()
+}
+
+// checkNodes refuses JSON with more values than a submission may have, before any is made. The error is a *Problem.
+func checkNodes(body []byte, shorten string) error {
+	if source.JSONNodes(body) <= source.MaxSubmitted {
+		return nil
+	}
+	return newProblem(http.StatusRequestEntityTooLarge, codeTooLarge,
+		fmt.Sprintf("the body has more than %d keys and values", source.MaxSubmitted), shorten).at("")
+}
+
 // readJSONBody reads a body of up to 4 MB. It accepts JSON and undeclared media types. The error is a *Problem.
 func readJSONBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return readJSONUpTo(w, r, maxContext>>20, "shorten the history")
@@ -62,7 +110,11 @@ func readJSONUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten
 		return nil, newProblem(http.StatusUnsupportedMediaType, codeMediaType,
 			"the body is of the media type "+strconv.Quote(r.Header.Get("Content-Type")), "send JSON, with Content-Type: application/json")
 	}
-	return readUpTo(w, r, megabytes, shorten)
+	body, err := readUpTo(w, r, megabytes, shorten)
+	if err == nil {
+		err = checkNodes(body, shorten)
+	}
+	return body, err
 }
 
 // readUpTo reads a body of any media type. Listening limits its time.

@@ -69,7 +69,7 @@ func runOperations() map[string]operation {
 	return map[string]operation{
 		"POST " + runsPath: {
 			summary: "Submit a run", body: runspec.Spec{}, answers: []answer{gives(http.StatusCreated, store.Run{}), gives(http.StatusOK, store.Run{})},
-			headers: []parameter{{"Idempotency-Key", "the same key within 24 hours gives the same run"}},
+			headers: []parameter{idempotencyHeader},
 		},
 		"GET " + runsPath: {
 			summary: "List runs, the newest first", answers: []answer{gives(http.StatusOK, store.Page[store.Run]{})},

@@ -50,6 +50,7 @@ const (
 	codeExists       = "conversation_exists"
 	codeFull         = "storage_full"
 	codeOverloaded   = "overloaded"
+	codeReading      = "busy"
 	codeStopping     = "stopping"
 	codeInternal     = "internal_error"
 )

@@ -22,6 +22,7 @@ const (
 	codeMissing    = "missing_blobs"
 	codeHash       = "hash_mismatch"
 	codeQueueFull  = "queue_full"
+	codeMismatch   = "idempotency_mismatch"
 )
 
 // runsProblem is a problem with what is wrong in a spec, or which blobs are missing.
@@ -63,6 +64,9 @@ func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		p.Problem = newProblem(http.StatusConflict, codeUnfinished, "the run has not ended", "cancel it first")
 	case errors.Is(err, store.ErrQueueFull):
 		p.Problem = newProblem(http.StatusTooManyRequests, codeQueueFull, "too many runs wait", "try again when some have ended").after(10 * time.Second)
+	case errors.Is(err, store.ErrOtherSubmission):
+		p.Problem = newProblem(http.StatusUnprocessableEntity, codeMismatch, "the Idempotency-Key was used for another submission within 24 hours",
+			"send a new key, or the same body as before")
 	case errors.Is(err, store.ErrCursor):
 		p.Problem = newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
 	case errors.Is(err, store.ErrHash):

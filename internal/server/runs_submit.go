@@ -15,16 +15,22 @@ import (
 	"rehearse/internal/store"
 )
 
-// readSpec reads the RunSpec of a body.
-func readSpec(w http.ResponseWriter, r *http.Request) (spec runspec.Spec, err error) {
+// withSpec reads the RunSpec of a body, and runs what plans it while the server has a place for it.
+func withSpec(w http.ResponseWriter, r *http.Request, plan func(runspec.Spec) error) error {
 	body, err := readJSONUpTo(w, r, maxSpecMB, "send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
 	if err != nil {
-		return spec, err
+		return err
 	}
-	if !json.Valid(body) {
-		return spec, newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
-	}
-	return specOf(body)
+	return limited(r.Context(), func() error {
+		if !json.Valid(body) {
+			return newProblem(http.StatusBadRequest, codeQuery, "the body is not JSON", "send one JSON object").at("")
+		}
+		spec, err := specOf(body)
+		if err != nil {
+			return err
+		}
+		return plan(spec)
+	})
 }
 
 // specOf reads a RunSpec. What is no RunSpec is a bad request; what is one and cannot be meant is an invalid spec.
@@ -45,22 +51,23 @@ func specOf(body []byte) (runspec.Spec, error) {
 
 // caller says what whoever sends a request may submit.
 func caller(r *http.Request) service.Caller {
-	return service.Caller{Commands: access.Of(r.Context()).Scopes.Open(access.Admin)}
+	grant := access.Of(r.Context())
+	return service.Caller{ID: grant.ID, Commands: grant.Scopes.Open(access.Admin)}
 }
 
 func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	if s.stopping.Load() {
 		return stoppingProblem()
 	}
-	spec, err := readSpec(w, r)
-	if err != nil {
+	var run store.Run
+	var created bool
+	err := withSpec(w, r, func(spec runspec.Spec) error {
+		key, err := idempotencyKey(r)
+		if err == nil {
+			run, created, err = s.Leader.Submit(r.Context(), spec, key, caller(r))
+		}
 		return err
-	}
-	key, err := idempotencyKey(r)
-	if err != nil {
-		return err
-	}
-	run, created, err := s.Leader.Submit(r.Context(), spec, key, caller(r))
+	})
 	if err != nil {
 		return err
 	}
@@ -71,6 +78,11 @@ func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Location", runsPath+"/"+url.PathEscape(run.ID))
 	writeBody(w, status, "application/json", run)
 	return nil
+}
+
+// idempotencyHeader describes the header of idempotencyKey.
+var idempotencyHeader = parameter{
+	"Idempotency-Key", "a key of the sending token: within 24 hours it gives the same run; another body is 422 idempotency_mismatch",
 }
 
 // idempotencyKey returns the key with which a run is submitted; empty for none.
@@ -84,11 +96,10 @@ func idempotencyKey(r *http.Request) (string, error) {
 }
 
 func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
-	spec, err := readSpec(w, r)
-	if err != nil {
+	err := withSpec(w, r, func(spec runspec.Spec) error {
+		_, err := s.Leader.Check(r.Context(), spec, caller(r))
 		return err
-	}
-	_, err = s.Leader.Check(r.Context(), spec, caller(r))
+	})
 	invalid, faulty := errors.AsType[*service.InvalidError](err)
 	if err != nil && !faulty {
 		return err

@@ -70,7 +70,7 @@ func scheduleOperations() map[string]operation {
 		"DELETE " + one:         {summary: "Remove a schedule; its runs stay", answers: []answer{{status: http.StatusNoContent}}},
 		"POST " + one + "/run": {
 			summary: "Begin a run of a schedule now", answers: []answer{gives(http.StatusAccepted, store.Run{})},
-			headers: []parameter{{"Idempotency-Key", "the same key within 24 hours gives the same run"}},
+			headers: []parameter{idempotencyHeader},
 		},
 	}
 }
@@ -88,30 +88,39 @@ func (s *Runs) addSchedule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var asked struct {
-		scheduleHead
-		Spec json.RawMessage `json:"spec"`
-	}
-	if err := decodeUTF8(body, &asked); err != nil {
+	var made store.Schedule
+	err = limited(r.Context(), func() error {
+		made, err = s.newSchedule(r, body)
 		return err
-	}
-	if len(asked.Spec) == 0 {
-		return newProblem(http.StatusBadRequest, codeQuery, "the schedule has no spec", `send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/spec")
-	}
-	spec, err := specOf(asked.Spec)
-	if p, ok := errors.AsType[*Problem](err); ok && p.Pointer != nil {
-		return p.at("/spec" + *p.Pointer)
-	}
-	if err != nil {
-		return err
-	}
-	made, err := s.Scheduler.AddSchedule(r.Context(), asked.Name, asked.Cron, asked.Timezone, spec, caller(r))
+	})
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Location", schedulesPath+"/"+url.PathEscape(made.Name))
 	writeBody(w, http.StatusCreated, "application/json", made)
 	return nil
+}
+
+// newSchedule reads a schedule, checks its spec and stores it.
+func (s *Runs) newSchedule(r *http.Request, body []byte) (made store.Schedule, err error) {
+	var asked struct {
+		scheduleHead
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := decodeUTF8(body, &asked); err != nil {
+		return made, err
+	}
+	if len(asked.Spec) == 0 {
+		return made, newProblem(http.StatusBadRequest, codeQuery, "the schedule has no spec", `send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/spec")
+	}
+	spec, err := specOf(asked.Spec)
+	if p, ok := errors.AsType[*Problem](err); ok && p.Pointer != nil {
+		return made, p.at("/spec" + *p.Pointer)
+	}
+	if err != nil {
+		return made, err
+	}
+	return s.Scheduler.AddSchedule(r.Context(), asked.Name, asked.Cron, asked.Timezone, spec, caller(r))
 }
 
 func (s *Runs) schedules(w http.ResponseWriter, r *http.Request) error {
@@ -153,7 +162,11 @@ func (s *Runs) runSchedule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, _, err := s.Scheduler.RunSchedule(r.Context(), r.PathValue("name"), key, caller(r))
+	var run store.Run
+	err = limited(r.Context(), func() error {
+		run, _, err = s.Scheduler.RunSchedule(r.Context(), r.PathValue("name"), key, caller(r))
+		return err
+	})
 	if err != nil {
 		return err
 	}

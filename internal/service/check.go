@@ -40,7 +40,11 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Ch
 	if err := s.checkBlobs(ctx, spec); err != nil {
 		return p, err
 	}
-	p, err = s.plan(ctx, spec, func(*evaluation.Evaluation) {})
+	allowed := source.NewAllowance()
+	p, err = s.plan(ctx, spec, allowed, func(*evaluation.Evaluation) {})
+	if exceeded, ok := errors.AsType[source.Problems](allowed.Exceeded()); ok {
+		return p, &InvalidError{Message: exceeded[0].Message, Problems: exceeded}
+	}
 	if refused := s.checkCommands(p, by); refused != nil {
 		return p, refused
 	}
@@ -61,9 +65,14 @@ type Checked struct {
 	programs bool
 }
 
-// plan plans a run whose files are in the spec or in the store. look is given what was planned of suites or items, which nobody holds.
-func (s *Service) plan(ctx context.Context, spec runspec.Spec, look func(*evaluation.Evaluation)) (p Checked, err error) {
-	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, s.Setup)
+// plan plans a run whose files are in the spec or in the store. allowed bounds what they may cost to read; nil for a run that was submitted. look is given
+// what was planned of suites or items, which nobody holds.
+func (s *Service) plan(
+	ctx context.Context, spec runspec.Spec, allowed *source.Allowance, look func(*evaluation.Evaluation),
+) (p Checked, err error) {
+	options := s.Setup
+	options.Allowance = allowed
+	opened, err := worker.Unpack(ctx, s.Dir, spec, s.Store.Blob, options)
 	if err != nil {
 		return p, invalid(err)
 	}
@@ -102,6 +111,8 @@ func (s *Service) plan(ctx context.Context, spec runspec.Spec, look func(*evalua
 type Caller struct {
 	// Commands is true of whoever may submit runs that start programs.
 	Commands bool
+	// ID tells callers apart: an idempotency key belongs to one of them.
+	ID string
 }
 
 // checkCommands refuses a run that starts programs where it may not.

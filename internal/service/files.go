@@ -251,7 +251,7 @@ func (s *Service) planned(ctx context.Context, id string, has func(result.Key) b
 		byTarget, err = s.plannedSessions(ctx, id)
 		return byTarget, nil, err
 	}
-	p, err := s.plan(ctx, spec, func(e *evaluation.Evaluation) { notRun = e.NotRun(has) })
+	p, err := s.plan(ctx, spec, nil, func(e *evaluation.Evaluation) { notRun = e.NotRun(has) })
 	return p.ByTarget, notRun, err
 }
 

@@ -403,6 +403,55 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestExpensiveSubmissions checks that what a submission costs to read is bounded over all of its files, whatever their kind, and that there is one
+// problem, with the file.
+func TestExpensiveSubmissions(t *testing.T) {
+	s := strict(newHouse(t), setup.Submitted{AllowPrivate: true}, false)
+	merges := "a: &a {"
+	for i := range 2000 {
+		merges += fmt.Sprintf("k%d: 1, ", i)
+	}
+	merges += "}\nb: [" + strings.Repeat("{<<: *a}, ", 2000) + "]\n"
+	rows := strings.Repeat(`{"id": "a", "input": [`+strings.Repeat("1,", 40_000)+`1]}`+"\n", 7)
+	list := "- {id: a, input: hi, vars: {x: [" + strings.Repeat("1, ", 2000) + "1]}}\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		at    string // of the problem
+	}{
+		"a suite":         {map[string]string{"evals/shop.suite.yaml": "name: x\n" + merges + "tests: []\n"}, "evals/shop.suite.yaml"},
+		"a configuration": {map[string]string{"evals/rehearse.yaml": merges}, "evals/rehearse.yaml"},
+		"rows":            {map[string]string{"evals/shop.suite.yaml": "name: x\ntests: rows.jsonl\n", "evals/rows.jsonl": rows}, "evals/rows.jsonl"},
+		"cells": {map[string]string{
+			"evals/shop.suite.yaml": "name: x\ntests: rows.csv\n", "evals/rows.csv": "id,input\n" + strings.Repeat("a,b\n", 60_000),
+		}, "evals/rows.csv"},
+		"a script": {map[string]string{
+			"evals/shop.suite.yaml": "name: x\ntests: [{id: a, input: hi}]\n", "evals/rehearse.yaml": "targets: {shop: {kind: model, model: \"scripted:m.yaml\"}}\n",
+			"evals/m.yaml": merges,
+		}, "evals/m.yaml"},
+		"200 files": {map[string]string{}, ""},
+	} {
+		p := shop(1, "http://127.0.0.1:1")
+		for file, content := range c.files {
+			p.Files[file] = runspec.File{Content: []byte(content)}
+		}
+		if name == "200 files" {
+			suite := "name: x\ntests:\n"
+			for i := range 200 {
+				file := fmt.Sprintf("part%d.yaml", i)
+				p.Files["evals/"+file] = runspec.File{Content: []byte(list)}
+				suite += "- file://" + file + "\n"
+			}
+			p.Files["evals/shop.suite.yaml"] = runspec.File{Content: []byte(suite)}
+		}
+		_, err := s.Check(t.Context(), p, service.Caller{Commands: true})
+		invalid, ok := errors.AsType[*service.InvalidError](err)
+		if !ok || len(invalid.Problems) != 1 || !strings.Contains(invalid.Message, "the submission has more than 250000 nodes") ||
+			c.at != "" && invalid.Problems[0].File != c.at {
+			t.Errorf("%s: %v %+v", name, err, invalid)
+		}
+	}
+}
+
 // A run with a budget of cost whose agent does not say what it costs is refused when it is submitted.
 func TestBudgetWithoutPrices(t *testing.T) {
 	h := newHouse(t)

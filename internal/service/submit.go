@@ -3,7 +3,9 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 
 	"rehearse/internal/evaluation"
 	"rehearse/internal/result"
@@ -11,8 +13,8 @@ import (
 	"rehearse/internal/store"
 )
 
-// Submit keeps a run, which is begun when it is its turn. A key that was used within a day gives the run that it was used for; created is false
-// then.
+// Submit keeps a run, which is begun when it is its turn. A key that the caller used within a day gives the run that it was used for; created is
+// false then. With another spec it is store.ErrOtherSubmission.
 func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string, by Caller) (run store.Run, created bool, err error) {
 	return s.create(ctx, spec, key, "", by)
 }
@@ -27,10 +29,12 @@ func (s *Service) create(ctx context.Context, spec runspec.Spec, key, schedule s
 	if err != nil {
 		return run, false, err
 	}
-	n.Key = key
-	if schedule != "" {
-		n.Run.Schedule = &schedule
+	n.Key, n.By = key, by.ID
+	submitted := n.Spec
+	if schedule != "" { // the request names the schedule alone, whose spec may change
+		n.Run.Schedule, submitted = &schedule, []byte("schedule "+schedule)
 	}
+	n.Hash = fmt.Sprintf("%x", sha256.Sum256(submitted))
 	if run, created, err = s.Store.CreateRun(ctx, n); err != nil {
 		return run, false, err
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	Warn func(text string)
 	// Files are where configurations, suites and what they name are read from; the zero value is the disk.
 	Files source.Files
+	// Allowance is what the files of a submission may cost to read; nil for files that may cost what those of the disk may.
+	Allowance *source.Allowance
 	// NoCommands refuses to start programs that configurations and suites name.
 	NoCommands bool
 	// Submitted are the rules for a run that somebody else has submitted; nil for one's own, which may name everything.

@@ -106,7 +106,7 @@ func Open(o Options) (*Setup, error) {
 		s.secrets = newRedactor(o.Environ)
 	}
 	s.draws = judge.NewDraws(s.secrets.Text)
-	s.models = llm.Options{Getenv: s.ownEnv, ReadFile: o.Files.ReadFile, Limits: cmp.Or(o.Limits, llm.NewLimits()), Mask: s.secrets.Text, Warn: s.warnOnce}
+	s.models = llm.Options{Getenv: s.ownEnv, ReadFile: o.Files.ReadFile, Files: o.Files, Limits: cmp.Or(o.Limits, llm.NewLimits()), Mask: s.secrets.Text, Warn: s.warnOnce}
 	s.guardOutside()
 	s.client = outbound.Client(s.outside)
 	if err := s.pasted(); err != nil {

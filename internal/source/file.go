@@ -49,6 +49,9 @@ func (f Files) OpenBounded(name string, most int64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
+	if content != io.ReadCloser(file) {
+		content = f.Unpacked(content)
+	}
 	return &bounded{content, most, most}, nil
 }
 

@@ -17,6 +17,8 @@ type Files struct {
 	recorded *Recorded
 	// input is the path of what Stdin stands for; empty without one.
 	input string
+	// allowance is that of the submission whose files these are; nil for others.
+	allowance *Allowance
 }
 
 // Stdin is the name of what a command was given on its standard input.

@@ -39,6 +39,53 @@ func ParseJSON(file string, data []byte, line int) (Value, error) {
 	return v, nil
 }
 
+// ParseJSON is ParseJSON for a document of these files.
+func (f Files) ParseJSON(file string, data []byte, line int) (Value, error) {
+	if f.allowance == nil {
+		return ParseJSON(file, data, line)
+	}
+	rows, nodes := rowsOf(file), JSONNodes(data)
+	if nodes > f.allowance.most(rows, line) {
+		return Value{}, f.allowance.refuse(file, line)
+	}
+	v, err := ParseJSON(file, data, line)
+	if err != nil {
+		line = 0 // it counts as read again: the caller may read it in another way
+	}
+	if err := f.allowance.take(rows, line, nodes); err != nil {
+		return Value{}, err
+	}
+	return v, err
+}
+
+// JSONNodes counts the scalars, lists, mappings and keys of JSON text without reading it. It takes no memory.
+func JSONNodes(data []byte) (nodes int) {
+	inWord := false
+	for i := 0; i < len(data); i++ {
+		switch b := data[i]; b {
+		case '"':
+			nodes++
+			inWord = false
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			nodes++
+			inWord = false
+		case '}', ']', ',', ':', ' ', '\t', '\r', '\n':
+			inWord = false
+		default: // of a number, true, false or null
+			if !inWord {
+				nodes++
+			}
+			inWord = true
+		}
+	}
+	return nodes
+}
+
 type jsonParser struct {
 	dec  *json.Decoder
 	data []byte

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -219,6 +220,23 @@ func FuzzParseYAML(f *testing.F) {
 		v, err := source.ParseYAML("f", data)
 		if err == nil {
 			v.Any()
+		}
+	})
+}
+
+// FuzzSubmittedYAML checks that a submission reads a document as the disk does, or refuses it, and never with more nodes than are counted.
+func FuzzSubmittedYAML(f *testing.F) {
+	for _, text := range []string{"a: &x {k: [1]}\nb: {<<: [*x, {c: *x}]}\n", "- &x [1]\n- &x [*x, *x]\n", "{a, b: , c: [d: e]}", "k: |\n a\n\n\n", "---\na: 1\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4<<10 {
+			return
+		}
+		own, ownErr := source.ParseYAMLStream("f", data)
+		submitted, err := source.Files{}.Limited(source.NewAllowance()).ParseYAMLStream("f", data)
+		if err == nil && (ownErr != nil && !strings.Contains(ownErr.Error(), "merges and aliases add") || ownErr == nil && !reflect.DeepEqual(own, submitted)) {
+			t.Fatalf("%v, %v; on the disk %v, %v", submitted, err, own, ownErr)
 		}
 	})
 }

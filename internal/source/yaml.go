@@ -2,12 +2,15 @@ package source
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// Limits of one document. They bound what a hostile file can cost: aliases count as often as they are used.
+// Limits of one document. They bound what a hostile file can cost: aliases count as often as they are used. The nodes of submissions are bounded by
+// their Allowance instead.
 const (
 	MaxBytes = 64 << 20
 	maxNodes = 4_000_000
@@ -16,8 +19,11 @@ const (
 
 // ParseYAML parses one YAML (or JSON) document. An empty document is Null.
 // The error is a Problems with one entry.
-func ParseYAML(file string, data []byte) (Value, error) {
-	docs, err := ParseYAMLStream(file, data)
+func ParseYAML(file string, data []byte) (Value, error) { return Files{}.ParseYAML(file, data) }
+
+// ParseYAML is ParseYAML for a document of these files.
+func (f Files) ParseYAML(file string, data []byte) (Value, error) {
+	docs, err := f.ParseYAMLStream(file, data)
 	return oneDocument(file, docs, err)
 }
 
@@ -37,11 +43,31 @@ func oneDocument(file string, docs []Value, err error) (Value, error) {
 // ParseYAMLStream parses every document of a YAML stream; empty documents are left out.
 // The error is a Problems with one entry.
 func ParseYAMLStream(file string, data []byte) ([]Value, error) {
+	return Files{}.ParseYAMLStream(file, data)
+}
+
+// ParseYAMLStream is ParseYAMLStream for a document of these files.
+func (f Files) ParseYAMLStream(file string, data []byte) ([]Value, error) {
 	if err := checkYAML(file, data); err != nil {
 		return nil, err
 	}
-	c := newConverter(file)
-	return c.parse(trimMark(data))
+	docs, _, err := f.parse(file, data)
+	return docs, err
+}
+
+// parse parses a stream that checkYAML has accepted, and counts its nodes against the allowance of the files.
+func (f Files) parse(file string, data []byte) ([]Value, *converter, error) {
+	c := f.converter(file)
+	docs, err := c.parse(trimMark(data))
+	if errors.Is(err, errTooMany) {
+		return nil, c, f.tooMany(file)
+	}
+	return docs, c, cmp.Or(f.take(file, c.nodes), err)
+}
+
+// converter returns one for a document of these files.
+func (f Files) converter(file string) *converter {
+	return &converter{file: file, anchors: map[string]Value{}, most: f.most(file), submitted: f.allowance != nil}
 }
 
 // checkYAML returns what makes a text unfit for the parser: its size, its encoding or its nesting.

@@ -15,17 +15,14 @@ import (
 type converter struct {
 	file    string
 	anchors map[string]Value
-	// sizes holds how many nodes an anchor stands for.
-	sizes map[string]int
-	nodes int
+	// most is how many nodes the text may have, and nodes how many it has. submitted is true of a text that comes with a submission, which has to be
+	// cheap to parse, too.
+	most, nodes int
+	submitted   bool
 	// lines behind cutLine stand so many lines further down in the file than in the text that is parsed.
 	cutLine, moved int
 	// err is the first fault.
 	err error
-}
-
-func newConverter(file string) *converter {
-	return &converter{file: file, anchors: map[string]Value{}, sizes: map[string]int{}}
 }
 
 // parse returns the documents of a text that checkYAML has accepted.
@@ -36,7 +33,11 @@ func (c *converter) parse(data []byte) (docs []Value, err error) {
 			docs, err = nil, fault(c.file, 1, 1, "not valid YAML", hint)
 		}
 	}()
-	stream, err := parser.ParseBytes(data, 0)
+	tokens, err := c.tokens(string(data))
+	if err != nil {
+		return nil, err
+	}
+	stream, err := parser.Parse(tokens, 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError
 		if errors.As(err, &syntax) && syntax.Token != nil && syntax.Token.Position != nil {
@@ -45,9 +46,12 @@ func (c *converter) parse(data []byte) (docs []Value, err error) {
 		}
 		return nil, fault(c.file, 1, 1, "not valid YAML: "+firstLine(err.Error()), hint)
 	}
+	if err := c.count(stream); err != nil {
+		return nil, err
+	}
 	for _, d := range stream.Docs {
 		if d.Body != nil && d.Body.Type() != ast.CommentType {
-			docs = append(docs, c.value(d.Body, 0))
+			docs = append(docs, c.value(d.Body))
 		}
 	}
 	if c.err != nil {
@@ -75,12 +79,9 @@ func (c *converter) fail(n ast.Node, hint, format string, args ...any) Value {
 	return Value{}
 }
 
-func (c *converter) value(n ast.Node, depth int) Value {
+func (c *converter) value(n ast.Node) Value {
 	if c.err != nil || n == nil {
 		return Value{}
-	}
-	if c.nodes++; c.nodes > maxNodes || depth > maxDepth {
-		return c.fail(n, "split the file; aliases count as often as they are used", "the document is too large or too deeply nested")
 	}
 	v := Value{}
 	v.Line, v.Column = c.place(n.GetToken())
@@ -107,34 +108,31 @@ func (c *converter) value(n ast.Node, depth int) Value {
 				v.Items = append(v.Items, Value{Kind: String, Scalar: text, Line: line, Column: column})
 				continue
 			}
-			v.Items = append(v.Items, c.item(n, i, depth+1))
+			v.Items = append(v.Items, c.item(n, i))
 		}
 	case *ast.MappingNode:
 		v.Kind = Map
-		v.Fields = c.fields(n.Values, depth)
+		v.Fields = c.fields(n.Values)
 		if len(n.Values) > 0 {
 			v.Line, v.Column = c.place(n.Values[0].Key.GetToken())
 		}
 	case *ast.MappingValueNode:
 		v.Kind = Map
-		v.Fields = c.fields([]*ast.MappingValueNode{n}, depth)
+		v.Fields = c.fields([]*ast.MappingValueNode{n})
 		v.Line, v.Column = c.place(n.Key.GetToken())
 	case *ast.AnchorNode:
-		before := c.nodes
-		v = c.value(n.Value, depth+1)
-		name := n.Name.GetToken().Value
-		c.anchors[name], c.sizes[name] = v, c.nodes-before
+		v = c.value(n.Value)
+		c.anchors[n.Name.GetToken().Value] = v
 	case *ast.AliasNode:
 		name := n.Value.GetToken().Value
 		target, ok := c.anchors[name]
 		if !ok {
 			return c.fail(n, "define it earlier with &"+name, "unknown alias *%s", name)
 		}
-		c.nodes += c.sizes[name]
 		target.Line, target.Column = v.Line, v.Column
 		return target
 	case *ast.TagNode:
-		return c.tagged(n, depth)
+		return c.tagged(n)
 	default:
 		return c.fail(n, "write a plain value", "unsupported YAML %s", n.Type())
 	}
@@ -142,8 +140,8 @@ func (c *converter) value(n ast.Node, depth int) Value {
 }
 
 // item returns an element of a list. A mapping whose first key stands below its dash or brace begins there.
-func (c *converter) item(list *ast.SequenceNode, i, depth int) Value {
-	v := c.value(list.Values[i], depth)
+func (c *converter) item(list *ast.SequenceNode, i int) Value {
+	v := c.value(list.Values[i])
 	if v.Kind != Map {
 		return v
 	}
@@ -185,9 +183,9 @@ func tightText(n ast.Node) (text string, at *token.Token, ok bool) {
 	return key.Value + ":" + rest, key, true
 }
 
-func (c *converter) tagged(n *ast.TagNode, depth int) Value {
+func (c *converter) tagged(n *ast.TagNode) Value {
 	tag := n.GetToken().Value
-	v := c.value(n.Value, depth+1)
+	v := c.value(n.Value)
 	switch tag {
 	case "!!str":
 		if v.Kind == Bool || v.Kind == Number || v.Kind == Null {
@@ -200,19 +198,19 @@ func (c *converter) tagged(n *ast.TagNode, depth int) Value {
 	return v
 }
 
-func (c *converter) fields(entries []*ast.MappingValueNode, depth int) []Field {
+func (c *converter) fields(entries []*ast.MappingValueNode) []Field {
 	fields := make([]Field, 0, len(entries))
 	seen := make(map[string]bool, len(entries))
 	var merged []Field
 	for _, e := range entries {
 		line, column := c.place(e.Key.GetToken())
 		if e.Key.IsMergeKey() {
-			merged = append(merged, c.merge(e.Value, depth)...)
+			merged = append(merged, c.merge(e.Value)...)
 			continue
 		}
-		key := c.value(e.Key, depth+1)
+		key := c.value(e.Key)
 		if mk, ok := e.Key.(*ast.MappingKeyNode); ok {
-			key = c.value(mk.Value, depth+1)
+			key = c.value(mk.Value)
 		}
 		name := key.Scalar
 		if key.Kind == Null {
@@ -223,7 +221,7 @@ func (c *converter) fields(entries []*ast.MappingValueNode, depth int) []Field {
 			return nil
 		}
 		seen[name] = true
-		fields = append(fields, Field{Name: name, Line: line, Column: column, Value: c.value(e.Value, depth+1)})
+		fields = append(fields, Field{Name: name, Line: line, Column: column, Value: c.value(e.Value)})
 	}
 	for _, f := range merged {
 		if !seen[f.Name] {
@@ -234,8 +232,8 @@ func (c *converter) fields(entries []*ast.MappingValueNode, depth int) []Field {
 	return fields
 }
 
-func (c *converter) merge(n ast.Node, depth int) []Field {
-	v := c.value(n, depth+1)
+func (c *converter) merge(n ast.Node) []Field {
+	v := c.value(n)
 	switch v.Kind {
 	case Map:
 		return v.Fields

@@ -14,6 +14,8 @@ type cutList struct {
 	indent int
 	// parts are the pieces of the list. The last one reaches to the end of the document, with whatever stands behind the list.
 	parts []listPart
+	// converter makes a converter for one of the pieces.
+	converter func() *converter
 }
 
 // listPart is a run of whole elements.

@@ -18,22 +18,27 @@ const partBytes = 8 << 10
 // A long list is parsed in parts on all cores, so that the parser's tree of the whole document, forty times as large as the text,
 // never exists. Values, places and problems are those of ParseYAML.
 func ParseYAMLList(file string, data []byte, key string) (root Value, list Packed, err error) {
-	return parseYAMLList(file, data, key, partBytes)
+	return Files{}.ParseYAMLList(file, data, key)
 }
 
-func parseYAMLList(file string, data []byte, key string, size int) (root Value, list Packed, err error) {
+// ParseYAMLList is ParseYAMLList for a document of these files.
+func (f Files) ParseYAMLList(file string, data []byte, key string) (root Value, list Packed, err error) {
+	return f.parseYAMLList(file, data, key, partBytes)
+}
+
+func (f Files) parseYAMLList(file string, data []byte, key string, size int) (root Value, list Packed, err error) {
 	if err := checkYAML(file, data); err != nil {
 		return Value{}, Packed{}, err
 	}
 	for _, holder := range []string{key, ""} {
 		if cut, ok := cutYAML(trimMark(data), holder, size); ok {
-			if root, list, ok = cut.parse(); ok {
-				return root, list, nil
+			cut.converter = func() *converter { return f.converter(file) }
+			if root, list, nodes, ok := cut.parse(); ok {
+				return root, list, f.take(file, nodes)
 			}
 		}
 	}
-	c := newConverter(file)
-	docs, err := c.parse(trimMark(data))
+	docs, c, err := f.parse(file, data)
 	if root, err = oneDocument(file, docs, err); err != nil {
 		return Value{}, Packed{}, err
 	}
@@ -65,12 +70,13 @@ func takeList(document Value, key string) (root Value, items []Value) {
 }
 
 // parse parses the parts. It gives up (ok is false) when one of them is not what the cuts promised, is faulty, or may depend on another.
-func (l *cutList) parse() (root Value, list Packed, ok bool) {
+func (l *cutList) parse() (root Value, list Packed, nodes int, ok bool) {
 	last := len(l.parts) - 1
 	root, items, nodes, ok := l.parseRest()
 	if !ok {
-		return Value{}, Packed{}, false
+		return Value{}, Packed{}, 0, false
 	}
+	most := int64(l.converter().most - nodes)
 	list.parts = make([]packedPart, last, last+1)
 	var next, total atomic.Int64
 	var failed atomic.Bool
@@ -79,27 +85,26 @@ func (l *cutList) parse() (root Value, list Packed, ok bool) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(last) && !failed.Load(); i = next.Add(1) - 1 {
 				values, nodes, ok := l.parsePart(int(i))
-				if !ok {
+				if !ok || total.Add(int64(nodes)) > most {
 					failed.Store(true)
 					return
 				}
-				total.Add(int64(nodes))
 				list.parts[i] = packPart(values)
 			}
 		})
 	}
 	workers.Wait()
-	if failed.Load() || total.Load()+int64(nodes) > maxNodes {
-		return Value{}, Packed{}, false
+	if failed.Load() {
+		return Value{}, Packed{}, 0, false
 	}
 	list.parts = append(list.parts, packPart(items))
-	return root, list, true
+	return root, list, nodes + int(total.Load()), true
 }
 
 // parseRest parses the document without all parts but the last.
 func (l *cutList) parseRest() (root Value, items []Value, nodes int, ok bool) {
 	first, last := l.parts[0], l.parts[len(l.parts)-1]
-	c := newConverter("")
+	c := l.converter()
 	c.cutLine, c.moved = first.line-1, last.line-first.line
 	docs, err := c.parse(bytes.Join([][]byte{l.data[:first.start], l.data[last.start:]}, nil))
 	if err != nil || len(docs) != 1 || len(c.anchors) > 0 {
@@ -127,7 +132,7 @@ func (l *cutList) parsePart(i int) (items []Value, nodes int, ok bool) {
 	part, next := l.parts[i], l.parts[i+1]
 	var text bytes.Buffer
 	text.Grow(next.start - part.start + len(l.key) + l.indent + 6)
-	c := newConverter("")
+	c := l.converter()
 	c.moved = part.line - 1
 	around := 2 // nodes that the file does not have: the list and the element behind
 	if l.key != "" {

@@ -22,7 +22,7 @@ func checkCut(t interface {
 ) (inParts bool) {
 	t.Helper()
 	whole, wholeErr := ParseYAML("f", []byte(data))
-	root, list, err := parseYAMLList("f", []byte(data), "tests", size)
+	root, list, err := Files{}.parseYAMLList("f", []byte(data), "tests", size)
 	if diff := cmp.Diff(fmt.Sprint(wholeErr), fmt.Sprint(err)); diff != "" {
 		t.Fatalf("the problems differ (-whole +parts):\n%s\n%q", diff, data)
 	}

@@ -42,6 +42,8 @@ var (
 	ErrCursor = errors.New("invalid cursor")
 	// ErrQueueFull means that too many runs wait.
 	ErrQueueFull = errors.New("too many runs wait")
+	// ErrOtherSubmission means that the idempotency key belongs to another submission of the same caller.
+	ErrOtherSubmission = errors.New("the idempotency key was used for another submission")
 	// ErrHash means that bytes do not have the hash that was named.
 	ErrHash = errors.New("the hash does not match")
 	// ErrInvalid means that the request makes no sense.

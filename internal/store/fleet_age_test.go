@@ -57,6 +57,34 @@ func TestFleetForgets(t *testing.T) {
 	put(true)
 }
 
+// TestOldSubmissions checks that a key which an earlier version stored, without caller and hash, still finds its run.
+func TestOldSubmissions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	submit := func(id, by, want string) {
+		t.Helper()
+		n := store.NewRun{Run: store.Run{ID: id}, Spec: []byte("{}"), Key: "k", By: by, Hash: "hash of " + id}
+		if run, _, err := s.Fleet().CreateRun(t.Context(), n); err != nil || run.ID != want {
+			t.Errorf("CreateRun(%s): %s, %v; want %s", id, run.ID, err, want)
+		}
+	}
+	submit("a", "web", "a")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE fleet_runs SET submitted_by = NULL, submitted_hash = NULL"); err != nil {
+		t.Fatal(err)
+	}
+	submit("b", "web", "a")
+	submit("c", "api", "a")
+}
+
 // Events that are written while others are read are left to the next call rather than told without those before them.
 func TestFleetEventsBetweenQueries(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))

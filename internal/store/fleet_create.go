@@ -21,8 +21,10 @@ type NewRun struct {
 	Run Run
 	// Spec is the RunSpec as JSON.
 	Spec []byte
-	// Key is the submission's idempotency key; empty for none. It counts for 24 hours.
-	Key string
+	// Key is the submission's idempotency key; empty for none. It counts for 24 hours, for the caller By alone.
+	Key, By string
+	// Hash is that of what was submitted with Key. Another one with the same key is ErrOtherSubmission.
+	Hash string
 	// Blobs are the hashes of the files that the spec names by hash.
 	Blobs []string
 	// MaxWaiting is how many runs may wait, this one among them; 0 means any number.
@@ -33,8 +35,9 @@ type NewRun struct {
 	Unheld *result.Totals
 }
 
-// CreateRun keeps a new run, which waits as the last one, with its first event. created is false where the key was used within 24 hours or the id
-// is there already: then the run is that one, unchanged. It refuses with ErrQueueFull, and with a *MissingBlobsError which blobs are missing.
+// CreateRun keeps a new run, which waits as the last one, with its first event. created is false where the caller used the key within 24 hours or the
+// id is there already: then the run is that one, unchanged. It refuses with ErrOtherSubmission, ErrQueueFull, and with a *MissingBlobsError which blobs
+// are missing.
 func (f *Fleet) CreateRun(ctx context.Context, n NewRun) (run Run, created bool, err error) {
 	s, err := f.submission(n)
 	if err != nil {
@@ -63,7 +66,7 @@ func (f *Fleet) submission(n NewRun) (*submission, error) {
 	if check.err != nil {
 		return nil, check.err
 	}
-	n.Run.ID, n.Key = plainText(n.Run.ID), plainText(n.Key)
+	n.Run.ID, n.Key, n.By = plainText(n.Run.ID), plainText(n.Key), plainText(n.By)
 	s := &submission{NewRun: n, packed: f.packers.pack(n.Spec)}
 	if n.Unheld != nil {
 		data, err := json.Marshal(n.Unheld)
@@ -85,7 +88,7 @@ func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run R
 	if err != nil {
 		return run, false, err
 	}
-	known, err := findSubmission(ctx, tx, s.Run.ID, s.Key, now)
+	known, err := f.findSubmission(ctx, tx, s, now)
 	if err != nil || known.number != 0 {
 		return known.Run, false, err
 	}
@@ -97,7 +100,7 @@ func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run R
 			return run, false, err
 		}
 	}
-	if err := insertRun(ctx, tx, &row, s.Key, s.packed); err != nil {
+	if err := insertRun(ctx, tx, &row, s); err != nil {
 		return run, false, err
 	}
 	if err := f.useBlobs(ctx, tx, runOwner(row.ID), s.Blobs); err != nil {
@@ -121,11 +124,17 @@ func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run R
 // MaxIdempotencyKey bounds the key of a submission, in bytes.
 const MaxIdempotencyKey = 1_000
 
-// findSubmission returns the run with the id, or the one that was submitted with the key; its number is 0 if there is none.
-func findSubmission(ctx context.Context, tx fleetTx, id, key string, now time.Time) (found runRow, err error) {
-	err = tx.read(ctx, `SELECT `+runColumns+` FROM exp.fleet_runs
-		WHERE id = $1 OR $2 <> '' AND submitted_as = $2 AND created_at > $3 ORDER BY number DESC LIMIT 1`,
-		[]any{id, key, micros(now.Add(-idempotencyKept))}, found.scan)
+// findSubmission returns the run with the id, or the one that the same caller submitted with the key; its number is 0 if there is none. The caller and
+// the hash of a run that an earlier version stored are unknown, and fit all.
+func (f *Fleet) findSubmission(ctx context.Context, tx fleetTx, s *submission, now time.Time) (found runRow, err error) {
+	var hash *string
+	err = tx.read(ctx, `SELECT `+runColumns+`, submitted_hash FROM exp.fleet_runs
+		WHERE id = $1 OR $2 <> '' AND submitted_as = $2 AND (submitted_by = $3 OR submitted_by IS NULL) AND created_at > $4
+		ORDER BY number DESC LIMIT 1`,
+		[]any{s.Run.ID, s.Key, s.By, micros(now.Add(-idempotencyKept))}, func(row fleetRow) error { return found.scanWith(row, &hash) })
+	if err == nil && found.ID != s.Run.ID && hash != nil && *hash != s.Hash {
+		err = f.fault("write a run to", "the idempotency key was used for another submission", "use a new key for each submission", ErrOtherSubmission)
+	}
 	return found, err
 }
 
@@ -142,7 +151,7 @@ func (f *Fleet) checkWaiting(ctx context.Context, tx fleetTx, most int) error {
 	return err
 }
 
-func insertRun(ctx context.Context, tx fleetTx, row *runRow, key string, packed []byte) error {
+func insertRun(ctx context.Context, tx fleetTx, row *runRow, s *submission) error {
 	body, err := row.encode()
 	if err != nil {
 		return err
@@ -152,15 +161,15 @@ func insertRun(ctx context.Context, tx fleetTx, row *runRow, key string, packed 
 		schedule = *row.Schedule
 	}
 	row.lastEvent = 0
-	err = tx.read(ctx, `INSERT INTO exp.fleet_runs (id, status, name, schedule, created_at, submitted_as, body, last_seq, last_event,
-			done, passed, failed, errors, skipped)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 1, 0, 0, 0, 0, 0) RETURNING number`,
-		[]any{row.ID, string(row.Status), word(row.Name), word(schedule), micros(row.CreatedAt), orNull(key), body},
+	err = tx.read(ctx, `INSERT INTO exp.fleet_runs (id, status, name, schedule, created_at, body, submitted_as, submitted_by, submitted_hash,
+			last_seq, last_event, done, passed, failed, errors, skipped)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 1, 0, 0, 0, 0, 0) RETURNING number`,
+		[]any{row.ID, string(row.Status), word(row.Name), word(schedule), micros(row.CreatedAt), body, orNull(s.Key), s.By, s.Hash},
 		func(r fleetRow) error { return r.Scan(&row.number) })
 	if err != nil {
 		return err
 	}
-	if _, err := tx.exec(ctx, `INSERT INTO exp.fleet_specs (run, spec) VALUES ($1, $2)`, row.number, packed); err != nil {
+	if _, err := tx.exec(ctx, `INSERT INTO exp.fleet_specs (run, spec) VALUES ($1, $2)`, row.number, s.packed); err != nil {
 		return err
 	}
 	if err := addWords(ctx, tx, row); err != nil {

@@ -106,11 +106,15 @@ type runRow struct {
 // runColumns are in the order in which scan reads them.
 const runColumns = `number, body, cancel_at, last_seq, last_event, done, passed, failed, errors, skipped`
 
-func (r *runRow) scan(row fleetRow) error {
+func (r *runRow) scan(row fleetRow) error { return r.scanWith(row) }
+
+// scanWith also scans columns behind runColumns.
+func (r *runRow) scanWith(row fleetRow, more ...any) error {
 	var body string
 	var cancelAt *int64
 	var done, passed, failed, broken, skipped int64
-	if err := row.Scan(&r.number, &body, &cancelAt, &r.lastSeq, &r.lastEvent, &done, &passed, &failed, &broken, &skipped); err != nil {
+	columns := []any{&r.number, &body, &cancelAt, &r.lastSeq, &r.lastEvent, &done, &passed, &failed, &broken, &skipped}
+	if err := row.Scan(append(columns, more...)...); err != nil {
 		return err
 	}
 	if err := json.Unmarshal([]byte(body), &r.Run); err != nil {

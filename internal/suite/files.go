@@ -83,7 +83,7 @@ func open(files source.Files, path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s is not a gzip file", path), f.Close())
 	}
-	return &gzipFile{unpacked, f}, nil
+	return files.Unpacked(&gzipFile{unpacked, f}), nil
 }
 
 type gzipFile struct {
@@ -123,22 +123,22 @@ const maxCommas = 4_000_000
 
 // parse reads one document by its file's extension and takes its list of tests out.
 // A .json file that is not JSON is read as YAML, which allows comments for example; if it is not YAML either, the problem is that of JSON.
-func parse(file string, data []byte) (root source.Value, tests source.Packed, err error) {
+func parse(files source.Files, file string, data []byte) (root source.Value, tests source.Packed, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if format(file) != ".json" || len(bytes.TrimSpace(data)) == 0 {
-		return source.ParseYAMLList(file, data, testsKey)
+		return files.ParseYAMLList(file, data, testsKey)
 	}
 	if bytes.Count(data, []byte(",")) > maxCommas {
 		return source.Value{}, source.Packed{}, source.Problems{{
 			File: file, Message: fmt.Sprintf("the file has more than %d values", maxCommas), Hint: "split it, or keep the tests in a .jsonl file",
 		}}
 	}
-	v, err := source.ParseJSON(file, data, 1)
+	v, err := files.ParseJSON(file, data, 1)
 	if err == nil {
 		root, tests = source.PackList(v, testsKey)
 		return root, tests, nil
 	}
-	if root, tests, err := source.ParseYAMLList(file, data, testsKey); err == nil {
+	if root, tests, err := files.ParseYAMLList(file, data, testsKey); err == nil {
 		return root, tests, nil
 	}
 	if problems, ok := Problems(err); ok {

@@ -56,7 +56,7 @@ func (l *loader) open(s *Suite) error {
 	if err != nil {
 		return fileProblem(s.File, err)
 	}
-	root, list, err := parse(s.File, data)
+	root, list, err := parse(l.options.Files, s.File, data)
 	if err != nil {
 		return err
 	}

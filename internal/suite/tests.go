@@ -109,7 +109,7 @@ func readList(files source.Files, file string) (source.Packed, error) {
 	if err != nil {
 		return source.Packed{}, fileProblem(file, err)
 	}
-	root, list, err := parse(file, data)
+	root, list, err := parse(files, file, data)
 	if err != nil {
 		return source.Packed{}, err
 	}
@@ -147,7 +147,7 @@ func readLines(files source.Files, file string) iter.Seq2[source.Value, error] {
 			if blank(lines.Text()) {
 				continue
 			}
-			v, err := source.ParseJSON(file, lines.Bytes(), number)
+			v, err := files.ParseJSON(file, lines.Bytes(), number)
 			if !yield(v, err) {
 				return
 			}

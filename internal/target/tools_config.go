@@ -42,7 +42,7 @@ func readToolsFile(n source.Node, at config.Place) tool.Set {
 		n.Report("check the path, which begins at the configuration's folder", "the tools cannot be read: %v", err)
 		return nil
 	}
-	set, err := tool.Load(path, data)
+	set, err := tool.Load(at.Files, path, data)
 	if problems, ok := errors.AsType[source.Problems](err); ok {
 		n.Add(problems)
 	} else if err != nil {

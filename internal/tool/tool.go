@@ -130,9 +130,9 @@ func asJSON(n source.Node) json.RawMessage {
 	return data
 }
 
-// Load reads a file of tools, a mapping with the key tools. For a faulty file the error is a source.Problems.
-func Load(path string, data []byte) (Set, error) {
-	root, err := source.ParseYAML(path, data)
+// Load reads a file of tools, which is one of these files: a mapping with the key tools. For a faulty file the error is a source.Problems.
+func Load(files source.Files, path string, data []byte) (Set, error) {
+	root, err := files.ParseYAML(path, data)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blo
 	if o.root, err = os.OpenRoot(o.dir); err != nil {
 		return nil, fmt.Errorf("unpack a run: %w", err)
 	}
-	options.Files, options.Config, options.Model = source.Within(o.root), spec.Config, spec.Model
+	options.Files, options.Config, options.Model = source.Within(o.root).Limited(options.Allowance), spec.Config, spec.Model
 	o.Setup, err = setup.Open(options)
 	return o, err
 }

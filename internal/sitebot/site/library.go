@@ -83,7 +83,7 @@ func loadFrom(from source.Files, file string, asked bool) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := source.ParseYAML(file, data)
+	root, err := from.ParseYAML(file, data)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ var runTests = []fleetTest{
 	{"what is not there is unknown", runUnknown},
 	{"one key makes one run", runOnce},
 	{"one key makes one run at once", runOnceAtOnce},
+	{"one key makes one run for each caller", runOncePerCaller},
 	{"an id makes one run", runTwice},
 	{"too many runs do not wait", runsFull},
 	{"runs are listed newest first and filtered", runsFiltered},
@@ -99,6 +100,28 @@ func runOnce(t *testing.T, f Fleets) {
 	}
 	if ids := allRuns(t, f, store.RunFilter{}, 10); !slices.Equal(ids, []string{"r4", "r3", "r2", "r1"}) {
 		t.Errorf("runs %v", ids)
+	}
+}
+
+// runOncePerCaller checks that a key belongs to a caller and to what was submitted, by any server on the store.
+func runOncePerCaller(t *testing.T, f Fleets) {
+	submission := func(id, by, hash string) store.NewRun {
+		return store.NewRun{Run: store.Run{ID: id}, Spec: []byte("{}"), Key: "build 17", By: by, Hash: hash}
+	}
+	for _, c := range []struct{ id, by, hash, want string }{
+		{"r1", "web", "h1", "r1"}, {"r2", "api", "h1", "r2"}, {"r3", "", "h1", "r3"}, {"r4", "web", "h1", "r1"}, {"r5", "api", "h1", "r2"},
+		{"r6", "web", "h2", ""}, {"r7", "api", "", ""}, {"r8", "other", "h2", "r8"},
+	} {
+		for _, server := range []*store.Fleet{f.Fleet, f.Again()} {
+			run, created, err := server.CreateRun(t.Context(), submission(c.id, c.by, c.hash))
+			if c.want == "" {
+				wantError(t, err, store.ErrOtherSubmission)
+				continue
+			}
+			if err != nil || run.ID != c.want || created && c.id != c.want {
+				t.Errorf("%s of %q: %s, %v, %v; want %s", c.id, c.by, run.ID, created, err, c.want)
+			}
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) (*http.Request,
 	}
 	switch {
 	case errors.Is(err, ErrClosed):
-		f.Refuse(w, r, http.StatusForbidden, "Only programs of this machine may see these pages. Start the server with a token to open them to others.")
+		f.Refuse(w, r, http.StatusForbidden, "These pages need a token, or a server without --public that is called from its own machine. Start the server with a token.")
 	case err != nil && posted && f.Guard.Admits(r, token, false) == nil:
 		f.Refuse(w, r, http.StatusForbidden, NoForms)
 	case err != nil:
