@@ -49,9 +49,14 @@ func (b *brief) record(t *result.Test) {
 		b.truth()
 	}
 	b.numberOf("score", &t.Score)
+	b.whole("graded_score", &t.GradedScore)
 	b.wordOf("verdict", (*string)(&t.Verdict))
 	b.textOf("skip_reason", &t.SkipReason)
 	b.numberOf("threshold", &t.Threshold)
+	b.whole("strict", &t.Strict)
+	b.whole("required", &t.Required)
+	b.wordOf("cluster", &t.Cluster)
+	b.textOf("definition", &t.Definition)
 	b.pass("execution_status")
 	if b.key("scores") {
 		b.list(func() { t.Scores = append(t.Scores, b.score()) })

@@ -18,10 +18,16 @@ import (
 type Row struct {
 	result.Key
 	// RunID is the run that the record says it is of; empty where it says none.
-	RunID      string
-	Verdict    result.Verdict
-	Score      float64
-	Threshold  float64
+	RunID     string
+	Verdict   result.Verdict
+	Score     float64
+	Threshold float64
+	// Graded is the graded score. It, Strict, Definition, Cluster and Required decide how the test is compared.
+	Graded     *float64
+	Strict     bool
+	Required   bool
+	Cluster    string
+	Definition string
 	DurationMS float64
 	StartedAt  time.Time
 	Turns      int
@@ -65,7 +71,8 @@ const maxReason = 240
 // rowOf returns the row of a record whose line begins at start.
 func rowOf(t *result.Test, start int64, length int) Row {
 	r := Row{
-		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
+		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold,
+		Graded: t.GradedScore, Strict: t.Strict, Required: t.Required, Cluster: t.Cluster, Definition: t.Definition, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
 		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
 		start: start, length: length,
 	}

@@ -159,7 +159,7 @@ func comparisonOf(run result.Run) *comparison {
 	}
 	c := &comparison{Baseline: of.Baseline.RunID, Summary: text.Capital(changes(of)) + "."}
 	for _, remark := range remarks(of, gate(run)) {
-		c.Summary += " " + text.Capital(text.OneLine(remark, 300)) + "."
+		c.Summary += " " + text.Capital(text.OneLine(remark, 500)) + "."
 	}
 	if n := len(of.Unchanged); n > 0 {
 		c.Summary += " " + text.Plural(n, "test") + " as good as before."
