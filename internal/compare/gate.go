@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"rehearse/internal/result"
 	"rehearse/internal/source"
@@ -124,28 +125,30 @@ func Worse(c *result.Comparison) string {
 
 // unusable says in words why the comparison cannot show that nothing became worse; empty where it can.
 func (r Rule) unusable(c *result.Comparison) string {
-	n, graded := c.Paired.N, c.Baseline.Graded
-	switch {
-	case graded == 0:
-		return "the baseline graded no test"
-	case n == 0, float64(n) < r.MinOverlap*float64(graded)-1e-9:
-		return fmt.Sprintf("%d of %d tests that the baseline graded were compared, at least %.3g%% are needed", n, graded, 100*r.MinOverlap)
-	}
+	var reasons []string
+	add := func(format string, values ...any) { reasons = append(reasons, fmt.Sprintf(format, values...)) }
 	if errors := Errors(c); len(errors) > 0 {
-		return fmt.Sprintf("%s could not be graded and had no error in the baseline, such as %s", text.Plural(len(errors), "test"), errors[0].TestID)
+		add("%s could not be graded and had no error in the baseline, such as %s", text.Plural(len(errors), "test"), errors[0].TestID)
+	}
+	switch n, graded := c.Paired.N, c.Baseline.Graded; {
+	case graded == 0:
+		add("the baseline graded no test")
+	case n == 0, float64(n) < r.MinOverlap*float64(graded)-1e-9:
+		add("%d of %d tests that the baseline graded were compared, at least %.3g%% are needed", n, graded, 100*r.MinOverlap)
 	}
 	for _, list := range c.Lists() {
-		if x := first(*list, func(x result.Change) bool { return x.Required && x.Was == result.Pass && !x.Now.Graded() }); x != nil {
-			return "the required test " + x.TestID + " passed in the baseline and was not graded"
+		missing := first(*list, func(x result.Change) bool {
+			redefined := len(x.Differs) > 0 && x.Now != result.Pass
+			return x.Required && x.Was == result.Pass && (redefined || !x.Now.Graded())
+		})
+		if missing != nil {
+			add("the required test %s passed in the baseline and cannot be compared", missing.TestID)
 		}
 	}
-	if x := first(c.Redefined, func(x result.Change) bool { return x.Required && x.Was == result.Pass && x.Now != result.Pass }); x != nil {
-		return "the required test " + x.TestID + " was redefined and does not pass"
-	}
 	if c.Confirmation != nil && c.Confirmation.Missing != "" {
-		return fmt.Sprintf("%s could not be confirmed or cleared: %s", text.Plural(len(c.Unconfirmed), "fall"), c.Confirmation.Missing)
+		add("%s could not be confirmed or cleared: %s", text.Plural(len(c.Unconfirmed), "fall"), c.Confirmation.Missing)
 	}
-	return ""
+	return strings.Join(reasons, "; ")
 }
 
 // Errors returns the tests that have an error in the candidate and had none in the baseline.

@@ -26,12 +26,12 @@ type confirmed struct {
 	interrupted bool
 }
 
-// confirm runs tests again for a regression gate: first those that could not be graded, until a repeat grades them, then those that fell, until a
+// confirm runs tests again for a regression gate or webhook: first those that could not be graded, until a repeat grades them, then those that fell, until a
 // repeat passes. Nothing runs again where the exit code is known without it, and where answers come from a recording, which would repeat them. The
 // records go to runlog.RepeatFile: they count for the gate and the budget, and in no rate.
 func (e *Evaluation) confirm(ctx context.Context, h *Held, kept *keeper, spent orchestrator.Budget) {
 	rule := e.spec.Rule()
-	if rule.Gate != compare.Regression || e.baseline == "" || e.regraded != nil || h.Run.Stopped() {
+	if !e.spec.Confirms() || e.baseline == "" || e.regraded != nil || h.Run.Stopped() {
 		return
 	}
 	if e.setup.Playback != "" {

@@ -188,6 +188,11 @@ func (s Spec) WithoutBaseline() Spec {
 	return s
 }
 
+// Confirms reports whether tests that fell are run again: for a gate, or for a webhook that is told of regressions.
+func (s *Spec) Confirms() bool {
+	return s.Rule().Gate == compare.Regression || s.Baseline != "" && s.Webhook != nil && slices.Contains(s.Webhook.On, OnRegression)
+}
+
 // Rule returns the gate with its settings.
 func (s *Spec) Rule() compare.Rule {
 	r := compare.Rule{MinOverlap: compare.DefaultMinOverlap, Confirm: s.Confirm}
