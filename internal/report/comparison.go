@@ -128,12 +128,14 @@ func power(c *result.Comparison) string {
 // differing lists the settings that differ between the runs; empty where none does.
 func differing(c *result.Comparison) string {
 	var all []string
+	unknown := ""
 	for _, d := range c.Differences {
 		s := d.What
-		switch {
-		case d.Was == result.Unknown:
-			s += " (unknown in records of an earlier version)"
-		case d.Was+d.Now != "":
+		if d.Was == result.Unknown {
+			unknown = "the " + d.What + " of " + text.Plural(d.Tests, "test") + " is unknown: records of an earlier version do not have it"
+			continue
+		}
+		if d.Was+d.Now != "" {
 			s += fmt.Sprintf(" (%s, then %s)", cmp.Or(text.OneLine(d.Was, 60), "none"), cmp.Or(text.OneLine(d.Now, 60), "none"))
 		}
 		if d.Tests > 0 {
@@ -142,9 +144,13 @@ func differing(c *result.Comparison) string {
 		all = append(all, s)
 	}
 	if all == nil {
-		return ""
+		return unknown
 	}
-	return "the runs differ in: " + strings.Join(all, "; ")
+	s := "the runs differ in: " + strings.Join(all, "; ")
+	if unknown != "" {
+		s += "; " + unknown
+	}
+	return s
 }
 
 // repeated describes the repeats; empty where none were run.

@@ -169,7 +169,7 @@ func comparisonOf(run result.Run) *comparison {
 		if n == 0 {
 			continue
 		}
-		shown := changeList{Name: l.name, Verdict: l.verdict, Count: n, Left: max(n-maxPageChanges, 0), Open: i == 0}
+		shown := changeList{Name: l.name, Verdict: l.verdict, Count: n, Left: max(n-maxPageChanges, 0), Open: i <= 1}
 		for _, x := range l.changes[:n-shown.Left] {
 			shown.Changes = append(shown.Changes, changeLine{x.TestID, changed(x), x.Suite, x.Target})
 		}
