@@ -527,7 +527,7 @@ func BenchmarkGate(b *testing.B) {
 			{"one test always then never", but(0.8, 1), but(0.8, 0), 50},
 		} {
 			b.Run(fmt.Sprintf("%s/%d tests × %d", agents.name, size.n, size.trials), func(b *testing.B) {
-				pairs := max(agents.pairs*20/max(size.n*size.trials/5, 20), 60)
+				pairs := max(min(agents.pairs, agents.pairs*100/(size.n*size.trials)), 30)
 				for range b.N {
 					codes := rates(b, pairs, size.n, size.trials, 1, agents.was, agents.now)
 					b.ReportMetric(100*float64(codes[1])/float64(pairs), "%exit1")

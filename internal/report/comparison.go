@@ -158,7 +158,7 @@ func repeated(c *result.Comparison) (said []string) {
 	if of := c.Confirmation; of != nil && of.Falls > 0 {
 		s := fmt.Sprintf("%s that passed before failed and ran again up to %s", text.Plural(of.Falls, "test"), text.Plural(of.Repeats, "time"))
 		if of.Default {
-			s += ", until the first pass: an unchanged agent stays green in 95% of runs if each of its tests passes at least half of the time"
+			s += ", until the first pass: if each test of an unchanged agent passes at least half of the time, all repeats of one fail by chance in at most 5% of runs"
 		}
 		said = append(said, s)
 	}
