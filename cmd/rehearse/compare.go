@@ -15,6 +15,7 @@ import (
 type compareFlags struct {
 	format  string
 	failOn  string
+	rule    compare.Rule
 	options compare.Options
 }
 
@@ -22,14 +23,17 @@ func newCompare(env *Env) *cobra.Command {
 	f := &compareFlags{}
 	c := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Say what changed from one run to another",
-		Long: `Say what changed from the run A, the baseline, to the run B, test by test. A run is named by its id, its folder, or latest.
+		Short: "Compare two runs test by test",
+		Long: `Compare the run A, the baseline, with the run B, test by test. A run is named by its id, its folder, or latest.
 
-A test is its suite, id and target. Every test is in one list: regressed, still failing, not comparable (an error or skipped in B), fixed,
-passing with another score, new, gone, or as good as before.
+A test is its suite, id and target. Every test is in one list: regressed, not confirmed (it failed once, and nothing shows that it always does),
+still failing, not graded (an error, skipped or ungraded in B), redefined (not graded alike in both runs), fixed, passing with another score, new,
+gone, or as good as before.
 
-Exit codes: 0, and 2 or 3 if a run cannot be read. With --fail-on any: B's own. With --fail-on regression: 1 when a test regressed, 3 when one
-that passed in A could not be graded in B, else 0; a run that was stopped keeps its own.`,
+Exit codes: B's own (--fail-on any, the default), and 2 or 3 if a run cannot be read. With --fail-on regression: 1 when the mean score is worse, a
+required test fell, or an exact test shows that the trials of a test pass less often; 3 when too few tests of A were compared, or a test has an error
+that had none in A; else 0. With --fail-on any-change: 1 when a test passed in A and fails in B, 3 when one that passed in A was not graded in B, else
+0. A run that was stopped keeps its own code.`,
 		Example: `  rehearse compare 20260714-093000-1a2b3 latest
   rehearse compare main/ candidate/ --fail-on regression
   rehearse compare old/ new/ --ignore-target --format md`,
@@ -37,16 +41,21 @@ that passed in A could not be graded in B, else 0; a run that was stopped keeps 
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, env, args[0], args[1]) },
 	}
 	c.Flags().StringVar(&f.format, "format", "text", "text, md or json")
-	c.Flags().StringVar(&f.failOn, "fail-on", "", "exit with B's own code (any), or only for what became worse (regression)")
+	c.Flags().StringVar(&f.failOn, "fail-on", "", "exit with B's own code (any, the default), or by what became worse (regression, any-change)")
+	c.Flags().Float64Var(&f.rule.MinOverlap, "min-overlap", compare.DefaultMinOverlap, "with --fail-on regression: share of A's graded tests that must be compared")
 	c.Flags().BoolVar(&f.options.IgnoreTarget, "ignore-target", false, "match tests of different targets; each run has one")
 	return c
 }
 
 func (f *compareFlags) run(c *cobra.Command, env *Env, a, b string) error {
-	gate, err := compare.ParseGate(f.failOn)
-	if err != nil {
+	var err error
+	if f.rule.Gate, err = compare.ParseGate(f.failOn); err != nil {
 		return outcome(err)
 	}
+	if o := f.rule.MinOverlap; !(o >= 0 && o <= 1) {
+		return usage("--min-overlap %g is out of range: use a share between 0 and 1", o)
+	}
+	f.options.Deterministic = f.rule.Gate == compare.AnyChange
 	if f.format != "text" && f.format != "md" && f.format != "json" {
 		return usage("unknown format %q: use text, md or json", f.format)
 	}
@@ -73,10 +82,7 @@ func (f *compareFlags) run(c *cobra.Command, env *Env, a, b string) error {
 	if err := f.print(env, found); err != nil {
 		return err
 	}
-	if f.failOn == "" {
-		return nil
-	}
-	code, why := gate.Exit(found, sides[1].Run.Code())
+	code, why := f.rule.Exit(found, sides[1].Run.Code())
 	if why != "" {
 		fmt.Fprintf(env.Stderr, "rehearse: %s\n", why)
 	}

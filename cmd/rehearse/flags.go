@@ -40,6 +40,8 @@ type runFlags struct {
 	rerun        string
 	baseline     string
 	failOn       string
+	confirm      int
+	minOverlap   float64
 	ignoreTarget bool
 	record       string
 	replay       string
@@ -57,6 +59,8 @@ type runFlags struct {
 	hasTrials    bool
 	hasThreshold bool
 	hasRetries   bool
+	hasConfirm   bool
+	hasOverlap   bool
 	// localPrompt leaves Langfuse's prompts out of chatbots.
 	localPrompt bool
 	commandLine []string
@@ -99,7 +103,9 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.resume, "resume", "", "go on with a run: its id, folder, or latest")
 	flags.StringVar(&f.rerun, "rerun", "", "with --resume: run again what failed, or only what had errors")
 	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
-	flags.StringVar(&f.failOn, "fail-on", "", "with --baseline: fail as usual (any, the default), or only for what became worse (regression)")
+	flags.StringVar(&f.failOn, "fail-on", "", "with --baseline: exit with the run's own code (any, the default), fail for confirmed regressions (regression), or for every test that passed and fails now (any-change)")
+	flags.IntVar(&f.confirm, "confirm", 0, "with --fail-on regression: repeats of a test that fell, until its first pass (default: by the number of falls, at least 3)")
+	flags.Float64Var(&f.minOverlap, "min-overlap", compare.DefaultMinOverlap, "with --fail-on regression: share of the baseline's graded tests that must be compared")
 	flags.BoolVar(&f.ignoreTarget, "ignore-target", false, "with --baseline: match tests by suite and id alone; each run has one target")
 	flags.StringVar(&f.record, "record", "", "record every exchange with models, embedders and targets in this file")
 	flags.StringVar(&f.replay, "replay", "", "answer every request from this recording; ask nobody")
@@ -124,6 +130,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 // noteChanged remembers which numbers were said at all, since 0 says something too.
 func (f *runFlags) noteChanged(flags *pflag.FlagSet) {
 	f.hasTrials, f.hasThreshold, f.hasRetries = flags.Changed("trials"), flags.Changed("threshold"), flags.Changed("retries")
+	f.hasConfirm, f.hasOverlap = flags.Changed("confirm"), flags.Changed("min-overlap")
 }
 
 func (f *runFlags) check() error {
@@ -145,6 +152,8 @@ func (f *runFlags) check() error {
 		return usage("unknown --rerun %q: use failed or errors", f.rerun)
 	case f.record != "" && f.replay != "":
 		return usage("--record and --replay exclude each other: record a run first, then replay it")
+	case f.hasConfirm && f.confirm == 0:
+		return usage("--confirm 0 is out of range: use 1 to %d", runspec.Most)
 	case f.hasTrials && f.trials == 0:
 		return usage("--trials 0 is out of range: use 1 to %d", runspec.Most)
 	case f.grace < 0:
@@ -159,7 +168,10 @@ func (f *runFlags) spec() runspec.Spec {
 	s := runspec.Spec{
 		Schema: runspec.Schema, Suites: f.suites, Config: f.config, Targets: f.targets, Judge: f.judge, User: f.user, Model: f.model, Trials: f.trials,
 		Filter: f.filters, Tags: f.tags, Sample: f.sample, Timeout: runspec.Duration(f.timeout), Limits: runspec.Limits{Workers: f.workers},
-		Baseline: f.baseline,
+		Baseline: f.baseline, FailOn: f.failOn, Confirm: f.confirm,
+	}
+	if f.hasOverlap {
+		s.MinOverlap = &f.minOverlap
 	}
 	if f.targetCurl != "" {
 		s.Targets = append(slices.Clone(s.Targets), setup.CurlTarget)

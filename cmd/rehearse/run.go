@@ -12,7 +12,6 @@ import (
 
 	"rehearse/internal/ci"
 	"rehearse/internal/commandline"
-	"rehearse/internal/compare"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
@@ -144,11 +143,7 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 	c.Spec, c.Out, c.Formats, c.Command, c.Version = f.spec(), f.out, f.formats, f.commandLine, version()
 	c.Resume, c.Rerun, c.Regrade, c.Sink = f.resume != "", f.rerun, f.regraded, progress
 	c.Compare.IgnoreTarget = f.ignoreTarget
-	gate, err := compare.ParseGate(f.failOn)
-	if err != nil {
-		return err
-	}
-	c.Gate, c.BaselineOptional, c.ReportURL = gate, f.baselineOptional, f.reportURL
+	c.BaselineOptional, c.ReportURL = f.baselineOptional, f.reportURL
 	working, stop, release := env.interruptible(ctx, f.grace, progress.note)
 	c.Stop = stop
 	e, err := evaluation.New(working, c)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/compare"
 	"rehearse/internal/config"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/remote"
@@ -74,19 +73,16 @@ func (f *runFlags) showFetched(env *Env, dir string, run *result.Run) error {
 	return f.show(env, &evaluation.Held{Dir: dir, Run: *run}, r)
 }
 
-// gate lets the comparison with the baseline decide the exit code where --fail-on says so.
+// gate checks that the server has compared the run with its baseline, and that the exit code is that of the comparison.
 func (f *runFlags) gate(dir string, run *result.Run) error {
 	if f.baseline == "" || f.failOn == "" {
 		return nil
 	}
-	gate, err := compare.ParseGate(f.failOn)
-	if err != nil {
-		return outcome(err)
-	}
+	spec := f.spec()
 	if run.Comparison == nil {
 		return &exitError{result.ExitNotRun, fmt.Errorf("the server has not compared run %s with the baseline %s", run.ID, f.baseline)}
 	}
-	if code, why := gate.Exit(run.Comparison, run.Code()); why != "" {
+	if code, why := spec.Rule().Exit(run.Comparison, run.Code()); why != "" {
 		run.Ended(code, run.ExitReason)
 		run.ExitMessage = why
 		return outcome(runlog.WriteRun(dir, *run))

@@ -42,14 +42,44 @@ func orNaN(x float64, unknown bool) float64 {
 
 // digest is what a comparison reads of a test. Digests lie one behind the other, and rows do not: reading those of 100,000 tests is a third of the time.
 type digest struct {
+	facts
+	of      []*Row
+	figures Figures
+}
+
+// facts are what a comparison reads of a record.
+type facts struct {
 	result.Key
-	verdict     result.Verdict
-	score       float64
+	verdict             result.Verdict
+	score, threshold    float64
+	graded              *float64
+	strict, required    bool
+	cluster, definition string
+	// judged counts the verdicts of judges.
+	judged      int
 	codes       []result.Code
+	user        *result.User
 	trials      *result.Trials
 	quarantined *quarantine.Terms
-	of          []*Row
-	figures     Figures
+}
+
+func factsOf(r *Row) facts {
+	return facts{
+		Key: r.Key, verdict: r.Verdict, score: r.Score, threshold: r.Threshold, graded: r.Graded, strict: r.Strict, required: r.Required,
+		cluster: r.Cluster, definition: r.Definition, judged: r.Judge.Calls + r.Judge.CacheHits, codes: r.Codes, user: r.User, trials: r.Trials,
+		quarantined: r.Quarantined,
+	}
+}
+
+// fill writes them into a record, each field by itself: a whole record is large.
+func (f *facts) fill(t *result.Test) {
+	t.Suite, t.TestID, t.Target, t.Trial, t.Verdict, t.Score = f.Suite, f.TestID, f.Target, f.Trial, f.verdict, f.score
+	t.Threshold, t.GradedScore, t.Strict, t.Required, t.Cluster, t.Definition = f.threshold, f.graded, f.strict, f.required, f.cluster, f.definition
+	t.Judge.Calls, t.User, t.Trials, t.Quarantined = f.judged, f.user, f.trials, f.quarantined
+	t.Failures = t.Failures[:0]
+	for _, code := range f.codes {
+		t.Failures = append(t.Failures, result.Failure{Code: code})
+	}
 }
 
 // digestsOf returns those of the tests of some lists by suite, id and target.
@@ -60,38 +90,29 @@ func digestsOf(lists ...[]*Entry) []digest {
 	})
 	digests := make([]digest, len(all))
 	for i, e := range all {
-		digests[i] = digest{e.Key, e.Verdict, e.Score, e.Codes, e.Trials, e.Quarantined, e.Of, figuresOf(e)}
+		digests[i] = digest{factsOf(e.Row), e.Of, figuresOf(e)}
 	}
 	return digests
 }
 
-// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores and failure codes, with the figures of its test; nil for a
-// trial. A record counts until the next. Tests come by suite, id and target, the trials of each before itself.
+// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores, failure codes and all that decides whether two
+// records can be compared, with the figures of its test; nil for a trial. A record counts until the next. Tests come by suite, id and target, the trials
+// of each before itself.
 func (x *Index) Records(yield func(*result.Test, *Figures) bool) {
 	t := &result.Test{}
-	fill := func(key result.Key, verdict result.Verdict, score float64, codes []result.Code) { // each field by itself: a whole record is large
-		t.Suite, t.TestID, t.Target, t.Trial, t.Verdict, t.Score = key.Suite, key.TestID, key.Target, key.Trial, verdict, score
-		t.Failures = t.Failures[:0]
-		for _, code := range codes {
-			t.Failures = append(t.Failures, result.Failure{Code: code})
-		}
-	}
 	digests := x.digests()
 	for i := range digests {
 		d := &digests[i]
 		for _, row := range d.of {
-			fill(row.Key, row.Verdict, row.Score, row.Codes)
-			t.Trials, t.Quarantined = row.Trials, row.Quarantined
-			if !yield(t, nil) {
+			f := factsOf(row)
+			if f.fill(t); !yield(t, nil) {
 				return
 			}
 		}
 		if d.verdict == "" {
 			continue
 		}
-		fill(d.Key, d.verdict, d.score, d.codes)
-		t.Trials, t.Quarantined = d.trials, d.quarantined
-		if !yield(t, &d.figures) {
+		if d.fill(t); !yield(t, &d.figures) {
 			return
 		}
 	}

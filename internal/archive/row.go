@@ -18,15 +18,18 @@ import (
 type Row struct {
 	result.Key
 	// RunID is the run that the record says it is of; empty where it says none.
-	RunID   string
-	Verdict result.Verdict
-	Score   float64
-	// GradedScore is nil where nothing was graded, and in records of earlier versions.
-	GradedScore *float64
+	RunID     string
+	Verdict   result.Verdict
+	Score     float64
+	Threshold float64
+	// Graded is the graded score. It, Strict, Definition, Cluster and Required decide how the test is compared.
+	Graded *float64
 	// CheckFailed is true where a check failed.
 	CheckFailed bool
+	Strict      bool
+	Required    bool
 	Cluster     string
-	Threshold   float64
+	Definition  string
 	DurationMS  float64
 	StartedAt   time.Time
 	Turns       int
@@ -70,7 +73,8 @@ const maxReason = 240
 // rowOf returns the row of a record whose line begins at start.
 func rowOf(t *result.Test, start int64, length int) Row {
 	r := Row{
-		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, GradedScore: t.GradedScore, CheckFailed: t.FailedChecks().Failed > 0, Cluster: t.Cluster, Threshold: t.Threshold, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
+		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold,
+		Graded: t.GradedScore, CheckFailed: t.FailedChecks().Failed > 0, Strict: t.Strict, Required: t.Required, Cluster: t.Cluster, Definition: t.Definition, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
 		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
 		start: start, length: length,
 	}

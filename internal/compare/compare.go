@@ -2,6 +2,8 @@
 package compare
 
 import (
+	"math"
+
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
 	"rehearse/internal/source"
@@ -12,6 +14,8 @@ import (
 type Side struct {
 	Run   result.Run
 	Tests runlog.Tests
+	// Retried has records that take the place of errors in Tests: what repeats graded.
+	Retried map[result.Key]*result.Test
 }
 
 // Open returns the run in a folder. A run that nobody holds any more and that has not ended has died.
@@ -20,10 +24,22 @@ func Open(dir string) (Side, error) {
 	return Side{Run: run, Tests: runlog.ReadWhole(dir, run)}, err
 }
 
-// Options say how tests of the two runs are matched.
+// Options are how two runs are compared.
 type Options struct {
 	// IgnoreTarget matches by suite and id alone. It is an error where a run has several targets.
 	IgnoreTarget bool
+	// Deterministic is true of an agent that replies the same way every time: each fall is confirmed.
+	Deterministic bool
+	// Repeats are what confirmed or cleared falls; the zero value has none.
+	Repeats Repeats
+}
+
+// Repeats are the outcomes of tests of the candidate that were run again.
+type Repeats struct {
+	// N is how many failing repeats confirm a fall.
+	N int
+	// Of has the verdicts of each test's repeats in their order, by the keys of its records without a trial.
+	Of map[result.Key][]result.Verdict
 }
 
 // Check returns an error, fit for whoever asked, if the targets of a run cannot be ignored. Name says which run it is.
@@ -45,24 +61,28 @@ func Runs(baseline, candidate Side, o Options) (*result.Comparison, error) {
 	return m.Comparison, nil
 }
 
-// Conclude fills in the paired difference and the verdict, which follow from the difference of Scores.
+// Conclude fills in the paired difference, its power and the verdict, which follow from the difference of Scores.
 func (m *Matched) Conclude(d stats.Difference) {
 	c := m.Comparison
-	c.Paired.N, c.Verdict = d.N, string(stats.Inconclusive)
+	c.Verdict = string(stats.Inconclusive)
+	c.Paired = result.Paired{N: d.N, Clusters: d.Clusters, ICC: d.ICC, DesignEffect: d.DesignEffect, LargestCluster: m.largest}
 	if d.N == 0 {
 		return
 	}
 	c.Paired.MeanDifference = &d.Mean
-	if d.N < 2 {
+	// Scores are between 0 and 1: a larger difference cannot be, and cannot be detected.
+	half := 0.5
+	if d.Detectable <= 1 {
+		c.Detectable, half = &d.Detectable, d.Detectable/2
+	}
+	if n := d.UnitsFor(half); n > 0 {
+		c.TestsNeeded = new(int(math.Ceil(float64(n) * float64(d.N) / float64(d.Clusters))))
+	}
+	low, high := max(d.Interval[0], -1), min(d.Interval[1], 1)
+	if d.Clusters < 2 || low <= -1 && high >= 1 {
 		return
 	}
-	interval := d.Interval
-	if d.Changed == 0 { // that no pair differs does not say that none would
-		bound := stats.RuleOfThree(d.N)
-		interval = [2]float64{-bound, bound}
-	}
-	// Scores are between 0 and 1, so no difference is larger than 1.
-	c.Paired.Interval = &[2]float64{max(interval[0], -1), min(interval[1], 1)}
+	c.Paired.Interval = &[2]float64{low, high}
 	if d.Verdict == stats.Better || d.Verdict == stats.Worse {
 		c.Verdict = string(d.Verdict)
 	}
@@ -70,8 +90,13 @@ func (m *Matched) Conclude(d stats.Difference) {
 
 // Unmatched says that two runs have no test in common, and what may be the reason; "" where they have one, or one of them has none at all.
 func Unmatched(c *result.Comparison) string {
-	if len(c.Regressed)+len(c.StillFailing)+len(c.Ungraded)+len(c.Fixed)+len(c.Moved)+len(c.Unchanged) > 0 || len(c.New)*len(c.Gone) == 0 {
+	if len(c.New)*len(c.Gone) == 0 {
 		return ""
+	}
+	for _, list := range c.Lists() {
+		if len(*list) > 0 && list != &c.New && list != &c.Gone {
+			return ""
+		}
 	}
 	gone := map[key]bool{}
 	for _, x := range c.Gone {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rehearse/internal/result"
+	"rehearse/internal/suite"
 )
 
 // key is what makes a test of two runs the same: its suite, id and target, which is empty where targets are ignored.
@@ -29,7 +30,17 @@ type test struct {
 	of      string
 	verdict result.Verdict
 	score   float64
-	codes   []result.Code
+	// graded is the record's graded score; nil where it has none.
+	graded *float64
+	codes  []result.Code
+	terms  terms
+	// cluster is that of the record, required whether it decides the gate alone.
+	cluster               string
+	required, quarantined bool
+	// passed of trials trials passed; trials is 0 where the test has none, or they are not a sample.
+	passed, trials int
+	// retried is true where a repeat graded what the run could not.
+	retried bool
 	// nth is the place of the record among those of its run, from 0.
 	nth int
 }
@@ -74,6 +85,10 @@ func read(name string, from Side, o Options) (*side, error) {
 		if whole.Trial = 0; leftOut[whole] {
 			continue
 		}
+		graded, retried := from.Retried[t.Key()]
+		if retried {
+			t = graded
+		}
 		if target = cmp.Or(target, t.Target); t.Target != target {
 			if err := o.Check(name, 2); err != nil {
 				return nil, err
@@ -83,7 +98,8 @@ func read(name string, from Side, o Options) (*side, error) {
 			records.Add(t)
 		}
 		if key := keyOf(t.Key(), o); s.counts(t, key) {
-			s.tests = append(s.tests, test{key, t.Target, deciding(t), t.Score, t.Codes(), nth})
+			s.tests = append(s.tests, testOf(key, t, nth))
+			s.tests[len(s.tests)-1].retried = retried
 		}
 	}
 	if s.run.Totals.Tests == 0 {
@@ -91,6 +107,18 @@ func read(name string, from Side, o Options) (*side, error) {
 	}
 	slices.SortFunc(s.tests, func(a, b test) int { return cmp.Or(a.compare(b.key), cmp.Compare(a.nth, b.nth)) })
 	return s, nil
+}
+
+// testOf returns what a comparison remembers of a record.
+func testOf(key key, t *result.Test, nth int) test {
+	x := test{
+		key: key, of: t.Target, verdict: deciding(t), score: t.Score, graded: t.GradedScore, codes: t.Codes(), terms: termsOf(t), cluster: t.Cluster,
+		required: t.Required, quarantined: t.Quarantined != nil, nth: nth,
+	}
+	if t.Trials != nil && len(t.Trials.PassHatK) > 0 && t.Trials.Strategy != string(suite.PassAtK) { // which stops at the first pass
+		x.passed, x.trials = t.Trials.Passed, len(t.Trials.PassHatK)
+	}
+	return x
 }
 
 // deciding returns the verdict of a record as far as it decides something: one in quarantine is not comparable, as one that was skipped.

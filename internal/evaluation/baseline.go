@@ -51,19 +51,32 @@ func (e *Evaluation) compare(h *Held) {
 		e.lacks(h, err)
 		return
 	}
-	c, err := compare.Runs(baseline, compare.Side{Run: h.Run, Tests: h.made.Report(h.Run).Tests()}, e.Compare)
+	c, err := e.compared(h, baseline)
 	if err != nil {
 		e.lacks(h, fmt.Errorf("compare with the baseline: %w", err))
 		return
 	}
+	c.Confirmation = h.confirmed.about
 	h.Run.Comparison = c
 	if why := compare.Unmatched(c); why != "" {
 		e.warn("the baseline decides nothing: " + why)
 	}
-	if code, why := e.Gate.Exit(c, h.Run.Code()); why != "" {
+	if h.confirmed.interrupted {
+		h.Run.Ended(result.ExitInterrupted, result.ReasonInterrupted)
+		h.Run.ExitMessage = "interrupted while tests ran again: " + h.confirmed.about.Missing
+		return
+	}
+	if code, why := e.spec.Rule().Exit(c, h.Run.Code()); why != "" {
 		h.Run.Ended(code, h.Run.ExitReason)
 		h.Run.ExitMessage = why
 	}
+}
+
+// compared compares the run with its baseline, with what repeats have found so far.
+func (e *Evaluation) compared(h *Held, baseline compare.Side) (*result.Comparison, error) {
+	o := e.Compare
+	o.Deterministic, o.Repeats = e.spec.Rule().Gate == compare.AnyChange, h.confirmed.repeats
+	return compare.Runs(baseline, compare.Side{Run: h.Run, Tests: h.made.Report(h.Run).Tests(), Retried: h.confirmed.retried}, o)
 }
 
 // lacks notes that something that belongs to the results could not be made. The run is then no success.

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"rehearse/internal/report"
@@ -60,6 +62,10 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	if e.sharesVerdicts() {
 		config[result.SharedVerdictsKey] = true
 	}
+	config[result.JudgesKey] = kept.prints.judges()
+	if selection := e.selection(); selection != (result.Selection{}) {
+		config[result.SelectionKey] = selection
+	}
 	h.Run.Config = config
 	if p, err = e.prior(h.Dir, kept.prints); err != nil {
 		return nil, p, err
@@ -83,6 +89,15 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prio
 	kept.log.Redact = e.setup.Secrets().Bytes
 	h.made = report.Watch(kept.log, report.Formats().Choose(e.Formats))
 	return h, p, nil
+}
+
+// selection returns which tests of its suites the run selects.
+func (e *Evaluation) selection() result.Selection {
+	s := result.Selection{Filter: strings.Join(e.spec.Filter, ", "), Tags: strings.Join(e.spec.Tags, ", ")}
+	if e.spec.Sample > 0 {
+		s.Sample = strconv.Itoa(e.spec.Sample)
+	}
+	return s
 }
 
 // flows returns the ids of the flows that targets follow, by the names of the targets; nil where nobody knows. A name that stands for different

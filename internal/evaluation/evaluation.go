@@ -45,9 +45,8 @@ type Config struct {
 	// Regrade is the folder of a finished run whose conversations are graded again: no target is asked. Empty holds them. It is the baseline
 	// where the spec names no other.
 	Regrade string
-	// Compare says how the run is matched with its baseline, Gate what the comparison means for its exit code. A gate needs a baseline.
+	// Compare says how the run is matched with its baseline. Its Repeats are the evaluation's to set.
 	Compare compare.Options
-	Gate    compare.Gate
 	// BaselineOptional goes on without a baseline that is not there.
 	BaselineOptional bool
 	// ReportURL is where the folder of the run is published, to which links in its reports lead; empty makes them relative.
@@ -107,8 +106,11 @@ type Evaluation struct {
 	// setups has the setup of each suite by its name.
 	setups map[string]*setup.Setup
 	// kinds knows what assertions need; grading has the grader sets, each with its judge.
-	kinds    *grader.Set
-	grading  map[gradingKey]*grader.Set
+	kinds   *grader.Set
+	grading map[gradingKey]*grader.Set
+	// fresh are the grader sets of repeats, which making protects.
+	fresh    map[gradingKey]*grader.Set
+	making   sync.Mutex
 	targets  map[callKey]runner.Target
 	users    map[userKey]user.Model
 	planned  *plan
@@ -163,7 +165,7 @@ func planned(ctx context.Context, c Config) (made *Evaluation, err error) {
 	}
 	e := &Evaluation{
 		Config: c, spec: c.Spec, suites: c.Suites, setups: map[string]*setup.Setup{}, kinds: grader.New(grader.Config{Files: c.Setup.Files}),
-		grading: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{}, users: map[userKey]user.Model{},
+		grading: map[gradingKey]*grader.Set{}, fresh: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{}, users: map[userKey]user.Model{},
 	}
 	if e.suites == nil {
 		c.Setup.Graded()

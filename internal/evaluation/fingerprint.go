@@ -48,8 +48,8 @@ type assertion struct {
 	Dir, Vars string
 }
 
-// of returns the fingerprint of a test with a target.
-func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
+// of returns the fingerprint of a test with a target, and the hash of its definition.
+func (f *fingerprints) of(u orchestrator.Unit) (whole, definition string, err error) {
 	t := *u.Test
 	s := settled{Version: fingerprintVersion}
 	x := t.Execution
@@ -66,19 +66,37 @@ func (f *fingerprints) of(u orchestrator.Unit) (string, error) {
 		t.Turns[i].Assertions = nil
 	}
 	s.Assertions = f.plain(t.Assertions, &s.Files)
-	var err error
 	if s.User, err = f.user(u.Test, &s.Files); err != nil {
-		return "", err
+		return "", "", err
 	}
 	t.Assertions, t.User, t.EveryTurn = nil, nil, nil
 	s.Test = t
 	if s.Target, err = f.target(u.Test.Suite, u.Target); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if f.e.asksJudge(u.Test) {
 		if s.Judge, err = f.judge(u.Test.Suite); err != nil {
-			return "", err
+			return "", "", err
 		}
+	}
+	if definition, err = f.definitionOf(s); err != nil {
+		return "", "", err
+	}
+	whole, err = f.sum(s)
+	return whole, definition, err
+}
+
+// definitionOf returns the hash of what the author of a test wrote: what is said to the agent and how it is graded, with the files that this names.
+// Settings that say how often, how long, with whom or how strictly it is run are not part of it, nor are names.
+func (f *fingerprints) definitionOf(s settled) (string, error) {
+	t := s.Test
+	t.Execution = suite.Execution{ShortCircuit: t.Execution.ShortCircuit}
+	t.Suite, t.ID, t.Tags, t.Metadata, t.Cluster, t.Required = "", "", nil, nil, "", false
+	t.DependsOn, t.OnDependencyFailure = nil, ""
+	s.Test, s.Target, s.Judge = t, "", ""
+	if s.User != nil {
+		user := *s.User
+		user.Player, s.User = "", &user
 	}
 	return f.sum(s)
 }
@@ -107,6 +125,20 @@ func (f *fingerprints) judge(suiteName string) (string, error) {
 	return f.part("judge "+suiteName, suiteName, func(at *setup.Setup) (any, error) {
 		return at.JudgeDefinition(f.e.judging(f.e.suiteNamed(suiteName)))
 	})
+}
+
+// judges returns the judges of all suites by their names, also where no test needs one. One that cannot be described has only a name.
+func (f *fingerprints) judges() map[string]result.JudgeIdentity {
+	all := make(map[string]result.JudgeIdentity, len(f.e.suites))
+	for _, s := range f.e.suites {
+		at, judging := f.e.setups[s.Name], f.e.judging(s)
+		j := result.JudgeIdentity{Name: at.JudgeName(judging)}
+		if definition, err := at.JudgeDefinition(judging); err == nil {
+			j.Definition, _ = f.files.Definition(f.e.setup.Secrets(), definition, f.e.dir(at)) // without it the name decides
+		}
+		all[s.Name] = j
+	}
+	return all
 }
 
 // part returns the hash of a definition with the content of the files that it names, once for each key.

@@ -32,6 +32,8 @@ type Held struct {
 	// stop is why the run ended before its end, with a sentence; empty when nothing stopped it.
 	stop, message string
 	lock          *runlog.Lock
+	// confirmed is what repeats found about falls and errors.
+	confirmed confirmed
 }
 
 // Hold opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
@@ -103,6 +105,7 @@ func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
 		_, before := prior.outcomes[e.logged(key)]
 		return before || kept.ended[key]
 	})
+	e.confirm(ctx, h, kept, prior.spent)
 	return h, nil
 }
 
@@ -201,8 +204,12 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 	call := callKey{j.Test.Suite, j.Target, setup.CallOf(j.Test.Execution)}
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
+	grading, err := e.graders(j)
+	if err != nil {
+		return nil, err
+	}
 	c := runner.Conversation{
-		Test: j.Test, Trial: j.Trial, TargetName: j.Target, Target: e.targets[call], User: e.userFor(j.Test), Grading: e.grading[gradingOf(j.Test)],
+		Test: j.Test, Trial: j.Trial, TargetName: j.Target, Target: e.targets[call], User: e.userFor(j.Test), Grading: grading,
 		InOrder: e.planned.workers == 1, Regraded: e.regraded != nil, Now: e.setup.Now, Log: e.setup.Log,
 	}
 	if e.Turned != nil {

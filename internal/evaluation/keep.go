@@ -30,12 +30,25 @@ type keeper struct {
 	records result.Tallies
 }
 
-// begun is what records get of a test that has begun: its fingerprint, and where it was written.
+// begun is what records get of a test that has begun: its fingerprint, how it is compared, and where it was written.
 type begun struct {
 	fingerprint string
+	definition  string
+	cluster     string
+	required    bool
+	trials      int
 	source      *result.Source
 	position    int
 	quarantined *quarantine.Terms
+}
+
+// fill writes what is known of a test into a record of it.
+func (b begun) fill(t *result.Test) {
+	t.Fingerprint, t.Definition, t.Source, t.Position, t.Quarantined = b.fingerprint, b.definition, b.source, b.position, b.quarantined
+	t.Cluster, t.Required = b.cluster, b.required
+	if t.Trials != nil {
+		t.Trials.Planned = b.trials
+	}
 }
 
 // positionOf returns the place of a test in the run, from 1. Tests begin in the order of the plan.
@@ -52,6 +65,16 @@ func (k *keeper) positionOf(t *suite.Test) int {
 	return place
 }
 
+// begunOf returns what records get of a test.
+func (k *keeper) begunOf(u orchestrator.Unit) (test begun, err error) {
+	test = begun{
+		cluster: u.Test.Cluster, required: u.Test.Required, trials: u.Test.Execution.Trials.Count,
+		source: k.prints.e.sourceOf(u.Test), position: k.positionOf(u.Test), quarantined: k.prints.e.quarantined(u.Test),
+	}
+	test.fingerprint, test.definition, err = k.prints.of(u)
+	return test, err
+}
+
 // printed yields the units and remembers their fingerprints.
 func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
 	return func(yield func(orchestrator.Unit, error) bool) {
@@ -60,9 +83,7 @@ func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[or
 			key := result.Key{}
 			if err == nil {
 				key = keyOf(u)
-				test := begun{source: k.prints.e.sourceOf(u.Test), position: k.positionOf(u.Test), quarantined: k.prints.e.quarantined(u.Test)}
-				test.fingerprint, err = k.prints.of(u)
-				k.open[key] = test
+				k.open[key], err = k.begunOf(u)
 			}
 			if err != nil {
 				yield(u, err)
@@ -93,8 +114,7 @@ func (k *keeper) fingerprint(p *plan) (string, error) {
 func (k *keeper) Append(records ...*result.Test) error {
 	lines := make([][]byte, len(records))
 	for i, t := range records {
-		of := k.open[wholeOf(t)]
-		t.Fingerprint, t.Source, t.Position, t.Quarantined = of.fingerprint, of.source, of.position, of.quarantined
+		k.open[wholeOf(t)].fill(t)
 		var err error
 		if lines[i], err = k.log.Line(t); err != nil {
 			return err

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"rehearse/internal/grader"
 	"rehearse/internal/judge"
 	"rehearse/internal/llm"
+	"rehearse/internal/orchestrator"
 	"rehearse/internal/setup"
 	"rehearse/internal/suite"
 )
@@ -48,13 +50,18 @@ func (e *Evaluation) prepareGradings() error {
 	return nil
 }
 
-// prepareGrading makes an assertion engine, with a judge where one is asked.
+// prepareGrading makes an assertion engine.
 func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
+	graders, err := e.makeGraders(key, judged)
+	e.grading[key] = graders
+	return err
+}
+
+// makeGraders makes an assertion engine, with a judge where one is asked.
+func (e *Evaluation) makeGraders(key gradingKey, judged bool) (*grader.Set, error) {
 	at := e.setups[key.suite]
 	if !judged {
-		graders, err := at.Graders(nil)
-		e.grading[key] = graders
-		return err
+		return at.Graders(nil)
 	}
 	judging := e.judging(e.suiteNamed(key.suite))
 	judging.Call = key.call
@@ -64,14 +71,30 @@ func (e *Evaluation) prepareGrading(key gradingKey, judged bool) error {
 	}
 	j, err := at.Judge(judging)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Fault == llm.Unauthorized {
-		return fmt.Errorf("the judge of %s: %w; --judge names another, and assertions with a type need none", key.suite, err)
+		return nil, fmt.Errorf("the judge of %s: %w; --judge names another, and assertions with a type need none", key.suite, err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	graders, err := at.Graders(j)
-	e.grading[key] = graders
-	return err
+	return at.Graders(j)
+}
+
+// graders returns the assertion engine of a conversation. The judge of a repeat remembers nothing: a verdict that was given before confirms nothing.
+func (e *Evaluation) graders(t orchestrator.Task) (*grader.Set, error) {
+	if t.Trial <= max(1, t.Test.Execution.Trials.Count) {
+		return e.grading[gradingOf(t.Test)], nil
+	}
+	key := freshly(t.Test)
+	e.making.Lock()
+	defer e.making.Unlock()
+	if made, ok := e.fresh[key]; ok {
+		return made, nil
+	}
+	made, err := e.makeGraders(key, e.planned.gradings[gradingOf(t.Test)])
+	if err == nil {
+		e.fresh[key] = made
+	}
+	return made, err
 }
 
 // verdicts returns what remembers verdicts; nil without a store.

@@ -10,7 +10,7 @@ import (
 // Reads reads every file that a run can read, through the files of its setup, and returns the files of the suites and the number of tests. It
 // opens nothing and asks nobody, so that it needs no key.
 func Reads(ctx context.Context, c Config) (suites []string, tests int, err error) {
-	c.Spec.Baseline = "" // whoever leads the run has it
+	c.Spec = c.Spec.WithoutBaseline() // whoever leads the run has it
 	e, err := New(ctx, c)
 	if err != nil {
 		return nil, 0, err
@@ -31,7 +31,7 @@ func Reads(ctx context.Context, c Config) (suites []string, tests int, err error
 		if err != nil {
 			return nil, 0, err
 		}
-		if _, err := prints.of(u); err != nil {
+		if _, _, err := prints.of(u); err != nil {
 			return nil, 0, err
 		}
 	}

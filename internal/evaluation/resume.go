@@ -126,7 +126,7 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 		if err != nil {
 			return p, err
 		}
-		if p.wanted[e.logged(keyOf(u))], err = f.of(u); err != nil {
+		if p.wanted[e.logged(keyOf(u))], _, err = f.of(u); err != nil {
 			return p, err
 		}
 		p.quarantined[e.logged(keyOf(u))] = e.quarantined(u.Test)

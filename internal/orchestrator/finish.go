@@ -58,7 +58,8 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 	case r.Lost && s.closing:
 		return nil
 	case r.Lost:
-		again := n.ready(task.Trial)
+		again := n.ready(0)
+		again.Task = task
 		s.under.put(task)
 		return s.push(ctx, again)
 	case r.Record == nil && r.Fault != "":

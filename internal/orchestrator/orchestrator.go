@@ -65,6 +65,8 @@ type Unit struct {
 	Target string
 	// Cost is what one conversation is expected to take, in any unit that all units share: the costliest of those in sight are begun first.
 	Cost float64
+	// After is the number behind which its trials are numbered. Repeats of a test have it, so that no conversation has the number of an earlier one.
+	After int
 	// Commands is true when holding it starts programs that a suite or a configuration names.
 	Commands bool
 }

@@ -101,8 +101,11 @@ func (s *scheduler) issueTrial(n *unit) error {
 	return nil
 }
 
-// ready returns a conversation of the unit.
+// ready returns a conversation of the unit: its trial of that number, from 1, or 0 for a test without trials.
 func (n *unit) ready(trial int) ready {
+	if trial > 0 {
+		trial += n.After
+	}
 	return ready{Task: Task{Test: n.Test, Target: n.Target, Trial: trial}, cost: n.Cost, commands: n.Commands}
 }
 

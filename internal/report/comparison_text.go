@@ -29,7 +29,7 @@ func (p paint) comparison(c *result.Comparison, gate string, quiet bool) {
 	}
 	p.Wrap("", terminal.Bold, against+changes(c))
 	for _, remark := range remarks(c, gate) {
-		p.Wrap("  ", "", text.OneLine(remark, 300))
+		p.Wrap("  ", "", text.OneLine(remark, 500))
 	}
 	if quiet {
 		return
@@ -70,7 +70,7 @@ func mdComparison(b *strings.Builder, c *result.Comparison, gate string) {
 	}
 	b.WriteString(".")
 	for _, remark := range remarks(c, gate) {
-		fmt.Fprintf(b, " %s.", text.Markdown(text.Capital(text.OneLine(remark, 300))))
+		fmt.Fprintf(b, " %s.", text.Markdown(text.Capital(text.OneLine(remark, 500))))
 	}
 	if n := len(c.Unchanged); n > 0 {
 		fmt.Fprintf(b, " %s as good as before.", text.Plural(n, "test"))

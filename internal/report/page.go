@@ -169,7 +169,7 @@ func comparisonOf(run result.Run) *comparison {
 	}
 	c := &comparison{Baseline: of.Baseline.RunID, Summary: text.Capital(changes(of)) + "."}
 	for _, remark := range remarks(of, gate(run)) {
-		c.Summary += " " + text.Capital(text.OneLine(remark, 300)) + "."
+		c.Summary += " " + text.Capital(text.OneLine(remark, 500)) + "."
 	}
 	if n := len(of.Unchanged); n > 0 {
 		c.Summary += " " + text.Plural(n, "test") + " as good as before."
@@ -179,7 +179,7 @@ func comparisonOf(run result.Run) *comparison {
 		if n == 0 {
 			continue
 		}
-		shown := changeList{Name: l.name, Verdict: l.verdict, Count: n, Left: max(n-maxPageChanges, 0), Open: i == 0}
+		shown := changeList{Name: l.name, Verdict: l.verdict, Count: n, Left: max(n-maxPageChanges, 0), Open: i <= 1}
 		for _, x := range l.changes[:n-shown.Left] {
 			shown.Changes = append(shown.Changes, changeLine{x.TestID, changed(x), x.Suite, x.Target})
 		}

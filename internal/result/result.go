@@ -234,7 +234,9 @@ type Test struct {
 
 // Trials summarises the trials of one test.
 type Trials struct {
-	Count    int       `json:"count"`
+	Count int `json:"count"`
+	// Planned is how many the run set out to run; 0 in records of earlier versions. Early stopping and a cost limit leave Count below it.
+	Planned  int       `json:"planned,omitempty"`
 	Passed   int       `json:"passed"`
 	Strategy string    `json:"strategy"`
 	Scores   []float64 `json:"scores"`

@@ -24,7 +24,9 @@ const (
 	AnnotationFile = "annotations.jsonl"
 	TornFile       = "results.jsonl.torn"
 	RunFile        = "run.json"
-	ArtifactDir    = "artifacts"
+	// RepeatFile has the conversations that a gate ran again. They count nowhere else.
+	RepeatFile  = "repeats.jsonl"
+	ArtifactDir = "artifacts"
 )
 
 const (
@@ -64,16 +66,21 @@ type Log struct {
 
 // Open opens the log in dir to append to it, and makes both if they are missing.
 // An unfinished last line, left by a crash, is moved to TornFile, so that its test counts as not done.
-func Open(dir string) (*Log, error) {
+func Open(dir string) (*Log, error) { return open(dir, LogFile, TornFile) }
+
+// OpenRepeats is Open for RepeatFile.
+func OpenRepeats(dir string) (*Log, error) { return open(dir, RepeatFile, RepeatFile+".torn") }
+
+func open(dir, name, tornName string) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open results log: %w", err)
 	}
-	path := filepath.Join(dir, LogFile)
+	path := filepath.Join(dir, name)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open results log: %w", err)
 	}
-	size, torn, err := mend(file, filepath.Join(dir, TornFile))
+	size, torn, err := mend(file, filepath.Join(dir, tornName))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("mend results log %s: %w", path, err), file.Close())
 	}

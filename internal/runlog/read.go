@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -27,8 +28,18 @@ type Tests = iter.Seq2[*result.Test, error]
 //
 // A line that cannot be read is yielded as an error that names it, and reading goes on after it;
 // a last line without an end, as a crash or a writer at work leaves it, is not there yet.
-func Read(dir string) Tests {
-	path := filepath.Join(dir, LogFile)
+func Read(dir string) Tests { return read(filepath.Join(dir, LogFile)) }
+
+// ReadRepeats is Read for RepeatFile; without one there are none.
+func ReadRepeats(dir string) Tests {
+	path := filepath.Join(dir, RepeatFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return func(func(*result.Test, error) bool) {}
+	}
+	return read(path)
+}
+
+func read(path string) Tests {
 	seen := &replaced{}
 	return func(yield func(*result.Test, error) bool) {
 		file, err := os.Open(path)

@@ -50,7 +50,7 @@ func removeOwn(dir string, marks map[string][]string) error {
 		}
 	}
 	_ = os.Remove(artifacts)
-	names := []string{LogFile, TornFile, RunFile}
+	names := []string{LogFile, TornFile, RepeatFile, RepeatFile + ".torn", RunFile}
 	entries, err = os.ReadDir(dir)
 	for _, e := range entries {
 		if kept, _ := filepath.Match(keptPattern, e.Name()); kept { // the pattern is a constant

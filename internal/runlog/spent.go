@@ -25,7 +25,7 @@ func Spent(dir string) (Spending, error) {
 	spent, counted := Spending{}, map[[16]byte]struct{}{} // a log that was kept has records that the log may still have
 	for _, e := range entries {
 		kept, _ := filepath.Match(keptPattern, e.Name()) // the pattern is a constant
-		if !kept && e.Name() != LogFile {
+		if !kept && e.Name() != LogFile && e.Name() != RepeatFile {
 			continue
 		}
 		if err := spentIn(filepath.Join(dir, e.Name()), counted, &spent); err != nil {

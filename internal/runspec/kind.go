@@ -50,7 +50,10 @@ var kinds = []kind{
 
 // ofSuites are the keys that have a meaning for suites alone, and more.
 func ofSuites(more ...string) []string {
-	return append([]string{"suites", "targets", "filter", "tags", "attribute_flakes", "baseline", "strict", "allow_ungraded"}, more...)
+	return append([]string{
+		"suites", "targets", "filter", "tags", "attribute_flakes", "baseline", "fail_on", "confirm", "min_overlap", "strict",
+		"allow_ungraded",
+	}, more...)
 }
 
 // keys are those of a spec that some kind has no use for. said reports whether a spec says something by it.
@@ -71,6 +74,9 @@ var keys = []struct {
 	{"judge_cache", func(s *Spec) bool { return s.JudgeCache != nil }},
 	{"attribute_flakes", func(s *Spec) bool { return s.AttributeFlakes }},
 	{"baseline", func(s *Spec) bool { return s.Baseline != "" }},
+	{"fail_on", func(s *Spec) bool { return s.FailOn != "" }},
+	{"confirm", func(s *Spec) bool { return s.Confirm != 0 }},
+	{"min_overlap", func(s *Spec) bool { return s.MinOverlap != nil }},
 	{"model", func(s *Spec) bool { return s.Model != "" }},
 	{"trials", func(s *Spec) bool { return s.Trials != 0 }},
 	{"retries", func(s *Spec) bool { return s.Retries != nil }},

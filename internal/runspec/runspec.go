@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"rehearse/internal/compare"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
@@ -69,6 +70,11 @@ type Spec struct {
 	AttributeFlakes bool `json:"attribute_flakes,omitempty"`
 	// Baseline is the run to compare with.
 	Baseline string `json:"baseline,omitempty"`
+	// FailOn is the gate that decides the exit code of a run with a Baseline (compare.Gate). Confirm is how often it repeats a test that fell,
+	// MinOverlap the share of the baseline's graded tests that it needs; 0 and nil leave both to their defaults.
+	FailOn     string   `json:"fail_on,omitempty"`
+	Confirm    int      `json:"confirm,omitempty"`
+	MinOverlap *float64 `json:"min_overlap,omitempty"`
 	// Budget is what the run may spend before it begins nothing new; nil leaves it to the suites.
 	Budget *Budget `json:"budget,omitempty"`
 	// Artifacts keeps what targets and judges were sent and answered.
@@ -156,6 +162,9 @@ func (s *Spec) Check() error {
 	if err := s.checkKind(); err != nil {
 		return err
 	}
+	if _, err := compare.ParseGate(s.FailOn); err != nil {
+		return err
+	}
 	switch {
 	case s.Threshold != nil && !(*s.Threshold >= 0 && *s.Threshold <= 1): // also what is no number
 		return source.Invalid("--threshold %g is out of range: use a score between 0 and 1", *s.Threshold)
@@ -163,10 +172,39 @@ func (s *Spec) Check() error {
 		return source.Invalid("--trials %d is out of range: use 1 to %d", s.Trials, Most)
 	case s.Limits.Workers < 0 || s.Limits.Workers > Most:
 		return source.Invalid("--workers %d is out of range: use 1 to %d", s.Limits.Workers, Most)
+	case s.Confirm < 0 || s.Confirm > Most:
+		return source.Invalid("--confirm %d is out of range: use 1 to %d", s.Confirm, Most)
+	case s.MinOverlap != nil && !(*s.MinOverlap >= 0 && *s.MinOverlap <= 1):
+		return source.Invalid("--min-overlap %g is out of range: use a share between 0 and 1", *s.MinOverlap)
+	case s.Baseline == "" && s.FailOn != "":
+		return source.Invalid("--fail-on needs a run to compare with: name one with --baseline")
+	case s.Rule().Gate != compare.Regression && (s.Confirm > 0 || s.MinOverlap != nil):
+		return source.Invalid("--confirm and --min-overlap belong to a gate: add --fail-on %s", compare.Regression)
 	case s.Sample < 0 || s.Retries != nil && *s.Retries < 0 || s.Timeout < 0:
 		return source.Invalid("--sample, --retries and --timeout cannot be negative")
 	}
 	return nil
+}
+
+// WithoutBaseline returns the spec of a run that is compared with none.
+func (s Spec) WithoutBaseline() Spec {
+	s.Baseline, s.FailOn, s.Confirm, s.MinOverlap = "", "", 0, nil
+	return s
+}
+
+// Confirms reports whether tests that fell are run again: for a gate, or for a webhook that is told of regressions.
+func (s *Spec) Confirms() bool {
+	return s.Rule().Gate == compare.Regression || s.Baseline != "" && s.Webhook != nil && slices.Contains(s.Webhook.On, OnRegression)
+}
+
+// Rule returns the gate with its settings.
+func (s *Spec) Rule() compare.Rule {
+	r := compare.Rule{MinOverlap: compare.DefaultMinOverlap, Confirm: s.Confirm}
+	r.Gate, _ = compare.ParseGate(s.FailOn) // Check refuses another
+	if s.MinOverlap != nil {
+		r.MinOverlap = *s.MinOverlap
+	}
+	return r
 }
 
 // The bounds of what a run is called: every list of runs shows it.

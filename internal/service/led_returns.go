@@ -40,6 +40,7 @@ func (l *led) pass(ctx context.Context, r orchestrator.Return) {
 func (l *led) read(ctx context.Context, got *fleet.Received) orchestrator.Return {
 	r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Worker: got.Worker, Settle: func() {
 		_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again, and is known then
+		l.heldBy(got.Key)                          // a repeat is no result of the run, and is stored elsewhere
 	}}
 	if got.Fault != "" && givenUp(got) {
 		r.Fault += ": " + queue.Reasons(got.Tries)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"rehearse/internal/compare"
 	"rehearse/internal/outbound"
 	"rehearse/internal/result"
 	"rehearse/internal/retry"
@@ -106,7 +107,7 @@ func (s *Service) announce(ctx context.Context) {
 	}
 }
 
-// Regressed is a test that passed in the baseline and fails now.
+// Regressed is a test whose regression is confirmed (result.Comparison.Regressed).
 type Regressed struct {
 	Suite  string `json:"suite"`
 	TestID string `json:"test_id"`
@@ -122,12 +123,12 @@ func (s *Service) deliveries(ctx context.Context, run store.Run) (all []store.De
 	if hook == nil && s.Webhooks.URL == "" {
 		return nil, nil
 	}
-	regressed, err := s.regressed(ctx, run.ID)
+	regressed, worse, err := s.regressed(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}
 	events := []string{eventFinished}
-	if len(regressed) > 0 {
+	if worse {
 		events = append(events, eventRegressed)
 	}
 	for _, event := range events {
@@ -175,25 +176,27 @@ func (s *Service) hookOf(ctx context.Context, id string) (*runspec.Webhook, erro
 	return spec.Webhook, nil
 }
 
-// regressed returns what the record of a run says of its comparison with a baseline.
-func (s *Service) regressed(ctx context.Context, id string) ([]Regressed, error) {
-	all := []Regressed{}
+// regressed returns the confirmed regressions in the record of a run, and whether its comparison with a baseline shows that it is worse: by them or by
+// its mean score.
+func (s *Service) regressed(ctx context.Context, id string) (all []Regressed, worse bool, err error) {
+	all = []Regressed{}
 	data, err := s.Store.RunFile(ctx, id, runlog.RunFile)
 	if err != nil || len(data) == 0 { // a run that was cancelled before it began has no record
-		return all, err
+		return all, false, err
 	}
 	var record struct {
 		Comparison *result.Comparison `json:"comparison"`
 	}
 	if err := json.Unmarshal(data, &record); err != nil {
-		return nil, fmt.Errorf("the record of run %s: %w", id, err)
+		return nil, false, fmt.Errorf("the record of run %s: %w", id, err)
 	}
 	if record.Comparison != nil {
+		worse = compare.Worse(record.Comparison) != ""
 		for _, one := range record.Comparison.Regressed {
 			all = append(all, Regressed{one.Suite, one.TestID, one.Target})
 		}
 	}
-	return all, nil
+	return all, worse, nil
 }
 
 // tellNext begins the delivery that is due, if there is a place for it. It reports whether there may be another.

@@ -14,7 +14,20 @@ const (
 	Worse Verdict = "worse"
 	// Inconclusive: none of these is known.
 	Inconclusive Verdict = "inconclusive"
+	// NotJudgeable: the observations do not fit what they are compared for. No Difference has it.
+	NotJudgeable Verdict = "not_judgeable"
 )
+
+// Text returns the verdict as people read it.
+func (v Verdict) Text() string {
+	switch v {
+	case NonInferior:
+		return "non-inferior"
+	case NotJudgeable:
+		return "not judgeable"
+	}
+	return string(v)
+}
 
 // Criterion is how a metric is compared.
 type Criterion struct {

@@ -55,6 +55,10 @@ type Test struct {
 	Vars                map[string]any
 	Metadata            map[string]any
 	Execution           Execution
+	// Required is true where the fall of this test alone fails the regression gate.
+	Required bool `json:",omitempty"`
+	// Cluster names the tests of the suite whose outcomes may depend on each other; empty for a test that is a cluster of its own.
+	Cluster string `json:",omitempty"`
 	// Quarantine has the terms on which the test's failure decides nothing; nil for a test that counts.
 	Quarantine *quarantine.Terms `json:"-"`
 	// At is where the test was written. It decides nothing.

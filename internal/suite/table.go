@@ -18,6 +18,7 @@ import (
 var tableColumns = []string{
 	"id", "input", "expected_output", "criteria", "assertions", "turns", "mode", "aggregation", "on_turn_failure",
 	"window_size", "depends_on", "on_dependency_failure", "tags", "user", "users", "every_turn",
+	"cluster",
 }
 
 // readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of one;

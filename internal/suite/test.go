@@ -55,6 +55,8 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		"window_size":           func(n source.Node) { t.WindowSize = n.Int(1) },
 		"depends_on":            func(n source.Node) { t.DependsOn = n.Texts() },
 		"on_dependency_failure": func(n source.Node) { t.OnDependencyFailure = OnDependencyFailure(n.OneOf("skip", "run")) },
+		"required":              func(n source.Node) { t.Required = n.Bool() },
+		"cluster":               func(n source.Node) { t.Cluster = readCluster(n) },
 		"quarantine":            func(n source.Node) { t.Quarantine = l.quarantine(n) },
 		"vars":                  func(source.Node) {},
 		"tags":                  func(n source.Node) { t.Tags = n.Texts() },
@@ -116,6 +118,15 @@ func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions 
 		}
 	}
 	t.Turns = []Turn{turn}
+}
+
+// readCluster reads the name of a cluster.
+func readCluster(n source.Node) string {
+	name := n.Text()
+	if n.Kind == source.String && blank(name) {
+		n.Report("write a name, or remove the key", "the name of the cluster is empty")
+	}
+	return name
 }
 
 // quarantine reads the terms of a test's quarantine.

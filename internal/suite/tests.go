@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,28 @@ func (l *loader) named(v source.Value) ([]*testFile, error) {
 	}
 	l.inList[v.Scalar] = files // while the suite is validated; afterwards all are there
 	return files, nil
+}
+
+// rowsOf returns the name of the cluster of the rows of a file: its path from the suite's folder where the suite has tests of several sources. Else it is
+// empty: the rows of an only source are the tests of the suite, and clusters of their own. Tests that authors wrote in YAML are no rows.
+func (l *loader) rowsOf(file string) string {
+	switch format(file) {
+	case ".jsonl", ".csv":
+	default:
+		return ""
+	}
+	files := len(l.external)
+	for _, named := range l.inList {
+		files += len(named)
+	}
+	if inline := l.list.Len() > len(l.inList); files < 2 && !(inline && files > 0) {
+		return ""
+	}
+	name, err := filepath.Rel(l.dir, file)
+	if err != nil {
+		name = file
+	}
+	return filepath.ToSlash(name)
 }
 
 // testFile is a file that holds tests.

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -111,10 +112,14 @@ func readParts(n source.Node, letter string) []part {
 	return parts
 }
 
-// entry reads the tests that one entry of a suite makes: one, or one for each of its users.
+// entry reads the tests that one entry of a suite makes: one, or one for each of its users, who are then one cluster.
 func (l *loader) entry(n source.Node, s *Suite) []*Test {
 	t := l.test(n, s)
 	users := t.users
+	t.Cluster = cmp.Or(t.Cluster, l.rowsOf(n.File()))
+	if len(users) > 0 {
+		t.Cluster = cmp.Or(t.Cluster, t.ID)
+	}
 	t.users = nil
 	if len(users) == 0 {
 		return []*Test{t}

@@ -29,6 +29,8 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 		"turns":            func(n source.Node) { t.Turns = l.turnsV1(n) },
 		"final_assertions": func(source.Node) {}, // read below, when the metadata is known
 		"stop_on_failure":  func(n source.Node) { t.StopOnFailure = n.Bool() },
+		"required":         func(n source.Node) { t.Required = n.Bool() },
+		"cluster":          func(n source.Node) { t.Cluster = readCluster(n) },
 		"quarantine":       func(n source.Node) { t.Quarantine = l.quarantine(n) },
 		"stubs":            func(n source.Node) { t.Stubs = readStubs(n) },
 		"tags":             func(n source.Node) { t.Tags = n.Texts() },

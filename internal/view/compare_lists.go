@@ -29,6 +29,8 @@ type changeRow struct {
 	result.Change
 	List, Address  string
 	ScoreA, ScoreB string
+	// Mark says what a fall is where it is not confirmed.
+	Mark string
 }
 
 // sections are the lists of a comparison in the order in which they are shown.
@@ -37,10 +39,13 @@ var sections = []struct {
 	verdict     result.Verdict
 	of          func(*result.Comparison) []result.Change
 }{
-	{"regressed", "Regressed", result.Fail, func(c *result.Comparison) []result.Change { return c.Regressed }},
+	{"regressed", "Regressed", result.Fail, func(c *result.Comparison) []result.Change {
+		return slices.Concat(c.Regressed, c.Unconfirmed, c.WithinNoise)
+	}},
 	{"fixed", "Fixed", result.Pass, func(c *result.Comparison) []result.Change { return c.Fixed }},
 	{"still_failing", "Still failing", result.Fail, func(c *result.Comparison) []result.Change { return c.StillFailing }},
-	{"ungraded", "Not graded: error or skipped", result.Error, func(c *result.Comparison) []result.Change { return c.Ungraded }},
+	{"not_graded", "Not graded: error, skipped or ungraded", result.Error, func(c *result.Comparison) []result.Change { return c.NotGraded }},
+	{"redefined", "Redefined, not compared", result.Skip, func(c *result.Comparison) []result.Change { return c.Redefined }},
 	{"moved", "Passing, with another score", result.Pass, func(c *result.Comparison) []result.Change { return c.Moved }},
 	{"new", "New", result.Skip, func(c *result.Comparison) []result.Change { return c.New }},
 	{"gone", "Gone", result.Skip, func(c *result.Comparison) []result.Change { return c.Gone }},
@@ -56,6 +61,13 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) error
 	matching, err := p.matching(ctx)
 	if err != nil {
 		return err
+	}
+	marks := map[result.Key]string{}
+	for _, c := range found.Unconfirmed {
+		marks[c.Key()] = "not confirmed"
+	}
+	for _, c := range found.WithinNoise {
+		marks[c.Key()] = "within noise"
 	}
 	for _, s := range sections {
 		if len(chosen) > 0 && !slices.Contains(chosen, s.name) {
@@ -81,7 +93,9 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) error
 			shown.From, shown.To = first+1, last
 		}
 		for _, c := range fitting[first:last] {
-			shown.Rows = append(shown.Rows, p.row(s.name, c))
+			row := p.row(s.name, c)
+			row.Mark = marks[c.Key()]
+			shown.Rows = append(shown.Rows, row)
 		}
 		p.Sections = append(p.Sections, shown)
 	}

@@ -64,7 +64,7 @@ func TestCompare(t *testing.T) {
 	want := `regressed=1 worse,pass,fail,1,0.5
 fixed=1 better,fail,pass,0,1
 still_failing=1 bad,fail,fail,0.1,0.2
-ungraded=1 lost,pass,error,1,
+not_graded=1 lost,pass,error,1,
 moved=1 moved,pass,pass,0.9,0.95
 new=1 new,,pass,,1
 gone=1 gone,pass,,1,
@@ -76,7 +76,7 @@ unchanged=1 same,pass,pass,1,1`
 		}
 	}
 	page := s.get(200, "/compare?a=a&b=b")
-	if n := len(page.All("data-section")); n != 8 {
+	if n := len(page.All("data-section")); n != 9 {
 		t.Errorf("%d sections", n)
 	}
 	if !strings.Contains(page.One("data-remark").Words(), "The judge changed: old judge, then new judge.") {

@@ -92,7 +92,7 @@ func (c *comparison) make(a, b side, ignoreTarget bool) {
 	}
 	pairs := make([]pair, len(matched.Pairs))
 	for i, p := range matched.Pairs {
-		pairs[i] = pair{&was[p.Was], &now[p.Now]}
+		pairs[i] = pair{&was[p.Was], &now[p.Now], p.Cluster}
 	}
 	metrics, scores := metricsOf(pairs, matched.Scores())
 	matched.Conclude(scores)

@@ -34,8 +34,11 @@ type measures struct {
 	target  string
 }
 
-// pair is a test that was graded in two runs.
-type pair struct{ a, b *measures }
+// pair is a test that was graded in two runs, and the number of its cluster.
+type pair struct {
+	a, b    *measures
+	cluster int
+}
 
 // measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown. Scores are those that were matched.
 var measured = []struct {
@@ -71,9 +74,9 @@ func metricsOf(pairs []pair, scores stats.Metric) (metrics []metric, ofScores st
 				return
 			}
 			compared[i].Pairs = stats.NewPairs(len(pairs))
-			for n, p := range pairs {
+			for _, p := range pairs {
 				if x, y := m.of(p.a), m.of(p.b); !math.IsNaN(x) && !math.IsNaN(y) {
-					compared[i].Pairs.AddNumbered(n, x, y)
+					compared[i].Pairs.AddNumbered(p.cluster, x, y)
 				}
 			}
 		})

@@ -165,8 +165,8 @@ func hold(ctx context.Context, dir string, options setup.Options, c evaluation.C
 
 // withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too. What a run is compared with is the leader's.
 func withoutFiles(s runspec.Spec) runspec.Spec {
-	s.Files, s.Baseline = nil, ""
-	return s
+	s.Files = nil
+	return s.WithoutBaseline()
 }
 
 // heldRun is a run of which conversations are held here.

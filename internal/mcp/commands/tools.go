@@ -161,7 +161,7 @@ type runCall struct {
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"score from which a test passes, 0 to 1"`
 	Workers   *int     `json:"workers,omitempty" jsonschema:"conversations held at once"`
 	Baseline  string   `json:"baseline,omitempty" jsonschema:"compare with an earlier run: its id, folder, or latest"`
-	FailOn    string   `json:"fail_on,omitempty" jsonschema:"with baseline: any (the default), or regression, which fails only for what became worse"`
+	FailOn    string   `json:"fail_on,omitempty" jsonschema:"with baseline: any (the default), regression, which fails only for confirmed regressions, or any-change"`
 	Resume    string   `json:"resume,omitempty" jsonschema:"go on with a run: its id, folder, or latest"`
 	Rerun     string   `json:"rerun,omitempty" jsonschema:"with resume: run again what failed (failed), or only what had errors (errors)"`
 	DryRun    bool     `json:"dry_run,omitempty" jsonschema:"show what would run; ask nothing"`
@@ -193,7 +193,7 @@ func (c runCall) line() ([]string, string) {
 
 // passedGate says what exit code 0 of a run means.
 func passedGate(failOn string) string {
-	if failOn == "regression" {
+	if failOn != "" && failOn != "any" {
 		return "nothing became worse than in the baseline"
 	}
 	return "passed"
@@ -219,7 +219,7 @@ func (c showCall) line() ([]string, string) {
 type compareCall struct {
 	Baseline     string `json:"baseline" jsonschema:"the run before: its id, folder, or latest"`
 	Candidate    string `json:"candidate" jsonschema:"the run after: its id, folder, or latest"`
-	FailOn       string `json:"fail_on,omitempty" jsonschema:"regression: exit code 1 when a test regressed; any: the candidate's own exit code"`
+	FailOn       string `json:"fail_on,omitempty" jsonschema:"regression: exit code 1 for what is shown to be worse; any-change: for each test that passed and fails now; any: the candidate's own exit code"`
 	IgnoreTarget bool   `json:"ignore_target,omitempty" jsonschema:"match tests of different targets; each run has one"`
 }
 
@@ -229,11 +229,7 @@ func (c compareCall) line() ([]string, string) {
 	if c.IgnoreTarget {
 		w = append(w, "--ignore-target")
 	}
-	success := "compared; what became worse stands in it"
-	if c.FailOn != "" {
-		success = passedGate(c.FailOn)
-	}
-	return w.names(c.Baseline, c.Candidate), success
+	return w.names(c.Baseline, c.Candidate), passedGate(c.FailOn)
 }
 
 type gradeCall struct {
