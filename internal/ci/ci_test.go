@@ -100,10 +100,10 @@ func TestSummaryIsBounded(t *testing.T) {
 // A run that was stopped says so, whatever failed.
 func TestStoppedRuns(t *testing.T) {
 	for name, want := range map[string]string{
-		GitHub: "::error title=rehearse::Stopped (budget): 2 of 5 tests held, 3 not run\n", GitLab: "error: Stopped (budget): 2 of 5 tests held, 3 not run\n",
+		GitHub: "::error title=rehearse::Stopped (budget): 2 of 5 tests completed, 3 not run\n", GitLab: "error: Stopped (budget): 2 of 5 tests completed, 3 not run\n",
 	} {
 		var b bytes.Buffer
-		said := Said{Stopped: "Stopped (budget): 2 of 5 tests held, 3 not run", Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil }}
+		said := Said{Stopped: "Stopped (budget): 2 of 5 tests completed, 3 not run", Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil }}
 		if err := (System{Name: name}).Tell(&b, said); err != nil || b.String() != want {
 			t.Errorf("%s: %q, %v; want %q", name, b.String(), err, want)
 		}
