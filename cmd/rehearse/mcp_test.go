@@ -133,7 +133,7 @@ func TestToolsOfTheProgram(t *testing.T) {
 	c.holds(2, "exit code 2: wrong usage or invalid input", "validate", map[string]any{"suites": suite}, "suite.yaml:1:")
 	c.holds(2, "exit code 2: wrong usage or invalid input", "run", map[string]any{"suites": suite}, "suite.yaml:1:")
 	c.holds(2, "exit code 2: wrong usage", "compare", map[string]any{"baseline": "nowhere", "candidate": "latest"}, "nowhere")
-	c.holds(0, "exit code 0: compared; what", "compare", map[string]any{"baseline": "latest", "candidate": "latest"})
+	c.holds(0, "exit code 0: passed", "compare", map[string]any{"baseline": "latest", "candidate": "latest"})
 	c.holds(0, "exit code 0: explained\n", "graders", map[string]any{"type": "regex"}, "regex —")
 	c.holds(0, "exit code 0: listed\n", "graders", nil, "contains")
 	c.holds(2, "exit code 2: wrong usage", "graders", map[string]any{"type": "regexp_of"}, "there is no grader")

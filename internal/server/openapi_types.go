@@ -37,6 +37,9 @@ func written() map[reflect.Type]*jsonschema.Schema {
 			},
 			Description: "null where unknown",
 		},
+		reflect.TypeFor[result.Verdict]():         closed(result.Verdicts...),
+		reflect.TypeFor[result.Status]():          closed(result.OK, result.QualityFailure, result.ExecutionError),
+		reflect.TypeFor[result.Class]():           {Types: []string{"null", "string"}},
 		reflect.TypeFor[result.UserEnd]():         {Types: []string{"null", "string"}},
 		reflect.TypeFor[map[result.Code]int]():    {Type: "object", AdditionalProperties: whole},
 		reflect.TypeFor[map[result.UserEnd]int](): {Type: "object", AdditionalProperties: whole},
@@ -65,6 +68,15 @@ func written() map[reflect.Type]*jsonschema.Schema {
 		all[reflect.TypeFor[resultView]()] = record
 	}
 	return all
+}
+
+// closed is one of a closed list of words.
+func closed[T ~string](words ...T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, word := range words {
+		s.Enum = append(s.Enum, string(word))
+	}
+	return s
 }
 
 // required is an object with one member.

@@ -41,6 +41,12 @@ func TestResultSchema(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, line)
 		}
 	}
+	maybe := *records()["full"]
+	maybe.Verdict = "maybe"
+	line, err := json.Marshal(&maybe)
+	if err != nil || schema.Validate(decoded(t, line)) == nil {
+		t.Errorf("the verdict maybe fits, %v", err)
+	}
 	for _, wrong := range []string{`{}`, `{"schema": 1, "verdict": 7}`, `[]`} {
 		if schema.Validate(decoded(t, []byte(wrong))) == nil {
 			t.Errorf("%s fits", wrong)
@@ -58,7 +64,7 @@ func records() map[string]*result.Test {
 		Source: &result.Source{File: "suite.yaml", Line: 3, Turns: []int{5}}, Quarantined: &quarantine.Terms{Owner: "ann", Until: "2026-12-01", Reason: "a known fault"},
 		Attempts: []result.Attempt{{N: 1}}, Scores: []result.Score{}, Turns: []result.Turn{}, Failures: []result.Failure{},
 	}
-	empty := &result.Test{Schema: 1, Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{}, Failures: []result.Failure{}}
+	empty := &result.Test{Schema: 1, Verdict: result.Ungraded, ExecutionStatus: result.OK, Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{}, Failures: []result.Failure{}}
 	return map[string]*result.Test{"full": full, "empty": empty}
 }
 
