@@ -12,7 +12,7 @@ import (
 
 func newImport(env *Env) *cobra.Command {
 	var o importer.Options
-	var format string
+	var format, run string
 	c := &cobra.Command{
 		Use:   "import FORMAT FILE…",
 		Short: "Make a suite and targets of the files of other tools",
@@ -28,13 +28,17 @@ Suites of AgentV 4.x need no import: they run as they are.`,
 		Example: `  rehearse import promptfoo promptfooconfig.yaml --suite suite.yaml
   rehearse import agentv evals/suite.yaml .agentv/targets.yaml --suite suite.yaml
   rehearse import auto goldens/*.json --suite goldens.yaml --config agents/rehearse.yaml --force
-  rehearse import rasa tests/test_stories.yml --suite stories.yaml --format json`,
+  rehearse import rasa tests/test_stories.yml --suite stories.yaml --format json
+  rehearse import tau-bench gpt-4o-airline.json --run airline     pass^k of finished trials`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage("name the format and the files to import (see `rehearse import --help`)")
 			}
 			if format != "text" && format != "json" {
 				return usage("unknown format %q: use text or json", format)
+			}
+			if run != "" {
+				return importRun(env, args[0], args[1:], run, o.Suite != "")
 			}
 			if o.Suite == "" {
 				return usage("name the suite to write with --suite")
@@ -51,6 +55,7 @@ Suites of AgentV 4.x need no import: they run as they are.`,
 		},
 	}
 	c.Flags().StringVar(&o.Suite, "suite", "", "suite to write")
+	c.Flags().StringVar(&run, "run", "", "of tau-bench: folder for a run with the trials of the files and their rewards")
 	c.Flags().StringVar(&o.Config, "config", "", "configuration to write targets into (default: rehearse.yaml beside the suite)")
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that are there")
 	c.Flags().StringVar(&format, "format", "text", "text or json")

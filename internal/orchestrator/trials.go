@@ -90,6 +90,11 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	return t
 }
 
+// Aggregate returns the record of a test over trials that were run elsewhere.
+func Aggregate(u Unit, trials []*result.Test, now time.Time) *result.Test {
+	return aggregate(&unit{Unit: u, trials: trials}, now, false)
+}
+
 func byTrial(a, b *result.Test) int { return cmp.Compare(a.Trial, b.Trial) }
 
 // addCodes adds a failure for each code that is not there yet: an aggregate says what can go wrong, not how often.

@@ -84,7 +84,7 @@ func trialsWords(run result.Run) []string {
 	lines := []string{fmt.Sprintf("%s of %s passed, %s of %s", text.Count(t.ConversationsPassed),
 		text.Plural(t.Conversations, "conversation"), text.Count(n.Passed), text.Plural(n.Graded()+n.Unknown(), "test"))}
 	if t.Unknown > 0 {
-		lines[0] += fmt.Sprintf("; %s without all of their trials are not in these figures", text.Plural(t.Unknown, "test"))
+		lines[0] += fmt.Sprintf("; not in these figures: %s with a trial that was not graded", text.Plural(t.Unknown, "test"))
 	}
 	row := func(name string, rates []float64, intervals [][2]float64) {
 		var cells []string
