@@ -59,6 +59,7 @@ func TestHostileDocuments(t *testing.T) {
 		"aliases as keys":          {"- &x0 [1]\n- &x1 {*x0 : *x0}\n" + doubled("", "- &yNEW {a: *x1, b: *x0}\n", 3), "", ""},
 		"a cycle":                  {"a: &a [*a]\n", "unknown alias *a", "unknown alias *a"},
 		"a cycle of merges":        {"a: &a {<<: *a}\n", "unknown alias *a", "unknown alias *a"},
+		"a chain of merges":        {doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: *xOLD}\n", 300), "", ""},
 		"depth by aliases":         {doubled("- &x0 [1]\n", "- &xNEW [*xOLD]\n", 300), "nested deeper than 200 levels", "nested deeper than 200 levels"},
 		"deep brackets":            {strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested deeper than 200 levels", "nested deeper than 200 levels"},
 		"as many as it may":        {"[" + many(source.MaxSubmitted-1) + "]", "", ""},

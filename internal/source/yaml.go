@@ -110,7 +110,7 @@ func nestedTooDeep(data []byte) (line int, deep bool) {
 				dashes++
 			}
 		}
-		if depth > 20*maxDepth || dashes > 2*maxDepth && strings.Count(string(data[max(0, i-2*maxDepth):i]), "- ") > maxDepth/2 {
+		if depth > 20*maxDepth || dashes > 2*maxDepth && bytes.Count(data[max(0, i-2*maxDepth):i], []byte("- ")) > maxDepth/2 {
 			return line, true
 		}
 	}

@@ -41,6 +41,7 @@ func (c *converter) count(stream *ast.File) error {
 		}
 		c.nodes = min(c.nodes+e.nodes, endless)
 	}
+	c.nodes = max(c.nodes, all.written)
 	if !c.submitted && all.largest != nil && c.nodes-all.written > maxGrowth*all.written {
 		line, column := c.place(all.largest.GetToken())
 		return fault(c.file, line, column,
@@ -97,6 +98,12 @@ func (c *counter) value(n ast.Node) extent {
 func (c *counter) fields(entries []*ast.MappingValueNode) extent {
 	e := extent{1, 1}
 	for _, entry := range entries {
+		if entry.Key.IsMergeKey() { // the fields of what is merged stand beside the others
+			c.written++
+			merged := c.value(entry.Value)
+			e = extent{min(e.nodes+merged.nodes-1, endless), max(e.depth, merged.depth)}
+			continue
+		}
 		e = e.plus(c.value(entry.Key)).plus(c.value(entry.Value))
 	}
 	return e
