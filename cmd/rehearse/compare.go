@@ -9,6 +9,7 @@ import (
 	"rehearse/internal/compare"
 	"rehearse/internal/report"
 	"rehearse/internal/result"
+	"rehearse/internal/runspec"
 )
 
 // compareFlags is what can be said on the command line of compare.
@@ -42,14 +43,14 @@ that had none in A; else 0. With --fail-on any-change: 1 when a test passed in A
 	}
 	c.Flags().StringVar(&f.format, "format", "text", "text, md or json")
 	c.Flags().StringVar(&f.failOn, "fail-on", "", "exit with B's own code (any, the default), or by what became worse (regression, any-change)")
-	c.Flags().Float64Var(&f.rule.MinOverlap, "min-overlap", compare.DefaultMinOverlap, "with --fail-on regression: share of A's graded tests that must be compared")
+	c.Flags().Float64Var(&f.rule.MinOverlap, "min-overlap", runspec.DefaultMinOverlap, "with --fail-on regression: share of A's graded tests that must be compared")
 	c.Flags().BoolVar(&f.options.IgnoreTarget, "ignore-target", false, "match tests of different targets; each run has one")
 	return c
 }
 
 func (f *compareFlags) run(c *cobra.Command, env *Env, a, b string) error {
 	var err error
-	if f.rule.Gate, err = compare.ParseGate(f.failOn); err != nil {
+	if f.rule.Gate, err = runspec.ParseGate(f.failOn); err != nil {
 		return outcome(err)
 	}
 	if o := f.rule.MinOverlap; !(o >= 0 && o <= 1) {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"rehearse/internal/ci"
-	"rehearse/internal/compare"
 	"rehearse/internal/report"
 	"rehearse/internal/runspec"
 	"rehearse/internal/setup"
@@ -105,7 +104,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
 	flags.StringVar(&f.failOn, "fail-on", "", "with --baseline: exit with the run's own code (any, the default), fail for confirmed regressions (regression), or for every test that passed and fails now (any-change)")
 	flags.IntVar(&f.confirm, "confirm", 0, "with --fail-on regression: repeats of a test that fell, until its first pass (default: by the number of falls, at least 3)")
-	flags.Float64Var(&f.minOverlap, "min-overlap", compare.DefaultMinOverlap, "with --fail-on regression: share of the baseline's graded tests that must be compared")
+	flags.Float64Var(&f.minOverlap, "min-overlap", runspec.DefaultMinOverlap, "with --fail-on regression: share of the baseline's graded tests that must be compared")
 	flags.BoolVar(&f.ignoreTarget, "ignore-target", false, "with --baseline: match tests by suite and id alone; each run has one target")
 	flags.StringVar(&f.record, "record", "", "record every exchange with models, embedders and targets in this file")
 	flags.StringVar(&f.replay, "replay", "", "answer every request from this recording; ask nobody")
@@ -137,7 +136,7 @@ func (f *runFlags) check() error {
 	if err := report.Formats().Check(f.formats); err != nil {
 		return usage("%w", err)
 	}
-	if _, err := compare.ParseGate(f.failOn); err != nil {
+	if _, err := runspec.ParseGate(f.failOn); err != nil {
 		return outcome(err)
 	}
 	if err := ci.Check(f.ci); err != nil {

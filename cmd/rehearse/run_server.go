@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rehearse/internal/compare"
 	"rehearse/internal/config"
 	"rehearse/internal/evaluation"
 	"rehearse/internal/remote"
@@ -82,7 +83,7 @@ func (f *runFlags) gate(dir string, run *result.Run) error {
 	if run.Comparison == nil {
 		return &exitError{result.ExitNotRun, fmt.Errorf("the server has not compared run %s with the baseline %s", run.ID, f.baseline)}
 	}
-	if code, why := spec.Rule().Exit(run.Comparison, run.Code()); why != "" {
+	if code, why := compare.Rule(spec.Rule()).Exit(run.Comparison, run.Code()); why != "" {
 		run.Ended(code, run.ExitReason)
 		run.ExitMessage = why
 		return outcome(runlog.WriteRun(dir, *run))

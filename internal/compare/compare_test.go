@@ -14,6 +14,7 @@ import (
 	"rehearse/internal/compare"
 	"rehearse/internal/result"
 	"rehearse/internal/runlog"
+	"rehearse/internal/runspec"
 )
 
 func each(tests ...*result.Test) runlog.Tests {
@@ -554,7 +555,7 @@ func TestGate(t *testing.T) {
 			tc.c.Candidate.ExitReason = result.ReasonFailed
 		}
 		for gate, want := range map[compare.Gate]int{compare.Any: own, "": own, compare.Regression: tc.regression, compare.AnyChange: tc.other} {
-			code, why := compare.Rule{Gate: gate, MinOverlap: compare.DefaultMinOverlap}.Exit(&tc.c, own)
+			code, why := compare.Rule{Gate: gate, MinOverlap: runspec.DefaultMinOverlap}.Exit(&tc.c, own)
 			if code != want || (why == "") != (want == own) {
 				t.Errorf("%s, %q: %d (%s), want %d", tc.name, gate, code, why, want)
 			}
@@ -566,11 +567,11 @@ func TestGate(t *testing.T) {
 	for name, want := range map[string]compare.Gate{
 		"": compare.Any, "any": compare.Any, "regression": compare.Regression, "regressions": compare.Regression, "any-change": compare.AnyChange,
 	} {
-		if got, err := compare.ParseGate(name); got != want || err != nil {
+		if got, err := runspec.ParseGate(name); got != want || err != nil {
 			t.Errorf("ParseGate(%q) = %q, %v", name, got, err)
 		}
 	}
-	if _, err := compare.ParseGate("all"); err == nil {
+	if _, err := runspec.ParseGate("all"); err == nil {
 		t.Error("ParseGate takes anything")
 	}
 }

@@ -6,41 +6,23 @@ import (
 	"strings"
 
 	"rehearse/internal/result"
-	"rehearse/internal/source"
+	"rehearse/internal/runspec"
 	"rehearse/internal/stats"
 	"rehearse/internal/text"
 )
 
 // Gate says what decides the exit code of a run that has a baseline.
-type Gate string
+type Gate = runspec.Gate
 
-// The gates. The zero value counts as Any.
+// The gates.
 const (
-	// Any leaves the run its own exit code.
-	Any Gate = "any"
-	// Regression fails only what the candidate is shown to do worse than the baseline.
-	Regression Gate = "regression"
-	// AnyChange fails every test that passed and fails now, for agents that reply the same way every time.
-	AnyChange Gate = "any-change"
+	Any        = runspec.GateAny
+	Regression = runspec.GateRegression
+	AnyChange  = runspec.GateAnyChange
 )
-
-// ParseGate reads the value of --fail-on.
-func ParseGate(name string) (Gate, error) {
-	switch name {
-	case "", string(Any):
-		return Any, nil
-	case string(Regression), "regressions":
-		return Regression, nil
-	case string(AnyChange):
-		return AnyChange, nil
-	}
-	return "", source.Invalid("unknown --fail-on %q: use any, regression or any-change", name)
-}
 
 // The defaults of a Rule.
 const (
-	// DefaultMinOverlap is the least share of the baseline's graded tests that a gate needs.
-	DefaultMinOverlap = 0.9
 	// LeastRepeats and LeastRetries are how often falls and errors are repeated at least where no number is given.
 	LeastRepeats = 3
 	LeastRetries = 2
@@ -49,14 +31,8 @@ const (
 	FalseAlarms = 0.05
 )
 
-// Rule is a gate with its settings.
-type Rule struct {
-	Gate Gate
-	// MinOverlap is the share of the baseline's graded tests that must be compared.
-	MinOverlap float64
-	// Confirm is how often a fall is repeated; 0 means the default for the number of falls.
-	Confirm int
-}
+// Rule is a gate with its settings, and what follows from them.
+type Rule runspec.Rule
 
 // Repeats returns how often each of some falls is repeated: so often that the chance of one that keeps failing by accident is at most FalseAlarms, if
 // each test passes at least half of the time.

@@ -66,7 +66,7 @@ func (e *Evaluation) compare(h *Held) {
 		h.Run.ExitMessage = "interrupted while tests ran again: " + h.confirmed.about.Missing
 		return
 	}
-	if code, why := e.spec.Rule().Exit(c, h.Run.Code()); why != "" {
+	if code, why := compare.Rule(e.spec.Rule()).Exit(c, h.Run.Code()); why != "" {
 		h.Run.Ended(code, h.Run.ExitReason)
 		h.Run.ExitMessage = why
 	}

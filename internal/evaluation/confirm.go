@@ -30,7 +30,7 @@ type confirmed struct {
 // repeat passes. Nothing runs again where the exit code is known without it, and where answers come from a recording, which would repeat them. The
 // records go to runlog.RepeatFile: they count for the gate and the budget, and in no rate.
 func (e *Evaluation) confirm(ctx context.Context, h *Held, kept *keeper, spent orchestrator.Budget) {
-	rule := e.spec.Rule()
+	rule := compare.Rule(e.spec.Rule())
 	if !e.spec.Confirms() || e.baseline == "" || e.regraded != nil || h.Run.Stopped() {
 		return
 	}

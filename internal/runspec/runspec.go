@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/compare"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
@@ -70,7 +69,7 @@ type Spec struct {
 	AttributeFlakes bool `json:"attribute_flakes,omitempty"`
 	// Baseline is the run to compare with.
 	Baseline string `json:"baseline,omitempty"`
-	// FailOn is the gate that decides the exit code of a run with a Baseline (compare.Gate). Confirm is how often it repeats a test that fell,
+	// FailOn is the gate that decides the exit code of a run with a Baseline (Gate). Confirm is how often it repeats a test that fell,
 	// MinOverlap the share of the baseline's graded tests that it needs; 0 and nil leave both to their defaults.
 	FailOn     string   `json:"fail_on,omitempty"`
 	Confirm    int      `json:"confirm,omitempty"`
@@ -162,7 +161,7 @@ func (s *Spec) Check() error {
 	if err := s.checkKind(); err != nil {
 		return err
 	}
-	if _, err := compare.ParseGate(s.FailOn); err != nil {
+	if _, err := ParseGate(s.FailOn); err != nil {
 		return err
 	}
 	switch {
@@ -178,8 +177,8 @@ func (s *Spec) Check() error {
 		return source.Invalid("--min-overlap %g is out of range: use a share between 0 and 1", *s.MinOverlap)
 	case s.Baseline == "" && s.FailOn != "":
 		return source.Invalid("--fail-on needs a run to compare with: name one with --baseline")
-	case s.Rule().Gate != compare.Regression && (s.Confirm > 0 || s.MinOverlap != nil):
-		return source.Invalid("--confirm and --min-overlap belong to a gate: add --fail-on %s", compare.Regression)
+	case s.Rule().Gate != GateRegression && (s.Confirm > 0 || s.MinOverlap != nil):
+		return source.Invalid("--confirm and --min-overlap belong to a gate: add --fail-on %s", GateRegression)
 	case s.Sample < 0 || s.Retries != nil && *s.Retries < 0 || s.Timeout < 0:
 		return source.Invalid("--sample, --retries and --timeout cannot be negative")
 	}
@@ -194,13 +193,13 @@ func (s Spec) WithoutBaseline() Spec {
 
 // Confirms reports whether tests that fell are run again: for a gate, or for a webhook that is told of regressions.
 func (s *Spec) Confirms() bool {
-	return s.Rule().Gate == compare.Regression || s.Baseline != "" && s.Webhook != nil && slices.Contains(s.Webhook.On, OnRegression)
+	return s.Rule().Gate == GateRegression || s.Baseline != "" && s.Webhook != nil && slices.Contains(s.Webhook.On, OnRegression)
 }
 
 // Rule returns the gate with its settings.
-func (s *Spec) Rule() compare.Rule {
-	r := compare.Rule{MinOverlap: compare.DefaultMinOverlap, Confirm: s.Confirm}
-	r.Gate, _ = compare.ParseGate(s.FailOn) // Check refuses another
+func (s *Spec) Rule() Rule {
+	r := Rule{MinOverlap: DefaultMinOverlap, Confirm: s.Confirm}
+	r.Gate, _ = ParseGate(s.FailOn) // Check refuses another
 	if s.MinOverlap != nil {
 		r.MinOverlap = *s.MinOverlap
 	}
