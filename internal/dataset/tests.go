@@ -180,7 +180,7 @@ func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata) {
 
 // grade says by what the answer is graded. It is good when the judge finds it good and every assertion holds.
 func (r *testReader) grade(item *Record, t *Test, meta *itemMetadata, expected *expectedAnswer) {
-	turn := suite.Turn{Input: chat.Content{Text: t.Query}, Expected: expected.Response}
+	turn := suite.Turn{Input: chat.Content{Text: t.Query}, Expected: expected.Response, ReferenceOnly: !r.Judged}
 	turn.Assertions = slices.Concat(r.assertions(item, "expected_output", expected.Assertions), r.assertions(item, "metadata", meta.Assertions))
 	for i := range turn.Assertions {
 		if turn.Assertions[i].Required == nil {

@@ -276,7 +276,7 @@ func (e *Evaluation) asksJudge(t *suite.Test) bool {
 	any := len(t.Assertions)+len(t.EveryTurn) > 0
 	for _, turn := range t.Turns {
 		any = any || len(turn.Assertions) > 0
-		if ask(turn.Assertions) || turn.Expected != "" {
+		if ask(turn.Assertions) || turn.JudgesExpected() {
 			return true
 		}
 	}

@@ -164,7 +164,7 @@ func (h *held) skipTurns() {
 // one when no assertion of the turn calls a judge.
 func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
 	checks, err := h.checks(turn.Assertions)
-	if err != nil || turn.Expected == "" ||
+	if err != nil || !turn.JudgesExpected() ||
 		slices.ContainsFunc(checks, func(c Check) bool { return c.Judged }) {
 		return checks, err
 	}

@@ -129,8 +129,10 @@ type Turn struct {
 	ID    string
 	Input chat.Content
 	// Expected is a reference answer for the judge; it never enters the conversation.
-	Expected   string
-	Assertions []Assertion
+	Expected string
+	// ReferenceOnly leaves Expected to assertions that compare with it; no judge is called for it.
+	ReferenceOnly bool `json:",omitempty"`
+	Assertions    []Assertion
 	// Stubs go before those of the test.
 	Stubs Stubs `json:",omitempty"`
 }
@@ -163,10 +165,13 @@ func (a Aggregation) Of(scores []float64) float64 {
 	return sum / float64(len(scores))
 }
 
+// JudgesExpected reports whether a judge grades the reply by the turn's expected output.
+func (t *Turn) JudgesExpected() bool { return t.Expected != "" && !t.ReferenceOnly }
+
 // GradesNothing reports whether no assertion, criterion or expected output grades the test.
 func (t *Test) GradesNothing() bool {
 	return len(t.Assertions)+len(t.EveryTurn) == 0 && t.Criteria == "" &&
-		!slices.ContainsFunc(t.Turns, func(turn Turn) bool { return len(turn.Assertions) > 0 || turn.Expected != "" })
+		!slices.ContainsFunc(t.Turns, func(turn Turn) bool { return len(turn.Assertions) > 0 || turn.JudgesExpected() })
 }
 
 // Ungraded counts tests that grade nothing, each once. The zero value is ready to use.

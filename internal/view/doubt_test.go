@@ -132,19 +132,3 @@ func TestSortLeavesTheUnknownInOrder(t *testing.T) {
 		}
 	}
 }
-
-// A baseline may decide the exit code of a run whose tests fail as before. That is no doubt; without one an exit code that its reason does not bear out is.
-func TestExitCodeOfAGate(t *testing.T) {
-	s := newSite(t)
-	failed := result.Run{Targets: []string{"t"}, ExitReason: result.ReasonFailed, ExitCode: new(0), Totals: result.Totals{Planned: 1, Completed: 1, Tests: 1, Failed: 1}}
-	gated := failed
-	failed.ID, gated.ID, gated.Comparison = "failed", "gated", &result.Comparison{}
-	for _, run := range []result.Run{failed, gated} {
-		s.put(run, rated("a", "t", result.Fail, 0, 10))
-	}
-	for run, want := range map[string]int{"failed": 1, "gated": 0} {
-		if got := s.get(200, "/runs/"+run).All("data-warning"); len(got) != want {
-			t.Errorf("run %s has %d warnings", run, len(got))
-		}
-	}
-}
