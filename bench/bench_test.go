@@ -10,7 +10,7 @@ import (
 // TestVerdict asks in the words of each measured program.
 func TestVerdict(t *testing.T) {
 	for name, tc := range map[string]struct{ question, want string }{
-		"rubrics of rehearse":  {`{"output":"x","rubrics":[{"id":"a","outcome":"o"},{"id":"b","outcome":"p"}]}`, `"checks":[{"id":"a","satisfied":true,"reasoning":"It does."},{"id":"b"`},
+		"rubrics of rehearse":  {`{"output":"x","rubrics":[{"id":"a","outcome":"o"},{"id":"b","outcome":"The reply contains the word \"x\"."}]}`, `"checks":[{"id":"a","satisfied":true,"reasoning":"It does."},{"id":"b","satisfied":false`},
 		"criteria of rehearse": {`{"expected_criteria":{"polite":true}}`, `"scores":{"polite":1}`},
 		"rubrics of AgentV":    {"[[ ## rubrics ## ]]\n- [criterion-1]: Is polite\n- [criterion-2] (REQUIRED): Is brief\n", `"checks":[{"id":"criterion-1","satisfied":true,"reasoning":"It does."},{"id":"criterion-2"`},
 		"a plain question":     {"Is it good?", `"score":1,"pass":true`},

@@ -55,20 +55,24 @@ type check struct {
 	Reasoning string `json:"reasoning"`
 }
 
-// verdict satisfies everything that the last message asks about: rehearse names rubrics and criteria in a JSON object,
+// canary begins a criterion of rehearse that no reply meets.
+const canary = `The reply contains the word "`
+
+// verdict satisfies everything that the last message asks about, except a canary: rehearse names rubrics and criteria in a JSON object,
 // AgentV names rubrics in lines like "- [id]: outcome", promptfoo asks for one verdict.
 func verdict(asked *chatRequest) string {
 	question := plain(asked.Messages[len(asked.Messages)-1].Content)
 	v := judged{Overall: "Fine.", Score: 1, Pass: true, Reason: "Fine.", Reasoning: "Fine."}
 	var form struct {
 		Rubrics []struct {
-			ID string `json:"id"`
+			ID      string `json:"id"`
+			Outcome string `json:"outcome"`
 		} `json:"rubrics"`
 		Criteria map[string]bool `json:"expected_criteria"`
 	}
 	if json.Unmarshal([]byte(question), &form) == nil {
 		for _, r := range form.Rubrics {
-			v.Checks = append(v.Checks, check{r.ID, true, "It does."})
+			v.Checks = append(v.Checks, check{r.ID, !strings.HasPrefix(r.Outcome, canary), "It does."})
 		}
 		for name := range form.Criteria {
 			if v.Scores == nil {
