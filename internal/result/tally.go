@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -9,12 +10,14 @@ import (
 
 // Tally adds up records as they come. The zero value is ready to use. It is not safe for concurrent use.
 type Tally struct {
-	totals Totals
-	scores float64
+	records int
+	totals  Totals
+	scores  float64
 	// clusters count the graded tests that depend on each other, by suite and cluster; the others count in alone.
 	clusters map[[2]string]*stats.Repeated
 	alone    stats.Repeated
-	tags     map[string]*Tally
+	// tags have no failures by code: the product of tags and codes has no bound.
+	tags map[string]*tagTally
 	// repeated are the tests with trials that could all be graded, clustered their clusters; unrepeated counts the others with trials.
 	repeated   []stats.Repeated
 	clustered  []string
@@ -24,19 +27,37 @@ type Tally struct {
 // Add counts one record. For a test with trials, the trials count for usage and the aggregate for the verdict and
 // for what it took to judge transcripts again.
 func (y *Tally) Add(t *Test) {
+	y.records++
 	y.add(t)
-	for i, tag := range t.Tags {
-		if slices.Contains(t.Tags[:i], tag) {
+	if t.Verdict != Skip && t.Trial == 0 && t.Quarantined == nil {
+		for _, f := range t.Failures {
+			if y.totals.Failures == nil {
+				y.totals.Failures = map[Code]int{}
+			}
+			y.totals.Failures[f.Code]++
+		}
+	}
+	for _, tag := range t.Tags {
+		of := y.tags[tag]
+		switch {
+		case of == nil:
+			if y.tags == nil {
+				y.tags = map[string]*tagTally{}
+			}
+			of = &tagTally{}
+			y.tags[tag] = of
+		case of.last == y.records: // the test has the tag twice
 			continue
 		}
-		if y.tags == nil {
-			y.tags = map[string]*Tally{}
-		}
-		if y.tags[tag] == nil {
-			y.tags[tag] = &Tally{}
-		}
-		y.tags[tag].add(t)
+		of.last = y.records
+		of.add(t)
 	}
+}
+
+// tagTally counts the records with a tag; last is the number of the latest of them among all records.
+type tagTally struct {
+	Tally
+	last int
 }
 
 func (y *Tally) add(t *Test) {
@@ -68,12 +89,6 @@ func (y *Tally) add(t *Test) {
 		return
 	}
 	y.outcome(t)
-	for _, f := range t.Failures {
-		if y.totals.Failures == nil {
-			y.totals.Failures = map[Code]int{}
-		}
-		y.totals.Failures[f.Code]++
-	}
 }
 
 // outcome counts the verdict of a test that was run.
@@ -164,7 +179,7 @@ func (y *Tally) interval() [2]float64 {
 		clusters = append(clusters, *c)
 	}
 	slices.SortFunc(clusters, func(a, b stats.Repeated) int { // sums must not depend on the order of a map
-		return (a.N-b.N)*(1<<20) + a.Passed - b.Passed
+		return cmp.Or(cmp.Compare(a.N, b.N), cmp.Compare(a.Passed, b.Passed))
 	})
 	return stats.ClusteredWilson(y.alone, clusters)
 }

@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -71,5 +72,21 @@ func TestUnknownIsNull(t *testing.T) {
 	}
 	if code := (&result.Run{}).Code(); code != result.ExitNotRun {
 		t.Errorf("a run without an exit code has the code %d", code)
+	}
+}
+
+// TestTallyTagsAndCodes checks that a test with many tags and many failures costs their sum and not their product.
+func TestTallyTagsAndCodes(t *testing.T) {
+	x := result.Test{Verdict: result.Fail}
+	for i := range 10_000 {
+		x.Tags = append(x.Tags, fmt.Sprint("tag", i))
+		x.Failures = append(x.Failures, result.Failure{Code: result.Code(fmt.Sprint("CODE", i))})
+	}
+	var y result.Tally
+	if n := testing.AllocsPerRun(1, func() { y.Add(&x) }); n > 1_000_000 {
+		t.Errorf("%.0f allocations for one record", n)
+	}
+	if got := len(y.Totals().Failures); got != 10_000 {
+		t.Errorf("%d codes, want 10000", got)
 	}
 }
