@@ -144,8 +144,11 @@ func costFigure(c chat.Cost) frame.Figure {
 func rateFigure(t result.Totals, r result.PassRate) frame.Figure {
 	words := report.RateOf(t, r)
 	f := frame.Figure{Name: "pass_rate", Label: "Pass rate", Value: cmp.Or(words.Value, "unknown"), Note: cmp.Or(words.Note, "no test was graded")}
-	if r.Known() && r.Rate != nil {
+	switch {
+	case r.Known() && r.Rate != nil:
 		f.Data, f.Low, f.High = frame.Plain(*r.Rate), frame.Plain(r.Interval[0]), frame.Plain(r.Interval[1])
+	case r.Bounds != nil: // no single value: the limits of what is unknown
+		f.Low, f.High = frame.Plain(r.Bounds[0]), frame.Plain(r.Bounds[1])
 	}
 	return f
 }
