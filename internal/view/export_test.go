@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ import (
 func saved(t *testing.T, yaml string) (*suite.Suite, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "saved.suite.yaml")
-	write(t, file, yaml)
+	if err := os.WriteFile(file, []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	return suite.Load(file, suite.Options{})
 }
 
