@@ -100,7 +100,7 @@ func TestEventsOfRunning(t *testing.T) {
 	}
 	var kinds []string
 	for _, e := range s.listen("/runs/r/events", "", func(e event) bool {
-		if e.kind == "progress" && !strings.Contains(e.data, `"held":0`) {
+		if e.kind == "progress" && !strings.Contains(e.data, `"completed":0`) {
 			return false
 		}
 		if e.kind == "progress" {
