@@ -62,19 +62,6 @@ func TestSuiteOfHistory(t *testing.T) {
 	}
 }
 
-// The list of flows names none without a page.
-func TestFlowsOfSessionsWithoutStates(t *testing.T) {
-	events := log(logged("s", "quiet", "ada", now, ""))
-	s := storeSite(t, func(context.Context) (*view.Stored, error) {
-		return &view.Stored{Sessions: events, Datasets: shelf{}}, nil
-	})
-	page := s.get(http.StatusOK, s.get(http.StatusOK, "/flows").One("data-flow=quiet").One("<a>").Attr["href"])
-	if words := page.One("<main>").Words(); !strings.Contains(words, "do not say which nodes") {
-		t.Errorf("%s", words)
-	}
-	s.get(http.StatusNotFound, "/flows/nowhere")
-}
-
 // Where the flows that were named cannot be read, the page of one does not ask for them to be named.
 func TestFlowThatCannotBeRead(t *testing.T) {
 	s := newSiteOf(t, func(c *view.Config) {

@@ -54,8 +54,6 @@ type Pages struct {
 	judged judgedRuns
 	// logged is the list of logged sessions as it was read last.
 	logged sessionLists
-	// through is what logged sessions reach of flows, as it was read last.
-	through sessionTraffics
 	// holding are those that are held.
 	holding heldLists
 	// replayedRuns are the sessions of replays that were looked at.
