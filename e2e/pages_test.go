@@ -31,8 +31,6 @@ var places = []struct{ name, at, link string }{
 	{"datasets", "/datasets", ""},
 	{"classifications", "/classify", ""},
 	{"classify", "/classify", `[data-row="classification"] a`},
-	{"try", "/try", ""},
-	{"try-from", bookshop, `[data-row="run"] a => [data-row="test"][data-test="return-policy"][data-target="hasty"] a => [data-action="try"]`},
 	{"not-found", "/runs/nope", ""},
 }
 

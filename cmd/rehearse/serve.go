@@ -15,7 +15,6 @@ import (
 	"rehearse/internal/server"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
-	"rehearse/internal/talk"
 	"rehearse/internal/view"
 )
 
@@ -180,10 +179,8 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	}
 	opener := &view.Opener{Address: store}
 	defer logged(log, opener.Close)
-	desk := talk.NewDesk(env.Now)
-	defer logged(log, desk.Close)
 	stopping := make(chan struct{})
-	pages := f.pages(env, s, served, running, opener, agents, desk, log, stopping)
+	pages := f.pages(env, s, served, running, opener, agents, log, stopping)
 	err = server.Serve(ctx, view.Beside(pages, agents), server.Listening{
 		Addr: f.addr, Guarded: guarded, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
 		Drain:  func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },

@@ -12,7 +12,6 @@ import (
 	"rehearse/internal/server"
 	"rehearse/internal/service"
 	"rehearse/internal/setup"
-	"rehearse/internal/talk"
 	"rehearse/internal/view"
 	"rehearse/internal/view/frame"
 )
@@ -44,7 +43,7 @@ func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *setup.Served) {
 
 // pages are those of `rehearse view`, over what is served.
 func (f *serveFlags) pages(
-	env *Env, s *setup.Setup, served *setup.Served, running *service.Running, opener *view.Opener, agents *server.Agents, desk *talk.Desk, log *slog.Logger, stopping <-chan struct{},
+	env *Env, s *setup.Setup, served *setup.Served, running *service.Running, opener *view.Opener, agents *server.Agents, log *slog.Logger, stopping <-chan struct{},
 ) http.Handler {
 	var held view.Held
 	if served.Sites != nil {
@@ -52,7 +51,7 @@ func (f *serveFlags) pages(
 	}
 	return view.New(view.Config{
 		Held: held, Frame: frame.Config{Hosts: f.hosts, Guard: view.Agents{Server: agents}, Log: log}, Runs: view.ServedRuns(env.Now, running.Folders, opener),
-		Store: opener.Look, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Try: view.Trying{Partners: partners(env, f.config, f.folder()), Desk: desk}, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
+		Store: opener.Look, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"rehearse/internal/archive"
 	"rehearse/internal/flow"
 	"rehearse/internal/setup"
-	"rehearse/internal/talk"
 	"rehearse/internal/view"
 	"rehearse/internal/view/frame"
 )
@@ -66,10 +64,8 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	}
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	defer logged(log, store.Close)
-	desk := talk.NewDesk(env.Now)
-	defer logged(log, desk.Close)
 	return outcome(view.Serve(ctx, view.Serving{
-		Config: view.Config{Runs: runs, Store: store.Look, Make: store.Make, Flows: f.known(env), Try: view.Trying{Partners: partners(env, f.config, "."), Desk: desk}, Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
+		Config: view.Config{Runs: runs, Store: store.Look, Make: store.Make, Flows: f.known(env), Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
 		Addr:   f.addr, Token: env.Getenv(defaultTokenEnv), TokenEnv: defaultTokenEnv, Stop: env.Signals,
 		Opened: func(base string) {
 			address := base + view.Start(one)
@@ -99,23 +95,6 @@ func (f *viewFlags) opener(env *Env) (*view.Opener, error) {
 		return nil, err
 	}
 	return &view.Opener{Address: address}, nil
-}
-
-// partners returns what opens whom the page Try talks to: the targets of the configuration of a folder, or of
-// the one that a suite is in.
-func partners(env *Env, file, folder string) func(string) (*view.Partners, error) {
-	return func(of string) (*view.Partners, error) {
-		s, err := env.open(setup.Options{Config: file})
-		if err != nil {
-			return nil, err
-		}
-		at, err := s.At(cmp.Or(of, folder))
-		if err != nil {
-			env.closed(s)
-			return nil, err
-		}
-		return &view.Partners{Setup: at}, nil
-	}
 }
 
 // known returns what reads the flows that are drawn.

@@ -16,11 +16,8 @@ type Index struct {
 	Tests []*Entry
 	// Pending are tests that the run planned and has not held, as far as they are known: those that it names, and those with trials still to be held.
 	Pending []*Entry
-	// Unreadable counts lines of the log that are no record, Missing the records that the run counts and the log lacks, Foreign those that say that they are of
-	// another run.
-	Unreadable, Missing, Foreign int
-	// Counted is what the log has where that of an ended run has other verdicts than the run counts; nil where they agree, or records are missing.
-	Counted *result.Totals
+	// Unreadable counts lines of the log that are not records, Missing the records that the run counts and the log lacks.
+	Unreadable, Missing int
 
 	find map[Test]*Entry
 	// digests returns those of all tests by suite, id and target. They are made once.
@@ -82,9 +79,6 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		key := testOf(r.Key)
 		if left[key] {
 			continue
-		}
-		if r.RunID != "" && run.ID != "" && r.RunID != run.ID {
-			x.Foreign++
 		}
 		records.Add(r.counted(turns))
 		e := x.find[key]
@@ -169,16 +163,13 @@ func (e *Entry) position() uint {
 	return uint(position - 1)
 }
 
-// count fills in the totals of a run that has not ended well, and notes what the log lacks of one that has.
+// count fills in the totals of a run that is not finished, and counts the records that the log of a finished one lacks.
 func (x *Index) count(records *result.Tallies) {
 	if x.Run.ExitCode == nil || x.Run.Totals.Tests == 0 {
 		x.Run.Count(records, x.Run.Planned())
 		return
 	}
-	has, counts := records.Totals(), x.Run.Totals
-	if x.Missing = max(0, counts.Tests-has.Tests); x.Missing == 0 && (has.Passed != counts.Passed || has.Failed != counts.Failed || has.Errors != counts.Errors) {
-		x.Counted = &has
-	}
+	x.Missing = max(0, x.Run.Totals.Tests-records.Totals().Tests)
 }
 
 // mostTurns returns how many turns the longest conversation had.

@@ -17,8 +17,6 @@ import (
 // Row is what the index keeps of one record: all that lists, filters and figures need, and where the record stands in the log.
 type Row struct {
 	result.Key
-	// RunID is the run that the record says it is of; empty where it says none.
-	RunID     string
 	Verdict   result.Verdict
 	Score     float64
 	Threshold float64
@@ -73,7 +71,7 @@ const maxReason = 240
 // rowOf returns the row of a record whose line begins at start.
 func rowOf(t *result.Test, start int64, length int) Row {
 	r := Row{
-		Key: t.Key(), RunID: t.RunID, Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold,
+		Key: t.Key(), Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold,
 		Graded: t.GradedScore, CheckFailed: t.FailedChecks().Failed > 0, Strict: t.Strict, Required: t.Required, Cluster: t.Cluster, Definition: t.Definition, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
 		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
 		start: start, length: length,
@@ -153,7 +151,7 @@ func (w words) of(s string) string {
 
 // intern makes a row use shared copies.
 func (w words) intern(r *Row) {
-	r.Suite, r.Target, r.Verdict, r.RunID = w.of(r.Suite), w.of(r.Target), result.Verdict(w.of(string(r.Verdict))), w.of(r.RunID)
+	r.Suite, r.Target, r.Verdict = w.of(r.Suite), w.of(r.Target), result.Verdict(w.of(string(r.Verdict)))
 	for _, list := range [][]string{r.Tags, r.Graders} {
 		for i := range list {
 			list[i] = w.of(list[i])

@@ -105,23 +105,6 @@ func (r *Run) Index() (*Index, error) {
 	return index, err
 }
 
-// Known returns the index if it is there and the log is still what it was made of, else nil. It reads no log and waits for nobody.
-func (r *Run) Known() *Index {
-	if !r.mu.TryLock() {
-		return nil
-	}
-	defer r.mu.Unlock()
-	_, now, err := r.look()
-	if err != nil || r.index == nil || r.indexed != now || r.log == nil || r.doubted.Load() {
-		return nil
-	}
-	info, err := os.Stat(filepath.Join(r.Dir, runlog.LogFile))
-	if err != nil || !os.SameFile(info, r.log) || stampOf(info) != r.at {
-		return nil
-	}
-	return r.index
-}
-
 // grow brings the index up to date. r.mu is held.
 func (r *Run) grow() (*Index, error) {
 	record, now, err := r.look()

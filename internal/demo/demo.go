@@ -74,7 +74,6 @@ func Looks() [][2]string {
 		{"/sessions", "the real conversations"},
 		{"/flows/hotel_book?traffic=sessions", "a flow, and where the real conversations went in it"},
 		{"/classify", "what the classifier confuses"},
-		{"/try", "a talk with the assistant of the bookshop, by hand"},
 		{"/chat/kestrel-rota.example", "a website's chatbot, played from a script"},
 	}
 }
@@ -86,10 +85,6 @@ const configFile = "rehearse.yaml"
 
 const configuration = `# The configuration of the demonstration. Without this file, one in a folder above would count.
 store: sqlite:.rehearse/rehearse.db
-# Whom the page Try talks to.
-target: bookshop
-targets:
-  bookshop: scripted:bookshop/careful.yaml
 `
 
 // Write writes the files into a folder, which it makes. Files that are there stay as they are, so that a user may change them and run the

@@ -48,12 +48,7 @@ type Edge struct {
 	Data  []Datum
 	Style Style
 	Tone  Tone
-	// Weight makes the line heavier, from 0 to MaxWeight.
-	Weight int
 }
-
-// MaxWeight is the weight of the heaviest line. More counts as much.
-const MaxWeight = 3
 
 // Shape is the outline of a node.
 type Shape int

@@ -51,7 +51,7 @@ func support() draw.Graph {
 			{From: "escalate", Label: "Hangs up", Tone: draw.Muted},
 			{From: "wrap_up", To: "triage", Label: "Something else"},
 			{From: "wrap_up", To: "goodbye", Label: "All done"},
-			{From: "wrap_up", To: "goodbye", Label: "Said nothing", Style: draw.Dashed, Weight: 7},
+			{From: "wrap_up", To: "goodbye", Label: "Said nothing", Style: draw.Dashed},
 			{From: "survey", To: "thanks"},
 		},
 	}

@@ -67,9 +67,6 @@ func styleSheet() string {
 	fmt.Fprintf(&b, ".name{font-size:%dpx;font-weight:600}\n.note,.word{font-size:%dpx}\n", labelFont.size, noteFont.size)
 	b.WriteString(".box{stroke-width:1.25}\n.start .box{stroke-width:2.5}\n.ring{fill:none;stroke-width:1.25}\n.muted .box{stroke-dasharray:4 3}\n")
 	b.WriteString(".line{fill:none;stroke-width:1.5;stroke-linecap:round}\n.dashed .line{stroke-dasharray:5 4}\n")
-	for weight := 1; weight <= MaxWeight; weight++ {
-		fmt.Fprintf(&b, ".weight-%d .line{stroke-width:%v}\n", weight, 1.5+float64(weight))
-	}
 	b.WriteString(".edge:hover .line{stroke-width:5}\n")
 	light.write(&b)
 	b.WriteString("@media (prefers-color-scheme:dark){\n")

@@ -120,9 +120,6 @@ func (p *painter) edges(part *part, paths []path) {
 		if e.Style == Dashed {
 			class += " dashed"
 		}
-		if e.Weight > 0 {
-			class += fmt.Sprintf(" weight-%d", min(e.Weight, MaxWeight))
-		}
 		p.printf(`<g class="%s"%s><title>%s</title><path class="line" d="%s"/><path class="tip" d="%s"/></g>`+"\n",
 			class, data(e.Data), escape(p.edgeTitle(e)), paths[i].line, paths[i].arrow)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
 	"rehearse/internal/llm"
@@ -185,17 +184,4 @@ func (s *Setup) TakesStubs(name string) bool {
 	}
 	t, err := s.targetNamed(name)
 	return err != nil || target.TraitsOf(t).Flow
-}
-
-// GoesOn says how a target goes on after what was recorded: whether it can be told what was said before, and in which state it begins then. stated
-// is false where it takes no state, or last shows none that it takes.
-func (s *Setup) GoesOn(name string, last chat.Reply) (start suite.Start, told, stated bool, err error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	t, err := s.targetNamed(name)
-	if err != nil {
-		return start, false, false, err
-	}
-	start, stated = target.StartAfter(t, last)
-	return start, target.TraitsOf(t).Resumes, stated, nil
 }

@@ -58,7 +58,11 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	if id, err = freeID(file, data, "chat-"+s.Now.UTC().Format("20060102-150405")); err != nil {
 		return "", err
 	}
-	if data, err = source.AppendYAML(file, data, "tests", test(Said{ID: id, Beginning: Beginning{System: system}, Turns: turns}, s)); err != nil {
+	said := Said{ID: id, Turns: turns}
+	if system != "" {
+		said.Earlier = []chat.Message{chat.Say(chat.System, system)}
+	}
+	if data, err = source.AppendYAML(file, data, "tests", test(said, s)); err != nil {
 		return "", fmt.Errorf("save the conversation: %w", source.AsInvalid(err))
 	}
 	// The new file stands beside the old one, so that the paths in it lead to the same files.
@@ -74,11 +78,11 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	return id, os.Rename(temp, file)
 }
 
-// Said is a conversation that was held elsewhere, with the id of its test.
+// Said is a conversation with the id of its test. Earlier are the messages before its first turn.
 type Said struct {
-	ID string
-	Beginning
-	Turns []Turn
+	ID      string
+	Earlier []chat.Message
+	Turns   []Turn
 }
 
 // Written returns conversations as a suite with a test for each. What a test cannot say is left out, and a comment names it.
@@ -130,13 +134,9 @@ func test(said Said, s Saving) source.Value {
 	var t mapping
 	t.add("id", source.Text(said.ID))
 	t.add("mode", source.Text("conversation"))
-	before := said.Earlier
-	if said.System != "" {
-		before = append([]chat.Message{chat.Say(chat.System, said.System)}, before...)
-	}
-	if len(before) > 0 {
+	if len(said.Earlier) > 0 {
 		input := source.Value{Kind: source.List}
-		for _, m := range before {
+		for _, m := range said.Earlier {
 			var one mapping
 			one.add("role", source.Text(string(m.Role)))
 			one.add("content", s.text(m.Content.String()))
@@ -144,30 +144,12 @@ func test(said Said, s Saving) source.Value {
 		}
 		t.add("input", input)
 	}
-	if state := s.start(said.Start); len(state.Fields) > 0 {
-		t.add("state", state)
-	}
 	list := source.Value{Kind: source.List}
 	for _, turn := range said.Turns {
 		list.Items = append(list.Items, s.turn(turn))
 	}
 	t.add("turns", list)
 	return source.Value(t)
-}
-
-// start writes the state with which a test begins.
-func (s Saving) start(of suite.Start) source.Value {
-	var state mapping
-	if of.Node != "" {
-		state.add("node", s.text(of.Node))
-	}
-	if memory, err := source.ParseJSON("", of.Memory, 1); err == nil && memory.Kind == source.Map {
-		state.add("memory", s.masked(memory))
-	}
-	if fields, err := source.ParseJSON("", of.Fields, 1); err == nil && fields.Kind == source.Map {
-		state.Kind, state.Fields = source.Map, append(state.Fields, s.masked(fields).Fields...)
-	}
-	return source.Value(state)
 }
 
 func (s Saving) turn(turn Turn) source.Value {

@@ -22,31 +22,17 @@ type Turn struct {
 	Reply   chat.Reply
 }
 
-// Beginning is how a conversation begins. The zero value leaves it to the target.
-type Beginning struct {
-	// System is a message before the conversation; empty for none.
-	System string
-	// Earlier is what was said before, Start the state in which the target goes on from there.
-	Earlier []chat.Message
-	Start   suite.Start
-}
-
 // Talk is one conversation with a target. Make it with New, begin it with Reset, and Close it. It is for one goroutine.
 type Talk struct {
 	target  runner.Target
-	begins  Beginning
+	system  string
 	session runner.Session
 	id      string
 	turns   []Turn
 }
 
 // New returns a talk with a target. A system message goes before the conversation, if it is not empty.
-func New(target runner.Target, system string) *Talk {
-	return NewFrom(target, Beginning{System: system})
-}
-
-// NewFrom returns a talk with a target that begins elsewhere.
-func NewFrom(target runner.Target, b Beginning) *Talk { return &Talk{target: target, begins: b} }
+func New(target runner.Target, system string) *Talk { return &Talk{target: target, system: system} }
 
 // Reset ends the conversation, if there is one, and begins a new one. What was said before is forgotten.
 func (t *Talk) Reset(ctx context.Context) error {
@@ -54,11 +40,10 @@ func (t *Talk) Reset(ctx context.Context) error {
 		return err
 	}
 	t.turns = nil
-	test := &suite.Test{ID: "chat", Conversation: true, Start: t.begins.Start}
-	if t.begins.System != "" {
-		test.Input = []chat.Message{chat.Say(chat.System, t.begins.System)}
+	test := &suite.Test{ID: "chat", Conversation: true}
+	if t.system != "" {
+		test.Input = []chat.Message{chat.Say(chat.System, t.system)}
 	}
-	test.Input = append(test.Input, t.begins.Earlier...)
 	t.id = rand.Text()
 	session, err := t.target.Open(ctx, runner.Opening{Test: test, Trial: 1, ConversationID: t.id})
 	if err == nil && session == nil {
@@ -90,9 +75,9 @@ func (t *Talk) Say(ctx context.Context, message string) (chat.Reply, error) {
 	return reply, nil
 }
 
-// Greeting returns what the agent said when the conversation began; nil for most agents, and for a talk that goes on from what was said before.
+// Greeting returns the messages with which the agent opened the conversation; nil for most agents.
 func (t *Talk) Greeting() (said []chat.Message) {
-	if s, ok := t.session.(runner.Historian); ok && len(t.begins.Earlier) == 0 {
+	if s, ok := t.session.(runner.Historian); ok {
 		for _, m := range s.Earlier() {
 			if m.Role == chat.Assistant {
 				said = append(said, m)

@@ -1,15 +1,12 @@
 package target
 
 import (
-	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/flow"
-	"rehearse/internal/suite"
 )
 
 // Traits are what a replay needs to know of an agent (replay.md 2). The zero value is that of an agent that tells its replies and nothing else.
@@ -76,33 +73,4 @@ func FlowStandOf(r chat.Reply) (FlowStand, error) {
 		s.Node = *state.Current
 	}
 	return s, nil
-}
-
-// StartAfter returns the state in which a target goes on after a recorded reply of an agent of the same kind. ok is false where the target takes
-// no state, or the reply shows none that it takes.
-func StartAfter(t config.Target, r chat.Reply) (s suite.Start, ok bool) {
-	switch t.Options.(type) {
-	case FlowConfig, ExecuteConfig:
-		stand, err := FlowStandOf(r)
-		var state struct {
-			Memory json.RawMessage `json:"memory"`
-		}
-		if err != nil || json.Unmarshal(r.State, &state) != nil {
-			return s, false
-		}
-		s = suite.Start{Node: cmp.Or(r.Node, stand.Node), Memory: state.Memory}
-		return s, s.Node != ""
-	case SiteConfig:
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(r.State, &fields) != nil {
-			return s, false
-		}
-		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return !slices.Contains(suite.StateFields, name) })
-		if len(fields) == 0 {
-			return s, false
-		}
-		data, err := json.Marshal(fields)
-		return suite.Start{Fields: data}, err == nil
-	}
-	return s, false
 }

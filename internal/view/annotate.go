@@ -135,7 +135,10 @@ func (p *Pages) keep(w http.ResponseWriter, r *http.Request, f *sent) {
 		return
 	}
 	for _, words := range []*string{&f.Author, &f.Comment, &f.Owner, &f.Reason} { // they travel with the run
-		*words = p.masked(lines(*words))
+		*words = lines(*words)
+		if p.Mask != nil {
+			*words = p.Mask(*words)
+		}
 	}
 	s, ok := p.make(w, r)
 	if !ok {

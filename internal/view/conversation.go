@@ -27,10 +27,7 @@ type conversationPage struct {
 	// Toggle leads to the other view of the messages; Side to the trials side by side, empty where they are or where there are no others.
 	Toggle, Side string
 	// Compare leads to the same test in the run before; empty where there is none.
-	Compare string
-	// Try leads to a talk that goes on before the first turn that failed, else before the first; TryFrom to those before each turn.
-	Try       string
-	TryFrom   []frame.Link
+	Compare   string
 	Trials    []trialLink
 	Shown     []shownTalk
 	Class     string
@@ -98,7 +95,6 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 		page.Quarantined = t.Until
 	}
 	page.links(e, q, of)
-	page.try(of)
 	page.others(index, matches, of)
 	if before := p.baseline(run); before != nil {
 		values := url.Values{"a": {before.Record.ID}, "b": {page.Run}, "suite": {of.Suite}, "target": {of.Target}}
@@ -175,28 +171,6 @@ func (p *conversationPage) links(e *archive.Entry, q url.Values, of archive.Test
 			side = append(side, strconv.Itoa(row.Trial))
 		}
 		p.Side = withView(addressOfTest(p.Run, of, side, from), p.Raw)
-	}
-}
-
-// maxTryFrom is how many turns have a link to a talk that goes on there.
-const maxTryFrom = 50
-
-// try fills in what leads to talks that go on from the conversation.
-func (p *conversationPage) try(of archive.Test) {
-	values := url.Values{ofRun: {p.Run}, ofTest: {of.ID}, ofSuite: {of.Suite}, ofTarget: {of.Target}}
-	if trial := p.Shown[0].Trial; trial > 0 {
-		values.Set(ofTrial, strconv.Itoa(trial))
-	}
-	for _, turn := range p.Shown[0].Turns[:min(len(p.Shown[0].Turns), maxTryFrom)] {
-		values.Set(ofTurn, strconv.Itoa(turn.N))
-		link := frame.Link{Label: "turn " + strconv.Itoa(turn.N), Address: frame.Address("/try", frame.Only(values, ofRun, ofTest, ofSuite, ofTarget, ofTrial, ofTurn))}
-		p.TryFrom = append(p.TryFrom, link)
-		if failing := turn.Verdict == result.Fail || turn.Verdict == result.Error; p.Try == "" && failing {
-			p.Try = link.Address
-		}
-	}
-	if p.Try == "" && len(p.TryFrom) > 0 {
-		p.Try = p.TryFrom[0].Address
 	}
 }
 

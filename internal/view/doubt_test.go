@@ -29,27 +29,6 @@ func (s *site) addLine(run, line string) {
 	}
 }
 
-// Once a run was looked at, the list of runs says that its log does not bear out its figures. It reads no log for that.
-func TestListOfRunsDoubtsFigures(t *testing.T) {
-	s := newSite(t)
-	s.put(result.Run{ID: "honest", Targets: []string{"t"}, StartedAt: now.Add(-3 * time.Hour)}, rated("a", "t", result.Pass, 1, 10))
-	s.put(result.Run{ID: "greener", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour), Totals: result.Totals{Planned: 1, Completed: 1, Tests: 1, Passed: 1}}, rated("a", "t", result.Fail, 0, 10))
-	if doubts := s.get(200, "/runs").All("data-warning"); len(doubts) != 0 {
-		t.Error("the logs were read")
-	}
-	s.get(200, "/runs/honest")
-	s.get(200, "/runs/greener")
-	for _, row := range s.get(200, "/runs").All("data-row=run") {
-		if got, want := len(row.All("data-warning")), row.Attr["data-run"] == "greener"; got > 0 != want {
-			t.Errorf("run %s has %d warnings", row.Attr["data-run"], got)
-		}
-	}
-	s.addLine("greener", `{"schema":1}`)
-	if doubts := s.get(200, "/runs").All("data-warning"); len(doubts) != 0 {
-		t.Error("a log that has changed since is doubted")
-	}
-}
-
 // A line that is no record of this schema, or does not say how its test came out, counts nowhere: neither on pages nor in the stream.
 func TestWhatIsNoRecord(t *testing.T) {
 	s := newSite(t)

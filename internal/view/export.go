@@ -30,7 +30,7 @@ func (p *Pages) testAsSuite(w http.ResponseWriter, r *http.Request) {
 	for _, x := range t.Turns {
 		turns = append(turns, talk.Turn{Message: x.Input.String(), Reply: chat.Reply{Text: x.Output, ToolCalls: x.ToolCalls, Node: x.Node}})
 	}
-	p.suite(w, r, talk.Said{ID: t.TestID, Beginning: talk.Beginning{Earlier: transcript.Earlier(t)}, Turns: turns})
+	p.suite(w, r, talk.Said{ID: t.TestID, Earlier: transcript.Earlier(t), Turns: turns})
 }
 
 // record returns the record of a conversation that a request names: of several trials the first that failed, unless one is named.

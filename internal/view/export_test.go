@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ import (
 func saved(t *testing.T, yaml string) (*suite.Suite, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "saved.suite.yaml")
-	write(t, file, yaml)
+	if err := os.WriteFile(file, []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	return suite.Load(file, suite.Options{})
 }
 
@@ -57,19 +60,6 @@ func TestSuiteOfHistory(t *testing.T) {
 			t.Errorf("%v %d messages before %d turns\n%s", err, len(one.Input), len(one.Turns), yaml)
 		}
 	}
-}
-
-// The list of flows names none without a page.
-func TestFlowsOfSessionsWithoutStates(t *testing.T) {
-	events := log(logged("s", "quiet", "ada", now, ""))
-	s := storeSite(t, func(context.Context) (*view.Stored, error) {
-		return &view.Stored{Sessions: events, Datasets: shelf{}}, nil
-	})
-	page := s.get(http.StatusOK, s.get(http.StatusOK, "/flows").One("data-flow=quiet").One("<a>").Attr["href"])
-	if words := page.One("<main>").Words(); !strings.Contains(words, "do not say which nodes") {
-		t.Errorf("%s", words)
-	}
-	s.get(http.StatusNotFound, "/flows/nowhere")
 }
 
 // Where the flows that were named cannot be read, the page of one does not ask for them to be named.

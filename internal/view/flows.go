@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"rehearse/internal/cover"
 	"rehearse/internal/draw"
@@ -64,7 +63,7 @@ func (p *Pages) flows(w http.ResponseWriter, r *http.Request) {
 		for _, s := range sessions.all {
 			row, known := rows[s.Flow]
 			if !known {
-				row = flowRow{ID: s.Flow, Kind: "known from sessions alone", Address: "/flows/" + frame.Segment(s.Flow)}
+				row = flowRow{ID: s.Flow, Kind: "sessions only", Address: "/sessions?flow=" + url.QueryEscape(s.Flow)}
 			}
 			row.Sessions++
 			rows[s.Flow] = row
@@ -94,11 +93,8 @@ type flowPage struct {
 	Runs           []frame.Link
 	Sessions       bool
 	// Guessed is true where the run does not say which flow its targets follow, so that the names of nodes decide. Elsewhere is true of a run none of
-	// whose targets follows this flow. AsOf is when the sessions were read, where that was a while ago.
+	// whose targets follows this flow.
 	Guessed, Elsewhere bool
-	AsOf               time.Time
-	// Undefined is true of a flow that is known from sessions alone: which nodes and options it has nobody here knows.
-	Undefined bool
 }
 
 // nodeRow is a node with how often it was visited, and turns that did.
@@ -116,9 +112,6 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 	page.Trail = []frame.Link{{Label: "Flows", Address: "/flows", Up: true}}
 	flows := p.known(&page.Page)
 	at := slices.IndexFunc(flows, func(f *flow.Flow) bool { return f.ID == page.ID })
-	if at < 0 && p.flowOfSessions(w, r, &page) {
-		return
-	}
 	if at < 0 {
 		links := []frame.Link{{Label: "Flows", Address: "/flows"}, {Label: "Its sessions", Address: "/sessions?flow=" + url.QueryEscape(page.ID)}}
 		why := "The definition of this flow is not here: `rehearse view --flows FILE` shows it."
@@ -129,55 +122,19 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	of := flows[at]
-	turns := map[string][]frame.Link{}
-	covered, ok := p.traffic(w, r, &page, of, turns)
+	covered, ok := p.coverage(w, r, &page, of)
 	if !ok {
 		return
 	}
-	if err := page.fill(of, covered, turns); err != nil {
+	if err := page.fill(of, covered); err != nil {
 		p.Frame.Log.Error("a flow cannot be drawn", "flow", of.ID, "error", err)
 		page.Warnings = append(page.Warnings, "This flow is too large to be drawn.")
 	}
 	p.frame.Show(w, http.StatusOK, "flow", page)
 }
 
-// flowOfSessions answers with a flow that is known from sessions alone: the states that they have reached. It reports whether it has answered.
-func (p *Pages) flowOfSessions(w http.ResponseWriter, r *http.Request, page *flowPage) bool {
-	store, ok := p.stored(w, r)
-	if !ok || store == nil {
-		return !ok
-	}
-	through, err := p.through.of(r.Context(), store, &flow.Flow{ID: page.ID}, nil, p.Now)
-	if err != nil {
-		p.away(w, r, err)
-		return true
-	}
-	visits, turns := through.states, through.turns
-	if len(visits) == 0 { // its sessions may say nothing of where they were; the list names it then, too
-		sessions, err := p.logged.list(r.Context(), store, p.Now)
-		if err != nil {
-			p.away(w, r, err)
-			return true
-		}
-		if !slices.ContainsFunc(sessions.all, func(s sessionSummary) bool { return s.Flow == page.ID }) {
-			return false
-		}
-	}
-	page.Traffic, page.Sessions, page.Undefined = "sessions", true, true
-	unknown := func(name, label string) frame.Figure { return frame.Figure{Name: name, Label: label, Value: "unknown"} }
-	page.Figures = []frame.Figure{
-		unknown("nodes_total", "Nodes"), count("nodes_covered", "Nodes reached", len(visits)), unknown("options_total", "Options"), unknown("options_covered", "Options taken"),
-	}
-	for id, n := range visits {
-		page.Nodes = append(page.Nodes, nodeRow{id, n, turns[id]})
-	}
-	slices.SortFunc(page.Nodes, func(a, b nodeRow) int { return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.ID, b.ID)) })
-	p.frame.Show(w, http.StatusOK, "flow", page)
-	return true
-}
-
-// fill draws the flow with its traffic, and says what it does not reach.
-func (p *flowPage) fill(of *flow.Flow, c *cover.Coverage, turns map[string][]frame.Link) error {
+// fill draws the flow with its coverage, and lists the unreached nodes and options.
+func (p *flowPage) fill(of *flow.Flow, c coverage) error {
 	report := c.Report()
 	p.Figures = []frame.Figure{
 		count("nodes_total", "Nodes", report.Nodes.Total), count("nodes_covered", "Nodes reached", report.Nodes.Covered),
@@ -185,7 +142,7 @@ func (p *flowPage) fill(of *flow.Flow, c *cover.Coverage, turns map[string][]fra
 	}
 	p.MissingNodes = report.Nodes.Missing
 	for _, n := range of.Nodes {
-		p.Nodes = append(p.Nodes, nodeRow{n.ID, c.Visits(n.ID), turns[n.ID]})
+		p.Nodes = append(p.Nodes, nodeRow{n.ID, c.Visits(n.ID), c.turns[n.ID]})
 		for _, o := range n.Options {
 			if slices.Contains(report.Options.Missing, n.ID+"."+o.ID) {
 				p.MissingOptions = append(p.MissingOptions, missingOption{n.ID, o.ID})
@@ -200,7 +157,7 @@ func (p *flowPage) fill(of *flow.Flow, c *cover.Coverage, turns map[string][]fra
 	slices.SortStableFunc(p.Nodes, func(a, b nodeRow) int { return cmp.Compare(b.Visits, a.Visits) })
 	g := of.Drawing()
 	g.Inline = true
-	heat(&g, of, c)
+	c.mark(&g, of)
 	var picture strings.Builder
 	if err := draw.SVG(&picture, g); err != nil {
 		return err

@@ -34,7 +34,7 @@ nodes:
   - {id: bye, type: stop, prompt: Goodbye.}
 `
 
-// A flow is drawn with the traffic of a run; what the run does not reach is listed, and a node leads to its turns.
+// A flow is drawn with what a run reaches of it; what the run does not reach is listed, and a node leads to its turns.
 func TestFlows(t *testing.T) {
 	flows, err := flow.Load("cafe.yaml", []byte(cafe))
 	if err != nil {
@@ -66,8 +66,8 @@ func TestFlows(t *testing.T) {
 		if e := drawn.One("data-edge", "data-option=opt_tea").Attr; e["data-from"] != "ask" || e["data-to"] != "bye" || e["data-count"] != "1" {
 			t.Errorf("edge %v", e)
 		}
-		if e := drawn.One("data-edge", "data-option=opt_tea").Attr["class"]; e != "edge accent weight-3" {
-			t.Errorf("the option that is taken most has the line %q", e)
+		if e := drawn.One("data-edge", "data-option=opt_tea").Attr["class"]; e != "edge plain" {
+			t.Errorf("a taken option has the line %q", e)
 		}
 		if e := drawn.One("data-edge", "data-option=opt_bad").Attr["class"]; e != "edge muted" {
 			t.Errorf("an option that is never taken has the line %q", e)
@@ -126,46 +126,49 @@ func TestFlowsOfOtherTargets(t *testing.T) {
 	}
 }
 
-// asked is a log that counts how often it is read, and notes for which flow.
+// asked is a log that records for which flow it was last read.
 type asked struct {
 	log
-	times int
-	flow  string
+	flow string
 }
 
 func (a *asked) EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error] {
-	a.times++
 	a.flow = f.FlowID
 	return a.log.EachAfter(ctx, f, session)
 }
 
-// The sessions of a flow are read for the flow alone, and no sooner again than the list of sessions.
-func TestFlowTrafficIsKept(t *testing.T) {
+// TestFlowOfSessions checks that coverage by sessions reads those of the flow alone, between the days of the address, and that a flow without a
+// definition leads to its sessions.
+func TestFlowOfSessions(t *testing.T) {
 	flows, err := flow.Load("cafe.yaml", []byte(cafe))
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := &asked{log: logged("s1", "cafe <b>", "u", now, "", "hello", "tea")}
-	at := now
+	stored := log(logged("s1", "cafe <b>", "u", now, "", "hello", "tea"))
+	for i := range stored {
+		stored[i].Context = json.RawMessage(`{"current_state":"ask"}`)
+	}
+	events := &asked{log: append(stored, logged("s2", "other", "u", now, "", "hello", "tea")...)}
 	s := newSiteOf(t, func(c *view.Config) {
 		c.Flows = func() ([]*flow.Flow, error) { return flows, nil }
 		c.Store = func(context.Context) (*view.Stored, error) { return &view.Stored{Sessions: events}, nil }
-		c.Now = func() time.Time { return at }
 	})
+	for _, row := range s.get(http.StatusOK, "/flows").All("data-row=flow") {
+		want := map[string]string{"cafe <b>": "/flows/cafe%20%3Cb%3E", "other": "/sessions?flow=other"}[row.Attr["data-flow"]]
+		if href := row.One("<a>").Attr["href"]; href != want || row.Attr["data-sessions"] != "1" {
+			t.Errorf("flow %s with %s sessions leads to %s, want %s", row.Attr["data-flow"], row.Attr["data-sessions"], href, want)
+		}
+	}
+	missing := s.get(http.StatusNotFound, "/flows/other").One("<main>")
+	if len(missing.All("href=/sessions?flow=other")) != 1 {
+		t.Errorf("a flow without a definition does not lead to its sessions: %s", missing.Words())
+	}
 	address := "/flows/cafe%20%3Cb%3E?traffic=sessions"
-	for range 3 {
-		s.get(http.StatusOK, address)
+	if got := figures(s.get(http.StatusOK, address))["nodes_covered"]; got != "1" || events.flow != "cafe <b>" {
+		t.Errorf("%q nodes are covered by the sessions of the flow %q", got, events.flow)
 	}
-	if events.times != 1 || events.flow != "cafe <b>" {
-		t.Errorf("the log was read %d times for the flow %q", events.times, events.flow)
-	}
-	s.get(http.StatusOK, address+"&from=2020-01-01")
-	if events.times != 2 {
-		t.Errorf("another day: the log was read %d times", events.times)
-	}
-	at = at.Add(4 * time.Second)
-	s.get(http.StatusOK, address)
-	if events.times != 3 {
-		t.Errorf("a while later the log was read %d times", events.times)
+	tomorrow := now.AddDate(0, 0, 1).Format(time.DateOnly)
+	if got := figures(s.get(http.StatusOK, address+"&from="+tomorrow))["nodes_covered"]; got != "0" {
+		t.Errorf("%s nodes are covered by sessions of other days", got)
 	}
 }

@@ -139,7 +139,6 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	}
 	page.pending(index)
 	p.frame.Show(w, http.StatusOK, "run", page)
-	go p.foresee(run, index)
 }
 
 func headline(run result.Run) string {
@@ -153,20 +152,13 @@ func headline(run result.Run) string {
 	return said
 }
 
-// warningsOf say what of a run's records is not shown.
+// warningsOf counts the records of a run that are not shown.
 func warningsOf(index *archive.Index) (warnings []string) {
 	if n := index.Unreadable; n > 0 {
 		warnings = append(warnings, text.Plural(n, "record")+" of this run cannot be read and count nowhere below.")
 	}
 	if n := index.Missing; n > 0 {
 		warnings = append(warnings, text.Plural(n, "record")+" that the run counts are missing from its results.")
-	}
-	if n := index.Foreign; n > 0 {
-		warnings = append(warnings, text.Plural(n, "record")+" of these results say that they are of another run.")
-	}
-	if has, counts := index.Counted, index.Run.Totals; has != nil {
-		warnings = append(warnings, fmt.Sprintf("The run counts other verdicts than its results have: %d passed, %d failed and %d errors, but in its results %d, %d and %d. The figures of the run are those that it counts.",
-			counts.Passed, counts.Failed, counts.Errors, has.Passed, has.Failed, has.Errors))
 	}
 	return warnings
 }

@@ -40,8 +40,6 @@ type runRow struct {
 	History       []bar
 	// Targets is how many targets the run has, where it has several: there is no rate over all of them.
 	Targets int
-	// Doubtful says that the run's log does not bear out these figures, as far as that is known without reading it.
-	Doubtful bool
 }
 
 // bar is one run of a sparkline: its place, and how high its pass rate is.
@@ -128,9 +126,6 @@ func (p *Pages) rowOfRun(run *archive.Found, all []*archive.Found) runRow {
 		row.Targets = n
 	}
 	row.History = history(run, all)
-	if index := run.Known(); index != nil {
-		row.Doubtful = len(warningsOf(index)) > 0
-	}
 	return row
 }
 

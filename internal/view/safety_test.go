@@ -220,7 +220,7 @@ func TestNoFormsWithoutTheirScope(t *testing.T) {
 		c.Make = func(context.Context) (*view.Stored, error) { return &view.Stored{}, nil }
 	})
 	s.put(result.Run{ID: "r", Targets: []string{"t"}}, test("shop", "a", "t", "Hi", "Hello"))
-	for _, address := range []string{"/runs", "/runs/r", "/runs/r/tests/a", "/judge", "/try"} {
+	for _, address := range []string{"/runs", "/runs/r", "/runs/r/tests/a", "/judge"} {
 		if forms := s.get(200, address).All("method=post"); len(forms) > 0 {
 			t.Errorf("%s has %d forms that its reader may not send", address, len(forms))
 		}

@@ -32,8 +32,6 @@ type Config struct {
 	Held Held
 	// Flows returns the flows that can be drawn; nil has none.
 	Flows func() ([]*flow.Flow, error)
-	// Try is whom the page Try talks to.
-	Try Trying
 	// Mask hides secrets in what goes into suites and datasets; nil hides nothing.
 	Mask func(string) string
 	// Now is the clock; nil means time.Now.
@@ -56,8 +54,6 @@ type Pages struct {
 	judged judgedRuns
 	// logged is the list of logged sessions as it was read last.
 	logged sessionLists
-	// through is what logged sessions reach of flows, as it was read last.
-	through sessionTraffics
 	// holding are those that are held.
 	holding heldLists
 	// replayedRuns are the sessions of replays that were looked at.
@@ -121,9 +117,6 @@ func (p *Pages) routes() map[string]http.HandlerFunc {
 		"/classify/{id}":                       p.classify,
 		"/compare":                             p.compare,
 		"/compare/tests/{test}":                p.compareConversation,
-		"/try":                                 p.try,
-		"/try/{session}":                       p.talk,
-		"/try/{session}/suite.yaml":            p.talkAsSuite,
 	}
 }
 
@@ -135,9 +128,6 @@ func (p *Pages) forms() map[string]http.HandlerFunc {
 		"/runs/{run}/tests/{test}/quarantine": p.quarantine,
 		"/runs/{run}/tests/{test}/dataset":    p.testToDataset,
 		"/sessions/{session}/dataset":         p.sessionToDataset,
-		"/try":                                p.beginTry,
-		"/try/{session}":                      p.sayMore,
-		"/try/{session}/end":                  p.endTry,
 	}
 }
 
@@ -153,7 +143,6 @@ func (p *Pages) nav() []frame.Link {
 		{Label: "Datasets", Address: "/datasets"},
 		{Label: "Judge", Address: "/judge"},
 		{Label: "Classify", Address: "/classify"},
-		{Label: "Try", Address: "/try"},
 	}
 }
 
