@@ -11,7 +11,10 @@ import (
 // removed maps commands and flags of earlier versions to their replacements. A command is named by its path below the
 // program, "sessions fork"; a flag by its command's path and its name, "serve --session-bytes". A replacement
 // completes "use …". Each entry has its line in docs/decisions/removed.md. Keys of YAML files use source.Removed.
-var removed = map[string]string{}
+var removed = map[string]string{
+	"sessions fork":         "`sessions export --as dataset`, and a suite for other ways to go on",
+	"serve --session-bytes": "--session-ttl, and the `limits:` of a site",
+}
 
 // addRemoved adds a hidden command for each removed one, which rejects every call and reads no flags.
 func addRemoved(root *cobra.Command) {
