@@ -35,6 +35,9 @@ and says what passed, what failed and why.`),
 		return err
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if gone := removedFlag(c, err); gone != nil {
+			return gone
+		}
 		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "", "strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
 	})
 	registerEnvFile(root.PersistentFlags())
@@ -43,6 +46,7 @@ and says what passed, what failed and why.`),
 		newModels(env), newTargets(env), newServe(env), newLeads(env), newSessions(env), newWorker(env), newToken(env),
 		newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env), newClassify(env), newDataset(env), newImport(env), newDemo(env), newVersion(env),
 	)
+	addRemoved(root)
 	return root
 }
 
@@ -65,7 +69,9 @@ func group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 		}
 		var known []string
 		for _, one := range c.Commands() {
-			known = append(known, one.Name())
+			if !one.Hidden {
+				known = append(known, one.Name())
+			}
 		}
 		return usage("unknown command %q for %q: %s", args[0], c.CommandPath(), source.Suggest(args[0], known))
 	}

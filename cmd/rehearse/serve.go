@@ -28,7 +28,6 @@ type serveFlags struct {
 	model, config          string
 	tokenEnv, logFormat    string
 	grace, sessionTTL      time.Duration
-	sessionBytes           string
 	maxTurns               int
 	public, localPrompt    bool
 	events, durable        bool
@@ -85,7 +84,6 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH or postgres://…, which keeps visitors' sessions and leads too (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
 	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions and leads instead, redis://HOST:PORT")
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
-	flags.StringVar(&f.sessionBytes, "session-bytes", "8GiB", "how much all sessions in the store may hold, such as 64MiB; then new ones take the place of those that were not used for 30 minutes")
 	flags.BoolVar(&f.durable, "durable", false, "keep a record of each step of a chatbot's turn: when this process dies, the same message goes on with the turn")
 	flags.BoolVar(&f.events, "events", true, "where a store is named, log the turns of visitors in it as events, for replay")
 	flags.BoolVar(&f.public, "public", false, "open the sites' chats to visitors: all requests without a token, also from this machine")
@@ -245,17 +243,13 @@ func (f *serveFlags) served() (setup.ServedOptions, error) {
 			return o, usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", f.store)
 		}
 	}
-	held, err := setup.Bytes(f.sessionBytes)
-	if err != nil {
-		return o, usage("--session-bytes: %w", err)
-	}
 	if f.sites == "" {
 		if f.durable {
 			return o, usage("--durable keeps the turns of chatbots: add --sites FOLDER")
 		}
 		return o, nil
 	}
-	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable, SessionBytes: held}
+	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable}
 	if f.hasModel {
 		o.Sites.Model = f.model
 	}

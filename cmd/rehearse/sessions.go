@@ -13,11 +13,11 @@ import (
 func newSessions(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, export, fork and erase sessions of site chatbots",
+		Short: "List, show, export and erase sessions of site chatbots",
 		Long: `Look at sessions of the chatbots of websites in the store that a server keeps them in (rehearse serve), make datasets and logged events of them, and erase
 them: also while the server works on the store.`,
 	}
-	return group(c, newSessionsList(env), newSessionsShow(env), newSessionsHistory(env), newSessionsExport(env), newSessionsFork(env), newSessionsDelete(env))
+	return group(c, newSessionsList(env), newSessionsShow(env), newSessionsHistory(env), newSessionsExport(env), newSessionsDelete(env))
 }
 
 func newSessionsDelete(env *Env) *cobra.Command {

@@ -104,10 +104,9 @@ type checkpoint struct {
 func newSessionsHistory(env *Env) *cobra.Command {
 	f := &oneSession{}
 	c := &cobra.Command{
-		Use:   "history SESSION",
-		Short: "List the checkpoints of a session, the oldest first",
-		Long: `List the checkpoints of a session: its state after each turn, and after what was injected or counted. Any of them can be forked
-(rehearse sessions fork --at ID).`,
+		Use:     "history SESSION",
+		Short:   "List the checkpoints of a session, the oldest first",
+		Long:    "List the checkpoints of a session: its state after each turn, and after what was injected or counted.",
 		Example: `  rehearse sessions history 4f1c --store sqlite:chat.db`,
 	}
 	return f.command(env, c, func(ctx context.Context, bot *sitebot.Bot, site, id string) error {
@@ -129,34 +128,4 @@ func newSessionsHistory(env *Env) *cobra.Command {
 		}
 		return nil
 	})
-}
-
-func newSessionsFork(env *Env) *cobra.Command {
-	f := &oneSession{}
-	from, into := sitebot.From{}, ""
-	c := &cobra.Command{
-		Use:   "fork SESSION --turn N|--at ID",
-		Short: "Begin a new session where another one was",
-		Long: `Make a new session that begins as another one was after a turn, or at a checkpoint of its history. The other one stays as it is. Prints the id of the
-new session.`,
-		Example: `  rehearse sessions fork 4f1c --turn 2 --store sqlite:chat.db
-  rehearse sessions fork 4f1c --at 18a7f0c2-5b1d --into what-if --store sqlite:chat.db`,
-	}
-	f.command(env, c, func(ctx context.Context, bot *sitebot.Bot, site, id string) error {
-		made, err := bot.Fork(ctx, site, id, from, into)
-		if err != nil {
-			return err
-		}
-		if f.format == "json" {
-			return env.asJSON(map[string]string{"session_id": made})
-		}
-		fmt.Fprintln(env.Stdout, harmless(made))
-		return nil
-	})
-	c.Flags().IntVar(&from.Turn, "turn", 0, "the turn after which the new session goes on, from 1")
-	c.Flags().StringVar(&from.Checkpoint, "at", "", "the checkpoint at which it does")
-	c.Flags().StringVar(&into, "into", "", "the id of the new session (default: one is made)")
-	c.MarkFlagsOneRequired("turn", "at")
-	c.MarkFlagsMutuallyExclusive("turn", "at")
-	return c
 }

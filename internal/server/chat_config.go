@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"rehearse/internal/sitebot/site"
 )
@@ -37,14 +36,10 @@ func chatConfigOf(s *site.Site, requested string) (chatConfig, error) {
 		return chatConfig{}, err
 	}
 	language := s.Spoken(requested)
-	c := chatConfig{
+	return chatConfig{
 		Site: s.Name, Language: language, Title: s.Heading(), Color: colorOf(s), Logo: s.Widget.Logo, Greeting: s.Widget.Greeting,
 		Starters: append([]string{}, s.Widget.Starters...), Position: s.Widget.Position, Texts: texts[language],
-	}
-	if s.Widget.Picture != nil {
-		c.Logo = "/chat/" + url.PathEscape(s.Name) + "/logo"
-	}
-	return c, nil
+	}, nil
 }
 
 func colorOf(s *site.Site) string {
@@ -84,19 +79,4 @@ func (s *Chats) config(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	serveContent(w, r, "application/json", data)
-}
-
-// logo is GET /chat/{site_name}/logo: the picture beside the site's file. A drawing must not run scripts when it is opened by itself.
-func (s *Chats) logo(w http.ResponseWriter, r *http.Request) {
-	found, ok := s.chatSite(w, r)
-	if !ok {
-		return
-	}
-	picture := found.Widget.Picture
-	if picture == nil {
-		writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "the site has no picture of its own", "name one in its file: `widget: {logo: FILE}`"))
-		return
-	}
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'")
-	serveContent(w, r, picture.Type, picture.Data)
 }

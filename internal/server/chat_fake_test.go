@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,7 +117,7 @@ func (b *fakeBot) UpdateState(_ context.Context, site, session string, patch jso
 	case b.busy[session]:
 		return &sitebot.Error{Fault: sitebot.Busy, Message: "busy"}
 	case b.states[session] != nil && !replace:
-		return &sitebot.Error{Fault: sitebot.StateExists, Message: "the session has state already", Hint: "use replace"}
+		return &sitebot.Error{Fault: sitebot.SessionFull, Message: "the session is full", Hint: "use replace"}
 	}
 	if b.states == nil {
 		b.states = map[string]map[string]any{}
@@ -266,19 +265,6 @@ func (o *fakeOperator) Session(_ context.Context, _, session string) (*sitebot.S
 		return nil, &sitebot.Error{Fault: sitebot.StoreFailed, Message: "the session cannot be read", Err: errors.New("redis at 10.0.0.7 is down")}
 	}
 	return nil, &sitebot.Error{Fault: sitebot.UnknownSession, Message: "there is no such session"}
-}
-
-func (o *fakeOperator) Fork(ctx context.Context, site, session string, from sitebot.From, into string) (string, error) {
-	if _, err := o.Session(ctx, site, session); err != nil {
-		return "", err
-	}
-	switch {
-	case from.Turn < 1 || from.Turn > 2:
-		return "", &sitebot.Error{Fault: sitebot.UnknownTurn, Message: "there is no such turn"}
-	case into == "s1":
-		return "", &sitebot.Error{Fault: sitebot.StateExists, Message: "there is a session s1 already"}
-	}
-	return cmp.Or(into, "made"), nil
 }
 
 func (o *fakeOperator) Rate(ctx context.Context, site, session string, f register.Feedback) error {

@@ -38,7 +38,7 @@ func (s *Chats) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var html bytes.Buffer
-	if err := page.Execute(&html, newPageView(c)); err != nil {
+	if err := page.Execute(&html, pageView{c, pageModules()}); err != nil {
 		writeProblem(w, problemOf(err))
 		return
 	}
@@ -47,19 +47,10 @@ func (s *Chats) page(w http.ResponseWriter, r *http.Request) {
 	serveContent(w, r, mediaTypes[".html"], html.Bytes())
 }
 
-// pageView is what the page is made of. Logo is relative to the page, so that a proxy may serve it below a path of its own.
+// pageView is what the page is made of.
 type pageView struct {
 	chatConfig
-	Logo    string
 	Modules []string
-}
-
-func newPageView(c chatConfig) pageView {
-	v := pageView{chatConfig: c, Logo: c.Logo, Modules: pageModules()}
-	if strings.HasPrefix(c.Logo, "/") {
-		v.Logo = "./" + url.PathEscape(c.Site) + "/logo"
-	}
-	return v
 }
 
 // pageModules are the names of the scripts that page.js is made of, so that a browser asks for all at once.

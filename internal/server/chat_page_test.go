@@ -5,8 +5,6 @@ import (
 	"html/template"
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
 )
 
 func TestChatPage(t *testing.T) {
@@ -55,7 +52,7 @@ func TestChatPage(t *testing.T) {
 	}
 	for _, path := range []string{
 		"/chat/assets/page.html", "/chat/assets/widget.js", "/chat/assets/page/..%2fpage.js", "/chat/assets/page/nope.js", "/chat/assets/..%2f..%2fchats.go", "/chat/a/b",
-		"/chat/none.example", "/chat/%3Cscript%3E", "/chat/none.example/config.json", "/chat/none.example/theme.css", "/chat/none.example/logo", "/chat/acme.example/logo",
+		"/chat/none.example", "/chat/%3Cscript%3E", "/chat/none.example/config.json", "/chat/none.example/theme.css", "/chat/acme.example/logo",
 	} {
 		want[Problem](d, 404, "GET", path, "")
 	}
@@ -129,33 +126,6 @@ func TestChatConfigOfAPlainSite(t *testing.T) {
 		t.Errorf("%.300s", data)
 	}
 	if _, page := d.do("GET", "/chat/acme.example", ""); !strings.Contains(page, "Ask anything.") || strings.Contains(page, "<img") {
-		t.Error(page)
-	}
-}
-
-// The picture beside a site's file is served as what it is, and can do nothing when it is opened by itself.
-func TestChatLogo(t *testing.T) {
-	dir := t.TempDir()
-	drawing := `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`
-	for name, text := range map[string]string{"logo.svg": drawing, "s.yaml": "site: acme.example\nwidget: {logo: logo.svg}"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	library, err := site.OpenLibrary(source.Files{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := openChats(t, &fakeBot{}, func(c *ChatsConfig) { c.Sites = library })
-	response, body := d.do("GET", "/chat/acme.example/logo", "")
-	if response.StatusCode != 200 || body != drawing || response.Header.Get("Content-Type") != "image/svg+xml" || response.Header.Get("X-Content-Type-Options") != "nosniff" ||
-		!strings.HasPrefix(response.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'unsafe-inline'; sandbox") {
-		t.Errorf("%d %v", response.StatusCode, response.Header)
-	}
-	if _, data := d.do("GET", "/chat/acme.example/config.json", ""); !strings.Contains(data, `"logo":"/chat/acme.example/logo"`) {
-		t.Error(data)
-	}
-	if _, page := d.do("GET", "/chat/acme.example", ""); !strings.Contains(page, `src="./acme.example/logo"`) {
 		t.Error(page)
 	}
 }

@@ -47,15 +47,13 @@ func statusOfChat(f sitebot.Fault) int {
 		return http.StatusBadRequest
 	case sitebot.UnknownSite, sitebot.UnknownSession, sitebot.UnknownTurn:
 		return http.StatusNotFound
-	case sitebot.StateExists:
-		return http.StatusConflict
 	case sitebot.UnknownField:
 		return http.StatusUnprocessableEntity
 	case sitebot.Busy, sitebot.RateLimited, sitebot.TooManyTurns:
 		return http.StatusTooManyRequests
 	case sitebot.Failed:
 		return http.StatusBadGateway
-	case sitebot.StoreFailed, sitebot.SiteBusy, sitebot.BudgetSpent, sitebot.SessionsFull:
+	case sitebot.StoreFailed, sitebot.SiteBusy, sitebot.BudgetSpent:
 		return http.StatusServiceUnavailable
 	case sitebot.SessionFull:
 		return http.StatusInsufficientStorage

@@ -17,8 +17,6 @@ type Operator interface {
 	Sessions(ctx context.Context, site string, q sitebot.Query) (*sitebot.SessionList, error)
 	// Session returns a session with its turns.
 	Session(ctx context.Context, site, session string) (*sitebot.Session, error)
-	// Fork makes a new session of the first turns of one, and returns its id. An empty one is made.
-	Fork(ctx context.Context, site, session string, from sitebot.From, into string) (string, error)
 	// Rate keeps a thumb for a turn.
 	Rate(ctx context.Context, site, session string, f register.Feedback) error
 }
@@ -75,38 +73,6 @@ func (s *Chats) showSession(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, http.StatusOK, "application/json", session)
-}
-
-// forkBody is the body of a fork.
-type forkBody struct {
-	Turn      int    `json:"turn"`
-	SessionID string `json:"session_id,omitempty"`
-}
-
-// forked is the answer to a fork.
-type forked struct {
-	SessionID string `json:"session_id"`
-}
-
-// fork is POST /api/v1/chat/{site_name}/{session_id}/fork.
-func (s *Chats) fork(w http.ResponseWriter, r *http.Request) {
-	var body forkBody
-	if err := readSmall(w, r, &body); err != nil {
-		s.refuseState(w, r, err)
-		return
-	}
-	if clean(body.SessionID) != body.SessionID {
-		s.refuseState(w, r, invalidChat("session_id cannot be used", fmt.Sprintf("use at most %d printable characters", maxID), "/session_id"))
-		return
-	}
-	site := r.PathValue("site_name")
-	id, err := s.Operator.Fork(r.Context(), site, r.PathValue("session_id"), sitebot.From{Turn: body.Turn}, body.SessionID)
-	if err != nil {
-		s.refuseState(w, r, err)
-		return
-	}
-	s.Log.InfoContext(r.Context(), "session forked", "site", clean(site), "turn", body.Turn)
-	writeBody(w, http.StatusCreated, "application/json", forked{id})
 }
 
 // feedbackBody is the body of a thumb.

@@ -47,15 +47,6 @@ func TestChatSession(t *testing.T) {
 	if p := want[Problem](d, 503, "GET", chatPath+"/acme.example/broken", ""); strings.Contains(p.Detail, "10.0.0.7") {
 		t.Errorf("%+v", p)
 	}
-	if id := want[forked](d, 201, "POST", one+"/fork", `{"turn": 1}`).SessionID; id != "made" {
-		t.Errorf("forked into %q", id)
-	}
-	if id := want[forked](d, 201, "POST", one+"/fork", `{"turn": 1, "session_id": "s2"}`).SessionID; id != "s2" {
-		t.Errorf("forked into %q", id)
-	}
-	for body, status := range map[string]int{`{"turn": 3}`: 404, `{"turn": 1, "session_id": "s1"}`: 409, `{"turn": "1"}`: 400, `{"at": 1}`: 400, `[]`: 400, `{"turn": 1, "session_id": "a\u0000"}`: 400} {
-		want[Problem](d, status, "POST", one+"/fork", body)
-	}
 	for body, status := range map[string]int{`{"turn": 2, "rating": "up"}`: 204, `{"turn": 1, "rating": "down", "comment": "no"}`: 204} {
 		if response, answer := d.do("POST", one+"/feedback", body); response.StatusCode != status {
 			t.Errorf("%s: %d %s", body, response.StatusCode, answer)
@@ -80,7 +71,6 @@ func TestChatSessionsAreClosed(t *testing.T) {
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "/sessions", ""},
 		{"GET", "/" + strongSession, ""},
-		{"POST", "/" + strongSession + "/fork", `{"turn": 1}`},
 		{"POST", "/" + strongSession + "/feedback", `{"turn": 1, "rating": "up"}`},
 		{"POST", "/s1/feedback", `{"turn": 1, "rating": "up"}`},
 	} {
@@ -91,7 +81,7 @@ func TestChatSessionsAreClosed(t *testing.T) {
 		behindFront(chats).ServeHTTP(w, r)
 		got[c.method+" "+strings.ReplaceAll(c.path, strongSession, "ID")] = w.Code
 	}
-	if d := cmp.Diff(map[string]int{"GET /sessions": 403, "GET /ID": 403, "POST /ID/fork": 403, "POST /ID/feedback": 204, "POST /s1/feedback": 400}, got); d != "" {
+	if d := cmp.Diff(map[string]int{"GET /sessions": 403, "GET /ID": 403, "POST /ID/feedback": 204, "POST /s1/feedback": 400}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -15,7 +15,7 @@ func TestChatState(t *testing.T) {
 	if injected["hack_count"] != 1.0 || injected["turn_number"] != 0.0 {
 		t.Errorf("injected %v", injected)
 	}
-	if p := want[Problem](d, 409, "PATCH", state, `{"hack_count": 0}`); p.Code != "state_exists" || p.Hint == "" {
+	if p := want[Problem](d, 507, "PATCH", state, `{"hack_count": 0}`); p.Code != "session_full" || p.Hint == "" {
 		t.Errorf("problem %+v", p)
 	}
 	if replaced := want[map[string]any](d, 200, "PATCH", state+"?replace=1", `{"hack_count": 2}`); replaced["hack_count"] != 2.0 {

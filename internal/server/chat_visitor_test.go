@@ -100,7 +100,6 @@ func TestLimitedAnswers(t *testing.T) {
 		sitebot.TooManyTurns: {429, 5 * time.Second, "5"},
 		sitebot.SiteBusy:     {503, time.Millisecond, "1"},
 		sitebot.BudgetSpent:  {503, time.Hour, "3600"},
-		sitebot.SessionsFull: {503, time.Minute, "60"},
 		sitebot.SessionFull:  {507, 0, ""},
 	} {
 		d := openChats(t, &fakeBot{turn: func(context.Context, sitebot.Request, sinkFunc) (*sitebot.Outcome, error) {

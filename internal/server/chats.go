@@ -87,7 +87,6 @@ func (s *Chats) visitorTable() table {
 		"/chat/{site_name}":             {http.MethodGet: reads(s.page).orPublic()},
 		"/chat/{site_name}/config.json": {http.MethodGet: reads(s.config).orPublic()},
 		"/chat/{site_name}/theme.css":   {http.MethodGet: reads(s.theme).orPublic()},
-		"/chat/{site_name}/logo":        {http.MethodGet: reads(s.logo).orPublic()},
 		"/chat/assets/page.css":         {http.MethodGet: reads(s.asset).orPublic()},
 		"/chat/assets/page.js":          {http.MethodGet: reads(s.asset).orPublic()},
 		"/chat/assets/page/{file}":      {http.MethodGet: reads(s.module).orPublic()},
@@ -100,7 +99,6 @@ func (s *Chats) testerTable() table {
 		oneSession + "/state": {http.MethodGet: tests(s.showState), http.MethodPatch: tests(s.injectState)},
 		siteSessions:          {http.MethodGet: reads(s.sessions)},
 		oneSession:            {http.MethodGet: reads(s.showSession)},
-		oneSession + "/fork":  {http.MethodPost: admins(s.fork)},
 	}
 }
 

@@ -44,7 +44,6 @@ read+ GET /chat/assets/page.js
 read+ GET /chat/assets/page/{file}
 read+ GET /chat/{site_name}
 read+ GET /chat/{site_name}/config.json
-read+ GET /chat/{site_name}/logo
 read+ GET /chat/{site_name}/theme.css
 run   DELETE /api/v1/schedules/{name}
 run   HEAD /api/v1/blobs/{sha256}
@@ -73,7 +72,6 @@ admin DELETE /api/v1/runs/{run_id}
 admin DELETE /api/v1/tokens/{name}
 admin GET /api/v1/tokens
 admin POST /api/v1/tokens
-admin POST /api/v1/chat/{site_name}/{session_id}/fork
 admin POST /api/v1/runs/prune
 `
 

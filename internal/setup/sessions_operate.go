@@ -20,12 +20,12 @@ import (
 // anySite is the name of the site of a chatbot that looks at sessions of all.
 const anySite = "sessions.invalid"
 
-// Operator returns a chatbot that looks at sessions of a site and forks them, and takes no turns; an empty name means all sites.
+// Operator returns a chatbot that looks at sessions of a site, and takes no turns; an empty name means all sites.
 func (s *Sessions) Operator(site string) (*sitebot.Bot, error) {
 	if site == "" {
 		site = anySite
 	}
-	return sessionBot(site, sitebot.Config{Checkpoints: s, Locks: s.locks})
+	return sessionBot(site, sitebot.Config{Checkpoints: s})
 }
 
 // listPage is how many sessions are read at once, and listMost how many are looked at in all.
@@ -151,7 +151,7 @@ func (s *Sessions) Told(ctx context.Context, rows []register.Row, turn int, now 
 // FaultOf gives what a chatbot refuses the exit code of a wrong input.
 func FaultOf(err error) error {
 	mistakes := []sitebot.Fault{
-		sitebot.InvalidRequest, sitebot.UnknownSite, sitebot.UnknownSession, sitebot.UnknownTurn, sitebot.StateExists,
+		sitebot.InvalidRequest, sitebot.UnknownSite, sitebot.UnknownSession, sitebot.UnknownTurn,
 	}
 	if fault, ok := errors.AsType[*sitebot.Error](err); ok && slices.Contains(mistakes, fault.Fault) {
 		return source.AsInvalid(err)

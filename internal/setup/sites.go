@@ -36,8 +36,6 @@ type SitesOptions struct {
 	Limited bool
 	// Durable keeps a record for each settled node, so that a turn goes on after the death of the process.
 	Durable bool
-	// SessionBytes bounds what all sessions of a database hold together; 0 bounds nothing.
-	SessionBytes int64
 }
 
 // InDatabase reports whether the sites are in a database, which is in no folder.
@@ -154,7 +152,7 @@ func (s *Sites) open(ctx context.Context) error {
 		rated = s.thumbs.rated
 	}
 	s.Bot, err = sitebot.New(sitebot.Config{
-		Sites: s.Library, Limits: s.limits(keeper), SessionBytes: s.options.SessionBytes, Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated, Prompts: prompts,
+		Sites: s.Library, Limits: s.limits(keeper), Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated, Prompts: prompts,
 		Checkpoints: keeper, Durable: s.options.Durable, Locks: locks, Log: s.Log, Now: s.Now,
 		Models:    func(one *site.Site) (sitebot.Models, error) { return s.parts[one.Name].models, nil },
 		Retriever: func(one *site.Site) sitebot.Retriever { return s.parts[one.Name].retriever },

@@ -10,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
 	"rehearse/internal/llm"
 	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/limit"
 )
 
@@ -136,48 +134,5 @@ func TestSessionFull(t *testing.T) {
 	}
 	if err := th.visit(t, "another", "tell me", ""); err != nil {
 		t.Error(err)
-	}
-}
-
-// cramped has room, or not.
-type cramped struct {
-	*lead.Memory
-	free  bool
-	asked []int64
-}
-
-func (c *cramped) MakeRoom(_ context.Context, most, need int64, idleSince time.Time) (bool, error) {
-	c.asked = append(c.asked, most, need)
-	if d := time.Since(idleSince); d < 30*time.Minute || d > 31*time.Minute {
-		return false, fmt.Errorf("idle since %v", d)
-	}
-	return c.free, nil
-}
-
-// Only new sessions need room; those that are there go on.
-func TestSessionsFull(t *testing.T) {
-	kept := &cramped{Memory: lead.NewMemory(graph.MemoryLimits{}), free: true}
-	th := openTheater(t, shop, func(c *sitebot.Config) { c.Checkpoints, c.SessionBytes = kept, 1<<20 })
-	if err := th.visit(t, "old", "tell me", ""); err != nil {
-		t.Fatal(err)
-	}
-	kept.free = false
-	th.nodes()
-	err := th.visit(t, "new", "tell me", "nl")
-	wantFault(t, err, sitebot.SessionsFull, "De assistent is op dit moment erg druk. Probeer het later opnieuw.")
-	if refused, _ := errors.AsType[*sitebot.Error](err); refused.RetryAfter <= 0 {
-		t.Error("no Retry-After")
-	}
-	if asked := th.nodes(); len(asked) != 0 {
-		t.Errorf("models were asked: %v", asked)
-	}
-	if err := th.visit(t, "old", "tell me more", ""); err != nil {
-		t.Error(err)
-	}
-	if len(kept.asked) != 4 || kept.asked[0] != 1<<20 || kept.asked[1] < 7 {
-		t.Errorf("asked for %v", kept.asked)
-	}
-	if err := th.visit(t, "newer", strings.Repeat("z", 1<<20), ""); err != nil || len(kept.asked) != 4 {
-		t.Errorf("a blocked message makes no session: %v, %v", err, kept.asked)
 	}
 }

@@ -83,7 +83,6 @@ const (
 	UnknownSite    Fault = "unknown_site"
 	UnknownSession Fault = "unknown_session"
 	UnknownTurn    Fault = "unknown_turn"
-	StateExists    Fault = "state_exists"  // a session that is to begin is there already
 	UnknownField   Fault = "unknown_field" // a state patch names a field that there is not, or gives it a wrong value
 	Busy           Fault = "session_busy"  // a turn of the session is under way
 	Failed         Fault = "turn_failed"   // no handler could answer
@@ -94,7 +93,6 @@ const (
 	TooManyTurns Fault = site.TooManyTurns
 	SiteBusy     Fault = site.SiteBusy
 	BudgetSpent  Fault = site.BudgetSpent
-	SessionsFull Fault = site.SessionsFull
 	SessionFull  Fault = site.SessionFull
 )
 

@@ -59,12 +59,6 @@ type Limits interface {
 	Enter(ctx context.Context, v limit.Visit) (leave func(context.Context, limit.Used), err error)
 }
 
-// Room is a store that can make room for a new session. Checkpoints that are one bound what all sessions hold.
-type Room interface {
-	// MakeRoom forgets sessions that were not used since a time, the least recently used first, until there is room for need bytes more within most.
-	MakeRoom(ctx context.Context, most, need int64, idleSince time.Time) (ok bool, err error)
-}
-
 // Config is what a Bot works with. Sites and Models are needed. Without Prompts the built-in ones are used, without Checkpoints sessions are
 // kept in memory; what else is nil is left out.
 type Config struct {
@@ -83,8 +77,6 @@ type Config struct {
 	Locks   Locks
 	// Limits bound what visitors may ask for and what sites may spend; nil bounds nothing.
 	Limits Limits
-	// SessionBytes bounds what all sessions together hold where Checkpoints are a Room; 0 bounds nothing.
-	SessionBytes int64
 	// Elsewhere forgets what others keep of a session that is erased; nil where nobody keeps anything.
 	Elsewhere func(ctx context.Context, site, session string) error
 	// MarkersStand is true where the models play answers that were recorded: their markers are taken as they stand, like those of a history.

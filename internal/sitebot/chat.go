@@ -118,7 +118,7 @@ func (b *Bot) begin(ctx context.Context, t *turn, at *graph.Checkpoint[State]) (
 		t.watch.tell(Event{Began: true, TurnNumber: s.TurnNumber})
 		return nil, errBlocked
 	}
-	if err := b.fits(ctx, t, at); err != nil {
+	if err := b.fits(t, at); err != nil {
 		return nil, err
 	}
 	t.watch.tell(Event{Began: true, TurnNumber: s.TurnNumber})

@@ -24,29 +24,11 @@ func (b *Bot) entry(ctx context.Context, t *turn, thread string, r graph.Record,
 	answered := t != nil && r.Source == graph.SourceTurn
 	e := register.Entry{At: b.moment(), Turns: after.TurnNumber, Converted: after.Booking.Converted, Email: b.hasAddress(thread, after), Route: string(after.NextRoute)}
 	e.Site, e.Session, _ = strings.Cut(thread, ":")
-	if from, ok := ctx.Value(forkKey{}).(*register.Kept); ok {
-		e.Language, e.Copied = from.Row.Language, copied(from, e.Turns)
-	}
 	if answered {
 		e.Language, e.Person = t.LanguageFor(t.request.Language), t.request.PersonID
 		e.Turn = t.note(ctx, r, after, e.At)
 	}
 	return e
-}
-
-// forkKey is the key of what is kept of a session that is forked, in the context of the save.
-type forkKey struct{}
-
-// copied returns the notes of the first turns of a session as a fork has them.
-func copied(from *register.Kept, turns int) []register.Turn {
-	var notes []register.Turn
-	for _, n := range from.Turns {
-		if n.Number <= turns {
-			n.Copied, n.Checkpoint = true, ""
-			notes = append(notes, n)
-		}
-	}
-	return notes
 }
 
 // stateAfter returns the state of a record.

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"rehearse/graph"
 	"rehearse/internal/chat"
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/register"
@@ -290,4 +291,20 @@ func (l SessionList) MarshalJSON() ([]byte, error) {
 	type plain SessionList
 	list(&l.Sessions)
 	return json.Marshal(plain(l))
+}
+
+// History returns the checkpoints of a session without their states, the oldest first. The error is an *Error.
+func (b *Bot) History(ctx context.Context, siteName, session string) ([]graph.Record, error) {
+	found, err := b.Sites.Find(siteName)
+	if err != nil {
+		return nil, &Error{Fault: UnknownSite, Message: err.Error()}
+	}
+	records, err := b.graph.History(ctx, Thread(found.Name, session))
+	switch {
+	case err != nil:
+		return nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
+	case len(records) == 0:
+		return nil, fault(UnknownSession, "`rehearse sessions list` lists them", "there is no session %q", session)
+	}
+	return records, nil
 }

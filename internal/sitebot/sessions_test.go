@@ -53,10 +53,7 @@ func TestSession(t *testing.T) {
 	for _, missing := range []error{
 		func() error { _, err := th.Session(t.Context(), "shop.example", "none"); return err }(),
 		th.Rate(t.Context(), "shop.example", "none", register.Feedback{Turn: 1, Rating: register.Up}),
-		func() error {
-			_, err := th.Fork(t.Context(), "shop.example", "none", sitebot.From{Turn: 1}, "")
-			return err
-		}(),
+		func() error { _, err := th.History(t.Context(), "shop.example", "none"); return err }(),
 	} {
 		if faultOf(missing) != sitebot.UnknownSession {
 			t.Errorf("%v", missing)
@@ -146,57 +143,6 @@ func TestSessionsSearch(t *testing.T) {
 	}
 	if _, err := th.Sessions(t.Context(), "nowhere.example", q); faultOf(err) != sitebot.UnknownSite {
 		t.Error(err)
-	}
-}
-
-func TestFork(t *testing.T) {
-	th := openRegistered(t)
-	th.intent(sitebot.Learn)
-	for _, input := range []string{"one", "two", "three"} {
-		th.say(t, "a", input)
-	}
-	fork := func(from sitebot.From, into string) (string, error) {
-		return th.Fork(t.Context(), "shop.example", "a", from, into)
-	}
-	if id, err := fork(sitebot.From{Turn: 2}, "b"); id != "b" || err != nil {
-		t.Fatal(id, err)
-	}
-	a, b := sessionOf(t, th, "a"), sessionOf(t, th, "b")
-	if len(a.Turns) != 3 || len(b.Turns) != 2 || b.Turns[1].Input != "two" || b.Turns[1].At != a.Turns[1].At || b.Turns[1].Route != "ANSWER" || b.Row.Turns != 2 || b.Row.Logged != 2 {
-		t.Errorf("%+v", b)
-	}
-	th.say(t, "b", "another way")
-	if b := sessionOf(t, th, "b"); len(b.Turns) != 3 || b.Turns[2].Input != "another way" || at(th.state(t, "b"), "session_id") != "b" {
-		t.Errorf("%+v", b)
-	}
-	if len(sessionOf(t, th, "a").Turns) != 3 {
-		t.Error("the fork has changed where it comes from")
-	}
-	records, err := th.History(t.Context(), "shop.example", "a")
-	if err != nil || len(records) != 3 {
-		t.Fatal(records, err)
-	}
-	id, err := fork(sitebot.From{Checkpoint: records[0].ID}, "")
-	if err != nil || len(id) < 22 || len(sessionOf(t, th, id).Turns) != 1 {
-		t.Errorf("%q, %v", id, err)
-	}
-	for want, try := range map[sitebot.Fault][]func() (string, error){
-		sitebot.UnknownTurn: {
-			func() (string, error) { return fork(sitebot.From{Turn: 4}, "") },
-			func() (string, error) { return fork(sitebot.From{}, "") },
-			func() (string, error) { return fork(sitebot.From{Checkpoint: "x"}, "") },
-		},
-		sitebot.StateExists: {
-			func() (string, error) { return fork(sitebot.From{Turn: 1}, "b") },
-			func() (string, error) { return fork(sitebot.From{Turn: 1}, "a") },
-		},
-		sitebot.InvalidRequest: {func() (string, error) { return fork(sitebot.From{Turn: 1}, "sessions") }},
-	} {
-		for i, f := range try {
-			if _, err := f(); faultOf(err) != want {
-				t.Errorf("%s %d: %v", want, i, err)
-			}
-		}
 	}
 }
 

@@ -84,13 +84,6 @@ func (r *Redis) SaveTurn(ctx context.Context, thread string, record graph.Record
 		number = e.Turn.Number
 	}
 	args := append(r.rowArgs(rows), r.register(), thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language, e.Route, e.Person, e.Converted, e.Email, number, note, e.Began().UnixMicro())
-	for i := range e.Copied {
-		copied, err := json.Marshal(&e.Copied[i])
-		if err != nil {
-			return fmt.Errorf("note a turn: %w", err)
-		}
-		args = append(args, e.Copied[i].Number, copied)
-	}
 	return r.sessions.SaveWith(ctx, thread, record, args...)
 }
 

@@ -65,10 +65,6 @@ const (
 
 // SaveTurn saves a record with its leads and its entry: see register.Keeper.
 func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e register.Entry) error {
-	turns := e.Copied
-	if e.Turn != nil {
-		turns = []register.Turn{*e.Turn}
-	}
 	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error {
 		if err := c.addRows(ctx, tx, rows); err != nil {
 			return err
@@ -77,17 +73,13 @@ func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Recor
 			e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro()); err != nil {
 			return err
 		}
-		for i := range turns {
-			note, err := json.Marshal(&turns[i])
+		if e.Turn != nil {
+			note, err := json.Marshal(e.Turn)
 			if err != nil {
 				return err
 			}
-			if _, err := c.putNote.Exec(ctx, tx, thread, noteTurn, turns[i].Number, "", string(note)); err != nil {
-				return err
-			}
-		}
-		if e.Turn != nil {
-			return nil
+			_, err = c.putNote.Exec(ctx, tx, thread, noteTurn, e.Turn.Number, "", string(note))
+			return err
 		}
 		if _, err := tx.ExecContext(ctx, dropNotesQuery, thread, e.Turns); err != nil {
 			return err

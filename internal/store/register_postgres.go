@@ -67,27 +67,22 @@ const (
 
 // SaveTurn saves a record with its leads and its entry: see register.Keeper.
 func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e register.Entry) error {
-	turns := e.Copied
-	if e.Turn != nil {
-		turns = []register.Turn{*e.Turn}
-	}
 	name := []byte(thread)
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
 		var all pgx.Batch
 		addPostgresRows(&all, rows)
-		if r.Parent == "" && r.Source != graph.SourceFork {
+		if r.Parent == "" {
 			all.Queue(expiredRowPostgres, name)
 		}
 		all.Queue(enterPostgres, name, []byte(e.Site), []byte(e.Session), e.At.UnixMicro(), e.Turns, plainText(e.Language), plainText(e.Route),
 			plainText(e.Person), e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro())
-		for i := range turns {
-			note, err := json.Marshal(&turns[i])
+		if e.Turn != nil {
+			note, err := json.Marshal(e.Turn)
 			if err != nil {
 				return err
 			}
-			all.Queue(putNotePostgres, name, noteTurn, turns[i].Number, "", string(note))
-		}
-		if e.Turn == nil {
+			all.Queue(putNotePostgres, name, noteTurn, e.Turn.Number, "", string(note))
+		} else {
 			all.Queue(dropNotesPostgres, name, e.Turns)
 			all.Queue(thumbsPostgres, name)
 		}

@@ -66,34 +66,3 @@ func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session stri
 	})
 	return s.db.explain(ctx, fmt.Sprintf("erase session %q from", thread), err)
 }
-
-// MakeRoom makes room for a new session: see Checkpoints.MakeRoom. A session that is being written just now stays.
-func (s *PostgresSessions) MakeRoom(ctx context.Context, most, need int64, idleSince time.Time) (ok bool, err error) {
-	if need > most { // nobody need go for it
-		return false, nil
-	}
-	held, err := s.held(ctx, s.db.pool)
-	if err != nil || held+need <= most {
-		return err == nil, s.db.explain(ctx, "look for room in", err)
-	}
-	for range 16 * mostEvicted {
-		evicted, err := s.PruneOne(ctx, idleSince.UnixMilli()+1, func(ctx context.Context, tx pgx.Tx) (bool, error) {
-			held, err := s.held(ctx, tx)
-			ok = err == nil && held+need <= most
-			return ok, err
-		})
-		if err != nil || ok || !evicted {
-			return ok && err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// held returns how many bytes all sessions hold.
-func (s *PostgresSessions) held(ctx context.Context, in interface {
-	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
-},
-) (bytes int64, err error) {
-	err = in.QueryRow(ctx, `SELECT sum(bytes)::bigint FROM exp.session_bytes`).Scan(&bytes)
-	return bytes, err
-}

@@ -38,7 +38,6 @@ func openSessions(t testing.TB, u *url.URL, ttl time.Duration) *store.PostgresSe
 func emptied(t testing.TB, u *url.URL) {
 	t.Helper()
 	execute(t, u, emptySessions)
-	execute(t, u, `UPDATE exp.session_bytes SET bytes = 0`)
 }
 
 func TestPostgresSessions(t *testing.T) {
@@ -73,19 +72,6 @@ func TestPostgresSessions(t *testing.T) {
 			emptied(t, u)
 			return openSessions(t, u, time.Hour)
 		})
-	})
-	t.Run("bytes", func(t *testing.T) {
-		emptied(t, u)
-		checkPostgresBytes(t, u, openSessions(t, u, 0))
-	})
-	t.Run("room", func(t *testing.T) {
-		emptied(t, u)
-		s := openSessions(t, u, 0)
-		for i := range 40 {
-			mustSaveAs(t, s, fmt.Sprint("old ", i), sizedRecord(1, 1000))
-			time.Sleep(2 * time.Millisecond) // the time of use is in milliseconds
-		}
-		checkRoom(t, s)
 	})
 	t.Run("expiry", func(t *testing.T) {
 		emptied(t, u)
@@ -127,33 +113,6 @@ func number(t *testing.T, u *url.URL, query string) (n int64) {
 	return n
 }
 
-// The bytes of all sessions are right whatever becomes of them.
-func checkPostgresBytes(t *testing.T, u *url.URL, s *store.PostgresSessions) {
-	same := func(when string) {
-		t.Helper()
-		if off := number(t, u, `SELECT (SELECT sum(bytes) FROM exp.session_bytes)
-			- (SELECT coalesce(sum(coalesce(octet_length(state), 0) + coalesce(octet_length(appended), 0)), 0) FROM exp.session_records)`); off != 0 {
-			t.Errorf("%s: %d bytes off", when, off)
-		}
-	}
-	for turn := range 3 {
-		mustSaveAs(t, s, "thread", sizedRecord(turn+1, 1000))
-		mustSaveAs(t, s, "other", sizedRecord(turn+1, 10))
-	}
-	same("saved")
-	if held := number(t, u, `SELECT sum(bytes)::bigint FROM exp.session_bytes`); held != 3030 {
-		t.Errorf("%d bytes are held, want 3030", held)
-	}
-	if err := s.Compact(t.Context(), "thread", sizedRecord(3, 500)); err != nil {
-		t.Fatal(err)
-	}
-	same("compacted")
-	if err := s.Erase(t.Context(), "thread", "site", "session"); err != nil {
-		t.Fatal(err)
-	}
-	same("erased")
-}
-
 // A session that was not written for its time is gone, begins anew, and makes room as others begin.
 func checkExpiry(t *testing.T, u *url.URL) {
 	long, short := openSessions(t, u, time.Hour), openSessions(t, u, 10*time.Millisecond)
@@ -181,32 +140,5 @@ func checkExpiry(t *testing.T, u *url.URL) {
 	}
 	if left := number(t, u, `SELECT count(*) FROM exp.session_records`); left != 1 {
 		t.Errorf("%d records are left", left)
-	}
-}
-
-// Of two servers that make room at once, neither takes what the other has.
-func TestPostgresRoomAtOnce(t *testing.T) {
-	u := realPostgres(t).database(t)
-	one, two := openSessions(t, u, 0), openSessions(t, u, 0)
-	for i := range 30 {
-		mustSaveAs(t, one, fmt.Sprint("old ", i), sizedRecord(1, 1000))
-	}
-	errs := make(chan error)
-	for _, s := range []*store.PostgresSessions{one, two} {
-		go func() {
-			ok, err := s.MakeRoom(t.Context(), 10_000, 0, time.Now().Add(time.Second))
-			if !ok && err == nil {
-				err = fmt.Errorf("no room")
-			}
-			errs <- err
-		}()
-	}
-	for range 2 {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-	if left := number(t, u, `SELECT count(*) FROM exp.session_threads`); left < 9 || left > 10 {
-		t.Errorf("%d sessions are left, want 10, or 9 where both took one at once", left)
 	}
 }

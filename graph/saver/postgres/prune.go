@@ -34,22 +34,17 @@ func (s *Saver) prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pruneLimit)
 	defer cancel()
 	for range pruneTimes {
-		if more, err := s.PruneOne(ctx, s.idleBefore(), nil); err != nil || !more {
+		if more, err := s.pruneOne(ctx, s.idleBefore()); err != nil || !more {
 			break
 		}
 	}
 	_, _ = s.database.Pool.Exec(ctx, s.queries.oldSteps, s.idleBefore())
 }
 
-// PruneOne deletes the thread that was written least recently, if that was before a time in milliseconds since 1970 and nobody writes it just now, and
-// reports whether there was one. Unless, if not nil, is asked in the same transaction whether it is still needed to.
-func (s *Saver) PruneOne(ctx context.Context, usedBefore int64, unless func(ctx context.Context, tx pgx.Tx) (bool, error)) (deleted bool, err error) {
+// pruneOne deletes the thread that was written least recently, if that was before a time in milliseconds since 1970 and nothing writes it just now, and
+// reports whether there was one.
+func (s *Saver) pruneOne(ctx context.Context, usedBefore int64) (deleted bool, err error) {
 	err = pgx.BeginFunc(ctx, s.database.Pool, func(tx pgx.Tx) error {
-		if unless != nil {
-			if needless, err := unless(ctx, tx); err != nil || needless {
-				return err
-			}
-		}
 		var name []byte
 		if err := tx.QueryRow(ctx, s.queries.expired, usedBefore).Scan(&name); err != nil {
 			if errors.Is(err, pgx.ErrNoRows) {

@@ -56,9 +56,6 @@ func (m *Memory) SaveTurn(ctx context.Context, thread string, r graph.Record, ro
 		maps.DeleteFunc(h.feedback, func(n int, _ Feedback) bool { return beyond(n) })
 		h.count()
 	}
-	for _, copied := range e.Copied {
-		h.turns[copied.Number] = copied
-	}
 	h.Last, h.Turns, h.converted, h.Email, h.Route = e.At, e.Turns, e.Converted, e.Email, e.Route
 	h.Language, h.Person = cmp.Or(e.Language, h.Language), cmp.Or(e.Person, h.Person)
 	if e.Turn != nil {

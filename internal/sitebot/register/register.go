@@ -75,7 +75,7 @@ type Turn struct {
 	Warnings []string `json:"warnings"`
 	TraceID  string   `json:"trace_id"`
 	Person   string   `json:"person"`
-	// Copied is true of a turn that a fork has taken over from another session.
+	// Copied is true of a turn that an earlier version copied from another session: it was not said in this one.
 	Copied bool `json:"copied,omitempty"`
 	// Converted is true of the turn with which the session has converted, and Values are all that was known then.
 	Converted bool              `json:"converted,omitempty"`
@@ -123,8 +123,6 @@ type Entry struct {
 	Language, Person string
 	// Turn is the turn that was answered; nil for a state that somebody has put there. Notes of turns beyond Turns are dropped then.
 	Turn *Turn
-	// Copied are the notes of the turns that a fork begins with.
-	Copied []Turn
 }
 
 // Began is when a session began that begins with this save.

@@ -6,7 +6,6 @@ const (
 	TooManyTurns = "too_many_turns"
 	SiteBusy     = "site_busy"
 	BudgetSpent  = "budget_spent"
-	SessionsFull = "sessions_full"
 	SessionFull  = "session_full"
 )
 
@@ -57,7 +56,7 @@ var refusalTexts = map[string][3]string{
 func (s *Site) Refused(reason, requested string) string {
 	which := 0
 	switch reason {
-	case SiteBusy, BudgetSpent, SessionsFull:
+	case SiteBusy, BudgetSpent:
 		which = 1
 	case SessionFull:
 		which = 2

@@ -127,7 +127,7 @@ func (r *reader) read(n source.Node) {
 		"enrichment":     func(n source.Node) { readEnrichment(n, &s.Enrichment) },
 		"integrations":   func(n source.Node) { readIntegrations(n, &s.Integrations) },
 		"limits":         func(n source.Node) { readLimits(n, &s.Limits) },
-		"widget":         func(n source.Node) { r.widget(n, &s.Widget) },
+		"widget":         func(n source.Node) { readWidget(n, &s.Widget) },
 	})
 	if n.Kind == source.Map && !n.Has("site") {
 		n.Report("add `site: NAME`, the site_name of requests", "a site needs a name")

@@ -17,11 +17,11 @@ const (
 	maxStarter  = 200
 )
 
-func (r *reader) widget(n source.Node, to *Widget) {
+func readWidget(n source.Node, to *Widget) {
 	n.Read(map[string]func(source.Node){
 		"title":    func(n source.Node) { to.Title = shortText(n, maxTitle) },
 		"color":    func(n source.Node) { to.Color = readColor(n) },
-		"logo":     func(n source.Node) { r.logo(n, to) },
+		"logo":     func(n source.Node) { to.Logo = readLogo(n) },
 		"greeting": func(n source.Node) { to.Greeting = shortText(n, maxGreeting) },
 		"starters": func(n source.Node) { to.Starters = readStarters(n) },
 		"position": func(n source.Node) { to.Position = n.OneOf(Right, Left) },
@@ -71,23 +71,18 @@ func readStarters(n source.Node) []string {
 // httpsHosts are hosts as they are written into the policy of a page.
 var httpsHosts = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?$`)
 
-// logo reads a picture: an https address, or the name of a file beside the site.
-func (r *reader) logo(n source.Node, to *Widget) {
+// readLogo reads the https address of a picture.
+func readLogo(n source.Node) string {
 	text := nonBlank(n)
-	switch {
-	case text == "":
-	case strings.Contains(text, ":"):
-		to.Logo = logoAddress(n, text)
-	default:
-		to.Picture = r.picture(n, text)
-	}
-}
-
-func logoAddress(n source.Node, text string) string {
 	u, err := url.Parse(text)
 	switch {
+	case text == "":
+		return ""
+	case !strings.Contains(text, ":"):
+		source.Removed("the https address of the picture, not a file")(n)
+		return ""
 	case err != nil, u.Scheme != "https", !httpsHosts.MatchString(u.Host):
-		n.Report("write it whole, such as https://acme.example/logo.png, or name a file beside the site", "%q is not an https address", clip(text))
+		n.Report("write it whole, such as https://acme.example/logo.png", "%q is not an https address", clip(text))
 		return ""
 	case u.User != nil:
 		n.Report("remove what stands before the @; secrets belong in the environment", "the address holds a user name or password")

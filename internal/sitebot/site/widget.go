@@ -6,20 +6,13 @@ type Widget struct {
 	Title string
 	// Color is the site's own, as #rrggbb in lower case; empty means the program's.
 	Color string
-	// Logo is the https address of a picture, Picture one that was read from a file beside the site. At most one of them is set.
-	Logo    string
-	Picture *Picture
+	// Logo is the https address of a picture.
+	Logo string
 	// Greeting stands before the first message, with Starters to begin with by a click.
 	Greeting string
 	Starters []string
 	// Position is the side of the window on which the button is: Right or Left.
 	Position string
-}
-
-// Picture is the content of a file and its media type.
-type Picture struct {
-	Type string
-	Data []byte
 }
 
 // The sides on which the button may be.

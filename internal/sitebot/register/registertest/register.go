@@ -286,12 +286,6 @@ func checkInjected(t *testing.T, one, two Store) {
 		want(t, "pending", strings.TrimSpace(got.String()), wanted)
 	}
 	pending("")
-	copied := []register.Turn{{Number: 1, Copied: true, Route: "ANSWER"}, {Number: 2, Copied: true}}
-	save(t, one, register.Entry{Site: "copy.example", Session: "a", At: at, Turns: 2, Copied: copied}, 1)
-	if k, err := two.Session(t.Context(), "copy.example", "a"); err != nil || len(k.Turns) != 2 || !k.Turns[0].Copied || k.Turns[0].Route != "ANSWER" || !k.Row.Started.Equal(at) {
-		t.Errorf("copied %+v, %v", k, err)
-	}
-	pending("")
 	for n := 4; n <= 5; n++ {
 		e := register.Entry{Site: site, Session: "a", At: at, Turns: n, Turn: &register.Turn{Number: n}}
 		save(t, one, e, n-2)

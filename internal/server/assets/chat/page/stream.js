@@ -26,7 +26,7 @@ export class Refusal extends Error {
 }
 
 // The server says these in the visitor's language.
-const spoken = ["rate_limited", "too_many_turns", "site_busy", "budget_spent", "sessions_full", "session_full"];
+const spoken = ["rate_limited", "too_many_turns", "site_busy", "budget_spent", "session_full"];
 const keys = { 401: "closed", 403: "closed", 404: "missing", 413: "too_long", 429: "busy" };
 
 // The answer before may still be ending: its suggestions are given up as soon as the next message is there.
