@@ -32,7 +32,7 @@ type classifyFlags struct {
 func newClassify(env *Env) *cobra.Command {
 	f := &classifyFlags{}
 	c := &cobra.Command{
-		Use:   "classify intent-classifier|skill-selector|e2e-api|all|ITEMS",
+		Use:   "classify intent-classifier|skill-selector|ITEMS",
 		Short: "Score a classifier against labelled items",
 		Long: `Score a classifier against labelled items: accuracy with its interval, precision, recall and F1 of each class, their means, and what is taken
 for what. The predictions come from a file, or are made here: by a node of a website's chatbot, or by a model.
@@ -42,7 +42,7 @@ the input is a text or {"message", "history"}, the expected output a label, {"in
 once. Predictions are records {"id", "output"}: a label, {"intent", "confidence"}, a list of labels, or null where there was no answer.
 
 intent-classifier and skill-selector are nodes of the chatbot and the datasets of those names; --items names other items, --target another
-classifier of them. e2e-api is the evaluation of answers on the dataset main-dataset, all is the three, one after the other.
+classifier of them.
 
 Items with one label pass by --macro-f1 and --min-class-f1, items with lists by --recall; any threshold that is given counts. Without, they are
 those of thresholds: in rehearse.yaml, or the defaults. Results on items from Langfuse are logged there as a dataset run (--log).
@@ -53,7 +53,6 @@ and exit code are those of a local run. Ctrl-C cancels it.
 Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 3 a model could not be asked, 130 interrupted.`,
 		Example: `  rehearse classify intent-classifier --sites sites/ --model openai:gpt-5-mini
   rehearse classify skill-selector --items skills.jsonl --sites sites/ --site acme.example
-  rehearse classify all --sites sites/ --out report/
   rehearse classify items.jsonl --predictions predictions.jsonl
   rehearse classify items.jsonl.gz --predictions predictions.jsonl.gz --format json
   rehearse classify items.jsonl --predictions predictions.csv --macro-f1 0.9 --out report/

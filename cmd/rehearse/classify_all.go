@@ -24,7 +24,7 @@ const (
 
 func newClassifyAll(env *Env, f *classifyFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "all",
+		Use:   "all", Hidden: true,
 		Short: "Evaluate intent-classifier, skill-selector and e2e-api, one after the other",
 		Long: `Evaluate intent-classifier, skill-selector and e2e-api, one after the other, each on the dataset of its name. What cannot be evaluated keeps
 nothing else from it; the exit code is the worst of all.`,
@@ -41,6 +41,7 @@ nothing else from it; the exit code is the worst of all.`,
 func newClassifyE2E(env *Env, f *classifyFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:     e2eAPI,
+		Hidden:  true,
 		Short:   "Grade the chatbot's answers on the dataset " + e2eDataset + ", as rehearse e2e does",
 		Long:    `Grade the chatbot's answers on the dataset ` + e2eDataset + `, or on --items, as "rehearse e2e" does.`,
 		Example: `  rehearse classify e2e-api --items answers.jsonl --sites sites/ --model openai:gpt-5-mini`,

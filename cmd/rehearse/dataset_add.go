@@ -71,6 +71,7 @@ func (f *addFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.trial, "trial", 0, "with --from-run: the trial (default: the first that failed)")
 	flags.StringVar(&f.session, "from-session", "", "a session in Langfuse, or with --store of a chatbot: its id")
 	flags.StringVar(&f.session, "session", "", "the same as --from-session")
+	flags.Lookup("session").Hidden = true
 	flags.StringVar(&f.store, "store", "", "the store of a chatbot's sessions: sqlite:PATH, or redis://HOST:PORT as for serve --redis")
 	flags.IntVar(&f.turn, "turn", 0, "the turn that becomes the item, from 1")
 	flags.StringVar(&f.site, "site", "", "the site_name of the item (default: that of the run or, with --store, the only site that has the session)")

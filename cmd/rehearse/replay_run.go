@@ -105,6 +105,7 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Spec.Baseline, "baseline", "", "agent to compare it with, likewise")
 	flags.StringVar(&f.Spec.VariantID, "variant-id", "", "the same as --candidate variant:ID")
 	flags.StringVar(&f.Spec.BaselineID, "baseline-variant-id", "", "the same as --baseline variant:ID")
+	flags.Lookup("variant-id").Hidden, flags.Lookup("baseline-variant-id").Hidden = true, true
 	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose past conversations are replayed")
 	flags.StringVar(&f.Spec.FirstDay, "start-date", "", "first day, YYYY-MM-DD")
 	flags.StringVar(&f.Spec.LastDay, "end-date", "", "last day, YYYY-MM-DD")

@@ -13,13 +13,13 @@ import (
 	"rehearse/internal/suite"
 )
 
-// schemas are the schemas by name; schemaNames lists them.
+// schemas are the schemas by name; schemaNames lists those in the help. suite-v1 is the name of suite in older scripts.
 var (
 	schemas = map[string]func() ([]byte, error){
 		"suite": fixed(suite.Schema), "suite-v1": fixed(suite.Schema), "config": fixed(config.Schema), "flow": fixed(flow.Schema), "site": fixed(site.Schema),
 		"result": server.ResultSchema,
 	}
-	schemaNames = []string{"suite", "suite-v1", "config", "flow", "site", "result"}
+	schemaNames = []string{"suite", "config", "flow", "site", "result"}
 )
 
 // fixed is a schema that is there as it is.
@@ -30,10 +30,10 @@ func fixed(schema func() []byte) func() ([]byte, error) {
 func newSchema(env *Env) *cobra.Command {
 	write := false
 	c := &cobra.Command{
-		Use:   "schema suite|suite-v1|config|flow|site|result | schema --write [FOLDER]",
+		Use:   "schema suite|config|flow|site|result | schema --write [FOLDER]",
 		Short: "Print the JSON Schema of suites, rehearse.yaml, flows, sites or results, for editors and other tools",
-		Long: `Print the JSON Schema of suites (both dialects: suite-v1 is another name for suite), of rehearse.yaml, of flows (node flows and state machines),
-of sites, or of a line of results.jsonl, for editors and other tools.
+		Long: `Print the JSON Schema of suites (both dialects), of rehearse.yaml, of flows (node flows and state machines), of sites, or of a line of
+results.jsonl, for editors and other tools.
 
 With --write, the schemas are written where the files of rehearse init name them, for instance after an update: .rehearse/schema/ in the folder of
 rehearse.yaml (default: this one), with a .rehearse/.gitignore that keeps runs and the store out of git.`,
