@@ -22,7 +22,7 @@ import (
 // addFlags is what can be said on the command line of dataset add.
 type addFlags struct {
 	run, test, suite, target string
-	session, store           string
+	session, store, redis    string
 	turn, trial              int
 	site, expected, id       string
 	replace, create          bool
@@ -37,14 +37,14 @@ func newDatasetAdd(env *Env) *cobra.Command {
 is what the user said in that turn, the history what was said before.
 
 The conversation is one of a run (--from-run RUN --test ID), a session in Langfuse (--from-session ID), or a session of a chatbot in its own store
-(--store sqlite:PATH or redis://HOST:PORT, --from-session ID, and --site NAME where several sites have such a session). Of a run the first failed turn is taken, of a session the last, or the one that --turn names.
+(--store sqlite:PATH or postgres://…, --redis redis://HOST:PORT if the server has one, --from-session ID, and --site NAME where several sites have such a session). Of a run the first failed turn is taken, of a session the last, or the one that --turn names.
 
 What is expected is what the test expected of the turn, or --expected; else it is left empty, to be written in.`,
 		Example: `  rehearse dataset add items.jsonl --from-run latest --test refund-twice
   rehearse dataset add main-dataset --from-run .rehearse/runs/ID --test refund-twice --turn 2 --expected "Says that it was refunded."
   rehearse dataset add langfuse:main-dataset --from-session 4f1c --site acme.example
   rehearse dataset add items.jsonl --store sqlite:chat.db --from-session 4f1c
-  rehearse dataset add items.jsonl --store redis://localhost:6379 --site acme.example --from-session 4f1c`,
+  rehearse dataset add items.jsonl --store sqlite:chat.db --redis redis://localhost:6379 --site acme.example --from-session 4f1c`,
 		Args: named(1, "name one file (.jsonl) or one dataset in Langfuse or in a store"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.check(c.Flags()); err != nil {
@@ -72,7 +72,8 @@ func (f *addFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.session, "from-session", "", "a session in Langfuse, or with --store of a chatbot: its id")
 	flags.StringVar(&f.session, "session", "", "the same as --from-session")
 	flags.Lookup("session").Hidden = true
-	flags.StringVar(&f.store, "store", "", "the store of a chatbot's sessions: sqlite:PATH, or redis://HOST:PORT as for serve --redis")
+	flags.StringVar(&f.store, "store", "", "the store of a chatbot's sessions: sqlite:PATH or postgres://…")
+	flags.StringVar(&f.redis, "redis", "", "with --store: the Redis of the server, redis://HOST:PORT, if it has one for sessions")
 	flags.IntVar(&f.turn, "turn", 0, "the turn that becomes the item, from 1")
 	flags.StringVar(&f.site, "site", "", "the site_name of the item (default: that of the run or, with --store, the only site that has the session)")
 	flags.StringVar(&f.expected, "expected", "", "what a good answer is, in words")
@@ -90,7 +91,7 @@ func (f *addFlags) check(flags *pflag.FlagSet) error {
 		}
 		return ""
 	}
-	onlyRun, onlySession := said("test", "suite", "target", "trial"), said("store")
+	onlyRun, onlySession := said("test", "suite", "target", "trial"), said("store", "redis")
 	switch {
 	case f.run == "" && f.session == "":
 		return usage("say which conversation: --from-run RUN --test ID, --from-session ID, or --store sqlite:PATH --from-session ID")
@@ -239,7 +240,7 @@ func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.P
 }
 
 func (f *addFlags) fromStore(ctx context.Context) (c *conversation.Recorded, err error) {
-	kept, err := setup.OpenSessions(ctx, f.store)
+	kept, err := setup.OpenSessions(ctx, f.store, f.redis)
 	if err != nil {
 		return nil, err
 	}

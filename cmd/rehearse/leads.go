@@ -19,35 +19,31 @@ func newLeads(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "leads",
 		Short: "See which leads of site chatbots were delivered, and send them again",
-		Long: `Leads of the chatbots of websites wait in the store of their sessions until the site's webhook and PostHog have taken them; rehearse serve delivers
+		Long: `Leads of the chatbots of websites wait in the store of the server until the site's webhook and PostHog have taken them; rehearse serve delivers
 them. These commands look at that store, also while a server works on it.`,
 	}
 	return group(c, newLeadsList(env), newLeadsResend(env))
 }
 
-// sessionStore are the flags that name a store of sessions.
+// sessionStore are the flags that name a store of sessions; redis is empty for commands that read no states.
 type sessionStore struct{ store, redis string }
 
 func (f *sessionStore) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.store, "store", "", "the store of the server: sqlite:PATH (default: that of the configuration; REHEARSE_STORE stands in)")
-	flags.StringVar(&f.redis, "redis", "", "the server that keeps the sessions instead, redis://HOST:PORT")
+	flags.StringVar(&f.store, "store", "", "the store of the server: sqlite:PATH or postgres://… (default: that of the configuration; REHEARSE_STORE stands in)")
+}
+
+func (f *sessionStore) registerRedis(flags *pflag.FlagSet) {
+	flags.StringVar(&f.redis, "redis", "", "the Redis of the server, redis://HOST:PORT, if it has one for sessions")
 }
 
 // open opens the store, does something with it, and closes it.
 func (f *sessionStore) open(ctx context.Context, env *Env, do func(*setup.Sessions) error) error {
-	if f.store != "" && f.redis != "" {
-		return usage("--store and --redis exclude each other: sessions are in one of them")
+	s, err := env.here(setup.Options{})
+	if err != nil {
+		return outcome(err)
 	}
-	address := f.redis
-	if address == "" {
-		s, err := env.here(setup.Options{})
-		if err != nil {
-			return outcome(err)
-		}
-		defer env.closed(s)
-		address = s.RunsStore(f.store, setup.StateDir)
-	}
-	return outcome(setup.WithSessions(ctx, address, do))
+	defer env.closed(s)
+	return outcome(setup.WithSessions(ctx, s.RunsStore(f.store, setup.StateDir), f.redis, do))
 }
 
 // leadsFlags select leads.
@@ -62,7 +58,7 @@ func newLeadsList(env *Env) *cobra.Command {
 		Use:   "list",
 		Short: "List leads, the oldest first",
 		Example: `  rehearse leads list --store sqlite:chat.db --state failed
-  rehearse leads list --redis redis://localhost:6379 --site acme.example --format json`,
+  rehearse leads list --store postgres://localhost/chat --site acme.example --format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -128,7 +124,7 @@ func newLeadsResend(env *Env) *cobra.Command {
 		Long: `Make leads pending and due now, under the ids that they have. The server of the store sends them within seconds. A lead that was delivered more
 than a week ago is not kept any more and cannot be sent.`,
 		Example: `  rehearse leads resend 5d41402abc4b2a76b9719d911017c592 --store sqlite:chat.db
-  rehearse leads resend --all --redis redis://localhost:6379`,
+  rehearse leads resend --all --store postgres://localhost/chat`,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:

@@ -13,6 +13,8 @@ import (
 // completes "use …". Each entry has its line in docs/decisions/removed.md. Keys of YAML files use source.Removed.
 var removed = map[string]string{
 	"sessions fork":         "`sessions export --as dataset`, and a suite for other ways to go on",
+	"leads list --redis":    "--store, where the server has them",
+	"leads resend --redis":  "--store, where the server has them",
 	"serve --session-bytes": "--session-ttl, and the `limits:` of a site",
 }
 

@@ -82,7 +82,7 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH or postgres://…, which keeps visitors' sessions and leads too (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
-	flags.StringVar(&f.redis, "redis", "", "server that keeps the visitors' sessions and leads instead, redis://HOST:PORT")
+	flags.StringVar(&f.redis, "redis", "", "server for the visitors' sessions, redis://HOST:PORT; their leads, index and limits stay in the store")
 	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
 	flags.BoolVar(&f.durable, "durable", false, "keep a record of each step of a chatbot's turn: when this process dies, the same message goes on with the turn")
 	flags.BoolVar(&f.events, "events", true, "where a store is named, log the turns of visitors in it as events, for replay")
@@ -135,7 +135,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	}
 	store := s.RunsStore(f.store, f.runs.data)
 	options.Events, options.LogTurns = store, f.events && s.NamedStore(f.store) != ""
-	if options.Sites.Dir != "" && options.Sites.Redis == "" {
+	if options.Sites.Dir != "" {
 		options.Sites.Store = setup.SessionStore(store)
 	}
 	stopped, err := env.begins(ctx, func(ctx context.Context) error {
@@ -240,7 +240,7 @@ func (f *serveFlags) served() (setup.ServedOptions, error) {
 	o := setup.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
 	if f.store != "" && !setup.IsPostgres(f.store) {
 		if _, scheme := setup.SQLitePath(f.store); scheme != "" {
-			return o, usage("--store %s is not supported here: use sqlite:PATH, or --redis URL", f.store)
+			return o, usage("--store %s is not supported here: use sqlite:PATH or postgres://…", f.store)
 		}
 	}
 	if f.sites == "" {

@@ -39,6 +39,7 @@ deleted. Langfuse is asked to delete the traces where it has a key. Prints how m
 		},
 	}
 	f.register(c.Flags())
+	f.registerRedis(c.Flags())
 	c.Flags().StringVar(&siteName, "site", "", "the site of the sessions (default: the only one that has such a session)")
 	return c
 }
@@ -50,11 +51,6 @@ func (f *sessionStore) erase(ctx context.Context, env *Env, kept *setup.Sessions
 		return err
 	}
 	defer env.closed(s)
-	if f.redis != "" { // logged events are in the server's store then
-		if err := kept.Beside(ctx, s.RunsStore("", setup.StateDir)); err != nil {
-			return err
-		}
-	}
 	deleted := 0
 	var faults []error
 	for _, id := range ids {

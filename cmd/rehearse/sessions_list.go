@@ -25,6 +25,7 @@ type sessionFilter struct {
 
 func (f *sessionFilter) declare(flags *pflag.FlagSet) {
 	f.register(flags)
+	f.registerRedis(flags)
 	flags.StringVar(&f.site, "site", "", "only sessions of this site")
 	flags.StringVar(&f.text, "q", "", "only sessions with this text in a message, in any case")
 	flags.StringVar(&f.since, "since", "", "only sessions whose last message came at this time or later: 2026-01-31, 2026-01-31T12:00:00Z, or 24h for a day ago")

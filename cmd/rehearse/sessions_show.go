@@ -41,6 +41,7 @@ func (f *oneSession) command(env *Env, c *cobra.Command, do func(ctx context.Con
 		})
 	}
 	f.register(c.Flags())
+	f.registerRedis(c.Flags())
 	c.Flags().StringVar(&f.site, "site", "", "the site of the session (default: the only one that has it)")
 	c.Flags().StringVar(&f.format, "format", "text", "text or json")
 	return c

@@ -91,7 +91,9 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 			return hook.Send(ctx, lead.Row{ID: "a", Body: []byte("{}")})
 		},
 		"enrichment": func(ctx context.Context) error {
-			found, err := enrich.NewSnitcher(enrich.SnitcherConfig{URL: server.URL, Key: "hush", Script: "script", Transport: transport})
+			c := enrich.Snitcher("hush", "script")
+			c.URL, c.Transport = server.URL, transport
+			found, err := enrich.NewHTTP(c)
 			if err != nil {
 				return err
 			}

@@ -46,30 +46,43 @@ func (s *Sessions) Close() error { return s.close() }
 // redisURL matches the scheme of a Redis address.
 var redisURL = regexp.MustCompile(`^(rediss?|unix)://`)
 
-// OpenSessions opens an existing store of sessions: sqlite:PATH, a bare path, postgres://… or redis://HOST:PORT.
-func OpenSessions(ctx context.Context, address string) (*Sessions, error) {
+// OpenSessions opens an existing store of sessions: sqlite:PATH, a bare path or postgres://…, and with a server
+// redis://HOST:PORT for their states, if redis is not empty.
+func OpenSessions(ctx context.Context, address, redis string) (*Sessions, error) {
+	opened, err := sessionsInDatabase(ctx, address)
+	if err != nil || redis == "" {
+		return opened, err
+	}
+	server, err := store.OpenRedis(ctx, redis, store.RedisOptions{})
+	if err != nil {
+		return nil, errors.Join(err, opened.close())
+	}
+	sessions := store.NewRedisSessions(server, opened.keptSessions.(store.SessionIndex), func(error) {}) // no turns are saved here
+	return &Sessions{
+		keptSessions: sessions, Where: server.String(), locks: sessions, history: opened.history, cache: profilesInRedis{server.Cache()},
+		close: func() error { return errors.Join(server.Close(), opened.close()) },
+	}, nil
+}
+
+func sessionsInDatabase(ctx context.Context, address string) (*Sessions, error) {
 	if redisURL.MatchString(address) {
-		server, err := store.OpenRedis(ctx, address, store.RedisOptions{})
-		if err != nil {
-			return nil, err
-		}
-		return &Sessions{keptSessions: server, Where: server.String(), locks: server, cache: profilesInRedis{server.Cache()}, close: server.Close}, nil
+		return nil, source.Invalid("--store redis://… removed: use --redis for the states of sessions, and --store for the database of the server")
 	}
 	if IsPostgres(address) {
 		return sessionsInPostgres(ctx, address)
 	}
 	path, scheme := SQLitePath(address)
 	if path == "" || scheme != "" {
-		return nil, source.Invalid("--store: sessions are kept in a file, in PostgreSQL or in a Redis: write sqlite:PATH, postgres://USER@HOST/DATABASE or redis://HOST:PORT")
+		return nil, source.Invalid("--store: sessions are in a file or in PostgreSQL: write sqlite:PATH or postgres://USER@HOST/DATABASE")
 	}
 	if _, err := os.Stat(path); err != nil { // opening would create one
 		return nil, source.Invalid("--store: %w; name the file that `rehearse serve --store` keeps", err)
 	}
-	opened, err := store.Open(ctx, path)
+	file, err := store.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	return &Sessions{keptSessions: opened.Checkpoints(0), Where: path, history: historyOfFile(opened), close: opened.Close}, nil
+	return &Sessions{keptSessions: file.Checkpoints(0), Where: path, history: historyOfFile(file), close: file.Close}, nil
 }
 
 func sessionsInPostgres(ctx context.Context, address string) (*Sessions, error) {
@@ -94,8 +107,8 @@ func SessionStore(address string) string {
 }
 
 // WithSessions opens an existing store of sessions, does something with it, and closes it.
-func WithSessions(ctx context.Context, address string, do func(*Sessions) error) error {
-	s, err := OpenSessions(ctx, address)
+func WithSessions(ctx context.Context, address, redis string, do func(*Sessions) error) error {
+	s, err := OpenSessions(ctx, address, redis)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ type SitesOptions struct {
 	Dir, Prompts string
 	// Model replaces the model of every site; empty leaves it to each site's file.
 	Model string
-	// Store is the path of a file or the address postgres://… of a database, Redis the address of a server. Without either, sessions are kept in memory.
+	// Store is the path of a file or the address postgres://… of a database. Without one, sessions are kept in memory. Redis is the address of a server
+	// for the states of sessions, besides a Store.
 	Store, Redis string
 	// TTL is how long a session is kept after its last message; 0 keeps it for good.
 	TTL  time.Duration
@@ -48,7 +49,7 @@ type Sites struct {
 	Library *site.Library
 	// Place is where the sites were found, without secrets.
 	Place string
-	// Server keeps the sessions; nil when they are kept elsewhere.
+	// Server stores the states of sessions; nil when the database does.
 	Server *store.Redis
 
 	*Setup

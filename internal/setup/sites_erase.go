@@ -3,8 +3,6 @@ package setup
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -82,26 +80,6 @@ func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, siteName, sess
 	}
 	there = len(records) > 0 || len(leads) > 0 || row != nil || slices.Contains(logged, siteName)
 	return there, bot.Erase(ctx, siteName, session)
-}
-
-// Beside opens the store of logged events of a server at an address, where it is another than that of the sessions. The file of one that is not
-// there is not opened, as that would make an empty one.
-func (s *Sessions) Beside(ctx context.Context, address string) error {
-	if s.history != nil {
-		return nil
-	}
-	if path, _ := SQLitePath(address); path != "" {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-	}
-	history, err := OpenHistory(ctx, address)
-	if err != nil {
-		return err
-	}
-	sessions := s.close
-	s.history, s.close = history, func() error { return errors.Join(history.Close(), sessions()) }
-	return nil
 }
 
 // loggedOn returns the sites on which a session was logged.

@@ -7,6 +7,7 @@ import (
 	"rehearse/internal/sitebot"
 	"rehearse/internal/sitebot/lead"
 	"rehearse/internal/sitebot/register"
+	"rehearse/internal/source"
 	"rehearse/internal/store"
 )
 
@@ -19,15 +20,32 @@ type sessionStore interface {
 
 // keeper opens the store of sessions, and the locks that keep two turns of one session apart.
 func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error) {
-	s.lasting = s.options.Redis != "" || s.options.Store != ""
+	s.lasting = s.options.Store != ""
+	sessions, locks, err := s.database(ctx)
+	if err != nil || s.options.Redis == "" {
+		return sessions, locks, err
+	}
+	index, ok := sessions.(store.SessionIndex)
+	if !ok {
+		return nil, nil, source.Invalid("sessions on Redis need a database for leads, index and limits: name one with --store")
+	}
+	if !IsPostgres(s.options.Store) {
+		s.Log.Warn("leads, limits and the session index are in a file of this server alone; for several servers use --store postgres://…")
+	}
+	server, err := store.OpenRedis(ctx, s.options.Redis, store.RedisOptions{TTL: s.options.TTL})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Server, s.closing = server, append([]func() error{server.Close}, s.closing...)
+	onRedis := store.NewRedisSessions(server, index, func(err error) {
+		s.Log.Error("a turn was answered, but the session index and the log of turns lack it", "error", err)
+	})
+	return onRedis, onRedis, nil
+}
+
+// database opens the sessions of the database, or those in memory without one.
+func (s *Sites) database(ctx context.Context) (sessionStore, sitebot.Locks, error) {
 	switch {
-	case s.options.Redis != "":
-		server, err := store.OpenRedis(ctx, s.options.Redis, store.RedisOptions{TTL: s.options.TTL})
-		if err != nil {
-			return nil, nil, err
-		}
-		s.Server, s.closing = server, append(s.closing, server.Close)
-		return server, server, nil
 	case IsPostgres(s.options.Store):
 		database, err := store.OpenPostgres(ctx, s.options.Store)
 		if err != nil {

@@ -55,15 +55,15 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
-	if key := s.Getenv(snitcherKeyEnv); key != "" {
-		service, err := enrich.NewSnitcher(enrich.SnitcherConfig{Key: key, Script: s.Getenv(snitcherScriptEnv), Transport: s.services()})
-		if err := add("snitcher", service, err); err != nil {
-			return nil, source.Invalid("%s: %w", one.File, err)
+	for _, c := range []enrich.HTTPConfig{
+		enrich.Snitcher(s.Getenv(snitcherKeyEnv), s.Getenv(snitcherScriptEnv)), enrich.Enrichso(s.Getenv(enrichsoKeyEnv)),
+	} {
+		if c.Key == "" {
+			continue
 		}
-	}
-	if key := s.Getenv(enrichsoKeyEnv); key != "" {
-		service, err := enrich.NewEnrichso(enrich.EnrichsoConfig{Key: key, Transport: s.services()})
-		if err := add("enrich_so", service, err); err != nil {
+		c.Transport = s.services()
+		service, err := enrich.NewHTTP(c)
+		if err := add(c.Name, service, err); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}

@@ -44,6 +44,11 @@ func (c *Checkpoints) SaveWith(ctx context.Context, thread string, r graph.Recor
 	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error { return c.addRows(ctx, tx, rows) })
 }
 
+// AddLeads adds rows to the outbox by themselves: see SessionIndex.
+func (c *Checkpoints) AddLeads(ctx context.Context, rows []lead.Row) error {
+	return explain("add leads to", c.store.path, c.store.write(ctx, func(tx *sql.Tx) error { return c.addRows(ctx, tx, rows) }))
+}
+
 // Erase forgets a thread, the leads of its session and what the register has of it, and waits until none of it is left in the files: what is deleted is overwritten
 // (secure_delete), and the write-ahead log is truncated.
 func (c *Checkpoints) Erase(ctx context.Context, thread, site, session string) error {

@@ -6,12 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"rehearse/internal/sitebot/limit"
 	"rehearse/internal/sitebot/limit/limittest"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
 )
 
 // Two stores on one file are as two processes.
@@ -22,20 +18,6 @@ func TestLimits(t *testing.T) {
 		t.Cleanup(func() { first.Close(); second.Close() })
 		return first.Checkpoints(time.Hour), second.Checkpoints(time.Hour)
 	})
-}
-
-func TestRedisLimits(t *testing.T) {
-	for name, url := range map[string]func(t *testing.T) string{
-		"miniredis":    func(t *testing.T) string { return "redis://" + miniredis.RunT(t).Addr() },
-		"redis-server": func(t *testing.T) string { return servertest.Redis(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			limittest.RunStore(t, func(t *testing.T) (one, two limit.Store) {
-				url, options := url(t), store.RedisOptions{KeyPrefix: "test-" + rand.Text() + ":"}
-				return openRedis(t, url, options), openRedis(t, url, options)
-			})
-		})
-	}
 }
 
 // A file holds no more buckets than are in use: full ones go as others come.

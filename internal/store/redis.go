@@ -42,7 +42,7 @@ type RedisOptions struct {
 	HealthEvery time.Duration
 }
 
-// Redis is a server that several processes share: sessions, locks and a cache. It is safe for concurrent use and is a graph.Checkpointer.
+// Redis is a server that several processes share: states of sessions, locks and a cache. It is safe for concurrent use and is a graph.Checkpointer.
 // While the server is away, every call fails within seconds; when it is back, calls work again.
 // Make it with OpenRedis and release it with Close.
 type Redis struct {
@@ -104,7 +104,7 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 		ttl:    options.TTL,
 	}
 	r.leases = newLeases(redisLocks{r})
-	r.sessions = saver.On(redisServer{r}, saver.Options{TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, Then: saveRows + saveEntry})
+	r.sessions = saver.On(redisServer{r}, saver.Options{TTL: options.TTL, RefreshOnRead: options.RefreshOnRead})
 	if _, err := r.client.command(ctx, "PING"); err != nil {
 		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.close())
 	}

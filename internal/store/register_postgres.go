@@ -71,7 +71,7 @@ func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
 		var all pgx.Batch
 		addPostgresRows(&all, rows)
-		if r.Parent == "" {
+		if r.Parent == "" && r.Source != graph.SourceFork {
 			all.Queue(expiredRowPostgres, name)
 		}
 		all.Queue(enterPostgres, name, []byte(e.Site), []byte(e.Session), e.At.UnixMicro(), e.Turns, plainText(e.Language), plainText(e.Route),

@@ -52,6 +52,13 @@ func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.
 	})
 }
 
+// AddLeads adds rows to the outbox by themselves: see SessionIndex.
+func (s *PostgresSessions) AddLeads(ctx context.Context, rows []lead.Row) error {
+	var all pgx.Batch
+	addPostgresRows(&all, rows)
+	return s.db.explain(ctx, "add leads to", s.db.pool.SendBatch(ctx, &all).Close())
+}
+
 // Erase forgets a thread with its row in the register, and the leads of its session.
 func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session string) error {
 	err := pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) error {

@@ -30,9 +30,8 @@ import (
 // A Save adds its fields, rewrites none but the first three, and drops the steps of its turn. Fields, unlike the entries of a list or a stream, can be
 // picked: reading a session leaves the Values of all but the last record on the server.
 
-// saveRecord checks the parent and adds a record. A retry whose first attempt succeeded without an answer finds its own mark and is done. What
-// Options.Then has follows.
-const saveRecord = `
+// saveRecord checks the parent and adds a record. A retry whose first attempt succeeded without an answer finds its own mark and is done.
+var saveRecord = redis.NewScript(1, `
 local key, id, parent, fork, mark, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local newest = redis.call('HGET', key, 'newest') or ''
 if newest == id and redis.call('HGET', key, 'saved') == mark then return 'saved' end
@@ -61,28 +60,21 @@ if steps then
 	end
 	if left == 0 then redis.call('HDEL', key, 'steps', 'stepped') end
 end
-`
+return 'saved'`)
 
 // Save adds a record, which becomes the newest of its thread, and lets the thread's time to live begin anew. Atomic.
 // A record whose Parent is not the newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork;
 // a fork from what is not there fails with a wrapped graph.ErrNoCheckpoint.
 func (s *Saver) Save(ctx context.Context, thread string, record graph.Record) error {
-	return s.SaveWith(ctx, thread, record)
-}
-
-// SaveWith is Save, with arguments for the code of Options.Then: from ARGV[10] on.
-func (s *Saver) SaveWith(ctx context.Context, thread string, record graph.Record, args ...any) error {
 	meta, err := json.Marshal(recordMeta{
 		Parent: record.Parent, Turn: record.Turn, Source: record.Source, At: record.At.UnixMicro(),
 	})
 	if err != nil {
 		return fmt.Errorf("save session %q in %s: %w", thread, s.server, err)
 	}
-	all := append([]any{
+	outcome, err := redis.String(s.server.Run(ctx, saveRecord, s.server.Key("session", thread),
 		record.ID, record.Parent, record.Source == graph.SourceFork, rand.Text(), s.ttl,
-		meta, []byte(record.Values), []byte(record.Appended), record.Turn,
-	}, args...)
-	outcome, err := redis.String(s.server.Run(ctx, s.save, s.server.Key("session", thread), all...))
+		meta, []byte(record.Values), []byte(record.Appended), record.Turn))
 	if err := s.server.Explain(ctx, fmt.Sprintf("save session %q in", thread), err); err != nil {
 		return err
 	}

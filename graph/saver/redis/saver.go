@@ -20,7 +20,6 @@ type Saver struct {
 	server Server
 	ttl    int64 // milliseconds; 0 is for ever
 	onRead bool
-	save   *redis.Script
 	close  func() error
 }
 
@@ -51,14 +50,11 @@ type Options struct {
 	TTL time.Duration
 	// RefreshOnRead starts the TTL anew also when a thread is read.
 	RefreshOnRead bool
-	// Then is code in Lua that runs in the same step as a Save that succeeds, with the arguments of SaveWith.
-	Then string
 }
 
 // On returns a saver on a server. Closing the saver does nothing.
 func On(server Server, o Options) *Saver {
 	s := &Saver{server: server, onRead: o.RefreshOnRead, close: func() error { return nil }}
-	s.save = redis.NewScript(1, saveRecord+o.Then+"\nreturn 'saved'")
 	if o.TTL > 0 {
 		s.ttl = max(o.TTL.Milliseconds(), 1) // 0 would mean for ever
 	}

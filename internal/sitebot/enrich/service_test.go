@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			base, tr := serve(t, fault.answer)
-			s, err := NewEnrichso(EnrichsoConfig{Key: testKey, URL: base, Transport: tr})
+			s, err := NewHTTP(presetAt(Enrichso(testKey), base, tr))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,10 +91,10 @@ func (f wire) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 func TestHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const base = "http://enrich.example"
-		s, err := NewEnrichso(EnrichsoConfig{Key: testKey, URL: base, Transport: wire(func(r *http.Request) (*http.Response, error) {
+		s, err := NewHTTP(presetAt(Enrichso(testKey), base, wire(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
-		})})
+		})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,17 +114,16 @@ func TestConfiguration(t *testing.T) {
 		want string
 		make func() error
 	}{
-		{"not an http address", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "file:///etc/passwd"})) }},
-		{"not an http address", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "https://"})) }},
-		{"more than host and path", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "https://u:p@a.example"})) }},
-		{"more than host and path", func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", URL: "https://a.example?key=1"})) }},
-		{"enrich_so: no key", func() error { return second(NewEnrichso(EnrichsoConfig{})) }},
-		{`unknown field "status"`, func() error { return second(NewEnrichso(EnrichsoConfig{Key: "k", Fields: Fields{"status": {"x"}}})) }},
-		{"no tracking script", func() error { return second(NewSnitcher(SnitcherConfig{Key: "k"})) }},
-		{"snitcher: no key", func() error { return second(NewSnitcher(SnitcherConfig{Script: "s"})) }},
-		{`unknown field "x"`, func() error {
-			return second(NewSnitcher(SnitcherConfig{Key: "k", Script: "s", Fields: Fields{"x": nil}}))
+		{"not an http address", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "file:///etc/passwd", nil))) }},
+		{"not an http address", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "https://", nil))) }},
+		{"more than host and path", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "https://u:p@a.example", nil))) }},
+		{"more than host and path", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "https://a.example?key=1", nil))) }},
+		{"enrich_so: no key", func() error { return second(NewHTTP(Enrichso(""))) }},
+		{`unknown field "status"`, func() error {
+			return second(NewHTTP(HTTPConfig{URL: "https://a.example", Key: "k", Fields: Fields{"status": {"x"}}}))
 		}},
+		{"snitcher: no script", func() error { return second(NewHTTP(Snitcher("k", ""))) }},
+		{"snitcher: no key", func() error { return second(NewHTTP(Snitcher("", "s"))) }},
 		{`unknown field "ip_address"`, func() error { return second(NewReveal(Fields{"ip_address": {"ip"}})) }},
 		{"no salt", func() error { return second(NewSupabase(SupabaseConfig{URL: "https://a.example", Key: "k"})) }},
 		{"not an http address", func() error { return second(NewSupabase(SupabaseConfig{Key: "k", Salt: "s"})) }},

@@ -26,7 +26,7 @@ func TestVisits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		service, err := NewEnrichso(EnrichsoConfig{URL: serviceURL, Key: testKey, Transport: tr})
+		service, err := NewHTTP(presetAt(Enrichso(testKey), serviceURL, tr))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -269,12 +269,6 @@ func checkForgotten(t *testing.T, one, two Store) {
 	}
 }
 
-// Expiring is a store that lets rows expire by a clock of its own.
-type Expiring interface {
-	// Pass lets time pass.
-	Pass(d time.Duration)
-}
-
 func checkKept(t *testing.T, one, two Store) {
 	at := begin()
 	made, other := save(t, one, "s1", at), save(t, one, "s2", at)
@@ -285,8 +279,6 @@ func checkKept(t *testing.T, one, two Store) {
 		}
 		finish(t, one, c, r)
 	}
-	expiring, _ := one.(Expiring)
-	passed := time.Duration(0)
 	for _, c := range []struct {
 		after  time.Duration
 		row    lead.Row // that is sent again
@@ -298,10 +290,6 @@ func checkKept(t *testing.T, one, two Store) {
 		{lead.KeepRow - time.Minute, other[1], true, 2},
 		{lead.KeepRow + time.Minute, made[1], false, 0},
 	} {
-		if expiring != nil {
-			expiring.Pass(c.after - passed)
-			passed = c.after
-		}
 		if err := two.Tend(t.Context(), at.Add(c.after), nil); err != nil {
 			t.Fatal(err)
 		}
