@@ -34,6 +34,10 @@ test: ## run every test with the race detector; installs what it lacks (a C comp
 short: ## run every test without the race detector
 	go test ./...
 
+.PHONY: race
+race: ## run the scripts of the whole program with the race detector
+	REHEARSE_TEST_COMPLETE=1 GORACE=atexit_sleep_ms=0 go test -race -vet=off -timeout 80m ./cmd/rehearse
+
 .PHONY: simulate
 simulate: ## hold every round of the heavy simulations, which the race detector has fewer of
 	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/draw ./internal/grader ./graph ./internal/knowledge ./internal/report ./internal/sitebot ./internal/stats ./internal/store

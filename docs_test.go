@@ -51,6 +51,33 @@ func TestLinksOfPages(t *testing.T) {
 	}
 }
 
+// installs are the lines that install the program or its module. Nothing is published, so that each uses a checkout.
+var (
+	installs = regexp.MustCompile(`(?m)^.*\b(?:go (?:get|install)|npm (?:i|install)|npx|pip install|brew install)\b.*rehearse.*$`)
+	checkout = regexp.MustCompile(`go install \./|npm install \./|pip install \./`)
+)
+
+// TestInstallLines checks that no page installs rehearse from a registry.
+func TestInstallLines(t *testing.T) {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*.md", "examples/*/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range installs.FindAllString(string(text), -1) {
+				if !checkout.MatchString(line) {
+					t.Errorf("%s: %s: nothing is published; install from a checkout", page, line)
+				}
+			}
+		}
+	}
+}
+
 // prose returns a page without its blocks of code.
 func prose(t *testing.T, path string) string {
 	t.Helper()

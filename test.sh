@@ -65,14 +65,21 @@ export REHEARSE_TEST_COMPLETE=1 CGO_ENABLED=1
 export GORACE=atexit_sleep_ms=0
 # Without the folder in what is compiled, a clone elsewhere takes what the build cache already has.
 export GOFLAGS="${GOFLAGS:--trimpath}"
-go vet ./... && go vet -C bench ./... && go vet -C e2e ./...
-# The detector looks at Go's memory. SQLite, which was translated from C, has its own, so that watching it finds nothing and takes half the time.
+# Every step runs, so that one run shows every failure.
+status=0
+{ go vet ./... && go vet -C bench ./... && go vet -C e2e ./...; } || status=1
+# Watching SQLite, which was translated from C, finds nothing and takes half the time.
 # The longest packages go first. Three at once, each with four tests at once, keep two processors busy while some wait for a server.
-go test -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=0' -timeout 80m -p "$(($(nproc) + 1))" -parallel "$((2 * $(nproc)))" \
-  ./cmd/rehearse ./internal/store ./internal/stats ./internal/replay ./internal/service ./internal/report ./internal/view ./internal/suite ./internal/evaluation ./internal/sitebot \
-  $(go list ./... | grep -v '/release$')
+packages() { go list ./... | grep -vE '/(release|cmd/rehearse)$'; }
+first() { packages | grep -E '/(store|stats|replay|coordinator|service|report|pages|view|suite|evaluation)$'; }
+go test -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=0' -timeout 80m \
+  -p "$(($(nproc) + 1))" -parallel "$((2 * $(nproc)))" $(first) $(packages) || status=1
+# The scripts start the whole program some thousand times, which takes four times as long with the race detector: its
+# packages were watched above, and `make race` watches the scripts.
+go test -vet=off -timeout 80m -parallel "$((3 * $(nproc)))" ./cmd/rehearse || status=1
 # What packs releases has one goroutine, and packing takes five times as long when its memory is watched.
-go test -vet=off ./release
-go test -C bench -race -vet=off ./...
+go test -vet=off ./release || status=1
+go test -C bench -race -vet=off ./... || status=1
 # The browser tests drive a program of their own, so that watching their own memory finds nothing.
-go test -C e2e -vet=off -timeout 80m ./...
+go test -C e2e -vet=off -timeout 80m ./... || status=1
+exit "$status"

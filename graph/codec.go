@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-
-	"rehearse/internal/source"
 )
 
 const (
@@ -202,7 +200,7 @@ func (s *schema[S]) parse(data []byte) (Update[S], error) {
 		c, known := s.byName[name]
 		switch {
 		case !known:
-			return nil, fmt.Errorf("unknown field %q (%s)", name, source.Suggest(name, s.names))
+			return nil, fmt.Errorf("unknown field %q (%s)", name, knownNames(s.names))
 		case seen[name]:
 			return nil, fmt.Errorf("field %q is given twice", name)
 		}
@@ -232,7 +230,7 @@ func decodeStrictly(data []byte, into any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%sa value of the kind %s cannot stand here: give %s", prefix(typed.Field), typed.Value, source.KindOf(typed.Type))
+		return fmt.Errorf("%scannot store a JSON %s in a %s", prefix(typed.Field), typed.Value, typed.Type)
 	}
 	return err
 }

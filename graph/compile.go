@@ -6,8 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-
-	"rehearse/internal/source"
+	"strings"
 )
 
 // MaxNodes bounds the nodes of a graph: the checks of Compile take time and memory with the square of their number.
@@ -95,7 +94,7 @@ func (g *Graph[S]) connect(edges []edge[S]) []error {
 	for _, e := range edges {
 		from, known := g.byName[e.from]
 		if !known || from == end {
-			problem("an edge leaves %q, which is no node (%s)", e.from, g.suggest(e.from))
+			problem("an edge leaves %q, which is no node (%s)", e.from, g.known())
 			continue
 		}
 		n := g.nodes[from]
@@ -111,7 +110,7 @@ func (g *Graph[S]) connect(edges []edge[S]) []error {
 			to, known := g.byName[name]
 			switch {
 			case !known || name == Start:
-				problem("an edge leads from node %q to %q, which is no node (%s)", e.from, name, g.suggest(name))
+				problem("an edge leads from node %q to %q, which is no node (%s)", e.from, name, g.known())
 			case slices.Contains(n.always, to) || slices.Contains(n.choices, to):
 				problem("two edges lead from node %q to %q: leave one out", e.from, name)
 			case e.branch:
@@ -124,12 +123,12 @@ func (g *Graph[S]) connect(edges []edge[S]) []error {
 	return problems
 }
 
-func (g *Graph[S]) suggest(name string) string {
+func (g *Graph[S]) known() string {
 	names := []string{End}
 	for _, n := range g.nodes {
 		names = append(names, n.name)
 	}
-	return source.Suggest(name, names)
+	return knownNames(names)
 }
 
 func (g *Graph[S]) namesOf(nodes []int) []string {
@@ -255,4 +254,14 @@ func mixing[S any](a, b *Node[S]) error {
 		a, b = b, a
 	}
 	return fmt.Errorf("nodes %q and %q stream side by side, which would mix their tokens: let one lead to the other", a.name, b.name)
+}
+
+// knownNames lists names for the message of an error about another one, up to 20 of them.
+func knownNames(names []string) string {
+	const most = 20
+	names = slices.Sorted(slices.Values(names))
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most:most], fmt.Sprintf("and %d more", n))
+	}
+	return "known: " + strings.Join(names, ", ")
 }

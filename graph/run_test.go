@@ -220,7 +220,7 @@ func TestRunErrors(t *testing.T) {
 			noted(b, "a", "answer")
 			edges(b, "START a", "answer END")
 			b.Fan("a", take("anwser"), "answer", graph.End)
-		}, nil, `node "a": its branch names "anwser", to which it may not lead (did you mean "answer"?)`},
+		}, nil, `node "a": its branch names "anwser", to which it may not lead (known: END, answer)`},
 		"a branch to a node that it did not declare": {func(b *graph.Builder[plain]) {
 			noted(b, "a", "c")
 			edges(b, "START a c", "c END")

@@ -256,11 +256,11 @@ func TestUpdateState(t *testing.T) {
 func TestParseUpdateErrors(t *testing.T) {
 	g := bot(t, graph.Config{})
 	for patch, want := range map[string]string{
-		`{"mesages":[]}`:                       `unknown field "mesages" (did you mean "messages"?)`,
-		`{"Messages":[]}`:                      `unknown field "Messages" (did you mean "messages"?)`,
+		`{"mesages":[]}`:                       `unknown field "mesages" (known: booking_state, `,
+		`{"Messages":[]}`:                      `unknown field "Messages" (known: booking_state, `,
 		`{"Reveal":"x"}`:                       `unknown field "Reveal"`,
 		`{"turn_number":1,"turn_number":2}`:    `field "turn_number" is given twice`,
-		`{"turn_number":"one"}`:                `field "turn_number": a value of the kind string cannot stand here: give a whole number`,
+		`{"turn_number":"one"}`:                `field "turn_number": cannot store a JSON string in a int`,
 		`{"messages":[{"id":"1","text":"x"}]}`: `field "messages": json: unknown field "text"`,
 		`{"booking_state":{"actve":true}}`:     `field "booking_state": json: unknown field "actve"`,
 		`[]`:                                   "an update is a JSON object of fields",

@@ -3,13 +3,11 @@ package graph
 import (
 	"errors"
 	"slices"
-
-	"rehearse/internal/draw"
 )
 
 // drawable is a graph of any state.
 type drawable interface {
-	Drawing() draw.Graph
+	Drawing() Drawing
 }
 
 // Sub adds a node that runs another graph. Its input is made of the snapshot, and what it ends with makes the update; its state lives for the turn
@@ -49,33 +47,4 @@ func Sub[S, T any](b *Builder[S], name string, sub *Graph[T], in func(s S) Updat
 		return u, err
 	}
 	return n
-}
-
-// drawSub adds the graph of a node to a drawing. An edge into the node leads on to where the graph begins, and one that leads to the end of
-// the graph leads to where the node does.
-func (g *Graph[S]) drawSub(d *draw.Graph, n *Node[S]) {
-	inner := n.sub.Drawing()
-	name := func(id string) string { return n.name + "/" + id }
-	for _, node := range inner.Nodes {
-		if node.ID != Start && node.ID != End {
-			node.ID = name(node.ID)
-			d.Nodes = append(d.Nodes, node)
-		}
-	}
-	for _, e := range inner.Edges {
-		from := name(e.From)
-		if e.From == Start {
-			from = n.name
-		}
-		if e.To != End {
-			d.Edges = append(d.Edges, draw.Edge{From: from, To: name(e.To), Style: e.Style})
-			continue
-		}
-		for _, to := range n.always {
-			d.Edges = append(d.Edges, draw.Edge{From: from, To: g.nameOf(to), Style: e.Style})
-		}
-		for _, to := range n.choices {
-			d.Edges = append(d.Edges, draw.Edge{From: from, To: g.nameOf(to), Style: draw.Dashed})
-		}
-	}
 }

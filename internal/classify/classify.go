@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/evaluation"
+	"rehearse/internal/label"
 	"rehearse/internal/report"
 	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
@@ -27,7 +28,7 @@ type Config struct {
 	Dataset string
 	// Classifier makes the predictions. If it is nil, Predictions are used: those of the file From, in the order of the items.
 	Classifier  *Classifier
-	Predictions []dataset.Prediction
+	Predictions []label.Prediction
 	From        string
 	// View has the thresholds, and says how much is shown.
 	View classification.Options
@@ -52,7 +53,7 @@ type Outcome struct {
 	Dir     string
 	Records *classification.Records
 	// Predictions are in the order of the items. A prediction without an ID was not made.
-	Predictions []dataset.Prediction
+	Predictions []label.Prediction
 	// Report is nil unless every item is classified.
 	Report *classification.Report
 }

@@ -10,6 +10,7 @@ import (
 
 	"rehearse/internal/classify"
 	"rehearse/internal/dataset"
+	"rehearse/internal/label"
 	"rehearse/internal/orchestrator"
 	"rehearse/internal/report/classification"
 	"rehearse/internal/result"
@@ -54,7 +55,7 @@ func predictedConfig(t *testing.T) classify.Config {
 		View: classification.Options{Thresholds: classification.Thresholds{Accuracy: classification.Least{Value: 0.5, Always: true}}},
 	}
 	for i := range 100 {
-		p := dataset.Prediction{ID: fmt.Sprint(i), Labels: []string{"a"}}
+		p := label.Prediction{ID: fmt.Sprint(i), Labels: []string{"a"}}
 		switch {
 		case i == 50:
 			p.Labels, p.Null = nil, true

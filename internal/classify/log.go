@@ -97,7 +97,7 @@ func logged(item *dataset.Item, r *classification.Records, i int) experiment.Ite
 		ID: item.ID, Input: in, Output: p.Labels, Expected: item.Labels, Scores: map[string]float64{"correct": 0}, Start: start, End: end,
 		Comment: fmt.Sprintf("expected %s, predicted %s", listed(item.Labels), listed(predicted)),
 	}
-	if p.Correct(item) {
+	if p.Correct(item.Labels) {
 		one.Scores["correct"] = 1
 	}
 	if p.Confidence != nil {

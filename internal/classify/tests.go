@@ -9,6 +9,7 @@ import (
 	"rehearse/internal/chat"
 	"rehearse/internal/config"
 	"rehearse/internal/dataset"
+	"rehearse/internal/label"
 	"rehearse/internal/runner"
 	"rehearse/internal/setup"
 	"rehearse/internal/source"
@@ -141,7 +142,7 @@ func siteTarget(t config.Target) string {
 }
 
 // predicted is the target that answers with the predictions of a file.
-func predicted(all []dataset.Prediction) runner.Target {
+func predicted(all []label.Prediction) runner.Target {
 	known := make(map[string]target.Classification, len(all))
 	for i := range all {
 		p := &all[i]
@@ -158,7 +159,7 @@ func predicted(all []dataset.Prediction) runner.Target {
 
 // writePredictions writes the predictions that were made in the form that dataset.LoadPredictions reads. If several is true, each
 // prediction is a list.
-func writePredictions(w io.Writer, predictions []dataset.Prediction, several bool) error {
+func writePredictions(w io.Writer, predictions []label.Prediction, several bool) error {
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
 	for i := range predictions {

@@ -18,11 +18,8 @@ import (
 // Bounds of what is read. Files come from anywhere, and a packed one says nothing of its size.
 const (
 	// MaxItems is how many items or predictions a file may have.
-	MaxItems = 1_000_000
-	// MaxLabels is how many labels one item may have.
-	MaxLabels     = 100
-	maxLabelBytes = 200
-	maxIDBytes    = 1000
+	MaxItems   = 1_000_000
+	maxIDBytes = 1000
 	// maxProblems is how many faults are gathered before reading stops.
 	maxProblems = 100
 )

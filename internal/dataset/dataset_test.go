@@ -98,7 +98,7 @@ func TestSeveralLabels(t *testing.T) {
 	}
 	var correct []bool
 	for i := range joined {
-		correct = append(correct, joined[i].Correct(&set.Items[i]))
+		correct = append(correct, joined[i].Correct(set.Items[i].Labels))
 	}
 	if d := cmp.Diff([]bool{true, false, false}, correct); d != "" || !joined[1].Null || *joined[0].Confidence != 0.25 {
 		t.Errorf("joined %+v, correct (-want +got):\n%s", joined, d)

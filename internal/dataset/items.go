@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"rehearse/internal/chat"
+	"rehearse/internal/label"
 	"rehearse/internal/source"
 )
 
@@ -59,7 +60,7 @@ func (c *collector) item(n source.Node) (item Item, several bool) {
 
 // readExpected reads the labels of an item. What stands beside them would have no effect, so it is refused.
 func readExpected(n source.Node) (labels []string, several bool) {
-	found, name, ok := labelled(n)
+	found, name, ok := label.Find(n)
 	if !ok {
 		return nil, false
 	}
@@ -68,7 +69,7 @@ func readExpected(n source.Node) (labels []string, several bool) {
 			n.Field(f.Name).Report("move it to metadata", "unknown key %q", f.Name)
 		}
 	}
-	return readLabels(found)
+	return label.Read(found)
 }
 
 // readInput reads a text, or an object with the message and what was said before.

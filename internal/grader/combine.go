@@ -25,7 +25,7 @@ func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Gr
 			g.Assertions = append(g.Assertions, found)
 		}
 		if !child.Passes(grades[i], threshold) {
-			failed = append(failed, label(child))
+			failed = append(failed, nameOf(child))
 			codes = append(codes, grades[i].Code)
 		}
 	}
@@ -109,7 +109,7 @@ func (c *composite) mark(threshold float64) float64 {
 	return threshold
 }
 
-func label(c runner.Check) string {
+func nameOf(c runner.Check) string {
 	if c.Name != "" {
 		return c.Name
 	}

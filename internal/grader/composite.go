@@ -127,7 +127,7 @@ func (c *composite) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 			grade, err := child.Grader.Grade(ctx, x)
 			use = use.Add(grade.Judge)
 			if err != nil {
-				return result.Grade{Judge: use}, fmt.Errorf("%s: %w", label(child), err)
+				return result.Grade{Judge: use}, fmt.Errorf("%s: %w", nameOf(child), err)
 			}
 			grades[i] = child.Adjust(grade)
 		}

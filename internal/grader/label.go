@@ -4,29 +4,28 @@ import (
 	"context"
 	"strings"
 
-	"rehearse/internal/dataset"
 	"rehearse/internal/result"
 	"rehearse/internal/runner"
 	"rehearse/internal/source"
 )
 
 func newLabel(a *Args) runner.Grader {
-	expected := dataset.Item{}
+	var expected []string
 	read := Labels{}
 	const doc = "the label of the message; of a list, all of its labels in any order, with [] for none"
 	if n, ok := a.Node("value", "text or list of texts", doc, true); ok {
 		read.Several = n.Kind == source.List
-		expected.Labels = n.Texts()
+		expected = n.Texts()
 	}
-	read.Known = append(a.TextsOr("labels", "every label that there is; a reply in words is a prediction only if it is one of these (default: value)"), expected.Labels...)
-	want := "the label " + labelText(expected.Labels)
+	read.Known = append(a.TextsOr("labels", "every label that there is; a reply in words is a prediction only if it is one of these (default: value)"), expected...)
+	want := "the label " + labelText(expected)
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		p := read.Prediction(x.Output, x.Reply.Node, x.Reply.State)
 		got := "no prediction"
 		if !p.Null {
 			got = "the label " + labelText(p.Labels)
 		}
-		return coded(result.AssistantContent, want, p.Correct(&expected), got), nil
+		return coded(result.AssistantContent, want, p.Correct(expected), got), nil
 	})
 }
 

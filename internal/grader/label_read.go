@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/dataset"
+	"rehearse/internal/label"
 	"rehearse/internal/sitebot"
 	"rehearse/internal/text"
 )
@@ -39,7 +39,7 @@ type labelState struct {
 }
 
 // Prediction reads the prediction from a reply's text, node and state.
-func (l Labels) Prediction(said, node string, state json.RawMessage) dataset.Prediction {
+func (l Labels) Prediction(said, node string, state json.RawMessage) label.Prediction {
 	if p, ok := l.ofState(state); ok {
 		return p
 	}
@@ -48,21 +48,21 @@ func (l Labels) Prediction(said, node string, state json.RawMessage) dataset.Pre
 	}
 	for _, word := range []string{said, node} {
 		if labels := l.known(word); labels != nil {
-			return dataset.Prediction{Labels: labels}
+			return label.Prediction{Labels: labels}
 		}
 	}
-	return dataset.Prediction{Null: true}
+	return label.Prediction{Null: true}
 }
 
 // ofState reads a state; ok is false for one of neither a classifier nor a chatbot.
-func (l Labels) ofState(state json.RawMessage) (p dataset.Prediction, ok bool) {
+func (l Labels) ofState(state json.RawMessage) (p label.Prediction, ok bool) {
 	var s labelState
 	switch {
 	case len(state) == 0 || json.Unmarshal(state, &s) != nil:
 		return p, false
 	case s.Labels != nil && s.Label != nil:
 		if json.Unmarshal(s.Labels, &p.Labels) != nil || s.Confidence != nil && json.Unmarshal(s.Confidence, &p.Confidence) != nil {
-			return dataset.Prediction{}, false
+			return label.Prediction{}, false
 		}
 		p.Null = p.Labels == nil
 		return p, true
@@ -73,7 +73,7 @@ func (l Labels) ofState(state json.RawMessage) (p dataset.Prediction, ok bool) {
 }
 
 // ofChatbot reads what a turn of a chatbot has found.
-func (l Labels) ofChatbot(s *labelState) dataset.Prediction {
+func (l Labels) ofChatbot(s *labelState) label.Prediction {
 	var intents sitebot.Intents
 	var skills *sitebot.Skills
 	switch {
@@ -82,20 +82,20 @@ func (l Labels) ofChatbot(s *labelState) dataset.Prediction {
 		for _, skill := range skills.Applied {
 			labels = append(labels, string(skill))
 		}
-		return dataset.Prediction{Labels: labels}
+		return label.Prediction{Labels: labels}
 	case !l.Several && s.Intents != nil && json.Unmarshal(s.Intents, &intents) == nil && intents.Intent != "":
-		return dataset.Prediction{Labels: []string{string(intents.Intent)}, Confidence: &intents.Confidence}
+		return label.Prediction{Labels: []string{string(intents.Intent)}, Confidence: &intents.Confidence}
 	}
-	return dataset.Prediction{Null: true}
+	return label.Prediction{Null: true}
 }
 
 // ofJSON reads an object in the text, which may stand in a fence; ok is false where there is none that is a prediction.
-func (l Labels) ofJSON(said string) (p dataset.Prediction, ok bool) {
+func (l Labels) ofJSON(said string) (p label.Prediction, ok bool) {
 	object, ok := text.JSONIn(said)
 	if !ok {
 		return p, false
 	}
-	p, ok = dataset.ReadOutput(object, l.Several)
+	p, ok = label.ReadOutput(object, l.Several)
 	for i, label := range p.Labels {
 		p.Labels[i] = l.canonical(label)
 	}

@@ -6,19 +6,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/dataset"
+	"rehearse/internal/label"
 )
 
 // TestLabels reads predictions from what targets say.
 func TestLabels(t *testing.T) {
-	none := dataset.Prediction{Null: true}
-	one := func(labels ...string) dataset.Prediction { return dataset.Prediction{Labels: labels} }
+	none := label.Prediction{Null: true}
+	one := func(labels ...string) label.Prediction { return label.Prediction{Labels: labels} }
 	sure := one("refund")
 	sure.Confidence = new(0.5)
 	for _, tc := range []struct {
 		text, node string
 		several    bool
-		want       dataset.Prediction
+		want       label.Prediction
 	}{
 		{"refund", "", false, one("refund")},
 		{" Refund\n", "delivery", false, one("refund")},
@@ -33,7 +33,7 @@ func TestLabels(t *testing.T) {
 		{`{"label": "exchange"}`, "delivery", false, one("exchange")},
 		{`{"label": null}`, "delivery", false, none},
 		{`{"labels": ["Refund", "refund", "delivery"]}`, "", true, one("delivery", "refund")},
-		{`{"labels": []}`, "delivery", true, dataset.Prediction{Labels: []string{}}},
+		{`{"labels": []}`, "delivery", true, label.Prediction{Labels: []string{}}},
 		{`{"label": "refund"}`, "", true, one("refund")},
 		// What is no prediction, however it looks, leaves the word to the node.
 		{`{"labels": ["refund", "delivery"]}`, "delivery", false, one("delivery")},
@@ -55,23 +55,23 @@ func TestLabels(t *testing.T) {
 
 // TestLabelsOfChatbots reads what a turn of a chatbot has found; its text is for people.
 func TestLabelsOfChatbots(t *testing.T) {
-	none := dataset.Prediction{Null: true}
+	none := label.Prediction{Null: true}
 	for _, tc := range []struct {
 		state   string
 		several bool
-		want    dataset.Prediction
+		want    label.Prediction
 	}{
-		{`{"intent_classification_state": {"intent": "LEARN", "confidence": 0.5}}`, false, dataset.Prediction{Labels: []string{"LEARN"}, Confidence: new(0.5)}},
+		{`{"intent_classification_state": {"intent": "LEARN", "confidence": 0.5}}`, false, label.Prediction{Labels: []string{"LEARN"}, Confidence: new(0.5)}},
 		{`{"intent_classification_state": {"intent": ""}}`, false, none},
-		{`{"skill_selection_state": {"skills": ["ask_email"], "applied": []}}`, true, dataset.Prediction{Labels: []string{}}},
-		{`{"skill_selection_state": {"applied": ["ask_email"]}}`, true, dataset.Prediction{Labels: []string{"ask_email"}}},
+		{`{"skill_selection_state": {"skills": ["ask_email"], "applied": []}}`, true, label.Prediction{Labels: []string{}}},
+		{`{"skill_selection_state": {"applied": ["ask_email"]}}`, true, label.Prediction{Labels: []string{"ask_email"}}},
 		{`{"skill_selection_state": null}`, true, none},
 		// What a classifier says.
-		{`{"label": "BOOKING", "labels": ["BOOKING"], "confidence": 0.5}`, false, dataset.Prediction{Labels: []string{"BOOKING"}, Confidence: new(0.5)}},
-		{`{"label": null, "labels": [], "confidence": null}`, true, dataset.Prediction{Labels: []string{}}},
+		{`{"label": "BOOKING", "labels": ["BOOKING"], "confidence": 0.5}`, false, label.Prediction{Labels: []string{"BOOKING"}, Confidence: new(0.5)}},
+		{`{"label": null, "labels": [], "confidence": null}`, true, label.Prediction{Labels: []string{}}},
 		{`{"label": null, "labels": null, "confidence": null}`, false, none},
 		// Neither.
-		{`[]`, false, dataset.Prediction{Labels: []string{"LEARN"}}},
+		{`[]`, false, label.Prediction{Labels: []string{"LEARN"}}},
 	} {
 		r := Labels{Known: []string{"LEARN", "BOOKING"}, Several: tc.several}
 		if d := cmp.Diff(tc.want, r.Prediction("LEARN", "BOOKING", []byte(tc.state))); d != "" {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,9 +57,11 @@ type entry struct {
 	Error *recordedError `json:"error,omitempty"`
 }
 
-// CassetteWords returns the words that cassettes themselves are made of: names of fields and kinds of lines. A reader needs them as they are.
-func CassetteWords() []string {
-	return append(source.FieldNames(reflect.TypeFor[entry]()), kindPart, kindEmbedding, kindTurn)
+// CassetteWords returns a function that reports whether a text is a word that recordings themselves are made of: the
+// name of a field or the kind of a line. A reader of recordings needs them unmasked.
+func CassetteWords() func(text string) bool {
+	words := append(source.FieldNames(reflect.TypeFor[entry]()), kindPart, kindEmbedding, kindTurn)
+	return func(text string) bool { return slices.Contains(words, text) }
 }
 
 type recordedError struct {

@@ -3,9 +3,8 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
-
-	"rehearse/internal/result"
 )
 
 // finder finds secrets in one pass over a text. It is a trie of the forms of all secrets. Where a text escapes a character as addresses,
@@ -15,8 +14,7 @@ type finder struct {
 	marks []string
 	// likely has a bit for each pair of bytes with which a secret, or a mask, may begin.
 	likely [1 << 16 / 64]uint64
-	// words are texts that stay.
-	words map[string]bool
+	plain  []func(text string) bool
 }
 
 // The roots of the trie: of hex, which is found in either case, and of all other forms.
@@ -41,8 +39,8 @@ type edge struct {
 // span is what one mask replaces.
 type span struct{ from, to, mark int }
 
-func newFinder(secrets []secret, words map[string]bool) *finder {
-	f := &finder{nodes: make([]node, 2), words: words}
+func newFinder(secrets []secret, plain []func(text string) bool) *finder {
+	f := &finder{nodes: make([]node, 2), plain: plain}
 	f.allow('[', 'r')
 	for _, s := range secrets {
 		f.marks = append(f.marks, "[redacted "+s.name+"]")
@@ -60,8 +58,10 @@ func newFinder(secrets []secret, words map[string]bool) *finder {
 	return f
 }
 
-// stays reports whether a text is a word of the program's own.
-func (f *finder) stays(text string) bool { return f.words[text] || result.IsTurn(text) }
+// stays reports whether a text is plain as a whole.
+func (f *finder) stays(text string) bool {
+	return slices.ContainsFunc(f.plain, func(is func(string) bool) bool { return is(text) })
+}
 
 // add adds a form. The first secret of several with one form names the mask.
 func (f *finder) add(form string, end node) {

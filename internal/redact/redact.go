@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"rehearse/internal/result"
 )
 
 // Redactor replaces secrets by a mask with the name of the variable that holds them. A nil Redactor changes nothing. It is safe for
@@ -20,17 +18,17 @@ import (
 type Redactor struct {
 	mu      sync.Mutex
 	learned learned
-	// words stay as they are where a text is nothing else.
-	words map[string]bool
+	// plain are texts that stay as they are where a text is nothing else.
+	plain []func(text string) bool
 	found atomic.Pointer[finder]
 }
 
-// New returns a Redactor for an environment in the form of os.Environ. It knows the program's own keys, variables whose names look like
-// those of secrets, and passwords in addresses. Words of the program's other files stay as those of its records do.
-func New(environ []string, words ...string) *Redactor {
-	r := &Redactor{learned: newLearned(environ), words: result.Words()}
-	add(r.words, words)
-	r.found.Store(newFinder(r.learned.secrets(), r.words))
+// New returns a Redactor for an environment in the form of os.Environ. It knows the program's own keys, variables whose
+// names look like those of secrets, and passwords in addresses. A text for which one of the functions is true stays as
+// it is, such as a word that the program's records are made of.
+func New(environ []string, plain ...func(text string) bool) *Redactor {
+	r := &Redactor{learned: newLearned(environ), plain: plain}
+	r.found.Store(newFinder(r.learned.secrets(), plain))
 	return r
 }
 
@@ -42,11 +40,11 @@ func (r *Redactor) learn(change func(*learned) (changed bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if change(&r.learned) {
-		r.found.Store(newFinder(r.learned.secrets(), r.words))
+		r.found.Store(newFinder(r.learned.secrets(), r.plain))
 	}
 }
 
-// Text returns s without secrets. A text that as a whole is a word of the program's records (result.Words) stays as it is.
+// Text returns s without secrets. A text that is plain as a whole (see New) stays as it is.
 func (r *Redactor) Text(s string) string {
 	if r == nil {
 		return s

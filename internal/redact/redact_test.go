@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"rehearse/internal/redact"
+	"rehearse/internal/result"
 	"rehearse/internal/source"
 )
 
@@ -44,7 +45,7 @@ func TestRedactor(t *testing.T) {
 
 // In JSON only strings change; an escape is never cut in half, and words of records stay.
 func TestJSON(t *testing.T) {
-	r := redact.New([]string{"A_TOKEN=nothing1", "B_TOKEN=12345678", "C_TOKEN=assistant", "D_TOKEN=\"quoted\\\" text\""})
+	r := redact.New([]string{"A_TOKEN=nothing1", "B_TOKEN=12345678", "C_TOKEN=assistant", "D_TOKEN=\"quoted\\\" text\""}, result.Words())
 	for in, want := range map[string]string{
 		`{"x":"a\nothing1 b"}`:                               `{"x":"a\nothing1 b"}`,
 		`{"x":"a\\nothing1 b"}`:                              `{"x":"a\\[redacted A_TOKEN] b"}`,

@@ -8,11 +8,11 @@ import (
 	"rehearse/internal/source"
 )
 
-// Words returns the words that records themselves are made of: names of fields, verdicts, statuses, codes and roles. A reader of records
-// needs them as they are. The names of turns are words, too (IsTurn).
-func Words() map[string]bool {
+// Words returns a function that reports whether a text is a word that records themselves are made of: the name of a
+// field, a turn's score item (IsTurn), a verdict, a status, a code or a role. A reader of records needs them unmasked.
+func Words() func(text string) bool {
 	words := map[string]bool{"valid": true, "assertions": true, "type": true, "value": true, "text": true}
-	for _, v := range []Verdict{Pass, Fail, Error, Skip} {
+	for _, v := range Verdicts {
 		words[string(v)] = true
 	}
 	for _, s := range []Status{OK, QualityFailure, ExecutionError} {
@@ -32,7 +32,7 @@ func Words() map[string]bool {
 			words[name] = true
 		}
 	}
-	return words
+	return func(text string) bool { return words[text] || IsTurn(text) }
 }
 
 // IsTurn reports whether a text is the name of a turn's score item, "turn-1" and so on.

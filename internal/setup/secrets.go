@@ -5,6 +5,7 @@ import (
 
 	"rehearse/internal/llm"
 	"rehearse/internal/redact"
+	"rehearse/internal/result"
 	"rehearse/internal/source"
 	"rehearse/internal/suite"
 )
@@ -37,9 +38,9 @@ func Shown(text string) string {
 	return Secrets(nil, []string{text}).Text(text)
 }
 
-// newRedactor returns a redactor that leaves cassettes readable.
+// newRedactor returns a redactor that leaves records and recordings readable.
 func newRedactor(environ []string) *redact.Redactor {
-	return redact.New(environ, llm.CassetteWords()...)
+	return redact.New(environ, result.Words(), llm.CassetteWords())
 }
 
 // Suites returns the options to load suites with, in an environment. What they name is learned as secret.

@@ -143,5 +143,29 @@ func Drawing() (draw.Graph, error) {
 	if err := b.compile(); err != nil {
 		return draw.Graph{}, err
 	}
-	return b.graph.Drawing(), nil
+	structure := b.graph.Drawing()
+	drawn := draw.Graph{Title: structure.Name}
+	for i, n := range structure.Nodes {
+		node := draw.Node{ID: n.Name}
+		switch {
+		case i == 0:
+			node.Shape = draw.Start
+		case i == len(structure.Nodes)-1:
+			node.Shape, node.Tone = draw.End, draw.Good
+		case n.Branches:
+			node.Shape = draw.Decision
+		}
+		if n.Streams {
+			node.Note, node.Tone = "streams", draw.Accent
+		}
+		drawn.Nodes = append(drawn.Nodes, node)
+	}
+	for _, e := range structure.Edges {
+		edge := draw.Edge{From: e.From, To: e.To}
+		if e.Chosen {
+			edge.Style = draw.Dashed
+		}
+		drawn.Edges = append(drawn.Edges, edge)
+	}
+	return drawn, nil
 }

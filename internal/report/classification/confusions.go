@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/label"
 	"rehearse/internal/stats"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // examples adds to the worst confusions the first items that show them.
-func (r *Report) examples(set dataset.Set, predictions []dataset.Prediction) {
+func (r *Report) examples(set dataset.Set, predictions []label.Prediction) {
 	r.Confusions = []Confusion{}
 	at := map[[2]string]int{}
 	for i, c := range r.confused[:min(len(r.confused), maxConfusions)] {
@@ -34,7 +35,7 @@ func (r *Report) examples(set dataset.Set, predictions []dataset.Prediction) {
 	}
 	for i := range predictions {
 		p, item := &predictions[i], &set.Items[i]
-		if p.Correct(item) {
+		if p.Correct(item.Labels) {
 			continue
 		}
 		// Pairs of labels that an item has both of are in no confusion of this item.
@@ -53,12 +54,12 @@ func (r *Report) examples(set dataset.Set, predictions []dataset.Prediction) {
 }
 
 // calibrate compares confidence with truth, where predictions have a confidence.
-func (r *Report) calibrate(set dataset.Set, predictions []dataset.Prediction) {
+func (r *Report) calibrate(set dataset.Set, predictions []label.Prediction) {
 	var confidence []float64
 	var correct []bool
 	for i := range predictions {
 		if p := &predictions[i]; p.Confidence != nil {
-			confidence, correct = append(confidence, *p.Confidence), append(correct, p.Correct(&set.Items[i]))
+			confidence, correct = append(confidence, *p.Confidence), append(correct, p.Correct(set.Items[i].Labels))
 		}
 	}
 	if len(confidence) > 0 {

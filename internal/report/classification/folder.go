@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/label"
 	"rehearse/internal/runlog"
 )
 
@@ -35,7 +36,7 @@ func Marks() map[string][]string {
 }
 
 // Write writes the report in every form into a folder, each file whole or not at all, and a row for each item.
-func (r *Report) Write(dir string, set dataset.Set, predictions []dataset.Prediction) error {
+func (r *Report) Write(dir string, set dataset.Set, predictions []label.Prediction) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (r *Report) Write(dir string, set dataset.Set, predictions []dataset.Predic
 		for i := range predictions {
 			p, item := &predictions[i], &set.Items[i]
 			line := row{ID: item.ID, Expected: item.Labels, Predicted: p.Labels, Confidence: p.Confidence}
-			if p.Correct(item) {
+			if p.Correct(item.Labels) {
 				line.Correct = 1
 			}
 			if err := lines.Encode(line); err != nil {

@@ -15,7 +15,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	for _, row := range r.summary() {
 		about := row[2]
 		if row[0] == "min class F1" && len(r.classes) > 0 {
-			about = strings.Replace(about, label(r.classes[0].Label), code(r.classes[0].Label), 1)
+			about = strings.Replace(about, shownLabel(r.classes[0].Label), code(r.classes[0].Label), 1)
 		}
 		rows = append(rows, []string{row[0], row[1], about})
 	}
@@ -63,7 +63,7 @@ func MarkdownTable(w io.Writer, header []string, rows [][]string) {
 
 // code returns a text as a code span that fits in a cell of a table.
 func code(s string) string {
-	s = strings.NewReplacer("`", "'", "|", `\|`).Replace(label(s))
+	s = strings.NewReplacer("`", "'", "|", `\|`).Replace(shownLabel(s))
 	if s == "" {
 		return ""
 	}

@@ -21,7 +21,7 @@ var pageSource string
 var pageStyle string
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return page.Parse(pageStyle, pageSource, template.FuncMap{"label": label, "named": named})
+	return page.Parse(pageStyle, pageSource, template.FuncMap{"label": shownLabel, "named": named})
 })
 
 // maxMatrix is how many labels the page's matrix has room for: the worst ones, and what they are taken for.
@@ -54,7 +54,7 @@ type matrixRow struct {
 	Cells []matrixCell
 }
 
-// matrixCell is how often a label was predicted for another. Class colours it by its share of the row; the diagonal is right.
+// matrixCell is how often a shownLabel was predicted for another. Class colours it by its share of the row; the diagonal is right.
 type matrixCell struct {
 	Count        int
 	Title, Class string
@@ -142,10 +142,10 @@ func calibrationBars(c *stats.Calibration) (bars []calibrationBar) {
 	return bars
 }
 
-// named is a label as people read it on the page: no prediction is said in words.
+// named is a shownLabel as people read it on the page: no prediction is said in words.
 func named(name string) string {
 	if name == stats.NullLabel {
 		return "no prediction"
 	}
-	return label(name)
+	return shownLabel(name)
 }

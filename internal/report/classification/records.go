@@ -6,6 +6,7 @@ import (
 
 	"rehearse/internal/dataset"
 	"rehearse/internal/grader"
+	"rehearse/internal/label"
 	"rehearse/internal/result"
 )
 
@@ -21,7 +22,7 @@ type Records struct {
 // said is the prediction of one trial.
 type said struct {
 	trial      int
-	prediction dataset.Prediction
+	prediction label.Prediction
 	start, end time.Time
 }
 
@@ -54,7 +55,7 @@ func (r *Records) Add(t *result.Test) (i int, ok bool) {
 
 // Prediction returns the prediction of an item: of several trials the most frequent one, of equally frequent ones that of the earlier trial.
 // Its ID is empty where there is none. The times are when the item was first asked about, and when it was last answered.
-func (r *Records) Prediction(i int) (p dataset.Prediction, start, end time.Time) {
+func (r *Records) Prediction(i int) (p label.Prediction, start, end time.Time) {
 	all := r.said[i]
 	if len(all) == 0 {
 		return p, start, end
@@ -85,13 +86,13 @@ func (r *Records) Prediction(i int) (p dataset.Prediction, start, end time.Time)
 }
 
 // same reports whether two predictions have the same labels, in any order.
-func same(a, b *dataset.Prediction) bool {
+func same(a, b *label.Prediction) bool {
 	return a.Null == b.Null && slices.Equal(slices.Sorted(slices.Values(a.Labels)), slices.Sorted(slices.Values(b.Labels)))
 }
 
 // Predictions returns those of all items, in their order.
-func (r *Records) Predictions() []dataset.Prediction {
-	all := make([]dataset.Prediction, len(r.said))
+func (r *Records) Predictions() []label.Prediction {
+	all := make([]label.Prediction, len(r.said))
 	for i := range all {
 		all[i], _, _ = r.Prediction(i)
 	}

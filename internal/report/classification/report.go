@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rehearse/internal/dataset"
+	"rehearse/internal/label"
 	"rehearse/internal/stats"
 )
 
@@ -77,7 +78,7 @@ type Least struct {
 }
 
 // New compares predictions with the items that they are of, in the same order.
-func New(set dataset.Set, predictions []dataset.Prediction, o Options) *Report {
+func New(set dataset.Set, predictions []label.Prediction, o Options) *Report {
 	r := &Report{Several: set.Several, show: o.Rows, trueLabels: o.TrueLabels, Unseen: []string{}, PerClass: map[string]Class{}}
 	var counts stats.Confusion
 	for i := range predictions {
@@ -96,7 +97,7 @@ func New(set dataset.Set, predictions []dataset.Prediction, o Options) *Report {
 }
 
 // labelsOf returns the classes that a prediction counts as.
-func labelsOf(p *dataset.Prediction) []string {
+func labelsOf(p *label.Prediction) []string {
 	if p.Null {
 		return []string{stats.NullLabel}
 	}

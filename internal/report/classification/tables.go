@@ -10,7 +10,7 @@ func (r *Report) classTable(b *strings.Builder) {
 	fmt.Fprintf(b, "\nClasses%s\n", r.shown(len(r.classes)))
 	rows := [][]string{{"label", "F1", "precision", "recall", "support"}}
 	for _, c := range r.classes[:r.most(len(r.classes))] {
-		rows = append(rows, []string{label(c.Label), score3(c.F1), score3(c.Precision), score3(c.Recall), strconv.Itoa(c.Support)})
+		rows = append(rows, []string{shownLabel(c.Label), score3(c.F1), score3(c.Precision), score3(c.Recall), strconv.Itoa(c.Support)})
 	}
 	writeTable(b, rows)
 }
@@ -25,9 +25,9 @@ func (r *Report) confusionList(b *strings.Builder) {
 		example := ""
 		if i < len(r.Confusions) && len(r.Confusions[i].Examples) > 0 {
 			first := r.Confusions[i].Examples[0]
-			example = label(first.ID) + ": " + label(first.Message)
+			example = shownLabel(first.ID) + ": " + shownLabel(first.Message)
 		}
-		rows = append(rows, []string{strconv.Itoa(c.Count), label(c.Truth), label(c.Predicted), example})
+		rows = append(rows, []string{strconv.Itoa(c.Count), shownLabel(c.Truth), shownLabel(c.Predicted), example})
 	}
 	writeTable(b, rows)
 }

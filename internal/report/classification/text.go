@@ -19,7 +19,7 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	writeTable(&b, rows)
 	for _, note := range r.notes() {
-		fmt.Fprintln(&b, label(note))
+		fmt.Fprintln(&b, shownLabel(note))
 	}
 	r.classTable(&b)
 	r.confusionList(&b)
@@ -65,7 +65,7 @@ func (r *Report) summary() (rows [][3]string) {
 	add("weighted_f1", "weighted F1", r.WeightedF1, "")
 	worst := ""
 	if len(r.classes) > 0 {
-		worst = label(r.classes[0].Label)
+		worst = shownLabel(r.classes[0].Label)
 	}
 	add("min_class_f1", "min class F1", r.MinClassF1, worst)
 	if _, gated := known["recall"]; gated || r.Several {
@@ -146,5 +146,5 @@ func was(n int, noun string) string {
 // maxShown is how much of a text fits in a table.
 const maxShown = 80
 
-// label returns a text that came from a file fit for a line of a terminal, a page or Markdown.
-func label(s string) string { return text.OneLine(s, maxShown) }
+// shownLabel returns a text that came from a file fit for a line of a terminal, a page or Markdown.
+func shownLabel(s string) string { return text.OneLine(s, maxShown) }

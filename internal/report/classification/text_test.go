@@ -11,8 +11,8 @@ func TestLabelIsHarmless(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\nb\t c": "a b c", "\x1b[31m": `\x1b[31m`, "\u202ex": `\u202ex`, long: strings.Repeat("é", maxShown) + "…",
 	} {
-		if got := label(text); got != want {
-			t.Errorf("label(%.20q) = %q, want %q", text, got, want)
+		if got := shownLabel(text); got != want {
+			t.Errorf("shownLabel(%.20q) = %q, want %q", text, got, want)
 		}
 	}
 	if got := code("a`b|c"); got != "`a'b\\|c`" {
@@ -30,7 +30,7 @@ func TestShort(t *testing.T) {
 
 // TestLabelsDoNotAct: the classification's table, page and Markdown show names of labels through one filter.
 func TestLabelsDoNotAct(t *testing.T) {
-	if got, want := label("a\u2028b\u200ec\x1b[2J\U000e0041 d\n"), `a\u2028b\u200ec\x1b[2J\U000e0041 d`; got != want {
+	if got, want := shownLabel("a\u2028b\u200ec\x1b[2J\U000e0041 d\n"), `a\u2028b\u200ec\x1b[2J\U000e0041 d`; got != want {
 		t.Errorf("label = %q, want %q", got, want)
 	}
 }
