@@ -22,10 +22,6 @@ release: ## make the archives of a version in dist/, with checksums and the list
 release-check: ## unpack this machine's archive of dist/, and run its version and the quickstart
 	GOTOOLCHAIN=$(RELEASE_GO) go run ./release -check
 
-.PHONY: module
-module: ## set the path of the module, that of the repository in which it is published: make module PATH=github.com/you/rehearse
-	@/bin/bash release/module.sh "$(PATH)"
-
 .PHONY: test
 test: ## run every test with the race detector; installs what it lacks (a C compiler, Redis, PostgreSQL, Node.js, Chromium, npm packages) where it may
 	./test.sh

@@ -55,7 +55,7 @@ var openers = map[string][]string{
 	"store": {"Open", "OpenPostgres", "OpenRedis"}, "langfuse": {"New"}, "knowledge": {"Open"},
 }
 
-const module = "rehearse/"
+const module = "github.com/rehearse-dev/rehearse/"
 
 type goFile struct {
 	path, room string

@@ -1,4 +1,4 @@
-module rehearse
+module github.com/rehearse-dev/rehearse
 
 go 1.26.0
 

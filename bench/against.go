@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/bench/checkout"
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/checkout"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 // sides are the two builds of a comparison, in the order in which they run.

@@ -1,8 +1,8 @@
-module rehearse/bench
+module github.com/rehearse-dev/rehearse/bench
 
 go 1.26.0
 
-require rehearse v0.0.0
+require github.com/rehearse-dev/rehearse v0.0.0
 
 require (
 	github.com/goccy/go-yaml v1.19.2 // indirect
@@ -10,4 +10,4 @@ require (
 	github.com/rivo/uniseg v0.4.7 // indirect
 )
 
-replace rehearse => ../
+replace github.com/rehearse-dev/rehearse => ../

@@ -26,7 +26,7 @@ import (
 	"syscall"
 	"time"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 // options are the flags.

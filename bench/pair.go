@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 // Limits of a ratio of this tree to the base. A total of CPU or private memory above overLimit fails the comparison.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 // usage is what one run of a program took.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 // ourName is how rehearse is called in the table.

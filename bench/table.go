@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 // print writes the table in Markdown, which is also how it is read in docs/speed.md, and what went wrong below it.

@@ -1,4 +1,4 @@
-module rehearse/e2e
+module github.com/rehearse-dev/rehearse/e2e
 
 go 1.26.0
 

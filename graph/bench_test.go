@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // cpu returns the processor time that the process has taken.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // The state of a chatbot as in sitebot.md 2.2: what tests and benchmarks of whole turns work with.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // TestListWrites: a list that was added to, trimmed, replaced and taken from is what a plain slice is, at once, read again and compacted.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // plain is the state of small graphs.

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/race"
 )
 
 var errCrash = errors.New("the process has ended")

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // Approval by a person: the turn waits for the answer, which may come from another process days later.

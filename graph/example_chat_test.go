@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // A chat with memory: the messages stay from turn to turn, the reply is of one turn. Any saver in place of graph.Memory keeps them for good.

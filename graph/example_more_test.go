@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // pages is the state of the examples below.

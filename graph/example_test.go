@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // A bot that greets: one node decides, one of two others answers, and the thread remembers the messages.

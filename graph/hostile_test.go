@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // A node that panics, returns an error, ends its goroutine or takes too long has failed, and its siblings are cancelled (1.7).

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/graph/graphtest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/graphtest"
 )
 
 func TestMemory(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // tries is an observer that writes down attempts.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // watch is an observer that writes down what ends. It needs no lock: within a turn its calls come one at a time.

@@ -16,8 +16,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/graph"
-	"rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/race"
 )
 
 // plan is a random graph: from every node edges and perhaps a branch, ahead or, with loops, back.

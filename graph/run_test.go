@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 func told(e graph.Event[plain]) string {

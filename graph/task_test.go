@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 var lookUp = graph.NewTask[string]("look-up")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // counting is a graph whose first node counts in a Kept field, and whose second fails as long as fails says so, or asks.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // compile draws the graph of internal/sitebot/structure.go with bodies that ask no model. langgraph.mjs has the same, node for node.

@@ -20,7 +20,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 var packages = []string{"@langchain/langgraph@1.4.14", "@langchain/core@1.2.13", "zod@3.25.76"}

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rehearse/bench/machine"
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // report is what a process says of itself: this program or langgraph.mjs.

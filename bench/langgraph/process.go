@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"sync"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 const (

@@ -3,7 +3,7 @@ package main
 import (
 	"maps"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // state is that of the website chatbot, cut down to what both runtimes write. Its JSON is the same on both.

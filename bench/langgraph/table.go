@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 func cpuOf(r run) float64   { return r.CPU }

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"syscall"
 
-	"rehearse/bench/checkout"
-	"rehearse/bench/machine"
+	"github.com/rehearse-dev/rehearse/bench/checkout"
+	"github.com/rehearse-dev/rehearse/bench/machine"
 )
 
 func main() {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
 )
 
 // disturbance disturbs a run under way.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
 )
 
 // otherRelease is the version of the program that buildOther builds.

@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 // chaosPatience bounds a disturbed run. It is no goal: an undisturbed one takes two seconds.
@@ -199,7 +199,7 @@ func TestRaced(t *testing.T) {
 	side := func(what, of string) string {
 		return what + " at 0x00c0 by goroutine 110:\n  " + of + "\n      file.go:1 +0x9c7\n\n"
 	}
-	const theirs, ours = "github.com/nats-io/nats-server/v2/server.(*fileStore).ConsumerStore()", "rehearse/internal/fleet.(*Server).start()"
+	const theirs, ours = "github.com/nats-io/nats-server/v2/server.(*fileStore).ConsumerStore()", "github.com/rehearse-dev/rehearse/internal/fleet.(*Server).start()"
 	report := func(a, b string) []byte {
 		return []byte("==================\nWARNING: DATA RACE\n" + side("Read", a) + side("Previous write", b) + "Goroutine 110 (running) created at:\n  " + ours + "\n==================\n")
 	}

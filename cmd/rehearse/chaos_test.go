@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // chaosTests is how many conversations a run has. A worker holds four at once.

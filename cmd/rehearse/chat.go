@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/shell"
-	"rehearse/internal/suite"
-	"rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/talk"
 )
 
 func newChat(env *Env) *cobra.Command {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/marker"
-	"rehearse/internal/setup"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/talk"
 )
 
 // toSite talks to the chatbot of a website.

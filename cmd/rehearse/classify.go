@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/ci"
-	"rehearse/internal/classify"
-	"rehearse/internal/commandline"
-	"rehearse/internal/config"
-	"rehearse/internal/dataset"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/ci"
+	"github.com/rehearse-dev/rehearse/internal/classify"
+	"github.com/rehearse-dev/rehearse/internal/commandline"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // classifyFlags is what can be said on the command line of classify.

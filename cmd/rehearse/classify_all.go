@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/classify"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/classify"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The evaluation of answers (S3.34, S3.35), and the dataset that it is of.
@@ -24,7 +24,7 @@ const (
 
 func newClassifyAll(env *Env, f *classifyFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "all", Hidden: true,
+		Use: "all", Hidden: true,
 		Short: "Evaluate intent-classifier, skill-selector and e2e-api, one after the other",
 		Long: `Evaluate intent-classifier, skill-selector and e2e-api, one after the other, each on the dataset of its name. What cannot be evaluated keeps
 nothing else from it; the exit code is the worst of all.`,

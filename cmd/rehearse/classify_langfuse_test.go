@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/classify"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/langfuse/langfusetest"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/classify"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // program runs the whole program beside a Langfuse.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newDataset(env *Env) *cobra.Command {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/dataset/importer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset/importer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newDatasetImport(env *Env) *cobra.Command {

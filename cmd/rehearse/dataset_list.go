@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
 )
 
 func newDatasetList(env *Env) *cobra.Command {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newDatasetPull(env *Env) *cobra.Command {

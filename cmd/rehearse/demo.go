@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/demo"
-	"rehearse/internal/result"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/text"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/demo"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 // demoFlags is what can be said on the command line of demo.

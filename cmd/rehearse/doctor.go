@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newDoctor(env *Env) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/server"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 const durableSite = `

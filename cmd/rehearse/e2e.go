@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/config"
-	"rehearse/internal/dataset"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/report"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newE2E(env *Env) *cobra.Command {

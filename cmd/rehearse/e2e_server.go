@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/remote"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/remote"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // checkServer refuses what needs the disk, the process or the Langfuse of a local run.

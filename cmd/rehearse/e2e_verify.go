@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/result"
-	"rehearse/internal/sitebot/verify"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/verify"
 )
 
 // verifyFlags is what can be said on the command line of e2e verify.

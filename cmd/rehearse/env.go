@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"rehearse/internal/ci"
-	"rehearse/internal/report"
-	"rehearse/internal/setup"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/ci"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Env is everything that the program touches outside its arguments and files, so that a test can run it whole.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/setup"
-	"rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/shell"
 )
 
 // envFileFlag names files of variables. Every command has it.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"rehearse/internal/result"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // exitError carries an exit code; a nil err has been reported already.

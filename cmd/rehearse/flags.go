@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/ci"
-	"rehearse/internal/report"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/ci"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // runFlags is what can be said on the command line of run.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/draw"
-	"rehearse/internal/flow"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 func newFlow(env *Env) *cobra.Command {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/talk"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 func newFlowChat(env *Env) *cobra.Command {

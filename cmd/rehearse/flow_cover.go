@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/cover"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/cover"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/talk"
 )
 
 // coverFlags is what can be said on the command line of flow cover.

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/mine"
-	"rehearse/internal/replay"
-	"rehearse/internal/runlog"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/mine"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // mineFlags is what can be said on the command line of flow mine.

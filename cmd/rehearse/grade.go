@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/commandline"
-	"rehearse/internal/compare"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/commandline"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newGrade(env *Env) *cobra.Command {

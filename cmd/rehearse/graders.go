@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newGraders(env *Env) *cobra.Command {

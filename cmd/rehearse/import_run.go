@@ -1,11 +1,11 @@
 package main
 
 import (
-	"rehearse/internal/evaluation"
-	"rehearse/internal/importer"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/importer"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // importRun writes the finished trials of another tool as a run and prints its summary. The exit code is 0 whatever the trials came to.

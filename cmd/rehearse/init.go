@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/probe"
-	"rehearse/internal/setup"
-	"rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/probe"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/shell"
 )
 
 //go:embed starter

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/calibrate"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/calibrate"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // calibrateFlags is what can be said on the command line of judge calibrate.

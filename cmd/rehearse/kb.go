@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/knowledge"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 func newKB(env *Env) *cobra.Command {

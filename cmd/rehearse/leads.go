@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/setup"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 func newLeads(env *Env) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/mcp/commands"
+	"github.com/rehearse-dev/rehearse/internal/mcp/commands"
 )
 
 func newMCP(env *Env) *cobra.Command {

@@ -15,8 +15,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"rehearse/internal/mcp/commands"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/mcp/commands"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // toolClient is the client of the SDK, connected to `rehearse mcp`.

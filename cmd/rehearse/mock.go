@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/access"
-	"rehearse/internal/llm"
-	"rehearse/internal/mcp"
-	"rehearse/internal/server"
-	"rehearse/internal/source"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/mcp"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 //go:embed mock.yaml

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newModels(env *Env) *cobra.Command {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/client"
-	"rehearse/internal/remote"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/remote"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // serverFlags name a server and who asks it.

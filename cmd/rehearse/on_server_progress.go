@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"rehearse/internal/client"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // serverProgress shows how far a run on a server is.

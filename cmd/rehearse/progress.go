@@ -8,9 +8,9 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // plainInterval is how often a line is printed where there is no terminal.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newReplay(env *Env) *cobra.Command {

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newReplayExport(env *Env) *cobra.Command {

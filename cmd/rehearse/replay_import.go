@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replay/importer"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay/importer"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // importFlags are the flags of replay import.

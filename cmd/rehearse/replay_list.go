@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newReplayList(env *Env) *cobra.Command {

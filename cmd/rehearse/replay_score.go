@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // scoreFlags is what can be said on the command line of replay score.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/client"
-	"rehearse/internal/remote"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/remote"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // checkServer refuses flags that need the disk, or the process, of a local run.

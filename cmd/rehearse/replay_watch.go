@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/report/lanes"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/report/lanes"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // watchFlags is what can be said on the command line of replay watch.

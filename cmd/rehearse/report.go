@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/report"
-	"rehearse/internal/runlog"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // textFormat is the format of report that goes to the terminal, not into a file.

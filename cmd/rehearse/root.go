@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newRoot(env *Env) *cobra.Command {

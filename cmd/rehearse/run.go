@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/ci"
-	"rehearse/internal/commandline"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/shell"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/ci"
+	"github.com/rehearse-dev/rehearse/internal/commandline"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newRun(env *Env) *cobra.Command {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/compare"
-	"rehearse/internal/config"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/remote"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/remote"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // checkServer refuses flags that need the disk or the process that holds the conversations.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // TestSignalEndsWaitForSuite: whoever pipes nothing into `rehearse run -` can leave.

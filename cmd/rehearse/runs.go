@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/client"
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
 )
 
 // askingFlags are what the commands of servers have in common.

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 
-	"rehearse/internal/client"
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // placeFlags say whose runs are meant.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/client"
 )
 
 func newSchedule(env *Env) *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/runspec"
-	"rehearse/internal/schedule"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/schedule"
 )
 
 // notScheduled are flags of run that say nothing about the run itself, or that no server can do.

@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/probe"
-	"rehearse/internal/server"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/probe"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // schemas are the schemas by name; schemaNames lists those in the help. suite-v1 is the name of suite in older scripts.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"rehearse/internal/server/servertest"
+	"github.com/rehearse-dev/rehearse/internal/server/servertest"
 )
 
 // describedAnswers knows what answers the API has, by its own document.

@@ -13,12 +13,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/runspec"
-	"rehearse/internal/runspec/bundle"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/runspec/bundle"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // startRunServer starts a server that holds each run that is submitted from its files alone, at once; sets $RUNS. It takes the token rht_good. With an

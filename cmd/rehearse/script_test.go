@@ -15,10 +15,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/llm"
-	"rehearse/internal/server"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 func TestMain(m *testing.M) {

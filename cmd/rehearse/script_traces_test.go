@@ -10,9 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"rehearse/internal/result"
-	"rehearse/internal/telemetry/telemetrytest"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/telemetry/telemetrytest"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 var collectors sync.Map // of seenKey to *telemetrytest.Collector

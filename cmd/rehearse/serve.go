@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/access"
-	"rehearse/internal/config"
-	"rehearse/internal/result"
-	"rehearse/internal/server"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 // serveFlags are the flags of `rehearse serve`.

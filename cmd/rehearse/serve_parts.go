@@ -6,14 +6,14 @@ import (
 	"net/http"
 	"sync"
 
-	"rehearse/internal/access"
-	"rehearse/internal/flow"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/server"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/view"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // watched keeps the watches of the configuration until the function that it returns has been called, which waits for them.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newSessions(env *Env) *cobra.Command {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/replay"
-	"rehearse/internal/setup"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // sessionsExport is what can be said on the command line of sessions export.

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/setup"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // sessionFilter are the flags that select sessions.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/setup"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // oneSession are the flags for one session.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newShow(env *Env) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 func newTargets(env *Env) *cobra.Command {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/access"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // tokenFlags are what the commands of tokens have in common.

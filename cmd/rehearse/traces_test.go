@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/result"
-	"rehearse/internal/server"
-	"rehearse/internal/telemetry/telemetrytest"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/telemetry/telemetrytest"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // parents keeps the traceparents of the requests that a server gets.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 func newValidate(env *Env) *cobra.Command {

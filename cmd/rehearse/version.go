@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // release is the version. Nothing assigns it but the linker, when `make release` builds the archives.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/flow"
-	"rehearse/internal/setup"
-	"rehearse/internal/view"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // viewFlags is what can be said on the command line of view.

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/runspec"
-	"rehearse/internal/server"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // runsFlags are the flags of a process that takes part in runs: `rehearse serve` and `rehearse worker`.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // Sizer is a checkpointer that can tell how many bytes of state it holds of a thread. With it, growth is checked too.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // RunLives leads random lives of threads on a saver: turns, failures, questions and answers, forks, updates, compactions and deletions, each again and

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // story is the state of the graph that lives are led with. It has a field of each sort.

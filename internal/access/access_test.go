@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // memory keeps tokens, and counts how often it was read.

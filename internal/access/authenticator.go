@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Store has the tokens of a server, by their hashes (store.Fleet).

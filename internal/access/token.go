@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode"
 
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Keeper keeps tokens under their hashes (store.Fleet).

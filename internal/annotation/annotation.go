@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // The kinds of annotations.

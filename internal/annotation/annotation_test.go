@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Book is what holds of the annotations of a run. The zero value holds nothing. It is safe for concurrent reading.

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // File is where the annotations of a run stand in its folder, a JSON object a line.

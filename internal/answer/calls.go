@@ -7,8 +7,8 @@ import (
 
 	"github.com/ohler55/ojg/jp"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/jsonpath"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/jsonpath"
 )
 
 // addCalls adds the tool calls of an event to those of the answer.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // The ways in which an answer is none. Their texts are part of every error that wraps them.

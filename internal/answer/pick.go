@@ -7,8 +7,8 @@ import (
 
 	"github.com/ohler55/ojg/jp"
 
-	"rehearse/internal/jsonpath"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/jsonpath"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Pick says where in an answer a value is. A nil pick finds nothing.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // fill takes the values that picks have for when they find nothing.

@@ -4,7 +4,7 @@ package answer
 import (
 	"github.com/ohler55/ojg/jp"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Spec says where things are in an answer. The zero value finds the reply by its name and nothing else. It is never changed after it was read,

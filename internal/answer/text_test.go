@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // A reply that is found by its name has a path, at which a spec with this path finds the same.

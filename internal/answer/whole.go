@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/stream"
+	"github.com/rehearse-dev/rehearse/internal/stream"
 )
 
 // Whole reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is Found.Calls of the turn before.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // edit changes the log in dir where it stands, and gives it another time.

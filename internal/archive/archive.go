@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Latest stands for the newest run where an id is asked for.

@@ -1,10 +1,10 @@
 package archive
 
 import (
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // brief reads records in brief: of each what an index needs, in a tenth of the time that all of it takes. A record of another form, as a program other

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // fill sets everything in v to something; n makes two values of a kind differ.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // ErrAnew is that of a log which is not any more what its rows were read of. The next index is right.

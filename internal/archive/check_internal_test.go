@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // edited returns a run of three tests. edit replaces a text in its log, and appends the record of a test.

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Grades are those of every row, whoever wrote its line and in whatever order of fields; of a log that was written anew there are none.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Index is what a run's log held when it was read. It is never changed; its slices are the archive's.

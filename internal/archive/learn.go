@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"slices"
 
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // learn waits until the words of the first so many records are known. Learning goes on when nobody waits any more.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // runsDir is the folder of a project's runs, unless they are told otherwise.

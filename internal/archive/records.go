@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Figures are the numbers of a test: those of its record or, of a test with trials, the means over them. NaN is one that is unknown.

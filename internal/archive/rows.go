@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"slices"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // batch is how many lines are read together at most; fewer, where they have batchBytes before.

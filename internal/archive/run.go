@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Run is a run that can be looked at. It is safe for concurrent use.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // search keeps the answers of a run's lexicon.

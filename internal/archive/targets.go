@@ -3,7 +3,7 @@ package archive
 import (
 	"slices"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // ByTarget returns what the run found with each of several targets: what its record says or, where that leaves one out, what its log has. It is nil for a

@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 const (

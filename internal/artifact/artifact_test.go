@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/redact"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestCut(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Open returns the place that a name says: a folder, nats, or s3://BUCKET/PREFIX. Getenv finds the AWS_* variables, client carries requests to S3.

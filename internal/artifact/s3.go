@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // s3 keeps artifacts in a bucket of Amazon S3, or of a server that speaks as it does. Objects are addressed by path, which all of them take:

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // roundTrip is a transport that is a function.

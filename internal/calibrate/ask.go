@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxReasoning is how many characters of a judge's reasoning are kept.

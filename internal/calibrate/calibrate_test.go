@@ -13,10 +13,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/calibrate"
-	"rehearse/internal/chat"
-	"rehearse/internal/grader"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/calibrate"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

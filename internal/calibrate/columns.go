@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Verdict is a person's or a judge's word on an answer.

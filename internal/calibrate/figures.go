@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Figures say how far a judge agrees with people. What is not defined is nil.

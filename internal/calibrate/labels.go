@@ -14,8 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The bounds of a file of labels.

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Markdown writes the report as Markdown.

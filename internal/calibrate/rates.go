@@ -3,8 +3,8 @@ package calibrate
 import (
 	"fmt"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 func took(calls int, u chat.Usage, c chat.Cost) string {

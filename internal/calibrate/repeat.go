@@ -1,6 +1,6 @@
 package calibrate
 
-import "rehearse/internal/stats"
+import "github.com/rehearse-dev/rehearse/internal/stats"
 
 // Consistency says how far the judge agrees with itself. What is not known is nil.
 type Consistency struct {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Gate says what a judge must reach; nil asks nothing.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // shownCases is how many cases of a kind a text shows; JSON has all.

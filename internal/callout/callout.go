@@ -13,9 +13,9 @@ import (
 	"net/url"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 // maxAnswer bounds an answer, in bytes.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // shop is a server whose paths answer in the ways that there are.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // What is not known is null, and so is every sum that it is part of.

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // The systems that are known; None tells nobody.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestDetect(t *testing.T) {

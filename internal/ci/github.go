@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/report"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxAnnotations is how many annotations of one kind GitHub shows of a step; the last of them counts the rest.

@@ -9,9 +9,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // CodeQuality is the file that GitLab shows in a merge request.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/dataset"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // Asked is the classifier as a user asks for it. Its fields have the names of the flags.

@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"sync"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/label"
-	"rehearse/internal/report"
-	"rehearse/internal/report/classification"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Config names the items, the classifier, and the folder of the results.

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/classify"
-	"rehearse/internal/dataset"
-	"rehearse/internal/label"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/report/classification"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/classify"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 type unheard struct{}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/dataset"
-	"rehearse/internal/langfuse/experiment"
-	"rehearse/internal/report/classification"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/experiment"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Log logs a classification to Langfuse as a run of the items' dataset, each item when it is finished. A nil Log logs nothing.

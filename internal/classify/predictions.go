@@ -4,8 +4,8 @@ import (
 	"io"
 	"path/filepath"
 
-	"rehearse/internal/report/classification"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Page returns the file of the report's page.

@@ -7,14 +7,14 @@ import (
 	"path"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/dataset"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/report/classification"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Submitted is a classification that a RunSpec asks for. Any process can hold its items.

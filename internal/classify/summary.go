@@ -6,7 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
 )
 
 // Part is one of several evaluations.

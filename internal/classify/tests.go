@@ -6,15 +6,15 @@ import (
 	"maps"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/dataset"
-	"rehearse/internal/label"
-	"rehearse/internal/runner"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // asked are the items as tests, and the targets that they name.

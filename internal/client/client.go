@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Config says which server is spoken to.

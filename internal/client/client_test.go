@@ -17,8 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/client"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,10 +12,10 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/result"
-	"rehearse/internal/retry"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Fetch writes the results and the record of a run that has ended into a folder, each whole or not at all. place gives a file of the run the name

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/retry"
-	"rehearse/internal/stream"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/stream"
 )
 
 // Event is news of a run: one of its fields is set.

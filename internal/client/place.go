@@ -9,7 +9,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // placed copies records and gives the files in which their tests were written the names that place has for them.

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // Run is a run as the API shows it. What is not known yet is nil.

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/retry"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // Schedule is a schedule as the API shows it.

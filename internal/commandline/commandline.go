@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // Of returns the words that give a command again: its name, the flags that were given but for those of leaveOut, "--" and its arguments.

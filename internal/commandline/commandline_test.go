@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rehearse/internal/commandline"
+	"github.com/rehearse-dev/rehearse/internal/commandline"
 )
 
 // flags are some of every kind that a command has.

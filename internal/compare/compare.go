@@ -4,10 +4,10 @@ package compare
 import (
 	"math"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/source"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Side is one of the two runs: its record and its tests.

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/compare"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 func each(tests ...*result.Test) runlog.Tests {

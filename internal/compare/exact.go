@@ -1,6 +1,6 @@
 package compare
 
-import "rehearse/internal/stats"
+import "github.com/rehearse-dev/rehearse/internal/stats"
 
 // shownLevel is the one-sided level of the exact tests of all tests together.
 const shownLevel = (1 - stats.Confidence) / 2

@@ -5,10 +5,10 @@ import (
 	"math"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Gate says what decides the exit code of a run that has a baseline.

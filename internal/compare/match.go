@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"rehearse/internal/result"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // moved is how far the score of a passing test must go to count as another one.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // key is what makes a test of two runs the same: its suite, id and target, which is empty where targets are ignored.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // terms are what must be equal for the records of a test in two runs to be compared.

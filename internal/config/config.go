@@ -4,7 +4,7 @@ package config
 import (
 	"regexp"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // File is one configuration file. The zero value stands for a folder without one.

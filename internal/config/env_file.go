@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxEnvFile bounds a file of variables.

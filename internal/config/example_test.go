@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/config"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 func ExampleLoad() {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/source"
-	"rehearse/internal/template"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // Model is a model of a provider, with its address, limits and prices.

@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Price is what a million tokens cost, in US dollars. Nil is unknown; 0 is a price, such as that of a local model.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/golden"
 )
 
 // key is a key of a file as a JSON Schema describes it.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 func TestStore(t *testing.T) {

@@ -3,8 +3,8 @@ package config
 import (
 	"path/filepath"
 
-	"rehearse/internal/source"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // Target is a named system under test.

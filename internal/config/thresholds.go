@@ -1,6 +1,6 @@
 package config
 
-import "rehearse/internal/source"
+import "github.com/rehearse-dev/rehearse/internal/source"
 
 // The default thresholds of an evaluation (S3.42, X38).
 const (

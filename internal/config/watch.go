@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Watch is a watch that "rehearse serve" keeps (replay.md 8). Its fields are as the flags of "rehearse replay watch"; zero is the default of each.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"iter"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Chooser chooses few sessions that together reach as much of a flow as all of them: again and again the one that reaches most of what is left

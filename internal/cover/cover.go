@@ -8,10 +8,10 @@ import (
 	"iter"
 	"slices"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Coverage counts what conversations reach of a flow. Make it with Of. It is for one goroutine.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 const crossing = `

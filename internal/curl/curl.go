@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/shell"
 )
 
 // Request is what a curl line sends.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/curl"
+	"github.com/rehearse-dev/rehearse/internal/curl"
 )
 
 // target parses a line and returns the target as JSON.

@@ -3,7 +3,7 @@ package curl
 import (
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Add puts the record that change returns into a file of JSON Lines, which is made if it is missing. change gets the record that has the id

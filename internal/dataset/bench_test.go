@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
 )
 
 // BenchmarkLoad reads as many items and predictions as CLINC150 has, 23,700 each. The goal is two seconds for scoring them.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxRemoteID is how long an id may be in Langfuse, in bytes.

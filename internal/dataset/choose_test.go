@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Warnings are counted by their codes, and neither an id nor a warning writes lines of its own.

@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Bounds of what is read. Files come from anywhere, and a packed one says nothing of its size.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxHistoryLine bounds a line with a history, in bytes.

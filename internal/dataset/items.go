@@ -3,9 +3,9 @@ package dataset
 import (
 	"encoding/json"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/label"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Load reads labelled items from a .jsonl, .json or .csv file, each also packed as .gz:

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxCounted is how many datasets of Langfuse have their items counted without being asked.

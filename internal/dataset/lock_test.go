@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
 )
 
 // adderEnv makes the test program add an item to the file of its value: its only work is to write "locked" once it has the lock, and then to stay.

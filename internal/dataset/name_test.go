@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // TestParseName tells where a dataset is kept by its name, and shows no password.

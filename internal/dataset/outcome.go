@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Outcome is what a change of a dataset came to. The zero value is no change.

@@ -6,8 +6,8 @@ import (
 	"iter"
 	"time"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // ErrUnknown is wrapped by the error of a dataset that its store or Langfuse does not have.

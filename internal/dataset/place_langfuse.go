@@ -9,8 +9,8 @@ import (
 	"iter"
 	"slices"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // remote is the place of a dataset in Langfuse.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // stored is the place of a dataset in a store.

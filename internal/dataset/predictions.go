@@ -3,8 +3,8 @@ package dataset
 import (
 	"fmt"
 
-	"rehearse/internal/label"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Predictions is the predictions of a file.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxBytes bounds the items of a dataset that are in memory at once, as files are bounded.

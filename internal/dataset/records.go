@@ -3,7 +3,7 @@ package dataset
 import (
 	"encoding/json"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Record is an item as it is kept, whatever its parts are: those that there are not are nil.

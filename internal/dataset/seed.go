@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Seeding is a file from which a dataset is made.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // SeedOptions say how a seeding is carried out.

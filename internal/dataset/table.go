@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // readTable reads CSV with a header line. An empty cell is null, columns called metadata.x become metadata, and cells of the columns that

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func item(id, input string) dataset.Record {

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/examples"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/examples"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Step is one command of the demonstration. It runs in the folder of the demonstration.

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/examples"
-	"rehearse/internal/demo"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/examples"
+	"github.com/rehearse-dev/rehearse/internal/demo"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // TestWrite holds that every file is written once: what a user changed stays.

@@ -7,7 +7,7 @@ package draw
 import (
 	"fmt"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Bounds of a graph. A larger graph is an error: it would not be readable.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/draw"
-	"rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/golden"
 )
 
 // support is a flow with everything in it: all shapes, tones and styles, long edges, edges that go back, a loop, parallel edges, an

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/draw"
 )
 
 func ExampleMermaid() {

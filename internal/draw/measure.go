@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // font is a size of type, in pixels. Widths are estimates, on the wide side of the fonts in the font stack: a viewer uses fonts of its own,

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Bounds of a label in characters. Mermaid wraps labels but does not clip them, and by default reads at most 50,000 characters in all.

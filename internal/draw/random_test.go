@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/draw"
-	"rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/race"
 )
 
 // nasty are texts that have broken a drawing somewhere.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // SVG writes the graph as a self-contained picture without scripts, light or dark like the reader's display. Text that does not fit a box

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/langfuse/experiment"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/experiment"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // AnswerLog is a Sink that logs a run of a dataset's tests to Langfuse, each answer when it is graded, and tells another sink of everything.

@@ -4,11 +4,11 @@ import (
 	"iter"
 	"slices"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/grader"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Answers say how good the answers of a run are. What could not be graded does not count.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/grader"
 )
 
 // Text writes how good the answers are, and whether that is enough for a least share. It writes nothing when none was graded.

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/llm"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // asks is what a run can ask: addresses, and models with their prices.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/compare"
-	"rehearse/internal/result"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // findBaseline finds the run that this one is compared with, before anything is asked. What cannot be compared is an error.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // openRun makes the run's folder with its first run.json, reads what a resumed run has done, and opens the log.

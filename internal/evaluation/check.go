@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // check reports what is wrong with the suites in view of the targets that the spec, the suites and the configurations settle.

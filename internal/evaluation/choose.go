@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // candidate is a test that Filter and Tags select.

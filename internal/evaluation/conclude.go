@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Conclude compares the run with its baseline, writes its reports and how it ended, and returns the report for whoever shows it. A report that

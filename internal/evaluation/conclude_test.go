@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // breaking is a sink that does something when the last conversation has ended.

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/compare"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/suite"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // confirmed is what repeats found about tests that fell, or that could not be graded.

@@ -4,9 +4,9 @@ import (
 	"iter"
 	"time"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // costed yields the units with what their conversations are expected to take: the time that they took before, else the number of their turns and

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // unmet reports dependencies of a suite that no target can satisfy: a test waits for the record that another one has with the same target, and

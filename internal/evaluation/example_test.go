@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Describe shows what a run would do. It opens what the run would open, and asks nothing.

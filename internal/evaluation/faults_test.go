@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // fault is one way in which an endpoint fails. code is the failure's.

@@ -13,15 +13,15 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/compare"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runner"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // complete reports whether this is a complete test run.

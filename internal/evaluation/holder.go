@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Holder holds single conversations of a run that another process leads. It is safe for concurrent use. The setup that it was opened with is the

@@ -5,13 +5,13 @@ import (
 	"os"
 	"slices"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // WriteImported writes trials that another program ran as a finished run in dir, with an aggregate for each test and all reports, and returns

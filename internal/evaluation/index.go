@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // ErrNoRun is what FindRun returns, wrapped, for a run that is not there.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // A verdict cache that fails is told of once a run, however many verdicts it concerns.

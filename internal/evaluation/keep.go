@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"iter"
 
-	"rehearse/internal/fingerprint"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // keeper keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses it.

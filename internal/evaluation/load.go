@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Load loads suites from files, folders and globs, each file once. problems are the faults of all suites; err says that a file could not be

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // TestSameName: suites of one name are told apart by the same names, wherever the folder that they have in common is, and however it is named.

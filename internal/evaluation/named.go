@@ -3,9 +3,9 @@ package evaluation
 import (
 	"iter"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // named tells the setup what targets a submitted run names, and what its assertions need outside of the program. Tests that are not selected count,

@@ -3,9 +3,9 @@ package evaluation
 import (
 	"fmt"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // strayNodes reports the nodes that the tests of a suite name and that the flow of a target does not have. targets returns the targets that a

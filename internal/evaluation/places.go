@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // unplaced returns a problem for each test with something that its target has no place for: earlier messages, and variables that the target wants

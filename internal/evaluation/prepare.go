@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
-	"rehearse/internal/llm"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/setup"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.

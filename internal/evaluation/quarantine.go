@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // readQuarantines reads the quarantines of the store. Without them the run goes on: then every test counts.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Reads reads every file that a run can read, through the files of its setup, and returns the files of the suites and the number of tests. It

@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"rehearse/internal/config"
-	"rehearse/internal/dataset"
-	"rehearse/internal/grader"
-	"rehearse/internal/llm"
-	"rehearse/internal/setup"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // DefaultAnswerThreshold is the score from which an answer is good, when nothing else is said.

@@ -1,10 +1,10 @@
 package evaluation
 
 import (
-	"rehearse/internal/dataset"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // SubmittedAnswers are the next answers of recorded conversations that a RunSpec asks for. Any process can hold them.

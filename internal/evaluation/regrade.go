@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // regraded is a finished run whose conversations are graded again.

@@ -3,12 +3,12 @@ package evaluation
 import (
 	"context"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // freshly distinguishes the graders that judge the transcripts of a test again: their judge remembers nothing.

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // takeFolder locks and prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the folder is moved aside.

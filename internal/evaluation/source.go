@@ -3,8 +3,8 @@ package evaluation
 import (
 	"path/filepath"
 
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // sourceOf returns where a test was written, relative to the working folder or to the bundle; nil for a test that was made.

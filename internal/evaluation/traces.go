@@ -3,7 +3,7 @@ package evaluation
 import (
 	"context"
 
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // tracing returns a context for the spans of the run, which hold none of its secrets.

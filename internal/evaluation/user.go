@@ -5,11 +5,11 @@ import (
 	"maps"
 	"slices"
 
-	"rehearse/internal/fingerprint"
-	"rehearse/internal/runner"
-	"rehearse/internal/setup"
-	"rehearse/internal/suite"
-	"rehearse/internal/user"
+	"github.com/rehearse-dev/rehearse/internal/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/user"
 )
 
 // userKey distinguishes the models that play users: by the suite, the user's own choice and the call settings.

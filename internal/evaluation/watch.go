@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/fingerprint"
-	"rehearse/internal/runlog"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // watchInterval is how often files are looked at; polling works on every file system.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
 )
 
 // A watch of suites in several folders tells of new content and of new and vanished files, and of nothing else.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/runlog"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Limits of what is read for a fingerprint. Beyond them size and time of a file stand for its content.

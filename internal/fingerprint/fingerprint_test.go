@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/fingerprint"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // masker knows one secret.

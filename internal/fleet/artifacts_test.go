@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
 )
 
 func TestArtifacts(t *testing.T) {

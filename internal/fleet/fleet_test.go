@@ -15,10 +15,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
-	"rehearse/internal/judge"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestMain(m *testing.M) { os.Exit(fleettest.Main(m)) }

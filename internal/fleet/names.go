@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strconv"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Token returns s as one word of a NATS subject: itself where it is one, else a hash of it.

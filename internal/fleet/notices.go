@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Notice tells the servers how a conversation goes on. Notices may be lost, and nothing rests on them.

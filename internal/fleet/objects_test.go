@@ -9,8 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
 )
 
 // A bundle or an artifact whose bytes are gone, and not its name, is not there, and can be put in again.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // MaxResult bounds the JSON of one result, in bytes.

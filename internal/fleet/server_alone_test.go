@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
 )
 
 // TestNeverListened: only a folder that this program has made, and that never had a listener, says that nobody outside was ever connected.

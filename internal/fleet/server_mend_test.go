@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
 )
 
 // TestFullDisk: NATS that has met a full disk writes again when there is room, for those inside and for those who have joined.

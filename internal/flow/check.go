@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // connect resolves the targets of all options.

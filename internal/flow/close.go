@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // close makes the result of an answered turn, and the two messages that the turn adds to the history.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // Context is everything that one turn needs: the published ExecutionContext.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/draw"
 )
 
 // Drawing returns the flow as a graph. It marks nodes that no conversation reaches or leaves.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Config is what an Engine uses. Only Model is required.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // A session of an engine carries the state from turn to turn. The lexical model chooses options by their examples.

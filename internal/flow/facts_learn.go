@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // factsWindow is the number of messages from which facts are extracted.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Library holds the flows that a context may refer to. It is immutable and safe for concurrent use.

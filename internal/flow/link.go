@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Bounds of calls.

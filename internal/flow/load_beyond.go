@@ -3,7 +3,7 @@ package flow
 import (
 	"fmt"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The names that stand for places instead of nodes.

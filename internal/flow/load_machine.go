@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // machine reads a state machine (replay.md section 2).

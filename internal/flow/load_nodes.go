@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 var nodeID = regexp.MustCompile(`^[a-z0-9_]+$`)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // small is a node flow that the tests break in one place each.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // decide moves the conversation by the rules of a state machine. It returns the answer when no model is needed.

@@ -3,8 +3,8 @@ package flow_test
 import (
 	"testing"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // TestCollectedAsWritten proves that a field holds what was said last, also when only the case differs, and that "nan" is a word like others.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // rememberInput is the input of the memory pipeline after a turn.

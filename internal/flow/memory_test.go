@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // memoryModel answers the pipeline's requests and counts them; nil answers stand for a model that fails.

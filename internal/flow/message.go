@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Message is one verbatim utterance of the history.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // What goes back to the model is what a strict server accepts, whatever the model wrote: every call has an id of its own, its arguments

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // said writes a history in short: u is a message of the user's, a one of the assistant's, and a number after it is its turn.

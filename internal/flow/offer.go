@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // offer is what a node offers: its options and the global ones whose conditions hold, in the forms that a turn needs.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // ProcessNode is the tool that moves the conversation.

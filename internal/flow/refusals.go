@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // mostRefusals bounds how many refusals are remembered, as callers may send flows of their own with every request.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 const refusing = `

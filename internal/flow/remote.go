@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // ErrCallLimit is why the context of a call ends that took longer than its own Timeout, rather than longer than its turn.

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {

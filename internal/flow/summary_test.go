@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // onlySummaries turns the facts stage off.

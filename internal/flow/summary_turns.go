@@ -3,7 +3,7 @@ package flow
 import (
 	"sort"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Bounds of one chunk. A conversation that arrives with many turns and no summary gets one chunk a turn until it has caught up.

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // slowly is a model whose calls take a time each: in the loop, and for the memory. It calls a tool once.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // maxCalls bounds how many tools a model may call in one message.

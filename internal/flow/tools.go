@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // The tools that look things up.

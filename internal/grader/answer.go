@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // maxAnswer bounds what a program or a web service may answer.

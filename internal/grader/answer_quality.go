@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // dimension is one aspect of an answer's quality. The requirement S0.54 names the four; the meanings are this program's.

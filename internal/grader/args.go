@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Args reads the parameters of one assertion.

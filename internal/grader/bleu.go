@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 func newBleu(a *Args) runner.Grader {

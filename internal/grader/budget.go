@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // budgetCheck makes a grader of a function that returns whether an exchange stays within a budget, and how much it used.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestBudgets(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/process"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/process"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/shell"
 )
 
 const (

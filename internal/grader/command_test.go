@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // script writes an executable shell script into a folder and returns the check of a command that runs it.

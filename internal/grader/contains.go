@@ -3,8 +3,8 @@ package grader
 import (
 	"strings"
 
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // newContains returns the constructor of contains and icontains.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxQuoted is how many characters of a text evidence shows, maxListed how many texts of a list.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // A Set makes a check of an assertion, and the check's grader grades an exchange. Graders that ask no model need no Config.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // limit is one limit of what a turn may use. The method returns what was used; an error says that it is not known.

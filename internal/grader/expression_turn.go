@@ -9,7 +9,7 @@ import (
 
 	"github.com/expr-lang/expr/vm"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // TurnNames are the names of an expression over a turn.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // memory is the part of an agent's memory that graders look at.

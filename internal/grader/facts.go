@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // change is a way in which a turn changes the facts of an agent's memory.

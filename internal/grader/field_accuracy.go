@@ -9,10 +9,10 @@ import (
 
 	"github.com/ohler55/ojg/jp"
 
-	"rehearse/internal/jsonpath"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/jsonpath"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // field is one value of a JSON reply with what it should be.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // comparison collects what was found about the fields of a reply.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/jsonpath"
+	"github.com/rehearse-dev/rehearse/internal/jsonpath"
 )
 
 // TestFigures holds numbers of any size against arbitrary precision: equality, order, and that none changes in a document.

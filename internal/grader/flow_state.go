@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // noFlow is the reason when an agent without a state is graded on its state.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // ban is a fact that must not be live. A mapping matches key and value together; a plain text matches either of them.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/race"
 )
 
 // Replies made to be awkward are graded by every kind that reads text, and soon: at this size anything

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // service is a web service that grades: JSON in a POST, JSON in the response.

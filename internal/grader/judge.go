@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Judge is a model that graders ask. Implementations are safe for concurrent use.

@@ -3,8 +3,8 @@ package grader
 import (
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // excerpt is the context that a judge of criteria sees beside the reply (S1.78). For an agent that shows its state, it is the prompt of

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // overall is a quality that stands for the mean of several criteria; overallCriteria apply when none are named (S1.42, S1.52).

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // newJudgePrompt makes the free judge. Without an author's prompt, the criteria or the expected output say what is good.

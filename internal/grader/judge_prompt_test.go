@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // rater is a judge that gives one score and remembers the question.

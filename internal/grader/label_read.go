@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/label"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Labels reads from a reply what an agent takes a message for. All that it reads stands in the record of a turn (output, node and state), so

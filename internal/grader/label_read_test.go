@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/label"
 )
 
 // TestLabels reads predictions from what targets say.

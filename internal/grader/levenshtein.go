@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxCompared bounds the characters of each text that are compared in quadratic time: about a second at most.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // measure returns how similar a text is to a reference, from 0 to 1.

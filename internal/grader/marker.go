@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/marker"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newMarker(a *Args) runner.Grader {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func newOptionsContains(a *Args) runner.Grader {

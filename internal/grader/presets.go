@@ -1,7 +1,7 @@
 package grader
 
 import (
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // preset is a ready-made question about a whole conversation.

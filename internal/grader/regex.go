@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 func newRegex(a *Args) runner.Grader {

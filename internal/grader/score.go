@@ -1,8 +1,8 @@
 package grader
 
 import (
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // scored returns a grade with a score and one assertion, which passes when the score does.

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"net/http"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Kind is one type of assertion.

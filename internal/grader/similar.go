@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // maxEmbedded bounds the characters of a text that are sent to an embedding model. Most models read fewer.

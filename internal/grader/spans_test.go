@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // What was found in the folded text is marked in the text as it is.

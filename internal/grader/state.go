@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"rehearse/internal/jsonpath"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/jsonpath"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 func newState(a *Args) runner.Grader {

@@ -3,8 +3,8 @@ package grader
 import (
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The ways in which the args of a tool call are compared.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Bounds of one list of tool calls: every wanted call is compared with every actual one.

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // called is an exchange of one turn with these tool calls, each written "name {args}".

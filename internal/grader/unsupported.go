@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // newUnsupported returns a grader that never decides: neither negation, weight nor an enclosing composite makes a

@@ -3,7 +3,7 @@ package grader
 import (
 	"encoding/json"
 
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // view is an exchange in the form that expressions, programs and web services see. Usage and CostUSD are nil when they are unknown.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 func newWordCount(a *Args) runner.Grader {

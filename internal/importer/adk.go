@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // ADK has evaluation sets of cases with a conversation each, and an older form: lists of {query, reference}, also under names.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Plans of agent-evaluation tell a user what to do, step by step, and say what is expected of the whole.

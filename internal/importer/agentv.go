@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Suites of AgentV 5.x have the parts of promptfoo's, conversations with turns and criteria in words besides. Its targets are files of their own.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // isTargets reports whether a document lists targets and nothing else.

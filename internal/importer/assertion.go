@@ -3,8 +3,8 @@ package importer
 import (
 	"fmt"
 
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // check returns an assertion if the graders take it. One that they refuse is unsupported, for the reason that they

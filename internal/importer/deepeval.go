@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // deepeval has goldens, conversational goldens, whose user is simulated, and conversations that were held.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Bounds of one file.

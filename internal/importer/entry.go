@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // entry is a mapping being read. It knows which of its keys were asked for, so that the others can be listed as lost.

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/importer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/importer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // FuzzImport holds, for every format, that whatever a file holds either is refused as an input error or gives a suite that is valid, with every

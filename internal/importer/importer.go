@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Auto is the name that has the format of each file found out.

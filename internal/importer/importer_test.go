@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/importer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/importer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // TestFormats holds, for each format, the suite and the configuration that are made of a file, and what is lost.

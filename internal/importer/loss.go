@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Status says what became of a part of a file that the suite does not carry as it is.

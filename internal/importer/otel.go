@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Spans of OpenTelemetry (OTLP as JSON) that follow the conventions for generative AI have the messages that a model was sent and what it

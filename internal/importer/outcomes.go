@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // rewarded is how far a reward may be from 1 and still be a success, as in tau-bench.

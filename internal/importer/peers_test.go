@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/importer"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/importer"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // TestPeers imports every file below the folder PEERS, such as a checkout of examples of other tools, and checks that

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // assertKind says how an assertion of promptfoo is written in a suite.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // messages renders a prompt into messages, of which the last one is the user's. loops is true when it repeats what was said before.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxCombinations bounds the tests that lists of values make of one.

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/importer"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/importer"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // odd draws texts of the pieces that YAML, placeholders and terminals take for something else.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 var environmentTag = regexp.MustCompile(`\{\{-?\s*(?:process\.)?env\.([A-Za-z_]\w*)\s*(?:\|[^}]*)?-?\}\}`)

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/shell"
 )
 
 func httpTarget(id string, config *entry) (pairs, string) {

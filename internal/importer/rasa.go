@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Rasa has test stories, and test cases of its newer form. What users say stands in both.

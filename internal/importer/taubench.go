@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Trajectories of tau-bench are conversations that were held, with the task of the user who was simulated.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Templates are those of Nunjucks as far as they only name values: {{ name.path }}, with the filters of filters, and comments.

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Options say what is imported, and where to.

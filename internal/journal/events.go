@@ -11,9 +11,9 @@ import (
 	"maps"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // Idle is how long a visitor says nothing before they count as gone.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // Bounds of a look at the register.

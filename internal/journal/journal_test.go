@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/journal"
-	"rehearse/internal/replay"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/journal"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // log is a store of events that may be away, and may do something before it answers.

@@ -9,11 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
-	"rehearse/internal/llm"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // What is complete at once is remembered; what took a repair is used each time anew.

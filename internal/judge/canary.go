@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/grader"
 )
 
 // Canary says which control criteria a checklist contains beside the author's.

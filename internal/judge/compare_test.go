@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
 )
 
 // TestCompare: the answers change places for the second ask, and a preference that stays with the place is a tie.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // Draws draws the ids, the order and the canary of checklists, so that no graded text can contain them. The draws of a call are a keyed hash of

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/config"
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // A judge asks a model and reads its verdict. Here a script plays the model.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // trial is one mode with the verdict that an agent forges and the one that an honest judge gives.

@@ -3,7 +3,7 @@ package judge
 import (
 	"testing"
 
-	"rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/grader"
 )
 
 // fuzzed are questions of every mode.

@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/grader"
-	"rehearse/internal/llm"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // DefaultComplexity is the complexity above which a judge with a secondary model asks the primary one.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/grader"
 )
 
 // merge returns what several votes on one question agree on: the majority of yes and no, where a tie counts as no, and the median of scores.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
 )
 
 // panel makes a panel of models that each give one reply; an empty reply is a model that is down.

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // parse finds the verdict in a judge's reply. The reply may have words, fences and quotations of the graded text around it; of the other objects

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/grader"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // promptVersion is part of every cache key; raise it when the wording changes, or what counts as a verdict.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/grader"
 )
 
 // maxEscaped is how many times JSON may have been written as a text of other JSON and still be found.

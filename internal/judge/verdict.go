@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/grader"
 )
 
 // verdict reads an object of the form that a question asks for. Keys that belong to no form are ignored, and so are answers to rubrics

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Added is what Add did.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/knowledge"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func TestAddReplacesAFile(t *testing.T) {

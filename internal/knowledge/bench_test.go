@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
 )
 
 // prose returns n paragraphs of about 120 words as often as words are in prose: few of them everywhere, most of them seldom.

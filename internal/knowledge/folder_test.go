@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/knowledge"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func TestOpenFindsTheBases(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Library is a set of knowledge bases with a full-text index and, with an embedder, vectors. It is safe for concurrent use.

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

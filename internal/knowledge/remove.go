@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Remove removes files from a base, or the whole base when no file is named. It returns the number of removed passages. If the base or one

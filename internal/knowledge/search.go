@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 const (

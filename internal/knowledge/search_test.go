@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/knowledge"
-	"rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/race"
 )
 
 // fileTexts are the files of knowledge bases: their text by BASE/FILE.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // taking is one transaction that takes files in.

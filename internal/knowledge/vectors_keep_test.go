@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/knowledge"
-	"rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/race"
 )
 
 func TestVectorsOfModelsAreNotMixed(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/knowledge"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // meanings is an embedder that knows a few words with the same meaning. Every meaning is a direction.

@@ -3,7 +3,7 @@ package label
 import (
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Prediction is what a classifier returned for an item.

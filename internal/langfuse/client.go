@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // Client is a client of one Langfuse project. It is safe for concurrent use. When the server refuses a request or does not answer, the

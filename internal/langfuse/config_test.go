@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 func TestFromEnv(t *testing.T) {

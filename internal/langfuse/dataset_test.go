@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
 )
 
 func TestDatasets(t *testing.T) {

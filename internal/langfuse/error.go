@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // The sentinels that an *Error matches by errors.Is.

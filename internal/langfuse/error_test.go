@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 // TestRefusals has the server answer in every wrong way. No error may tell a key, or be longer than a line.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 var moment = time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)

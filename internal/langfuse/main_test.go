@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 // filled returns a server with a dataset "d" of n items called 0 to n-1.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
 )
 
 func TestPrompts(t *testing.T) {

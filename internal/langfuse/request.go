@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // request is one call of the API.

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 func repeat(f langfusetest.Fault, n int) []langfusetest.Fault {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 // TestRuns logs a run as a caller does that does not know which version it speaks to.

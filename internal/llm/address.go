@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // Address returns where a model is asked, without user info and query, and whether that is the provider's own address. It is empty for a model

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // dialogue is a conversation for providers whose roles alternate, beginning with the user, and whose system text stands apart.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/golden"
 )
 
 // TestAnswers holds what becomes of answers as the providers document them. A file has the model ("anthropic stream"), the answer, and the reply or

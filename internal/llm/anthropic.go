@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // anthropic is the Messages API (https://platform.claude.com/docs/en/api/messages), which has no seed.

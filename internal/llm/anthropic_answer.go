@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 type anthropicAnswer struct {

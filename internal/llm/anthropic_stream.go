@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // maxBlocks is how many blocks one streamed answer may have.

@@ -3,7 +3,7 @@ package llm
 import (
 	"net/url"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // azure is OpenAI's models at Microsoft: the name of a model is that of a deployment. Without api_version it is the v1 API

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // cpuMicros returns the processor time that the process has used.

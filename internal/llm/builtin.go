@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Options is what models take from the process. A process uses one value for all its models.

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func files(contents map[string]string) func(string) ([]byte, error) {

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // cassetteVersion is the version of the format. A change that an older program would misread raises it.

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // counting answers each request with the number of requests so far.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Mask returns a text without secrets. A nil Mask changes nothing.

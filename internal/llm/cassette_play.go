@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 	"maps"
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxExchange bounds a line of a cassette. The largest answers are 64 MB, and JSON may write a byte as six.

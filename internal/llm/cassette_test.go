@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // playBytes plays what was recorded without a mask.

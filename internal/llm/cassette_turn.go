@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // RecordTurn writes how long an agent took for a turn. An agent made of several calls says nothing of that itself, and a playback, in which all

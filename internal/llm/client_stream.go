@@ -6,7 +6,7 @@ import (
 	"mime"
 	"net/http"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // assembler puts a reply together from the events of a stream.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // embedBatch is how many texts go into one request; OpenAI takes 2,048, many servers fewer.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 func embedder(t *testing.T, base string) *EndpointEmbedder {

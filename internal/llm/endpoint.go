@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/outbound"
-	"rehearse/internal/template"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // endpoint is one address with its key. Bodies go through it as bytes.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // fail completes an error with who was asked and takes every secret out of its texts.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // TestRequestHeader proves that a request says what it must and nothing of the program's system or libraries.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // A model that is played from a file of rules needs neither a network nor a key.

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // extras are what a configuration adds to every request of a model. The zero value adds nothing.

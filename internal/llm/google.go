@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // google is the Gemini API (https://ai.google.dev/api/generate-content).

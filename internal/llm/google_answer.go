@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 type googleAnswer struct {

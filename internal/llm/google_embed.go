@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // googleEmbedding is models.batchEmbedContents (https://ai.google.dev/api/embeddings).

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // choose returns the ID of the option that a text means, "" when there is none to choose.

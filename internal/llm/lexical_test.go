@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // step is a request in a turn of a flow: the user's message, then each result of process_node with the call before it.

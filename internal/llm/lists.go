@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // Lists asks the address of a model which models it has, with the key; nothing is asked of a model. It is false of a server that answers but has

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // Model generates the next message of a conversation.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // triage is the menu of a support desk.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // maxCalls is how many tools one reply may call, as OpenAI has it.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // The body of POST /chat/completions (https://platform.openai.com/docs/api-reference/chat/create).

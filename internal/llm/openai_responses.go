@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // The body of POST /responses (https://platform.openai.com/docs/api-reference/responses/create), which has no seed.

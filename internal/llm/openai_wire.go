@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // answerText returns the content of an answer: a text, or the texts of a list of parts; nothing is "".

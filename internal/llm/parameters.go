@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // ParametersOf returns the sampling parameters of a configured model as the part of a request that they are.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // ParseModel reads the short form of a model, PROVIDER:MODEL. The model's name may have colons of its own; lexical needs none.

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // Price is the price of a model and where it is from.

@@ -1,6 +1,6 @@
 package llm
 
-import "rehearse/internal/config"
+import "github.com/rehearse-dev/rehearse/internal/config"
 
 // PricesAsOf is the day on which the built-in table was last compared with its sources.
 const PricesAsOf = "2026-11-22"

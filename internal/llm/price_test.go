@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // A price comes from the model, else from an exact key, else from that of the undated model, else from a pattern, else from the table.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // maxAfter is the longest that a server may ask to wait before the next attempt.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Stream tries again only as long as nothing was given out, because a second attempt could not take it back.

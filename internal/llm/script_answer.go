@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // answer is what a rule does: one of reply, calls, json and verdicts (reply and calls may come together), or a fault.

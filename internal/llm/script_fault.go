@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Injection is a way in which a script breaks an exchange.

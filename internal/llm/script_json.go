@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // tree is a JSON value whose texts are templates; keys stay in the order in which they were written.

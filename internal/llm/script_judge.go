@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // verdict is one entry of `verdicts`: criteria that match the first pattern are satisfied by outputs that match the second.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The bounds of a script.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func TestScriptProblems(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // processNode is the tool of a flow at a node.

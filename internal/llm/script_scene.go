@@ -3,7 +3,7 @@ package llm
 import (
 	"slices"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // scene is what the conditions of a rule look at, and what templates are filled from.

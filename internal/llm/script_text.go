@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // text is a template: $1, $12, ${1} and ${name} stand for the captures of the rule's pattern, $0 for what it matched, $$ for a dollar,

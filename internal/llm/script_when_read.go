@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func (c *condition) read(n source.Node) {

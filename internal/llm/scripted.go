@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Cast is implemented by models that can play several: As returns the one called name.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 func script(t testing.TB, yaml string) *Scripted {

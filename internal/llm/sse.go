@@ -5,7 +5,7 @@ import (
 	"io"
 	"iter"
 
-	"rehearse/internal/stream"
+	"github.com/rehearse-dev/rehearse/internal/stream"
 )
 
 // maxEvent bounds one event of a stream; the whole stream is bounded like any answer.

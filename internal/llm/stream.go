@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Streamer is implemented by models that can give out their text while it comes.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // collect streams a reply and returns it with what was given out.

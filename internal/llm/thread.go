@@ -3,7 +3,7 @@ package llm
 import (
 	"context"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // stateConversation is the state of a conversation that is made before its first request

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // Timeout returns model with each call bounded by after; 0 bounds nothing.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // Traced returns model with a span for each call. A Client has its own, one for each request.

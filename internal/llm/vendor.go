@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // vendor is how the models of a provider are asked over HTTP.

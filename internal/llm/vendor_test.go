@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // OLLAMA_HOST may leave out scheme, host and port, and may name where the server listens.

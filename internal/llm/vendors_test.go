@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/llm/llmtest"
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/llm/llmtest"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 // vendor is a provider that the test server speaks for.

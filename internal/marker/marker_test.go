@@ -3,7 +3,7 @@ package marker_test
 import (
 	"testing"
 
-	"rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/marker"
 )
 
 func TestOf(t *testing.T) {

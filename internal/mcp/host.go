@@ -14,7 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // The bounds of requests to a Host.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // Path is where the protocol is spoken over HTTP.

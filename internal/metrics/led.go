@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // State is what a server knows of the runs that are under way. Jobs and Workers may ask NATS.

@@ -16,9 +16,9 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/metrics"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // runs is a state that does not change; err is what Jobs and Workers return.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/metrics"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // TestReference holds docs/reference/metrics.md to what a server that has seen everything once gives out: UPDATE_GOLDEN=1 writes it.

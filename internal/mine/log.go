@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Log is the sessions of a flow that began on some days.

@@ -10,8 +10,8 @@ import (
 	"iter"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // All as Options.Examples keeps every example.

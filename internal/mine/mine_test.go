@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/golden"
-	"rehearse/internal/mine"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/mine"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // session writes a session down as "state: message > next state", one message of the user's a line; "bot: message" is the bot's.

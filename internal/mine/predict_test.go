@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/mine"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/mine"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // What is learned from the first half of the sessions says where the second half goes, turn by turn and given the true state. All examples say

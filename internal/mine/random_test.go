@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/mine"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/mine"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Whatever was logged, a learned flow is valid and says what was learned, and the order of the sessions does not matter.

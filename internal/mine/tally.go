@@ -3,7 +3,7 @@ package mine
 import (
 	"unicode/utf8"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 const (

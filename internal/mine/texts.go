@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 const (

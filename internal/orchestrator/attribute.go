@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // rejudgings is how often each transcript of a flaky test is judged again. With its own that makes three verdicts: fewer than two say nothing of

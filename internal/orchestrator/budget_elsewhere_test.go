@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // outside is a fleet that holds some conversations at once, a second each, and gives back those that it has not begun when it is asked to.

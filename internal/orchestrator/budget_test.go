@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // TestBudgetOfTokens counts what the targets, judges and users of this run and of its earlier part have used.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // elsewhere holds jobs as workers of other processes do: in any order, twice, or after losing them once.

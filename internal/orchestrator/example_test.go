@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // An Orchestrator runs every test of a plan after the tests that it depends on.

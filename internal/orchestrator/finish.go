@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 const (

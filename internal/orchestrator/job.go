@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // JobSchema is the version of Job. A worker leaves jobs of other versions alone.

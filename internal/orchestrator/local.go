@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // tasks are the conversations under way, by the keys of their jobs. It is safe for concurrent use.

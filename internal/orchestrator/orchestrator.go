@@ -10,10 +10,10 @@ import (
 	"log/slog"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Task is one conversation to hold, in the process that leads the run.

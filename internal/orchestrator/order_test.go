@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
 )
 
 // costs yields tests with their costs.

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"sync"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // ErrStopped says that a run was stopped before all of its tests had run.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func sessionKey(i int) result.Key { return result.Key{Suite: "f", TestID: fmt.Sprint(i)} }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/stats"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // aggregate returns the record of a test over its trials: the score by the strategy, and the stability.

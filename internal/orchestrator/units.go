@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // unit is one test with one target while its conversations are under way.

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // NotPublicError says that an address of a host is not public. It names the host as it was written, and keeps the address to itself.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/outbound/outboundtest"
+	"github.com/rehearse-dev/rehearse/internal/outbound/outboundtest"
 )
 
 // Each connection goes to an address that was checked for it: a name that has turned private meanwhile is refused, and tells no address.

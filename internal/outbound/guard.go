@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // PrivateError is a host at a private address, which is not connected to. It holds the host as it was written, and not the address.

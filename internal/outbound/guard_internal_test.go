@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/outbound/outboundtest"
+	"github.com/rehearse-dev/rehearse/internal/outbound/outboundtest"
 )
 
 func get(t *testing.T, transport http.RoundTripper, address string) error {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxHeader bounds the headers of an answer, in bytes.

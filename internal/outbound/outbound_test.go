@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 func TestRedirectIsTheAnswer(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 func TestPrivate(t *testing.T) {

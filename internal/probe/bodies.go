@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/curl"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/curl"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // maxBodies bounds the messages that an agent is sent in search of a body that it takes.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // File is a file to be written, by its path in a folder.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 var errNoEnd = errors.New("it answers with several messages, and nothing in the last one says that it is the last: write the target yourself, with `stream: {end: …}`")

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/config"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // Question is what is said where nothing else is asked for.

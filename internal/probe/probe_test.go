@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/probe"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/probe"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // find asks an agent at an address or with a line in which ADDRESS is its address.

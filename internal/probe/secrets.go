@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/curl"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/curl"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Variable is a variable of the environment that takes the place of a credential.

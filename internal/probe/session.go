@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/curl"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/curl"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Session is where an agent gives the id of a conversation: one of the three.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // piece is a place in the events of a stream at which texts stand.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 const shownText = 300

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"rehearse/internal/inbox"
+	"github.com/rehearse-dev/rehearse/internal/inbox"
 )
 
 // ErrTooLong says that a program wrote more than it may.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"rehearse/internal/inbox"
+	"github.com/rehearse-dev/rehearse/internal/inbox"
 )
 
 // Shared is one program that many conversations speak with, line by line. It is started for the first line that is sent, and again for the first

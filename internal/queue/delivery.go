@@ -12,8 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
 )
 
 // ErrLapsed says that a job was held in silence for longer than the queue waits: it may be another worker's by now.

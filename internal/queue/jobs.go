@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
 )
 
 // Missing returns the jobs that NATS does not have: neither queued nor held, nor is what became of them on its way to the leader. A job that

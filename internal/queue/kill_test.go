@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
-	"rehearse/internal/queue/queuetest"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/queue/queuetest"
 )
 
 // work holds conversations without a word until ctx ends.

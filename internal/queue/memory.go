@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Memory is a queue within one process, whose workers end with it: a job that is pulled is delivered again only when it is given back. It is safe

@@ -11,11 +11,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
-	"rehearse/internal/queue/queuetest"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/queue/queuetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(fleettest.Main(m)) }

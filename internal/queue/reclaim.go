@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
 )
 
 // reclaimTime bounds a Reclaim. What it does not come to is given back by AckWait.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
 )
 
 // Withdraw takes back those of a run's jobs that were never delivered, and returns them. A job that a worker gets at the same moment stays the

@@ -3,7 +3,7 @@ package redact_test
 import (
 	"fmt"
 
-	"rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // The name of a variable tells that its value is a secret.

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // headerName is the mask of a credential that a configuration writes out in a header.

@@ -3,8 +3,8 @@ package redact_test
 import (
 	"testing"
 
-	"rehearse/internal/redact"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Credentials that a configuration writes out are secrets, too; placeholders and what says no secret are none.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 func TestPrivate(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Read learns what a document names: the variables of keys that end in _env, those of ${{ NAME }} and ${NAME}, the passwords of addresses,

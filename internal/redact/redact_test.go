@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/redact"
-	"rehearse/internal/result"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 var environ = []string{

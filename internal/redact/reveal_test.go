@@ -3,7 +3,7 @@ package redact_test
 import (
 	"testing"
 
-	"rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 func TestReveal(t *testing.T) {

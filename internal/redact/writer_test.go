@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // A writer passes records on without secrets, and reports their whole length.

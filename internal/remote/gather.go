@@ -7,12 +7,12 @@ import (
 	"errors"
 	"path/filepath"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/runspec"
-	"rehearse/internal/runspec/bundle"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/runspec/bundle"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Opener opens a configuration for the process that asks.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"rehearse/internal/client"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // Holding says how a run of a server is followed.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"rehearse/internal/client"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // NoReportError says that a replay has ended without a report.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/client"
-	"rehearse/internal/remote"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/client"
+	"github.com/rehearse-dev/rehearse/internal/remote"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // TestFetchReplay: a report counts only where the record of its run says the same, and a run without one never passes.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 const nodes = `

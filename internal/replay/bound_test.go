@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // said adds a message of the user's in a state to a log.

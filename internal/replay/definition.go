@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Definition is a variant with its prompt, as far as the store and the folder of prompts say it: everything but the flow and the model.

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/replay"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // BenchmarkEvaluate replays the shipped part of STAR in both lanes with the lexical model.

@@ -8,7 +8,7 @@ import (
 	"iter"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The types of events that make up a session; events of other types are kept and passed over.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // A session of two turns went from hello to where to bye. The candidate stayed in where, so one of the two states is the log's.

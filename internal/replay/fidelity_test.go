@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // userFunc is a simulated user.

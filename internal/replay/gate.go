@@ -3,8 +3,8 @@ package replay
 import (
 	"math"
 
-	"rehearse/internal/result"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // The gates.

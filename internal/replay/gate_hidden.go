@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // concealment is a metric that is known of the baseline in more sessions than of the candidate.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // worse lists the metrics and guards that are worse.

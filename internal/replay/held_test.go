@@ -10,7 +10,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // panicking breaks the program in every second session.

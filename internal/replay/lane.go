@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/marker"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Mode is how a session is replayed (replay.md section 3).

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // TestMeasureData holds that a field which a lane did not collect counts against it as a wrong one does.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 func TestTimes(t *testing.T) {

@@ -3,7 +3,7 @@ package replay
 import (
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The kinds of what can be replayed, as references begin.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // ScoreOptions say which sessions count, and how.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // TestTimesOfReplays proves that times may be written as in events, or be missing, which is not a time of 0 seconds.

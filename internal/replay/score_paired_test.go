@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // shortTalks are n completed sessions of one message, two of each user.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // memory keeps events in the process.

@@ -3,7 +3,7 @@ package replay
 import (
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Session is a logged conversation.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Spec says which sessions are replayed, with what, and what is asked of the candidate. The zero value names no variant; Check says what is

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // turn writes the events of a turn. States are "current>next" of the user's row, and of the bot's.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // reticent is an agent that does not tell all.

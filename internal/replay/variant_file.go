@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // VariantDraft is a variant in a few words, as flags say it. It may make the version of its prompt in the same step.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"rehearse/internal/fingerprint"
-	"rehearse/internal/replay"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // opener opens what a replay run names.

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // alertTries is how often a webhook is tried at a time, alertFor how long it may take to answer, and alertAgain the wait until it is tried again.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replay/importer"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay/importer"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // cheats are bots that are good for nothing. None tells a state; the last one crashes on three of four conversations.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // TestOneOfTwoBegins: of two processes that have both found a run free, new or broken off, one replays it; the other says where it goes on, asks nobody

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Crew says how the sessions of an evaluation become jobs.

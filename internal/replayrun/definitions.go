@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Definitions are the variants and the prompts that a replay run names, as data: whoever holds its sessions needs no store.

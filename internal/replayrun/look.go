@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"rehearse/internal/fingerprint"
-	"rehearse/internal/replay"
-	"rehearse/internal/runspec"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/fingerprint"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // earlierLooks are the sessions that the earlier looks of a watch have replayed. The zero value has none.

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // replayedBy is a store in which each run has replayed the sessions of its name.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"rehearse/internal/config"
-	"rehearse/internal/replay"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // Reads reads every file of here that a replay can read, through the files of its setup: the folders of flows and prompts whole, as only the

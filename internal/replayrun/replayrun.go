@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Config says what is replayed, and where its results go.

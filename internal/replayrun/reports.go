@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/lanes"
-	"rehearse/internal/runlog"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/lanes"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // evaluate replays the sessions. Where they are wanted in a file, each is written as it is finished.

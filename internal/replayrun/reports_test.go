@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // TestNoReportOfAnotherRun leaves nothing of an earlier run in a folder when the run there comes to no report: whoever looks there would find it passed.

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 const teaVariants = "prompt_versions: [{id: p, file_path: p.md, model_provider: lexical}]\n" +

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // A webhook that was away when the alarm came is told while the next look is waited for, not a night later. The log is told once.

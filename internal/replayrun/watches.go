@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/replay"
-	"rehearse/internal/report/lanes"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/lanes"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Watches are the watches of a configuration, which a server keeps (replay.md 8). Make them with OpenWatches.

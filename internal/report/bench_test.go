@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"rehearse/internal/race"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 const manyTests = 100_000

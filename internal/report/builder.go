@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // maxKept bounds what a Builder keeps, in bytes of the log.

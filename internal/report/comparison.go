@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/compare"
-	"rehearse/internal/result"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // list is one of the lists of a comparison as reports show it.

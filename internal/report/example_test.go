@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // A report is made of a run's record and a stream of its tests, such as runlog.Read gives.

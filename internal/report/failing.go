@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Failing is a test that failed or could not be graded, for those who list it elsewhere.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/report/page"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // codeFilters are the choices of report.html that show the tests with one failure code.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // finding is what went wrong at one place of a conversation.

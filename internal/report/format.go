@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/report/classification"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Format is a kind of report that goes into a file.

@@ -10,10 +10,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/report"
-	"rehearse/internal/report/reporttest"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

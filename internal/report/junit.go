@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxHeld bounds the memory in which JUnit sorts test cases by suite, and in which trials wait for their aggregate.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // testcase is one test in the words of JUnit.

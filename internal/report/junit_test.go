@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/report"
-	"rehearse/internal/report/reporttest"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // What a CI system reads of JUnit XML.

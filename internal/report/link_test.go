@@ -3,7 +3,7 @@ package report_test
 import (
 	"testing"
 
-	"rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/report"
 )
 
 // Every link is an address with a name behind it: what cannot have one is refused.

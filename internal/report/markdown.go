@@ -7,11 +7,11 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/report/page"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Limits of report.md, whose details stop at text.MaxComment.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/report"
-	"rehearse/internal/report/reporttest"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func markdown(t *testing.T, r *report.Report) string {

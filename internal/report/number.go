@@ -3,8 +3,8 @@ package report
 import (
 	"fmt"
 
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // score writes a score with two digits.

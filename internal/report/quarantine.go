@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/report/page"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxQuarantined bounds the tests in quarantine that a report names one by one.

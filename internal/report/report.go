@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"sync"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Report renders one run. Its methods may be called at the same time; each reads the stream anew.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // reviewedBy notes with each test what somebody decided over its verdict.

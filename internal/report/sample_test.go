@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/compare"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // each makes a stream of tests.

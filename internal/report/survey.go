@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxEntries is how many failing and how many other tests a survey remembers one by one.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // BenchmarkTail is what is left to do once the last of 200 conversations has ended: every report, from the log or by a Builder.

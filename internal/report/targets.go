@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/report/page"
-	"rehearse/internal/report/terminal"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/terminal"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxMatrix is how many tests stand in a table that has a column for each target.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/report"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // A run of several targets shows each by itself, and no rate over all of them.

@@ -3,7 +3,7 @@ package result
 import (
 	"encoding/json"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // NotRun stands in a Change for the verdict of a test that a run planned and did not run. No record has it.

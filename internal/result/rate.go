@@ -1,6 +1,6 @@
 package result
 
-import "rehearse/internal/stats"
+import "github.com/rehearse-dev/rehearse/internal/stats"
 
 // MaxUnknown is the share of unknown tests above which a rate or a mean is not given as one number.
 const MaxUnknown = 0.05

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
 )
 
 // Schema is the version of the JSON record.

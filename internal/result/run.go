@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
 )
 
 // Totals counts a run's tests, each once for every target. A test with trials counts once.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Tally adds up records as they come. The zero value is ready to use. It is not safe for concurrent use.

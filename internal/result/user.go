@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // UserEnd says who or what ended a talk with a simulated user.

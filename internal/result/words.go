@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Words returns a function that reports whether a text is a word that records themselves are made of: the name of a

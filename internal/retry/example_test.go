@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 func ExampleDo() {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Agree returns an error where a run's record counts other verdicts than the log in dir has, or where a line of the log is of another run or stands

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // A record that counts other verdicts than its log has is no record of it.

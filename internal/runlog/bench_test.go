@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 const manyTests = 100_000

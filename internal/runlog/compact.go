@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Compact leaves one record per key in the log in dir, the last one, and none of a test that drop takes; drop gets keys without a trial.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // A log is appended to while a run is held, and read at any time. Of records with the same key the last counts.

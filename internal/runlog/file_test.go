@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 func TestWriteFile(t *testing.T) {

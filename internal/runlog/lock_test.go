@@ -10,8 +10,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // holderEnv makes the test program lock the folder of its value, write its process number, and stay until it is killed.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Names of the files in the folder of a run.

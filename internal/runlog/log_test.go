@@ -18,9 +18,9 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 func TestMain(m *testing.M) {

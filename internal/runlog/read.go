@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Tests is a stream of records that can be iterated more than once, such as Read's.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Records finds the records of a log by their keys, as the log was when it was opened: what is written to the folder later changes nothing.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // What a run has written is removed, and nothing else.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // WriteRun writes the record of a run to RunFile in dir, which must be there.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Spending is what conversations have cost.

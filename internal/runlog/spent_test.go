@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // Each conversation counts once: also one that was held again since, a trial but not its aggregate, and of a cost with an unknown part the rest.

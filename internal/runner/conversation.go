@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // ErrInterrupted says that a conversation was given up because its caller wanted to stop; it has no record.

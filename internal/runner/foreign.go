@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // patience is how long code may go on after its context has ended, before nobody waits for it any more.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/result"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // grade grades one exchange: deterministic checks first, models last.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // TestVerdictNeedsGradedScore checks that turns without checks raise the score and never the verdict.

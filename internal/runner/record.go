@@ -3,8 +3,8 @@ package runner
 import (
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // record returns the test's record from what was said and found.

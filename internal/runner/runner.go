@@ -6,9 +6,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Target is a system under test. Implementations are safe for concurrent use; each conversation opens its own session.

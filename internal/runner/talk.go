@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // spokenTurn is a turn that was said, and is to be graded as a part of its span.

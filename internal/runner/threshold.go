@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // score gives a decided item its score, and the verdict pass where it deserves that. failed says that a check failed.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 
-	"rehearse/internal/result"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // traced begins the span of the conversation, in a trace of its own that has the id which its turns bear. That of a conversation that is graded again

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // User says the user's side of one conversation. It is used by one goroutine at a time.

@@ -3,7 +3,7 @@ package runner
 import (
 	"fmt"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Adjust returns the grade as it counts: negated if the author asked for that, and 0 when it is below the minimum score.

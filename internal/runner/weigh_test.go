@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // weighed is a check with a weight. Its own threshold is the test's unless a test sets one.

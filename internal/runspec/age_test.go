@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 func TestAge(t *testing.T) {

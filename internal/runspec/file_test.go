@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/runspec"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The three forms of a file are read and written again as they were.

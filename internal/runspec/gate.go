@@ -1,6 +1,6 @@
 package runspec
 
-import "rehearse/internal/source"
+import "github.com/rehearse-dev/rehearse/internal/source"
 
 // Gate says what decides the exit code of a run that has a baseline.
 type Gate string

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The kinds of runs: tests of suites, logged sessions in their lanes, labelled items, the next answers of recorded conversations.

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Schema is the version of the JSON form.

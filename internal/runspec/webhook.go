@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // The ends of runs that a webhook is told of: every one, or those in which a test fails that passed in the baseline.

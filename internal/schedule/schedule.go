@@ -9,7 +9,7 @@ import (
 
 	"github.com/netresearch/go-cron"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Shortest is the shortest time between two firings.

@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/schedule"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/schedule"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func parse(t testing.TB, expression, zone string) *schedule.Times {

@@ -9,9 +9,9 @@ import (
 	"net/netip"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/flow"
-	"rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
 )
 
 // AgentsConfig is the configuration of a server of agents. Only Engine is required.

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/flow"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // A server that drains takes no runs and no turns, says so, and still shows what there is; at last it ends the streams of runs.

@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // BenchmarkOpenAI is one exchange of a script served over HTTP with the client of the same process, 50 at a time.

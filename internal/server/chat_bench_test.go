@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/sitebottest"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/sitebottest"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // BenchmarkChatLeads compares turns that leave leads with turns that leave none as they are served: from the request to the last event, without a network.

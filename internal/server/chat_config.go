@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // ChatSites are the sites whose chats have a page.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/access"
 )
 
 func TestChatDoor(t *testing.T) {

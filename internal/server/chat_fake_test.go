@@ -13,11 +13,11 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 type sinkFunc = func(sitebot.Event)

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 func TestChatBusy(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 func TestChatPage(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // chatProblem returns an error as the client sees it. Visitors see no details of internal failures; the log has them.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // Bounds of a visitor's message. A message longer than sitebot.MaxInput must pass: the chatbot answers it.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/marker"
 )
 
 // What a chatbot says must never become HTML.

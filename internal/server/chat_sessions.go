@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"unicode/utf8"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // Operator shows the sessions of chatbots to those who run them. It is safe for concurrent use; its errors are of the type *sitebot.Error.

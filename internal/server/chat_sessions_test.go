@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 func openOperator(t *testing.T, change ...func(*ChatsConfig)) (*desk, *fakeOperator) {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // pingChats is the interval of pings, which keep proxies from closing a stream.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // chatAssets are the chat page, its texts, and the script that embeds it in other pages.

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // chat is POST /api/v1/chat: one turn, as events (sitebot.md 2.12) or, with Accept: application/json, as one object.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/access"
 )
 
 // isVisitor reports whether only --public lets a request in: it brings no token. The limits of visitors are for these (sitebot.md 2.17).

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // strongSession is a session id as the page makes them.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // Chatbot answers visitors of sites. It is safe for concurrent use; its errors are of the type *sitebot.Error.

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // beginConversation is POST /api/v1/conversations.

@@ -12,8 +12,8 @@ import (
 	"reflect"
 	"strings"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // beginning is the body of POST /api/v1/conversations. Only flow_id is required. Fields of an execution context have the same meaning.

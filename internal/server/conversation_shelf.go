@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // conversation is a conversation that the server keeps. The shelf's lock guards the fields below; the session belongs to the holder.

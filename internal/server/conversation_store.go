@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // ConversationStore keeps conversations for all servers that share it. *store.Fleet is one.

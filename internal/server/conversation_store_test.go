@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // conversationsIn opens a store of conversations in a file.

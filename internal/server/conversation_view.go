@@ -3,7 +3,7 @@ package server
 import (
 	"time"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // standing says where in its flow a conversation is.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // EventLog keeps logged events. It is safe for concurrent use.

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // batchAnswer is the answer to many events.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // oneAnswer is the answer to a single event.

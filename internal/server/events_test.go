@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"rehearse/internal/access"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // logFunc is a log of events made of a function.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/draw"
 )
 
 // The media types of a drawing.

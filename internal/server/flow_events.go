@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // event is one piece of a streamed answer: token, tool, then one complete or error.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // heard is an event as a client reads it.

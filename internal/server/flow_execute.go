@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/flow"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // execute is POST /execute: an ExecutionContext in, an ExecutionResult out. The context's model parameters are ignored.

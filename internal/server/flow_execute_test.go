@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 func TestExecute(t *testing.T) {

@@ -3,7 +3,7 @@ package server
 import (
 	"net/http"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // flowSummary is a flow in a list.

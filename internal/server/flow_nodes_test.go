@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // TestFlowNodes holds that a replay knows the same of a flow, whether it is here or a server tells of it.

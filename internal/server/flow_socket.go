@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // The interval of pings on an open WebSocket, and the time limit for its answers and for taking a message.

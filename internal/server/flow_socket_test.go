@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // dial opens a WebSocket to the test endpoint.

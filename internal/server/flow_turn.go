@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // turnFunc takes a turn and returns the body of the answer. Events during the turn go to sink, which may be nil.

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // FlowsConfig is what a server of flows uses. Only Engine is required.

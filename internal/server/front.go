@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/access"
 )
 
 // FrontConfig says who may use a server. The zero value admits programs of this machine.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/access"
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 // hiding returns a proxy that rewrites Host and adds no header, as nginx does by default.

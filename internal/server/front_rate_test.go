@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"rehearse/internal/access"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Each token has a rate of its own, and so has each address without one. Twice a second's worth passes at once (service.md 3.5).

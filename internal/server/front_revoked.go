@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/access"
 )
 
 // recheck is the time between two looks whether a request under way may go on. With the time for which tokens are remembered, a change counts

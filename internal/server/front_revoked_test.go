@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // changingTokens are tokens that come and go.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // tokenStore has one token by hash, or fails.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxContext bounds the body of a turn: flow-engine.md 3.8.

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Listening says how a handler is served.

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/access"
 )
 
 // pipes is a listener whose connections are pipes, so that time in a test is the bubble's.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // ListsConfig says where what is listed comes from. All are required but Log.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/dataset"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // fixedLists is a store of what it holds.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
 )
 
 // metricsBeside serves the metrics of the process and passes all other paths to next.

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // maxRequest bounds the body of one request.

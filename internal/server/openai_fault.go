@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // fail answers a call for which the model failed.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // completion is a reply in the protocol's shape (https://platform.openai.com/docs/api-reference/chat/object), whole or as a chunk.

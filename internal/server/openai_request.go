@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // chatRequest has the fields of POST /v1/chat/completions that concern a model. The rest is ignored.

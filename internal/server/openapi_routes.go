@@ -5,15 +5,15 @@ import (
 	"maps"
 	"net/http"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/flow"
-	"rehearse/internal/replay"
-	"rehearse/internal/report/classification"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // operations documents every route. A test holds it against the tables.

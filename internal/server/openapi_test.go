@@ -8,8 +8,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"rehearse/internal/server"
-	"rehearse/internal/server/servertest"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/server/servertest"
 )
 
 // TestDocument: every route is documented, and other programs can read the document.

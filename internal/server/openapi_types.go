@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/flow"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // written returns the schemas of types that do not look in JSON as they do in Go.

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"rehearse/internal/access"
-	"rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
 )
 
 // ProbesConfig is what a server of probes uses. Metrics are required.

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // Problem is an error as a client sees it: a problem document (RFC 9457, application/problem+json).

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // TestReadingIsBounded checks that every entry point that reads a document shares one limit of concurrency, and counts what is in the document.

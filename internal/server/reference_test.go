@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/server"
 )
 
 // TestReference holds docs/reference/api.md to the routes: UPDATE_GOLDEN=1 writes it.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // ResultSchema returns the JSON Schema (2020-12) of a line of results.jsonl. It is made of the Go types that write the line, as the answers of the API are.

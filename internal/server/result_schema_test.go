@@ -8,10 +8,10 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
-	"rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/server"
 )
 
 // TestResultSchema holds that records fit the schema, and that what is none does not.

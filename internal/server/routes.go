@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/access"
 )
 
 // route is a handler, and who may ask for it (service.md 3.1). Make it with reads, runs, tests or admins.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/access"
 )
 
 // scopes has the scope of each route (service.md 3.1); + marks what --public opens.

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Leader takes, checks, cancels and deletes runs (service.Service).

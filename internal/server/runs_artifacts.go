@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
 )
 
 const artifactsPath = "/api/v1/artifacts"

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/access"
-	"rehearse/internal/artifact"
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // byHash has the bytes of artifacts.

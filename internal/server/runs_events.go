@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 const (

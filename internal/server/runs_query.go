@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // query reads the parameters of a list.

@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // The codes of problems with runs.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // resultView is a result as the API shows it: the record, and where it stands.

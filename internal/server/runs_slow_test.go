@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/server"
 )
 
 // A body that does not arrive in time is refused. An empty 200 would tell the sender of a blob that it is there.

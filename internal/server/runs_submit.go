@@ -8,11 +8,11 @@ import (
 	"net/url"
 	"strings"
 
-	"rehearse/internal/access"
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // withSpec reads the RunSpec of a body, and runs what plans it while the server has a place for it.

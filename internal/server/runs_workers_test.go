@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/access"
-	"rehearse/internal/fleet"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 type threeWorkers struct{ noCrew }

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Scheduler makes schedules, and runs of them (service.Service).

@@ -3,8 +3,8 @@ package server
 import (
 	"net/netip"
 
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // OfServed returns the settings with the flows, chatbots and events of what was opened.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 const tokensPath = "/api/v1/tokens"

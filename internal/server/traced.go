@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // flowTurn begins the span of a turn of a flow, in the trace of its caller. The request that it returns has the span's context.

@@ -10,13 +10,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/fleet"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // keepArtifacts prepares to keep the artifacts of a run that asks for them. What was kept of it before counts.

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/fleet"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // leadWith starts a server that keeps artifacts in a place.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // InvalidError says why a spec cannot be run.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // export makes the folder of a run anew from what is stored. It reports whether there is anything.

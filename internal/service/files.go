@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/fleet"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
-	"rehearse/internal/store"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // leadingDir is the folder in which a leader keeps the log and the reports of a run while it leads it.

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/runspec"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // A server that was suspended, or long without its store, was not there meanwhile; one that is only busy was.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/internal/runlog"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 const (

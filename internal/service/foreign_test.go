@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/fleet/fleettest"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/setup"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // A worker leaves jobs of another version alone and says so (service.md 2).

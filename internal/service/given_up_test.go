@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/queue"
-	"rehearse/internal/result"
-	"rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/service"
 )
 
 // TestGivenUp: a conversation that is given up says what became of each time that it was held.

@@ -11,12 +11,12 @@ import (
 	"syscall"
 	"time"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/fleet"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/store"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // lead leads a run to its end, or until its lease is lost or ctx ends: then it goes on elsewhere.

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // led is a run that is led here: what an evaluation needs of its fleet.

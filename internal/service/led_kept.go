@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // store keeps records for all servers.

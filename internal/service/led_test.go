@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // gated is an agent that answers once its gate is open, and counts what it was asked.

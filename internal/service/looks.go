@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/runspec"
-	"rehearse/internal/runspec/bundle"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/runspec/bundle"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // HoldLook has the look of a watch held as a run of that id, whose sessions are jobs for all workers, and returns when the run has ended, however it

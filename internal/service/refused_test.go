@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // strict returns a server that leads nothing, with rules for what is submitted and a small environment.

@@ -12,16 +12,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/replay"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/report/lanes"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/report/lanes"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // replayID is the evaluation_run_id of a run. That of a look is its watch's to give.

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // logged puts so many sessions of the flow tea, and the variant a, into the store of the house.

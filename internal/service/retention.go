@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // hourly is the time between two looks for runs to prune.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/service"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Pruning takes no run that goes on, and takes it with its files once it has ended.

@@ -12,15 +12,15 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/fleet"
-	"rehearse/internal/llm"
-	"rehearse/internal/metrics"
-	"rehearse/internal/outbound"
-	"rehearse/internal/queue"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // ErrServed says that another server uses the folder.

@@ -9,11 +9,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/runspec"
-	"rehearse/internal/schedule"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/schedule"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // maxName bounds the name of a schedule, in bytes.

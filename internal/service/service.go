@@ -10,13 +10,13 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/fleet"
-	"rehearse/internal/metrics"
-	"rehearse/internal/outbound"
-	"rehearse/internal/queue"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Config is what a service works with. Store, Conn, Queue, Dir and Owner are required.

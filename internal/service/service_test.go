@@ -20,16 +20,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/fleet/fleettest"
-	"rehearse/internal/queue"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
-	"rehearse/internal/service"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 func TestMain(m *testing.M) { os.Exit(fleettest.Main(m)) }

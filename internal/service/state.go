@@ -3,8 +3,8 @@ package service
 import (
 	"context"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
 )
 
 // NewMetrics returns the metrics of this process, which has a version.

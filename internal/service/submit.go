@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Submit keeps a run, which is begun when it is its turn. A key that the caller used within a day gives the run that it was used for; created is

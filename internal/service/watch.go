@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
 )
 
 const (

@@ -13,15 +13,15 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/compare"
-	"rehearse/internal/outbound"
-	"rehearse/internal/result"
-	"rehearse/internal/retry"
-	"rehearse/internal/runlog"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/store"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Webhooks say who is told of the ends of runs besides the webhook of each spec, and how.

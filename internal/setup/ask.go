@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // Ask sends one message to a target that no configuration needs to describe (target.Ask), and waits for the answer as long as timeout; 0 leaves it to

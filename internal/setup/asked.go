@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Asked is a model that may be asked.

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func TestBuild(t *testing.T) {

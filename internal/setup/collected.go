@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // collectedModel is a model whose requests are gathered with the conversation that they belong to, and a judge's replies with them.

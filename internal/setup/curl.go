@@ -1,10 +1,10 @@
 package setup
 
 import (
-	"rehearse/internal/config"
-	"rehearse/internal/curl"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/curl"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // CurlTarget is the name of the target that a pasted curl line describes.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"strings"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Places returns the places of datasets: files, stores and Langfuse. progress is called during long operations. A store without a path is

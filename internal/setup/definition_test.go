@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // Every setting of a model that decides its replies is part of the definition, so that --resume runs what changed again. Prices and limits are not.

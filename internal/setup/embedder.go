@@ -3,11 +3,11 @@ package setup
 import (
 	"context"
 
-	"rehearse/internal/config"
-	"rehearse/internal/knowledge"
-	"rehearse/internal/llm"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Embedder opens the configured embedder; it returns nil without one.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // listTimeout bounds Lists: a server that is there lists its models at once.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Getenv returns a variable of the environment, empty when it is not set. A submitted run sees those that it may read.

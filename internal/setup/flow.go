@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rehearse/internal/callout"
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/knowledge"
-	"rehearse/internal/llm"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/callout"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // Flow loads the flow of a target and returns it with its engine, which asks m. Suites, the terminal, servers and replays all open flows here, so the

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // A target's flow is known where it is defined, where an agent elsewhere is said to follow it, and where a server is asked for it by its id.

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Flows returns the flows of a file or folder; without one those of the targets of the configuration, each once. A target whose flow cannot be read

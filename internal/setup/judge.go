@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Judging says which judge a suite gets.

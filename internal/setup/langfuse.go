@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/experiment"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/experiment"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // langfuseOff reports whether the environment disables Langfuse, whatever its other variables say.

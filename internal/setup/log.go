@@ -4,7 +4,7 @@ import (
 	"io"
 	"log/slog"
 
-	"rehearse/internal/telemetry"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
 // Log returns a log on w, as text or json, whose lines have the ids of what they are about, and nothing that was said. It discards everything for

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Call has the retries and the time limit of a test's requests. The zero value leaves both to the configuration.

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // NamesProgram notes that a submitted run starts a program.

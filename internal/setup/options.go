@@ -4,10 +4,10 @@ import (
 	"log/slog"
 	"time"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/metrics"
-	"rehearse/internal/redact"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/metrics"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Options are the settings of Open. The zero value has no environment and no configuration.

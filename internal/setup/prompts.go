@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 const (

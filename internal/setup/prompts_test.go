@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/langfuse/langfusetest"
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // promptEnv finds variables: those that are given, or the server's.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // redactingModel is a model whose replies never repeat a secret, even when the model echoes one.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/grader"
-	"rehearse/internal/replay"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // ReplayTarget opens a target for replays, as a suite would open it. Definition is all that decides how it answers, as values that JSON can hold;

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/internal/source"
-	"rehearse/internal/store"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // OpenRuns opens the store in which servers keep runs, at an address sqlite:PATH or postgres://…. close closes it.

@@ -3,11 +3,11 @@ package setup
 import (
 	"strings"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/redact"
-	"rehearse/internal/result"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Redactor keeps secrets out of texts.

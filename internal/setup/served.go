@@ -3,12 +3,12 @@ package setup
 import (
 	"context"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/journal"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/journal"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // ServedOptions say what a server of agents serves.

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/dataset/conversation"
-	"rehearse/internal/journal"
-	"rehearse/internal/replay"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset/conversation"
+	"github.com/rehearse-dev/rehearse/internal/journal"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // anySite is the name of the site of a chatbot that looks at sessions of all.

@@ -12,17 +12,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/judge"
-	"rehearse/internal/knowledge"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/redact"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // StateDir is the default folder of runs and of the store.

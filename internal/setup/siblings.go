@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // maxSiblings bounds the models that callers may open.

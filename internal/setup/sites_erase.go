@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // eraseLimit bounds how long other systems may take to forget a session.

@@ -3,12 +3,12 @@ package setup
 import (
 	"context"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // sessionStore keeps sessions, and the leads that they leave.

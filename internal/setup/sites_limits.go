@@ -1,8 +1,8 @@
 package setup
 
 import (
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
 )
 
 // limits returns what holds the sites' limits, which lie with the sessions; nil where they do not hold, as in tests.

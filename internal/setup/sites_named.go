@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"slices"
 
-	"rehearse/internal/config"
-	"rehearse/internal/dataset"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // NamedSites are sites that are found by their names, in one place or several. It is not safe for concurrent use.

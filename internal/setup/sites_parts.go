@@ -7,12 +7,12 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // The environment variables with the credentials of services that identify visitors.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // The last thumb of a turn counts in Langfuse, too, and its comment is not sent.

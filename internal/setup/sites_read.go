@@ -4,11 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/sitebot/siteconfig"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/siteconfig"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // readSites are the sites of a place, which is named without secrets.

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/config"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Store opens the configured store, by default the one beside the runs, once. Setup closes it.

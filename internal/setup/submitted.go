@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Submitted are the rules for a run that somebody else has submitted (service.md 3.1). The zero value allows nothing.

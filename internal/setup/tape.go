@@ -7,9 +7,9 @@ import (
 	"os"
 	"sync/atomic"
 
-	"rehearse/internal/judge"
-	"rehearse/internal/llm"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // tape is the recording that is being made or played, if any.

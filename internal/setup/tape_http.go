@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // serviceName is what recordings call the services that graders and chatbots ask over HTTP.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // tapedTarget is a target whose turns fail when an exchange of theirs could not be recorded, or is not in the recording. Chatbots and flows

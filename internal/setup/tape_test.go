@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/grader"
-	"rehearse/internal/judge"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/judge"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // Services are recorded with their status, and played without a request; what is only sent is not sent at all.

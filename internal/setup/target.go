@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // targetKey distinguishes targets that tests call with different settings.

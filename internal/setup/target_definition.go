@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // Definition returns everything that decides how a target answers, as values that JSON can hold: its own settings and, where it is made of models

@@ -3,9 +3,9 @@ package setup
 import (
 	"strings"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // LoadFlow loads the flow of a target.

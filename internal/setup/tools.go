@@ -3,7 +3,7 @@ package setup
 import (
 	"sync"
 
-	"rehearse/internal/mcp"
+	"github.com/rehearse-dev/rehearse/internal/mcp"
 )
 
 // toolHost is the server of tools over MCP, which all targets share.

@@ -8,10 +8,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/setup"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Tools are served from the first conversation that needs them until the setup is closed, and nothing of that stays.

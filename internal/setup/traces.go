@@ -6,9 +6,9 @@ import (
 	"encoding/base64"
 	"net/url"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/telemetry"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // Traces returns a context whose spans go to the collector that the environment of o names, without its secrets. Turns of visitors of chatbots

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"path/filepath"
 
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/user"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/user"
 )
 
 // Playing says who plays a test's simulated user.

@@ -7,12 +7,12 @@ import (
 	"reflect"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/replay"
-	"rehearse/internal/source"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // Variants opens the variants of a store. Use it from one goroutine at a time.

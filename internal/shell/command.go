@@ -1,6 +1,6 @@
 package shell
 
-import "rehearse/internal/source"
+import "github.com/rehearse-dev/rehearse/internal/source"
 
 // Command reads the program and its arguments: a list of texts, or a text that is split into its words. Problems go to n.
 func Command(n source.Node) []string {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/shell"
 )
 
 func TestQuote(t *testing.T) {

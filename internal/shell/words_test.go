@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/shell"
 )
 
 func TestWords(t *testing.T) {

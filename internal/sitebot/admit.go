@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
 )
 
 // enter lets a message in, or refuses it before anything of it is counted, stored or shown to a model. leave is called when the turn has ended.

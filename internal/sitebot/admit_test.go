@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
 )
 
 // limited returns a change that has the limits of sites hold, by a clock.

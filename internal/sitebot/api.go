@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"time"
 
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Request is one message of a visitor.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/graph"
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // ask has a node's model answer with JSON, and reads it into reply. A reply that is not what was asked for is the node's failure.

@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"testing"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/sitebottest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/sitebottest"
 )
 
 // BenchmarkAnswerPath holds 1,000 sessions of 10 turns at once, each turn with its checkpoint in memory: the whole S3 answer path but for

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/limit"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Models are what a site's nodes ask. Fast classifies and redirects, Default does everything else.

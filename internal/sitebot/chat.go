@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/value"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/value"
 )
 
 // New returns a bot. The error says what the configuration lacks.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // table is a source that stores what the chain gives it.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/graph"
-	"rehearse/internal/chat"
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // Classifier is one node of the chatbot that classifies messages, to be evaluated by itself. It runs the very node that a turn runs, on a

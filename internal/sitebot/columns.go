@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
 )
 
 // The columns of the state: how writes reach each field (sitebot.md 2.2), and which fields begin every turn empty (2.1).

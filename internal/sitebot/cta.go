@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"slices"
 
-	"rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/marker"
 )
 
 // CTA is the call to action below an answer: a button that leads to where a demo is booked (sitebot.md 2.12).

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // ready is a session whose next answer proposes a demo.

@@ -1,8 +1,8 @@
 package sitebot
 
 import (
-	"rehearse/internal/marker"
-	"rehearse/internal/sitebot/value"
+	"github.com/rehearse-dev/rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/value"
 )
 
 // addressIn returns the address that a message gives, or nothing.

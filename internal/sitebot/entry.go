@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // noteLimit bounds how long a note of a message that was not answered may take.

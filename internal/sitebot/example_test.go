@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // A chatbot for one site. Its model is played from rules here; llm.Open opens a real one.

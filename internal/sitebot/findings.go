@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/sitebot/value"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/value"
 )
 
 // findings are what a visitor's message gives for the fields of a booking (sitebot.md 2.15).

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/marker"
 )
 
 // HistoryRow is one row of a recorded conversation, as it was recorded: any part may be missing or of another type.

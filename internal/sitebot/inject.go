@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"slices"
 
-	"rehearse/graph"
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // UpdateState puts fields into a session's state, through the reducers; with replace the session begins anew with them.

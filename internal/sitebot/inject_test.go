@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // TestInjectedMessages holds the ids of messages that come without: none takes the place of another, now or in the next turn.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // saver saves what a turn has found out, and its entry in the register, together with its checkpoint: either all are kept or none (sitebot.md 2.16).

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // A turn that another process goes on with has no state of finalize in memory: what it tells is read from its checkpoint, and is the same.

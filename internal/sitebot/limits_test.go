@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/race"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // endless never returns before its context ends.

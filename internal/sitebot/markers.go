@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/graph"
-	"rehearse/internal/marker"
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // markerOf is the marker that a skill asks an answer for.

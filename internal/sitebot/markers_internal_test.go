@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/marker"
 )
 
 // passed returns what a filter makes of an answer that comes in pieces, and whether it took a marker out.

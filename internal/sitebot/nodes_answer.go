@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/graph"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // decideRoute is the intent_router.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/sitebot/value"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/value"
 )
 
 // book is the booking_handler: it takes down what the visitor gave, asks for what is next, and keeps the address. In the turn that begins a booking

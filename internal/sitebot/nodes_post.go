@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/marker"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // watch is the dialog_state_extractor: it reads the markers of the answer and the address that the visitor gave.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/marker"
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/marker"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // suggester names the node that suggests what to click on: answers below a question, questions below anything else (sitebot.md 2.4).

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // The background tasks of a turn: they begin at its start, and the answer waits for them only where it needs them (sitebot.md 2.10).

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // outcome returns what the page is told of a turn that has ended with this state.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // What one process does to a session another one sees at once, although it recalls how it was: a turn, and its erasure.

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/sitebot/sitebottest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/sitebottest"
 )
 
 // play is what a node's model does when it is asked.

@@ -3,7 +3,7 @@ package sitebot
 import (
 	"encoding/json"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // Bounds of what a session holds.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Bounds of the classifier's confidence below which the router does not believe it.

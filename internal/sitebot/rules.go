@@ -3,9 +3,9 @@ package sitebot
 import (
 	"strings"
 
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/sitebot/value"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/value"
 )
 
 // rules are what the deterministic nodes ask of a site. They are immutable.

@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/graph"
-	"rehearse/internal/chat"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // Query selects sessions; a field that is empty selects all.

@@ -3,8 +3,8 @@ package sitebot
 import (
 	"context"
 
-	"rehearse/graph"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // spans is the observer that makes each node a span, named as the node.

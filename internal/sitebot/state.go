@@ -3,8 +3,8 @@
 package sitebot
 
 import (
-	"rehearse/internal/chat"
-	"rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
 )
 
 // State is everything that a session remembers, and what its last turn came to. Its JSON names are published.

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/draw"
 )
 
 // Time limits of nodes that ask a model (sitebot.md 2.4).

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // TestNodesOfRoutes holds which nodes ask a model on each route (sitebot.md 2.4).

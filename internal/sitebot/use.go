@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // Use is what the model calls of one turn took, over all its nodes and background tasks, failed calls included.

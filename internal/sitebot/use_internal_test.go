@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 func TestMeter(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // A marker that no skill asked for is in no token, answer, message or flag, whoever writes it (2.7).

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // tokenCharacters is how many characters are counted as one token.

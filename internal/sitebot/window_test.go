@@ -9,10 +9,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // narrow is the shop with little room in a call.

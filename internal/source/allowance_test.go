@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // repeated returns a text of about size bytes: lines whose %d is their number.

@@ -3,7 +3,7 @@ package source_test
 import (
 	"fmt"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func ExampleParseYAML() {

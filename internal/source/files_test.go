@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // bounded returns the files of a folder beside which there is a secret, to which links lead.

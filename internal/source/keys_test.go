@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // own reads its own JSON.

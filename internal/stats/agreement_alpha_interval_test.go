@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 func TestAlphaInterval(t *testing.T) {

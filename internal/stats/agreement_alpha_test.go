@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // unitsOf reads one line per rater, a dot for a missing value, into units.

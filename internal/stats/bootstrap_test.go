@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // TestBootstrapOfNormal compares the bootstrap of many normal differences with Student's t, which is exact for them.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // BenchmarkConfusion scores as many items and labels as CLINC150 has.

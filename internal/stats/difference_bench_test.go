@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 func pairsOf(clusters, size int) *stats.Pairs {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // TestReplays compares 1,550 recorded replays of conversations of STAR (RasaHQ/STAR @ 3058975, MIT): the means of both lanes must be those that

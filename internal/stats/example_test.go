@@ -3,7 +3,7 @@ package stats_test
 import (
 	"fmt"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Nine passes of ten leave much room for the true rate.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"testing"
 
-	"rehearse/internal/race"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // The tests of honesty simulate evaluations of which the truth is known, with fixed seeds. Complete test runs (REHEARSE_TEST_COMPLETE)

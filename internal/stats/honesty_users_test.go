@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // users are the sizes of real users: 45 with 1 to 7 sessions, 64 with 1 to 58. Most have one or two, a few very many.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 func TestUnitsFor(t *testing.T) {

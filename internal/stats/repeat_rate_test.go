@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // taubench are the airline tasks of TestTauBench.

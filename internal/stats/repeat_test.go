@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 func TestRepeats(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/race"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // scoreOf counts what a path scores, or returns −1,000,000 where it is none: it must have every element once and in order.

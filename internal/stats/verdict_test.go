@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // spreadOut are n pairs that differ by mean, and by as much as sd/mean on top of it, exactly.

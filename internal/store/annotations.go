@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Annotations are what people said of runs. Nothing is ever changed or deleted. They are safe for concurrent use.

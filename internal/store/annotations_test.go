@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 func TestAnnotations(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 func TestAway(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 func BenchmarkOpen(b *testing.B) {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/graph/saver/sqlite"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/saver/sqlite"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // Checkpoints keeps the records of sessions in a store's file, and the leads of its visitors beside them. Store.Checkpoints returns it.

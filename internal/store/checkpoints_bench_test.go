@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/sitebottest"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/sitebottest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 // sessionsAtOnce is how many sessions the benchmarks take turns in.

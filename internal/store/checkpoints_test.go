@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/graph/graphtest"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/graphtest"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // newCheckpoints returns the checkpoints of a new store.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
 )
 
 // Bounds of a dataset.

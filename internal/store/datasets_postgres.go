@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
 )
 
 // Datasets returns the datasets that the database keeps in the tables exp.datasets and exp.dataset_items. They end with p.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"reflect"
 
-	"rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
 )
 
 // itemRow is an item as databases keep it. JSON is "" for none.

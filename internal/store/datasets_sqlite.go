@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
 )
 
 // Datasets returns the datasets that the store keeps. They end with the store.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/store"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 func TestDatasets(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Events keeps logged events, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent use

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // eventsInBench is the size of a history that has to be imported in 15 s and read in 5 s, on two cores.

@@ -6,8 +6,8 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxConflicts is how many conflicting events are named.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/server"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // eventServer takes events into a store, as `rehearse serve` does.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // maxEventID bounds ids, sessions and flows in bytes: an entry of an index holds one of each, and PostgreSQL's at most 2,700 bytes.

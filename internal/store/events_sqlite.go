@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Events returns the logged events that the store keeps. They end with the store.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 func TestEvents(t *testing.T) {

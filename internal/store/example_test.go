@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // A store is one file, made when it is opened first. Here it indexes a run.

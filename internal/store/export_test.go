@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Newest is the number of the schema of a kind of database.

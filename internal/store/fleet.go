@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Fleet keeps what the runs of servers and workers need: runs with their specs, results, events and artifacts; leases, schedules, tokens and

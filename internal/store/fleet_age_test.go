@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // A key of a submission counts for 24 hours, and a file that nobody needs is kept as long.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // sizedResults makes results whose records have about 2 kB.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 // fleetChild stores results until it is killed, and says after each batch how many there are.

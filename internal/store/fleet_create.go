@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // idempotencyKept is how long a run is found by the key with which it was submitted.

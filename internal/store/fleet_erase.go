@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // EraseSession takes the words of a session of a flow out of the results, transcripts and reports of the runs that have replayed it. Verdicts and

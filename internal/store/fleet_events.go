@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // The kinds of events of a run.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // A server takes the lease of a run that waits, leads it, stores its results, and ends it. Another server could go on at any point.

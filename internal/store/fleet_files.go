@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // ReplayFile is the file of a run that replays sessions which has its report, a replay.Report.

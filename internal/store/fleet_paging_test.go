@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Pages of results hold every result that a filter chose at the beginning, each once and in order, and nothing that it does not choose, whatever is

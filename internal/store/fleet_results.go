@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 const (

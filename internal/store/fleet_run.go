@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // RunStatus says how far a run of a server is.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // UpdateRun changes a run: it hands the run to change, and writes what change has made of it. change decides by the run's status, as nobody else

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/store"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 func TestFleet(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
 )
 
 // What visitors have asked for and sites have spent lies beside the sessions, so that it holds over processes and restarts.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
 )
 
 // In PostgreSQL what visitors have asked for and sites have spent lies beside the sessions, too.

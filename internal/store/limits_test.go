@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/limit"
-	"rehearse/internal/sitebot/limit/limittest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit/limittest"
 )
 
 // Two stores on one file are as two processes.

@@ -16,7 +16,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
 )
 
 //go:embed migrations

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // TestOpenWaitsForWhoMakesTheFile: SQLite refuses at once to give a file its log while another process writes into it. A new file is waited for all the same.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // The rows of leads lie beside the sessions, so that one transaction writes a turn and what it has found out.

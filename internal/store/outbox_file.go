@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/graph/saver/sqlite"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/graph/saver/sqlite"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // A turn adds its rows at the end of the table, where no index has them: it writes one or two pages more and not five. Whoever looks at the outbox files them first.

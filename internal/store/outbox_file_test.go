@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	outbox "rehearse/internal/sitebot/lead"
-	"rehearse/internal/store"
+	outbox "github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // oneRow is a row for a webhook.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // In PostgreSQL the rows of leads lie beside the sessions, too.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/lead/leadtest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead/leadtest"
 )
 
 // Two stores on one file are as two processes.

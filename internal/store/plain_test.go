@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // FuzzPlainJSON holds that JSON stays JSON, that it is in its last form, and that nothing changes without need.

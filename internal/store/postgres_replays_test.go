@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 func TestPostgresReplays(t *testing.T) {

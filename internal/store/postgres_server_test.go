@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 // postgresServer is a PostgreSQL server with databases for tests.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	saver "rehearse/graph/saver/redis"
+	saver "github.com/rehearse-dev/rehearse/graph/saver/redis"
 )
 
 const (

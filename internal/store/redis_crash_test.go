@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/race"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 // A server that is killed takes turns with it, not sessions: what was saved is there when it is back, and every session

@@ -9,9 +9,9 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"rehearse/graph"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 const secret = "s3cr3t"

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/limit"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // SessionIndex is the part of a database that stores what belongs to sessions besides their states: leads, the session

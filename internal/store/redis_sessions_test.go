@@ -11,13 +11,13 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"rehearse/graph"
-	leads "rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/lead/leadtest"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/register/registertest"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/graph"
+	leads "github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead/leadtest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register/registertest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 // TestRedisSessions checks states on Redis with leads and index in a database: views of two processes each.

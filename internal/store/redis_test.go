@@ -10,11 +10,11 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"rehearse/graph"
-	"rehearse/graph/graphtest"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/graphtest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 // sizedRedis tells the size of a session, so that the suite looks at its growth.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // The register lies beside the sessions, so that one transaction writes a turn and its row. Triggers take a row along with its session.

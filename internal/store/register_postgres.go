@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // In PostgreSQL the register lies beside the sessions, too, and triggers take a row along with its session.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/register/registertest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register/registertest"
 )
 
 // Two stores on one file are as two processes.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // ReplayRuns keeps the runs of replay and the outcomes of their sessions, in a store's file or in a PostgreSQL database, with the same answers.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // ReplayRuns returns the runs of replay that the store keeps. They end with the store. Runs of suites are in Store.Runs.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 // fresh opens a new store, which ends with the test.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // Latest is the id under which Run finds the run that started last.

@@ -10,8 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/graph"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // TestThreadsEnding finds the sessions of an id, whatever stands before it and whatever it looks like.

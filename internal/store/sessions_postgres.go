@@ -7,9 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/graph"
-	saver "rehearse/graph/saver/postgres"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/graph"
+	saver "github.com/rehearse-dev/rehearse/graph/saver/postgres"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // PostgresSessions keeps the sessions of chatbots in a database that several processes share: the records of threads, their locks, leads, and what visitors

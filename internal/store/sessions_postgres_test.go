@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/graph"
-	"rehearse/graph/graphtest"
-	"rehearse/internal/sitebot/lead/leadtest"
-	"rehearse/internal/sitebot/limit"
-	"rehearse/internal/sitebot/limit/limittest"
-	"rehearse/internal/sitebot/register/registertest"
-	"rehearse/internal/store"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/graphtest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead/leadtest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit/limittest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register/registertest"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 const emptySessions = `TRUNCATE exp.session_threads, exp.session_records, exp.session_steps, exp.session_locks, exp.session_rows, exp.session_notes,

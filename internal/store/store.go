@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/knowledge"
 )
 
 // Limits of a Store.

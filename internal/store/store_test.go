@@ -12,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
-	"rehearse/internal/store/servertest"
-	"rehearse/internal/store/storetest"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/store/storetest"
 )
 
 // childEnv makes the test program a second process on the file that it names, fleetEnv one that stores results of a run there.

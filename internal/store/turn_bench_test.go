@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/sitebottest"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/sitebottest"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // BenchmarkTurn is the whole turn of the chatbot but for its models, in 1,000 sessions that are kept in a file.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/limit"
-	"rehearse/internal/sitebot/sitebottest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/sitebottest"
 )
 
 // TestSessionsLeaveNoMemory checks that sessions that are stored in a file, each of a visitor with a long message, leave

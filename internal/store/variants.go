@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Variants keeps variants and versions of prompts, in a store's file or in a PostgreSQL database, with the same answers. It is safe for

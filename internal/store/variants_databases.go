@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Variants returns the variants that the store keeps. They end with the store.

@@ -3,7 +3,7 @@ package suite
 import (
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Rubrics is the type of an assertion made of plain strings.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/grader"
 )
 
 // TestSchemaOfAssertionsIsMadeOfTheKinds keeps the file that the program carries the same as what the kinds of graders say of themselves.

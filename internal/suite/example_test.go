@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 func ExampleLoad() {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Execution says how tests are run. Zero values mean "not said here".

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // placeholder matches ${{ NAME }}, ${{ NAME:-fallback }} and {{ var.path }}. A backslash in front makes any {{ a plain text.

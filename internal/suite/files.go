@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Find returns the suites that an argument of a command names: the file itself, the matches of a glob,

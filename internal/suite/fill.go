@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Fill fills the test's variables into the text of a file that an assertion names. The variables of a judge's prompt stay as they are.

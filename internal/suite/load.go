@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Suite is one loaded and validated suite.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // conversations writes a suite of so many conversations of four turns.

@@ -3,7 +3,7 @@ package suite
 import (
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // NodeName is the name of a flow's node in a test: where the conversation begins, or where an assertion expects the flow.

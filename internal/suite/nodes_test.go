@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 func TestNodeNames(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 func TestPlaceOfTests(t *testing.T) {

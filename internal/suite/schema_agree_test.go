@@ -18,8 +18,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/tools/txtar"
 
-	"rehearse/internal/grader"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // program says what the program says of a suite.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // StateFields are the fields of a chatbot's state that a test may begin with: those that outlive a turn (S0.39).

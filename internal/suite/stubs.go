@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Stub is an answer in place of what a flow calls: a result, or an error.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Defaults that hold when nobody says otherwise.

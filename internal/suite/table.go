@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // tableColumns are the columns of a CSV file that are keys of a test.

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // test reads one test. Placeholders are filled in first, so that the rest reads plain values.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxLineBytes bounds one line of a JSON Lines file.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // TestLongListsKeepTheirPlaces holds that a problem deep in a long list names its line and path, in a suite and in a file of tests.

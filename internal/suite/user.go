@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // User is a user whose messages a model writes (targets.md 8). At least one of Persona and Goal is set.

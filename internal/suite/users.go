@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // namedUser is one of a test's users with what it adds to the id of the test.

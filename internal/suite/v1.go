@@ -3,7 +3,7 @@ package suite
 import (
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Version1 is what a v1 suite has as its version: the dialect of S1, in JSON or YAML.

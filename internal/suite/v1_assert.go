@@ -3,7 +3,7 @@ package suite
 import (
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // addSome adds an assertion unless its list is empty, which expects nothing.

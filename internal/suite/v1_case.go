@@ -3,8 +3,8 @@ package suite
 import (
 	"math"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // testV1 reads one test of a v1 suite. It passes when every turn and the final assertions pass, so the least score counts.

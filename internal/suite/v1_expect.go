@@ -3,7 +3,7 @@ package suite
 import (
 	"maps"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // expectations collects the assertions of the keys of expected and final_assertions.

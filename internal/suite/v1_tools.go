@@ -3,7 +3,7 @@ package suite
 import (
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // argsKeys are the two names of the args that a tool call must hold.

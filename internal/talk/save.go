@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/grader"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Saving says how a talk becomes a test.

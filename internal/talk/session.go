@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // OfSession returns what was said in a logged session, with a turn for each message of the user.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Turn is a message that was answered.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Terminal holds a conversation with whoever writes lines, a person or a pipe. /state, /reset and /quit are commands; a blank line says nothing.

@@ -10,16 +10,16 @@ import (
 	"strconv"
 	"time"
 
-	"rehearse/internal/a2a"
-	"rehearse/internal/answer"
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/runner"
-	"rehearse/internal/template"
-	"rehearse/internal/text"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/a2a"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // A2A is an agent of the A2A protocol as a target. It is safe for concurrent use.

@@ -16,8 +16,8 @@ import (
 	"github.com/a2aproject/a2a-go/a2asrv"
 	"github.com/a2aproject/a2a-go/a2asrv/eventqueue"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // officialAgent is an agent on the protocol's own library. It repeats messages as an artifact; "book" asks for more, "die" fails, "say" answers with a

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/chat"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // answered says how the events of an answer are read.

@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"net/http/httptrace"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Asked is one message to an agent, with the answer as it came.

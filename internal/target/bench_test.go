@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/outbound"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // instantly answers each request without a network.

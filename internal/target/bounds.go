@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // defaultMaxBytes is the most that one answer may have, in bytes.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // Classifier is a node of a website's chatbot that says what a message is, as a target. The text of a reply is the label, or the labels with

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // Choice is what a model chooses labels from. Its labels, with examples of messages that have them, may have none of these.

@@ -3,11 +3,11 @@ package target
 import (
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/runner"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // ClassifierConfig is a single node of a site's chatbot that says what a message is, as a target.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // lexicalLeast is how similar to its texts a message must be for one of several labels, lexicalNear how close to the best of them.

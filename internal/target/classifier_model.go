@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	words "rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	words "github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxShots is how many examples of each label a model is shown.

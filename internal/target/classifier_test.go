@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 func TestClassifier(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/process"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/process"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // The ways in which a program serves conversations.

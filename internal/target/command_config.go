@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/process"
-	"rehearse/internal/runner"
-	"rehearse/internal/shell"
-	"rehearse/internal/source"
-	"rehearse/internal/template"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/process"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // CommandConfig is a program as a target.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // commandParts are parts whose programs have only a PATH.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // earlier holds the messages before the first turn. Sessions embed it to implement runner.Historian.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // exchange is the server as a model: the last message of a request is the body of the call, and the text of the reply is the body of

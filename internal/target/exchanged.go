@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/process"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/process"
 )
 
 // event is a message that an agent sent, and when: since the request.

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"net/http"
 
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // ExecuteConfig is a flow behind an HTTP address as a target.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Bounds of the question for a flow's nodes.

@@ -12,11 +12,11 @@ import (
 	"net/url"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
-	"rehearse/internal/text"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // executeError is a failed call with the attempts that it took.

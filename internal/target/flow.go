@@ -8,12 +8,12 @@ import (
 	"maps"
 	"slices"
 
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/chat"
-	"rehearse/internal/flow"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // Flow is a flow that the built-in engine runs, as a target. A test may give the node and the memory with which it begins.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // FlowConfig is a flow as a target, run in the process or, as a part of an ExecuteConfig, by a server.

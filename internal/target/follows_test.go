@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/config"
 )
 
 // Agents that tell a state may name the flow that they follow; an http target with a flow and no `answer` is of kind execute.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // headers are those of a request, by their canonical names.

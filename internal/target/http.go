@@ -10,15 +10,15 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/runner"
-	"rehearse/internal/template"
-	"rehearse/internal/text"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // HTTP is an agent behind HTTP as a target. It is safe for concurrent use: conversations share limits and the knowledge that nobody is there.

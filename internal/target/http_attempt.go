@@ -15,13 +15,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
-	"rehearse/internal/text"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // httpAttempt sends one request once.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // Every row of the table of what breaks, with its words. Another message after it is answered.

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/template"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // HTTPConfig is an agent behind HTTP, as data.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/template"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // httpCall is one request with its values filled in.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/source"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // httpRequest is a request as data. Its parts are templates.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // wired serves connections by hand: answer gets the number of the connection, that of the request on it, and the request. An empty answer closes the

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/config"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Kind is a kind of target.

@@ -7,13 +7,13 @@ import (
 	"context"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/template"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // Model is a language model as a target. It is sent the conversation and nothing else. It is safe for concurrent use.

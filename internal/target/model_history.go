@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // withResults returns messages in which a tool message follows for each call of an assistant: providers refuse a history that lacks one.

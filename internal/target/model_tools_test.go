@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // toolUser answers with what its steps say, in order: a call is NAME{ARGS}, several are separated by a blank; anything else is a text.

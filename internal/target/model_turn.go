@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/template"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // maxToolRounds is how often a turn goes on with the results of tools where nothing else is configured.

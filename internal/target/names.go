@@ -1,8 +1,8 @@
 package target
 
 import (
-	"rehearse/internal/config"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // Addresses returns the addresses that a target names itself, as they are written and as they are once the texts are filled in that are known. Those

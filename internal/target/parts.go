@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
-	"rehearse/internal/llm"
-	"rehearse/internal/mcp"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/mcp"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Parts open what targets are made of. Package setup provides them.

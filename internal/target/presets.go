@@ -3,7 +3,7 @@ package target
 import (
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Preset is a target as many agents are spoken with, to which a configuration adds what is its own.

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/redact"
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Recorded is a target that plays one recorded conversation again and asks nobody. A turn that was not answered then is not answered now, with

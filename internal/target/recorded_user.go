@@ -3,8 +3,8 @@ package target
 import (
 	"context"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // User returns a simulated user that says what it said in the record, and nothing else.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/url"
 
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // sending begins the span of one request to an agent; the address is empty for an agent in the process.

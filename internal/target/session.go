@@ -3,8 +3,8 @@ package target
 import (
 	"net/http"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // agentSession says where the agent gives its id of the conversation: in one of the three.

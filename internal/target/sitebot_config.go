@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/config"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // SiteConfig is the chatbot of a website as a target.

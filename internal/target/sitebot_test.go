@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/graph"
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/suite"
-	"rehearse/internal/target"
-	"rehearse/internal/target/targettest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/target/targettest"
 )
 
 // repeater plays a chatbot that repeats what it hears, and fails when it is told to.

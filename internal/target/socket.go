@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"rehearse/internal/inbox"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/inbox"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // socketGrace is how long the other side may take to answer the end of a conversation.

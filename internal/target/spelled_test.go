@@ -3,7 +3,7 @@ package target_test
 import (
 	"testing"
 
-	"rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/target"
 )
 
 // A folder of here is named by a path, whatever its name looks like; other places keep their names.

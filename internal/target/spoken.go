@@ -7,14 +7,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/chat"
-	"rehearse/internal/inbox"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/template"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/inbox"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // spoken is an agent that is spoken with over a wire: what a command and a WebSocket have in common.

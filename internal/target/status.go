@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 // untaken reports whether an answer with a status says that what was sent cannot have been taken, so that it may be sent again.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/template"
 )
 
 // talk is a conversation as templates see it. Sessions embed it.

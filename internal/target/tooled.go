@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/mcp"
-	"rehearse/internal/runner"
-	"rehearse/internal/text"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/mcp"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // toolsName is what recordings call the tools of a conversation.

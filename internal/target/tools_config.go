@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 
-	"rehearse/internal/config"
-	"rehearse/internal/source"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 // maxTools bounds a file of tools, in bytes.

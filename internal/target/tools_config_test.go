@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/config"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func TestToolsOfATarget(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/config"
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 // Traits are what a replay needs to know of an agent (replay.md 2). The zero value is that of an agent that tells its replies and nothing else.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/retry"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Turns bounds the turns of a target that makes several calls for one reply. The zero value bounds nothing.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/inbox"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/inbox"
 )
 
 // settle waits until everything is there that the agent had sent before it could know of the next message.

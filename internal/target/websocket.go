@@ -15,12 +15,12 @@ import (
 
 	"github.com/coder/websocket"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
-	"rehearse/internal/template"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // handshake says how a WebSocket is opened.

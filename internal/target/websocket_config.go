@@ -6,13 +6,13 @@ import (
 	"net/url"
 	"strings"
 
-	"rehearse/internal/answer"
-	"rehearse/internal/config"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/source"
-	"rehearse/internal/template"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/answer"
+	"github.com/rehearse-dev/rehearse/internal/config"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/template"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // WebsocketConfig is an agent behind a WebSocket as a target.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // handshakes serves WebSockets whose handshake has some headers. Each message is answered with its own text.

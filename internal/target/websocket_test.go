@@ -15,12 +15,12 @@ import (
 
 	"github.com/coder/websocket"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/outbound"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // wireParts are parts without a recording.

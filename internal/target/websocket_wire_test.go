@@ -18,9 +18,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // wireAgent accepts WebSockets and writes frames as the function does, after the first message has come.

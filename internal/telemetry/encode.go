@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // message is a protobuf message that is being written: fields one after the other. The field numbers are those of

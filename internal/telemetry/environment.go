@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // httpPort is where collectors take OTLP over HTTP.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/text"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // LogHandler returns a handler of logs whose lines have the ids of what their context is about: run_id, test_case_id, conversation_id and trace_id.

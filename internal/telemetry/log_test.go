@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/llm"
-	"rehearse/internal/telemetry"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 func TestLogHandler(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/retry"
-	"rehearse/internal/text"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"context"
 	"net/url"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // Options say where spans go. LookupEnv is required.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"rehearse/internal/telemetry"
-	"rehearse/internal/telemetry/telemetrytest"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
+	"github.com/rehearse-dev/rehearse/internal/telemetry/telemetrytest"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,7 +8,7 @@ package template
 import (
 	"slices"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Template is a compiled text, mapping, list or plain value. It is never changed, and safe for concurrent use.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Values are what placeholders stand for in one request.

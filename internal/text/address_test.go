@@ -3,7 +3,7 @@ package text_test
 import (
 	"testing"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 func TestAddress(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // What comes from outside is shown and commands nothing, in whatever pieces it comes.

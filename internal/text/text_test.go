@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 func TestVisible(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Session answers the calls of one conversation. It is used by one goroutine at a time.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Tool is a tool that a model may call, with its results.

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/source"
-	"rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/tool"
 )
 
 func read(t *testing.T, text string) (tool.Set, error) {

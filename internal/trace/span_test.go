@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // TestMasks: what was said is masked by more than names are, whole and before it is cut.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // TestParentWithoutTracer: requests belong to the conversation's trace, each with a span of its own, when nothing is kept.

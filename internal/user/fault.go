@@ -3,8 +3,8 @@ package user
 import (
 	"fmt"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // The faults of a simulated user. A message with one of the first four does not reach the agent.

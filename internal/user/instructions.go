@@ -3,8 +3,8 @@ package user
 import (
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // endMark is what the model writes to end the talk.

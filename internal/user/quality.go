@@ -4,9 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // stated is the share of the goal's words from which the goal counts as said.

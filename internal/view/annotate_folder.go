@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // onTheWay is for how long an annotation may be in the store and not yet in the folder of its run.

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"rehearse/internal/artifact"
-	"rehearse/internal/artifact/collect"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/artifact"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxAsked bounds how many exchanges with judges a page shows of one conversation.

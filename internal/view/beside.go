@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"rehearse/internal/access"
-	"rehearse/internal/server"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // places are the first parts of the addresses of pages.

@@ -4,9 +4,9 @@ import (
 	"net/url"
 	"strconv"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // fromTurn is the parameter that names a turn which a page shows, with those after it, where not all of a conversation fit.

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/report/classification"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // classificationsPage lists the reports of classifiers.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestClassify(t *testing.T) {

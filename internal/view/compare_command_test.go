@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/compare"
-	"rehearse/internal/quarantine"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // loggedIn returns tests in the order of a log, which is that in which they ended. Their places in the run are those of the list.

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // comparedConversation is one test in two runs, turn by turn.

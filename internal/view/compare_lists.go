@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // section is one of the lists of a comparison.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"sync"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/archive"
-	"rehearse/internal/compare"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/compare"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // comparisons keeps comparisons that were made. It is safe for concurrent use; the zero value is empty.

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/archive"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // conversationPage is one conversation, or up to four trials of one side by side.

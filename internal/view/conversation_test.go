@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/view/viewtest"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/view/viewtest"
 )
 
 // rich is a conversation with everything that a page shows.

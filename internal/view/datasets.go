@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/dataset"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // datasetsPage lists datasets, or the items of one.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/view/viewtest"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/view/viewtest"
 )
 
 // Somebody makes a failure of a pass in the middle of a long log, to which another record is appended, between two looks: no page shows the pass any more. A

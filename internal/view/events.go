@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 const (

@@ -8,16 +8,16 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/archive"
-	"rehearse/internal/chat"
-	"rehearse/internal/dataset"
-	"rehearse/internal/dataset/conversation"
-	"rehearse/internal/replay"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/result"
-	"rehearse/internal/talk"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset/conversation"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // testAsSuite answers with a conversation as a suite of one test.

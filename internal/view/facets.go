@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // facets are what a run's page offers to choose from, and figures that need a pass over all tests.

@@ -3,7 +3,7 @@ package view
 import (
 	"slices"
 
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // filter is a parameter with its values, one of which an entry must fit.

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/cover"
-	"rehearse/internal/draw"
-	"rehearse/internal/flow"
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/cover"
+	"github.com/rehearse-dev/rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // maxTurnsOfNode is how many turns that visited a node have a link.

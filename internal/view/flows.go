@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/cover"
-	"rehearse/internal/draw"
-	"rehearse/internal/flow"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/cover"
+	"github.com/rehearse-dev/rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // flowsPage lists flows: those that can be drawn, and those that have logged sessions.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/flow"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 const cafe = `

@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/archive"
 )
 
 // sameLines reports whether two texts are the same but for the ends of their lines. Browsers end each line of what a form sends with CR LF.

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/store"
-	"rehearse/internal/view"
-	"rehearse/internal/view/viewtest"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/view/viewtest"
 )
 
 // withStore gives the pages a store to write to.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/view/viewtest"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/view/viewtest"
 )
 
 // oddIDs are ids that mean something else in an address.

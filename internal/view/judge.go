@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/archive"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // judgePage shows judged assertions to be labelled by hand. What the judge said is hidden until then, so that it leads nobody.

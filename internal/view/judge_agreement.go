@@ -3,9 +3,9 @@ package view
 import (
 	"slices"
 
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // agreementOf is how far people and the judge agree on one grader with one model.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runner"
 )
 
 // What a judge decided is listed whatever the assertion is called, also where the suite has none and the expected output or the criteria are judged. What it

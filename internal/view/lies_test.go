@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/view/viewtest"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/view/viewtest"
 )
 
 func warned(page *viewtest.Node, words string) bool {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // event is one of a stream.

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"slices"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // matrixParameters are the parameters of the matrix of a run.

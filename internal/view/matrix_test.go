@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestMatrix(t *testing.T) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // metric is a number of a comparison over the tests that were graded in both runs.

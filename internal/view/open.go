@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Opener opens the store at an address when a page first asks for it. One that there is not yet is looked for again at the next page. It is safe for

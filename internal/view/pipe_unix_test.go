@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 // A pipe in place of a log is no log: nobody waits for it, and other runs are searched.

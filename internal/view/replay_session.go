@@ -3,11 +3,11 @@ package view
 import (
 	"net/http"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/replay"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // replaySessionPage is a session in all its lanes.

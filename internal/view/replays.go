@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"slices"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/lanes"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/lanes"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // replaysPage lists the replays of the store.

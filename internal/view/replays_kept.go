@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // replayedRun are the sessions of a replay as lists have them.

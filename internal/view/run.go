@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/archive"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // runPage is a run with its tests.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // runParameters are the parameters of the page of a run; listParameters are those that choose and order its tests.

@@ -1,10 +1,10 @@
 package view
 
 import (
-	"rehearse/internal/annotation"
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // review is what people decided over the verdicts of a run, or of one target of it.

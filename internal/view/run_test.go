@@ -14,10 +14,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 func sorted(words string) []string {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // runsParameters are the parameters of the page of runs.

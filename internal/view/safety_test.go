@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/access"
-	"rehearse/internal/archive"
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/view"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // bad is what no page may take at its word.

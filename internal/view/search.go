@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // searchParameters are the parameters of the search.

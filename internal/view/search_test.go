@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 func TestSearch(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"runtime"
 	"time"
 
-	"rehearse/internal/access"
-	"rehearse/internal/server"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/access"
+	"github.com/rehearse-dev/rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // Serving says how pages are served by themselves.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/source"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 // A signal ends the pages, open streams or not, and that is no error.

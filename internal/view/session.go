@@ -7,12 +7,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/talk"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // sessionPage is one session.

@@ -1,10 +1,10 @@
 package view
 
 import (
-	"rehearse/internal/chat"
-	"rehearse/internal/replay"
-	"rehearse/internal/report/transcript"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // tell fills in the turns of a session.

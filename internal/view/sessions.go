@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // sessionsPage lists sessions.

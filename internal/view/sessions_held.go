@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/journal"
-	"rehearse/internal/replay"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/journal"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // Held are the sessions that chatbots hold.

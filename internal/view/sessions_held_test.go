@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/replay"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/store"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 // holder holds sessions like a chatbot. It notes what it was asked for.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // sessionSummary is a session as a list has it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // A page is under 1 MB, however much was said, and says what it leaves out (ui.md 10).

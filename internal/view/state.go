@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // stateOf says how far a run is: queued, running, finished or interrupted, and of an interrupted one why.

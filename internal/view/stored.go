@@ -5,9 +5,9 @@ import (
 	"iter"
 	"net/http"
 
-	"rehearse/internal/annotation"
-	"rehearse/internal/dataset"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/annotation"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Stored is what pages show of a store.

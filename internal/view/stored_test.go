@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/dataset"
-	"rehearse/internal/replay"
-	"rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/view"
 )
 
 // log is events in the order of their sessions.

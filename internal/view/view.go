@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/flow"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // Config is what the pages show. Runs is needed.

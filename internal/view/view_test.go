@@ -15,12 +15,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/result"
-	"rehearse/internal/runlog"
-	"rehearse/internal/view"
-	"rehearse/internal/view/frame"
-	"rehearse/internal/view/viewtest"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/view/viewtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxText is how many characters of a text pages look at when they compare or search it.

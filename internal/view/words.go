@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/archive"
-	"rehearse/internal/chat"
-	"rehearse/internal/report"
-	"rehearse/internal/result"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
-	"rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/archive"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/view/frame"
 )
 
 // functions are what templates call beside those of the frame.

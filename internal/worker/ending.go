@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
 )
 
 // lastWord is how long a worker that ends tries to send what it has held. NATS delivers a job again that was not answered.

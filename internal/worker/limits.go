@@ -3,8 +3,8 @@ package worker
 import (
 	"context"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/llm"
 )
 
 // Limits makes the limits of providers hold over all processes of a NATS.

@@ -3,11 +3,11 @@ package worker
 import (
 	"log/slog"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
-	"rehearse/internal/setup"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // jobLog returns the log of everything about one job.

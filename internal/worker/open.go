@@ -11,16 +11,16 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rehearse/internal/evaluation"
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
-	"rehearse/internal/runspec/bundle"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/runspec/bundle"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // Payload is what the jobs of a run carry: where its spec is, with the content of all of its files.

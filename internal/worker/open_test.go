@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/worker"
 )
 
 // Files that cannot be written, as on a full disk, are an error, and nothing of them stays.

@@ -1,10 +1,10 @@
 package worker
 
 import (
-	"rehearse/internal/classify"
-	"rehearse/internal/evaluation"
-	"rehearse/internal/result"
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/classify"
+	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // Concluding decides how a run of a kind has ended, and what its reports are besides those of any run.

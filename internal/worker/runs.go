@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
 )
 
 // mostRuns is how many runs are open at once; the one that was used least recently is closed.

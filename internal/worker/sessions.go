@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/replay"
-	"rehearse/internal/replayrun"
-	"rehearse/internal/runspec"
-	"rehearse/internal/setup"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // heldSessions is a run of which logged sessions are replayed here.

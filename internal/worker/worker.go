@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"time"
 
-	"rehearse/internal/fleet"
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/queue"
-	"rehearse/internal/result"
-	"rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/queue"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/trace"
 )
 
 // Holder holds the jobs of one run. It is safe for concurrent use.

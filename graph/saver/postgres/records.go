@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.

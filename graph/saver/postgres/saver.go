@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // connectTimeout bounds connecting, where the URL does not.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/graph"
-	"rehearse/graph/graphtest"
-	"rehearse/graph/saver/postgres"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/graphtest"
+	"github.com/rehearse-dev/rehearse/graph/saver/postgres"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }

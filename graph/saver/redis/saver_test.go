@@ -9,10 +9,10 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"rehearse/graph"
-	"rehearse/graph/graphtest"
-	"rehearse/graph/saver/redis"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/graphtest"
+	"github.com/rehearse-dev/rehearse/graph/saver/redis"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // saveStep adds a step. A retry whose first attempt succeeded without an answer finds its own mark and is done, unless another step came between

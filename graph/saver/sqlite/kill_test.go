@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/graph/saver/sqlite"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/saver/sqlite"
 )
 
 type work struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // clocked are checkpoints with a clock that the test turns.

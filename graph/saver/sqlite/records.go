@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // idleBefore returns a time in milliseconds. A thread that was last written before it has expired.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // saving is a Save that waits for its transaction.

@@ -15,7 +15,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // busyTimeout bounds the time that a statement waits for a write of another process.

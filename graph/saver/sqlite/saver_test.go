@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/graph"
-	"rehearse/graph/graphtest"
-	"rehearse/graph/saver/sqlite"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph/graphtest"
+	"github.com/rehearse-dev/rehearse/graph/saver/sqlite"
 )
 
 func open(t *testing.T, path string) *sqlite.Saver {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // The statements on steps. A later step has a higher id.

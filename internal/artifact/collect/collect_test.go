@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/artifact/collect"
+	"github.com/rehearse-dev/rehearse/internal/artifact/collect"
 )
 
 func gather() (c *collect.Collector, lines func() []string) {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/graph"
-	"rehearse/internal/chat"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Sessions keeps the sessions of chatbots: a file, or a Redis.

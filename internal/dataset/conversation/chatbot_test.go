@@ -7,10 +7,10 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"rehearse/internal/dataset/conversation"
-	"rehearse/internal/setup"
-	"rehearse/internal/source"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/dataset/conversation"
+	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // TestOfChatbot makes items of sessions that a Redis keeps.

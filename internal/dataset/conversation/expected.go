@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/result"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Origin reads again what a run was made of.

@@ -1,6 +1,6 @@
 package conversation
 
-import "rehearse/internal/chat"
+import "github.com/rehearse-dev/rehearse/internal/chat"
 
 // OfMessages makes a conversation of the messages of a logged session.
 func OfMessages(id string, messages []chat.Message) *Recorded {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"unicode"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/dataset"
-	"rehearse/internal/source"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Recorded is a conversation that took place. OfTest, OfSession and OfChatbot find it.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // TestSpoken finds what somebody said in what applications log.

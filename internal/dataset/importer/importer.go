@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/importer"
-	"rehearse/internal/source"
-	plain "rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/importer"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	plain "github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Imported is what was found in a file.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/dataset/importer"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/dataset/importer"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 func TestRead(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/fleet"
+	"github.com/rehearse-dev/rehearse/internal/fleet"
 )
 
 // child names the environment variable that makes a test program a NATS server: FOLDER, a space, HOST:PORT.

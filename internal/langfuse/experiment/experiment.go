@@ -5,7 +5,7 @@ package experiment
 import (
 	"time"
 
-	"rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
 )
 
 // Run is one evaluation of a dataset, as it is logged.

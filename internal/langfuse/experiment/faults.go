@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
 )
 
 // because returns the text of an error. For requests that were given up it says why.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Log logs a run while it goes on, so that what was finished is there when the run breaks off. Items wait in memory until the one goroutine

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/experiment"
-	"rehearse/internal/langfuse/langfusetest"
-	"rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/experiment"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // threeItems are the items i1 to i3 in a dataset of a server.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // sender sends the items of a run, some at a time, and its scores at the end. It is used by one goroutine.

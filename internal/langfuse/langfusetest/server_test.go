@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // chatFormat is OpenAI's chat completions, as its server and the compatible ones have it

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/chat"
 )
 
 // Asked is what a request asks, read from any format.

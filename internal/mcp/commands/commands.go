@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"rehearse/internal/mcp"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/mcp"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/orchestrator"
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // said is one message, or what a row says of one, in any format. State is that before a turn, next that after it.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // chatNames are the names under which a conversation has its fields, and turnNames those of its messages.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Options say how files are read.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // traceNames are the names of Langfuse's public API for traces (https://api.reference.langfuse.com).

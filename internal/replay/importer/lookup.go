@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // object is a row as a value of JSON; the cells of a table are texts.

@@ -10,7 +10,7 @@ import (
 	"iter"
 	"strings"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // messageNames are the names under which a table of messages has its fields.

@@ -7,8 +7,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replay/importer"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay/importer"
 )
 
 // taxi is a session whose rows say only where each turn led to, the answers among them with their own times.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // span is a span of OTLP JSON (https://opentelemetry.io/docs/specs/otlp), as far as it is needed.

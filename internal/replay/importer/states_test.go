@@ -11,8 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replay/importer"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay/importer"
 )
 
 // walk is a conversation: the state before it, and the state after each turn.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/replay/importer"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay/importer"
 )
 
 // TestUTF16 reads what spreadsheets save as Unicode text, in either order of bytes. A half of a letter is no letter.

@@ -10,7 +10,7 @@ import (
 	"iter"
 	"regexp"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // maxValue bounds the bytes of one row of JSON.

@@ -3,9 +3,9 @@ package classification
 import (
 	"slices"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/label"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Confusion is a pair of labels that were taken for each other, with items to look at.

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/label"
-	"rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/runlog"
 )
 
 // row is what is written of an item: 1 for a correct prediction and 0 for another.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/report/page"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 //go:embed page.html.tmpl

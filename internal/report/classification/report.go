@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/label"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/label"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Report is how good a classifier is. As JSON it is what classification.json holds; shares and scores are between 0 and 1.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Text writes the report for a terminal.

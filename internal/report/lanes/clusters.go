@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // clustersView says how many sessions are independent of each other.

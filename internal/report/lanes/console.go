@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/terminal"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/terminal"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // consoleWidth is the most that a line of Text takes.

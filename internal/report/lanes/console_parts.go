@@ -3,8 +3,8 @@ package lanes
 import (
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // parts writes what stands between the figures and the notes: ends, lists, slices, repeats, the simulated user and the clusters.

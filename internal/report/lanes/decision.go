@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // decision is what a run means for whoever must decide.

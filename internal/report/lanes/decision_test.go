@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Whether to ship, why, what could have gone unseen and which rule decided follow from the gate's outcome. The heading of the Markdown report has

@@ -1,8 +1,8 @@
 package lanes
 
 import (
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // endsView sets how sessions ended in the log against how they ended in a lane.

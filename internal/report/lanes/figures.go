@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/page"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // figuresView is a table of metrics.

@@ -1,9 +1,9 @@
 package lanes
 
 import (
-	"rehearse/internal/replay"
-	"rehearse/internal/report/page"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // funnelView says what became of each session of the log.

@@ -3,9 +3,9 @@ package lanes
 import (
 	"fmt"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // gateView is what the gates look at and what they found.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // Limits of a replay run's page, so that a browser shows it at once.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
 )
 
 // TestReplayHoldsNothingHostile looks at what a browser, a Markdown renderer and a terminal would see, whatever the texts say.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/replay"
-	"rehearse/internal/report/lanes"
-	"rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/lanes"
+	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
 )
 
 // replayed is a report made by hand: three sessions, of which one stays on the log's path, one leaves it and one was left out.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"regexp"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // listView names the sessions of one kind. Those that are left out stand in the JSON report, lost pairs in the store.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Limits of Markdown, beside those of report.md.

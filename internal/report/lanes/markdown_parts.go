@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // mdGate writes the rules of the gate that decides, each with its sign.

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // metricWords are a metric's name for people, and what it is in half a sentence.

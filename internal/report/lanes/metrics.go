@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // alwaysFirst are the metrics that stand beside those of the gate, also where nothing varies. Without them no other figure can be read: how

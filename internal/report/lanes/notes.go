@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // noteView is a note as it reads: the count in bold, then what is counted.

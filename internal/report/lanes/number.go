@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // notApplicable stands where a figure is null, undetectable where no difference would have been found.

@@ -5,9 +5,9 @@ import (
 	"html/template"
 	"sync"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/page"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 //go:embed page.html.tmpl

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/reporttest"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // plain is what a reader sees of a page, in one line.

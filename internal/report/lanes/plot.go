@@ -4,10 +4,10 @@ import (
 	"math"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/page"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // forestRow is a metric's difference as words and as a drawing.

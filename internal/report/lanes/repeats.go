@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // repeatsView says how much a lane varies when it plays a session again.

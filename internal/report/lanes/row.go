@@ -1,6 +1,6 @@
 package lanes
 
-import "rehearse/internal/replay"
+import "github.com/rehearse-dev/rehearse/internal/replay"
 
 // Row is a metric as people read it, with its unit. What is not known is empty.
 type Row struct{ Name, Meaning, Baseline, Candidate, Difference, Interval, Detectable string }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // lanesOf returns the session's lanes in their order on the page, as far as they were played: what was logged comes first.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // What the words mean that not everybody knows.

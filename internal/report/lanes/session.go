@@ -3,9 +3,9 @@ package lanes
 import (
 	"fmt"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/page"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Limits of a session side by side: turns, and what a narrow lane shows of one message at once.

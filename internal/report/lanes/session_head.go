@@ -3,10 +3,10 @@ package lanes
 import (
 	"slices"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/page"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // pairHead is the line of a session on the page.

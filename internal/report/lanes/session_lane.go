@@ -3,9 +3,9 @@ package lanes
 import (
 	"strings"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // laneHead is what stands above a lane.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/replay"
-	"rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // lane is a lane that says its name and the number in each turn.

@@ -1,8 +1,8 @@
 package lanes
 
 import (
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // sliceKind are the slices of one kind. They add up to the sessions that were compared.

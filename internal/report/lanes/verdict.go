@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"io"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/page"
-	"rehearse/internal/result"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // JSON writes the whole report of a replay run as indented JSON. Texts stay as they are: nothing is escaped for HTML.

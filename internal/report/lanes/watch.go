@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/stats"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // WatchLine writes a look of a watch on one line: until when, how many sessions are new and how many there are, and the difference in each metric with

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/report/lanes"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/lanes"
 )
 
 // A watch without an alarm says what it could not have seen: looks without a session, sessions that are lost, and that there was nothing at all.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Limits of what is told in words.

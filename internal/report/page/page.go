@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"strings"
 
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 //go:embed frame.html.tmpl

@@ -3,7 +3,7 @@ package page
 import (
 	"strings"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // maxFolded is how many characters of a text a click unfolds.

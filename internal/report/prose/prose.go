@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Mark is a piece of a text on which a grader decided. From and To count code points.

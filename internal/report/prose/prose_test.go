@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/report/prose"
+	"github.com/rehearse-dev/rehearse/internal/report/prose"
 )
 
 func markdown(s string, marks []prose.Mark) string {

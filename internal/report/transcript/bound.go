@@ -3,7 +3,7 @@ package transcript
 import (
 	"html/template"
 
-	"rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/result"
 )
 
 // What a page needs around texts, in bytes, for a turn and for each thing in it.

@@ -1,9 +1,9 @@
 package transcript
 
 import (
-	"rehearse/internal/chat"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // turnFacts are what is known of a turn beside what was said.

@@ -3,9 +3,9 @@ package transcript
 import (
 	"fmt"
 
-	"rehearse/internal/report/prose"
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/report/prose"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Item is a scored part: what was asserted, and what was found.

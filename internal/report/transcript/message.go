@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/report/prose"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/report/prose"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Limits of one message, in characters: what is shown at once, and what is folded below.

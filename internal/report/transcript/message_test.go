@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/report/prose"
-	"rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/report/prose"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
 )
 
 // Whatever a grader decided on can be seen: also where it is markup that the rendered text does not show, and behind the beginning of a long message.

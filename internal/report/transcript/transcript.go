@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/result"
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Source holds the templates: said, fault, graded, delta, talk, judged, exchange and end. They need Functions and those of the page.

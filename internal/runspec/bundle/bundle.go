@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
 )
 
 // Blobs returns the content of a file that a spec names by its hash.

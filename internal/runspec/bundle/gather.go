@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/runspec"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // MostBytes is the largest size of one file.

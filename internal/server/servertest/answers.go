@@ -15,7 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"rehearse/internal/server"
+	"github.com/rehearse-dev/rehearse/internal/server"
 )
 
 // Answers checks answers. Use New. It is safe for concurrent use.

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 // maxAnswer bounds what is read of one answer, in bytes.

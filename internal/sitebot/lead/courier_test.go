@@ -19,10 +19,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"rehearse/graph"
-	"rehearse/internal/outbound"
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // TestHourOfDowntime has the receiver away for an hour, in which a visitor books each minute and the server begins anew once. Turns are saved at once all the

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"rehearse/internal/outbound"
-	"rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // maxAnswer is how much of an answer is read, in bytes, so that its connection can be used again.

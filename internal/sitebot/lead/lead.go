@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
 )
 
 // The events.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/graph"
+	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // Memory keeps sessions and rows in the process, for development and tests. It is safe for concurrent use. Make it with NewMemory.

@@ -3,9 +3,9 @@ package lead_test
 import (
 	"testing"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/lead/leadtest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead/leadtest"
 )
 
 func TestMemory(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 // The names of the receivers, as rows have them.

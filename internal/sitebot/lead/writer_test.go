@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/enrich"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/enrich"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // body is what the webhook is told, as encoding/json would write it.

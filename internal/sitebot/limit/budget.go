@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Used is what a turn has used of models.

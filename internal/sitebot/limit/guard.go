@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Visit is a message that wants to come in.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/limit"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // door is a guard with a clock that the test turns.

@@ -3,8 +3,8 @@ package limit_test
 import (
 	"testing"
 
-	"rehearse/internal/sitebot/limit"
-	"rehearse/internal/sitebot/limit/limittest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit/limittest"
 )
 
 func TestMemory(t *testing.T) {

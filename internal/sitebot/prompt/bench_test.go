@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // busy is a turn that uses every variable: what a site's visitor may have said and found by the middle of a conversation.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Check reads every prompt of a site, so that mistakes are found before a visitor meets them. The error is as that of Render.

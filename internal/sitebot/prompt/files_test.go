@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // write makes a file of a folder, with a time that differs from that of the version before.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 const (

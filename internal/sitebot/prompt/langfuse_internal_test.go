@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/langfuse"
-	"rehearse/internal/langfuse/langfusetest"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/langfuse"
+	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // shelf has the prompts of a server, a clock that the test moves, and the warnings that were given.

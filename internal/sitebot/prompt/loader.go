@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // loader gets the templates of one site and collects what is wrong with them.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // The nodes that ask a model.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // object is a piece of JSON to be written.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // The replies of sitebot.md 2.13 follow the schemas, and others do not.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Set renders the prompts of nodes. Prompts that its source does not have are the built-in ones, and so are all without a source.

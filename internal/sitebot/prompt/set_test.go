@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rehearse/internal/golden"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 const siteFile = `

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
 )
 
 // counted is a source that counts how often it is asked for a name, and that fails while there is a failure.

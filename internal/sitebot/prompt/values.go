@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // values gives templates the values of their variables at one turn.

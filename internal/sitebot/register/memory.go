@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // Memory keeps sessions with their leads and their register in the process, for development and tests. It is safe for concurrent use.

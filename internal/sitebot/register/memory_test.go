@@ -3,9 +3,9 @@ package register_test
 import (
 	"testing"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/register"
-	"rehearse/internal/sitebot/register/registertest"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register/registertest"
 )
 
 func TestMemory(t *testing.T) {

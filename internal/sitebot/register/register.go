@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // Outcome is how far a session has come.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/flow"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

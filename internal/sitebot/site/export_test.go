@@ -1,6 +1,6 @@
 package site
 
-import "rehearse/internal/source"
+import "github.com/rehearse-dev/rehearse/internal/source"
 
 // YesWords are the ways to accept a proposal in all languages.
 func YesWords() []string { return inAll(yesWords) }

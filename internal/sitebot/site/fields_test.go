@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 func TestFields(t *testing.T) {

@@ -1,6 +1,6 @@
 package site
 
-import "rehearse/internal/source"
+import "github.com/rehearse-dev/rehearse/internal/source"
 
 // maxCost bounds what a site may say that a day costs, in dollars: more is a slip of the pen.
 const maxCost = 1e9

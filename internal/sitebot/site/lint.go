@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // lint warns of what a reader of the file would not expect. It runs on a site without faults.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // maxSiteBytes bounds the file of a site.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // knowledge reads a folder, or {lightrag: …}.

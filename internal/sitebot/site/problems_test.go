@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 func fields(list string) string {

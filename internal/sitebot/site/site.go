@@ -5,7 +5,7 @@ package site
 import (
 	"time"
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Site is one site's configuration, complete with defaults. It is immutable once loaded and safe for concurrent use.

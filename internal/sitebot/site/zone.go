@@ -6,7 +6,7 @@ import (
 	"time"
 	_ "time/tzdata" // zones are known also on machines that have no table of them
 
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // readZone returns the zone with a name of the IANA table.

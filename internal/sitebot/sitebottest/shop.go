@@ -5,12 +5,12 @@ import (
 	"context"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/lead"
-	"rehearse/internal/sitebot/prompt"
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Shop is the file of a site with everything that a turn may do.

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"rehearse/internal/outbound"
+	"github.com/rehearse-dev/rehearse/internal/outbound"
 )
 
 // client reads one table over HTTP.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Limits of a table. They bound what a table that is not one of sites can cost.

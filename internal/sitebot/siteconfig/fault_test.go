@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/siteconfig"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/siteconfig"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 // hides fails when an error tells a password in one of its spellings.

@@ -3,7 +3,7 @@ package siteconfig_test
 import (
 	"testing"
 
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Postgres is a table of sites in a PostgreSQL database. Each call has a connection of its own: sites are read seldom.

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/sitebot/siteconfig"
-	"rehearse/internal/source"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/siteconfig"
+	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 const example = "../site/testdata/example.site.yaml"

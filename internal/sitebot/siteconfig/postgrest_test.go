@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/sitebot/siteconfig"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/siteconfig"
 )
 
 const serviceKey = "eyJhbGciOi.service-key"

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // readRow reads the site of a row, or says what is wrong with it.

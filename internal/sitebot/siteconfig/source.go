@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 const (

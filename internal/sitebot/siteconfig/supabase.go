@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
 )
 
 // Supabase is a table of sites behind PostgREST (docs.postgrest.org, "Tables and Views"), as Supabase serves it.

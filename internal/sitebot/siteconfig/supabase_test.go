@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/sitebot/siteconfig"
-	"rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/siteconfig"
+	"github.com/rehearse-dev/rehearse/internal/store/servertest"
 )
 
 func TestSupabasePages(t *testing.T) {

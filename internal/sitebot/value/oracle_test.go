@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
-	"rehearse/internal/sitebot/value"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/value"
 )
 
 // tongue is how one language says what the oracle draws. It shares nothing with the tables of the package.

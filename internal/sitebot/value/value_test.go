@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/value"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/value"
 )
 
 // wednesday is the today of the tables.

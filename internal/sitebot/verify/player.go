@@ -6,9 +6,9 @@ import (
 	"errors"
 	"slices"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/llm"
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // Player is a model that answers as it was recorded. It takes nothing from a message but the answer to an open question, which is the whole

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // Text writes in which fields rebuilt states differ, with what explains it, and the totals.

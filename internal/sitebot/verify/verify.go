@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
 )
 
 // Item is a recorded conversation on a site, as it was rebuilt.

@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"rehearse/internal/sitebot"
-	"rehearse/internal/sitebot/site"
-	"rehearse/internal/sitebot/verify"
+	"github.com/rehearse-dev/rehearse/internal/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/verify"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/dataset"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // RunDatasets runs every conformance test on the datasets that open returns, of which there are none yet. They end with the test.

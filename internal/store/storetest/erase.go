@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/dataset"
-	"rehearse/internal/replay"
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // secret is what the visitor has said whose session is erased.

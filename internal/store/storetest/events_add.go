@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // RunEventsAdd runs the conformance tests of Add on the events that open returns, of which there are none yet. They end with the test.

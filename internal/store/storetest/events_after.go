@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // eventsBehind reads the sessions behind one, which is there or not.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 func eventsOrdered(t *testing.T, events replay.Events) {

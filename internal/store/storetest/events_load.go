@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/race"
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // message is a payload with a text of so many bytes, hard to compress. It is written as JSONB writes it, so that it comes back byte for

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 func eventsNone(t *testing.T, events replay.Events) {

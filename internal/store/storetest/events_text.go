@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
 // withPayloads are events with one payload each, in their order.

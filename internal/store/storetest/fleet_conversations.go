@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // roomy is more room than any test needs.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 func endTold(t *testing.T, f Fleets) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // due keeps a schedule that was due a minute ago, and returns it as it is found.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 var eventTests = []fleetTest{

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 var runTests = []fleetTest{

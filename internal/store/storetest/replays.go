@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // RunReplays runs every conformance test on the runs that open returns, of which there are none yet. They end with the test.

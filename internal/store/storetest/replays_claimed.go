@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // replaysClaimed has many begin a run at once: a new one, one that was silent, one that has ended, and one that bears no time.

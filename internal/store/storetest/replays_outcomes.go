@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/race"
-	"rehearse/internal/replay"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 func outcomesSame(t *testing.T, r *store.ReplayRuns) {

@@ -5,8 +5,8 @@ import (
 	"context"
 	"testing"
 
-	"rehearse/internal/result"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // Backend is what is tested.

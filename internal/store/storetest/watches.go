@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/internal/replay"
-	"rehearse/internal/stats"
-	"rehearse/internal/store"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/store"
 )
 
 // watchesKept puts states of a watch, of which each replaces the one that it goes on from.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"rehearse/internal/chat"
-	"rehearse/internal/runner"
-	"rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/runner"
+	"github.com/rehearse-dev/rehearse/internal/suite"
 )
 
 // Run tests that a target fulfils the contract of runner.Target and runner.Session.

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"strings"
 
-	"rehearse/internal/draw"
-	"rehearse/internal/report/page"
-	"rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/draw"
+	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
 )
 
 //go:embed assets/view.css

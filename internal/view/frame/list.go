@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // perPage and maxPer are how many entries a page of a list has.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/lead"
 )
 
 // Store is what is checked.

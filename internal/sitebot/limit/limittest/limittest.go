@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rehearse/internal/sitebot/limit"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/limit"
 )
 
 // RunStore checks an implementation; open returns two views of one empty store, as two processes have them, and closes them through t.Cleanup.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rehearse/graph"
-	"rehearse/internal/sitebot/register"
+	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
 )
 
 // Store is what is checked.
