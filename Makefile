@@ -36,7 +36,7 @@ race: ## run the scripts of the whole program with the race detector
 
 .PHONY: simulate
 simulate: ## hold every round of the heavy simulations, which the race detector has fewer of
-	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/draw ./internal/grader ./graph ./internal/knowledge ./internal/report ./internal/sitebot ./internal/stats ./internal/store
+	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/agent/draw ./internal/eval/grader ./graph ./internal/agent/knowledge ./internal/report ./internal/agent/sitebot ./internal/base/stats ./internal/run/store
 
 .PHONY: chaos
 chaos: ## disturb runs at 20 random moments in each way: kills, cut and slow networks, a full disk; SEED=n repeats the moments of an earlier time
@@ -62,7 +62,7 @@ fmt: ## format the code
 .PHONY: generate
 generate: build ## write what is generated: docs/graders.md, docs/reference, docs/sitebot-graph.svg
 	bin/rehearse graders --format markdown > docs/graders.md
-	UPDATE_GOLDEN=1 go test -run Reference ./cmd/rehearse ./internal/config ./internal/metrics ./internal/server
+	UPDATE_GOLDEN=1 go test -run Reference ./cmd/rehearse ./internal/base/config ./internal/run/metrics ./internal/web/api
 	bin/rehearse chat graph --format svg > docs/sitebot-graph.svg
 
 .PHONY: verify
@@ -72,26 +72,26 @@ verify: build ## check that what is generated is current
 
 .PHONY: fuzz
 fuzz: ## fuzz what reads files, requests and replies, a minute each
-	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/suite
-	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/sitebot/site
-	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/dataset
-	go test -run '^$$' -fuzz FuzzPlainJSON -fuzztime 1m ./internal/store
-	go test -run '^$$' -fuzz FuzzLoggedEvents -fuzztime 1m ./internal/server
-	go test -run '^$$' -fuzz FuzzSeeding -fuzztime 1m ./internal/dataset
-	go test -run '^$$' -fuzz FuzzRead -fuzztime 1m ./internal/dataset/importer
-	go test -run '^$$' -fuzz FuzzFactsReply -fuzztime 1m ./internal/flow
-	go test -run '^$$' -fuzz FuzzBrief -fuzztime 1m ./internal/archive
-	go test -run '^$$' -fuzz FuzzV1 -fuzztime 1m ./internal/suite
-	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/judge
-	go test -run '^$$' -fuzz FuzzParameters -fuzztime 1m ./internal/grader
-	go test -run '^$$' -fuzz FuzzLoadScript -fuzztime 1m ./internal/llm
+	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/spec/suite
+	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/agent/sitebot/site
+	go test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./internal/data/dataset
+	go test -run '^$$' -fuzz FuzzPlainJSON -fuzztime 1m ./internal/run/store
+	go test -run '^$$' -fuzz FuzzLoggedEvents -fuzztime 1m ./internal/web/api
+	go test -run '^$$' -fuzz FuzzSeeding -fuzztime 1m ./internal/data/dataset
+	go test -run '^$$' -fuzz FuzzRead -fuzztime 1m ./internal/data/importer/datasetimport
+	go test -run '^$$' -fuzz FuzzFactsReply -fuzztime 1m ./internal/agent/flow
+	go test -run '^$$' -fuzz FuzzBrief -fuzztime 1m ./internal/run/runindex
+	go test -run '^$$' -fuzz FuzzV1 -fuzztime 1m ./internal/spec/suite
+	go test -run '^$$' -fuzz FuzzParse -fuzztime 1m ./internal/eval/judge
+	go test -run '^$$' -fuzz FuzzParameters -fuzztime 1m ./internal/eval/grader
+	go test -run '^$$' -fuzz FuzzLoadScript -fuzztime 1m ./internal/model/llm
 
 .PHONY: cover
 cover: ## show the test coverage by package
 	go test -coverprofile coverage.out -coverpkg ./internal/...,./graph/...,./cmd/... ./... && go tool cover -func coverage.out | tail -1
 
 .PHONY: mutate
-mutate: ## list the wrong changes that no test sees; MUTATE='-packages internal/runner -max 30' tries fewer
+mutate: ## list the wrong changes that no test sees; MUTATE='-packages internal/eval/runner -max 30' tries fewer
 	ulimit -v 16777216; nice go run ./mutate $(MUTATE) # a mutant may ask for memory without end
 
 .PHONY: bench

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/graph"
-	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/testkit/race"
 )
 
 var errCrash = errors.New("the process has ended")

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rehearse-dev/rehearse/graph"
-	"github.com/rehearse-dev/rehearse/internal/race"
+	"github.com/rehearse-dev/rehearse/internal/testkit/race"
 )
 
 // plan is a random graph: from every node edges and perhaps a branch, ahead or, with loops, back.

@@ -16,7 +16,7 @@ import (
 )
 
 // rooms are the packages in which a wrong change makes a verdict untrue. Behind a colon stands which of the files.
-const rooms = "internal/runner,internal/grader,internal/judge,internal/stats,internal/orchestrator,internal/replay,internal/sitebot:history*.go"
+const rooms = "internal/eval/runner,internal/eval/grader,internal/eval/judge,internal/base/stats,internal/run/orchestrator,internal/replay,internal/agent/sitebot:history*.go"
 
 func main() {
 	log.SetFlags(0)

@@ -219,7 +219,7 @@ func TestModule(t *testing.T) {
 		}
 		run(t, checkout, "go", "test", "-run", "^(TestImportsGoDown|TestDoors)$", ".")
 	}
-	for name, text := range map[string]string{"internal/telemetry/sender.go": `"rehearse/"`, ".golangci.yml": "module-path: github.com/you/rehearse"} {
+	for name, text := range map[string]string{"internal/base/telemetry/sender.go": `"rehearse/"`, ".golangci.yml": "module-path: github.com/you/rehearse"} {
 		if !strings.Contains(string(read(t, checkout, name)), text) {
 			t.Errorf("%s has no %s", name, text)
 		}

@@ -15,19 +15,19 @@ var tree = map[string]string{
 	"go.mod": "module example.com/m\n\ngo 1.26\n",
 	"doc.go": "// Package m is the root.\npackage m\n",
 	"cmd/m/main.go": "package main\n\nimport (\n\t\"example.com/m/internal/run/store\"\n" +
-		"\t\"example.com/m/internal/text\"\n)\n\nfunc main() { store.F(text.T) }\n",
-	"internal/text/text.go": "// Package text is one.\npackage text\n\n/* a */\nconst T = \"x; y\" // one token\n",
-	"internal/text/long.go": "package text\n\nvar _ = \"" + strings.Repeat("x", 120) + "\"\n",
-	"internal/text/tabs.go": "package text\n\nfunc f() {\n" + // 120 and 121 columns
+		"\t\"example.com/m/internal/base/text\"\n)\n\nfunc main() { store.F(text.T) }\n",
+	"internal/base/text/text.go": "// Package text is one.\npackage text\n\n/* a */\nconst T = \"x; y\" // one token\n",
+	"internal/base/text/long.go": "package text\n\nvar _ = \"" + strings.Repeat("x", 120) + "\"\n",
+	"internal/base/text/tabs.go": "package text\n\nfunc f() {\n" + // 120 and 121 columns
 		"\t_ = `" + strings.Repeat("é", 110) + "`\n\t_ = `" + strings.Repeat("é", 111) + "`\n}\n",
-	"internal/text/text_test.go":    "package text\n\nvar x = 1\n",
-	"internal/text/texttest/kit.go": "package texttest\n",
-	"internal/text/testdata/p/p.go": "package p\n",
-	"internal/run/store/store.go": "package store\n\nimport \"example.com/m/internal/text\"\n\n" +
+	"internal/base/text/text_test.go":    "package text\n\nvar x = 1\n",
+	"internal/base/text/texttest/kit.go": "package texttest\n",
+	"internal/base/text/testdata/p/p.go": "package p\n",
+	"internal/run/store/store.go": "package store\n\nimport \"example.com/m/internal/base/text\"\n\n" +
 		"func F(string) { a(); b(text.T) }\n",
 	"internal/run/store/gen.go":            "// Code generated x DO NOT EDIT.\n\npackage store\n\nvar generated = 1\n",
 	"internal/run/store/fake.go":           "package store\n\n// Code generated x DO NOT EDIT.\nvar notGenerated = 1\n",
-	"internal/artifact/collect/collect.go": "package collect\n",
+	"internal/base/collect/collect.go":     "package collect\n",
 	"internal/replay/importer/importer.go": "package importer\n",
 	"internal/novelty/novelty.go":          "package novelty\n",
 	"internal/web/pages/pages.go": "package pages\n\n" +
@@ -109,23 +109,23 @@ func TestMeasure(t *testing.T) {
 // TestGroups checks today's packages and those that have moved into the folder of a group.
 func TestGroups(t *testing.T) {
 	for dir, want := range map[string]string{
-		"internal/text":             "base",
-		"internal/artifact":         "run",
-		"internal/artifact/collect": "base",
-		"internal/replay":           "replay",
-		"internal/replay/importer":  "data",
-		"internal/mcp":              "model",
-		"internal/mcp/commands":     "web",
-		"internal/sitebot/lead":     "agent",
-		"internal/agent/site/leads": "agent",
-		"internal/run/artifact":     "run",
-		"internal/web/api":          "web",
-		"internal/textual":          rest,
-		"cmd/rehearse":              "cmd",
-		"graph/saver/sqlite":        "graph",
-		".":                         rest,
-		"examples":                  rest,
-		"internal/rest":             rest,
+		"internal/base/text":          "base",
+		"internal/run/artifact":       "run",
+		"internal/base/collect":       "base",
+		"internal/replay":             "replay",
+		"internal/replay/importer":    "data",
+		"internal/model/mcp":          "model",
+		"internal/web/mcptools":       "web",
+		"internal/agent/sitebot/lead": "agent",
+		"internal/agent/site/leads":   "agent",
+		"internal/run/artifact":       "run",
+		"internal/web/api":            "web",
+		"internal/textual":            rest,
+		"cmd/rehearse":                "cmd",
+		"graph/saver/sqlite":          "graph",
+		".":                           rest,
+		"examples":                    rest,
+		"internal/rest":               rest,
 	} {
 		if got := groupOf(dir); got != want {
 			t.Errorf("%s is in group %s, want %s", dir, got, want)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/rehearse-dev/rehearse/internal/fleet"
-	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
+	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 )
 
 // disturbance disturbs a run under way.
@@ -127,7 +127,7 @@ var outsideDisturbances = []disturbance{
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		info, err := stream.Info(r.t.Context(), jetstream.WithSubjectFilter("rehearse.job.*.*."+fleet.Token(run)+".*"))
+		info, err := stream.Info(r.t.Context(), jetstream.WithSubjectFilter("rehearse.job.*.*."+natsconn.Token(run)+".*"))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ var outsideDisturbances = []disturbance{
 	}},
 	{"jobs of another version", func(r *chaosRig, rnd *rand.Rand, run string) {
 		jobs := r.connect().JetStream()
-		subject := fmt.Sprintf("rehearse.job.%d.plain.%s.", orchestrator.JobSchema+1+rnd.IntN(9), fleet.Token(run))
+		subject := fmt.Sprintf("rehearse.job.%d.plain.%s.", orchestrator.JobSchema+1+rnd.IntN(9), natsconn.Token(run))
 		for n := range 20 {
 			if _, err := jobs.Publish(r.t.Context(), subject+strconv.Itoa(n), []byte(`{"schema": "of another time"}`)); err != nil {
 				r.t.Fatal(err)

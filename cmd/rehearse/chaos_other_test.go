@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/fleet"
-	"github.com/rehearse-dev/rehearse/internal/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
+	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 )
 
 // otherRelease is the version of the program that buildOther builds.
@@ -24,7 +24,7 @@ const otherRelease = "99.0.0"
 func buildOther(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	source, err := filepath.Abs("../../internal/orchestrator/job.go")
+	source, err := filepath.Abs("../../internal/run/orchestrator/job.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +65,9 @@ func (r *chaosRig) otherWorker() *chaosProcess {
 }
 
 // listed are the workers of a name that GET /api/v1/workers lists.
-func (r *chaosRig) listed(name string) (found []fleet.Worker) {
+func (r *chaosRig) listed(name string) (found []natsconn.Worker) {
 	r.t.Helper()
-	var page struct{ Items []fleet.Worker }
+	var page struct{ Items []natsconn.Worker }
 	r.decode(r.ask(http.StatusOK, http.MethodGet, "/api/v1/workers", nil), &page)
 	for _, w := range page.Items {
 		if w.Name == name {

@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/fleet"
-	"github.com/rehearse-dev/rehearse/internal/fleet/fleettest"
-	"github.com/rehearse-dev/rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
+	"github.com/rehearse-dev/rehearse/internal/run/natsconn/natsconntest"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 )
 
 // chaosPatience bounds a disturbed run. It is no goal: an undisturbed one takes two seconds.
@@ -98,7 +98,7 @@ func (r *chaosRig) startNATS() {
 
 // chaosNATS is a NATS server as a program: natsserver FOLDER HOST:PORT.
 func chaosNATS() {
-	server, err := fleet.StartServer(context.Background(), fleet.ServerConfig{Dir: os.Args[1], Listen: os.Args[2]})
+	server, err := natsconn.StartServer(context.Background(), natsconn.ServerConfig{Dir: os.Args[1], Listen: os.Args[2]})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -303,9 +303,9 @@ func (r *chaosRig) run(id string) (run chaosRun) {
 }
 
 // connect connects the test itself to NATS.
-func (r *chaosRig) connect() *fleet.Conn {
+func (r *chaosRig) connect() *natsconn.Conn {
 	r.t.Helper()
-	return fleettest.Connect(r.t, fleet.ConnConfig{URL: "nats://" + r.natsAddr})
+	return natsconntest.Connect(r.t, natsconn.ConnConfig{URL: "nats://" + r.natsAddr})
 }
 
 // until waits until what a server says of the run is what is wanted.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // chaosTests is how many conversations a run has. A worker holds four at once.

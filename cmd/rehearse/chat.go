@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/shell"
-	"github.com/rehearse-dev/rehearse/internal/suite"
-	"github.com/rehearse-dev/rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/shell"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 func newChat(env *Env) *cobra.Command {
@@ -65,7 +65,7 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 type chatFlags struct {
 	target, targetCurl, system, save string
 	site, language, config           string
-	sites                            setup.SitesOptions
+	sites                            wire.SitesOptions
 	inputsOnly, localPrompt, verbose bool
 }
 
@@ -75,9 +75,9 @@ func (f *chatFlags) run(c *cobra.Command, env *Env) error {
 		return err
 	}
 	if line != "" {
-		f.target = setup.CurlTarget
+		f.target = wire.CurlTarget
 	}
-	s, err := env.open(setup.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: line})
+	s, err := env.open(wire.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: line})
 	if err != nil {
 		return outcome(err)
 	}
@@ -97,7 +97,7 @@ func (f *chatFlags) run(c *cobra.Command, env *Env) error {
 }
 
 // converse holds the conversation of a terminal until it ends or a signal comes.
-func converse(ctx context.Context, env *Env, t talk.Terminal) error {
+func converse(ctx context.Context, env *Env, t chatsession.Terminal) error {
 	t.In = env.Stdin
 	if env.Interactive {
 		t.Prompt = env.Stderr
@@ -112,13 +112,13 @@ func converse(ctx context.Context, env *Env, t talk.Terminal) error {
 }
 
 // toTarget talks to a target.
-func (f *chatFlags) toTarget(ctx context.Context, env *Env, s *setup.Setup) error {
+func (f *chatFlags) toTarget(ctx context.Context, env *Env, s *wire.Setup) error {
 	opened, err := s.Target(f.target, suite.Execution{})
 	if err != nil {
 		return outcome(err)
 	}
-	t := &targetChat{env: env, talk: talk.New(opened, f.system), verbose: f.verbose}
-	err = converse(ctx, env, talk.Terminal{Say: t.say, State: t.state, Reset: t.reset})
+	t := &targetChat{env: env, talk: chatsession.New(opened, f.system), verbose: f.verbose}
+	err = converse(ctx, env, chatsession.Terminal{Say: t.say, State: t.state, Reset: t.reset})
 	if closed := t.talk.Close(); closed != nil {
 		fmt.Fprintln(env.Stderr, "rehearse: the conversation could not be closed: "+closed.Error())
 	}
@@ -126,7 +126,7 @@ func (f *chatFlags) toTarget(ctx context.Context, env *Env, s *setup.Setup) erro
 }
 
 // end saves the talk, however it has ended, and says so.
-func (f *chatFlags) end(env *Env, s *setup.Setup, err error, turns []talk.Turn, failed int) error {
+func (f *chatFlags) end(env *Env, s *wire.Setup, err error, turns []chatsession.Turn, failed int) error {
 	if failed > 0 && err == nil {
 		err = &exitError{code: result.ExitNotRun}
 	}
@@ -141,11 +141,11 @@ func (f *chatFlags) end(env *Env, s *setup.Setup, err error, turns []talk.Turn, 
 }
 
 // saved keeps the talk as a test, where that is wanted.
-func (f *chatFlags) saved(env *Env, s *setup.Setup, turns []talk.Turn) error {
+func (f *chatFlags) saved(env *Env, s *wire.Setup, turns []chatsession.Turn) error {
 	if f.save == "" {
 		return nil
 	}
-	id, err := talk.Save(f.system, turns, talk.Saving{
+	id, err := chatsession.Save(f.system, turns, chatsession.Saving{
 		File: f.save, Now: env.Now(), InputsOnly: f.inputsOnly, Options: s.Suites(), Mask: s.Secrets().Text,
 	})
 	if err == nil {
@@ -157,7 +157,7 @@ func (f *chatFlags) saved(env *Env, s *setup.Setup, turns []talk.Turn) error {
 // targetChat is a conversation with a target in a terminal.
 type targetChat struct {
 	env     *Env
-	talk    *talk.Talk
+	talk    *chatsession.Talk
 	verbose bool
 	// failed counts messages that were not answered.
 	failed int
@@ -185,7 +185,7 @@ func (c *targetChat) say(ctx context.Context, message string) (over bool, err er
 	}
 	fmt.Fprintln(c.env.Stdout, reply.Text)
 	if c.verbose {
-		fmt.Fprintf(c.env.Stderr, "  (%s)\n", talk.Beside(reply))
+		fmt.Fprintf(c.env.Stderr, "  (%s)\n", chatsession.Beside(reply))
 	}
 	if reply.Ended {
 		fmt.Fprintln(c.env.Stderr, "  (the agent has ended the conversation)")

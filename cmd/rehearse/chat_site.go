@@ -7,17 +7,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/marker"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/sitebot"
-	"github.com/rehearse-dev/rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/marker"
+	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
 // toSite talks to the chatbot of a website.
-func (f *chatFlags) toSite(ctx context.Context, env *Env, s *setup.Setup) (err error) {
+func (f *chatFlags) toSite(ctx context.Context, env *Env, s *wire.Setup) (err error) {
 	if !f.sites.InDatabase() {
-		if s, err = s.At(setup.FolderOf(f.sites.Dir)); err != nil {
+		if s, err = s.At(wire.FolderOf(f.sites.Dir)); err != nil {
 			return outcome(err)
 		}
 	}
@@ -30,7 +30,7 @@ func (f *chatFlags) toSite(ctx context.Context, env *Env, s *setup.Setup) (err e
 		return outcome(err)
 	}
 	t := &siteChat{env: env, bot: opened.Bot, site: found, language: f.language, verbose: f.verbose}
-	err = converse(ctx, env, talk.Terminal{Say: t.say, State: t.state, Reset: t.reset})
+	err = converse(ctx, env, chatsession.Terminal{Say: t.say, State: t.state, Reset: t.reset})
 	return f.end(env, s, err, t.turns, 0)
 }
 
@@ -41,7 +41,7 @@ type siteChat struct {
 	site, language string
 	session        string
 	verbose        bool
-	turns          []talk.Turn
+	turns          []chatsession.Turn
 }
 
 func (c *siteChat) reset(context.Context) error {
@@ -62,7 +62,7 @@ func (c *siteChat) say(ctx context.Context, text string) (over bool, err error) 
 		return false, outcome(err)
 	}
 	fmt.Fprintln(c.env.Stdout)
-	c.turns = append(c.turns, talk.Turn{Message: text, Reply: chat.Reply{Text: marker.Strip(said)}})
+	c.turns = append(c.turns, chatsession.Turn{Message: text, Reply: chat.Reply{Text: marker.Strip(said)}})
 	c.tell(o.Metadata)
 	return false, nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/ci"
-	"github.com/rehearse-dev/rehearse/internal/classify"
-	"github.com/rehearse-dev/rehearse/internal/commandline"
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
+	"github.com/rehearse-dev/rehearse/internal/app/classify"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/report/ci"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // classifyFlags is what can be said on the command line of classify.
@@ -100,7 +100,7 @@ func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
 	flags.BoolVar(&f.LocalPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 	flags.StringVar(&f.Config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the items, or the sites)")
-	flags.StringVar(&f.log, "log", setup.LogAuto, "log to Langfuse as a dataset run: auto (items from there), langfuse (always) or none")
+	flags.StringVar(&f.log, "log", wire.LogAuto, "log to Langfuse as a dataset run: auto (items from there), langfuse (always) or none")
 	registerCI(flags, &f.ci)
 	flags.StringVar(&f.format, "format", "text", "text, json or md")
 	flags.StringVarP(&f.run.out, "out", "o", "", "folder for the results and reports (default .rehearse/runs/ID)")
@@ -142,8 +142,8 @@ func (f *classifyFlags) check() error {
 		return outcome(err)
 	case !slices.Contains([]string{"text", "json", "md"}, f.format):
 		return usage("unknown format %q: use text, json or md", f.format)
-	case !slices.Contains(setup.LogModes(), f.log):
-		return usage("unknown --log %q: use %s", f.log, alternatives(setup.LogModes()))
+	case !slices.Contains(wire.LogModes(), f.log):
+		return usage("unknown --log %q: use %s", f.log, alternatives(wire.LogModes()))
 	case f.run.record != "" && f.run.replay != "":
 		return usage("--record and --replay exclude each other: record a run first, then replay it")
 	}
@@ -157,7 +157,7 @@ func alternatives(words []string) string {
 }
 
 // open opens the configuration of the request. Close both setups by closing one.
-func (f *classifyFlags) open(env *Env) (*setup.Setup, error) {
+func (f *classifyFlags) open(env *Env) (*wire.Setup, error) {
 	o := f.run.options()
 	o.Config, o.Model, o.LocalPrompt = f.Config, f.Inside(), f.LocalPrompt
 	s, err := env.open(o)

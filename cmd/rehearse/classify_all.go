@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/classify"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/app/classify"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // The evaluation of answers (S3.34, S3.35), and the dataset that it is of.
@@ -171,7 +171,7 @@ func (f *classifyFlags) e2e(ctx context.Context, env *Env) error {
 	}
 	e.workers, e.out = f.run.workers, f.run.out
 	e.commandLine = []string{"classify", e2eAPI}
-	if f.log == setup.LogNone {
+	if f.log == wire.LogNone {
 		e.trace = "no"
 	}
 	if f.format != "text" { // its report is text, and would stand among what is read by machines

@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/internal/classify"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/classify"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // program runs the whole program beside a Langfuse.
@@ -188,7 +188,7 @@ func TestClassifyLogsNothing(t *testing.T) {
 		{"both", []string{classify.IntentClassifier, "--items", file, "--log", "langfuse"}, result.ExitInvalid, "0", "LANGFUSE_ENABLED is false"},
 	} {
 		p := labelledServer(t)
-		p.variables[setup.LangfuseEnabledEnv] = tc.off
+		p.variables[wire.LangfuseEnabledEnv] = tc.off
 		code, _, stderr := p.run(t, onSites(t, append([]string{"classify"}, tc.args...)...)...)
 		if code != tc.code || len(p.posts()) > 0 || !strings.Contains(stderr, tc.said) {
 			t.Errorf("%s: exit code %d, requests %v, stderr %s", tc.name, code, p.posts(), stderr)

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/ci"
-	"github.com/rehearse-dev/rehearse/internal/classify"
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/remote"
+	"github.com/rehearse-dev/rehearse/internal/app/classify"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/fleet/remote"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/report/ci"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // checkServer refuses what a run of a server has no word for.

@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/archive"
-	"github.com/rehearse-dev/rehearse/internal/dataset/importer"
-	"github.com/rehearse-dev/rehearse/internal/grader"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/data/importer/datasetimport"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/run/runindex"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // completing reports whether a command line asks for candidates, as the scripts of `rehearse completion` do.
@@ -107,7 +107,7 @@ func offering(names candidates, directive cobra.ShellCompDirective, list bool) c
 // formatsIn returns the formats that the help of a flag names, in its order.
 func formatsIn(help string) (names []cobra.Completion) {
 	known := append([]string{"text", "json", "md", "markdown", "mermaid", "svg", "none"}, report.Formats().Names()...)
-	known = append(known, importer.Formats()...)
+	known = append(known, datasetimport.Formats()...)
 	for _, word := range strings.FieldsFunc(help, func(r rune) bool { return strings.ContainsRune(" ,;:()", r) }) {
 		if slices.Contains(known, word) && !slices.Contains(names, word) {
 			names = append(names, word)
@@ -124,8 +124,8 @@ func graderNames(*cobra.Command, []string) (names []cobra.Completion) {
 }
 
 // configured calls read with the configuration that a command line names, else with the nearest one.
-func (e *Env) configured(c *cobra.Command, read func(*setup.Setup)) {
-	o := setup.Options{Dry: true, Warn: func(string) {}}
+func (e *Env) configured(c *cobra.Command, read func(*wire.Setup)) {
+	o := wire.Options{Dry: true, Warn: func(string) {}}
 	if f := c.Flags().Lookup("config"); f != nil {
 		o.Config = f.Value.String()
 	}
@@ -138,7 +138,7 @@ func (e *Env) configured(c *cobra.Command, read func(*setup.Setup)) {
 }
 
 func (e *Env) targetNames(c *cobra.Command, _ []string) (names []cobra.Completion) {
-	e.configured(c, func(s *setup.Setup) {
+	e.configured(c, func(s *wire.Setup) {
 		for name := range s.Config().Targets {
 			names = append(names, name)
 		}
@@ -148,7 +148,7 @@ func (e *Env) targetNames(c *cobra.Command, _ []string) (names []cobra.Completio
 }
 
 func (e *Env) modelNames(c *cobra.Command, _ []string) (names []cobra.Completion) {
-	e.configured(c, func(s *setup.Setup) {
+	e.configured(c, func(s *wire.Setup) {
 		for name := range s.Config().Models {
 			names = append(names, name)
 		}
@@ -172,13 +172,13 @@ func (e *Env) knownRuns(c *cobra.Command) (runs []knownRun) {
 			runs = append(runs, knownRun{record, dir})
 		}
 	}
-	if home, _, err := archive.Open(nil, ".", e.Now); err == nil {
+	if home, _, err := runindex.Open(nil, ".", e.Now); err == nil {
 		found, _ := home.Runs()
 		for _, f := range found {
 			add(f.Record, f.Dir)
 		}
 	}
-	e.configured(c, func(s *setup.Setup) {
+	e.configured(c, func(s *wire.Setup) {
 		if info, err := os.Stat(s.StorePath()); err != nil || !info.Mode().IsRegular() {
 			return
 		}
@@ -208,7 +208,7 @@ func (e *Env) runNames(c *cobra.Command, given []string) (names []cobra.Completi
 			names = append(names, cobra.CompletionWithDesc(id, what))
 		}
 	}
-	add(archive.Latest, "the newest")
+	add(runindex.Latest, "the newest")
 	for _, r := range runs {
 		add(r.ID, r.ExitReason+" "+strings.Join(r.Suites, " "))
 	}
@@ -217,17 +217,17 @@ func (e *Env) runNames(c *cobra.Command, given []string) (names []cobra.Completi
 
 // testIDs returns the ids of the tests of the run that a command line names, else of the newest, in the order of the run.
 func (e *Env) testIDs(c *cobra.Command, args []string) (ids []cobra.Completion) {
-	name, dir := archive.Latest, ""
+	name, dir := runindex.Latest, ""
 	if from := c.Flags().Lookup("from-run"); from != nil && from.Value.String() != "" {
 		name = from.Value.String()
 	} else if len(args) > 0 {
 		name = args[0]
 	}
-	if archive.IsRun(name) {
+	if runindex.IsRun(name) {
 		dir = name
 	}
 	for _, r := range e.knownRuns(c) {
-		if dir == "" && (name == archive.Latest || name == r.ID) {
+		if dir == "" && (name == runindex.Latest || name == r.ID) {
 			dir = r.dir
 		}
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 func newDataset(env *Env) *cobra.Command {
@@ -100,7 +100,7 @@ func openDataset(ctx context.Context, env *Env, text string) (records []dataset.
 func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset.Places) error) error {
 	ctx, release := untilSignal(ctx, env)
 	defer release()
-	s, err := env.open(setup.Options{})
+	s, err := env.open(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/dataset/conversation"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset/conversation"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 // addFlags is what can be said on the command line of dataset add.
@@ -211,7 +211,7 @@ func (f *addFlags) fromRun(ctx context.Context, env *Env) (*conversation.Recorde
 func origin(ctx context.Context, env *Env, places *dataset.Places) conversation.Origin {
 	return conversation.Origin{
 		Suites: func(file string) ([]*suite.Suite, error) {
-			suites, problems, err := evaluation.Load([]string{file}, setup.Suites(env.secrets, env.LookupEnv))
+			suites, problems, err := evaluation.Load([]string{file}, wire.Suites(env.secrets, env.LookupEnv))
 			if err == nil {
 				err = problems.Err()
 			}
@@ -240,10 +240,10 @@ func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.P
 }
 
 func (f *addFlags) fromStore(ctx context.Context) (c *conversation.Recorded, err error) {
-	kept, err := setup.OpenSessions(ctx, f.store, f.redis)
+	kept, err := wire.OpenSessions(ctx, f.store, f.redis)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
-	return conversation.OfChatbot(ctx, kept, setup.SessionReader, kept.Where, f.site, f.session)
+	return conversation.OfChatbot(ctx, kept, wire.SessionReader, kept.Where, f.site, f.session)
 }

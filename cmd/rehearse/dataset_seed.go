@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/grader"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
 // seedFlags is what can be said on the command line of dataset seed.

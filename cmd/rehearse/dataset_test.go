@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // datasetEnv is an environment in which a Langfuse is configured, with a clock that goes on by a step at each look, and what was printed.

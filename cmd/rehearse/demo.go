@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/demo"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/service"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/text"
-	"github.com/rehearse-dev/rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/app/demo"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/web/pages"
 )
 
 // demoFlags is what can be said on the command line of demo.
@@ -111,7 +111,7 @@ func (f *demoFlags) tell(env *Env, step demo.Step, said string) error {
 	if rest <= 0 {
 		return nil
 	}
-	file := filepath.Join(setup.StateDir, "demo", step.Name+".txt")
+	file := filepath.Join(wire.StateDir, "demo", step.Name+".txt")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (f *demoFlags) serve(ctx context.Context, env *Env) error {
 		}
 		fmt.Fprintln(env.Stderr, "rehearse: showing the pages until Ctrl-C")
 		if env.Interactive && !f.noOpen {
-			if err := view.Browse(ctx, base+"/runs"); err != nil {
+			if err := pages.Browse(ctx, base+"/runs"); err != nil {
 				fmt.Fprintf(env.Stderr, "rehearse: open the address in a browser (%v)\n", err)
 			}
 		}
@@ -141,7 +141,7 @@ func (f *demoFlags) serve(ctx context.Context, env *Env) error {
 	c.SetArgs(step.Args[1:])
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(ctx)
-	if errors.Is(err, service.ErrServed) {
+	if errors.Is(err, coordinator.ErrServed) {
 		return usage("another demonstration of this folder is still shown: end it, or choose another folder with `rehearse demo FOLDER`")
 	}
 	return err

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 func newDoctor(env *Env) *cobra.Command {
@@ -93,8 +93,8 @@ func (d *doctor) bad(what, format string, args ...any) {
 }
 
 // checkConfig returns the setup of the configuration that applies here, nil when it is faulty. Close it.
-func (d *doctor) checkConfig() *setup.Setup {
-	s, err := d.env.here(setup.Options{})
+func (d *doctor) checkConfig() *wire.Setup {
+	s, err := d.env.here(wire.Options{})
 	if err != nil {
 		d.bad("configuration", "%s", strings.ReplaceAll(err.Error(), "\n", "\n      "))
 		return nil
@@ -109,24 +109,24 @@ func (d *doctor) checkConfig() *setup.Setup {
 }
 
 func (d *doctor) checkFolder() {
-	if err := os.MkdirAll(setup.StateDir, 0o755); err != nil {
+	if err := os.MkdirAll(wire.StateDir, 0o755); err != nil {
 		d.bad("results", "cannot write here: %v; use --out with a folder that you may write", err)
 		return
 	}
-	f, err := os.CreateTemp(setup.StateDir, "doctor-*")
+	f, err := os.CreateTemp(wire.StateDir, "doctor-*")
 	if err != nil {
-		d.bad("results", "cannot write in %s: %v", setup.StateDir, err)
+		d.bad("results", "cannot write in %s: %v", wire.StateDir, err)
 		return
 	}
 	_ = f.Close() // it is empty
 	if err := os.Remove(f.Name()); err != nil {
-		d.bad("results", "cannot remove a file in %s: %v", setup.StateDir, err)
+		d.bad("results", "cannot remove a file in %s: %v", wire.StateDir, err)
 		return
 	}
-	d.well("results", "%s", filepath.Join(setup.StateDir, "runs"))
+	d.well("results", "%s", filepath.Join(wire.StateDir, "runs"))
 }
 
-func (d *doctor) checkStore(ctx context.Context, here *setup.Setup) {
+func (d *doctor) checkStore(ctx context.Context, here *wire.Setup) {
 	s, err := here.Store(ctx)
 	if err != nil {
 		d.bad("store", "%v", err)
@@ -142,7 +142,7 @@ func (d *doctor) checkStore(ctx context.Context, here *setup.Setup) {
 
 // checkModels looks at the key of every model that the configuration names. It asks each server for its models, but for the
 // providers' own.
-func (d *doctor) checkModels(ctx context.Context, here *setup.Setup) {
+func (d *doctor) checkModels(ctx context.Context, here *wire.Setup) {
 	found := here.Models()
 	if m := here.Provided("openai"); m.KeySet || !m.Own { // the environment says so
 		found["openai"] = m
@@ -164,7 +164,7 @@ func (d *doctor) checkModels(ctx context.Context, here *setup.Setup) {
 	}
 }
 
-func (d *doctor) checkModel(ctx context.Context, here *setup.Setup, name string, m setup.Asked) {
+func (d *doctor) checkModel(ctx context.Context, here *wire.Setup, name string, m wire.Asked) {
 	switch {
 	case m.Address == "":
 		d.note("models", "%s: there is no address for %s; see `rehearse models`", name, m.Model.Provider)

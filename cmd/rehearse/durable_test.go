@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/llm"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
 const durableSite = `
@@ -123,7 +123,7 @@ func newDurable(t *testing.T, store []string) *durable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &countedModel{next: server.OpenAI(script, server.Options{}), calls: map[string]int{}}
+	model := &countedModel{next: api.OpenAI(script, api.Options{}), calls: map[string]int{}}
 	web := httptest.NewServer(model)
 	t.Cleanup(web.Close)
 	dir := t.TempDir()

@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 func newE2E(env *Env) *cobra.Command {
@@ -178,9 +178,9 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 			fmt.Fprintln(env.Stderr, "rehearse: "+others)
 		}
 	}
-	mode := setup.LogAuto
+	mode := wire.LogAuto
 	if f.trace == "no" {
-		mode = setup.LogNone
+		mode = wire.LogNone
 	}
 	to, err := s.Experiment(mode, read.From.Kind == dataset.InLangfuse, env.say)
 	if err != nil {
@@ -193,12 +193,12 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 }
 
 // read reads a dataset with the configuration that applies to it. Close the setup.
-func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged bool) (*evaluation.Recorded, *setup.Setup, error) {
+func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged bool) (*evaluation.Recorded, *wire.Setup, error) {
 	items, from, err := openDataset(ctx, env, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := env.open(setup.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt})
+	s, err := env.open(wire.Options{Config: f.config, Model: f.model, LocalPrompt: f.localPrompt})
 	if err != nil {
 		return nil, nil, outcome(err)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // remoteItems is a Langfuse with the example's items in a dataset.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/sitebot/verify"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/verify"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // verifyFlags is what can be said on the command line of e2e verify.

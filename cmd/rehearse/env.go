@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/ci"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/report/ci"
 )
 
 // Env is everything that the program touches outside its arguments and files, so that a test can run it whole.
@@ -32,7 +32,7 @@ type Env struct {
 	// envFiles are the files that --env-file names.
 	envFiles []string
 	// secrets keeps secrets out of what is written; screen is Stderr as it is, for what redraws a line. Main sets both.
-	secrets *setup.Redactor
+	secrets *wire.Redactor
 	screen  io.Writer
 	// commands writes what a CI system carries out to Stdout, unguarded but for secrets, in lines of its own.
 	commands func(write func(io.Writer) error) error
@@ -42,7 +42,7 @@ type Env struct {
 // terminal or a CI system. flush writes what they still hold.
 func (e *Env) guarded(args []string) (guarded *Env, flush func()) {
 	own := *e
-	own.secrets, own.screen = setup.Secrets(e.Environ, args), e.Stderr
+	own.secrets, own.screen = wire.Secrets(e.Environ, args), e.Stderr
 	flushes := []func() error{}
 	guard := func(w io.Writer) io.Writer {
 		shown := text.NewOutput(&untilLeft{to: w})
@@ -95,16 +95,16 @@ func (e *Env) Getenv(name string) string {
 }
 
 // open opens the configuration and the recording for a command. What o leaves open is that of the process.
-func (e *Env) open(o setup.Options) (*setup.Setup, error) {
+func (e *Env) open(o wire.Options) (*wire.Setup, error) {
 	o.Environ, o.Secrets, o.LookupEnv, o.Now = e.Environ, e.secrets, e.LookupEnv, e.Now
 	if o.Warn == nil {
 		o.Warn = e.warn()
 	}
-	return setup.Open(o)
+	return wire.Open(o)
 }
 
 // here opens the configuration that applies to this folder.
-func (e *Env) here(o setup.Options) (*setup.Setup, error) {
+func (e *Env) here(o wire.Options) (*wire.Setup, error) {
 	s, err := e.open(o)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (e *Env) here(o setup.Options) (*setup.Setup, error) {
 
 // traced returns a context whose spans go to the collector that the environment names. sent sends what is left of them.
 func (e *Env) traced(ctx context.Context, warn func(text string)) (traced context.Context, sent func()) {
-	return setup.Traces(ctx, setup.Options{LookupEnv: e.LookupEnv, Secrets: e.secrets, Warn: warn}, version())
+	return wire.Traces(ctx, wire.Options{LookupEnv: e.LookupEnv, Secrets: e.secrets, Warn: warn}, version())
 }
 
 // warn returns a function that tells of what stops nothing. It is safe for concurrent use.
@@ -135,7 +135,7 @@ func (e *Env) warn() func(text string) {
 func (e *Env) say(sentence string) { fmt.Fprintln(e.Stderr, sentence) }
 
 // closed closes what a command has opened, and says what could not be closed. The command's own outcome stays.
-func (e *Env) closed(s *setup.Setup) {
+func (e *Env) closed(s *wire.Setup) {
 	if err := s.Close(); err != nil {
 		fmt.Fprintln(e.Stderr, "rehearse: "+err.Error())
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/shell"
 )
 
 // envFileFlag names files of variables. Every command has it.
@@ -29,7 +29,7 @@ func (e *Env) withEnvFiles(args []string) (*Env, error) {
 	own.envFiles, own.Environ = names, slices.Clone(e.Environ)
 	values := map[string]string{}
 	for _, name := range names {
-		variables, err := setup.ReadEnvFile(name)
+		variables, err := wire.ReadEnvFile(name)
 		if err != nil {
 			return e, usage("--%s: %w", envFileFlag, err)
 		}

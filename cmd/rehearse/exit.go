@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // exitError carries an exit code; a nil err has been reported already.

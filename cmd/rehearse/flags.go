@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/ci"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/report/ci"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // runFlags is what can be said on the command line of run.
@@ -173,7 +173,7 @@ func (f *runFlags) spec() runspec.Spec {
 		s.MinOverlap = &f.minOverlap
 	}
 	if f.targetCurl != "" {
-		s.Targets = append(slices.Clone(s.Targets), setup.CurlTarget)
+		s.Targets = append(slices.Clone(s.Targets), wire.CurlTarget)
 	}
 	if f.hasThreshold {
 		s.Threshold = &f.threshold
@@ -189,8 +189,8 @@ func (f *runFlags) spec() runspec.Spec {
 }
 
 // options say how things are opened for the run.
-func (f *runFlags) options() setup.Options {
-	return setup.Options{
+func (f *runFlags) options() wire.Options {
+	return wire.Options{
 		Config: f.config, TargetURL: f.targetURL, Curl: f.curl, Model: f.model, LocalPrompt: f.localPrompt, Record: f.record, Playback: f.replay,
 		Append: f.resume != "", Dry: f.dryRun, Files: f.files,
 	}

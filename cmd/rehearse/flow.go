@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/draw"
-	"github.com/rehearse-dev/rehearse/internal/flow"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/agent/draw"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 func newFlow(env *Env) *cobra.Command {
@@ -167,5 +167,5 @@ func drawGraph(env *Env, g draw.Graph, format, out string) error {
 // flowNamed loads the flow of FILE or FILE#ID.
 func flowNamed(name string) (*flow.Flow, error) {
 	file, id, _ := strings.Cut(name, "#")
-	return setup.LoadFlow(source.Files{}, target.FlowConfig{Path: file, ID: id})
+	return wire.LoadFlow(source.Files{}, target.FlowConfig{Path: file, ID: id})
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/flow"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/talk"
-	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
 )
 
 func newFlowChat(env *Env) *cobra.Command {
@@ -29,7 +29,7 @@ func newFlowChat(env *Env) *cobra.Command {
   printf 'hello\nwhere is my parcel?\n' | rehearse flow chat support.flow.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := env.open(setup.Options{Config: configFile})
+			s, err := env.open(wire.Options{Config: configFile})
 			if err != nil {
 				return outcome(err)
 			}
@@ -62,7 +62,7 @@ type flowChat struct {
 
 // open opens the flow as the configured target of it would be: with its knowledge bases, memory and limits. A model that is named goes before
 // the target's.
-func (c *flowChat) open(s *setup.Setup, name, model string) error {
+func (c *flowChat) open(s *wire.Setup, name, model string) error {
 	f, err := flowNamed(name)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (c *flowChat) open(s *setup.Setup, name, model string) error {
 	}
 	m, settings := s.TargetOf(f)
 	if model != "" {
-		if m, err = s.ModelNamed(model, "model", setup.Names(s.Config().Models)); err != nil {
+		if m, err = s.ModelNamed(model, "model", wire.Names(s.Config().Models)); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (c *flowChat) open(s *setup.Setup, name, model string) error {
 }
 
 func (c *flowChat) run(ctx context.Context) error {
-	return outcome(converse(ctx, c.env, talk.Terminal{Say: c.say, State: c.state, Reset: c.reset}))
+	return outcome(converse(ctx, c.env, chatsession.Terminal{Say: c.say, State: c.state, Reset: c.reset}))
 }
 
 func (c *flowChat) reset(context.Context) error {

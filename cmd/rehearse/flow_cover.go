@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/cover"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/talk"
+	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/replay/cover"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // coverFlags is what can be said on the command line of flow cover.
@@ -132,12 +132,12 @@ func (f *coverFlags) sources() (n int) {
 
 // logged reads the logged sessions of the flow, and writes the suite of few of them.
 func (f *coverFlags) logged(ctx context.Context, env *Env, covered *cover.Coverage) error {
-	return withLoaded(ctx, env, f.store, func(h *setup.History) error {
+	return withLoaded(ctx, env, f.store, func(h *wire.History) error {
 		chosen, err := covered.Sessions(ctx, h, f.most)
 		if err != nil || f.write == "" || len(chosen) == 0 {
 			return err
 		}
-		data, err := talk.Chosen(ctx, h, covered.Flow().ID, chosen, env.secrets.Text)
+		data, err := chatsession.Chosen(ctx, h, covered.Flow().ID, chosen, env.secrets.Text)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (f *coverFlags) logged(ctx context.Context, env *Env, covered *cover.Covera
 
 // hold holds the suites with the flow and the small model, and returns the folder of the run.
 func (f *coverFlags) hold(ctx context.Context, env *Env, name string) (dir string, err error) {
-	s, err := env.open(setup.Options{Model: "lexical"})
+	s, err := env.open(wire.Options{Model: "lexical"})
 	if err != nil {
 		return "", err
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/mine"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/replay/mine"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
 
 // mineFlags is what can be said on the command line of flow mine.
@@ -68,7 +68,7 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 	if err := cmp.Or(f.Check(), read, err); err != nil {
 		return outcome(err)
 	}
-	return withLoaded(c.Context(), env, f.store, func(h *setup.History) error {
+	return withLoaded(c.Context(), env, f.store, func(h *wire.History) error {
 		learned, err := mine.Log{Events: h, FlowID: f.flow, Days: days}.Learn(c.Context(), f.Options)
 		if err != nil {
 			return err

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/commandline"
-	"github.com/rehearse-dev/rehearse/internal/compare"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/run/compare"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 func newGrade(env *Env) *cobra.Command {
@@ -101,7 +101,7 @@ func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 		return usage("cannot grade run %s again: its command: %w", run.ID, err)
 	}
 	if line, err := env.curlLine("--target-curl", before.targetCurl, false); err == nil && line != "" {
-		_, _, _ = setup.CurlLine(line, env.secrets) // a reply that lacks a credential is refused when it is graded
+		_, _, _ = wire.CurlLine(line, env.secrets) // a reply that lacks a credential is refused when it is graded
 	}
 	names := []string{"judge", "config", "threshold", "filter", "tag"}
 	if lost := commandline.Lost(then, flags, names...); lost != "" {

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/importer"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/data/importer"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // importRun writes the finished trials of another tool as a run and prints its summary. The exit code is 0 whatever the trials came to.
@@ -20,7 +20,7 @@ func importRun(env *Env, format string, files []string, dir string, hasSuite boo
 	if err != nil {
 		return outcome(err)
 	}
-	s, err := env.open(setup.Options{})
+	s, err := env.open(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}

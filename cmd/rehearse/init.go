@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/probe"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/shell"
+	"github.com/rehearse-dev/rehearse/internal/app/detect"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/shell"
 )
 
 //go:embed starter
@@ -58,7 +58,7 @@ Exit codes: 0 written, 2 wrong usage or files that exist, 3 no reply was found; 
 	flags := c.Flags()
 	flags.StringVar(&f.agent, "agent", "", "agent that the files are for: a URL, a curl line, @FILE with one, cmd:PROGRAM, a2a:URL or ws://…")
 	flags.StringVar(&f.preset, "preset", "", "with --agent and a URL: what the agent speaks (see `rehearse targets`)")
-	flags.StringVar(&f.message, "message", "", fmt.Sprintf("with --agent: the message that is sent (default %q)", probe.Question))
+	flags.StringVar(&f.message, "message", "", fmt.Sprintf("with --agent: the message that is sent (default %q)", detect.Question))
 	flags.StringVar(&f.format, "format", "text", "with --agent: text or json")
 	flags.BoolVar(&f.force, "force", false, "replace files that exist")
 	return c
@@ -80,7 +80,7 @@ func (f *initFlags) run(c *cobra.Command, env *Env, dir string) error {
 // probe writes files for an agent that is there.
 func (f *initFlags) probe(ctx context.Context, env *Env, dir string) error {
 	if !f.force {
-		if err := probe.Free(dir, "rehearse.yaml", "suite.yaml"); err != nil {
+		if err := detect.Free(dir, "rehearse.yaml", "suite.yaml"); err != nil {
 			return err
 		}
 	}
@@ -91,14 +91,14 @@ func (f *initFlags) probe(ctx context.Context, env *Env, dir string) error {
 			return err
 		}
 	}
-	s, err := env.open(setup.Options{})
+	s, err := env.open(wire.Options{})
 	if err != nil {
 		return err
 	}
 	defer env.closed(s)
 	ctx, release := untilSignal(ctx, env)
 	defer release()
-	found, err := probe.Find(ctx, s, probe.Request{Agent: agent, Preset: f.preset, Message: f.message, Folder: dir})
+	found, err := detect.Find(ctx, s, detect.Request{Agent: agent, Preset: f.preset, Message: f.message, Folder: dir})
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (f *initFlags) probe(ctx context.Context, env *Env, dir string) error {
 	if err != nil {
 		return err
 	}
-	written, err := probe.Write(dir, files)
+	written, err := detect.Write(dir, files)
 	if err != nil {
 		return err
 	}
@@ -122,20 +122,20 @@ func (f *initFlags) starter(env *Env, dir string) error {
 	if err != nil {
 		return err
 	}
-	var files []probe.File
+	var files []detect.File
 	for _, name := range names {
 		data, err := starter.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		files = append(files, probe.File{Path: filepath.Base(name), Data: data})
+		files = append(files, detect.File{Path: filepath.Base(name), Data: data})
 		if !f.force {
-			if err := probe.Free(dir, filepath.Base(name)); err != nil {
+			if err := detect.Free(dir, filepath.Base(name)); err != nil {
 				return err
 			}
 		}
 	}
-	written, err := probe.Write(dir, probe.WithSchemas(files))
+	written, err := detect.Write(dir, detect.WithSchemas(files))
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/calibrate"
-	"github.com/rehearse-dev/rehearse/internal/orchestrator"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/eval/judge/calibration"
+	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 // calibrateFlags is what can be said on the command line of judge calibrate.
@@ -105,7 +105,7 @@ func (f *calibrateFlags) check() error {
 
 // run reads the labels, asks the judge, and prints the report.
 func (f *calibrateFlags) run(ctx context.Context, env *Env, file string) error {
-	labels, err := calibrate.Load(file)
+	labels, err := calibration.Load(file)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (f *calibrateFlags) run(ctx context.Context, env *Env, file string) error {
 	if len(labels.Ignored) > 0 {
 		fmt.Fprintf(env.Stderr, "rehearse: columns that are not read: %s\n", strings.Join(labels.Ignored, ", "))
 	}
-	first, err := env.open(setup.Options{Config: f.config})
+	first, err := env.open(wire.Options{Config: f.config})
 	if err != nil {
 		return err
 	}
@@ -138,9 +138,9 @@ func (f *calibrateFlags) run(ctx context.Context, env *Env, file string) error {
 }
 
 // calibrate asks the judge that s names, unless the labels hold what it said.
-func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *setup.Setup, labels *calibrate.Labels) (*calibrate.Report, error) {
-	o := calibrate.Options{Samples: f.samples, Workers: f.workers, Threshold: f.threshold, Again: f.judgeSaid}
-	gate := calibrate.Gate{}
+func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *wire.Setup, labels *calibration.Labels) (*calibration.Report, error) {
+	o := calibration.Options{Samples: f.samples, Workers: f.workers, Threshold: f.threshold, Again: f.judgeSaid}
+	gate := calibration.Gate{}
 	if f.minKappa > -1 {
 		gate.MinKappa = &f.minKappa
 	}
@@ -149,10 +149,10 @@ func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *setup.Setup
 	}
 	if !labels.Asks(o.Again) {
 		o.Samples = 1
-		asked, use := calibrate.Ask(ctx, nil, nil, labels, o)
-		return calibrate.New(cmp.Or(labels.Judges(), "none"), labels, asked, use, o, gate), nil
+		asked, use := calibration.Ask(ctx, nil, nil, labels, o)
+		return calibration.New(cmp.Or(labels.Judges(), "none"), labels, asked, use, o, gate), nil
 	}
-	judging := setup.Judging{Name: f.judge}
+	judging := wire.Judging{Name: f.judge}
 	j, err := s.Judge(judging)
 	if err != nil {
 		return nil, err
@@ -160,23 +160,23 @@ func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *setup.Setup
 	progress := newProgress(env, f.quiet)
 	progress.words = [4]string{"labels", "agree", "differ", "undecided"}
 	progress.Begin(result.Run{}, len(labels.Items))
-	o.Observe = func(p calibrate.Progress) {
+	o.Observe = func(p calibration.Progress) {
 		progress.Observe(orchestrator.Progress{Totals: result.Totals{
 			Tests: p.Done, Passed: p.Agreed, Failed: p.Differing, Errors: p.Undecided, Judge: p.Use,
 		}, InFlight: p.InFlight})
 	}
 	working, stop, release := env.interruptible(ctx, f.grace, progress.note)
-	asked, use := calibrate.Ask(working, stop, j, labels, o)
+	asked, use := calibration.Ask(working, stop, j, labels, o)
 	release()
 	progress.End()
 	name := s.JudgeName(judging)
 	if before := labels.Judges(); before != "" && !o.Again {
 		name += ", and before " + before
 	}
-	return calibrate.New(name, labels, asked, use, o, gate), nil
+	return calibration.New(name, labels, asked, use, o, gate), nil
 }
 
-func (f *calibrateFlags) print(env *Env, r *calibrate.Report) error {
+func (f *calibrateFlags) print(env *Env, r *calibration.Report) error {
 	switch f.format {
 	case "json":
 		return writeJSON(env.Stdout, r)

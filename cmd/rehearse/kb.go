@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/knowledge"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 func newKB(env *Env) *cobra.Command {
@@ -58,7 +58,7 @@ func writeJSON(w io.Writer, v any) error {
 
 // withKnowledge opens the store, and does something with its knowledge bases. With the name of an embedder they have vectors.
 func withKnowledge(ctx context.Context, env *Env, location, embedder string, do func(context.Context, *knowledge.Library) error) error {
-	s, err := env.open(setup.Options{})
+	s, err := env.open(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // stuckModel is an OpenAI-compatible server that classifies everything as LEARN, but never answers to a message that holds "stuck". asked is

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/mcp/commands"
+	"github.com/rehearse-dev/rehearse/internal/web/mcptools"
 )
 
 func newMCP(env *Env) *cobra.Command {
@@ -30,7 +30,7 @@ it can be resumed.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, release := untilSignal(c.Context(), env)
 			defer release()
-			err := commands.Serve(ctx, version(), env.within, env.Stdin, env.Stdout)
+			err := mcptools.Serve(ctx, version(), env.within, env.Stdin, env.Stdout)
 			if ctx.Err() != nil {
 				return nil
 			}

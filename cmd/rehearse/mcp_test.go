@@ -15,8 +15,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/rehearse-dev/rehearse/internal/mcp/commands"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/web/mcptools"
 )
 
 // toolClient is the client of the SDK, connected to `rehearse mcp`.
@@ -57,7 +57,7 @@ func connect(t *testing.T, environ ...string) *toolClient {
 }
 
 // call calls a tool, and returns what it came to, and the text that a model reads.
-func (c *toolClient) call(tool string, args map[string]any) (o commands.Result, said string) {
+func (c *toolClient) call(tool string, args map[string]any) (o mcptools.Result, said string) {
 	c.Helper()
 	answer, err := c.session.CallTool(c.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/access"
-	"github.com/rehearse-dev/rehearse/internal/llm"
-	"github.com/rehearse-dev/rehearse/internal/mcp"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/tool"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/tool"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/model/mcp"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
 //go:embed mock.yaml
@@ -76,20 +76,20 @@ as streamable HTTP at /mcp. --log FILE appends each call as a line of JSON.`,
 
 func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, latency time.Duration) error {
 	token := env.Getenv(defaultTokenEnv)
-	front := server.Front(server.OpenAI(model, server.Options{Latency: latency}), keyed(token))
-	err := server.Serve(ctx, front, server.Listening{
+	front := api.Front(api.OpenAI(model, api.Options{Latency: latency}), keyed(token))
+	err := api.Serve(ctx, front, api.Listening{
 		Addr: addr, Guarded: token != "", TokenEnv: defaultTokenEnv, Stop: env.Signals, Grace: 2 * time.Second,
 		Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s/v1\n", at) },
 	})
-	if errors.Is(err, server.ErrGivenUp) { // whoever still holds on has had the time to finish
+	if errors.Is(err, api.ErrGivenUp) { // whoever still holds on has had the time to finish
 		return nil
 	}
 	return outcome(err)
 }
 
 // keyed says who may come in: where there is no token, programs of this machine may send the key of a provider, as its clients do.
-func keyed(token string) server.FrontConfig {
-	return server.FrontConfig{Access: access.New(access.Config{Token: token}), AnyKey: true}
+func keyed(token string) api.FrontConfig {
+	return api.FrontConfig{Access: access.New(access.Config{Token: token}), AnyKey: true}
 }
 
 // mockTools serves the tools of a file: over HTTP at an address, else on standard input and output. Calls are appended to log, if it is named.
@@ -120,11 +120,11 @@ func (e *Env) mockTools(ctx context.Context, file, addr, log string) error {
 		return outcome(tools.Serve(ctx, e.Stdin, e.Stdout))
 	}
 	token := e.Getenv(defaultTokenEnv)
-	err = server.Serve(ctx, server.Front(tools.Handler(), keyed(token)), server.Listening{
+	err = api.Serve(ctx, api.Front(tools.Handler(), keyed(token)), api.Listening{
 		Addr: addr, Guarded: token != "", TokenEnv: defaultTokenEnv, Stop: e.Signals, Grace: 2 * time.Second,
 		Opened: func(at net.Addr) { fmt.Fprintf(e.Stdout, "listening on http://%s%s\n", at, mcp.Path) },
 	})
-	if errors.Is(err, server.ErrGivenUp) {
+	if errors.Is(err, api.ErrGivenUp) {
 		return nil
 	}
 	return outcome(err)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/llm"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
 func newModels(env *Env) *cobra.Command {
@@ -33,7 +33,7 @@ key. --prices also lists the prices of the configuration and the built-in table.
 			if format != "text" && format != "json" {
 				return usage("unknown format %q: use text or json", format)
 			}
-			s, err := env.here(setup.Options{Config: file, Dry: true})
+			s, err := env.here(wire.Options{Config: file, Dry: true})
 			if err != nil {
 				return outcome(err)
 			}
@@ -115,7 +115,7 @@ type priceList struct {
 	Table  map[string]listedPrice `json:"table"`
 }
 
-func listModels(s *setup.Setup, prices bool) modelList {
+func listModels(s *wire.Setup, prices bool) modelList {
 	l := modelList{Models: []listedModel{}}
 	found := s.Models()
 	for _, name := range slices.Sorted(maps.Keys(found)) {

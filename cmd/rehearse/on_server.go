@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/client"
-	"github.com/rehearse-dev/rehearse/internal/remote"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/fleet/client"
+	"github.com/rehearse-dev/rehearse/internal/fleet/remote"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // serverFlags name a server and who asks it.

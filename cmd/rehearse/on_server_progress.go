@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"github.com/rehearse-dev/rehearse/internal/client"
-	"github.com/rehearse-dev/rehearse/internal/orchestrator"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/fleet/client"
+	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // serverProgress shows how far a run on a server is.

@@ -8,9 +8,9 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/orchestrator"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // plainInterval is how often a line is printed where there is no terminal.

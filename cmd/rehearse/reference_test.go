@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/golden"
+	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
 // TestCommandReference holds docs/reference/commands.md to the commands: UPDATE_GOLDEN=1 writes it.

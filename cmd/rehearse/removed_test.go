@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // TestRemoved checks that removed commands and flags exit with 2 and name their replacements, and that

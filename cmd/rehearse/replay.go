@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 )
 
 func newReplay(env *Env) *cobra.Command {
@@ -34,7 +34,7 @@ func (e *Env) history(named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	s, err := e.here(setup.Options{})
+	s, err := e.here(wire.Options{})
 	if err != nil {
 		return "", err
 	}
@@ -50,17 +50,17 @@ func underscored(c *cobra.Command) {
 }
 
 // withHistory calls use with the store at an address, which is made where it is not there.
-func withHistory(ctx context.Context, env *Env, address string, use func(*setup.History) error) error {
-	return withOpened(ctx, env, address, setup.OpenHistory, use)
+func withHistory(ctx context.Context, env *Env, address string, use func(*wire.History) error) error {
+	return withOpened(ctx, env, address, wire.OpenHistory, use)
 }
 
 // withLoaded calls use with the store at an address, into which a log has been loaded.
-func withLoaded(ctx context.Context, env *Env, address string, use func(*setup.History) error) error {
-	return withOpened(ctx, env, address, setup.FindHistory, use)
+func withLoaded(ctx context.Context, env *Env, address string, use func(*wire.History) error) error {
+	return withOpened(ctx, env, address, wire.FindHistory, use)
 }
 
 func withOpened(
-	ctx context.Context, env *Env, address string, open func(context.Context, string) (*setup.History, error), use func(*setup.History) error,
+	ctx context.Context, env *Env, address string, open func(context.Context, string) (*wire.History, error), use func(*wire.History) error,
 ) error {
 	address, err := env.history(address)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/replay/importer"
-	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // importFlags are the flags of replay import.
@@ -54,7 +54,7 @@ reply, state, next_state, turn_number, latency_ms, outcome, data.`,
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, f.store, func(h *setup.History) error { return f.load(c.Context(), env, h, inputs, options) })
+			return withHistory(c.Context(), env, f.store, func(h *wire.History) error { return f.load(c.Context(), env, h, inputs, options) })
 		},
 	}
 	flags := c.Flags()
@@ -119,7 +119,7 @@ func (f *importFlags) traces(ctx context.Context, env *Env) (in importer.Input, 
 	if err != nil {
 		return in, usage("%s", strings.NewReplacer("--start_date", "--since", "--end_date", "--until").Replace(err.Error()))
 	}
-	s, err := env.open(setup.Options{Config: f.config})
+	s, err := env.open(wire.Options{Config: f.config})
 	if err != nil {
 		return in, outcome(err)
 	}

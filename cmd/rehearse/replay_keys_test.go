@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/runspec"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // TestReplayKeys holds that the keys of `replay` in a RunSpec are the flags of replay run, but for those that say where a run of this machine has

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/ci"
+	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/replayrun"
-	"github.com/rehearse-dev/rehearse/internal/report/lanes"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/report/ci"
+	"github.com/rehearse-dev/rehearse/internal/report/variants"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // replayFlags is what can be said on the command line of replay run.
@@ -157,7 +157,7 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := env.open(setup.Options{Config: f.config})
+	s, err := env.open(wire.Options{Config: f.config})
 	if err != nil {
 		return err
 	}
@@ -191,9 +191,9 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 
 // show prints the figures, and says by the exit code how the gate decided.
 func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
-	write := lanes.Text
+	write := variants.Text
 	if f.format == "json" {
-		write = lanes.JSON
+		write = variants.JSON
 		if warning := r.States.Warning(); warning != "" { // text begins with it
 			fmt.Fprintln(env.Stderr, "rehearse: warning: "+warning)
 		}

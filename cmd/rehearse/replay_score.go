@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // scoreFlags is what can be said on the command line of replay score.
@@ -79,7 +79,7 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 	if err != nil {
 		return outcome(err)
 	}
-	return withLoaded(ctx, env, f.store, func(h *setup.History) error {
+	return withLoaded(ctx, env, f.store, func(h *wire.History) error {
 		scored, err := f.score(ctx, h, played)
 		if err != nil {
 			return err

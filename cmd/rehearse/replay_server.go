@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/client"
-	"github.com/rehearse-dev/rehearse/internal/remote"
-	"github.com/rehearse-dev/rehearse/internal/replayrun"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/fleet/client"
+	"github.com/rehearse-dev/rehearse/internal/fleet/remote"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // checkServer refuses flags that need the disk, or the process, of a local run.
@@ -61,7 +61,7 @@ func (f *replayFlags) gather(ctx context.Context, env *Env, flags *pflag.FlagSet
 	if err := errors.Join(f.check(), asked.Check()); err != nil {
 		return spec, err
 	}
-	here, err := env.here(setup.Options{Config: f.config})
+	here, err := env.here(wire.Options{Config: f.config})
 	if err != nil {
 		return spec, err
 	}
@@ -119,7 +119,7 @@ func (f *replayFlags) showFetched(ctx context.Context, env *Env, server *client.
 	}
 	dir := f.Out
 	if dir == "" {
-		dir = filepath.Join(setup.StateDir, "replays", filepath.Base(filepath.Clean(report.Run.ID)))
+		dir = filepath.Join(wire.StateDir, "replays", filepath.Base(filepath.Clean(report.Run.ID)))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage("cannot make the folder of the reports: %w", err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 func newReplayVariant(env *Env) *cobra.Command {
@@ -39,7 +39,7 @@ func newReplayVariantList(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, address, func(h *setup.History) error {
+			return withHistory(c.Context(), env, address, func(h *wire.History) error {
 				variants, err := h.Variants.List(c.Context())
 				if err != nil {
 					return err
@@ -112,7 +112,7 @@ func newReplayVariantShow(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, address, func(h *setup.History) error {
+			return withHistory(c.Context(), env, address, func(h *wire.History) error {
 				d, err := replay.Describe(c.Context(), h.Variants, args[0])
 				switch {
 				case err != nil:
@@ -147,7 +147,7 @@ func printVariant(w io.Writer, d *replay.Description) error {
 		row("prompt file", d.Prompt.FilePath)
 		row("model", d.Prompt.Model())
 	}
-	for _, name := range setup.Names(d.Parameters) {
+	for _, name := range wire.Names(d.Parameters) {
 		from := ""
 		if _, own := d.Settings.Params[name]; !own {
 			from = " (the prompt's default)"

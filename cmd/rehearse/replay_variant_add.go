@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/setup"
 )
 
 // variantFlags is what can be said on the command line of replay variant add.
@@ -41,7 +41,7 @@ By flags, --prompt-file and --model make the version of the prompt in the same s
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, f.store, func(h *setup.History) error { return putVariants(c.Context(), env, h, found) })
+			return withHistory(c.Context(), env, f.store, func(h *wire.History) error { return putVariants(c.Context(), env, h, found) })
 		},
 	}
 	f.register(c.Flags())
@@ -120,7 +120,7 @@ func readParams(params []string) (map[string]any, error) {
 }
 
 // putVariants writes the variants, and says what became of each.
-func putVariants(ctx context.Context, env *Env, h *setup.History, found *replay.VariantSet) error {
+func putVariants(ctx context.Context, env *Env, h *wire.History, found *replay.VariantSet) error {
 	changes, err := found.Put(ctx, h.Variants)
 	count := map[replay.ChangeKind]int{}
 	for _, c := range changes {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/replayrun"
-	"github.com/rehearse-dev/rehearse/internal/report/lanes"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/report/variants"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // watchFlags is what can be said on the command line of replay watch.
@@ -95,7 +95,7 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	if err := f.period(); err != nil {
 		return err
 	}
-	s, err := env.open(setup.Options{Config: f.config})
+	s, err := env.open(wire.Options{Config: f.config})
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func ended(r *replay.WatchReport) error {
 
 // look shows what a watch has found until now.
 func (f *watchFlags) look(ctx context.Context, env *Env) error {
-	return withLoaded(ctx, env, f.Store, func(h *setup.History) error {
+	return withLoaded(ctx, env, f.Store, func(h *wire.History) error {
 		state, err := h.Runs.Watch(ctx, f.Watching.Name)
 		switch {
 		case err != nil:
@@ -153,7 +153,7 @@ func (f *watchFlags) look(ctx context.Context, env *Env) error {
 		f.Watching.Metrics = state.Watched()
 		if f.format == "text" {
 			for i := range report.Looks {
-				fmt.Fprintln(env.Stdout, lanes.WatchLine(&report.Looks[i], f.Watching.Metrics))
+				fmt.Fprintln(env.Stdout, variants.WatchLine(&report.Looks[i], f.Watching.Metrics))
 			}
 		}
 		if err := f.show(env, &report); err != nil {
@@ -176,7 +176,7 @@ func (f *watchFlags) period() error {
 // hear prints looks as they are taken, and what goes wrong.
 func (f *watchFlags) hear(env *Env) {
 	if f.format == "text" {
-		f.Took = func(look replay.WatchLook) { fmt.Fprintln(env.Stdout, lanes.WatchLine(&look, f.Watching.Metrics)) }
+		f.Took = func(look replay.WatchLook) { fmt.Fprintln(env.Stdout, variants.WatchLine(&look, f.Watching.Metrics)) }
 		f.Began = func(looks []replay.WatchLook) {
 			for i := range looks {
 				f.Took(looks[i])
@@ -184,7 +184,7 @@ func (f *watchFlags) hear(env *Env) {
 		}
 	}
 	f.Alarmed = func(look replay.WatchLook) {
-		fmt.Fprintf(env.Stderr, "rehearse: alarm of watch %q: %s\n", f.Watching.Name, lanes.WatchLine(&look, f.Watching.Metrics))
+		fmt.Fprintf(env.Stderr, "rehearse: alarm of watch %q: %s\n", f.Watching.Name, variants.WatchLine(&look, f.Watching.Metrics))
 	}
 	f.Trouble = func(err error) { fmt.Fprintf(env.Stderr, "rehearse: watch %q: %v\n", f.Watching.Name, err) }
 }
@@ -194,6 +194,6 @@ func (f *watchFlags) show(env *Env, r *replay.WatchReport) error {
 	if f.format == "json" {
 		return json.NewEncoder(env.Stdout).Encode(r)
 	}
-	_, err := fmt.Fprint(env.Stdout, lanes.WatchTrend(r, f.Watching.Metrics))
+	_, err := fmt.Fprint(env.Stdout, variants.WatchTrend(r, f.Watching.Metrics))
 	return err
 }

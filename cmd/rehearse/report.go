@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
 
 // textFormat is the format of report that goes to the terminal, not into a file.
@@ -68,7 +68,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 		return usage("cannot report on the run: %w", err)
 	}
 	chosen := report.Formats().Choose(formats)
-	s, err := env.here(setup.Options{})
+	s, err := env.here(wire.Options{})
 	if err != nil {
 		return err
 	}

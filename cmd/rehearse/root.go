@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 func newRoot(env *Env) *cobra.Command {
@@ -28,7 +28,7 @@ and says what passed, what failed and why.`),
 		SilenceUsage:  true,
 	}
 	root.RunE = func(c *cobra.Command, _ []string) error {
-		if setup.HasConfig(".") {
+		if wire.HasConfig(".") {
 			return c.Help()
 		}
 		_, err := io.WriteString(env.Stdout, first)

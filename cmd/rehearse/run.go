@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/ci"
-	"github.com/rehearse-dev/rehearse/internal/commandline"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
+	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/shell"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/shell"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/report/ci"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 func newRun(env *Env) *cobra.Command {
@@ -235,7 +235,7 @@ const fewTests = 20
 // findRun returns the folder of a run: named by its folder, its id or latest. Ids are looked up in the store of the configuration file or,
 // without one, of the configuration nearest to a folder.
 func (e *Env) findRun(ctx context.Context, name, configFile, near string) (string, error) {
-	s, err := e.open(setup.Options{Config: configFile})
+	s, err := e.open(wire.Options{Config: configFile})
 	if err != nil {
 		return "", err
 	}

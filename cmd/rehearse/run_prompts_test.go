@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/internal/langfuse/langfusetest"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // TestRunLocalPrompt holds that a run asks Langfuse for the prompts of chatbots, and with --local-prompt does not, also when it is resumed.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/commandline"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
 
 // notKept are the flags that do not say what is run: a command that is given again says them anew.

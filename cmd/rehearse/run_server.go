@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/compare"
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/remote"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/fleet/remote"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/run/compare"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // checkServer refuses flags that need the disk or the process that holds the conversations.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 // readSuite keeps the suite of standard input in a file of its own until the run has ended: tests are read when they are held.

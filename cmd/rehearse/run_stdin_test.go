@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // TestSignalEndsWaitForSuite: whoever pipes nothing into `rehearse run -` can leave.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/client"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/service"
+	"github.com/rehearse-dev/rehearse/internal/fleet/client"
+	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // askingFlags are what the commands of servers have in common.
@@ -71,7 +71,7 @@ func newRunsList(env *Env, f *placeFlags) *cobra.Command {
 			if limit < 1 {
 				return usage("--limit %d is out of range: use 1 or more", limit)
 			}
-			if err := service.CheckStatus(status); err != nil {
+			if err := coordinator.CheckStatus(status); err != nil {
 				return usage("--status: %w", err)
 			}
 			return f.in(c.Context(), env, func(runs runsOf) error {

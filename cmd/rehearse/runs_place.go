@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/rehearse-dev/rehearse/internal/client"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/service"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/fleet/client"
+	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // placeFlags say whose runs are meant.
@@ -41,18 +41,18 @@ func (f *placeFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (e
 		defer server.Close()
 		return outcome(do(runsOf{server.List, server.Show, server.Cancel, server.Prune}))
 	case f.store != "":
-		runs, closing, err := setup.FindRuns(ctx, f.store)
+		runs, closing, err := wire.FindRuns(ctx, f.store)
 		if err != nil {
 			return outcome(err)
 		}
-		return outcome(errors.Join(do(placed(service.Kept{Store: runs})), closing()))
+		return outcome(errors.Join(do(placed(coordinator.Kept{Store: runs})), closing()))
 	}
-	s, err := env.here(setup.Options{})
+	s, err := env.here(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}
 	defer env.closed(s)
-	local, err := service.OpenLocal(ctx, s)
+	local, err := coordinator.OpenLocal(ctx, s)
 	if err != nil {
 		return outcome(err)
 	}
@@ -60,7 +60,7 @@ func (f *placeFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (e
 }
 
 // placed are the runs of a place that is open here.
-func placed(p service.Place) runsOf {
+func placed(p coordinator.Place) runsOf {
 	return runsOf{
 		list: func(ctx context.Context, status string, limit int) (shown []json.RawMessage, err error) {
 			found, err := p.List(ctx, status, limit)
@@ -79,7 +79,7 @@ func placed(p service.Place) runsOf {
 			return asShown(run, err)
 		},
 		prune: func(ctx context.Context, olderThan *runspec.Age, keep *int) (int, error) {
-			return p.Prune(ctx, service.Limits(olderThan, keep))
+			return p.Prune(ctx, coordinator.Limits(olderThan, keep))
 		},
 	}
 }

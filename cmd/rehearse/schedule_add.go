@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/schedule"
+	"github.com/rehearse-dev/rehearse/internal/fleet/schedule"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
 // notScheduled are flags of run that say nothing about the run itself, or that no server can do.

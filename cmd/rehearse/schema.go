@@ -5,19 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/flow"
-	"github.com/rehearse-dev/rehearse/internal/probe"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/sitebot/site"
-	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/app/detect"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
 // schemas are the schemas by name; schemaNames lists those in the help. suite-v1 is the name of suite in older scripts.
 var (
 	schemas = map[string]func() ([]byte, error){
 		"suite": fixed(suite.Schema), "suite-v1": fixed(suite.Schema), "config": fixed(config.Schema), "flow": fixed(flow.Schema), "site": fixed(site.Schema),
-		"result": server.ResultSchema,
+		"result": api.ResultSchema,
 	}
 	schemaNames = []string{"suite", "config", "flow", "site", "result"}
 )
@@ -77,7 +77,7 @@ func writeSchemas(env *Env, args []string) error {
 	if len(args) == 1 {
 		folder = args[0]
 	}
-	written, err := probe.Write(folder, probe.Schemas())
+	written, err := detect.Write(folder, detect.Schemas())
 	if err != nil {
 		return err
 	}

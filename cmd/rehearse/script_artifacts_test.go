@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
 
 // artifactsOf checks that the artifacts in the records of a run are the files of its folder, byte by byte, and prints a line TEST TURN KIND for each, with

@@ -11,11 +11,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/rehearse-dev/rehearse/internal/server/servertest"
+	"github.com/rehearse-dev/rehearse/internal/web/api/apitest"
 )
 
 // describedAnswers knows what answers the API has, by its own document.
-var describedAnswers = sync.OnceValues(servertest.New)
+var describedAnswers = sync.OnceValues(apitest.New)
 
 // listening waits for the line that a server prints.
 func listening(ts *testscript.TestScript, neg bool, args []string) {

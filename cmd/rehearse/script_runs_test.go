@@ -13,12 +13,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/runspec/bundle"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/worker"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/fleet/worker"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec/bundle"
 )
 
 // startRunServer starts a server that holds each run that is submitted from its files alone, at once; sets $RUNS. It takes the token rht_good. With an
@@ -94,7 +94,7 @@ func heldByServer(ctx context.Context, dir string, body []byte) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	s, err := setup.Open(setup.Options{Files: source.Within(root), Config: spec.Config, Model: spec.Model})
+	s, err := wire.Open(wire.Options{Files: source.Within(root), Config: spec.Config, Model: spec.Model})
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/rehearse-dev/rehearse/internal/golden"
-	"github.com/rehearse-dev/rehearse/internal/llm"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
 func TestMain(m *testing.M) {
@@ -141,7 +141,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	model, err := llm.LoadScript(args[0], []byte(ts.ReadFile(args[0])))
 	ts.Check(err)
-	s, handler := &seen{}, server.OpenAI(model, server.Options{})
+	s, handler := &seen{}, api.OpenAI(model, api.Options{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r, handler) }))
 	servers.Store(seenKey{ts}, s)
 	ts.Defer(func() { web.Close(); servers.Delete(seenKey{ts}) })

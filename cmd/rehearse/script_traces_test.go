@@ -10,9 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/telemetry/telemetrytest"
-	"github.com/rehearse-dev/rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/base/telemetry/telemetrytest"
+	"github.com/rehearse-dev/rehearse/internal/base/trace"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 var collectors sync.Map // of seenKey to *telemetrytest.Collector

@@ -8,8 +8,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/llm/llmtest"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/model/llm/llmtest"
 )
 
 // vendors starts a model at all providers and sets the variables with its addresses and keys. Asked for the weather, it calls tools and

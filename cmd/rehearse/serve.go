@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/access"
-	"github.com/rehearse-dev/rehearse/internal/config"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/service"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/view"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
+	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
+	"github.com/rehearse-dev/rehearse/internal/web/pages"
 )
 
 // serveFlags are the flags of `rehearse serve`.
@@ -118,7 +118,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	}
 	ctx, sent := env.traced(ctx, func(text string) { log.Warn("traces", "problem", text) })
 	defer sent()
-	s, err := env.open(setup.Options{
+	s, err := env.open(wire.Options{
 		APIHosts: f.apiHosts, APIPrivate: f.apiPrivate,
 		Config: f.config, Log: log, LocalPrompt: f.localPrompt, Warn: func(text string) { log.Warn("setup", "problem", text) },
 	})
@@ -136,10 +136,10 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	store := s.RunsStore(f.store, f.runs.data)
 	options.Events, options.LogTurns = store, f.events && s.NamedStore(f.store) != ""
 	if options.Sites.Dir != "" {
-		options.Sites.Store = setup.SessionStore(store)
+		options.Sites.Store = wire.SessionStore(store)
 	}
 	stopped, err := env.begins(ctx, func(ctx context.Context) error {
-		return setup.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
+		return wire.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
 	})
 	if err != nil || stopped {
 		return outcome(err)
@@ -150,7 +150,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	}
 	defer logged(log, served.Close)
 	f.warnOfBudgets(log, served)
-	var running *service.Running
+	var running *coordinator.Running
 	stopped, err = env.begins(ctx, func(ctx context.Context) (err error) {
 		running, err = f.runs.serve(ctx, env, log, store)
 		return err
@@ -175,11 +175,11 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	if err != nil {
 		return outcome(err)
 	}
-	opener := &view.Opener{Address: store}
+	opener := &pages.Opener{Address: store}
 	defer logged(log, opener.Close)
 	stopping := make(chan struct{})
-	pages := f.pages(env, s, served, running, opener, agents, log, stopping)
-	err = server.Serve(ctx, view.Beside(pages, agents), server.Listening{
+	browser := f.pages(env, s, served, running, opener, agents, log, stopping)
+	err = api.Serve(ctx, pages.Beside(browser, agents), api.Listening{
 		Addr: f.addr, Guarded: guarded, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
 		Drain:  func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
 		Opened: func(at net.Addr) { f.tell(env, at, running.NATSAddr) },
@@ -189,7 +189,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 			fmt.Fprintf(env.Stderr, "finishing what is in flight (at most %s); press Ctrl-C again to stop at once\n", f.grace)
 		},
 	})
-	if errors.Is(err, server.ErrGivenUp) {
+	if errors.Is(err, api.ErrGivenUp) {
 		return &exitError{result.ExitInterrupted, err}
 	}
 	return outcome(err)
@@ -198,10 +198,10 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 // tell says where the server listens, and where workers join it.
 func (f *serveFlags) tell(env *Env, at net.Addr, nats string) {
 	if f.opened != nil {
-		f.opened(server.BaseOf(at))
+		f.opened(api.BaseOf(at))
 		return
 	}
-	fmt.Fprintf(env.Stdout, "listening on %s\n", server.BaseOf(at))
+	fmt.Fprintf(env.Stdout, "listening on %s\n", api.BaseOf(at))
 	if nats != "" {
 		fmt.Fprintf(env.Stdout, "workers join with: rehearse worker --nats nats://%s\n", nats)
 	}
@@ -229,17 +229,17 @@ func (f *serveFlags) check(token string) error {
 
 // folder returns the folder whose configuration applies: that of the flows, or of the sites unless they are in a database.
 func (f *serveFlags) folder() string {
-	if f.flows == "" && !(setup.SitesOptions{Dir: f.sites}).InDatabase() {
-		return setup.FolderOf(f.sites)
+	if f.flows == "" && !(wire.SitesOptions{Dir: f.sites}).InDatabase() {
+		return wire.FolderOf(f.sites)
 	}
-	return setup.FolderOf(f.flows)
+	return wire.FolderOf(f.flows)
 }
 
 // served says what is opened.
-func (f *serveFlags) served() (setup.ServedOptions, error) {
-	o := setup.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
-	if f.store != "" && !setup.IsPostgres(f.store) {
-		if _, scheme := setup.SQLitePath(f.store); scheme != "" {
+func (f *serveFlags) served() (wire.ServedOptions, error) {
+	o := wire.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
+	if f.store != "" && !wire.IsPostgres(f.store) {
+		if _, scheme := wire.SQLitePath(f.store); scheme != "" {
 			return o, usage("--store %s is not supported here: use sqlite:PATH or postgres://…", f.store)
 		}
 	}
@@ -249,7 +249,7 @@ func (f *serveFlags) served() (setup.ServedOptions, error) {
 		}
 		return o, nil
 	}
-	o.Sites = setup.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable}
+	o.Sites = wire.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable}
 	if f.hasModel {
 		o.Sites.Model = f.model
 	}

@@ -6,18 +6,18 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/internal/access"
-	"github.com/rehearse-dev/rehearse/internal/flow"
-	"github.com/rehearse-dev/rehearse/internal/replayrun"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/service"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/view"
-	"github.com/rehearse-dev/rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
+	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
+	"github.com/rehearse-dev/rehearse/internal/web/pages"
+	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
 )
 
 // watched keeps the watches of the configuration until the function that it returns has been called, which waits for them.
-func (f *serveFlags) watched(ctx context.Context, env *Env, s *setup.Setup, store string, running *service.Running) (unwatched func(), err error) {
+func (f *serveFlags) watched(ctx context.Context, env *Env, s *wire.Setup, store string, running *coordinator.Running) (unwatched func(), err error) {
 	watches, err := replayrun.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (f *serveFlags) watched(ctx context.Context, env *Env, s *setup.Setup, stor
 }
 
 // warnOfBudgets says which sites strangers may spend the money of without an end.
-func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *setup.Served) {
+func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *wire.Served) {
 	if !f.public || served.Sites == nil {
 		return
 	}
@@ -43,14 +43,14 @@ func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *setup.Served) {
 
 // pages are those of `rehearse view`, over what is served.
 func (f *serveFlags) pages(
-	env *Env, s *setup.Setup, served *setup.Served, running *service.Running, opener *view.Opener, agents *server.Agents, log *slog.Logger, stopping <-chan struct{},
+	env *Env, s *wire.Setup, served *wire.Served, running *coordinator.Running, opener *pages.Opener, agents *api.Agents, log *slog.Logger, stopping <-chan struct{},
 ) http.Handler {
-	var held view.Held
+	var held pages.Held
 	if served.Sites != nil {
 		held = served.Sites.Bot
 	}
-	return view.New(view.Config{
-		Held: held, Frame: frame.Config{Hosts: f.hosts, Guard: view.Agents{Server: agents}, Log: log}, Runs: view.ServedRuns(env.Now, running.Folders, opener),
+	return pages.New(pages.Config{
+		Held: held, Frame: frame.Config{Hosts: f.hosts, Guard: pages.Agents{Server: agents}, Log: log}, Runs: pages.ServedRuns(env.Now, running.Folders, opener),
 		Store: opener.Look, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
 	})
 }
@@ -63,12 +63,12 @@ func logged(log *slog.Logger, closing func() error) {
 }
 
 // agents makes a server of what was opened.
-func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Running, log *slog.Logger, tokens *access.Authenticator) (*server.Agents, error) {
-	proxies, err := server.Networks(f.proxies)
+func (f *serveFlags) agents(env *Env, served *wire.Served, running *coordinator.Running, log *slog.Logger, tokens *access.Authenticator) (*api.Agents, error) {
+	proxies, err := api.Networks(f.proxies)
 	if err != nil {
 		return nil, err
 	}
-	c := server.AgentsConfig{
+	c := api.AgentsConfig{
 		Version: version(),
 		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, Conversations: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
 		SessionKey: []byte(env.Getenv("REHEARSE_SESSION_KEY")), MaxTurns: f.maxTurns, Metrics: running.Service.Metrics,
@@ -83,10 +83,10 @@ func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Run
 		}
 		return running.Healthy()
 	}
-	c.Runs = server.NewRuns(server.RunsConfig{
+	c.Runs = api.NewRuns(api.RunsConfig{
 		Leader: running, Scheduler: running, Store: running.Store, Crew: running.Conn, Artifacts: running.Artifacts, Log: log,
 	})
-	agents, err := server.NewAgents(c)
+	agents, err := api.NewAgents(c)
 	if err != nil {
 		return nil, usage("--origin: %w", err)
 	}
@@ -95,7 +95,7 @@ func (f *serveFlags) agents(env *Env, served *setup.Served, running *service.Run
 
 // openLog returns the log on stderr. It has no secrets in it.
 func openLog(env *Env, format string) (*slog.Logger, error) {
-	log, ok := setup.Log(env.Stderr, format)
+	log, ok := wire.Log(env.Stderr, format)
 	if !ok {
 		return nil, usage("--log %q: use text, json or off", format)
 	}

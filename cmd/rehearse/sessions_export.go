@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
-	"github.com/rehearse-dev/rehearse/internal/text"
 )
 
 // sessionsExport is what can be said on the command line of sessions export.
@@ -51,8 +51,8 @@ visitor said in a turn, what is expected what was answered, the history what was
 			if err != nil {
 				return err
 			}
-			return f.open(c.Context(), env, func(s *setup.Sessions) error {
-				var rows []register.Row
+			return f.open(c.Context(), env, func(s *wire.Sessions) error {
+				var rows []sessionindex.Row
 				if len(args) > 0 {
 					rows, err = s.Named(c.Context(), f.site, args)
 				} else if list, failed := s.Listed(c.Context(), q); failed == nil {
@@ -76,7 +76,7 @@ visitor said in a turn, what is expected what was answered, the history what was
 }
 
 // export writes the file and says how much is in it.
-func (f *sessionsExport) export(ctx context.Context, env *Env, s *setup.Sessions, rows []register.Row) error {
+func (f *sessionsExport) export(ctx context.Context, env *Env, s *wire.Sessions, rows []sessionindex.Row) error {
 	var n int
 	var skipped []string
 	if f.as == "dataset" {

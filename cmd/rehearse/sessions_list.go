@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/sitebot"
-	"github.com/rehearse-dev/rehearse/internal/sitebot/register"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // sessionFilter are the flags that select sessions.
@@ -42,13 +42,13 @@ func (f *sessionFilter) query(now time.Time) (q sitebot.Query, err error) {
 	if q.Until, err = momentOf("--until", f.until, now); err != nil {
 		return q, err
 	}
-	if q.Outcome = register.Outcome(f.outcome); f.outcome != "" && !slices.Contains(register.Outcomes(), q.Outcome) {
+	if q.Outcome = sessionindex.Outcome(f.outcome); f.outcome != "" && !slices.Contains(sessionindex.Outcomes(), q.Outcome) {
 		return q, usage("--outcome %q: use converted, open, blocked or failed", f.outcome)
 	}
 	if f.limit < 0 {
 		return q, usage("--limit %d: use 1 or more", f.limit)
 	}
-	if q.After, err = register.ParsePlace(f.cursor); err != nil {
+	if q.After, err = sessionindex.ParsePlace(f.cursor); err != nil {
 		return q, usage("--cursor: %w: use next_cursor as it came", err)
 	}
 	return q, nil
@@ -102,7 +102,7 @@ func newSessionsList(env *Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.open(c.Context(), env, func(s *setup.Sessions) error { return f.list(c.Context(), env, s, q) })
+			return f.open(c.Context(), env, func(s *wire.Sessions) error { return f.list(c.Context(), env, s, q) })
 		},
 	}
 	f.declare(c.Flags())
@@ -115,10 +115,10 @@ func newSessionsList(env *Env) *cobra.Command {
 // siteRow is a session of any site.
 type siteRow struct {
 	Site string `json:"site"`
-	register.Row
+	sessionindex.Row
 }
 
-func (f *sessionFilter) list(ctx context.Context, env *Env, s *setup.Sessions, q sitebot.Query) error {
+func (f *sessionFilter) list(ctx context.Context, env *Env, s *wire.Sessions, q sitebot.Query) error {
 	list, err := s.Listed(ctx, q)
 	switch {
 	case err != nil:

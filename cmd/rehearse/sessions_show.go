@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/sitebot"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // oneSession are the flags for one session.
@@ -25,7 +25,7 @@ func (f *oneSession) command(env *Env, c *cobra.Command, do func(ctx context.Con
 		if err := formatted(f.format); err != nil {
 			return err
 		}
-		return f.open(c.Context(), env, func(s *setup.Sessions) error {
+		return f.open(c.Context(), env, func(s *wire.Sessions) error {
 			site, err := s.SiteOf(c.Context(), f.site, args[0])
 			if err != nil {
 				return err
@@ -37,7 +37,7 @@ func (f *oneSession) command(env *Env, c *cobra.Command, do func(ctx context.Con
 			if err != nil {
 				return err
 			}
-			return setup.FaultOf(do(c.Context(), bot, site, args[0]))
+			return wire.FaultOf(do(c.Context(), bot, site, args[0]))
 		})
 	}
 	f.register(c.Flags())

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 func newShow(env *Env) *cobra.Command {
@@ -91,7 +91,7 @@ func onlyTest(tests runlog.Tests, id string) runlog.Tests {
 }
 
 func listRuns(c *cobra.Command, env *Env) error {
-	s, err := env.here(setup.Options{})
+	s, err := env.here(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/access"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
 // tokenFlags are what the commands of tokens have in common.
@@ -39,16 +39,16 @@ A scope says what a token opens: read (GET of runs, results, reports, flows, the
 
 // in opens the server's store for do. With find, it has to be there.
 func (f *tokenFlags) in(ctx context.Context, env *Env, find bool, do func(access.Keeper) error) error {
-	s, err := env.here(setup.Options{})
+	s, err := env.here(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}
 	defer env.closed(s)
-	open := setup.OpenRuns
+	open := wire.OpenRuns
 	if find {
-		open = setup.FindRuns
+		open = wire.FindRuns
 	}
-	tokens, closing, err := open(ctx, s.RunsStore(f.store, setup.StateDir))
+	tokens, closing, err := open(ctx, s.RunsStore(f.store, wire.StateDir))
 	if err != nil {
 		return outcome(err)
 	}

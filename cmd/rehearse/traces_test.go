@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/llm"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/telemetry/telemetrytest"
-	"github.com/rehearse-dev/rehearse/internal/trace"
+	"github.com/rehearse-dev/rehearse/internal/base/telemetry/telemetrytest"
+	"github.com/rehearse-dev/rehearse/internal/base/trace"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
 // parents keeps the traceparents of the requests that a server gets.
@@ -60,7 +60,7 @@ func tracedRun(t *testing.T, environ ...string) *tracedAsks {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models := httptest.NewServer(a.models.before(server.OpenAI(script, server.Options{})))
+	models := httptest.NewServer(a.models.before(api.OpenAI(script, api.Options{})))
 	t.Cleanup(models.Close)
 	asked := 0
 	agent := httptest.NewServer(a.agent.before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

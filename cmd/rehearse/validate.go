@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/suite"
+	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 func newValidate(env *Env) *cobra.Command {
@@ -47,7 +47,7 @@ func atLeastOneSuite(c *cobra.Command, args []string) error {
 }
 
 func validate(env *Env, args []string, format string) error {
-	s, err := env.open(setup.Options{})
+	s, err := env.open(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}

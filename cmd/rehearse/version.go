@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 )
 
 // release is the version. Nothing assigns it but the linker, when `make release` builds the archives.
@@ -41,7 +41,7 @@ into a program that is built in a checkout, the commit is unknown.`,
 				return err
 			}
 			info, _ := debug.ReadBuildInfo()
-			b := setup.BuildOf(release, info)
+			b := wire.BuildOf(release, info)
 			if format == "json" {
 				return json.NewEncoder(env.Stdout).Encode(b)
 			}

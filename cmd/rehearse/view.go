@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/archive"
-	"github.com/rehearse-dev/rehearse/internal/flow"
-	"github.com/rehearse-dev/rehearse/internal/setup"
-	"github.com/rehearse-dev/rehearse/internal/view"
-	"github.com/rehearse-dev/rehearse/internal/view/frame"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/run/runindex"
+	"github.com/rehearse-dev/rehearse/internal/web/pages"
+	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
 )
 
 // viewFlags is what can be said on the command line of view.
@@ -53,7 +53,7 @@ The first line on stdout is the address. Off this machine a token is asked for, 
 }
 
 func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
-	runs, one, err := archive.Open(args, ".", env.Now)
+	runs, one, err := runindex.Open(args, ".", env.Now)
 	if err != nil {
 		return outcome(err)
 	}
@@ -64,15 +64,15 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	}
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	defer logged(log, store.Close)
-	return outcome(view.Serve(ctx, view.Serving{
-		Config: view.Config{Runs: runs, Store: store.Look, Make: store.Make, Flows: f.known(env), Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
+	return outcome(pages.Serve(ctx, pages.Serving{
+		Config: pages.Config{Runs: runs, Store: store.Look, Make: store.Make, Flows: f.known(env), Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
 		Addr:   f.addr, Token: env.Getenv(defaultTokenEnv), TokenEnv: defaultTokenEnv, Stop: env.Signals,
 		Opened: func(base string) {
-			address := base + view.Start(one)
+			address := base + pages.Start(one)
 			fmt.Fprintln(env.Stdout, address)
 			fmt.Fprintln(env.Stderr, "rehearse: showing the pages until Ctrl-C")
 			if env.Interactive && !f.noOpen {
-				if err := view.Browse(ctx, address); err != nil {
+				if err := pages.Browse(ctx, address); err != nil {
 					fmt.Fprintf(env.Stderr, "rehearse: open the address in a browser (%v)\n", err)
 				}
 			}
@@ -81,26 +81,26 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 }
 
 // opener opens the store when a page first asks for it.
-func (f *viewFlags) opener(env *Env) (*view.Opener, error) {
+func (f *viewFlags) opener(env *Env) (*pages.Opener, error) {
 	address := f.store
 	if address == "" {
-		s, err := env.here(setup.Options{Config: f.config})
+		s, err := env.here(wire.Options{Config: f.config})
 		if err != nil {
 			return nil, err
 		}
 		address = s.StorePath()
 		env.closed(s)
 	}
-	if err := setup.NamesStore(address); err != nil { // pages would say that there is no store yet
+	if err := wire.NamesStore(address); err != nil { // pages would say that there is no store yet
 		return nil, err
 	}
-	return &view.Opener{Address: address}, nil
+	return &pages.Opener{Address: address}, nil
 }
 
 // known returns what reads the flows that are drawn.
 func (f *viewFlags) known(env *Env) func() ([]*flow.Flow, error) {
 	return func() ([]*flow.Flow, error) {
-		s, err := env.here(setup.Options{Config: f.config})
+		s, err := env.here(wire.Options{Config: f.config})
 		if err != nil {
 			return nil, err
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/runspec"
-	"github.com/rehearse-dev/rehearse/internal/server"
-	"github.com/rehearse-dev/rehearse/internal/service"
-	"github.com/rehearse-dev/rehearse/internal/setup"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
+	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
 // runsFlags are the flags of a process that takes part in runs: `rehearse serve` and `rehearse worker`.
@@ -44,7 +44,7 @@ func (f *runsFlags) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.allowPrivate, "allow-private", false, "let runs name addresses that are not public, such as 127.0.0.1 and 10.0.0.1, and reach them")
 	flags.StringSliceVar(&f.allowEnv, "allow-env", nil, "variables of the environment that runs may name, here and on workers, such as SHOP_*; keys of providers need none")
 	f.declareShared(flags, "NATS that many servers and workers share, nats://HOST:PORT (default: one in this process; REHEARSE_NATS stands in)")
-	flags.StringVar(&f.data, "data", setup.StateDir, "folder of the runs and of NATS; one server at a time uses it")
+	flags.StringVar(&f.data, "data", wire.StateDir, "folder of the runs and of NATS; one server at a time uses it")
 	flags.StringVar(&f.artifacts, "artifacts", "", "where artifacts of runs are kept: a folder, nats, or s3://BUCKET/PREFIX (default: artifacts/ in --data)")
 	flags.StringVar(&f.natsAddr, "nats-addr", "", "address at which workers can join the NATS of this process; off loopback it needs a password in REHEARSE_NATS_TOKEN")
 	flags.IntVar(&f.maxRuns, "max-runs", 4, "how many runs are led at once; others wait")
@@ -78,26 +78,26 @@ func (f *runsFlags) check() error {
 	return nil
 }
 
-func (f *runsFlags) options(env *Env, log *slog.Logger) service.Options {
-	return service.Options{
+func (f *runsFlags) options(env *Env, log *slog.Logger) coordinator.Options {
+	return coordinator.Options{
 		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr, Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name,
 		Workers: f.workers, MaxRuns: f.maxRuns, Artifacts: f.artifacts, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands,
-		Webhooks:  service.Webhooks{URL: f.webhook, Secret: env.Getenv("REHEARSE_WEBHOOK_SECRET")},
+		Webhooks:  coordinator.Webhooks{URL: f.webhook, Secret: env.Getenv("REHEARSE_WEBHOOK_SECRET")},
 		Retention: time.Duration(f.retention),
-		Allowed:   setup.Submitted{AllowPrivate: f.allowPrivate, AllowEnv: f.allowEnv},
-		Setup:     setup.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
-		Version:   version(), Metrics: service.NewMetrics(version()), Log: log,
+		Allowed:   wire.Submitted{AllowPrivate: f.allowPrivate, AllowEnv: f.allowEnv},
+		Setup:     wire.Options{Environ: env.Environ, LookupEnv: env.LookupEnv, Now: env.Now, Log: log},
+		Version:   version(), Metrics: coordinator.NewMetrics(version()), Log: log,
 	}
 }
 
 // serve starts leading and holding runs.
-func (f *runsFlags) serve(ctx context.Context, env *Env, log *slog.Logger, store string) (*service.Running, error) {
+func (f *runsFlags) serve(ctx context.Context, env *Env, log *slog.Logger, store string) (*coordinator.Running, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	o := f.options(env, log)
 	o.Store = store
-	return service.Serve(ctx, o)
+	return coordinator.Serve(ctx, o)
 }
 
 func newWorker(env *Env) *cobra.Command {
@@ -146,9 +146,9 @@ func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace 
 	ctx, sent := env.traced(ctx, func(text string) { log.Warn("traces", "problem", text) })
 	defer sent()
 	o := f.options(env, log)
-	probes := server.NewProbes(server.ProbesConfig{Metrics: o.Metrics, Token: env.Getenv(defaultTokenEnv), Log: log})
+	probes := api.NewProbes(api.ProbesConfig{Metrics: o.Metrics, Token: env.Getenv(defaultTokenEnv), Log: log})
 	if f.addr != "" { // before NATS is waited for
-		stop, err := probes.Serve(ctx, server.Listening{
+		stop, err := probes.Serve(ctx, api.Listening{
 			Addr: f.addr, Log: log, Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s\n", at) },
 		})
 		if err != nil {
@@ -156,9 +156,9 @@ func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace 
 		}
 		defer logged(log, stop)
 	}
-	var running *service.Running
+	var running *coordinator.Running
 	stopped, err := env.begins(ctx, func(ctx context.Context) (err error) {
-		running, err = service.Join(ctx, o)
+		running, err = coordinator.Join(ctx, o)
 		return err
 	})
 	if err != nil || running == nil {

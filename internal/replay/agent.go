@@ -3,7 +3,7 @@ package replay
 import (
 	"context"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
 // Agent is what a session is replayed against. Implementations are safe for concurrent use.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
 // FlowAgent replays against a flow in this process. It is safe for concurrent use.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/flow"
-	"github.com/rehearse-dev/rehearse/internal/runner"
-	"github.com/rehearse-dev/rehearse/internal/suite"
-	"github.com/rehearse-dev/rehearse/internal/target"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/eval/runner"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
 // TargetAgent replays against a target of any kind. It is safe for concurrent use.

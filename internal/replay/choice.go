@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Choice says which sessions of a log are replayed.

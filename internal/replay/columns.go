@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // Clustering says what is drawn independently: sessions of one user are alike.

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 )
 
 // DataMatch compares what a replay has collected with what was collected in the log. Fields and values count as equal when they are so after

@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/flow"
-	"github.com/rehearse-dev/rehearse/internal/llm"
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
 // Definition is a variant with its prompt, as far as the store and the folder of prompts say it: everything but the flow and the model.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // fewResamples are enough for the intervals of metrics that decide nothing; all of them with as many as the others have would take seconds.

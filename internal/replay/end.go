@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // measureEnd fills in how the lane ended: whether it completed on the log's path, whether the user was heard out, and whether each message

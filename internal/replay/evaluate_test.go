@@ -18,8 +18,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/replayrun"
 )
 
 // kept keeps runs in the process. After failAfter outcomes it is gone.

@@ -8,7 +8,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 // The types of events that make up a session; events of other types are kept and passed over.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 // WriteJSONL writes events as JSON Lines, which ReadJSONL reads. After an error the events before it are written.

@@ -3,8 +3,8 @@ package replay
 import (
 	"math"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // The gates.

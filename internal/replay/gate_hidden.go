@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // concealment is a metric that is known of the baseline in more sessions than of the candidate.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/stats"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // worse lists the metrics and guards that are worse.

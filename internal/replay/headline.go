@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // headline is the line by which a run is known: the outcome, each reason, and what could have gone unseen.

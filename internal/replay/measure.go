@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // Metrics say how a replay compares with its session (replay.md section 4). What does not apply is nil.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/flow"
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 )
 
 // Nodes are what a replay knows of a flow: where it begins, which nodes it has, and what they ask for. It is never changed and safe for

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // Replayer plays sessions in their lanes. It is safe for concurrent use once it is set up.

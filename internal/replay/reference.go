@@ -3,7 +3,7 @@ package replay
 import (
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 // The kinds of what can be replayed, as references begin.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // Repeats say how much a lane varies when it plays a session again.

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/base/retry"
 )
 
 // storeAway lets a store be away for half a minute, such as while its server restarts, before a run gives up.

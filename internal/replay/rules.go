@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // Rules are what the paired gate asks of a candidate (replay.md 5). DefaultRules returns those that hold when nothing else is said.

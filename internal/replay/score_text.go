@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Notes says in sentences which replays do not count, and what the log has wrong. What makes all figures doubtful comes

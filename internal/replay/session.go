@@ -3,7 +3,7 @@ package replay
 import (
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 // Session is a logged conversation.

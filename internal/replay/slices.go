@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
 // Slice is a part of the sessions with its differences. It decides nothing.

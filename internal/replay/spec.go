@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Spec says which sessions are replayed, with what, and what is asked of the candidate. The zero value names no variant; Check says what is

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // valid is a spec without a mistake.

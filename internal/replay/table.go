@@ -1,6 +1,6 @@
 package replay
 
-import "github.com/rehearse-dev/rehearse/internal/stats"
+import "github.com/rehearse-dev/rehearse/internal/base/stats"
 
 // Seed is that of samples, of the order of lanes and of bootstraps (S4.5).
 const Seed = 42

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/llm"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
 // User is a simulated user, who goes on where the log does not fit any more. Implementations are safe for concurrent use.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/source"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 // VariantDraft is a variant in a few words, as flags say it. It may make the version of its prompt in the same step.

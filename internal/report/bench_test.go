@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/internal/race"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/testkit/race"
 )
 
 const manyTests = 100_000

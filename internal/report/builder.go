@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // maxKept bounds what a Builder keeps, in bytes of the log.

@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/report/page"
 	"github.com/rehearse-dev/rehearse/internal/report/terminal"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // maxChanges is how many tests of each list a rendering names.

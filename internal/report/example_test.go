@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // A report is made of a run's record and a stream of its tests, such as runlog.Read gives.

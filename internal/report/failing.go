@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Failing is a test that failed or could not be graded, for those who list it elsewhere.

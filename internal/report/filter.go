@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/report/page"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // codeFilters are the choices of report.html that show the tests with one failure code.

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/report/classification"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
 
 // Format is a kind of report that goes into a file.

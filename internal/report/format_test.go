@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // TestAddingAFormat adds a line to the table: flags accept and tell it, it is written, and moved aside with the run.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Limits of report.html, so that a browser shows it at once whatever the size of the run. What passed is shown in full as far as the page stays

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // maxHeld bounds the memory in which JUnit sorts test cases by suite, and in which trials wait for their aggregate.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // What a CI system reads of JUnit XML.

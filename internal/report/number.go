@@ -3,8 +3,8 @@ package report
 import (
 	"fmt"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // score writes a score with two digits.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // inRunOrder sorts tests as the run lists them: suites as given, tests as in their file, targets as given. What the records do not say is decided

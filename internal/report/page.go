@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/report/page"
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 //go:embed page.html.tmpl

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/report/page"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Rate is a pass rate in words. Every output that shows one takes it from here.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/internal/annotation"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/stats"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/run/annotation"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Report renders one run. Its methods may be called at the same time; each reads the stream anew.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/annotation"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/run/annotation"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // reviewedBy notes with each test what somebody decided over its verdict.

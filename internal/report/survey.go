@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/annotation"
-	"github.com/rehearse-dev/rehearse/internal/quarantine"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/run/annotation"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/quarantine"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // maxEntries is how many failing and how many other tests a survey remembers one by one.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // BenchmarkTail is what is left to do once the last of 200 conversations has ended: every report, from the log or by a Builder.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/report/page"
 	"github.com/rehearse-dev/rehearse/internal/report/terminal"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // maxMatrix is how many tests stand in a table that has a column for each target.

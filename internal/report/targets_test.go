@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // A run of several targets shows each by itself, and no rate over all of them.

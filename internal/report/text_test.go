@@ -10,7 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 func text(t *testing.T, r *report.Report, o report.TextOptions) string {

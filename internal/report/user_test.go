@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/report"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // What a simulated user took and did stands in every report, apart from the agent's figures, and what is not known is not 0.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/report/page"
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // head is the line of a test, or of a trial, on the page.

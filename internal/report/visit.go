@@ -1,6 +1,6 @@
 package report
 
-import "github.com/rehearse-dev/rehearse/internal/result"
+import "github.com/rehearse-dev/rehearse/internal/spec/result"
 
 // visit reads the tests again and calls f with each record of the chosen ones: of a test with trials, the trials
 // and the aggregate, in the order of the stream. It stops reading once it has seen them all.

@@ -12,7 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 	"github.com/rehearse-dev/rehearse/graph/graphtest"
 	"github.com/rehearse-dev/rehearse/graph/saver/redis"
-	"github.com/rehearse-dev/rehearse/internal/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }

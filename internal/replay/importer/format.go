@@ -9,8 +9,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // row is what became of one row of an input. Events may come later than their row, with another one, or with the rest behind the last.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // Options say how files are read.

@@ -17,9 +17,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/replay/importer"
-	"github.com/rehearse-dev/rehearse/internal/source"
 )
 
 // memory is a store of events.

@@ -3,9 +3,9 @@ package classification
 import (
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/label"
-	"github.com/rehearse-dev/rehearse/internal/stats"
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/spec/label"
 )
 
 // Confusion is a pair of labels that were taken for each other, with items to look at.

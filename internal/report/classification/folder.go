@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/label"
-	"github.com/rehearse-dev/rehearse/internal/runlog"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/label"
 )
 
 // row is what is written of an item: 1 for a correct prediction and 0 for another.

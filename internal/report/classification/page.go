@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rehearse-dev/rehearse/internal/base/stats"
 	"github.com/rehearse-dev/rehearse/internal/report/page"
-	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 //go:embed page.html.tmpl

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/dataset"
-	"github.com/rehearse-dev/rehearse/internal/grader"
-	"github.com/rehearse-dev/rehearse/internal/label"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/eval/grader"
+	"github.com/rehearse-dev/rehearse/internal/spec/label"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Records gathers the predictions of items from the records of a run. It reads each from the output, the node and the state of the record's

@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 //go:embed frame.html.tmpl

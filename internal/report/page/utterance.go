@@ -3,7 +3,7 @@ package page
 import (
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // maxFolded is how many characters of a text a click unfolds.

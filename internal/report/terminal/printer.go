@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Printer writes lines for a terminal. Errors of the writer are kept by it and come out of its Flush. Make it with New.

@@ -3,7 +3,7 @@ package transcript
 import (
 	"html/template"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // What a page needs around texts, in bytes, for a turn and for each thing in it.

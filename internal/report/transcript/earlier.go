@@ -3,8 +3,8 @@ package transcript
 import (
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/result"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Earlier returns the messages of a conversation before the first turn: what the test puts into the history.

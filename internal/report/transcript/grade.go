@@ -3,9 +3,9 @@ package transcript
 import (
 	"fmt"
 
-	"github.com/rehearse-dev/rehearse/internal/report/prose"
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/report/markdown"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Item is a scored part: what was asserted, and what was found.
@@ -95,10 +95,10 @@ func itemOf(s result.Score) Item {
 }
 
 // marksOf are the pieces of a reply on which its assertions decided.
-func marksOf(assertions []result.Assertion) (marks []prose.Mark) {
+func marksOf(assertions []result.Assertion) (marks []markdown.Mark) {
 	for _, a := range assertions {
 		for _, span := range a.Spans {
-			marks = append(marks, prose.Mark{From: span[0], To: span[1], Grader: a.Grader})
+			marks = append(marks, markdown.Mark{From: span[0], To: span[1], Grader: a.Grader})
 		}
 	}
 	return marks

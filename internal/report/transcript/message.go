@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rehearse-dev/rehearse/internal/chat"
-	"github.com/rehearse-dev/rehearse/internal/report/prose"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/report/markdown"
 )
 
 // Limits of one message, in characters: what is shown at once, and what is folded below.
@@ -38,7 +38,7 @@ type Part struct {
 }
 
 // MessageOf returns what somebody said; marks are those of a text.
-func MessageOf(role string, c chat.Content, marks []prose.Mark, as Messages) Message {
+func MessageOf(role string, c chat.Content, marks []markdown.Mark, as Messages) Message {
 	m := Message{Role: text.OneLine(role, 20)}
 	if c.Blocks == nil {
 		m.say(c.Text, marks, as)
@@ -54,7 +54,7 @@ func MessageOf(role string, c chat.Content, marks []prose.Mark, as Messages) Mes
 	return m
 }
 
-func (m *Message) say(said string, marks []prose.Mark, as Messages) {
+func (m *Message) say(said string, marks []markdown.Mark, as Messages) {
 	if strings.TrimSpace(said) == "" {
 		return
 	}
@@ -62,26 +62,26 @@ func (m *Message) say(said string, marks []prose.Mark, as Messages) {
 	rest, left := text.Cut(said[len(head):], maxFolded)
 	p := Part{Left: left}
 	if as == Raw {
-		p.Head = prose.Plain(head, marks)
+		p.Head = markdown.Plain(head, marks)
 	} else {
 		var hidden bool
-		if p.Head, hidden = prose.Markdown(head, before(marks, head)); hidden { // the characters have what a grader decided on
-			p.Plain = prose.Plain(head, marks)
-		} else if as == Both && prose.Formatted(head) {
-			p.Plain = prose.Plain(head, nil)
+		if p.Head, hidden = markdown.Markdown(head, before(marks, head)); hidden { // the characters have what a grader decided on
+			p.Plain = markdown.Plain(head, marks)
+		} else if as == Both && markdown.Formatted(head) {
+			p.Plain = markdown.Plain(head, nil)
 		}
 	}
 	if rest != "" {
-		p.Folded = prose.Plain(rest, prose.After(marks, utf8.RuneCountInString(head)))
+		p.Folded = markdown.Plain(rest, markdown.After(marks, utf8.RuneCountInString(head)))
 		p.FoldedLen = utf8.RuneCountInString(rest)
 	}
 	m.Parts = append(m.Parts, p)
 }
 
 // before returns the marks that begin in the head of a message.
-func before(marks []prose.Mark, head string) []prose.Mark {
+func before(marks []markdown.Mark, head string) []markdown.Mark {
 	n := utf8.RuneCountInString(head)
-	return slices.DeleteFunc(slices.Clone(marks), func(m prose.Mark) bool { return m.From >= n })
+	return slices.DeleteFunc(slices.Clone(marks), func(m markdown.Mark) bool { return m.From >= n })
 }
 
 var imageURL = regexp.MustCompile(`^data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$`)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Pretty returns a value as indented JSON, or the text itself where it is none; nothing for nothing.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/rehearse-dev/rehearse/internal/result"
-	"github.com/rehearse-dev/rehearse/internal/text"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Source holds the templates: said, fault, graded, delta, talk, judged, exchange and end. They need Functions and those of the page.

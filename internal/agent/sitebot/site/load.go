@@ -1,0 +1,138 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
+// maxSiteBytes bounds the file of a site.
+const maxSiteBytes = 1 << 20
+
+// readFile reads a file of bounded size.
+func readFile(from source.Files, path string) ([]byte, error) {
+	info, err := from.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no site at %s: check --sites", path)
+	case err != nil:
+		return nil, fmt.Errorf("read a site: %w", err)
+	case info.Size() > maxSiteBytes:
+		return nil, tooLarge(path)
+	}
+	data, err := from.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a site: %w", err)
+	}
+	return data, nil
+}
+
+func tooLarge(file string) error {
+	return source.Problems{{
+		File: file, Message: fmt.Sprintf("the file is larger than %d MB", maxSiteBytes>>20), Hint: "keep long texts in prompts and in the knowledge base",
+	}}
+}
+
+// Load reads a site from the content of a file, whose name says where relative paths start and where problems are.
+// The error is a source.Problems with every fault; warnings are kept in the site.
+func Load(file string, data []byte) (*Site, error) {
+	if len(data) > maxSiteBytes {
+		return nil, tooLarge(file)
+	}
+	root, err := source.ParseYAML(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return read(source.Files{}, file, root)
+}
+
+// read reads a parsed file.
+func read(from source.Files, file string, root source.Value) (*Site, error) {
+	r := &reader{from: from, Reader: source.Reader{File: file}, site: fresh(file), fields: map[string]source.Node{}}
+	r.read(r.Node(root, ""))
+	if err := r.Problems.Err(); err != nil {
+		return nil, err
+	}
+	r.lint(r.Node(root, ""))
+	r.site.Warnings = r.warnings
+	return r.site, nil
+}
+
+// fresh returns a site with every default.
+func fresh(file string) *Site {
+	s := &Site{File: file, Dir: filepath.Dir(file), Language: English, Locale: English, names: map[string]source.Problem{}}
+	s.Qualification.InterestSignals.Threshold = 10
+	s.CTA.MinTurn = 2
+	s.Booking.Fields = []BookingField{{ID: "email", Type: Email}}
+	s.Suggestions = Suggestions{FollowUps: true, Answers: true}
+	s.Enrichment.Sources = slices.Clone(sources)
+	s.Limits = defaultLimits()
+	s.Widget.Position = Right
+	return s
+}
+
+// reader reads one site.
+type reader struct {
+	from source.Files
+	source.Reader
+	site     *Site
+	warnings source.Problems
+	// fields are the places of the qualification's fields, by id.
+	fields map[string]source.Node
+}
+
+// warn notes something strange that keeps nothing from working.
+func (r *reader) warn(n source.Node, hint, format string, args ...any) {
+	p := place(n)
+	p.Message, p.Hint = fmt.Sprintf(format, args...), hint
+	r.warnings = append(r.warnings, p)
+}
+
+// place returns a problem that says where a node is and nothing else yet.
+func place(n source.Node) source.Problem {
+	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
+}
+
+// nonBlank returns a text that says something.
+func nonBlank(n source.Node) string {
+	text := strings.TrimSpace(n.Text())
+	if text == "" && n.Kind == source.String {
+		n.Report("write a text, or remove the key", "the text is empty")
+	}
+	return text
+}
+
+// read reads the keys of the file; rooms of a site that are longer than a line have readers of their own.
+func (r *reader) read(n source.Node) {
+	s := r.site
+	n.Read(map[string]func(source.Node){
+		"site":           func(n source.Node) { s.Name = r.name(n) },
+		"aliases":        func(n source.Node) { s.Aliases = r.aliases(n) },
+		"language":       func(n source.Node) { s.Language, s.Locale = readLanguage(n), n.Text() },
+		"timezone":       func(n source.Node) { s.zone = readZone(n) },
+		"company":        func(n source.Node) { readCompany(n, &s.Company) },
+		"prompts":        func(n source.Node) { readPrompts(n, &s.Prompts) },
+		"models":         func(n source.Node) { readModels(n, &s.Models) },
+		"qualification":  func(n source.Node) { r.qualification(n) },
+		"cta":            func(n source.Node) { readCTA(n, &s.CTA) },
+		"booking":        func(n source.Node) { readBooking(n, &s.Booking) },
+		"content_gating": func(n source.Node) { readGating(n, &s.ContentGating) },
+		"suggestions":    func(n source.Node) { readSuggestions(n, &s.Suggestions) },
+		"knowledge_base": func(n source.Node) { s.KnowledgeBase = r.knowledge(n) },
+		"enrichment":     func(n source.Node) { readEnrichment(n, &s.Enrichment) },
+		"integrations":   func(n source.Node) { readIntegrations(n, &s.Integrations) },
+		"limits":         func(n source.Node) { readLimits(n, &s.Limits) },
+		"widget":         func(n source.Node) { readWidget(n, &s.Widget) },
+	})
+	if n.Kind == source.Map && !n.Has("site") {
+		n.Report("add `site: NAME`, the site_name of requests", "a site needs a name")
+	}
+	if s.Company.Name == "" {
+		s.Company.Name = s.Name
+	}
+}

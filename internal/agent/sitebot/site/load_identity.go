@@ -1,0 +1,122 @@
+package site
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
+// hostNames are what a site may be called: host names, and names like them. A colon would blur the keys of sessions.
+var hostNames = regexp.MustCompile(`^[\p{L}\p{N}]([\p{L}\p{N}._-]*[\p{L}\p{N}])?$`)
+
+// maxName is the longest host name (RFC 1035).
+const maxName = 253
+
+// hostName returns the name of a site as it is compared.
+func hostName(n source.Node) string {
+	name := normal(n.Text())
+	if n.Kind != source.List && n.Kind != source.Map && (len(name) > maxName || !hostNames.MatchString(name)) {
+		n.Report("write a host name such as acme.example, without https://, port or path", "%q is not the name of a site", clip(name))
+	}
+	return name
+}
+
+// normal writes a name as names are compared: hosts know no case, and may end in a dot.
+func normal(name string) string {
+	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), ".")
+}
+
+func clip(text string) string {
+	if r := []rune(text); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return text
+}
+
+// name reads the name or an alias of the site, and notes where it stands.
+func (r *reader) name(n source.Node) string {
+	name := hostName(n)
+	if first, taken := r.site.names[name]; taken && name != "" {
+		n.Report("keep one of the two", "the name %q stands here and in line %d", name, first.Line)
+	}
+	r.site.names[name] = place(n)
+	return name
+}
+
+func (r *reader) aliases(n source.Node) []string {
+	if n.Kind == source.String {
+		return []string{r.name(n)}
+	}
+	var names []string
+	for _, item := range n.List() {
+		names = append(names, r.name(item))
+	}
+	return names
+}
+
+func readCompany(n source.Node, to *Company) {
+	n.Read(map[string]func(source.Node){
+		"name":        func(n source.Node) { to.Name = nonBlank(n) },
+		"description": func(n source.Node) { to.Description = strings.TrimSpace(n.Text()) },
+	})
+}
+
+func readModels(n source.Node, to *Models) {
+	n.Read(map[string]func(source.Node){
+		"default": func(n source.Node) { to.Default = nonBlank(n) },
+		"fast":    func(n source.Node) { to.Fast = nonBlank(n) },
+	})
+}
+
+// dataNodes are the nodes that ask a model for data. Each has a prompt of its own, which a site may name.
+var dataNodes = []string{
+	"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor", "visitor_profile",
+	"form_field_extractor", "follow_up_suggester", "answer_suggester",
+}
+
+func readPrompts(n source.Node, to *Prompts) {
+	fields := map[string]func(source.Node){
+		"meta":            func(n source.Node) { to.Meta = promptName(n) },
+		"answer":          func(n source.Node) { to.Answer = promptName(n) },
+		"redirect":        func(n source.Node) { to.Redirect = promptName(n) },
+		"booking":         func(n source.Node) { to.Booking = promptName(n) },
+		"post_conversion": func(n source.Node) { to.PostConversion = promptName(n) },
+		"instructions":    func(n source.Node) { to.Instructions = promptName(n) },
+	}
+	for _, node := range dataNodes {
+		fields[node] = func(n source.Node) {
+			if to.Nodes == nil {
+				to.Nodes = map[string]string{}
+			}
+			to.Nodes[node] = promptName(n)
+		}
+	}
+	n.Read(fields)
+}
+
+var (
+	// nameVariables are in braces in the name of a prompt.
+	nameVariables = regexp.MustCompile(`\{([^{}]*)\}`)
+	promptNames   = regexp.MustCompile(`^[\p{L}\p{N}{][\p{L}\p{N}{}._/-]*$`)
+)
+
+// promptName returns the name of a prompt, which is also the path of a file.
+func promptName(n source.Node) string {
+	name := nonBlank(n)
+	if name == "" {
+		return ""
+	}
+	for _, match := range nameVariables.FindAllStringSubmatch(name, -1) {
+		if match[1] != "agent" && match[1] != "site" {
+			n.Report("a name may hold {agent} and {site}", "unknown variable {%s} in the name of a prompt", clip(match[1]))
+			return ""
+		}
+	}
+	plain := nameVariables.ReplaceAllString(name, "x")
+	if !promptNames.MatchString(plain) || strings.ContainsAny(plain, "{}") || slices.Contains(strings.Split(plain, "/"), "..") {
+		n.Report("write a name such as response-agents/answer/template", "%q is not the name of a prompt", clip(name))
+	}
+	return name
+}

@@ -1,0 +1,92 @@
+package site
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
+// Bounds of what a site says first: it stands in a small window.
+const (
+	maxTitle    = 80
+	maxGreeting = 1000
+	maxStarters = 6
+	maxStarter  = 200
+)
+
+func readWidget(n source.Node, to *Widget) {
+	n.Read(map[string]func(source.Node){
+		"title":    func(n source.Node) { to.Title = shortText(n, maxTitle) },
+		"color":    func(n source.Node) { to.Color = readColor(n) },
+		"logo":     func(n source.Node) { to.Logo = readLogo(n) },
+		"greeting": func(n source.Node) { to.Greeting = shortText(n, maxGreeting) },
+		"starters": func(n source.Node) { to.Starters = readStarters(n) },
+		"position": func(n source.Node) { to.Position = n.OneOf(Right, Left) },
+	})
+	if color, written := n.Get("color"); written && color.Kind == source.Null {
+		n.Field("color").Report(`write it in quotes, such as "#3355a8": what follows a bare # is a comment`, "there is no colour")
+	}
+}
+
+// shortText returns a text of bounded length.
+func shortText(n source.Node, most int) string {
+	text := nonBlank(n)
+	if utf8.RuneCountInString(text) > most {
+		n.Report("shorten it", "the text is longer than %d characters", most)
+	}
+	return text
+}
+
+var colors = regexp.MustCompile(`^#[0-9a-f]{6}$`)
+
+func readColor(n source.Node) string {
+	text := strings.ToLower(nonBlank(n))
+	if text != "" && !colors.MatchString(text) {
+		n.Report(`write six hexadecimal digits behind a #, in quotes, such as "#3355a8"`, "%q is not a colour", clip(text))
+		return ""
+	}
+	return text
+}
+
+func readStarters(n source.Node) []string {
+	var starters []string
+	seen := map[string]bool{}
+	for i, item := range n.List() {
+		text := shortText(item, maxStarter)
+		switch {
+		case i == maxStarters:
+			item.Report("keep the best of them", "there are more than %d starters", maxStarters)
+		case seen[text] && text != "":
+			item.Report("keep one of the two", "the starter %q is written twice", clip(text))
+		}
+		seen[text] = true
+		starters = append(starters, text)
+	}
+	return starters
+}
+
+// httpsHosts are hosts as they are written into the policy of a page.
+var httpsHosts = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?$`)
+
+// readLogo reads the https address of a picture.
+func readLogo(n source.Node) string {
+	text := nonBlank(n)
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return ""
+	case !strings.Contains(text, ":"):
+		source.Removed("the https address of the picture, not a file")(n)
+		return ""
+	case err != nil, u.Scheme != "https", !httpsHosts.MatchString(u.Host):
+		n.Report("write it whole, such as https://acme.example/logo.png", "%q is not an https address", clip(text))
+		return ""
+	case u.User != nil:
+		n.Report("remove what stands before the @; secrets belong in the environment", "the address holds a user name or password")
+		return ""
+	}
+	return u.String()
+}

@@ -1,0 +1,188 @@
+// Package site is the configuration of one website's chatbot: what its company is, what visitors are asked, when a demo is proposed and
+// where the knowledge is. A site is one file; a folder of them is a Library. Secrets stand in the environment, never in the file.
+package site
+
+import (
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
+// Site is one site's configuration, complete with defaults. It is immutable once loaded and safe for concurrent use.
+type Site struct {
+	// File is where the site was read, Dir what its relative paths start from.
+	File, Dir string
+	// Name is the site_name of requests, in lower case; Aliases are other names for it.
+	Name    string
+	Aliases []string
+	// Language is the primary subtag of the language for visitors who do not say theirs.
+	Language string
+	// Locale is the tag that the file names, such as en-US.
+	Locale        string
+	Company       Company
+	Prompts       Prompts
+	Models        Models
+	Qualification Qualification
+	CTA           CTA
+	Booking       Booking
+	ContentGating ContentGating
+	Suggestions   Suggestions
+	KnowledgeBase KnowledgeBase
+	Enrichment    Enrichment
+	Integrations  Integrations
+	Limits        Limits
+	Widget        Widget
+	// Warnings are what is strange about the file but keeps nothing from working.
+	Warnings source.Problems
+
+	// zone is where the site's days begin and end; nil for UTC.
+	zone *time.Location
+	// names are the places of Name and Aliases.
+	names map[string]source.Problem
+}
+
+// Company is whom the chatbot speaks for.
+type Company struct{ Name, Description string }
+
+// Prompts are names in the prompt source; empty means the built-in name. Names may hold {agent} and {site}.
+type Prompts struct {
+	// Meta is the outermost template of every answer; Answer, Redirect, Booking and PostConversion are what it holds for one agent.
+	Meta, Answer, Redirect, Booking, PostConversion string
+	// Instructions are the site's own words to an agent.
+	Instructions string
+	// Nodes are the prompts of nodes that return data, by the node's name.
+	Nodes map[string]string
+}
+
+// Models are PROVIDER:MODEL or a name that the program knows; empty means the program's own choice.
+type Models struct {
+	// Default writes and judges; Fast classifies intents and redirects.
+	Default, Fast string
+}
+
+// Qualification is what the site wants to learn of its visitors.
+type Qualification struct {
+	Profiling       Profiling
+	InterestSignals InterestSignals
+}
+
+// Profiling is what visitors are asked, form by form.
+type Profiling struct{ Forms []Form }
+
+// Form is a set of questions. Those of an optional form do not hold back the proposal of a demo.
+type Form struct {
+	ID       string
+	Optional bool
+	Groups   []FieldGroup
+}
+
+// FieldGroup is a part of a form.
+type FieldGroup struct {
+	ID     string
+	Fields []Field
+}
+
+// Field is one thing to learn, by one question.
+type Field struct {
+	ID, Question string
+	// Required is true when the field must be known before a demo is proposed; never in an optional form.
+	Required bool
+	// Choices are the values that it may take; nil means any.
+	Choices []string
+}
+
+// InterestSignals say when a visitor is interested enough.
+type InterestSignals struct {
+	// Threshold is the cumulative score from which a demo is proposed; 0 or less switches that off.
+	Threshold int
+	Signals   []Signal
+}
+
+// Signal is a sign of interest. When says to a model how to recognise it.
+type Signal struct {
+	ID     string
+	Weight int
+	When   string
+}
+
+// CTA is the call to action: what a proposed demo leads to.
+type CTA struct {
+	// MinTurn is the skill turn before which no demo is proposed unless the visitor asks for one.
+	MinTurn int
+	URL     string
+	// Label is what the button says that leads there; empty means the built-in words.
+	Label string
+	// FormFields map what was collected to parameters of the URL, in the order of the file.
+	FormFields []FormField
+}
+
+// FormField puts a collected value into a parameter of the call to action's address.
+type FormField struct{ Field, Parameter string }
+
+// Booking is what is asked to book a demo.
+type Booking struct {
+	// Fields are asked in this order, PostConversion once the visitor has converted.
+	Fields, PostConversion []BookingField
+}
+
+// BookingField is one value to ask for.
+type BookingField struct {
+	ID   string
+	Type FieldType
+}
+
+// FieldType says which values a booking field takes.
+type FieldType string
+
+// The types of booking fields.
+const (
+	Email FieldType = "email"
+	Phone FieldType = "phone"
+	Date  FieldType = "date"
+	Text  FieldType = "text"
+)
+
+// ContentGating offers something in return for an e-mail address.
+type ContentGating struct {
+	Enabled bool
+	Asset   string
+}
+
+// Suggestions switch on what visitors may click on below an answer.
+type Suggestions struct{ FollowUps, Answers bool }
+
+// KnowledgeBase is a folder of documents or a LightRAG server; the zero value is neither.
+type KnowledgeBase struct {
+	// Folder is a path from the working directory, already joined to the site file's folder.
+	Folder   string
+	LightRAG *LightRAG
+}
+
+// LightRAG is a server of the project of that name.
+type LightRAG struct {
+	URL, Mode string
+	// APIKeyEnv names the environment variable with the key; empty sends none.
+	APIKeyEnv string
+}
+
+// Enrichment is where to look up who a visitor is.
+type Enrichment struct {
+	// Sources are tried in this order; those that are not set up are skipped.
+	Sources []string
+	// IPHashSaltEnv names the environment variable with the salt of hashed addresses.
+	IPHashSaltEnv string
+	// KeepIP puts the visitor's own address into the profile. Without it no raw address is kept anywhere.
+	KeepIP bool
+}
+
+// Integrations are systems that are told of leads. An empty name means that the system is not used.
+type Integrations struct {
+	LeadWebhook LeadWebhook
+	PostHog     PostHog
+}
+
+// LeadWebhook names the environment variables with a webhook's address and the secret that signs for it.
+type LeadWebhook struct{ URLEnv, SecretEnv string }
+
+// PostHog names the environment variables with the address and key of a PostHog project.
+type PostHog struct{ HostEnv, KeyEnv string }

@@ -1,0 +1,44 @@
+package chatsession
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/replay"
+)
+
+// OfSession returns what was said in a logged session, with a turn for each message of the user.
+func OfSession(s *replay.Session) (turns []Turn) {
+	for _, m := range s.Messages {
+		switch {
+		case m.User:
+			turns = append(turns, Turn{Message: m.Text})
+		case len(turns) > 0:
+			last := &turns[len(turns)-1]
+			last.Reply.Text = strings.TrimPrefix(last.Reply.Text+"\n\n"+m.Text, "\n\n")
+		}
+	}
+	return turns
+}
+
+// Events are where sessions are logged.
+type Events interface {
+	EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
+}
+
+// Chosen returns the logged sessions with some ids as a suite of the name, in the order of the ids; mask hides secrets.
+func Chosen(ctx context.Context, log Events, name string, ids []string, mask func(string) string) ([]byte, error) {
+	found := make([]Said, len(ids))
+	for s, err := range replay.Sessions(log.EachAfter(ctx, replay.Filter{}, ""), &replay.Faults{}) {
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.Index(ids, s.ID); at >= 0 {
+			found[at] = Said{ID: s.ID, Turns: OfSession(s)}
+		}
+	}
+	found = slices.DeleteFunc(found, func(s Said) bool { return len(s.Turns) == 0 })
+	return Written(name, found, Saving{Mask: mask})
+}

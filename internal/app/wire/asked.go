@@ -1,0 +1,194 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
+)
+
+// Asked is a model that may be asked.
+type Asked struct {
+	Model config.Model
+	Price llm.Price
+	// Embeds is true of an embedding model.
+	Embeds bool
+	// Address is where the model is asked, without user info and query; empty for one in the program. Own says that it is the provider's own.
+	Address string
+	Own     bool
+	// Key is the variable with the key, which is set or not; empty for none.
+	Key    string
+	KeySet bool
+}
+
+// Asks is what a target may ask. It is empty while a recording is played, because then nothing is asked.
+type Asks struct {
+	Models []Asked
+	// Server is the address of an agent that is no model, without user info and query, or the command of one that is a program; empty for other
+	// targets. Priced is true when it says what it costs.
+	Server string
+	// Others are further addresses of that agent, at other hosts.
+	Others []string
+	Priced bool
+}
+
+// TargetAsks returns what the target of a name may ask, without opening it. Of a target that a Maker makes, nothing is known.
+func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, ok := s.made[name]; ok {
+		return Asks{}, nil
+	}
+	t, err := s.targetNamed(name)
+	if err != nil || s.tape.playing != nil {
+		return Asks{}, err
+	}
+	asks, err := target.AsksOf(ctx, t, s.parts(suite.Execution{}))
+	if err != nil {
+		return Asks{}, err
+	}
+	var models []Asked
+	for _, m := range asks.Models {
+		models = append(models, s.asked(m))
+	}
+	found := Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced}
+	for _, address := range asks.Others {
+		found.Others = append(found.Others, text.Address(address))
+	}
+	return found, nil
+}
+
+// siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.
+func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Asks, error) {
+	o := s.siteOptions(c, Call{})
+	library, place, err := s.siteLibrary(ctx, o.Dir)
+	if err != nil {
+		return target.Asks{}, err
+	}
+	name, err := chooseSite(library, place, c.Name)
+	if err != nil {
+		return target.Asks{}, err
+	}
+	s.Files.Whole(s.promptFolder(o))
+	var asks target.Asks
+	for _, one := range library.Sites() {
+		if kb := one.KnowledgeBase; kb.LightRAG == nil && kb.Folder != "" && isFolder(s.Files, kb.Folder) {
+			s.Files.Whole(filepath.Dir(kb.Folder)) // bases side by side share one index
+			asks.Embeds = true
+		}
+		if one.Name != name {
+			continue
+		}
+		for _, named := range slices.Compact(siteModels(o, one)) {
+			m, err := s.siteModel(one, named)
+			if err != nil {
+				return target.Asks{}, err
+			}
+			asks.Models = append(asks.Models, m)
+		}
+	}
+	return asks, nil
+}
+
+// siteModels returns the names of a site's models: the one for answers and the one for small tasks.
+func siteModels(o SitesOptions, one *site.Site) []string {
+	names := []string{one.Models.Default, one.Models.Fast}
+	if names[1] == "" {
+		names[1] = names[0]
+	}
+	if o.Model != "" {
+		names[0], names[1] = o.Model, o.Model
+	}
+	return names
+}
+
+// JudgeAsks returns the models that a judge may ask.
+func (s *Setup) JudgeAsks(j Judging) ([]Asked, error) {
+	found, err := s.judges(j)
+	if err != nil || s.tape.playing != nil {
+		return nil, err
+	}
+	var models []Asked
+	for _, m := range found.all() {
+		models = append(models, s.asked(m))
+	}
+	return models, nil
+}
+
+// EmbedderAsks returns the configured embedding model, if there is one.
+func (s *Setup) EmbedderAsks() []Asked {
+	if s.tape.playing != nil {
+		return nil
+	}
+	return s.withEmbedder(true)
+}
+
+func (s *Setup) withEmbedder(asks bool, models ...Asked) []Asked {
+	if m := s.config.Embedder; asks && m != nil {
+		embedder := s.asked(*m)
+		embedder.Embeds = true
+		models = append(models, embedder)
+	}
+	return models
+}
+
+func (s *Setup) asked(m config.Model) Asked {
+	a := Asked{Model: m, Price: llm.PriceOf(m, s.config.Prices)}
+	a.Address, a.Own = llm.Address(m, s.models)
+	a.Key, a.KeySet = llm.KeyVariable(m, s.models)
+	s.namesFile(m)
+	a.Model = s.nearby(m)
+	return a
+}
+
+// nearby names the file of a model that is played from the folder of the configuration, as authors do: of a chatbot's model its place on the disk is known.
+func (s *Setup) nearby(m config.Model) config.Model {
+	if m.Provider != "scripted" && m.Provider != "cassette" || m.Dir != "" {
+		return m
+	}
+	if near, err := filepath.Rel(s.config.Dir, m.Name); err == nil && filepath.IsLocal(near) {
+		m.Dir, m.Name = s.config.Dir, filepath.ToSlash(near)
+	}
+	return m
+}
+
+// Models returns the models of the configuration by their names, and those of its targets, its judge and its embedder.
+func (s *Setup) Models() map[string]Asked {
+	models := map[string]Asked{}
+	for name, t := range s.config.Targets {
+		if t.Model.Provider != "" {
+			models["target "+name] = s.asked(t.Model)
+		}
+	}
+	for name, m := range s.config.Models {
+		models[name] = s.asked(m)
+	}
+	if m := s.config.Judge.Primary; m != nil {
+		models["judge"] = s.asked(*m)
+	}
+	if m := s.config.Judge.Secondary; m != nil {
+		models["judge (secondary)"] = s.asked(*m)
+	}
+	for i, m := range s.config.Judge.Panel {
+		models[fmt.Sprintf("judge (%d of %d)", i+1, len(s.config.Judge.Panel))] = s.asked(m)
+	}
+	if m := s.config.User; m != nil {
+		models["user"] = s.asked(*m)
+	}
+	for _, embedder := range s.withEmbedder(true) {
+		models["embedder"] = embedder
+	}
+	return models
+}
+
+// Provided returns any model of a provider, as Models has it.
+func (s *Setup) Provided(provider string) Asked {
+	return s.asked(config.Model{Provider: provider, Name: "any"})
+}

@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/eval/runner"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/run/metrics"
+)
+
+// madeTarget is the provider in the metrics of targets that no configuration describes.
+const madeTarget = "other"
+
+// providerOf returns what metrics call a target: the provider of a model, the kind of any other.
+func providerOf(t config.Target) string {
+	if t.Kind == "model" {
+		return t.Model.Provider
+	}
+	return t.Kind
+}
+
+// measuring wraps a target so that the metrics have the time of each turn, as the record has it.
+func (s *shared) measuring(provider string, t runner.Target) runner.Target {
+	if s.Metrics == nil {
+		return t
+	}
+	return measuredTarget{t, provider, s.Metrics}
+}
+
+type measuredTarget struct {
+	runner.Target
+	provider string
+	metrics  *metrics.Metrics
+}
+
+// Open opens a session.
+func (t measuredTarget) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
+	session, err := t.Target.Open(ctx, o)
+	if err != nil || session == nil {
+		return session, err
+	}
+	if h, ok := session.(runner.Historian); ok {
+		return measuredHistorian{measuredSession{session, &t}, h}, nil
+	}
+	return measuredSession{session, &t}, nil
+}
+
+type measuredSession struct {
+	runner.Session
+	target *measuredTarget
+}
+
+// measuredHistorian is the session of a runner.Historian.
+type measuredHistorian struct {
+	measuredSession
+	runner.Historian
+}
+
+// ConversationID implements runner.Identified.
+func (s measuredSession) ConversationID() string {
+	if known, ok := s.Session.(runner.Identified); ok {
+		return known.ConversationID()
+	}
+	return ""
+}
+
+// SessionID returns the agent's id of the conversation; empty where it has given none.
+func (s measuredSession) SessionID() string {
+	if known, ok := s.Session.(runner.Identified); ok {
+		return known.SessionID()
+	}
+	return ""
+}
+
+// Send says the message.
+func (s measuredSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+	began := time.Now()
+	reply, err := s.Session.Send(ctx, message)
+	s.target.metrics.Target(s.target.provider, cmp.Or(reply.Latency, time.Since(began)))
+	return reply, err
+}
+
+// measuredJudge is a judging model whose calls the metrics have.
+type measuredJudge struct {
+	llm.Model
+	provider string
+	metrics  *metrics.Metrics
+}
+
+// Generate asks the model.
+func (m measuredJudge) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+	began := time.Now()
+	reply, err := m.Model.Generate(ctx, r)
+	m.metrics.Judge(m.provider, cmp.Or(reply.Latency, time.Since(began)))
+	return reply, err
+}

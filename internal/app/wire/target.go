@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/eval/runner"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
+	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/spec/suite"
+)
+
+// targetKey distinguishes targets that tests call with different settings.
+type targetKey struct {
+	config, name string
+	call         Call
+}
+
+// Target opens a target with the settings of a test, once for each setting. The name is one of the configuration,
+// PROVIDER:MODEL, flow:FILE or site:FOLDER.
+func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if made, ok := s.made[name]; ok {
+		t, err := s.taping(made(s.parts(e)))
+		if err != nil {
+			return nil, err
+		}
+		return s.measuring(madeTarget, t), nil
+	}
+	key := targetKey{s.config.Path, name, CallOf(e)}
+	if t, ok := s.targets[key]; ok {
+		return t, nil
+	}
+	c, err := s.targetNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.needed("target "+name, s.config.Unset("targets", name)); err != nil {
+		return nil, err
+	}
+	t, err := s.taping(target.Open(c, s.parts(e)))
+	if err != nil {
+		return nil, err
+	}
+	t = s.measuring(providerOf(c), t)
+	s.targets[key] = t
+	return t, nil
+}
+
+// targetNamed finds a target by its name in the configuration, or reads a short form.
+func (s *Setup) targetNamed(name string) (config.Target, error) {
+	if t, ok := s.config.Targets[name]; ok {
+		return t, s.unaddressed(name)
+	}
+	if t, ok := target.Kinds().Short(name); ok {
+		if s.TargetURL != "" && strings.Contains(name, "://") {
+			return config.Target{}, source.Invalid("--target-url is for targets written as PROVIDER:MODEL: %s is an address itself", text.Address(name))
+		}
+		if s.Options.Model != "" {
+			m, err := s.ModelNamed(s.Options.Model, "model", Names(s.config.Models))
+			if err != nil {
+				return config.Target{}, err
+			}
+			t.Model = m
+		}
+		return t, nil
+	}
+	m, err := s.modelOfTarget(name)
+	return target.OfModel(m), err
+}
+
+// modelOfTarget returns the model of a target that is written as PROVIDER:MODEL or PROVIDER:MODEL@URL, or as the name of a model. The first has
+// the address of Options.TargetURL or of the environment, where one is given.
+func (s *Setup) modelOfTarget(name string) (config.Model, error) {
+	plain, address := config.CutAddress(name)
+	m, err := s.ModelNamed(plain, "target", Names(s.config.Targets))
+	_, named := s.config.Models[plain]
+	remote := err == nil && llm.Remote(m.Provider)
+	switch {
+	case err != nil:
+		return m, err
+	case address != "" && (named || !remote):
+		return m, source.Invalid("target %s: only a target written as PROVIDER:MODEL has an address behind @", plain)
+	case address != "":
+		if m, err = m.Named(address); err != nil {
+			err = source.Invalid("target %s: the address behind @: %w", plain, err)
+		}
+		return m, err
+	case named:
+		return m, s.unaddressed(name)
+	case !remote:
+		return m, nil
+	case s.TargetURL != "":
+		if m, err = m.At(s.TargetURL); err != nil {
+			err = source.Invalid("--target-url: %w", err)
+		}
+		return m, err
+	}
+	if address = s.Getenv(config.TargetURLEnv); address != "" {
+		if m, err = m.At(address); err != nil {
+			err = source.Invalid("%s: %w", config.TargetURLEnv, err)
+		}
+	}
+	return m, err
+}
+
+// unaddressed refuses Options.TargetURL for a target that the configuration describes.
+func (s *Setup) unaddressed(name string) error {
+	if s.TargetURL == "" {
+		return nil
+	}
+	return source.Invalid("--target-url is for targets written as PROVIDER:MODEL: %s is named in %s, which gives its address as base_url", name, s.config.Path)
+}
+
+// parts returns what opens the parts of a target, with the settings of a test.
+func (s *Setup) parts(e suite.Execution) target.Parts {
+	call := CallOf(e)
+	return target.Parts{
+		Files:      s.Files,
+		NoCommands: s.NoCommands,
+		Model:      func(m config.Model) (llm.Model, error) { return s.open(m, call) },
+		Flow:       func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) { return s.flow(m, c, call) },
+		Definition: func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
+		Knowledge:  func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
+		SiteAsks:   s.siteAsks,
+		Site: func(c target.SiteConfig) (*sitebot.Bot, string, error) {
+			opened, err := s.sitesAt(c, call)
+			if err != nil {
+				return nil, "", err
+			}
+			name, err := opened.Choose(c.Name)
+			return opened.Bot, name, err
+		},
+		Token:    s.token,
+		Recorded: s.taped,
+		Limited:  s.models.Limits.Limit,
+		Environ:  s.environ,
+		Closing:  s.closing,
+		Tools:    s.tools.get,
+		Playing:  s.tape.playing != nil,
+		Warn:     s.warnOnce,
+		Client:   s.client,
+		Retries:  call.retries(nil),
+		Timeout:  call.timeout,
+	}
+}
+
+// token returns the bearer token that a variable holds. Playback needs none, because no server is asked.
+func (s *Setup) token(variable string) (string, error) {
+	token := s.secret(variable)
+	if token == "" && s.tape.playing == nil {
+		return "", fmt.Errorf("the target's token is missing: set %s", variable)
+	}
+	return token, nil
+}
+
+// Placeholders returns the placeholders that stand in what a target sends to its agent; ok is false of one that takes whole conversations. A name
+// that is no target has none: opening it says so.
+func (s *Setup) Placeholders(name string) (names []string, ok bool) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, made := s.made[name]; made {
+		return nil, false
+	}
+	t, err := s.targetNamed(name)
+	if err != nil {
+		return nil, false
+	}
+	return target.Placeholders(t)
+}
+
+// TakesStubs reports whether a target takes stubs: it follows a flow, here or at a server. A name that is no target says so when it is opened.
+func (s *Setup) TakesStubs(name string) bool {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if _, made := s.made[name]; made {
+		return true
+	}
+	t, err := s.targetNamed(name)
+	return err != nil || target.TraitsOf(t).Flow
+}

@@ -1,0 +1,205 @@
+package telemetry_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/rehearse-dev/rehearse/internal/base/telemetry"
+	"github.com/rehearse-dev/rehearse/internal/base/telemetry/telemetrytest"
+	"github.com/rehearse-dev/rehearse/internal/base/trace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// opened returns traces of an environment, and what they warn of.
+func opened(t *testing.T, environment map[string]string) (*telemetry.Traces, *[]string) {
+	t.Helper()
+	var warned []string
+	traces := telemetry.OpenTraces(telemetry.Options{
+		LookupEnv: func(name string) (string, bool) { v, ok := environment[name]; return v, ok },
+		Version:   "1.2.3", Mask: func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") },
+		Warn: func(text string) { warned = append(warned, text) },
+	})
+	return traces, &warned
+}
+
+func span(t *testing.T, traces *telemetry.Traces, name string, attributes ...trace.Attribute) {
+	t.Helper()
+	_, s := trace.Root(trace.With(t.Context(), traces.Tracer(), nil), name, name, attributes...)
+	s.Finish()
+}
+
+func TestEnvironment(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		env  map[string]string
+		// path is where spans come; empty for nowhere.
+		path, warning string
+	}{
+		{"nothing", nil, "", ""},
+		{"an endpoint", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL"}, "/v1/traces", ""},
+		{"an endpoint with a path", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL/api/public/otel/"}, "/api/public/otel/v1/traces", ""},
+		{"an endpoint of traces", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/in", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, "/in", ""},
+		{"switched off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_SDK_DISABLED": "TRUE"}, "", ""},
+		{"grpc", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "/v1/traces", "at port 4318"},
+		{"grpc for other signals", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}, "/v1/traces", ""},
+		{"no address", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4317"}, "", "OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https address"},
+		{"a password in what is no address", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "ftp://me:hunter2@x"}, "", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not"},
+		{"headers", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Basic%20aGk=, x-a = b%2Cc ,"}, "/v1/traces", ""},
+		{"bad headers", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "a=b%0d%0aHost: x"}, "", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
+		{"an unknown sampler", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "xray"}, "/v1/traces", "OTEL_TRACES_SAMPLER=xray is unknown"},
+		{"no share", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "NaN"}, "/v1/traces", "OTEL_TRACES_SAMPLER_ARG is not a number"},
+		{"always off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "always_off"}, "", ""},
+		{"a share of nothing", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0"}, "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := telemetrytest.New(t)
+			for name, value := range tc.env {
+				tc.env[name] = strings.Replace(value, "URL", c.URL, 1)
+			}
+			traces, warned := opened(t, tc.env)
+			span(t, traces, "x")
+			traces.Close()
+			var want []string
+			if tc.path != "" {
+				want = []string{"POST " + tc.path}
+			}
+			paths, headers := c.Requests()
+			if d := cmp.Diff(want, paths); d != "" {
+				t.Errorf("requests (-want +got):\n%s", d)
+			}
+			if said := strings.Join(*warned, "\n"); !strings.Contains(said, tc.warning) || tc.warning == "" && said != "" || strings.Contains(said, "hunter2") {
+				t.Errorf("it warned %q", said)
+			}
+			if tc.name == "headers" && (headers[0].Get("Authorization") != "Basic aGk=" || headers[0].Get("x-a") != "b,c") {
+				t.Errorf("headers %v", headers[0])
+			}
+		})
+	}
+}
+
+// TestSpans: what is sent says what a span holds, without secrets and as valid protobuf whatever stands in it.
+func TestSpans(t *testing.T) {
+	c := telemetrytest.New(t)
+	traces, warned := opened(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL, "OTEL_SERVICE_NAME": "shop tests"})
+	ctx, run := trace.Start(trace.With(t.Context(), traces.Tracer(), nil), "run")
+	ctx, root := trace.Root(trace.Sharing(ctx, trace.A("shared", "yes hunter2")), "c1", "root \xff hunter2", trace.A("n", 3), trace.A("f", 0.5), trace.A("b", true), trace.A("empty", ""))
+	_, child := trace.Start(ctx, "child")
+	child.Event("event", trace.A("text", "hunter2 \xc3"))
+	child.Fail("not told")
+	child.Finish()
+	child.Finish()
+	child.Set(trace.A("late", true))
+	root.Set(trace.A("long", strings.Repeat("é", 1<<20)), trace.A("n", 4))
+	root.Finish()
+	run.Finish()
+	traces.Close()
+	if len(c.Faults()) > 0 || len(*warned) > 0 {
+		t.Fatalf("faults %v, warnings %v", c.Faults(), *warned)
+	}
+	spans := c.Spans()
+	if len(spans) != 3 {
+		t.Fatalf("%d spans", len(spans))
+	}
+	r, rt, ch := spans[0], spans[1], spans[2]
+	if rt.TraceID != trace.ID("c1") || rt.Parent != "" || ch.TraceID != rt.TraceID || ch.Parent != rt.ID || r.TraceID == rt.TraceID {
+		t.Errorf("the spans are %+v", spans)
+	}
+	if d := cmp.Diff([]string{r.TraceID + "-" + r.ID}, rt.Links); d != "" {
+		t.Errorf("links: %s", d)
+	}
+	if long, _ := rt.Attributes["long"].(string); len(long) > 1<<10 || len(long) < 1000 {
+		t.Errorf("an attribute has %d bytes", len(long))
+	}
+	delete(rt.Attributes, "long")
+	if d := cmp.Diff(map[string]any{"shared": "yes ***", "n": int64(4), "f": 0.5, "b": true, "empty": ""}, rt.Attributes); d != "" || rt.Name != "root \uFFFD ***" {
+		t.Errorf("name %q, attributes: %s", rt.Name, d)
+	}
+	want := telemetrytest.Event{Name: "event", Attributes: map[string]any{"text": "*** \uFFFD"}}
+	if d := cmp.Diff([]telemetrytest.Event{want}, ch.Events); d != "" || !ch.Failed || ch.Message != "" || ch.Attributes["late"] != nil {
+		t.Errorf("failed %v %q, events: %s", ch.Failed, ch.Message, d)
+	}
+	if d := cmp.Diff(map[string]any{"service.name": "shop tests", "service.version": "1.2.3"}, c.Resource()); d != "" {
+		t.Errorf("resource: %s", d)
+	}
+}
+
+// TestMany: everything is sent before the process ends, in several requests, each span once.
+func TestMany(t *testing.T) {
+	c := telemetrytest.New(t)
+	var requests atomic.Int64
+	c.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		if requests.Add(1) == 2 { // once it is too busy
+			w.Header().Set("Retry-After", "0.01")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		return false
+	}
+	traces, warned := opened(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
+	for i := range 20_000 {
+		span(t, traces, fmt.Sprint(i))
+	}
+	traces.Close()
+	seen := map[string]bool{}
+	for _, s := range c.Spans() {
+		seen[s.Name] = true
+	}
+	if n := len(c.Spans()); n != 20_000 || len(seen) != n || len(*warned) > 0 || requests.Load() < 4 {
+		t.Errorf("%d spans came, %d of them different, in %d requests; it warned %v", n, len(seen), requests.Load(), *warned)
+	}
+}
+
+// TestPartialSuccess: spans that a collector refuses are told of.
+func TestPartialSuccess(t *testing.T) {
+	c := telemetrytest.New(t)
+	c.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		_, _ = w.Write([]byte{0x0a, 0x02, 0x08, 0x02}) // partial_success: {rejected_spans: 2}
+		return true
+	}
+	traces, warned := opened(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
+	span(t, traces, "x")
+	traces.Close()
+	if len(*warned) != 1 || !strings.Contains((*warned)[0], "refused 2 spans") {
+		t.Errorf("it warned %q", *warned)
+	}
+}
+
+// TestBeside: spans of visitors go to both places, but once where both are the same.
+func TestBeside(t *testing.T) {
+	one, two := telemetrytest.New(t), telemetrytest.New(t)
+	env := func(name string) (string, bool) {
+		return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": one.URL}[name], true
+	}
+	o := telemetry.Options{LookupEnv: env, Warn: func(text string) { t.Error(text) }}
+	all := telemetry.OpenTraces(o)
+	place := func(c *telemetrytest.Collector) telemetry.Place {
+		u, err := url.Parse(c.URL + "/v1/traces")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return telemetry.Place{URL: u, Headers: [][2]string{{"Authorization", "Basic x"}}}
+	}
+	visitors := telemetry.OpenBeside(o, place(two), all)
+	if telemetry.OpenBeside(o, place(one), all) != all {
+		t.Error("the same place is opened twice")
+	}
+	ctx := trace.With(t.Context(), all.Tracer(), visitors.Tracer())
+	for _, in := range []context.Context{ctx, trace.ForVisitor(ctx)} {
+		_, s := trace.Start(in, "turn")
+		s.Finish()
+	}
+	visitors.Close()
+	all.Close()
+	if a, b := len(one.Spans()), len(two.Spans()); a != 2 || b != 1 {
+		t.Errorf("%d and %d spans came", a, b)
+	}
+}

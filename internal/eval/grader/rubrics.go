@@ -1,0 +1,226 @@
+package grader
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/runner"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+)
+
+// rubric is one criterion with the rules by which its answer counts.
+type rubric struct {
+	Rubric
+	weight   float64
+	required bool
+	// minScore is the least score that counts at all; negative means that the author gave none.
+	minScore float64
+}
+
+func newRubrics(a *Args) runner.Grader {
+	implicit := a.Assertion.Name != "" && a.Assertion.Params.Kind == source.Null // the runner's own; an author's is a mapping
+	n, ok := a.Node("criteria", "list of criteria", "texts, or {id, outcome, weight, required, min_score, operator, score_ranges}", !implicit)
+	if implicit {
+		return &expectation{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}}
+	}
+	var rubrics []rubric
+	if ok {
+		rubrics = readRubrics(n)
+	}
+	return &rubricGrader{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, rubrics: rubrics}
+}
+
+// rubricGrader asks the judge for all criteria of one list in a single call.
+type rubricGrader struct {
+	judge   Judge
+	check   runner.Check
+	rubrics []rubric
+}
+
+// Grade scores the weighted share of the criteria that are satisfied.
+// A required criterion that fails makes the score 0, and that of the turn.
+func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+	q := question(Checklist, x)
+	for _, r := range g.rubrics {
+		q.Rubrics = append(q.Rubrics, r.Rubric)
+	}
+	verdict, err := ask(ctx, g.judge, q)
+	if err != nil {
+		return result.Grade{Judge: verdict.Use}, err
+	}
+	grade := result.Grade{Code: result.QualityJudgeFail, Source: "judge", Judge: verdict.Use}
+	var sum, weights float64
+	var missed []string
+	for _, r := range g.rubrics {
+		check := verdict.Checks[r.ID]
+		score, passed := r.score(check, func(score float64) bool { return passes(g.check, x, score) })
+		a := result.Assertion{Text: r.Outcome, Passed: passed, Evidence: check.Reasoning}
+		verdict.poll(&a, func(v Verdict) (float64, string) { return r.vote(v.Checks[r.ID]), v.Checks[r.ID].Reasoning })
+		if len(r.Ranges) == 0 && tied(a.Votes) {
+			a.Evidence += ": a tie counts as no"
+		}
+		grade.Assertions = append(grade.Assertions, a)
+		if !passed {
+			if r.required {
+				grade.Zero = true
+				missed = append(missed, fmt.Sprintf("the required %q", r.Outcome))
+			} else {
+				missed = append(missed, fmt.Sprintf("%q", r.Outcome))
+			}
+		}
+		sum += score * r.weight
+		weights += r.weight
+	}
+	if weights > 0 && !grade.Zero {
+		grade.Score = sum / weights
+	}
+	if len(missed) > 0 {
+		grade.Reason = "wanted every criterion satisfied; got no for " + strings.Join(missed, ", ")
+	}
+	return quoting(grade, x), nil
+}
+
+// score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches minScore, else it passes
+// by the mark of the whole check.
+func (r rubric) score(c RubricCheck, passes func(score float64) bool) (score float64, passed bool) {
+	if len(r.Ranges) == 0 {
+		if c.Satisfied {
+			return 1, true
+		}
+		return 0, false
+	}
+	score = c.Score / 10
+	if r.minScore < 0 {
+		return score, passes(score)
+	}
+	if score < r.minScore {
+		return 0, false
+	}
+	return score, true
+}
+
+// vote is an answer as a score.
+func (r rubric) vote(c RubricCheck) float64 {
+	switch {
+	case len(r.Ranges) > 0:
+		return c.Score / 10
+	case c.Satisfied:
+		return 1
+	}
+	return 0
+}
+
+// expectation asks for what a test says of a reply outside of its assertions: its criteria and its expected output.
+type expectation struct {
+	judge Judge
+	check runner.Check
+}
+
+// expected is the criterion of an expected output.
+const expected = "Matches the expected output as the answer to the input: the same substance, not the same words"
+
+// Grade asks for the criteria, or for the expected output with the criteria as an explanation.
+func (g *expectation) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, error) {
+	list := &rubricGrader{judge: g.judge, check: g.check}
+	add := func(outcome string) {
+		id := fmt.Sprintf("criterion-%d", len(list.rubrics)+1)
+		list.rubrics = append(list.rubrics, rubric{Rubric: Rubric{ID: id, Outcome: outcome}, weight: 1, minScore: -1})
+	}
+	of := *x
+	if g.check.Name == "criteria" {
+		add(x.Criteria)
+		of.Criteria = ""
+	}
+	if x.Expected != "" {
+		add(expected)
+	}
+	return list.Grade(ctx, &of)
+}
+
+func readRubrics(list source.Node) []rubric {
+	if list.Kind == source.List && len(list.Items) == 0 {
+		list.Report("add a criterion in words", "the list of criteria is empty")
+	}
+	var rubrics []rubric
+	seen := map[string]bool{}
+	for i, n := range list.List() {
+		r := rubric{weight: 1, minScore: -1}
+		r.ID = fmt.Sprintf("criterion-%d", i+1)
+		if n.Kind == source.String {
+			r.Outcome = n.Text()
+		} else {
+			readRubric(n, &r)
+		}
+		if strings.TrimSpace(r.Outcome) == "" {
+			n.Report("say in words what the judge should look for", "the criterion has no outcome")
+		}
+		if seen[r.ID] {
+			n.Report("ids must be unique within a list", "the criterion id %q is used twice", r.ID)
+		}
+		seen[r.ID] = true
+		rubrics = append(rubrics, r)
+	}
+	return rubrics
+}
+
+func readRubric(n source.Node, r *rubric) {
+	n.Read(map[string]func(source.Node){
+		"id":           func(n source.Node) { r.ID = n.Text() },
+		"outcome":      func(n source.Node) { r.Outcome = n.Text() },
+		"operator":     func(n source.Node) { r.Operator = n.OneOf("correctness", "contradiction") },
+		"weight":       func(n source.Node) { r.weight = n.Number(0, 1e6) },
+		"min_score":    func(n source.Node) { r.minScore = n.Number(0, 1) },
+		"score_ranges": func(n source.Node) { r.Ranges = readRanges(n) },
+		"required": func(n source.Node) {
+			if n.Kind == source.Number {
+				r.required, r.minScore = true, n.Number(0, 1)
+				return
+			}
+			r.required = n.Bool()
+		},
+	})
+}
+
+// readRanges reads a list of {score_range: [low, high], outcome}, or a mapping from a score to its outcome.
+// In a mapping, an outcome holds up to the next score.
+func readRanges(n source.Node) []Range {
+	var ranges []Range
+	if n.Kind == source.Map {
+		for _, f := range n.Fields {
+			low, ok := source.Text(f.Name).Float()
+			if !ok || low < 0 || low > 10 || low != float64(int(low)) {
+				n.Field(f.Name).Report("write whole scores from 0 to 10", "%q is no score", f.Name)
+				continue
+			}
+			if k := len(ranges); k > 0 {
+				ranges[k-1].Ends[1] = max(ranges[k-1].Ends[0], int(low)-1)
+			}
+			ranges = append(ranges, Range{Ends: [2]int{int(low), 10}, Outcome: n.Field(f.Name).Text()})
+		}
+		return ranges
+	}
+	for _, item := range n.List() {
+		r := Range{}
+		item.Read(map[string]func(source.Node){
+			"outcome": func(n source.Node) { r.Outcome = n.Text() },
+			"score_range": func(n source.Node) {
+				var ends []int
+				for _, end := range n.List() {
+					ends = append(ends, int(end.Number(0, 10)))
+				}
+				if len(ends) != 2 || ends[0] > ends[1] {
+					n.Report("write [low, high] with whole scores from 0 to 10", "not a range of scores")
+					return
+				}
+				r.Ends = [2]int(ends)
+			},
+		})
+		if item.Kind == source.Map && (!item.Has("score_range") || r.Outcome == "") {
+			item.Report("write {score_range: [low, high], outcome: …}", "a score range needs its ends and an outcome")
+		}
+		ranges = append(ranges, r)
+	}
+	return ranges
+}

@@ -1,0 +1,170 @@
+package grader
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
+// schemaURL is the address of the author's schema while it is compiled. Relative references resolve against it and find nothing.
+const schemaURL = "rehearse:///schema.json"
+
+// schema reads and compiles the parameter schema, nil when there is none.
+func (a *Args) schema() *jsonschema.Schema {
+	n, ok := a.Node("schema", "mapping or path", "a JSON Schema that the reply must follow, inline or in a JSON or YAML file; formats are checked", false)
+	if !ok {
+		return nil
+	}
+	doc, err := a.schemaDocument(n)
+	if err != nil {
+		n.Report("give the schema as a mapping, or the path of a file relative to the suite", "%s", err)
+		return nil
+	}
+	schema, err := compileSchema(doc)
+	if err == nil {
+		return schema
+	}
+	var broken *jsonschema.SchemaValidationError
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &broken) || !errors.As(broken.Err, &invalid) {
+		n.Report("keep the schema in one piece: references to other files and addresses are not followed", "schema: %s", err)
+		return nil
+	}
+	leaf := slices.MinFunc(leaves(invalid), byPlace)
+	at := n
+	if n.Kind == source.Map {
+		at = descend(n, leaf.InstanceLocation)
+	}
+	at.Report("see https://json-schema.org/understanding-json-schema/reference", "not a valid JSON Schema: %s", violation(leaf))
+	return nil
+}
+
+func (a *Args) schemaDocument(n source.Node) (any, error) {
+	var value source.Value
+	switch n.Kind {
+	case source.Map:
+		value = n.Value
+	case source.String:
+		path := n.Scalar
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(a.Assertion.Dir, path)
+		}
+		info, err := a.set.Files.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("schema file: %w", err)
+		}
+		if !info.Mode().IsRegular() || info.Size() > source.MaxBytes {
+			return nil, fmt.Errorf("schema file %s: not a file of reasonable size", n.Scalar)
+		}
+		data, err := a.set.Files.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("schema file: %w", err)
+		}
+		if value, err = parseFile(a.set.Files, n.Scalar, data); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("expected a mapping or a path, got %s", n.Kind)
+	}
+	// The compiler expects a document as encoding/json decodes it, numbers included.
+	data, err := json.Marshal(value.Any())
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
+}
+
+func parseFile(files source.Files, name string, data []byte) (source.Value, error) {
+	parse := files.ParseYAML
+	if strings.EqualFold(filepath.Ext(name), ".json") {
+		parse = func(name string, data []byte) (source.Value, error) { return files.ParseJSON(name, data, 1) }
+	}
+	v, err := parse(name, data)
+	var problems source.Problems
+	if errors.As(err, &problems) && len(problems) > 0 {
+		p := problems[0]
+		return v, fmt.Errorf("schema file %s, line %d, column %d: %s", name, p.Line, p.Column, p.Message)
+	}
+	return v, err
+}
+
+func compileSchema(doc any) (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // has no scheme: a schema must not read files or the network
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(schemaURL)
+}
+
+// violations returns what the schema forbids in a value: the first few faults in the order of their places.
+func violations(err error) []string {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return nil
+	}
+	faults := leaves(invalid)
+	slices.SortStableFunc(faults, byPlace)
+	var shown []string
+	for _, leaf := range faults[:min(len(faults), maxListed)] {
+		shown = append(shown, violation(leaf))
+	}
+	if rest := len(faults) - maxListed; rest > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", rest))
+	}
+	return shown
+}
+
+// leaves returns the innermost causes of a failed validation; these name the faults.
+func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return []*jsonschema.ValidationError{e}
+	}
+	var all []*jsonschema.ValidationError
+	for _, cause := range e.Causes {
+		all = append(all, leaves(cause)...)
+	}
+	return all
+}
+
+// byPlace orders faults by where they are; the library walks through objects in random order.
+func byPlace(x, y *jsonschema.ValidationError) int {
+	return slices.Compare(x.InstanceLocation, y.InstanceLocation)
+}
+
+func violation(leaf *jsonschema.ValidationError) string {
+	if k, ok := leaf.ErrorKind.(*kind.AdditionalProperties); ok {
+		slices.Sort(k.Properties)
+	}
+	text := leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	if len(text) > maxQuoted {
+		text = text[:runeStart(text, maxQuoted)] + "…"
+	}
+	return "at /" + strings.Join(leaf.InstanceLocation, "/") + ": " + text
+}
+
+// descend returns the node that a JSON pointer leads to.
+func descend(n source.Node, pointer []string) source.Node {
+	for _, token := range pointer {
+		index, err := strconv.Atoi(token)
+		if n.Kind == source.List && err == nil {
+			n = item(n, index)
+			continue
+		}
+		n = n.Field(token)
+	}
+	return n
+}

@@ -1,0 +1,33 @@
+package target
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/rehearse-dev/rehearse/internal/base/trace"
+)
+
+// sending begins the span of one request to an agent; the address is empty for an agent in the process.
+func sending(ctx context.Context, kind, address string) (context.Context, *trace.Span) {
+	ctx, span := trace.Start(ctx, trace.Send)
+	if span == nil {
+		return ctx, nil
+	}
+	span.Set(trace.A(trace.TargetKind, kind))
+	if address == "" {
+		return ctx, span
+	}
+	span.As(trace.Client)
+	if u, err := url.Parse(address); err == nil {
+		span.Set(trace.A(trace.ServerAddress, u.Hostname()))
+	}
+	return ctx, span
+}
+
+// sent ends the span of a request.
+func sent(span *trace.Span, err error) {
+	if err != nil {
+		span.Fail(err.Error())
+	}
+	span.Finish()
+}

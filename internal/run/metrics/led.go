@@ -1,0 +1,217 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+)
+
+// State is what a server knows of the runs that are under way. Jobs and Workers may ask NATS.
+type State interface {
+	// Jobs returns how many jobs of all runs wait, and how many are held.
+	Jobs(ctx context.Context) (waiting, running int, err error)
+	// Workers returns how many processes hold conversations.
+	Workers(ctx context.Context) (int, error)
+	// Active returns how many runs are led here.
+	Active() int
+}
+
+// led are the metrics of a process that leads runs.
+type led struct {
+	runs, conversations, turns, attempts, failures *counters
+	judgeCalls, judgeHits, tokens, cost            *counters
+	state                                          State
+
+	mu sync.Mutex
+	// ending are the runs whose end is being kept; each channel is closed when it is.
+	ending map[chan struct{}]bool
+
+	looking sync.Mutex
+	known   fleet
+	read    time.Time // when known was
+}
+
+// fleet is a reading of a State. What could not be read is nil.
+type fleet struct{ waiting, running, workers *int }
+
+// statuses are the words of rehearse_runs_total, how a run can end.
+var statuses = []string{"completed", "failed", "cancelled", "partial"}
+
+var (
+	verdicts = result.Verdicts
+	outcomes = []result.Code{held, result.EngineError, result.Timeout, result.WorkerLost}
+)
+
+// held is the outcome of the attempt that counts.
+const held result.Code = "ok"
+
+// Lead adds the metrics of a process that leads runs.
+func (m *Metrics) Lead(state State) {
+	if m == nil {
+		return
+	}
+	m.led.Store(&led{
+		state: state, ending: map[chan struct{}]bool{},
+		runs: newCounters("rehearse_runs_total", "Runs that ended under the lead of this server.", []string{"status"}, each(statuses)...),
+		conversations: newCounters("rehearse_conversations_total",
+			"Results that this server stored; each is counted once, and of a test with trials each trial.", []string{"verdict"}, each(verdicts)...),
+		turns: newCounters("rehearse_turns_total", "Turns of these results.", nil, values{}),
+		attempts: newCounters("rehearse_attempts_total",
+			"How often the conversations of these results were held, and what came of it: ok is the one that counts, whatever its verdict.",
+			[]string{"outcome"}, each(outcomes)...),
+		failures:   newCounters("rehearse_failures_total", "Failures of these results.", []string{"code"}, each(result.Codes)...),
+		judgeCalls: newCounters("rehearse_judge_calls_total", "Calls of judges for these results.", nil, values{}),
+		judgeHits:  newCounters("rehearse_judge_cache_hits_total", "Verdicts of these results that were remembered.", nil, values{}),
+		tokens: newCounters("rehearse_tokens_total",
+			"Tokens of these results. A result that does not know how many it took is left out.", []string{"role", "direction"}),
+		cost: newCounters("rehearse_cost_usd_total",
+			"Cost of these results in US dollars. A result that does not know its cost is left out, so that the true cost may be higher.", []string{"role"}),
+	})
+}
+
+// each returns a series for each word.
+func each[W ~string](words []W) []values {
+	all := make([]values, len(words))
+	for i, w := range words {
+		all[i] = values{string(w)}
+	}
+	return all
+}
+
+// Ending says that the end of a run is being kept. Whoever has seen the end must find it counted, so that a scrape waits for ended: a moment, since
+// the store may be away. Call ended once, with the status of the run, or with "" of one whose end was not kept here.
+func (m *Metrics) Ending() (ended func(status string)) {
+	l := m.leading()
+	if l == nil {
+		return func(string) {}
+	}
+	kept := make(chan struct{})
+	l.mu.Lock()
+	l.ending[kept] = true
+	l.mu.Unlock()
+	return func(status string) {
+		if status != "" {
+			l.runs.add(1, known(status, statuses))
+		}
+		l.mu.Lock()
+		delete(l.ending, kept)
+		l.mu.Unlock()
+		close(kept)
+	}
+}
+
+// moment is how long a scrape waits for runs that are ending.
+const moment = 250 * time.Millisecond
+
+func (l *led) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	l.mu.Lock()
+	ending := slices.Collect(maps.Keys(l.ending))
+	l.mu.Unlock()
+	for _, kept := range ending {
+		select {
+		case <-kept:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (m *Metrics) leading() *led {
+	if m == nil {
+		return nil
+	}
+	return m.led.Load()
+}
+
+// Stored counts a result that was stored under the lead of this process. Call it once for each. The summary of a test's trials is not counted.
+func (m *Metrics) Stored(t *result.Test) {
+	l := m.leading()
+	if l == nil || t.Trials != nil {
+		return
+	}
+	l.conversations.add(1, known(t.Verdict, verdicts))
+	l.turns.add(float64(len(t.Turns)))
+	for _, a := range t.Attempts {
+		l.attempts.add(1, known(cmp.Or(a.Code, held), outcomes))
+	}
+	if len(t.Attempts) == 0 && t.Verdict != result.Skip { // it was held once
+		l.attempts.add(1, string(held))
+	}
+	for _, f := range t.Failures {
+		l.failures.add(1, known(f.Code, result.Codes))
+	}
+	l.judgeCalls.add(float64(t.Judge.Calls))
+	l.judgeHits.add(float64(t.Judge.CacheHits))
+	target := chat.Cost{} // the cost of the whole has the judge's in it
+	for _, turn := range t.Turns {
+		target = target.Add(turn.Cost)
+	}
+	l.spent("target", t.Usage, target)
+	l.spent("judge", t.Judge.Usage, t.Judge.Cost)
+	if t.User != nil {
+		l.spent("user", t.User.Usage, t.User.Cost)
+	}
+}
+
+// spent counts tokens and cost, if they are known.
+func (l *led) spent(role string, u chat.Usage, c chat.Cost) {
+	if !u.Unknown {
+		l.tokens.add(float64(u.InputTokens), role, "input")
+		l.tokens.add(float64(u.OutputTokens), role, "output")
+	}
+	if !c.Unknown {
+		l.cost.add(c.USD, role)
+	}
+}
+
+func (l *led) write(ctx context.Context, p *page) {
+	l.settle(ctx)
+	for _, c := range []*counters{l.runs, l.conversations, l.turns, l.attempts, l.failures, l.judgeCalls, l.judgeHits, l.tokens, l.cost} {
+		c.write(p)
+	}
+	now := l.look(ctx)
+	if now.waiting != nil && now.running != nil {
+		const name = "rehearse_queue_jobs"
+		p.begin(name, "Jobs of the runs of all servers: those that wait for a worker, and those that workers have.", "gauge", 1)
+		p.sample(name, []string{"state"}, values{"running"}, "", float64(*now.running))
+		p.sample(name, []string{"state"}, values{"waiting"}, "", float64(*now.waiting))
+	}
+	if now.workers != nil {
+		p.gauge("rehearse_workers", "Processes that hold conversations.", float64(*now.workers))
+	}
+	p.gauge("rehearse_runs_active", "Runs that are under way under the lead of this server.", float64(l.state.Active()))
+}
+
+// A reading of the state counts for fresh, and takes lookTime at most.
+const (
+	fresh    = time.Second
+	lookTime = 2 * time.Second
+)
+
+// look reads the state, at most once in fresh.
+func (l *led) look(ctx context.Context) fleet {
+	l.looking.Lock()
+	defer l.looking.Unlock()
+	if time.Since(l.read) < fresh {
+		return l.known
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer cancel()
+	l.known = fleet{}
+	if waiting, running, err := l.state.Jobs(ctx); err == nil {
+		l.known.waiting, l.known.running = &waiting, &running
+	}
+	if workers, err := l.state.Workers(ctx); err == nil {
+		l.known.workers = &workers
+	}
+	l.read = time.Now()
+	return l.known
+}

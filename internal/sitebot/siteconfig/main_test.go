@@ -1,9 +1,0 @@
-package siteconfig_test
-
-import (
-	"testing"
-
-	"github.com/rehearse-dev/rehearse/internal/store/servertest"
-)
-
-func TestMain(m *testing.M) { servertest.Main(m) }

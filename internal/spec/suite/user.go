@@ -1,0 +1,163 @@
+package suite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
+// User is a user whose messages a model writes (targets.md 8). At least one of Persona and Goal is set.
+type User struct {
+	Persona string
+	Goal    string
+	// Facts are what the user knows and says only when it matters, in the author's order.
+	Facts []Fact
+	// Opening is the first message, said word for word; empty lets the model begin.
+	Opening string
+	Style   string
+	// Stop are the ends of the talk that the model looks out for, StopWhen those that code finds in a reply.
+	Stop     []string
+	StopWhen []Assertion
+	// MaxTurns is how many messages the user says at most, those of Test.Turns and the opening included.
+	MaxTurns int
+	// Model names who plays the user; empty leaves it to the command line and the configuration.
+	Model string
+	// Seed and Temperature are sent to the model; nil leaves them to its configuration.
+	Seed        *int
+	Temperature *float64
+}
+
+// Fact is something that a user knows. Name is empty for a fact that is a text of its own.
+type Fact struct{ Name, Value string }
+
+// DefaultUserTurns and MostUserTurns are what User.MaxTurns is when nobody says otherwise, and at most.
+const (
+	DefaultUserTurns = 10
+	MostUserTurns    = 100
+)
+
+// MostTurns returns how many turns the test can have: those that are written, or those that its user may say.
+func (t *Test) MostTurns() int {
+	if t.User != nil {
+		return max(len(t.Turns), t.User.MaxTurns)
+	}
+	return len(t.Turns)
+}
+
+// userKeys reads the keys of a user into u.
+func (l *loader) userKeys(u *User, vars source.Value) map[string]func(source.Node) {
+	return map[string]func(source.Node){
+		"persona":     func(n source.Node) { u.Persona = said(n, "say who the user is") },
+		"goal":        func(n source.Node) { u.Goal = said(n, "say what the user wants") },
+		"facts":       func(n source.Node) { u.Facts = readFacts(n) },
+		"opening":     func(n source.Node) { u.Opening = said(n, "write what the user says first") },
+		"style":       func(n source.Node) { u.Style = said(n, "say how the user speaks") },
+		"stop":        func(n source.Node) { l.readStop(n, u, vars) },
+		"max_turns":   func(n source.Node) { u.MaxTurns = readMaxTurns(n) },
+		"model":       func(n source.Node) { u.Model = said(n, "write PROVIDER:MODEL, or a name of rehearse.yaml") },
+		"seed":        func(n source.Node) { u.Seed = new(n.Int(math.MinInt32)) },
+		"temperature": func(n source.Node) { u.Temperature = new(n.Number(0, 2)) },
+	}
+}
+
+// simulated reads who says what comes after the turns.
+func (l *loader) simulated(n source.Node, t *Test, vars source.Value) {
+	switch {
+	case n.Has("user"):
+		t.User = l.readUser(n.Field("user"), len(t.Turns), vars)
+	case n.Has("users"):
+		t.users = distinct(n.Field("users"), l.readUsers(n.Field("users"), len(t.Turns), vars))
+	default:
+		return
+	}
+	t.Conversation = t.Conversation || !n.Has("mode")
+}
+
+// readUser reads one user; written is how many turns the test has before it.
+func (l *loader) readUser(n source.Node, written int, vars source.Value) *User {
+	u := &User{MaxTurns: DefaultUserTurns}
+	n.Read(l.userKeys(u, vars))
+	checkUser(n, n, u, written)
+	return u
+}
+
+// checkUser reports what a user lacks at n, and too few turns at max_turns of the keys.
+func checkUser(n, keys source.Node, u *User, written int) {
+	if n.Kind != source.Map && n.Kind != source.String {
+		return
+	}
+	if u.Goal == "" && u.Persona == "" && !keys.Has("goal") && !keys.Has("persona") {
+		n.Report("add `goal:` with what the user wants, or `persona:` with who it is", "a user needs a goal or a persona")
+	}
+	if most := u.MaxTurns; written > most {
+		at := keys
+		if keys.Has("max_turns") {
+			at = keys.Field("max_turns")
+		}
+		at.Report("raise max_turns, or remove turns", "the test has %d turns, and its user may say %d messages in all", written, most)
+	}
+}
+
+// said reads a text that must not be blank.
+func said(n source.Node, hint string) string {
+	text := n.Text()
+	if (n.Kind == source.String || n.Kind == source.Number || n.Kind == source.Bool) && blank(text) {
+		n.Report(hint+", or leave the key out", "the text is empty")
+	}
+	return text
+}
+
+func readMaxTurns(n source.Node) int {
+	most := n.Int(1)
+	if most > MostUserTurns {
+		n.Report("use 1 to 100", "%s is too large", n.Scalar)
+		return MostUserTurns
+	}
+	return most
+}
+
+// readFacts reads `name: value` pairs, a list of texts, or one text.
+func readFacts(n source.Node) []Fact {
+	var facts []Fact
+	if n.Kind != source.Map {
+		for _, item := range eachOf(n) {
+			facts = append(facts, Fact{Value: said(item, "write what the user knows")})
+		}
+		return facts
+	}
+	for name, value := range n.Entries() {
+		facts = append(facts, Fact{name, said(value, "write what the user knows")})
+	}
+	return facts
+}
+
+// readStop reads texts, which the model looks out for, and assertions, which code holds against each reply.
+func (l *loader) readStop(n source.Node, u *User, vars source.Value) {
+	for _, item := range eachOf(n) {
+		if item.Kind != source.Map {
+			u.Stop = append(u.Stop, said(item, "say what ends the talk"))
+			continue
+		}
+		a := readAssertion(item, l.dir)
+		a.Vars = vars
+		u.StopWhen = append(u.StopWhen, a)
+		if kinds := l.options.Kinds; kinds != nil && a.Type != "" {
+			item.Add(kinds.Validate(a))
+			if kinds.Judged(a) {
+				item.Report("write it as a text for the user's model, or use a type that needs no judge", "the assertion %s asks a judge, and stop is decided by code", a.Type)
+			}
+		}
+	}
+}
+
+// everyTurn reads the assertions of every turn and adds them to those of the written ones.
+func (l *loader) everyTurn(n source.Node, t *Test, vars source.Value) {
+	every := l.readAssertions(n, vars)
+	for i := range t.Turns {
+		t.Turns[i].Assertions = slices.Concat(t.Turns[i].Assertions, every)
+	}
+	if t.User != nil || len(t.users) > 0 {
+		t.EveryTurn = every
+	}
+}

@@ -1,0 +1,147 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
+// namedUser is one of a test's users with what it adds to the id of the test.
+type namedUser struct {
+	name string
+	user *User
+}
+
+// maxUsers bounds the tests that the users of one test make.
+const maxUsers = 10_000
+
+// readUsers reads a list of users, or personas and goals of which each persona is combined with each goal.
+func (l *loader) readUsers(n source.Node, written int, vars source.Value) []namedUser {
+	var users []namedUser
+	switch {
+	case n.Kind == source.Map:
+		users = l.combined(n, written, vars)
+	case n.Kind == source.List && len(n.Items) == 0:
+		n.Report("add a user: `- goal: …`", "the list of users is empty")
+	default:
+		for i, item := range n.List() {
+			users = append(users, l.namedUser(item, fmt.Sprintf("u%d", i+1), written, vars))
+		}
+	}
+	return users
+}
+
+func (l *loader) namedUser(n source.Node, name string, written int, vars source.Value) namedUser {
+	named := namedUser{name, &User{MaxTurns: DefaultUserTurns}}
+	keys := l.userKeys(named.user, vars)
+	keys["name"] = func(n source.Node) { named.name = said(n, "name the user") }
+	n.Read(keys)
+	checkUser(n, n, named.user, written)
+	return named
+}
+
+// combined reads {personas, goals, …}: a user for each persona with each goal, who share the other keys. One of the two lists may be missing.
+func (l *loader) combined(n source.Node, written int, vars source.Value) []namedUser {
+	shared := &User{MaxTurns: DefaultUserTurns}
+	var personas, goals []part
+	keys := l.userKeys(shared, vars)
+	keys["personas"] = func(n source.Node) { personas = readParts(n, "p") }
+	keys["goals"] = func(n source.Node) { goals = readParts(n, "g") }
+	n.Read(keys)
+	for _, key := range []string{"persona", "goal"} {
+		if n.Has(key) && n.Has(key+"s") {
+			n.Field(key).Report("keep one of the two", "%s stands beside %ss", key, key)
+		}
+	}
+	if !n.Has("personas") && !n.Has("goals") {
+		n.Report("add `personas:` or `goals:` with a list, or write a list of users; a single one is `user:`", "users needs personas or goals")
+		return nil
+	}
+	if len(personas)*len(goals) > maxUsers {
+		n.Report("shorten one of the lists", "%d personas with %d goals make more than %d tests", len(personas), len(goals), maxUsers)
+		return nil
+	}
+	if personas == nil {
+		personas = []part{{text: shared.Persona}}
+	}
+	if goals == nil {
+		goals = []part{{text: shared.Goal}}
+	}
+	checkUser(n, n, &User{Goal: "any", MaxTurns: shared.MaxTurns}, written)
+	var users []namedUser
+	for _, p := range personas {
+		for _, g := range goals {
+			u := *shared
+			u.Persona, u.Goal = p.text, g.text
+			name := p.name + "-" + g.name
+			if p.name == "" || g.name == "" {
+				name = p.name + g.name
+			}
+			users = append(users, namedUser{name, &u})
+		}
+	}
+	return users
+}
+
+// part is a persona or a goal.
+type part struct{ name, text string }
+
+// readParts reads texts and {name, text}; those without a name are numbered behind the letter.
+func readParts(n source.Node, letter string) []part {
+	if n.Kind == source.List && len(n.Items) == 0 {
+		n.Report("add a text, or {name, text}", "the list is empty")
+	}
+	parts := []part{}
+	for i, item := range n.List() {
+		p := part{name: fmt.Sprintf("%s%d", letter, i+1)}
+		if item.Kind == source.Map {
+			item.Read(map[string]func(source.Node){
+				"name": func(n source.Node) { p.name = said(n, "write a name") },
+				"text": func(n source.Node) { p.text = said(n, "write the text") },
+			})
+			if !item.Has("text") {
+				item.Report("write {name: …, text: …}", "there is no text")
+			}
+		} else {
+			p.text = said(item, "write the text")
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// entry reads the tests that one entry of a suite makes: one, or one for each of its users, who are then one cluster.
+func (l *loader) entry(n source.Node, s *Suite) []*Test {
+	t := l.test(n, s)
+	users := t.users
+	t.Cluster = cmp.Or(t.Cluster, l.rowsOf(n.File()))
+	if len(users) > 0 {
+		t.Cluster = cmp.Or(t.Cluster, t.ID)
+	}
+	t.users = nil
+	if len(users) == 0 {
+		return []*Test{t}
+	}
+	tests := make([]*Test, 0, len(users))
+	for _, u := range users {
+		one := *t
+		one.ID, one.User = t.ID+"/"+u.name, u.user
+		tests = append(tests, &one)
+	}
+	return tests
+}
+
+// distinct reports users of one test that have the same name, and returns the others.
+func distinct(n source.Node, users []namedUser) []namedUser {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(users, func(u namedUser) bool {
+		if seen[u.name] {
+			n.Report("give each a name of its own", "two users are called %q", u.name)
+			return true
+		}
+		seen[u.name] = true
+		return false
+	})
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
+	"github.com/rehearse-dev/rehearse/internal/run/metrics"
+)
+
+// AgentsConfig is the configuration of a server of agents. Only Engine is required.
+type AgentsConfig struct {
+	Engine *flow.Engine
+	// Bot answers visitors of websites and Events keeps logged events. Nil means that the server does not serve them.
+	Bot Chatbot
+	// Sites have pages on which visitors talk with Bot.
+	Sites  ChatSites
+	Events EventLog
+	// Operator shows the sessions of Bot.
+	Operator Operator
+	// Lists lists what the store has; nil serves none.
+	Lists *Lists
+	// Runs leads runs; nil means that the server leads none.
+	Runs *Runs
+	// Conversations keeps conversations with flows; nil keeps them in this process, until it ends.
+	Conversations ConversationStore
+	// Tokens keeps the tokens of Access; nil means that they cannot be changed here.
+	Tokens access.Keeper
+	// Version is the program's.
+	Version string
+	// Metrics count requests, and are served at /metrics; nil serves none.
+	Metrics *metrics.Metrics
+	// Healthy is FrontConfig.Healthy.
+	Healthy func() error
+	// Log gets a line for each turn, without its text; nil discards it.
+	Log *slog.Logger
+	// Now is the clock of conversations; nil means time.Now.
+	Now func() time.Time
+	// Access, TrustLoopback, Rate, Public, Origins and TrustedProxies say who may come in, as in FrontConfig and ChatsConfig.
+	Access         *access.Authenticator
+	TrustLoopback  bool
+	Rate           int
+	Public         bool
+	Origins        []string
+	TrustedProxies []netip.Prefix
+	// SessionKey is ChatsConfig.SessionKey.
+	SessionKey []byte
+	// MaxTurns is the number of concurrent turns of flows, and of concurrent turns of chatbots (256).
+	MaxTurns int
+}
+
+// Agents serves flows, chatbots and a log of events behind one Front. It is safe for concurrent use. End it with Drain.
+type Agents struct {
+	http.Handler
+	flows *Flows
+	chats *Chats // nil without
+	runs  *Runs  // nil without
+	front *front
+}
+
+// Admits returns what a request may do that sends a token, or none where it is empty, as Front decides for programs. The error of one that no token
+// would let in wraps ErrOnlyHere.
+func (a *Agents) Admits(r *http.Request, token string) (access.Grant, error) {
+	asked := r.Clone(r.Context())
+	asked.Header.Del("Authorization")
+	if token != "" {
+		asked.Header.Set("Authorization", "Bearer "+token)
+	}
+	grant, p := a.front.admit(asked)
+	switch {
+	case p == nil:
+		return grant, nil
+	case p.Status == http.StatusForbidden:
+		return grant, fmt.Errorf("%w: %s", ErrOnlyHere, p.Detail)
+	}
+	return grant, errors.New(p.Detail)
+}
+
+// ErrOnlyHere says that only programs of this machine may use the server.
+var ErrOnlyHere = errors.New("only programs of this machine may use this server")
+
+// NewAgents returns a server of agents. It returns an error for an invalid origin.
+func NewAgents(c AgentsConfig) (*Agents, error) {
+	a := &Agents{runs: c.Runs}
+	if c.Bot != nil {
+		var err error
+		if a.chats, err = NewChats(ChatsConfig{
+			Bot: c.Bot, Operator: c.Operator, Sites: c.Sites, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
+			SessionKey: c.SessionKey,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	a.flows = NewFlows(FlowsConfig{Engine: c.Engine, Conversations: c.Conversations, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns})
+	var inside http.Handler = a.flows
+	served := []table{a.flows.table()}
+	if c.Events != nil {
+		events := NewEvents(EventsConfig{Store: c.Events, Log: c.Log})
+		inside, served = events.Beside(inside), append(served, events.table())
+	}
+	if c.Lists != nil {
+		inside, served = c.Lists.Beside(inside), append(served, c.Lists.table())
+	}
+	if c.Runs != nil {
+		inside, served = c.Runs.Beside(inside), append(served, c.Runs.table())
+	}
+	if c.Tokens != nil {
+		tokens := NewTokens(TokensConfig{Keeper: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log})
+		inside, served = tokens.Beside(inside), append(served, tokens.table())
+	}
+	if a.chats != nil {
+		served = append(served, a.chats.visitorTable(), a.chats.testerTable())
+	}
+	if c.Metrics != nil {
+		served = append(served, metricsTable(c.Metrics))
+	}
+	described, err := newDocs(c.Version, served...)
+	if err != nil {
+		return nil, err
+	}
+	inside = described.Beside(inside)
+	if c.Metrics != nil {
+		inside = metricsBeside(c.Metrics, inside)
+	}
+	front := FrontConfig{
+		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log, Healthy: c.Healthy,
+		Stopping: a.flows.stopped,
+	}
+	inside = ownPages().Handler(inside)
+	if c.Public {
+		front.Public = func(r *http.Request) bool { return a.chats != nil && a.chats.Open(r) }
+	}
+	if a.chats != nil {
+		inside = a.chats.Beside(inside)
+	}
+	a.front = newFront(inside, front)
+	a.Handler = counted(c.Metrics, a.front)
+	return a, nil
+}
+
+// Stop refuses new turns and runs, and makes /healthz say so.
+func (a *Agents) Stop() {
+	a.flows.stop()
+	if a.chats != nil {
+		a.chats.stop()
+	}
+	if a.runs != nil {
+		a.runs.Stop()
+	}
+}
+
+// Drain is Stop, and waits for the turns under way, until ctx ends. Then it ends the streams of runs, which no longer go on here. Call it once.
+func (a *Agents) Drain(ctx context.Context) error {
+	a.Stop()
+	err := a.flows.Drain(ctx)
+	if a.chats != nil {
+		err = errors.Join(err, a.chats.Drain(ctx))
+	}
+	if a.runs != nil {
+		a.runs.End()
+	}
+	return err
+}

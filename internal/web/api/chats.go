@@ -1,0 +1,155 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+)
+
+// Chatbot answers visitors of sites. It is safe for concurrent use; its errors are of the type *sitebot.Error.
+type Chatbot interface {
+	// Turn answers one message. It passes the pieces of the answer to sink as they come; one goroutine at a time calls sink.
+	Turn(ctx context.Context, r sitebot.Request, sink func(sitebot.Event)) (*sitebot.Outcome, error)
+	// State returns the session's state as a JSON object of state fields. During a turn, it is the state before the turn.
+	// sink may call it.
+	State(ctx context.Context, site, session string) (json.RawMessage, error)
+	// UpdateState injects state through the reducers into the session's state; with replace, into an empty state.
+	UpdateState(ctx context.Context, site, session string, patch json.RawMessage, replace bool) error
+	// Erase forgets a session with all that it has left. A session that there is not is no error.
+	Erase(ctx context.Context, site, session string) error
+}
+
+// ChatsConfig is what a server of chatbots uses. Only Bot and Operator are required.
+type ChatsConfig struct {
+	Bot Chatbot
+	// Operator shows the sessions of the bot.
+	Operator Operator
+	// Sites have pages to talk on; without them there are none.
+	Sites ChatSites
+	// Log gets a line for each turn, with its IDs but without its text; nil discards it.
+	Log *slog.Logger
+
+	// Public lets everyone talk, like visitors of a website. Sessions' states stay closed to them.
+	Public bool
+	// Origins are the sites whose pages may call the chat and show it in a frame, such as https://www.acme.example. Without any,
+	// only the server's own page may.
+	Origins []string
+	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Without any, a visitor's address is the peer's.
+	TrustedProxies []netip.Prefix
+
+	// SessionKey signs session ids that a site's owner has chosen (sitebot.md 2.17); without one visitors' ids have to be hard to guess.
+	SessionKey []byte
+	// MaxTurns is the number of concurrent turns (256), MaxTime the time limit of a turn (2 min).
+	MaxTurns int
+	MaxTime  time.Duration
+}
+
+// Chats serves chatbots to visitors of websites. POST /api/v1/chat takes a turn, GET /chat/{site_name} is a page to talk on, /chat.js embeds
+// that page in other pages, /api/v1/chat/{site_name}/{session_id}/state shows and injects state for tests, and the rest is for operators (sitebot.md 2.19). It is safe for concurrent
+// use. Put it behind Front, which checks access and asks Open what everybody may do. It refuses pages of other sites itself, but for the origins.
+type Chats struct {
+	ChatsConfig
+	turnstile
+	public   *http.ServeMux // the routes that can be public
+	visitors http.Handler   // the same, for pages of the origins
+	testers  http.Handler
+
+	addresses addresses // of visitors
+}
+
+// NewChats returns a server of chatbots. It returns an error for an invalid origin. End it with Drain.
+func NewChats(c ChatsConfig) (*Chats, error) {
+	c.Log = logOrDiscard(c.Log)
+	c.MaxTime = cmp.Or(c.MaxTime, 2*time.Minute)
+	s := &Chats{ChatsConfig: c, turnstile: newTurnstile(c.Log, cmp.Or(c.MaxTurns, 256))}
+	pages, err := pagesOf(c.Origins)
+	if err != nil {
+		return nil, err
+	}
+	s.public = s.visitorTable().mux()
+	s.visitors = pages.Handler(s.public)
+	s.testers = ownPages().Handler(s.testerTable().handler())
+	return s, nil
+}
+
+func (s *Chats) visitorTable() table {
+	return table{
+		chatPath:                        {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
+		oneSession:                      {http.MethodDelete: admins(s.erase).orPublic()},
+		oneSession + "/feedback":        {http.MethodPost: reads(s.feedback).orPublic()},
+		"/chat/{site_name}":             {http.MethodGet: reads(s.page).orPublic()},
+		"/chat/{site_name}/config.json": {http.MethodGet: reads(s.config).orPublic()},
+		"/chat/{site_name}/theme.css":   {http.MethodGet: reads(s.theme).orPublic()},
+		"/chat/assets/page.css":         {http.MethodGet: reads(s.asset).orPublic()},
+		"/chat/assets/page.js":          {http.MethodGet: reads(s.asset).orPublic()},
+		"/chat/assets/page/{file}":      {http.MethodGet: reads(s.module).orPublic()},
+		"/chat.js":                      {http.MethodGet: reads(s.widget).orPublic()},
+	}
+}
+
+func (s *Chats) testerTable() table {
+	return table{
+		oneSession + "/state": {http.MethodGet: tests(s.showState), http.MethodPatch: tests(s.injectState)},
+		siteSessions:          {http.MethodGet: reads(s.sessions)},
+		oneSession:            {http.MethodGet: reads(s.showSession)},
+	}
+}
+
+const chatPath = "/api/v1/chat"
+
+// Open reports whether visitors may make a request.
+func (s *Chats) Open(r *http.Request) bool {
+	if !s.Public || !s.serves(r) {
+		return false
+	}
+	asked, ok := s.visited(r)
+	return ok && asked.public
+}
+
+// visited returns the route of visitors that a request is for.
+func (s *Chats) visited(r *http.Request) (asked route, ok bool) {
+	handler, _ := s.public.Handler(r)
+	asked, ok = handler.(route)
+	return asked, ok
+}
+
+// serves reports whether a request is for the chats, and tests whether it is for a session.
+func (s *Chats) serves(r *http.Request) bool {
+	path := r.URL.Path
+	return path == chatPath || path == "/chat.js" || strings.HasPrefix(path, "/chat/") || s.tests(r)
+}
+
+func (s *Chats) tests(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, chatPath+"/") }
+
+// ServeHTTP answers a request.
+func (s *Chats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, ok := s.visited(r); !ok && s.tests(r) {
+		s.testers.ServeHTTP(w, r)
+		return
+	}
+	s.visitors.ServeHTTP(w, r)
+}
+
+// Beside serves the paths of chats and passes all others to next.
+func (s *Chats) Beside(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.serves(r) {
+			s.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Drain refuses new turns and waits for those under way, until ctx ends. Call it once.
+func (s *Chats) Drain(ctx context.Context) error {
+	s.stop()
+	return s.places.drain(ctx)
+}

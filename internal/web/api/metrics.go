@@ -1,0 +1,75 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/run/metrics"
+)
+
+// metricsBeside serves the metrics of the process and passes all other paths to next.
+func metricsBeside(m *metrics.Metrics, next http.Handler) http.Handler {
+	routes := metricsTable(m).handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			routes.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func metricsTable(m *metrics.Metrics) table {
+	return table{"/metrics": {http.MethodGet: reads(m.ServeHTTP)}}
+}
+
+// counted counts the requests that next answers. It stands outside of everything else, so that what is refused is counted as well.
+func counted(m *metrics.Metrics, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, route, told, returned := time.Now(), "", &statusWriter{ResponseWriter: w}, false
+		defer func() {
+			if told.status == 0 && returned && r.Context().Err() == nil {
+				told.status = http.StatusOK // which net/http answers for a handler that wrote nothing
+			}
+			m.Answered(route, r.Method, told.status, time.Since(began))
+		}()
+		next.ServeHTTP(told, r.WithContext(context.WithValue(r.Context(), routeKey{}, &route)))
+		returned = true
+	})
+}
+
+// routeKey is where a request's context has a place for the route that serves it.
+type routeKey struct{}
+
+// noteRoute says which route serves a request.
+func noteRoute(r *http.Request, path string) {
+	if route, ok := r.Context().Value(routeKey{}).(*string); ok {
+		*route = path
+	}
+}
+
+// statusWriter remembers the status of an answer; 0 while there is none.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader passes a status on. Those before the answer, such as 103, do not count, nor does one that comes too late.
+func (s *statusWriter) WriteHeader(status int) {
+	if s.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		s.status = status
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write passes a piece of the body on.
+func (s *statusWriter) Write(data []byte) (int, error) {
+	if s.status == 0 {
+		s.status = http.StatusOK
+	}
+	return s.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -1,0 +1,127 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
+	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
+)
+
+// sessionPage is one session.
+type sessionPage struct {
+	frame.Page
+	Session  sessionSummary
+	Turns    []sessionTurn
+	Failures []sessionindex.Failure
+	Data     string
+	Raw      bool
+	Toggle   string
+	// Suite leads to the session as a suite, DatasetForm takes it into a dataset; Author is who the browser says sends forms.
+	Suite, DatasetForm, Author string
+}
+
+// sessionTurn is what was said from one message of the user's to the next. N is 0 before the first.
+type sessionTurn struct {
+	N        int
+	Messages []transcript.Message
+	State    []string
+	// around are the states around its last message.
+	around [2]string
+}
+
+// maxSaid is how many messages of a session are shown.
+const maxSaid = 1_000
+
+// shownSession is a session, and what a list says of it. Failures are messages to one that is held which were not answered.
+type shownSession struct {
+	*replay.Session
+	Summary  sessionSummary
+	Failures []sessionindex.Failure
+}
+
+// session answers with a session.
+func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
+	found, ok := p.sessionOf(w, r)
+	if !ok {
+		return
+	}
+	of := found.Summary
+	page := sessionPage{Page: p.frame.Base(r, "session", "Session "+of.ID), Session: of, Failures: found.Failures, Data: transcript.Pretty(found.Data), Raw: r.URL.Query().Get("view") == "raw"}
+	page.Trail = []frame.Link{{Label: "Sessions", Address: "/sessions", Up: true}}
+	page.Suite, page.DatasetForm, page.Author = p.addressOfSession(of, "/suite.yaml", ""), p.addressOfSession(of, "/dataset", ""), p.frame.Author(r)
+	if !chatsession.Savable(chatsession.OfSession(found.Session)) {
+		page.Suite = ""
+	}
+	if p.Make != nil {
+		page.CSRF = p.frame.Form(w, r)
+	}
+	if page.Toggle = p.addressOfSession(of, "", ""); !page.Raw {
+		page.Toggle = p.addressOfSession(of, "", "raw")
+	}
+	page.Grows = of.Live
+	page.tell(found.Session)
+	p.frame.Show(w, http.StatusOK, "session", page)
+}
+
+// sessionOf returns the session that a request names: the one that is held, before a logged one; ok is false where it has answered that there is none.
+func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownSession, ok bool) {
+	id, flow := frame.Part(r, "session"), r.URL.Query().Get("flow")
+	found, err := p.heldSession(r.Context(), id, flow)
+	if err != nil {
+		p.notHeld(w, r, err)
+		return nil, false
+	}
+	if found != nil {
+		return found, true
+	}
+	store, ok := p.stored(w, r)
+	if !ok {
+		return nil, false
+	}
+	logged, err := findSession(r.Context(), store, id)
+	if err != nil {
+		p.away(w, r, err)
+		return nil, false
+	}
+	if logged == nil || flow != "" && logged.FlowID != flow && !logged.Mixed() { // of several flows a list may name another one
+		p.frame.NotFound(w, r, "There is no session "+text.OneLine(cmp.Or(id, "without an id"), 100)+" here.", frame.Link{Label: "Sessions", Address: "/sessions"})
+		return nil, false
+	}
+	return &shownSession{Session: logged, Summary: summaryOf(logged)}, true
+}
+
+// findSession reads one session of the log, of the types of events that are named, without one of all; nil if there is none.
+func findSession(ctx context.Context, s *Stored, id string, types ...string) (*replay.Session, error) {
+	if s == nil || id == "" {
+		return nil, nil
+	}
+	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: types}, justBefore(id)), &replay.Faults{}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case session.ID == id:
+			return session, nil
+		case session.ID > id:
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// justBefore returns an id that comes before another, with hardly any between them. Half a character would not do: a store has none, and makes another of it.
+func justBefore(id string) string {
+	last, size := utf8.DecodeLastRuneInString(id)
+	before := id[:len(id)-size]
+	if last > 0 && utf8.ValidRune(last-1) { // else what begins an id comes before it
+		before += string(last-1) + string(unicode.MaxRune)
+	}
+	return before
+}
