@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// groups are the groups of packages, with the packages below internal that belong to each. A package belongs to the
-// group that lists its longest leading path. A package whose first folder is the name of a group needs no entry.
+// groups are the groups of packages, with the packages below internal of earlier commits that belong to each. A package
+// belongs to the group that lists its longest leading path. A package in the folder of a group needs no entry.
 var groups = []struct{ name, packages string }{
 	{"base", "artifact/collect commandline config curl golden inbox jsonpath metrics outbound process race redact " +
 		"retry shell source stats stream telemetry template text tool trace"},
@@ -81,10 +81,10 @@ func isTool(dir string) bool {
 	return slices.Contains(tools, first)
 }
 
-// isKit reports whether a folder is a test kit: it or a folder above it is named testdata or …test.
+// isKit reports whether a folder is a test kit: it or a folder above it is named testdata, testkit or …test.
 func isKit(dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
-		if strings.HasSuffix(path.Base(dir), "test") || path.Base(dir) == "testdata" {
+		if base := path.Base(dir); strings.HasSuffix(base, "test") || base == "testdata" || base == "testkit" {
 			return true
 		}
 	}

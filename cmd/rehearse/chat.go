@@ -157,7 +157,7 @@ func (f *chatFlags) saved(env *Env, s *wire.Setup, turns []chatsession.Turn) err
 // targetChat is a conversation with a target in a terminal.
 type targetChat struct {
 	env     *Env
-	talk    *chatsession.Talk
+	talk    *chatsession.Session
 	verbose bool
 	// failed counts messages that were not answered.
 	failed int
@@ -174,7 +174,7 @@ func (c *targetChat) reset(ctx context.Context) error {
 }
 
 func (c *targetChat) say(ctx context.Context, message string) (over bool, err error) {
-	reply, err := c.talk.Say(ctx, message)
+	reply, err := c.talk.Send(ctx, message)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
@@ -185,7 +185,7 @@ func (c *targetChat) say(ctx context.Context, message string) (over bool, err er
 	}
 	fmt.Fprintln(c.env.Stdout, reply.Text)
 	if c.verbose {
-		fmt.Fprintf(c.env.Stderr, "  (%s)\n", chatsession.Beside(reply))
+		fmt.Fprintf(c.env.Stderr, "  (%s)\n", chatsession.Details(reply))
 	}
 	if reply.Ended {
 		fmt.Fprintln(c.env.Stderr, "  (the agent has ended the conversation)")

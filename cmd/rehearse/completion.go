@@ -188,7 +188,7 @@ func (e *Env) knownRuns(c *cobra.Command) (runs []knownRun) {
 		}
 		kept, _ := index.Runs(c.Context(), maxCandidates)
 		for _, r := range kept {
-			if record, err := runlog.Look(r.Dir); err == nil && record.ID == r.ID {
+			if record, err := runlog.Inspect(r.Dir); err == nil && record.ID == r.ID {
 				add(record, r.Dir)
 			}
 		}

@@ -87,7 +87,7 @@ func isDir(path string) bool {
 
 // openDataset returns the items of a dataset, and its name as it was understood.
 func openDataset(ctx context.Context, env *Env, text string) (records []dataset.Record, name dataset.Name, err error) {
-	err = onDatasets(ctx, env, func(ctx context.Context, places *dataset.Places) error {
+	err = onDatasets(ctx, env, func(ctx context.Context, places *dataset.Stores) error {
 		if name, err = dataset.ParseName(text); err == nil {
 			records, err = places.Read(ctx, name)
 		}
@@ -97,7 +97,7 @@ func openDataset(ctx context.Context, env *Env, text string) (records []dataset.
 }
 
 // onDatasets calls do with the places of datasets and a context that a signal ends, and gives the error its exit code.
-func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset.Places) error) error {
+func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset.Stores) error) error {
 	ctx, release := untilSignal(ctx, env)
 	defer release()
 	s, err := env.open(wire.Options{})
@@ -105,7 +105,7 @@ func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset
 		return outcome(err)
 	}
 	defer env.closed(s)
-	return coded(ctx, do(ctx, s.Places(tellProgress(env.Stderr, env.Now))))
+	return coded(ctx, do(ctx, s.Storages(tellProgress(env.Stderr, env.Now))))
 }
 
 // coded gives an error its exit code: whether it is a mistake of whoever asked, a signal, or something that could not be done.

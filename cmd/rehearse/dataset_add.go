@@ -50,7 +50,7 @@ What is expected is what the test expected of the turn, or --expected; else it i
 			if err := f.check(c.Flags()); err != nil {
 				return err
 			}
-			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Stores) error {
 				name, err := f.destination(places, args[0])
 				if err != nil {
 					return err
@@ -112,7 +112,7 @@ func (f *addFlags) check(flags *pflag.FlagSet) error {
 }
 
 // add makes the item and puts it where it belongs.
-func (f *addFlags) add(ctx context.Context, env *Env, places *dataset.Places, name dataset.Name) error {
+func (f *addFlags) add(ctx context.Context, env *Env, places *dataset.Stores, name dataset.Name) error {
 	c, err := f.conversation(ctx, env, places)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (f *addFlags) add(ctx context.Context, env *Env, places *dataset.Places, na
 }
 
 // destination reads the argument: a path to a file of lines, or the name of a dataset.
-func (f *addFlags) destination(places *dataset.Places, text string) (dataset.Name, error) {
+func (f *addFlags) destination(places *dataset.Stores, text string) (dataset.Name, error) {
 	name, err := dataset.ParseName(text)
 	if err == nil {
 		name, err = name.Appendable()
@@ -159,7 +159,7 @@ func (f *addFlags) destination(places *dataset.Places, text string) (dataset.Nam
 }
 
 // item makes an item of a turn as the flags say, without secrets.
-func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Places, c *conversation.Recorded, turn int) (dataset.Record, error) {
+func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Stores, c *conversation.Recorded, turn int) (dataset.Record, error) {
 	r, err := c.Item(turn)
 	if err != nil {
 		return r, err
@@ -180,7 +180,7 @@ func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Places, c
 }
 
 // conversation finds the conversation that the flags name.
-func (f *addFlags) conversation(ctx context.Context, env *Env, places *dataset.Places) (c *conversation.Recorded, err error) {
+func (f *addFlags) conversation(ctx context.Context, env *Env, places *dataset.Stores) (c *conversation.Recorded, err error) {
 	switch {
 	case f.run != "":
 		c, err = f.fromRun(ctx, env)
@@ -208,7 +208,7 @@ func (f *addFlags) fromRun(ctx context.Context, env *Env) (*conversation.Recorde
 }
 
 // origin reads again what a run was made of.
-func origin(ctx context.Context, env *Env, places *dataset.Places) conversation.Origin {
+func origin(ctx context.Context, env *Env, places *dataset.Stores) conversation.Origin {
 	return conversation.Origin{
 		Suites: func(file string) ([]*suite.Suite, error) {
 			suites, problems, err := evaluation.Load([]string{file}, wire.Suites(env.secrets, env.LookupEnv))
@@ -227,7 +227,7 @@ func origin(ctx context.Context, env *Env, places *dataset.Places) conversation.
 	}
 }
 
-func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.Places) (*conversation.Recorded, error) {
+func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.Stores) (*conversation.Recorded, error) {
 	client, err := places.Langfuse()
 	if err != nil {
 		return nil, usage("--from-session looks in Langfuse: %w; or name the store of a chatbot with --store", err)

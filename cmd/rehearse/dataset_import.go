@@ -50,7 +50,7 @@ func importItems(ctx context.Context, env *Env, files []string, to, format strin
 		return outcome(source.AsInvalid(err))
 	}
 	if place.Kind == dataset.InStore {
-		err = onDatasets(ctx, env, func(ctx context.Context, places *dataset.Places) error {
+		err = onDatasets(ctx, env, func(ctx context.Context, places *dataset.Stores) error {
 			o, err := places.Push(ctx, place, items, true)
 			if err != nil {
 				return err

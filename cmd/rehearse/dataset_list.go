@@ -33,7 +33,7 @@ dataset, so that of more than 25 datasets the items are counted only with --coun
 			case !dataset.IsStore(from):
 				return usage("unknown --from %q: write langfuse, store, sqlite:PATH or postgres://USER@HOST/DATABASE", from)
 			}
-			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Stores) error {
 				entries, where, err := places.List(ctx, address, counts)
 				if err != nil {
 					return err

@@ -35,7 +35,7 @@ goes wrong before leaves an older file of that name as it was.`,
 			case name.Kind == dataset.InStore && archived:
 				return usage("--archived is for Langfuse: a store has no archived items; leave it out")
 			}
-			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Stores) error {
 				pulled, err := places.Pull(ctx, name, archived, strings.TrimPrefix(out, "-"), env.Stdout)
 				if err != nil {
 					return err

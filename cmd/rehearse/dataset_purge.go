@@ -27,7 +27,7 @@ Without --yes it is only said how many there are. "rehearse dataset pull NAME --
 			if err != nil {
 				return outcome(source.AsInvalid(err))
 			}
-			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Stores) error {
 				o, err := places.Purge(ctx, name, func(items int, dataset string) error {
 					if yes {
 						return nil

@@ -30,7 +30,7 @@ all items are put or none.`,
 			}
 			name, err := dataset.ParseName(args[1])
 			if err == nil {
-				name, err = name.Kept()
+				name, err = name.Storable()
 			}
 			if err != nil {
 				return outcome(source.AsInvalid(err))
@@ -39,7 +39,7 @@ all items are put or none.`,
 			if err != nil {
 				return outcome(source.AsInvalid(err))
 			}
-			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Places) error {
+			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Stores) error {
 				warnUnexpected(env, records)
 				o, err := places.Push(ctx, name, records, create)
 				if err != nil {

@@ -83,11 +83,11 @@ func (f *seedFlags) toFile(env *Env, s dataset.Seeding) error {
 }
 
 func (f *seedFlags) toLangfuse(ctx context.Context, env *Env, s dataset.Seeding) error {
-	return onDatasets(ctx, env, func(ctx context.Context, places *dataset.Places) error {
+	return onDatasets(ctx, env, func(ctx context.Context, places *dataset.Stores) error {
 		if _, err := places.Langfuse(); err != nil {
 			return usage("%w; or write the items to a file with --out", err)
 		}
-		o, err := places.Seed(ctx, s, dataset.SeedOptions{PurgeOnly: f.purgeOnly, Foreign: f.yes})
+		o, err := places.Seed(ctx, s, dataset.SeedOptions{PurgeOnly: f.purgeOnly, DeleteOthers: f.yes})
 		if err != nil {
 			return err
 		}

@@ -128,7 +128,7 @@ func (f *demoFlags) serve(ctx context.Context, env *Env) error {
 	step := demo.Serve(f.addr)
 	f.announce(env, step)
 	c := serveCommand(env, &serveFlags{opened: func(base string) {
-		for _, look := range demo.Looks() {
+		for _, look := range demo.Commands() {
 			fmt.Fprintf(env.Stdout, "  %s\n    %s\n", base+look[0], look[1])
 		}
 		fmt.Fprintln(env.Stderr, "rehearse: showing the pages until Ctrl-C")

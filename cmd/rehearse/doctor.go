@@ -164,7 +164,7 @@ func (d *doctor) checkModels(ctx context.Context, here *wire.Setup) {
 	}
 }
 
-func (d *doctor) checkModel(ctx context.Context, here *wire.Setup, name string, m wire.Asked) {
+func (d *doctor) checkModel(ctx context.Context, here *wire.Setup, name string, m wire.Dependency) {
 	switch {
 	case m.Address == "":
 		d.note("models", "%s: there is no address for %s; see `rehearse models`", name, m.Model.Provider)

@@ -217,9 +217,9 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Reco
 		Setup: read.Setup(), Spec: as.spec(), Suites: read.Suites(), Out: f.out, Formats: f.formats, Command: f.commandLine, Version: version(),
 		Stop: stop, Sink: log,
 	})
-	var held *evaluation.Held
+	var held *evaluation.Completed
 	if err == nil {
-		held, err = e.Hold(working)
+		held, err = e.Run(working)
 	}
 	release()
 	if err != nil {

@@ -256,14 +256,14 @@ func (e *Env) curlLine(flag, file string, said bool) (string, error) {
 }
 
 // tellCI tells the CI system how a run came out, on standard output only where people read it (printed), not where it is JSON. What it cannot be told is a warning: the run's verdict stands.
-func (e *Env) tellCI(name string, printed bool, said ci.Said) {
+func (e *Env) tellCI(name string, printed bool, said ci.Summary) {
 	system, err := ci.Detect(name, e.Getenv)
 	if err == nil && e.commands != nil {
 		err = e.commands(func(w io.Writer) error {
 			if !printed {
 				w = io.Discard
 			}
-			return system.Tell(w, said)
+			return system.Report(w, said)
 		})
 	}
 	if err != nil {

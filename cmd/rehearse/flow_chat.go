@@ -106,7 +106,7 @@ func (c *flowChat) seed() flow.Seed {
 
 // say takes one turn of the flow; over is true when the flow has come to its end.
 func (c *flowChat) say(ctx context.Context, text string) (over bool, err error) {
-	r, err := c.session.Say(ctx, text, flow.Options{Sink: c.show})
+	r, err := c.session.Send(ctx, text, flow.Options{Sink: c.show})
 	if err != nil {
 		return false, outcome(err)
 	}

@@ -165,7 +165,7 @@ func (f *coverFlags) hold(ctx context.Context, env *Env, name string) (dir strin
 	if err != nil {
 		return "", err
 	}
-	held, err := e.Hold(ctx)
+	held, err := e.Run(ctx)
 	if err != nil {
 		return "", err
 	}

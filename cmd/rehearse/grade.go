@@ -117,7 +117,7 @@ func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 }
 
 // sinceGraded says what changed against the run that was graded again, where the report compares with another one.
-func (f *runFlags) sinceGraded(env *Env, held *evaluation.Held) error {
+func (f *runFlags) sinceGraded(env *Env, held *evaluation.Completed) error {
 	if f.regraded == "" || f.baseline == "" {
 		return nil
 	}

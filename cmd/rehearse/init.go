@@ -113,7 +113,7 @@ func (f *initFlags) probe(ctx context.Context, env *Env, dir string) error {
 	if f.format == "json" {
 		return found.JSON(env.Stdout, written)
 	}
-	return found.Tell(env.Stdout, written, "rehearse run "+shell.Quote(filepath.Join(dir, "suite.yaml")))
+	return found.Report(env.Stdout, written, "rehearse run "+shell.Quote(filepath.Join(dir, "suite.yaml")))
 }
 
 // starter writes the demonstration.

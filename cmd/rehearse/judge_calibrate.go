@@ -147,9 +147,9 @@ func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *wire.Setup,
 	if f.hasAccuracy {
 		gate.MinAccuracy = &f.minAccuracy
 	}
-	if !labels.Asks(o.Again) {
+	if !labels.NeedsJudge(o.Again) {
 		o.Samples = 1
-		asked, use := calibration.Ask(ctx, nil, nil, labels, o)
+		asked, use := calibration.Judge(ctx, nil, nil, labels, o)
 		return calibration.New(cmp.Or(labels.Judges(), "none"), labels, asked, use, o, gate), nil
 	}
 	judging := wire.Judging{Name: f.judge}
@@ -166,7 +166,7 @@ func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *wire.Setup,
 		}, InFlight: p.InFlight})
 	}
 	working, stop, release := env.interruptible(ctx, f.grace, progress.note)
-	asked, use := calibration.Ask(working, stop, j, labels, o)
+	asked, use := calibration.Judge(working, stop, j, labels, o)
 	release()
 	progress.End()
 	name := s.JudgeName(judging)

@@ -74,8 +74,8 @@ func (p *progress) Observe(now orchestrator.Progress) {
 	}
 }
 
-// Keep shows nothing: the totals that Observe gets say it all.
-func (p *progress) Keep(*result.Test) {}
+// Store shows nothing: the totals that Observe gets say it all.
+func (p *progress) Store(*result.Test) {}
 
 // line is the state in words: how far, how good, how much, how long.
 func (p *progress) line() string {

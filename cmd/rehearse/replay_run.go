@@ -178,7 +178,7 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	}
 	working, release := stoppable(ctx, env)
 	defer release()
-	report, err := r.Hold(working)
+	report, err := r.Run(working)
 	progress.end()
 	switch {
 	case err != nil && errors.Is(context.Cause(working), errInterrupted):

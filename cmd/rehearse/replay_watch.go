@@ -176,14 +176,14 @@ func (f *watchFlags) period() error {
 // hear prints looks as they are taken, and what goes wrong.
 func (f *watchFlags) hear(env *Env) {
 	if f.format == "text" {
-		f.Took = func(look replay.WatchLook) { fmt.Fprintln(env.Stdout, variants.WatchLine(&look, f.Watching.Metrics)) }
-		f.Began = func(looks []replay.WatchLook) {
+		f.Took = func(look replay.Interim) { fmt.Fprintln(env.Stdout, variants.WatchLine(&look, f.Watching.Metrics)) }
+		f.Began = func(looks []replay.Interim) {
 			for i := range looks {
 				f.Took(looks[i])
 			}
 		}
 	}
-	f.Alarmed = func(look replay.WatchLook) {
+	f.Alarmed = func(look replay.Interim) {
 		fmt.Fprintf(env.Stderr, "rehearse: alarm of watch %q: %s\n", f.Watching.Name, variants.WatchLine(&look, f.Watching.Metrics))
 	}
 	f.Trouble = func(err error) { fmt.Fprintf(env.Stderr, "rehearse: watch %q: %v\n", f.Watching.Name, err) }

@@ -63,7 +63,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 	if out == "" {
 		out = dir
 	}
-	run, err := runlog.Look(dir)
+	run, err := runlog.Inspect(dir)
 	if err != nil {
 		return usage("cannot report on the run: %w", err)
 	}
@@ -80,7 +80,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 	if warning != "" {
 		fmt.Fprintln(env.Stderr, "warning: "+warning)
 	}
-	r := report.New(run, runlog.ReadWhole(dir, run)).At(url).Reviewed(book)
+	r := report.New(run, runlog.ReadAll(dir, run)).At(url).Reviewed(book)
 	if len(chosen) > 0 {
 		if err := writeInto(ctx, r, out, chosen); err != nil {
 			return err
@@ -101,13 +101,13 @@ func writeInto(ctx context.Context, r *report.Report, out string, chosen report.
 		return source.Invalid("cannot write reports: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(out, runlog.RunFile)); err == nil {
-		lock, err := runlog.TakeLock(ctx, out)
+		lock, err := runlog.AcquireLock(ctx, out)
 		if err != nil {
 			return source.AsInvalid(err)
 		}
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
-	if foreign, err := runlog.Foreign(out, chosen.Marks()); foreign != "" {
+	if foreign, err := runlog.Unrelated(out, chosen.Marks()); foreign != "" {
 		return source.Invalid("cannot write reports: %s is there and no run has written it: move it away, or choose another folder with --out",
 			filepath.Join(out, foreign))
 	} else if err != nil {

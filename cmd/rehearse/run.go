@@ -151,9 +151,9 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 		release()
 		return e.Describe(ctx, env.Stdout)
 	}
-	var held *evaluation.Held
+	var held *evaluation.Completed
 	if err == nil {
-		held, err = e.Hold(working)
+		held, err = e.Run(working)
 	}
 	release()
 	if err != nil {
@@ -180,7 +180,7 @@ func kept(shown, keeping error) error {
 }
 
 // show prints what a run came to and returns its exit code as an error.
-func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error {
+func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) error {
 	if r == nil {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Held, r *report.Report) error
 	if err := r.Text(env.Stdout, style); err != nil {
 		return err
 	}
-	said := ci.Said{Dir: held.Dir, Failing: r.Failing, Deciding: held.Run.Totals.Failed + held.Run.Totals.Errors}
+	said := ci.Summary{Dir: held.Dir, Failing: r.Failing, Deciding: held.Run.Totals.Failed + held.Run.Totals.Errors}
 	if held.Run.Stopped() {
 		said.Stopped = report.Headline(held.Run)
 	}

@@ -67,11 +67,11 @@ func tellWarnings(env *Env, run *result.Run, elsewhere string) {
 
 // showFetched writes the reports of a run that a server held, and prints what it came to.
 func (f *runFlags) showFetched(env *Env, dir string, run *result.Run) error {
-	r := report.New(*run, runlog.ReadWhole(dir, *run)).At(f.reportURL)
+	r := report.New(*run, runlog.ReadAll(dir, *run)).At(f.reportURL)
 	if err := r.Write(dir, report.Formats().Choose(f.formats)); err != nil {
 		return &exitError{result.ExitNotRun, err}
 	}
-	return f.show(env, &evaluation.Held{Dir: dir, Run: *run}, r)
+	return f.show(env, &evaluation.Completed{Dir: dir, Run: *run}, r)
 }
 
 // gate checks that the server has compared the run with its baseline, and that the exit code is that of the comparison.

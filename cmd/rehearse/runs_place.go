@@ -45,7 +45,7 @@ func (f *placeFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (e
 		if err != nil {
 			return outcome(err)
 		}
-		return outcome(errors.Join(do(placed(coordinator.Kept{Store: runs})), closing()))
+		return outcome(errors.Join(do(placed(coordinator.StoredRuns{Store: runs})), closing()))
 	}
 	s, err := env.here(wire.Options{})
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *placeFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (e
 }
 
 // placed are the runs of a place that is open here.
-func placed(p coordinator.Place) runsOf {
+func placed(p coordinator.RunSource) runsOf {
 	return runsOf{
 		list: func(ctx context.Context, status string, limit int) (shown []json.RawMessage, err error) {
 			found, err := p.List(ctx, status, limit)

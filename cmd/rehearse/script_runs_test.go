@@ -107,7 +107,7 @@ func heldByServer(ctx context.Context, dir string, body []byte) error {
 	if err != nil {
 		return err
 	}
-	held, err := e.Hold(ctx)
+	held, err := e.Run(ctx)
 	if err != nil {
 		return err
 	}

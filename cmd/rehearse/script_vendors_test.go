@@ -31,9 +31,9 @@ func vendors(ts *testscript.TestScript, neg bool, args []string) {
 
 type vendorsKey struct{ ts *testscript.TestScript }
 
-func vendorAnswer(asked llmtest.Asked) llmtest.Answer {
+func vendorAnswer(asked llmtest.Request) llmtest.Answer {
 	id, traced := asked.Header.Get("X-Conversation-Id"), asked.Header.Get("Traceparent")
-	last := asked.Said[len(asked.Said)-1]
+	last := asked.Texts[len(asked.Texts)-1]
 	switch {
 	case asked.Schema != nil:
 		satisfied := id == "" && traced != ""
@@ -51,7 +51,7 @@ func vendorAnswer(asked llmtest.Asked) llmtest.Answer {
 	case id == "" || len(traced) != 55:
 		return llmtest.Answer{Status: 400, Error: "no conversation"}
 	}
-	return llmtest.Answer{Text: "Hello, " + asked.System + strings.Join(asked.Said, ", ")}
+	return llmtest.Answer{Text: "Hello, " + asked.System + strings.Join(asked.Texts, ", ")}
 }
 
 // vendorsAsked compares a field of all requests since the start, each once: a header, or JSON at the top of the body.
@@ -64,7 +64,7 @@ func vendorsAsked(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("start the vendors first")
 	}
 	values := map[string]bool{}
-	for _, asked := range found.(*llmtest.Server).Asked() {
+	for _, asked := range found.(*llmtest.Server).Requests() {
 		var body map[string]json.RawMessage
 		ts.Check(json.Unmarshal(asked.Raw, &body))
 		for _, value := range []string{asked.Header.Get(args[0]), string(body[args[0]])} {

@@ -179,7 +179,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	defer logged(log, opener.Close)
 	stopping := make(chan struct{})
 	browser := f.pages(env, s, served, running, opener, agents, log, stopping)
-	err = api.Serve(ctx, pages.Beside(browser, agents), api.Listening{
+	err = api.Serve(ctx, pages.With(browser, agents), api.Listening{
 		Addr: f.addr, Guarded: guarded, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
 		Drain:  func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
 		Opened: func(at net.Addr) { f.tell(env, at, running.NATSAddr) },

@@ -23,11 +23,11 @@ func (f *serveFlags) watched(ctx context.Context, env *Env, s *wire.Setup, store
 		return nil, err
 	}
 	if len(f.apiHosts) == 0 && !f.apiPrivate && !f.localPrompt { // which workers elsewhere do not know
-		watches.Hold = running.HoldLook
+		watches.Hold = running.RunInterim
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var kept sync.WaitGroup
-	kept.Go(func() { watches.Keep(ctx) })
+	kept.Go(func() { watches.Run(ctx) })
 	return func() { cancel(); kept.Wait() }, nil
 }
 
@@ -45,13 +45,13 @@ func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *wire.Served) {
 func (f *serveFlags) pages(
 	env *Env, s *wire.Setup, served *wire.Served, running *coordinator.Running, opener *pages.Opener, agents *api.Agents, log *slog.Logger, stopping <-chan struct{},
 ) http.Handler {
-	var held pages.Held
+	var held pages.LiveSessions
 	if served.Sites != nil {
 		held = served.Sites.Bot
 	}
 	return pages.New(pages.Config{
 		Held: held, Frame: frame.Config{Hosts: f.hosts, Guard: pages.Agents{Server: agents}, Log: log}, Runs: pages.ServedRuns(env.Now, running.Folders, opener),
-		Store: opener.Look, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
+		Store: opener.Open, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
 	})
 }
 

@@ -89,7 +89,7 @@ func (f *sessionsExport) export(ctx context.Context, env *Env, s *wire.Sessions,
 		}
 		n, skipped = len(items), without
 	} else {
-		events, without, err := s.Told(ctx, rows, f.turn, env.Now())
+		events, without, err := s.Events(ctx, rows, f.turn, env.Now())
 		if err == nil {
 			err = dataset.WriteWith(f.out, func(w io.Writer) error { return writeEvents(w, events) })
 		}

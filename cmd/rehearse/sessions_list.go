@@ -48,7 +48,7 @@ func (f *sessionFilter) query(now time.Time) (q sitebot.Query, err error) {
 	if f.limit < 0 {
 		return q, usage("--limit %d: use 1 or more", f.limit)
 	}
-	if q.After, err = sessionindex.ParsePlace(f.cursor); err != nil {
+	if q.After, err = sessionindex.ParseCursor(f.cursor); err != nil {
 		return q, usage("--cursor: %w: use next_cursor as it came", err)
 	}
 	return q, nil

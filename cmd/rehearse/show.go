@@ -32,14 +32,14 @@ func newShow(env *Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			run, err := runlog.Look(dir)
+			run, err := runlog.Inspect(dir)
 			if err != nil {
 				return usage("cannot show the run: %w", err)
 			}
 			if run.ExitReason == result.ReasonDied {
 				defer fmt.Fprintf(env.Stderr, "rehearse: the run died; go on with\n  %s\n", goOn(run, dir))
 			}
-			tests := runlog.ReadWhole(dir, run)
+			tests := runlog.ReadAll(dir, run)
 			if test != "" {
 				tests = onlyTest(tests, test)
 				if found, err := holdsAny(tests); err != nil {

@@ -38,7 +38,7 @@ A scope says what a token opens: read (GET of runs, results, reports, flows, the
 }
 
 // in opens the server's store for do. With find, it has to be there.
-func (f *tokenFlags) in(ctx context.Context, env *Env, find bool, do func(access.Keeper) error) error {
+func (f *tokenFlags) in(ctx context.Context, env *Env, find bool, do func(access.TokenStore) error) error {
 	s, err := env.here(wire.Options{})
 	if err != nil {
 		return outcome(err)
@@ -75,7 +75,7 @@ func newTokenAdd(env *Env, f *tokenFlags) *cobra.Command {
 				}
 				wish.Expires = env.Now().Add(expires)
 			}
-			return f.in(c.Context(), env, false, func(tokens access.Keeper) error {
+			return f.in(c.Context(), env, false, func(tokens access.TokenStore) error {
 				kept, token, err := access.Issue(c.Context(), tokens, wish, env.Now())
 				if err != nil {
 					return err
@@ -99,7 +99,7 @@ func newTokenList(env *Env, f *tokenFlags) *cobra.Command {
 		Example: "  rehearse token list",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.in(c.Context(), env, true, func(tokens access.Keeper) error {
+			return f.in(c.Context(), env, true, func(tokens access.TokenStore) error {
 				all, err := access.List(c.Context(), tokens)
 				if err != nil {
 					return err
@@ -130,7 +130,7 @@ func newTokenRemove(env *Env, f *tokenFlags) *cobra.Command {
 		Example: "  rehearse token rm ci",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.in(c.Context(), env, true, func(tokens access.Keeper) error { return access.Revoke(c.Context(), tokens, args[0]) })
+			return f.in(c.Context(), env, true, func(tokens access.TokenStore) error { return access.Revoke(c.Context(), tokens, args[0]) })
 		},
 	}
 }

@@ -65,7 +65,7 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	defer logged(log, store.Close)
 	return outcome(pages.Serve(ctx, pages.Serving{
-		Config: pages.Config{Runs: runs, Store: store.Look, Make: store.Make, Flows: f.known(env), Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
+		Config: pages.Config{Runs: runs, Store: store.Open, Make: store.Make, Flows: f.known(env), Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
 		Addr:   f.addr, Token: env.Getenv(defaultTokenEnv), TokenEnv: defaultTokenEnv, Stop: env.Signals,
 		Opened: func(base string) {
 			address := base + pages.Start(one)

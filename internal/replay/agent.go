@@ -10,9 +10,9 @@ import (
 type Agent interface {
 	// Open begins a conversation that touches no other one, nor anything of production (S4.18).
 	Open(ctx context.Context, at Moment) (Conversation, error)
-	// Asks says what the user is asked for in a state: a field, or a set of options, in a form that can be compared. It is empty where the
+	// RequestedField says what the user is asked for in a state: a field, or a set of options, in a form that can be compared. It is empty where the
 	// agent does not know the state, or asks for nothing in particular.
-	Asks(state string) string
+	RequestedField(state string) string
 }
 
 // Moment is where in a session a conversation begins.
@@ -32,15 +32,15 @@ type Moment struct {
 // Reticent is an Agent that may not tell all. Any other one says in what state a conversation stands, when it is
 // complete, and what it has collected.
 type Reticent interface {
-	Tells() (states, completion, data bool)
+	Reports() (states, completion, data bool)
 }
 
 // Conversation is one with an agent, used by one goroutine at a time.
 type Conversation interface {
 	// State is where the conversation stands; empty where the agent does not say.
 	State() string
-	// Say takes one turn.
-	Say(ctx context.Context, text string) (Answer, error)
+	// Send takes one turn.
+	Send(ctx context.Context, text string) (Answer, error)
 	// Close releases what the conversation holds; it is called exactly once.
 	Close() error
 }

@@ -49,8 +49,8 @@ func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
 	return &flowConversation{session}, nil
 }
 
-// Asks names the field that a state fills, or else the options that it offers.
-func (a *FlowAgent) Asks(state string) string { return a.nodes().asks(state) }
+// RequestedField names the field that a state fills, or else the options that it offers.
+func (a *FlowAgent) RequestedField(state string) string { return a.nodes().asks(state) }
 
 // maxHistory is how many messages a conversation that is resumed remembers: far more than the window that a model sees.
 const maxHistory = 1_000
@@ -75,8 +75,8 @@ type flowConversation struct{ session *flow.Session }
 
 func (c *flowConversation) State() string { return c.session.Context().CurrentNodeID }
 
-func (c *flowConversation) Say(ctx context.Context, text string) (Answer, error) {
-	r, err := c.session.Say(ctx, text, flow.Options{})
+func (c *flowConversation) Send(ctx context.Context, text string) (Answer, error) {
+	r, err := c.session.Send(ctx, text, flow.Options{})
 	if err != nil {
 		return Answer{}, err
 	}

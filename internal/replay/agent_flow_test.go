@@ -91,14 +91,14 @@ func TestFlowAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := c.Say(t.Context(), "I need a taxi")
+	first, err := c.Send(t.Context(), "I need a taxi")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(replay.Answer{Text: "Where to?", State: "where"}, first); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	last, err := c.Say(t.Context(), "to the airport")
+	last, err := c.Send(t.Context(), "to the airport")
 	if err != nil || !last.Completed || last.State != "bye" {
 		t.Errorf("got %+v, %v", last, err)
 	}
@@ -106,7 +106,7 @@ func TestFlowAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := pizza.Say(t.Context(), "large")
+	answer, err := pizza.Send(t.Context(), "large")
 	if diff := cmp.Diff(map[string]any{"ask_size": "large"}, answer.Data); err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
@@ -114,13 +114,13 @@ func TestFlowAgent(t *testing.T) {
 
 func TestFlowAgentAsks(t *testing.T) {
 	ride, pizza := agentOf(t, nodes), agentOf(t, machine)
-	if a, b := pizza.Asks("ask_size"), pizza.Asks("ask_size_again"); a == "" || a != b {
+	if a, b := pizza.RequestedField("ask_size"), pizza.RequestedField("ask_size_again"); a == "" || a != b {
 		t.Errorf("the same field: %q, %q", a, b)
 	}
-	if a, b := ride.Asks("hello"), ride.Asks("where"); a == "" || a == b {
+	if a, b := ride.RequestedField("hello"), ride.RequestedField("where"); a == "" || a == b {
 		t.Errorf("different options: %q, %q", a, b)
 	}
-	if a, b := ride.Asks("bye"), ride.Asks("nowhere"); a != "" || b != "" {
+	if a, b := ride.RequestedField("bye"), ride.RequestedField("nowhere"); a != "" || b != "" {
 		t.Errorf("nothing is asked: %q, %q", a, b)
 	}
 }
@@ -147,7 +147,7 @@ default: {reply: long}
 		t.Fatal(err)
 	}
 	for range 2 {
-		answer, err := c.Say(t.Context(), "a taxi")
+		answer, err := c.Send(t.Context(), "a taxi")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ default: {reply: "[END]"}
 		t.Fatal(err)
 	}
 	user := &replay.ModelUser{Model: model}
-	scene := replay.Scene{Session: talked("s"), Turns: []replay.LaneTurn{{User: "a ride", Bot: "Where to?"}}}
+	scene := replay.Scene{Session: talked("s"), Turns: []replay.VariationTurn{{User: "a ride", Bot: "Where to?"}}}
 	said, more, err := user.Next(t.Context(), scene)
 	if said != "To Rome." || !more || err != nil {
 		t.Errorf("got %q, %v, %v", said, more, err)
@@ -191,10 +191,10 @@ func TestNamesOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	replay.Measure(s, pair, replay.Measuring{})
-	if diff := cmp.Diff([]string{"Hello! I need a taxi → WHERE", "WHERE to the airport → BYE"}, way(pair.Lane(replay.Candidate))); diff != "" {
+	if diff := cmp.Diff([]string{"Hello! I need a taxi → WHERE", "WHERE to the airport → BYE"}, way(pair.Variation(replay.Candidate))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if m := pair.Lane(replay.Candidate).Metrics; *m.StateProgression != 1 {
+	if m := pair.Variation(replay.Candidate).Metrics; *m.StateProgression != 1 {
 		t.Errorf("state progression %v", *m.StateProgression)
 	}
 }

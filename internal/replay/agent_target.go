@@ -32,14 +32,14 @@ var (
 	_ Reticent = (*TargetAgent)(nil)
 )
 
-// Tells reports what the target and its rules tell.
-func (a *TargetAgent) Tells() (states, completion, data bool) {
+// Reports reports what the target and its rules tell.
+func (a *TargetAgent) Reports() (states, completion, data bool) {
 	states, completion = a.Traits.States || a.Completion.state != nil, a.Traits.Ends || a.Completion.decides()
 	return states, completion, a.Traits.Flow || a.Completion.data != nil
 }
 
-// Asks names what a node of its flow asks for.
-func (a *TargetAgent) Asks(state string) string {
+// RequestedField names what a node of its flow asks for.
+func (a *TargetAgent) RequestedField(state string) string {
 	if a.Nodes == nil {
 		return ""
 	}
@@ -56,7 +56,7 @@ func (a *TargetAgent) Open(ctx context.Context, at Moment) (Conversation, error)
 			role = chat.User
 			c.turn++
 		}
-		test.Input = append(test.Input, chat.Say(role, said.Text))
+		test.Input = append(test.Input, chat.NewMessage(role, said.Text))
 	}
 	var err error
 	switch {
@@ -117,15 +117,15 @@ var _ Decider = (*targetConversation)(nil)
 // State is where the conversation stands; empty where the agent does not say, and until it has said it.
 func (c *targetConversation) State() string { return c.state }
 
-// Say takes one turn.
-func (c *targetConversation) Say(ctx context.Context, text string) (Answer, error) {
+// Send takes one turn.
+func (c *targetConversation) Send(ctx context.Context, text string) (Answer, error) {
 	reply, err := c.session.Send(ctx, chat.Content{Text: text})
 	if err != nil {
 		return Answer{}, err
 	}
 	c.turn++
 	c.reply = reply
-	c.said = append(slices.Clip(c.said), chat.Say(chat.User, text))
+	c.said = append(slices.Clip(c.said), chat.NewMessage(chat.User, text))
 	a := Answer{
 		Text: reply.Text, Completed: reply.Ended && c.agent.Traits.Ends, Ended: reply.Ended, ToolCalls: len(reply.ToolCalls),
 		Tokens: reply.Usage.InputTokens + reply.Usage.OutputTokens, Uncounted: reply.Usage.Unknown, Cost: reply.Cost,

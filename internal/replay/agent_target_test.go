@@ -51,7 +51,7 @@ func (s *toldSession) Close() error {
 // judged is a judge that says whether the reply holds a word. It keeps what it was asked.
 type judged struct{ asked []grader.Question }
 
-func (j *judged) Ask(_ context.Context, q grader.Question) (grader.Verdict, error) {
+func (j *judged) Decide(_ context.Context, q grader.Question) (grader.Verdict, error) {
 	j.asked = append(j.asked, q)
 	switch q.Output {
 	case "silence":
@@ -123,7 +123,7 @@ func TestTargetAgent(t *testing.T) {
 			var got []string
 			var a replay.Answer
 			for range tc.replies {
-				if a, err = c.Say(t.Context(), "hi"); err == nil {
+				if a, err = c.Send(t.Context(), "hi"); err == nil {
 					a, err = c.(replay.Decider).Decide(t.Context(), a)
 				}
 				if err != nil {
@@ -166,21 +166,21 @@ func TestTargetAgentResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := c.Say(t.Context(), "Rome")
+	answer, err := c.Send(t.Context(), "Rome")
 	if err == nil {
 		answer, err = c.(replay.Decider).Decide(t.Context(), answer)
 	}
 	if err != nil || !answer.Completed {
 		t.Fatal(answer, err)
 	}
-	history := []chat.Message{chat.Say(chat.User, "a table"), chat.Say(chat.Assistant, "where?")}
+	history := []chat.Message{chat.NewMessage(chat.User, "a table"), chat.NewMessage(chat.Assistant, "where?")}
 	if d := cmp.Diff(history, to.opened[0].Test.Input); d != "" {
 		t.Error(d)
 	}
 	if start := to.opened[0].Test.Start; start.Node != "" || start.Memory != nil {
 		t.Errorf("an agent without a flow is given a state: %+v", start)
 	}
-	if d := cmp.Diff(append(history, chat.Say(chat.User, "Rome")), judge.asked[0].Input); d != "" {
+	if d := cmp.Diff(append(history, chat.NewMessage(chat.User, "Rome")), judge.asked[0].Input); d != "" {
 		t.Error(d)
 	}
 	if _, err := a.Open(t.Context(), at); err != nil || to.opened[0].ConversationID == to.opened[1].ConversationID || to.opened[0].ConversationID == "s" {
@@ -218,7 +218,7 @@ func TestHangingUp(t *testing.T) {
 		t.Fatal(err, pair.Dropped)
 	}
 	replay.Measure(s, pair, replay.Measuring{})
-	lane := pair.Lane(replay.Candidate)
+	lane := pair.Variation(replay.Candidate)
 	if m := lane.Metrics; lane.Completed || len(lane.Turns) != 1 || *m.Completed != 0 || *m.CompletionMatch != 0 || m.Exhausted || *m.NeverSaid < 0.6 {
 		t.Errorf("%+v, metrics %+v", lane, m)
 	}

@@ -63,7 +63,7 @@ func TestShownText(t *testing.T) {
 	tally := &replay.Tally{}
 	for i := range 100 {
 		text := strings.Repeat("x", 1<<20)
-		tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Dropped: "it broke down", Lanes: []replay.Lane{{Name: replay.Observed, Turns: []replay.LaneTurn{{User: text}}}}})
+		tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Dropped: "it broke down", Variations: []replay.Variation{{Name: replay.Observed, Turns: []replay.VariationTurn{{User: text}}}}})
 	}
 	report, err := tally.Report(replay.Report{}, replay.DefaultRules())
 	if err != nil || len(report.Sessions) != 32 || !strings.Contains(fmt.Sprint(report.Notes), "the 32 are") {

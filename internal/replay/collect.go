@@ -71,9 +71,9 @@ const (
 
 // keep writes outcomes as they come until there are no more, also when the run is broken off: what was finished is kept. Each write says that
 // the run goes on. When the store stays away, keep gives the run up and lets the rest go.
-func (e *Evaluation) keep(ctx context.Context, finished <-chan Held, giveUp func(error)) error {
+func (e *Evaluation) keep(ctx context.Context, finished <-chan PairResult, giveUp func(error)) error {
 	ctx = context.WithoutCancel(ctx)
-	var batch []Held
+	var batch []PairResult
 	var failed error
 	size := 0
 	write := func() {
@@ -104,9 +104,9 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan Held, giveUp func
 }
 
 // keepBatch keeps sessions, and settles them.
-func (e *Evaluation) keepBatch(ctx context.Context, batch []Held) error {
-	if e.Keep != nil {
-		if err := e.Keep(batch); err != nil {
+func (e *Evaluation) keepBatch(ctx context.Context, batch []PairResult) error {
+	if e.Store != nil {
+		if err := e.Store(batch); err != nil {
 			return err
 		}
 	}
@@ -136,9 +136,9 @@ func outcomeOf(p *Pair) (o Outcome, err error) {
 		}
 	}
 	metrics := map[string]*Metrics{}
-	for i := range p.Lanes {
-		if m := p.Lanes[i].Metrics; m != nil {
-			metrics[p.Lanes[i].Name] = m
+	for i := range p.Variations {
+		if m := p.Variations[i].Metrics; m != nil {
+			metrics[p.Variations[i].Name] = m
 		}
 	}
 	if o.Metrics, err = json.Marshal(metrics); err != nil {
@@ -174,10 +174,10 @@ const (
 // texts calls f for every text of a pair.
 func (p *Pair) texts(f func(text *string)) {
 	for _, time := range p.Times() {
-		for i := range time.Lanes {
-			for j := range time.Lanes[i].Turns {
-				f(&time.Lanes[i].Turns[j].User)
-				f(&time.Lanes[i].Turns[j].Bot)
+		for i := range time.Variations {
+			for j := range time.Variations[i].Turns {
+				f(&time.Variations[i].Turns[j].User)
+				f(&time.Variations[i].Turns[j].Bot)
 			}
 		}
 	}
@@ -214,8 +214,8 @@ func boundedOutcome(p *Pair) (Outcome, error) {
 	}
 	p.Dropped = fmt.Sprintf("the session is too long to be kept: %d MB with all of its turns, and %d MB is the limit", len(o.Detail)>>20, maxDetail>>20)
 	p.Again = nil
-	for i := range p.Lanes {
-		p.Lanes[i] = Lane{Name: p.Lanes[i].Name, Turns: []LaneTurn{}}
+	for i := range p.Variations {
+		p.Variations[i] = Variation{Name: p.Variations[i].Name, Turns: []VariationTurn{}}
 	}
 	return outcomeOf(p)
 }

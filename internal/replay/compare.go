@@ -42,7 +42,7 @@ const (
 	CompletedShare    = "completed"
 	Answered          = "answered"
 	EndedEarly        = "ended_early"
-	NeverSaid         = "messages_never_said"
+	MessagesUnsent    = "messages_never_said"
 	SupportCoverage   = "support_coverage"
 	P95Latency        = "p95_latency_ms"
 	SlowTurns         = "slow_turns"

@@ -134,7 +134,7 @@ func (r *Completion) complete(ctx context.Context, t grader.Turn, c *targetConve
 		}
 		return yes, nil
 	}
-	verdict, err := r.judge.Ask(ctx, grader.Question{
+	verdict, err := r.judge.Decide(ctx, grader.Question{
 		Mode: grader.Checklist, Input: c.said, Output: c.reply.Text,
 		Rubrics: []grader.Rubric{{ID: rubric, Outcome: r.criterion}},
 	})

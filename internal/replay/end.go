@@ -9,7 +9,7 @@ import (
 
 // measureEnd fills in how the lane ended: whether it completed on the log's path, whether the user was heard out, and whether each message
 // got an answer.
-func (l *Lane) measureEnd(m *Metrics, s *Session, observed *Lane, mode Mode) {
+func (l *Variation) measureEnd(m *Metrics, s *Session, observed *Variation, mode Mode) {
 	m.Answered = l.answered(len(observed.Turns))
 	switch mode {
 	case Forced:
@@ -29,7 +29,7 @@ func (l *Lane) measureEnd(m *Metrics, s *Session, observed *Lane, mode Mode) {
 
 // leavesUngiven reports whether the user has not given all of the session's data that the real user gave. Values that nobody said, which an agent
 // looked up or wrote in its own way, are not the user's to give. Of a session without any it is whether messages are left.
-func (l *Lane) leavesUngiven(data map[string]any, observed []LaneTurn, messagesLeft bool) bool {
+func (l *Variation) leavesUngiven(data map[string]any, observed []VariationTurn, messagesLeft bool) bool {
 	gave, gives := normalSaid(observed), normalSaid(l.Turns)
 	given := false
 	for _, value := range data {
@@ -45,7 +45,7 @@ func (l *Lane) leavesUngiven(data map[string]any, observed []LaneTurn, messagesL
 }
 
 // normalSaid is all that the user says, made alike.
-func normalSaid(turns []LaneTurn) string {
+func normalSaid(turns []VariationTurn) string {
 	var said strings.Builder
 	for i := range turns {
 		said.WriteString(" " + normalValue(turns[i].User))
@@ -54,7 +54,7 @@ func normalSaid(turns []LaneTurn) string {
 }
 
 // hasAnswered is what was measured, or else what the turns say.
-func (l *Lane) hasAnswered(logged int) *float64 {
+func (l *Variation) hasAnswered(logged int) *float64 {
 	if l.Metrics != nil {
 		return l.Metrics.Answered
 	}
@@ -63,7 +63,7 @@ func (l *Lane) hasAnswered(logged int) *float64 {
 
 // answered is 1 when the lane has answered each message, else 0; nil where there was none to answer. A lane that failed has not, and neither
 // has one that had nothing to say while the log has messages.
-func (l *Lane) answered(logged int) *float64 {
+func (l *Variation) answered(logged int) *float64 {
 	switch {
 	case l.Error != "":
 		return new(0.0)

@@ -28,8 +28,8 @@ func (o Outcome) WithoutWords() (Outcome, error) {
 func (p *Pair) eraseWords() {
 	p.UnitID = ""
 	erase(&p.Dropped)
-	for i := range p.Lanes {
-		lane := &p.Lanes[i]
+	for i := range p.Variations {
+		lane := &p.Variations[i]
 		lane.Data = nil
 		erase(&lane.Error)
 		for j := range lane.Turns {

@@ -24,8 +24,8 @@ type Evaluation struct {
 	Replayer             *Replayer
 	// Workers is how many sessions are replayed at once, at least 1.
 	Workers int
-	// Crew starts what replays the sessions. It ends with ctx, or when it is closed.
-	Crew func(ctx context.Context) Crew
+	// Pool starts what replays the sessions. It ends with ctx, or when it is closed.
+	Pool func(ctx context.Context) WorkerPool
 	// Head is the report as far as it is known before: run, variants, days.
 	Head  Report
 	Rules Rules
@@ -33,8 +33,8 @@ type Evaluation struct {
 	Resumed bool
 	// Each gets every pair in the order of the sessions' ids; nil is allowed.
 	Each func(*Pair) error
-	// Keep gets sessions before Runs does, as they are finished; its error ends the run. Nil is allowed.
-	Keep func([]Held) error
+	// Store gets sessions before Runs does, as they are finished; its error ends the run. Nil is allowed.
+	Store func([]PairResult) error
 	// Known is told how many sessions there are, once all of them are begun; nil is allowed.
 	Known func(sessions int)
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
@@ -97,10 +97,10 @@ func (e *Evaluation) putRun(ctx context.Context, r Run) error {
 	return e.Runs.PutRun(ctx, r)
 }
 
-// Crew replays sessions side by side, here or elsewhere. It is safe for concurrent use.
-type Crew interface {
+// WorkerPool replays sessions side by side, here or elsewhere. It is safe for concurrent use.
+type WorkerPool interface {
 	// Begin has a session replayed. It waits for a place, not for the end: ended is told that once, by any goroutine.
-	Begin(ctx context.Context, s *Session, ended func(Held)) error
+	Begin(ctx context.Context, s *Session, ended func(PairResult)) error
 	// Pass says that a session was replayed before.
 	Pass(s *Session)
 	// Close gives up what is under way. Nobody is told of an end any more when it returns.
@@ -109,7 +109,7 @@ type Crew interface {
 
 // job is one session on its way: begun, and taken by the collector in the order of the sessions.
 type job struct {
-	held Held
+	held PairResult
 	done chan struct{}
 }
 
@@ -118,13 +118,13 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	ordered := make(chan *job, 8*max(e.Workers, 1))
-	finished := make(chan Held, outcomesPerBatch)
+	finished := make(chan PairResult, outcomesPerBatch)
 	var faults Faults
 	table := &LogToFigures{}
 	kept := make(chan error, 1)
 	go func() { kept <- e.keep(ctx, finished, giveUp) }()
 	group, playing := errgroup.WithContext(ctx)
-	crew := e.Crew(playing)
+	crew := e.Pool(playing)
 	group.Go(func() error {
 		defer close(ordered)
 		return e.send(playing, table, &faults, crew, finished, ordered)
@@ -143,7 +143,7 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 }
 
 // send begins the sessions.
-func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faults, crew Crew, finished chan<- Held, ordered chan<- *job) error {
+func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faults, crew WorkerPool, finished chan<- PairResult, ordered chan<- *job) error {
 	inFlow := Filter{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To}
 	if err := faults.countUnusable(ctx, e.Events, inFlow); err != nil {
 		return err
@@ -195,9 +195,9 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 }
 
 // ended returns what is told of the end of a session.
-func (j *job) ended(finished chan<- Held) func(Held) {
-	return func(h Held) {
-		j.held = Held{Pair: h.Pair, Err: h.Err} // what is kept need not wait for its turn
+func (j *job) ended(finished chan<- PairResult) func(PairResult) {
+	return func(h PairResult) {
+		j.held = PairResult{Pair: h.Pair, Err: h.Err} // what is kept need not wait for its turn
 		if h.Err == nil {
 			finished <- h // it is taken even when the run is given up
 		}

@@ -33,11 +33,11 @@ func BenchmarkEvaluate(b *testing.B) {
 			Replayer: &replay.Replayer{Baseline: baseline, Candidate: candidate, Mode: replay.Recorded, Seed: replay.Seed},
 			Each: func(p *replay.Pair) error {
 				sessions++
-				turns += len(p.Lanes[1].Turns) + len(p.Lanes[2].Turns)
+				turns += len(p.Variations[1].Turns) + len(p.Variations[2].Turns)
 				return nil
 			},
 		}
-		e.Crew = replayrun.CrewHere(e, nil)
+		e.Pool = replayrun.LocalPool(e, nil)
 		if _, err := e.Evaluate(b.Context()); err != nil {
 			b.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evalua
 			Mode: replay.Recorded, Seed: replay.Seed, Now: clock,
 		},
 	}
-	e.Crew = replayrun.CrewHere(e, nil)
+	e.Pool = replayrun.LocalPool(e, nil)
 	return e
 }
 
@@ -145,7 +145,7 @@ func TestEvaluate(t *testing.T) {
 }
 
 func lost(p replay.Pair) float64 {
-	if m := p.Lane(replay.Candidate).Metrics.CompletionMatch; m != nil {
+	if m := p.Variation(replay.Candidate).Metrics.CompletionMatch; m != nil {
 		return 1 - *m
 	}
 	return 0
@@ -237,9 +237,9 @@ func (a tardy) Open(ctx context.Context, at replay.Moment) (replay.Conversation,
 
 type tardyTalk struct{ replay.Conversation }
 
-func (c tardyTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
+func (c tardyTalk) Send(ctx context.Context, text string) (replay.Answer, error) {
 	time.Sleep(time.Second)
-	return c.Conversation.Say(ctx, text)
+	return c.Conversation.Send(ctx, text)
 }
 
 // TestBatches proves that little is lost with a program that is killed: what is finished is written after 200 sessions, or after a second.
@@ -420,9 +420,9 @@ type slowTalk struct {
 	agent *slow
 }
 
-func (c *slowTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
+func (c *slowTalk) Send(ctx context.Context, text string) (replay.Answer, error) {
 	*c.agent.clock = c.agent.clock.Add(c.agent.takes)
-	return c.Conversation.Say(ctx, text)
+	return c.Conversation.Send(ctx, text)
 }
 
 // TestLatency proves that milliseconds which nobody notices make no verdict, while others do.

@@ -14,16 +14,16 @@ func ExampleMeasure() {
 		{User: true, Text: "I need a taxi", Before: "hello", After: "where", At: at},
 		{User: true, Text: "to the airport", Before: "where", After: "bye", At: at.Add(time.Second)},
 	}}
-	pair := &replay.Pair{SessionID: "s1", FlowID: "ride", Mode: replay.Recorded, Lanes: []replay.Lane{
-		{Name: replay.Observed, Completed: true, Turns: []replay.LaneTurn{
+	pair := &replay.Pair{SessionID: "s1", FlowID: "ride", Mode: replay.Recorded, Variations: []replay.Variation{
+		{Name: replay.Observed, Completed: true, Turns: []replay.VariationTurn{
 			{Number: 1, Before: "hello", State: "where", Supported: true}, {Number: 2, Before: "where", State: "bye", Supported: true},
 		}},
-		{Name: replay.Candidate, Turns: []replay.LaneTurn{
+		{Name: replay.Candidate, Turns: []replay.VariationTurn{
 			{Number: 1, Before: "hello", State: "where", Supported: true}, {Number: 2, Before: "where", State: "where", Supported: true},
 		}},
 	}}
 	replay.Measure(session, pair, replay.Measuring{})
-	m := pair.Lane(replay.Candidate).Metrics
+	m := pair.Variation(replay.Candidate).Metrics
 	fmt.Printf("completion %.0f, states %.1f, first divergence in turn %d\n", *m.CompletionMatch, *m.StateProgression, *m.FirstDivergence)
 	// Output: completion 0, states 0.5, first divergence in turn 2
 }

@@ -76,9 +76,9 @@ func (e *Evaluation) replayable(ctx context.Context, chosen map[string]bool, f f
 
 // talk has the simulated user talk to the bot as it was logged, which answers in the order of the log whatever is said. It returns the user's
 // messages with what the bot said after each.
-func (r *Replayer) talk(ctx context.Context, s *Session) ([]LaneTurn, error) {
+func (r *Replayer) talk(ctx context.Context, s *Session) ([]VariationTurn, error) {
 	observed := observe(s).Turns
-	var turns []LaneTurn
+	var turns []VariationTurn
 	scene := Scene{Session: s, Observed: observed, Agent: r.Candidate, State: observed[0].Before, Asked: s.askedBefore(s.places()[0])}
 	for len(turns) < maxSimulated(len(observed)) {
 		scene.Turns = turns
@@ -87,7 +87,7 @@ func (r *Replayer) talk(ctx context.Context, s *Session) ([]LaneTurn, error) {
 			return turns, err
 		}
 		at := min(len(turns), len(observed)-1)
-		turns = append(turns, LaneTurn{User: said, Bot: observed[at].Bot, State: observed[at].State})
+		turns = append(turns, VariationTurn{User: said, Bot: observed[at].Bot, State: observed[at].State})
 		if len(turns) >= len(observed) && s.Completed {
 			return turns, nil
 		}
@@ -105,7 +105,7 @@ type likeness struct {
 	ends                      int
 }
 
-func (l *likeness) add(s *Session, said []LaneTurn) {
+func (l *likeness) add(s *Session, said []VariationTurn) {
 	observed := observe(s).Turns
 	l.sessions++
 	l.realTurns += float64(len(observed))
@@ -114,7 +114,7 @@ func (l *likeness) add(s *Session, said []LaneTurn) {
 		l.ends++
 	}
 	asked := s.askedBefore(s.places()[0])
-	count := func(turns []LaneTurn, kinds *[messageKinds]float64) (words []string) {
+	count := func(turns []VariationTurn, kinds *[messageKinds]float64) (words []string) {
 		before := asked
 		for i := range turns {
 			kinds[kindOf(i, turns[i].User, before)]++

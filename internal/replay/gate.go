@@ -38,7 +38,7 @@ type Decision string
 const (
 	Passed       Decision = "passed"
 	NotPassed    Decision = "not_passed"
-	CannotSay    Decision = "cannot_say"    // too few sessions to have seen a loss that matters
+	Underpowered Decision = "cannot_say"    // too few sessions to have seen a loss that matters
 	NotJudgeable Decision = "not_judgeable" // the log does not fit the agents
 )
 
@@ -47,8 +47,8 @@ func (d Decision) ExitCode() int {
 	switch d {
 	case Passed:
 		return result.ExitPassed
-	case CannotSay:
-		return ExitCannotSay
+	case Underpowered:
+		return ExitUnderpowered
 	case NotJudgeable:
 		return ExitNotJudgeable
 	}
@@ -57,7 +57,7 @@ func (d Decision) ExitCode() int {
 
 // Exit codes that only a replay has.
 const (
-	ExitCannotSay    = 4
+	ExitUnderpowered = 4
 	ExitNotJudgeable = 5
 )
 
@@ -170,7 +170,7 @@ func (f *findings) judge(rules *Rules) Gate {
 	}{
 		{NotPassed, append(f.worse(), f.lostPairs(rules)...)},
 		{NotJudgeable, unfit},
-		{CannotSay, f.blind(rules)},
+		{Underpowered, f.blind(rules)},
 		{NotPassed, f.notShown(rules, g.Verdict)},
 		{Passed, nil},
 	} {

@@ -22,8 +22,8 @@ func figures() *replay.Metrics {
 }
 
 // lane is a lane of one turn.
-func lane(name string, m *replay.Metrics) replay.Lane {
-	return replay.Lane{Name: name, Completed: true, Turns: []replay.LaneTurn{{Number: 1, User: "hi", Bot: "hello", Supported: true}}, Metrics: m}
+func lane(name string, m *replay.Metrics) replay.Variation {
+	return replay.Variation{Name: name, Completed: true, Turns: []replay.VariationTurn{{Number: 1, User: "hi", Bot: "hello", Supported: true}}, Metrics: m}
 }
 
 // gateRun is n sessions, whose lanes change makes different.
@@ -40,7 +40,7 @@ func (g gateRun) report(t *testing.T) *replay.Report {
 	var tally replay.Tally
 	for i := range g.n {
 		was, is := figures(), figures()
-		p := &replay.Pair{SessionID: fmt.Sprintf("s%05d", i), FlowID: "f", Outcome: replay.EndCompleted, Mode: g.mode, Lanes: []replay.Lane{
+		p := &replay.Pair{SessionID: fmt.Sprintf("s%05d", i), FlowID: "f", Outcome: replay.EndCompleted, Mode: g.mode, Variations: []replay.Variation{
 			lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
 		}}
 		if g.change != nil {
@@ -69,7 +69,7 @@ func (g gateRun) report(t *testing.T) *replay.Report {
 // fail makes a lane fail, which loses the pair.
 func fail(p *replay.Pair, names ...string) {
 	for _, name := range names {
-		l := p.Lane(name)
+		l := p.Variation(name)
 		l.Error, l.Metrics, p.Dropped = "it crashed", nil, name+": it crashed"
 	}
 }
@@ -106,10 +106,10 @@ func talks(baseline, candidate func(turn int) string) func(int, *replay.Pair, *r
 	return func(_ int, p *replay.Pair, was, _ *replay.Metrics) {
 		was.StateProgression = new(0.5) // the candidate is better
 		for name, says := range map[string]func(int) string{replay.Observed: fitting, replay.Baseline: baseline, replay.Candidate: candidate} {
-			l := p.Lane(name)
+			l := p.Variation(name)
 			l.Turns = nil
 			for turn := range 4 {
-				l.Turns = append(l.Turns, replay.LaneTurn{
+				l.Turns = append(l.Turns, replay.VariationTurn{
 					Number: turn + 1, User: fmt.Sprintf("asks %d", turn), Bot: says(turn), State: fmt.Sprintf("state %d", turn), Supported: true,
 				})
 			}
@@ -139,7 +139,7 @@ func TestGate(t *testing.T) {
 		{
 			"identical lanes of few",
 			gateRun{n: 50},
-			replay.CannotSay, stats.Inconclusive, "power:completion_match power:state_progression_match",
+			replay.Underpowered, stats.Inconclusive, "power:completion_match power:state_progression_match",
 			[]string{"Cannot say: ", "a loss of up to 6.0 points of completion match", "about 60 sessions would decide it", "--margin completion_match=6pp"},
 		},
 		{
@@ -151,7 +151,7 @@ func TestGate(t *testing.T) {
 		{
 			"five sessions of a bot that hangs up",
 			gateRun{n: 5, change: change(func(_ int, is *replay.Metrics) { is.CompletionMatch = new(0.0) })},
-			replay.CannotSay, stats.Inconclusive, "",
+			replay.Underpowered, stats.Inconclusive, "",
 			[]string{"Cannot say: "},
 		},
 		{
@@ -171,7 +171,7 @@ func TestGate(t *testing.T) {
 		{
 			"the candidate cannot say when it ends",
 			gateRun{n: 875, change: speechless},
-			replay.CannotSay, stats.NonInferior, "power:completion_match",
+			replay.Underpowered, stats.NonInferior, "power:completion_match",
 			[]string{"Cannot say: ", "the candidate does not, so that one that never ends would lose nothing", "answer.end"},
 		},
 		{
@@ -182,7 +182,7 @@ func TestGate(t *testing.T) {
 		{
 			"the candidate does not tell its states, and ends more often",
 			gateRun{n: 875, mode: replay.Forced, change: wordy},
-			replay.CannotSay, stats.Inconclusive, "power:state_progression_match",
+			replay.Underpowered, stats.Inconclusive, "power:state_progression_match",
 			[]string{"Cannot say: ", "one that answers anything until the end would lose nothing", "answer.node"},
 		},
 		{
@@ -193,13 +193,13 @@ func TestGate(t *testing.T) {
 		{
 			"the candidate says the same in every state",
 			gateRun{n: 875, change: talks(fitting, constant)},
-			replay.CannotSay, stats.Inconclusive, "power:state_progression_match",
+			replay.Underpowered, stats.Inconclusive, "power:state_progression_match",
 			[]string{"Cannot say: the candidate repeats itself or the user in 100.0 % of the turns in which the log goes on to another state"},
 		},
 		{
 			"the candidate repeats the user",
 			gateRun{n: 875, mode: replay.Forced, change: talks(fitting, echoing)},
-			replay.CannotSay, stats.Inconclusive, "power:state_progression_match", nil,
+			replay.Underpowered, stats.Inconclusive, "power:state_progression_match", nil,
 		},
 		{"both say the same in every state", gateRun{n: 875, change: talks(constant, constant)}, replay.Passed, stats.Better, "", nil},
 		{"the candidate says the same in two states", gateRun{n: 875, change: talks(fitting, inTwoStates)}, replay.Passed, stats.Better, "", nil},
@@ -279,13 +279,13 @@ func TestGate(t *testing.T) {
 				for _, m := range []*replay.Metrics{was, is} {
 					m.CompletionMatch, m.TurnCountRatio, m.StateProgression, m.AvgLatencyMS = nil, nil, nil, nil
 				}
-			}}, replay.CannotSay, stats.Inconclusive, "power:", []string{"no metric that decides applies"},
+			}}, replay.Underpowered, stats.Inconclusive, "power:", []string{"no metric that decides applies"},
 		},
 		{
 			"agents without states, and a baseline that completes nothing", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression = nil, nil
 				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
-			}}, replay.CannotSay, stats.NonInferior, "power:completion_match", []string{"the baseline itself completes only 0.0 %", "state_of"},
+			}}, replay.Underpowered, stats.NonInferior, "power:completion_match", []string{"the baseline itself completes only 0.0 %", "state_of"},
 		},
 		{
 			"a baseline that finds no state and completes nothing",
@@ -293,7 +293,7 @@ func TestGate(t *testing.T) {
 				was.StateProgression, is.StateProgression = new(0.0), new(0.0)
 				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
 			}},
-			replay.CannotSay, stats.NonInferior, "power:state_progression_match power:completion_match",
+			replay.Underpowered, stats.NonInferior, "power:state_progression_match power:completion_match",
 			[]string{"the baseline itself follows only 0.0 % of the logged states", "the baseline itself completes only 0.0 %"},
 		},
 		{
@@ -306,7 +306,7 @@ func TestGate(t *testing.T) {
 			"the same, and a candidate that finds them", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression = new(0.0)
 				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
-			}}, replay.CannotSay, stats.Inconclusive, "power:completion_match", []string{"the log completes 100.0 % of the sessions and neither lane does"},
+			}}, replay.Underpowered, stats.Inconclusive, "power:completion_match", []string{"the log completes 100.0 % of the sessions and neither lane does"},
 		},
 		{
 			"the same, and a candidate that finds them and never ends is accepted", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
@@ -329,7 +329,7 @@ func TestGate(t *testing.T) {
 		{
 			"agents that tell nothing", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression, was.CompletionMatch, is.CompletionMatch = nil, nil, nil, nil
-			}}, replay.CannotSay, stats.NonInferior, "power:", []string{"neither the states nor the ends"},
+			}}, replay.Underpowered, stats.NonInferior, "power:", []string{"neither the states nor the ends"},
 		},
 		{
 			"agents that tell nothing, and data decides",
@@ -347,7 +347,7 @@ func TestGate(t *testing.T) {
 		{
 			"data that the candidate does not report",
 			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, _ *replay.Metrics) { was.DataAccuracy = new(1.0) }},
-			replay.CannotSay, stats.NonInferior, "power:data_collection_accuracy",
+			replay.Underpowered, stats.NonInferior, "power:data_collection_accuracy",
 			[]string{"not of the candidate in 400 of 400 sessions", "--margin data_collection_accuracy=100pp"},
 		},
 		{
@@ -378,7 +378,7 @@ func TestGate(t *testing.T) {
 				if was.CostUSD = new(0.01); i%2 == 0 {
 					is.CostUSD = new(0.001)
 				}
-			}}, replay.CannotSay, stats.NonInferior, "power:cost_usd", []string{"in 200 of 400 sessions"},
+			}}, replay.Underpowered, stats.NonInferior, "power:cost_usd", []string{"in 200 of 400 sessions"},
 		},
 		{
 			"a cost that only the candidate reports", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) { is.CostUSD = new(0.2) })},
@@ -397,7 +397,7 @@ func TestGate(t *testing.T) {
 				if i%20 == 0 {
 					is.P95LatencyMS, is.SlowTurns = nil, nil
 				}
-			}}, replay.CannotSay, stats.NonInferior, "power:p95_latency_ms power:slow_turns", nil,
+			}}, replay.Underpowered, stats.NonInferior, "power:p95_latency_ms power:slow_turns", nil,
 		},
 		{
 			"a slower 95th percentile", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
@@ -441,7 +441,7 @@ func TestGate(t *testing.T) {
 			"shorter talks that are let through", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) {
 				is.EndedEarly, is.NeverSaid = new(1.0), new(0.5)
 			}), rules: func(r *replay.Rules) {
-				r.Margins = map[string]stats.Margin{replay.EndedEarly: {Absolute: 1}, replay.NeverSaid: {Absolute: 1}}
+				r.Margins = map[string]stats.Margin{replay.EndedEarly: {Absolute: 1}, replay.MessagesUnsent: {Absolute: 1}}
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
@@ -480,7 +480,7 @@ func agree(t *testing.T, r *replay.Report) {
 	t.Helper()
 	g := r.Gate
 	begin := map[replay.Decision]string{
-		replay.Passed: "Passed: ", replay.NotPassed: "Not passed: ", replay.CannotSay: "Cannot say: ", replay.NotJudgeable: "Cannot be judged from this log: ",
+		replay.Passed: "Passed: ", replay.NotPassed: "Not passed: ", replay.Underpowered: "Cannot say: ", replay.NotJudgeable: "Cannot be judged from this log: ",
 	}[g.Outcome]
 	if !strings.HasPrefix(g.Headline, begin) || strings.Contains(g.Headline, "\n") {
 		t.Errorf("%s begins with another outcome than %s", g.Headline, g.Outcome)
@@ -557,7 +557,7 @@ func TestClustersOfUsers(t *testing.T) {
 		t.Errorf("by session: %+v, %+v", alone.Clusters, d)
 	}
 	var tally replay.Tally
-	tally.Add(&replay.Pair{SessionID: "s", Lanes: []replay.Lane{lane(replay.Observed, nil), lane(replay.Candidate, figures())}})
+	tally.Add(&replay.Pair{SessionID: "s", Variations: []replay.Variation{lane(replay.Observed, nil), lane(replay.Candidate, figures())}})
 	rules := replay.DefaultRules()
 	rules.Cluster = replay.ByUnit
 	if _, err := tally.Report(replay.Report{}, rules); !source.IsInvalid(err) {
@@ -642,7 +642,7 @@ func TestNobodyLosesMoreThanAll(t *testing.T) {
 	if got := r.Gate.Unseen[replay.StateProgression].Loss; got == nil || *got != 1 {
 		t.Errorf("unseen loss %v, want 1", got)
 	}
-	if r.Gate.Outcome != replay.CannotSay || !strings.Contains(r.Gate.Headline, "take --margin state_progression_match=100pp") {
+	if r.Gate.Outcome != replay.Underpowered || !strings.Contains(r.Gate.Headline, "take --margin state_progression_match=100pp") {
 		t.Errorf("%s", r.Gate.Headline)
 	}
 	as := func(margin string) *replay.Report {

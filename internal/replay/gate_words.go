@@ -14,7 +14,7 @@ const mostlyEmpty = 0.5
 
 // hear counts the turns of a lane beside the logged ones. States are what an agent says of itself, so that one that guesses them, or always tells the
 // commonest, could follow the log and answer anything.
-func (h *hearing) hear(lane, observed *Lane) {
+func (h *hearing) hear(lane, observed *Variation) {
 	if lane.NoStates || observed == nil {
 		return
 	}

@@ -26,7 +26,7 @@ func (f *findings) headline(g *Gate) string {
 		}
 	case NotPassed:
 		begin = "Not passed"
-	case CannotSay:
+	case Underpowered:
 		begin = "Cannot say"
 	case NotJudgeable:
 		begin, parts = "Cannot be judged from this log", append(parts, f.otherModes())

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Held is a session that was replayed in all of its lanes, or is lost.
-type Held struct {
+// PairResult is a session that was replayed in all of its lanes, or is lost.
+type PairResult struct {
 	Pair *Pair
 	// Outcome is what is kept of the pair.
 	Outcome Outcome
@@ -18,17 +18,17 @@ type Held struct {
 	Err error
 }
 
-// Hold replays a session, as often as it is to be, and measures it. Its error is that of a context that has ended, or of a pair that cannot be written.
-func (r *Replayer) Hold(ctx context.Context, s *Session, how Measuring) (Held, error) {
+// Run replays a session, as often as it is to be, and measures it. Its error is that of a context that has ended, or of a pair that cannot be written.
+func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResult, error) {
 	pair, err := r.Replay(ctx, s)
 	if err != nil {
-		return Held{}, err
+		return PairResult{}, err
 	}
 	Measure(s, pair, how)
 	for repeat := 2; repeat <= r.Repeats; repeat++ {
 		again, err := r.replay(ctx, s, repeat)
 		if err != nil {
-			return Held{}, err
+			return PairResult{}, err
 		}
 		Measure(s, again, how)
 		pair.Repeat, again.Repeat = 1, repeat
@@ -38,12 +38,12 @@ func (r *Replayer) Hold(ctx context.Context, s *Session, how Measuring) (Held, e
 }
 
 // Lost is a session that could not be replayed in any lane, and why: it is counted, never left out.
-func (r *Replayer) Lost(s *Session, why string) (Held, error) {
+func (r *Replayer) Lost(s *Session, why string) (PairResult, error) {
 	pair := &Pair{
-		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Dropped: why, Lanes: []Lane{observe(s)},
+		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Dropped: why, Variations: []Variation{observe(s)},
 	}
 	for _, name := range r.lanes() {
-		pair.Lanes = append(pair.Lanes, Lane{Name: name, Error: why, Turns: []LaneTurn{}})
+		pair.Variations = append(pair.Variations, Variation{Name: name, Error: why, Turns: []VariationTurn{}})
 	}
 	return held(pair)
 }
@@ -56,7 +56,7 @@ func (r *Replayer) lanes() []string {
 	return []string{Baseline, Candidate}
 }
 
-func held(pair *Pair) (h Held, err error) {
+func held(pair *Pair) (h PairResult, err error) {
 	h.Pair = pair
 	if h.Outcome, err = boundedOutcome(pair); err != nil {
 		return h, fmt.Errorf("session %s: %w", pair.SessionID, err)
@@ -64,10 +64,10 @@ func held(pair *Pair) (h Held, err error) {
 	return h, nil
 }
 
-// HeldOf is a session whose outcome was kept, or sent by whoever replayed it.
-func HeldOf(o Outcome) (Held, error) {
+// PairResultOf is a session whose outcome was kept, or sent by whoever replayed it.
+func PairResultOf(o Outcome) (PairResult, error) {
 	pair, err := o.Pair()
-	return Held{Pair: pair, Outcome: o}, err
+	return PairResult{Pair: pair, Outcome: o}, err
 }
 
 // Complete reports whether a pair says what became of every lane.
@@ -77,7 +77,7 @@ func (r *Replayer) Complete(p *Pair) bool {
 	}
 	for _, time := range p.Times() {
 		for _, name := range append([]string{Observed}, r.lanes()...) {
-			lane := time.Lane(name)
+			lane := time.Variation(name)
 			if lane == nil || name != Observed && time.Dropped == "" && lane.Metrics == nil {
 				return false
 			}

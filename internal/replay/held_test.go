@@ -52,15 +52,15 @@ func TestPanicIsALostPair(t *testing.T) {
 func TestHeldElsewhere(t *testing.T) {
 	r := &replay.Replayer{Candidate: &scripted{moves: booking}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded}
 	s := talked("s", "hello book → where", "where Rome → when")
-	here, err := r.Hold(t.Context(), s, replay.Measuring{})
+	here, err := r.Run(t.Context(), s, replay.Measuring{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, err := replay.HeldOf(here.Outcome)
+	there, err := replay.PairResultOf(here.Outcome)
 	if d := gocmp.Diff(here, there); d != "" || err != nil {
 		t.Errorf("%v\n%s", err, d)
 	}
-	if _, err := replay.HeldOf(replay.Outcome{SessionID: "s", Detail: []byte("{")}); err == nil {
+	if _, err := replay.PairResultOf(replay.Outcome{SessionID: "s", Detail: []byte("{")}); err == nil {
 		t.Error("an outcome that cannot be read is one")
 	}
 }

@@ -28,14 +28,14 @@ var Modes = []Mode{Recorded, Forced, Simulated}
 // Observed is the lane of what was logged, beside Baseline and Candidate.
 const Observed = "observed"
 
-// Lane is a session as it went in one lane.
-type Lane struct {
+// Variation is a session as it went in one lane.
+type Variation struct {
 	Name      string `json:"lane"`
 	Completed bool   `json:"completed"`
 	// Error says why the lane failed, which loses the pair; empty when it did not.
-	Error string         `json:"error,omitempty"`
-	Turns []LaneTurn     `json:"turns"`
-	Data  map[string]any `json:"data_collected,omitempty"`
+	Error string          `json:"error,omitempty"`
+	Turns []VariationTurn `json:"turns"`
+	Data  map[string]any  `json:"data_collected,omitempty"`
 	// NoStates is true of an agent that does not say in what state a conversation stands, Endless of one that cannot
 	// complete any, NoData of one that does not say what it has collected.
 	NoStates bool `json:"no_states,omitempty"`
@@ -47,8 +47,8 @@ type Lane struct {
 	Alignment []stats.Aligned `json:"alignment,omitempty"`
 }
 
-// LaneTurn is one message of the user's and the answer to it.
-type LaneTurn struct {
+// VariationTurn is one message of the user's and the answer to it.
+type VariationTurn struct {
 	// Number is the turn's number in the log, from 1; those of a simulated user go on from there.
 	Number int    `json:"turn_number"`
 	User   string `json:"user"`
@@ -84,8 +84,8 @@ type Pair struct {
 	Outcome string    `json:"outcome"`
 	Started time.Time `json:"started_at"`
 	// FirstLane is the lane that went first; empty without a baseline.
-	FirstLane string `json:"first_lane,omitempty"`
-	Lanes     []Lane `json:"lanes"`
+	FirstLane  string      `json:"first_lane,omitempty"`
+	Variations []Variation `json:"lanes"`
 	// Repeat is which time this is, from 1, where sessions are replayed several times. Again are the other times, beside the first; an Outcome
 	// keeps them.
 	Repeat int     `json:"repeat,omitempty"`
@@ -97,11 +97,11 @@ type Pair struct {
 // Times are the pair and the other times that its session was replayed.
 func (p *Pair) Times() []*Pair { return append([]*Pair{p}, p.Again...) }
 
-// Lane returns the lane of that name, nil when there is none.
-func (p *Pair) Lane(name string) *Lane {
-	for i := range p.Lanes {
-		if p.Lanes[i].Name == name {
-			return &p.Lanes[i]
+// Variation returns the lane of that name, nil when there is none.
+func (p *Pair) Variation(name string) *Variation {
+	for i := range p.Variations {
+		if p.Variations[i].Name == name {
+			return &p.Variations[i]
 		}
 	}
 	return nil
@@ -126,14 +126,14 @@ func (s *Session) Outcome() string {
 }
 
 // observe returns the lane of what was logged. What the bot said before the user's first message belongs to no turn.
-func observe(s *Session) Lane {
-	lane := Lane{Name: Observed, Completed: s.Completed, Data: s.Data, Turns: make([]LaneTurn, 0, s.Turns())}
+func observe(s *Session) Variation {
+	lane := Variation{Name: Observed, Completed: s.Completed, Data: s.Data, Turns: make([]VariationTurn, 0, s.Turns())}
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		last := len(lane.Turns) - 1
 		switch {
 		case m.User:
-			lane.Turns = append(lane.Turns, LaneTurn{
+			lane.Turns = append(lane.Turns, VariationTurn{
 				Number: last + 2, User: m.Text, Before: m.Before, State: m.After, Transition: m.Before != m.After, Supported: true,
 				Started: m.At, Ended: m.At,
 			})
@@ -184,7 +184,7 @@ func (p *player) supported(i int, state string) bool {
 	switch {
 	case p.replayer.Mode == Forced, state == was && state != "", i == 0 && (state == "" || was == ""):
 		return true
-	case p.agent.Asks(state) != "" && p.agent.Asks(state) == p.agent.Asks(was):
+	case p.agent.RequestedField(state) != "" && p.agent.RequestedField(state) == p.agent.RequestedField(was):
 		return true
 	case i == 0:
 		return false
@@ -201,7 +201,7 @@ func (p *player) supported(i int, state string) bool {
 func plainWords(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 
 // supportedTurns is how many turns a lane was on the log's path: from the beginning, or all those that could be taken in forced mode.
-func supportedTurns(l *Lane) int {
+func supportedTurns(l *Variation) int {
 	n := 0
 	for i := range l.Turns {
 		if l.Turns[i].Supported {

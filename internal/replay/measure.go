@@ -192,16 +192,16 @@ func Measure(s *Session, pair *Pair, how Measuring) {
 	if pair.Dropped != "" {
 		return
 	}
-	observed := pair.Lane(Observed)
+	observed := pair.Variation(Observed)
 	common := commonSupport(pair)
-	for i := range pair.Lanes {
-		if lane := &pair.Lanes[i]; lane.Name != Observed {
+	for i := range pair.Variations {
+		if lane := &pair.Variations[i]; lane.Name != Observed {
 			lane.measure(s, observed, pair.Mode, how, common)
 		}
 	}
 }
 
-func (l *Lane) measure(s *Session, observed *Lane, mode Mode, how Measuring, common []int) {
+func (l *Variation) measure(s *Session, observed *Variation, mode Mode, how Measuring, common []int) {
 	p := l.played(s)
 	m := how.score(s, p, mode)
 	align := stats.Align[string]
@@ -257,7 +257,7 @@ func inStep(was, is []string) ([]stats.Aligned, error) {
 }
 
 // played is the lane as replays are exchanged.
-func (l *Lane) played(s *Session) *Played {
+func (l *Variation) played(s *Session) *Played {
 	p := &Played{SessionID: s.ID, FlowID: s.FlowID, Variant: l.Name, Completed: l.Completed, Data: l.Data, Turns: make([]PlayedTurn, len(l.Turns))}
 	for i := range l.Turns {
 		t := &l.Turns[i]
@@ -272,9 +272,9 @@ func (l *Lane) played(s *Session) *Played {
 func commonSupport(pair *Pair) []int {
 	var common []int
 turns:
-	for i := range pair.Lane(Observed).Turns {
-		for l := range pair.Lanes {
-			if turns := pair.Lanes[l].Turns; i >= len(turns) || !turns[i].Supported {
+	for i := range pair.Variation(Observed).Turns {
+		for l := range pair.Variations {
+			if turns := pair.Variations[l].Turns; i >= len(turns) || !turns[i].Supported {
 				continue turns
 			}
 		}
@@ -283,7 +283,7 @@ turns:
 	return common
 }
 
-func (l *Lane) onSupport(whole *Metrics, was []string, common []int, similarity func(was, is []string) float64) *OnSupport {
+func (l *Variation) onSupport(whole *Metrics, was []string, common []int, similarity func(was, is []string) float64) *OnSupport {
 	on := &OnSupport{Turns: len(common)}
 	if len(common) == len(was) {
 		on.CompletionMatch, on.TurnCountRatio, on.DataAccuracy = whole.CompletionMatch, whole.TurnCountRatio, whole.DataAccuracy

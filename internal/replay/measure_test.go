@@ -30,9 +30,9 @@ func TestMeasureData(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := talked("s", "hello book → bye")
 			s.Data = tc.was
-			pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate, Data: tc.is}}}
+			pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate, Data: tc.is}}}
 			replay.Measure(s, pair, replay.Measuring{})
-			m := pair.Lane(replay.Candidate).Metrics
+			m := pair.Variation(replay.Candidate).Metrics
 			if diff := cmp.Diff(tc.want, m.DataMatch); diff != "" {
 				t.Errorf("data (-want +got)\n%s", diff)
 			}
@@ -56,7 +56,7 @@ func TestThinkTime(t *testing.T) {
 		"u0 b2 b3 u7 u20":            4,  // from the last answer to the first message
 		"u0 b1 u1.5 b2 u2.25 b9 u30": 21.75,
 	} {
-		s, pair := &replay.Session{ID: "s"}, &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate}}}
+		s, pair := &replay.Session{ID: "s"}, &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate}}}
 		for m := range strings.FieldsSeq(messages) {
 			at, err := strconv.ParseFloat(m[1:], 64)
 			if err != nil {
@@ -65,7 +65,7 @@ func TestThinkTime(t *testing.T) {
 			s.Messages = append(s.Messages, replay.Said{User: m[0] == 'u', At: time.Unix(0, 0).Add(time.Duration(at * float64(time.Second)))})
 		}
 		replay.Measure(s, pair, replay.Measuring{})
-		if got := pair.Lane(replay.Candidate).Metrics.UserSeconds; got == nil && want >= 0 || got != nil && *got != want {
+		if got := pair.Variation(replay.Candidate).Metrics.UserSeconds; got == nil && want >= 0 || got != nil && *got != want {
 			t.Errorf("%q: %v, want %v", messages, got, want)
 		}
 	}
@@ -74,14 +74,14 @@ func TestThinkTime(t *testing.T) {
 // TestLaneSums holds that a lane has taken what all of its turns took, and been on the path for as many as were.
 func TestLaneSums(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
-	observed := replay.Lane{Name: replay.Observed, Turns: []replay.LaneTurn{{Supported: true}, {Supported: true}, {Supported: true}}}
-	pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{observed, {Name: replay.Candidate, Turns: []replay.LaneTurn{
+	observed := replay.Variation{Name: replay.Observed, Turns: []replay.VariationTurn{{Supported: true}, {Supported: true}, {Supported: true}}}
+	pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{observed, {Name: replay.Candidate, Turns: []replay.VariationTurn{
 		{State: "where", Supported: true, Tokens: 3, Cost: chat.Cost{USD: 0.25}, LatencyMS: new(10.0)},
 		{State: "when", Supported: true, Tokens: 4, Cost: chat.Cost{USD: 0.5}, LatencyMS: new(30.0)},
 		{State: "when", Tokens: 5, Cost: chat.Cost{USD: 1}, LatencyMS: new(80.0)},
 	}}}}
 	replay.Measure(s, pair, replay.Measuring{})
-	m := pair.Lane(replay.Candidate).Metrics
+	m := pair.Variation(replay.Candidate).Metrics
 	got := []float64{*m.Tokens, *m.CostUSD, *m.SupportCoverage, *m.AvgLatencyMS, float64(m.OnSupport.Turns), *m.OnSupport.AvgLatencyMS, *m.OnSupport.StateProgression}
 	if want := []float64{12, 1.75, 2. / 3, 40, 2, 20, 1}; !slices.Equal(got, want) {
 		t.Errorf("tokens, cost, coverage, latency, and turns, latency, states on support: %v, want %v", got, want)
@@ -107,16 +107,16 @@ func TestEndedEarlySimulated(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 			s.Data = tc.data
-			observed, lane := replay.Lane{Name: replay.Observed, Completed: true}, replay.Lane{Name: replay.Candidate, Completed: true}
+			observed, lane := replay.Variation{Name: replay.Observed, Completed: true}, replay.Variation{Name: replay.Candidate, Completed: true}
 			for _, text := range []string{"book", "Rome", "May"} {
-				observed.Turns = append(observed.Turns, replay.LaneTurn{User: text})
+				observed.Turns = append(observed.Turns, replay.VariationTurn{User: text})
 			}
 			for _, text := range tc.said {
-				lane.Turns = append(lane.Turns, replay.LaneTurn{User: text, Bot: "yes"})
+				lane.Turns = append(lane.Turns, replay.VariationTurn{User: text, Bot: "yes"})
 			}
-			pair := &replay.Pair{Mode: replay.Simulated, Lanes: []replay.Lane{observed, lane}}
+			pair := &replay.Pair{Mode: replay.Simulated, Variations: []replay.Variation{observed, lane}}
 			replay.Measure(s, pair, replay.Measuring{})
-			if got := pair.Lane(replay.Candidate).Metrics.EndedEarly; got == nil || *got != tc.want {
+			if got := pair.Variation(replay.Candidate).Metrics.EndedEarly; got == nil || *got != tc.want {
 				t.Errorf("ended early %v, want %g", got, tc.want)
 			}
 		})
@@ -139,14 +139,14 @@ func TestEndsAddUp(t *testing.T) {
 		"not completed":          {3, true, false, ends{}},
 	} {
 		s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
-		observed := replay.Lane{Name: replay.Observed, Completed: true, Turns: make([]replay.LaneTurn, 3)}
-		lane := replay.Lane{Name: replay.Candidate, Completed: tc.completed}
+		observed := replay.Variation{Name: replay.Observed, Completed: true, Turns: make([]replay.VariationTurn, 3)}
+		lane := replay.Variation{Name: replay.Candidate, Completed: tc.completed}
 		for range tc.turns {
-			lane.Turns = append(lane.Turns, replay.LaneTurn{Bot: "yes", Supported: tc.supported})
+			lane.Turns = append(lane.Turns, replay.VariationTurn{Bot: "yes", Supported: tc.supported})
 		}
-		pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{observed, lane}}
+		pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{observed, lane}}
 		replay.Measure(s, pair, replay.Measuring{})
-		m := pair.Lane(replay.Candidate).Metrics
+		m := pair.Variation(replay.Candidate).Metrics
 		if got := (ends{*m.Completed, *m.CompletedOnPath, *m.CompletedOffPath, *m.EndedEarly}); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
@@ -156,9 +156,9 @@ func TestEndsAddUp(t *testing.T) {
 // TestTailLatency checks that an unknown latency leaves the slowest turns unknown, and that turns which were not taken
 // have none.
 func TestTailLatency(t *testing.T) {
-	known := func(ms ...float64) (turns []replay.LaneTurn) {
+	known := func(ms ...float64) (turns []replay.VariationTurn) {
 		for _, x := range ms {
-			turns = append(turns, replay.LaneTurn{LatencyMS: &x})
+			turns = append(turns, replay.VariationTurn{LatencyMS: &x})
 		}
 		return turns
 	}
@@ -167,20 +167,20 @@ func TestTailLatency(t *testing.T) {
 		hundred[i] = float64(200 * (i + 1))
 	}
 	for name, tc := range map[string]struct {
-		turns        []replay.LaneTurn
+		turns        []replay.VariationTurn
 		slow         time.Duration
 		p95, slowest *float64
 	}{
 		"nearest rank":      {known(hundred...), 0, new(19_000.0), new(0.5)},
 		"few turns":         {known(1, 10_000, 10_001), 0, new(10_001.0), new(1. / 3)},
 		"another threshold": {known(1, 2, 3, 4), 2 * time.Millisecond, new(4.0), new(0.5)},
-		"one unknown":       {append(known(1, 2), replay.LaneTurn{}), 0, nil, nil},
-		"one not taken":     {append(known(1, 2), replay.LaneTurn{Untaken: true}), 0, new(2.0), new(0.0)},
+		"one unknown":       {append(known(1, 2), replay.VariationTurn{}), 0, nil, nil},
+		"one not taken":     {append(known(1, 2), replay.VariationTurn{Untaken: true}), 0, new(2.0), new(0.0)},
 		"none":              {nil, 0, nil, nil},
 	} {
-		pair := &replay.Pair{Mode: replay.Recorded, Lanes: []replay.Lane{{Name: replay.Observed}, {Name: replay.Candidate, Turns: tc.turns}}}
+		pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate, Turns: tc.turns}}}
 		replay.Measure(talked("s", "hello book → bye"), pair, replay.Measuring{Slow: tc.slow})
-		m := pair.Lane(replay.Candidate).Metrics
+		m := pair.Variation(replay.Candidate).Metrics
 		if diff := cmp.Diff([]*float64{tc.p95, tc.slowest}, []*float64{m.P95LatencyMS, m.SlowTurns}); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}

@@ -33,7 +33,7 @@ func TestFieldsOfTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		replay.Measure(s, pair, replay.Measuring{})
-		lane := pair.Lane(replay.Candidate)
+		lane := pair.Variation(replay.Candidate)
 		if d := cmp.Diff(s.Data, lane.Data); d != "" || *lane.Metrics.DataAccuracy != 1 || !lane.Completed {
 			t.Errorf("%s: accuracy %v, completed %t, data (-want +got):\n%s", mode, *lane.Metrics.DataAccuracy, lane.Completed, d)
 		}

@@ -41,15 +41,15 @@ func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, e
 		ctx, cancel = context.WithTimeout(ctx, r.SessionTimeout)
 		defer cancel()
 	}
-	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
-	players := r.players(s, pair.Lanes[0].Turns)
+	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Variations: []Variation{observe(s)}}
+	players := r.players(s, pair.Variations[0].Turns)
 	pair.FirstLane = r.inTurns(ctx, orderOf(s, repeat), players)
 	if outer.Err() != nil {
 		return nil, outer.Err()
 	}
 	var failed []string
 	for _, p := range players {
-		pair.Lanes = append(pair.Lanes, p.lane)
+		pair.Variations = append(pair.Variations, p.lane)
 		if p.lane.Error != "" {
 			failed = append(failed, fmt.Sprintf("%s, turn %d: %s", p.lane.Name, len(p.lane.Turns)+1, p.lane.Error))
 		}
@@ -59,7 +59,7 @@ func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, e
 }
 
 // players returns a player for each lane.
-func (r *Replayer) players(s *Session, observed []LaneTurn) []*player {
+func (r *Replayer) players(s *Session, observed []VariationTurn) []*player {
 	var players []*player
 	names, fields := s.logged(), s.fields()
 	for _, lane := range []struct {
@@ -70,9 +70,9 @@ func (r *Replayer) players(s *Session, observed []LaneTurn) []*player {
 			continue
 		}
 		p := &player{replayer: r, agent: lane.agent, session: s, observed: observed, names: names, fields: fields}
-		p.lane = Lane{Name: lane.name, Turns: []LaneTurn{}}
+		p.lane = Variation{Name: lane.name, Turns: []VariationTurn{}}
 		if reticent, ok := lane.agent.(Reticent); ok {
-			states, completion, data := reticent.Tells()
+			states, completion, data := reticent.Reports()
 			p.lane.NoStates, p.lane.Endless, p.lane.NoData = !states, !completion, !data
 		}
 		players = append(players, p)
@@ -122,7 +122,7 @@ type player struct {
 	replayer *Replayer
 	agent    Agent
 	session  *Session
-	observed []LaneTurn
+	observed []VariationTurn
 	// names are the log's names of states that the agent calls otherwise.
 	names map[string]string
 	// fields are the log's names of data that the agent calls otherwise, and known is what the agent has collected, in its own words.
@@ -130,7 +130,7 @@ type player struct {
 	known  map[string]any
 	// places are the indexes of the user's messages, once they are needed.
 	places       []int
-	lane         Lane
+	lane         Variation
 	conversation Conversation
 	// asked is what the agent said last.
 	asked string
@@ -162,7 +162,7 @@ func (p *player) turn(ctx context.Context) error {
 	if err != nil || p.done {
 		return err
 	}
-	return p.say(ctx, LaneTurn{Number: i + 1, User: said, Before: before, Supported: fits, Invented: invented})
+	return p.say(ctx, VariationTurn{Number: i + 1, User: said, Before: before, Supported: fits, Invented: invented})
 }
 
 // named is how the log calls a state.
@@ -216,7 +216,7 @@ func (p *player) miss(i int) {
 	was := p.observed[i]
 	now := p.replayer.now()
 	p.lane.Completed = false // completion is that of the last turn
-	p.lane.Turns = append(p.lane.Turns, LaneTurn{
+	p.lane.Turns = append(p.lane.Turns, VariationTurn{
 		Number: was.Number, User: was.User, Before: was.Before, Untaken: true, Started: now, Ended: now,
 	})
 }
@@ -242,14 +242,14 @@ func (p *player) next(ctx context.Context, i int, state string) (said string, in
 func maxSimulated(observed int) int { return 2*observed + 5 }
 
 // say takes the turn.
-func (p *player) say(ctx context.Context, t LaneTurn) error {
+func (p *player) say(ctx context.Context, t VariationTurn) error {
 	if limit := p.replayer.TurnTimeout; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	t.Started = p.replayer.now()
-	answer, err := p.conversation.Say(ctx, t.User)
+	answer, err := p.conversation.Send(ctx, t.User)
 	if err != nil {
 		return err
 	}

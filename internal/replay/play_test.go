@@ -41,7 +41,7 @@ func (a *scripted) Open(_ context.Context, at replay.Moment) (replay.Conversatio
 	return &scriptedTalk{a, state}, nil
 }
 
-func (a *scripted) Asks(state string) string { return a.asks[state] }
+func (a *scripted) RequestedField(state string) string { return a.asks[state] }
 
 type scriptedTalk struct {
 	agent *scripted
@@ -52,7 +52,7 @@ func (c *scriptedTalk) State() string { return c.state }
 
 func (c *scriptedTalk) Close() error { return nil }
 
-func (c *scriptedTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
+func (c *scriptedTalk) Send(ctx context.Context, text string) (replay.Answer, error) {
 	if c.agent.calls != nil {
 		c.agent.mu.Lock()
 		*c.agent.calls = append(*c.agent.calls, c.agent.name+" "+text)
@@ -87,7 +87,7 @@ func talked(id string, lines ...string) *replay.Session {
 }
 
 // way shows a lane: each turn as "state message → state", with ! where it is not supported and ~ where the user is simulated.
-func way(l *replay.Lane) []string {
+func way(l *replay.Variation) []string {
 	var turns []string
 	for _, t := range l.Turns {
 		mark := ""
@@ -198,7 +198,7 @@ func TestModes(t *testing.T) {
 				t.Fatal(err, pair.Dropped)
 			}
 			replay.Measure(s, pair, replay.Measuring{})
-			lane := pair.Lane(replay.Candidate)
+			lane := pair.Variation(replay.Candidate)
 			if diff := cmp.Diff(tc.want, way(lane)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -224,7 +224,7 @@ func TestForcedStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	replay.Measure(s, pair, replay.Measuring{})
-	if m := pair.Lane(replay.Candidate).Metrics; m.Sequence.Levenshtein == 0 || *m.StateProgression != 0 {
+	if m := pair.Variation(replay.Candidate).Metrics; m.Sequence.Levenshtein == 0 || *m.StateProgression != 0 {
 		t.Errorf("by edit distance %v, by turn %v", m.Sequence.Levenshtein, *m.StateProgression)
 	}
 }
@@ -237,7 +237,7 @@ func TestForcedMissAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lane := pair.Lane(replay.Candidate); lane.Completed || len(lane.Turns) != 2 || lane.Turns[0].Bot != "in bye" || lane.Turns[1].Bot != "" {
+	if lane := pair.Variation(replay.Candidate); lane.Completed || len(lane.Turns) != 2 || lane.Turns[0].Bot != "in bye" || lane.Turns[1].Bot != "" {
 		t.Errorf("%+v", lane)
 	}
 }
@@ -250,7 +250,7 @@ func TestForcedEarlyEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lane := pair.Lane(replay.Candidate); lane.Completed || len(lane.Turns) != 2 {
+	if lane := pair.Variation(replay.Candidate); lane.Completed || len(lane.Turns) != 2 {
 		t.Errorf("%+v", lane)
 	}
 }
@@ -296,10 +296,10 @@ func TestDropped(t *testing.T) {
 		t.Errorf("got %q, want %q", pair.Dropped, want)
 	}
 	replay.Measure(s, pair, replay.Measuring{})
-	if pair.Lane(replay.Baseline).Metrics != nil {
+	if pair.Variation(replay.Baseline).Metrics != nil {
 		t.Error("a dropped pair is measured")
 	}
-	if failed, other := pair.Lane(replay.Candidate), pair.Lane(replay.Baseline); failed.Error != "it broke down" || len(failed.Turns) != 1 ||
+	if failed, other := pair.Variation(replay.Candidate), pair.Variation(replay.Baseline); failed.Error != "it broke down" || len(failed.Turns) != 1 ||
 		other.Error != "" || len(other.Turns) != 2 {
 		t.Errorf("the lane that fails ends there and the other goes on: %+v, %+v", failed, other)
 	}
@@ -348,7 +348,7 @@ func TestOnSupport(t *testing.T) {
 		t.Fatal(err)
 	}
 	replay.Measure(s, pair, replay.Measuring{})
-	baseline, candidate := pair.Lane(replay.Baseline).Metrics, pair.Lane(replay.Candidate).Metrics
+	baseline, candidate := pair.Variation(replay.Baseline).Metrics, pair.Variation(replay.Candidate).Metrics
 	if got := []any{baseline.OnSupport.Turns, *baseline.OnSupport.StateProgression, *candidate.OnSupport.StateProgression}; !cmp.Equal(got, []any{2, 1.0, 0.5}) {
 		t.Errorf("got %v", got)
 	}
@@ -383,7 +383,7 @@ func TestSameAgentTwice(t *testing.T) {
 			t.Fatal(err, pair.Dropped)
 		}
 		replay.Measure(s, pair, replay.Measuring{})
-		a, b := *pair.Lane(replay.Baseline), *pair.Lane(replay.Candidate)
+		a, b := *pair.Variation(replay.Baseline), *pair.Variation(replay.Candidate)
 		a.Name, a.Metrics.Variant = b.Name, b.Metrics.Variant
 		if diff := cmp.Diff(a, b); diff != "" {
 			t.Fatalf("(-baseline +candidate)\n%s", diff)

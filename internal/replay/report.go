@@ -75,7 +75,7 @@ type SimulatedTurns struct {
 }
 
 // count adds the messages of a lane.
-func (s *SimulatedTurns) count(lane, observed *Lane) {
+func (s *SimulatedTurns) count(lane, observed *Variation) {
 	said, visited := map[string]bool{}, map[string]bool{}
 	for i := range observed.Turns {
 		t := &observed.Turns[i]

@@ -123,7 +123,7 @@ func (r *Rules) metrics(mode Mode) []metric {
 	metrics := slices.Clone(table)
 	for i := range metrics {
 		m := &metrics[i]
-		if mode == Simulated && m.name == NeverSaid {
+		if mode == Simulated && m.name == MessagesUnsent {
 			m.role = shown
 		}
 		if margin, set := r.Margins[m.name]; set {

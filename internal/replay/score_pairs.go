@@ -16,15 +16,15 @@ func pairsOf(s *Session, replays []*Played, measured map[string][]*Metrics) []*P
 		next[p.Variant]++
 		if k == len(pairs) {
 			pairs = append(pairs, &Pair{
-				SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observed},
+				SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Variations: []Variation{observed},
 			})
 		}
-		lane := Lane{Name: p.Variant, Completed: p.Completed, Error: p.Error, Metrics: measured[p.Variant][k], Turns: make([]LaneTurn, 0)}
+		lane := Variation{Name: p.Variant, Completed: p.Completed, Error: p.Error, Metrics: measured[p.Variant][k], Turns: make([]VariationTurn, 0)}
 		if pair := pairs[k]; p.Error != "" {
 			lane.Metrics = nil
 			pair.Dropped = p.Variant + ": " + p.Error
 		}
-		pairs[k].Lanes = append(pairs[k].Lanes, lane)
+		pairs[k].Variations = append(pairs[k].Variations, lane)
 	}
 	return pairs
 }
@@ -49,9 +49,9 @@ func (f *FlowScore) compare(o ScoreOptions) error {
 // missingPair is a session that only one of the two lanes has played: whoever leaves out the conversations in which an agent crashed has lost them.
 // It is not dropped where some other variant is missing.
 func missingPair(s *Session, replays []*Played) *Pair {
-	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Lanes: []Lane{observe(s)}}
+	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Variations: []Variation{observe(s)}}
 	for _, name := range []string{Baseline, Candidate} {
-		lane := Lane{Name: name, Turns: []LaneTurn{}}
+		lane := Variation{Name: name, Turns: []VariationTurn{}}
 		at := slices.IndexFunc(replays, func(p *Played) bool { return p.Variant == name })
 		switch {
 		case at < 0:
@@ -64,7 +64,7 @@ func missingPair(s *Session, replays []*Played) *Pair {
 		if lane.Error != "" {
 			pair.Dropped = name + ": " + lane.Error
 		}
-		pair.Lanes = append(pair.Lanes, lane)
+		pair.Variations = append(pair.Variations, lane)
 	}
 	return pair
 }
@@ -97,7 +97,7 @@ func (f *FlowScore) looks(rules Rules) (*WatchReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Look(&w, f.days[name], begin.AddDate(0, 0, 1))
+		s.Analyze(&w, f.days[name], begin.AddDate(0, 0, 1))
 	}
 	return new(s.Report("")), nil
 }

@@ -44,7 +44,7 @@ func TestSupportWithoutStates(t *testing.T) {
 				t.Fatal(err, pair.Dropped)
 			}
 			var got []bool
-			for _, turn := range pair.Lane(replay.Candidate).Turns {
+			for _, turn := range pair.Variation(replay.Candidate).Turns {
 				got = append(got, turn.Supported)
 			}
 			if d := cmp.Diff(tc.want, got); d != "" {
@@ -65,8 +65,8 @@ func (a elsewhere) Open(_ context.Context, _ replay.Moment) (replay.Conversation
 func TestFirstMessageOfAnAgentWithStates(t *testing.T) {
 	r := &replay.Replayer{Candidate: elsewhere{&scripted{}}, Mode: replay.Recorded}
 	pair, err := r.Replay(t.Context(), talked("s", "hello book → where"))
-	if err != nil || pair.Lane(replay.Candidate).Turns[0].Supported {
-		t.Errorf("%+v, %v", pair.Lane(replay.Candidate), err)
+	if err != nil || pair.Variation(replay.Candidate).Turns[0].Supported {
+		t.Errorf("%+v, %v", pair.Variation(replay.Candidate), err)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestFirstMessageOfALogWithoutStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if turns := pair.Lane(replay.Candidate).Turns; len(turns) != 2 || !turns[0].Supported || !turns[1].Supported {
+	if turns := pair.Variation(replay.Candidate).Turns; len(turns) != 2 || !turns[0].Supported || !turns[1].Supported {
 		t.Errorf("%+v", turns)
 	}
 }

@@ -94,7 +94,7 @@ var table = []metric{
 		of: func(m *Metrics) *float64 { return m.EndedEarly },
 	},
 	{
-		name: NeverSaid, unit: Share, lowerIsBetter: true, role: guards, margin: fivePoints,
+		name: MessagesUnsent, unit: Share, lowerIsBetter: true, role: guards, margin: fivePoints,
 		of: func(m *Metrics) *float64 { return m.NeverSaid },
 	},
 	{

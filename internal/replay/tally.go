@@ -91,7 +91,7 @@ func (t *Tally) Add(pairs ...*Pair) {
 	for _, name := range []string{Baseline, Candidate} {
 		t.addLane(name, pairs)
 	}
-	if candidate := pair.Lane(Candidate); candidate != nil && candidate.Metrics != nil {
+	if candidate := pair.Variation(Candidate); candidate != nil && candidate.Metrics != nil {
 		turn := 0
 		if first := candidate.Metrics.FirstDivergence; first != nil {
 			turn = min(*first, maxDivergence)
@@ -105,7 +105,7 @@ func (t *Tally) Add(pairs ...*Pair) {
 
 func playedOf(pair *Pair) played {
 	of := played{id: pair.SessionID, unit: pair.UnitID, flow: pair.FlowID, outcome: pair.Outcome, day: pair.Started.UTC().Format(time.DateOnly)}
-	if observed := pair.Lane(Observed); observed != nil {
+	if observed := pair.Variation(Observed); observed != nil {
 		of.turns = len(observed.Turns)
 	}
 	return of
@@ -130,7 +130,7 @@ func (t *Tally) lose(of played, pairs []*Pair) {
 	for _, name := range []string{Baseline, Candidate} {
 		var answered []float64
 		for _, p := range pairs {
-			if lane := p.Lane(name); lane != nil {
+			if lane := p.Variation(name); lane != nil {
 				failed[name] = failed[name] || lane.Error != ""
 				answered = append(answered, orNaN(lane.hasAnswered(of.turns)))
 			}
@@ -154,7 +154,7 @@ func (t *Tally) lose(of played, pairs []*Pair) {
 func (t *Tally) addLane(name string, pairs []*Pair) {
 	var times []*Metrics
 	for _, p := range pairs {
-		if lane := p.Lane(name); lane != nil && lane.Metrics != nil {
+		if lane := p.Variation(name); lane != nil && lane.Metrics != nil {
 			times = append(times, lane.Metrics)
 			t.lane(name).count(lane, p)
 		}
@@ -192,11 +192,11 @@ func meanOfTimes(m *metric, row []float64) float64 {
 }
 
 // count counts what is told of single turns.
-func (l *laneTally) count(lane *Lane, p *Pair) {
+func (l *laneTally) count(lane *Variation, p *Pair) {
 	l.turns += len(lane.Turns)
-	l.heard.hear(lane, p.Lane(Observed))
+	l.heard.hear(lane, p.Variation(Observed))
 	if p.Mode == Simulated {
-		l.simulated.count(lane, p.Lane(Observed))
+		l.simulated.count(lane, p.Variation(Observed))
 	}
 	for i := range lane.Turns {
 		turn := &lane.Turns[i]
@@ -256,8 +256,8 @@ func interest(pair *Pair) float64 {
 	if pair.Dropped != "" {
 		return 10
 	}
-	candidate, other := pair.Lane(Candidate).Metrics, (*Metrics)(nil)
-	if baseline := pair.Lane(Baseline); baseline != nil {
+	candidate, other := pair.Variation(Candidate).Metrics, (*Metrics)(nil)
+	if baseline := pair.Variation(Baseline); baseline != nil {
 		other = baseline.Metrics
 	}
 	sum := 0.0

@@ -2,7 +2,7 @@ package replay
 
 // untold takes out of a lane's metrics what its agent does not report: states, ends or data. A state that is not
 // reported is not a wrong state, and a conversation that cannot complete has not failed to.
-func (l *Lane) untold(m *Metrics) {
+func (l *Variation) untold(m *Metrics) {
 	if l.NoStates {
 		m.StateProgression, m.FirstDivergence, m.Sequence, l.Alignment = nil, nil, nil, nil
 	}

@@ -13,7 +13,7 @@ type reticent struct {
 	states, completion, data bool
 }
 
-func (a reticent) Tells() (states, completion, data bool) { return a.states, a.completion, a.data }
+func (a reticent) Reports() (states, completion, data bool) { return a.states, a.completion, a.data }
 
 func (a reticent) Open(ctx context.Context, at replay.Moment) (replay.Conversation, error) {
 	c, err := a.scripted.Open(ctx, at)
@@ -32,8 +32,8 @@ func (c reticentTalk) State() string {
 	return c.Conversation.State()
 }
 
-func (c reticentTalk) Say(ctx context.Context, text string) (replay.Answer, error) {
-	a, err := c.Conversation.Say(ctx, text)
+func (c reticentTalk) Send(ctx context.Context, text string) (replay.Answer, error) {
+	a, err := c.Conversation.Send(ctx, text)
 	if !c.agent.states {
 		a.State = ""
 	}
@@ -73,7 +73,7 @@ func TestUntold(t *testing.T) {
 				t.Fatal(err, pair.Dropped)
 			}
 			replay.Measure(s, pair, replay.Measuring{})
-			lane := pair.Lane(replay.Candidate)
+			lane := pair.Variation(replay.Candidate)
 			m := lane.Metrics
 			if has := m.StateProgression != nil; has != tells.states || has != (m.Sequence != nil) || has != (lane.Alignment != nil) ||
 				has != (m.OnSupport.StateProgression != nil) {

@@ -20,9 +20,9 @@ type User interface {
 type Scene struct {
 	// Session is what really happened, Observed its turns.
 	Session  *Session
-	Observed []LaneTurn
+	Observed []VariationTurn
 	// Turns are those of the lane so far.
-	Turns []LaneTurn
+	Turns []VariationTurn
 	// State is where the agent stands, Asked what it said last.
 	State, Asked string
 	Agent        Agent
@@ -37,11 +37,11 @@ var _ User = Recalled{}
 // Next looks for the message of the log that fits best.
 func (Recalled) Next(_ context.Context, s Scene) (said string, ok bool, err error) {
 	left := s.unsaid()
-	asks := s.Agent.Asks(s.State)
-	for _, fits := range []func(*LaneTurn) bool{
-		func(t *LaneTurn) bool { return t.Before == s.State },
-		func(t *LaneTurn) bool { return asks != "" && s.Agent.Asks(t.Before) == asks },
-		func(*LaneTurn) bool { return true },
+	asks := s.Agent.RequestedField(s.State)
+	for _, fits := range []func(*VariationTurn) bool{
+		func(t *VariationTurn) bool { return t.Before == s.State },
+		func(t *VariationTurn) bool { return asks != "" && s.Agent.RequestedField(t.Before) == asks },
+		func(*VariationTurn) bool { return true },
 	} {
 		for _, t := range left {
 			if fits(t) {
@@ -53,12 +53,12 @@ func (Recalled) Next(_ context.Context, s Scene) (said string, ok bool, err erro
 }
 
 // unsaid returns the logged turns whose message was not said in the lane; a message said twice has to be used twice.
-func (s Scene) unsaid() []*LaneTurn {
+func (s Scene) unsaid() []*VariationTurn {
 	said := map[string]int{}
 	for i := range s.Turns {
 		said[s.Turns[i].User]++
 	}
-	var left []*LaneTurn
+	var left []*VariationTurn
 	for i := range s.Observed {
 		t := &s.Observed[i]
 		if said[t.User] > 0 {
@@ -90,7 +90,7 @@ const maxScene = 12 << 10
 // Next asks the model for the next message.
 func (u *ModelUser) Next(ctx context.Context, s Scene) (said string, ok bool, err error) {
 	reply, err := u.Model.Generate(ctx, llm.Request{
-		Messages: []chat.Message{chat.Say(chat.System, userPrompt), chat.Say(chat.User, s.brief())}, Node: "simulated_user",
+		Messages: []chat.Message{chat.NewMessage(chat.System, userPrompt), chat.NewMessage(chat.User, s.brief())}, Node: "simulated_user",
 	})
 	if err != nil {
 		return "", false, err

@@ -123,7 +123,7 @@ func day(end time.Time) string {
 type WatchState struct {
 	// Settings are what decides its figures, a JSON object. A watch goes on only with the same.
 	Settings json.RawMessage `json:"settings"`
-	Looks    []WatchLook     `json:"looks"`
+	Looks    []Interim       `json:"looks"`
 	// AlarmedAt is the look at which a metric was first worse, empty without an alarm. Told is true when whoever wants to know has been told.
 	AlarmedAt string `json:"alarmed_at"`
 	Told      bool   `json:"told"`
@@ -132,8 +132,8 @@ type WatchState struct {
 	Watches []stats.Watch `json:"watches"`
 }
 
-// WatchLook is what a watch saw at one look, over all sessions until then.
-type WatchLook struct {
+// Interim is what a watch saw at one look, over all sessions until then.
+type Interim struct {
 	Until string `json:"until"`
 	// New sessions were replayed for it, of which so many were Lost; Sessions counts all until then.
 	New      int `json:"new"`
@@ -167,15 +167,15 @@ type Watched struct {
 
 // WatchReport is the state as others read it.
 type WatchReport struct {
-	Name      string      `json:"name,omitempty"`
-	Looks     []WatchLook `json:"looks"`
-	Alarmed   bool        `json:"alarmed"`
-	AlarmedAt *string     `json:"alarmed_at"`
+	Name      string    `json:"name,omitempty"`
+	Looks     []Interim `json:"looks"`
+	Alarmed   bool      `json:"alarmed"`
+	AlarmedAt *string   `json:"alarmed_at"`
 }
 
 // Report returns what is told of a watch.
 func (s *WatchState) Report(name string) WatchReport {
-	r := WatchReport{Name: name, Looks: append([]WatchLook{}, s.Looks...), Alarmed: s.AlarmedAt != ""}
+	r := WatchReport{Name: name, Looks: append([]Interim{}, s.Looks...), Alarmed: s.AlarmedAt != ""}
 	if r.Alarmed {
 		r.AlarmedAt = &s.AlarmedAt
 	}
@@ -214,12 +214,12 @@ func (s *WatchState) Begin(w *Watching, settings json.RawMessage) {
 		m := w.metric(name)
 		criteria[i] = m.criterion(0)
 	}
-	*s = WatchState{Settings: settings, Looks: []WatchLook{}, Runs: []string{}, Watches: stats.Watches(w.Alpha, criteria)}
+	*s = WatchState{Settings: settings, Looks: []Interim{}, Runs: []string{}, Watches: stats.Watches(w.Alpha, criteria)}
 }
 
-// Look adds what was replayed since the last look, and judges all until now.
-func (s *WatchState) Look(w *Watching, t *Tally, end time.Time) WatchLook {
-	look := WatchLook{Until: day(end), New: len(t.sessions) + len(t.lost), Lost: len(t.lost), Metrics: map[string]Watched{}, Alarm: s.AlarmedAt != ""}
+// Analyze adds what was replayed since the last look, and judges all until now.
+func (s *WatchState) Analyze(w *Watching, t *Tally, end time.Time) Interim {
+	look := Interim{Until: day(end), New: len(t.sessions) + len(t.lost), Lost: len(t.lost), Metrics: map[string]Watched{}, Alarm: s.AlarmedAt != ""}
 	if n := len(s.Looks); n > 0 {
 		look.Sessions = s.Looks[n-1].Sessions
 	}
@@ -236,7 +236,7 @@ func (s *WatchState) Look(w *Watching, t *Tally, end time.Time) WatchLook {
 		if baseline != nil && candidate != nil && !m.apart {
 			pairs = t.pairs(&m, w.Cluster, baseline.whole[at], candidate.whole[at])
 		}
-		seen := s.Watches[i].Look(pairs, func(cluster string) bool { return strings.HasPrefix(cluster, "unit/") })
+		seen := s.Watches[i].Analyze(pairs, func(cluster string) bool { return strings.HasPrefix(cluster, "unit/") })
 		of := Watched{N: seen.N, Low: finite(seen.Interval[0]), High: finite(seen.Interval[1]), Verdict: seen.Verdict}
 		if seen.N > 0 {
 			of.Mean = finite(seen.Mean)
@@ -261,28 +261,28 @@ type Watches interface {
 	ReplayedSessions(ctx context.Context, runID string, f func(session string)) error
 }
 
-// TakeLook replays the sessions of a look that ends then (Evaluation.LooksAt), and adds what came of it to the state. Nil is the evaluation of a look
+// Analyze replays the sessions of a look that ends then (Evaluation.LooksAt), and adds what came of it to the state. Nil is the evaluation of a look
 // without a session. That of another look is one of a run of its own; a run that was broken off goes on.
-func (w *Watching) TakeLook(ctx context.Context, e *Evaluation, s *WatchState, end time.Time) (WatchLook, error) {
+func (w *Watching) Analyze(ctx context.Context, e *Evaluation, s *WatchState, end time.Time) (Interim, error) {
 	tally := &Tally{}
 	if e == nil {
-		return s.Look(w, tally, end), nil
+		return s.Analyze(w, tally, end), nil
 	}
 	if _, err := e.evaluate(ctx, tally); err != nil && !errors.Is(err, ErrNothingReplayed) && !errors.Is(err, ErrNoSessions) {
-		return WatchLook{}, err
+		return Interim{}, err
 	}
 	if tally.Sessions() > 0 {
 		s.Runs = append(s.Runs, e.Head.Run.ID)
 	}
-	return s.Look(w, tally, end), nil
+	return s.Analyze(w, tally, end), nil
 }
 
 // Sessions counts the sessions that were added, lost ones included.
 func (t *Tally) Sessions() int { return len(t.sessions) + len(t.lost) }
 
-// LooksAt makes the evaluation that of a look: of the sessions whose last event lies between since and until, which is excluded, but for those that an
+// Limit makes the evaluation that of a look: of the sessions whose last event lies between since and until, which is excluded, but for those that an
 // earlier look has replayed.
-func (e *Evaluation) LooksAt(since, until time.Time, replayed func(session string) bool) {
+func (e *Evaluation) Limit(since, until time.Time, replayed func(session string) bool) {
 	e.From, e.To, e.byEnd, e.known = since, until, true, replayed
 }
 

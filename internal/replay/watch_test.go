@@ -63,20 +63,20 @@ func TestWatchingEnds(t *testing.T) {
 func playedDay(random *rand.Rand, day, n int, lost float64, candidate float64) []*replay.Pair {
 	var pairs []*replay.Pair
 	for i := range n {
-		lane := func(name string, share float64) replay.Lane {
+		lane := func(name string, share float64) replay.Variation {
 			match := oneOf(random.Float64() < share)
 			m := &replay.Metrics{}
 			vary(random, m)
 			m.CompletionMatch, m.Answered = &match, new(1.0)
-			return replay.Lane{Name: name, Metrics: m, Turns: []replay.LaneTurn{{Bot: "x"}}}
+			return replay.Variation{Name: name, Metrics: m, Turns: []replay.VariationTurn{{Bot: "x"}}}
 		}
 		p := &replay.Pair{
 			SessionID: fmt.Sprintf("%d-%d", day, i), UnitID: fmt.Sprint("u", random.IntN(40)), Outcome: replay.EndCompleted, Started: dayOne.AddDate(0, 0, day),
-			Lanes: []replay.Lane{{Name: replay.Observed, Turns: []replay.LaneTurn{{Bot: "x"}}}, lane(replay.Baseline, 0.7), lane(replay.Candidate, candidate)},
+			Variations: []replay.Variation{{Name: replay.Observed, Turns: []replay.VariationTurn{{Bot: "x"}}}, lane(replay.Baseline, 0.7), lane(replay.Candidate, candidate)},
 		}
 		if random.Float64() < lost {
 			p.Dropped = "candidate: it crashed"
-			p.Lanes[2] = replay.Lane{Name: replay.Candidate, Error: "it crashed"}
+			p.Variations[2] = replay.Variation{Name: replay.Candidate, Error: "it crashed"}
 		}
 		pairs = append(pairs, p)
 	}
@@ -101,7 +101,7 @@ func watchOf(t *testing.T, seed uint64, days int, lost, candidate func(day int) 
 		for _, p := range playedDay(random, day, random.IntN(12), lost(day), candidate(day)) {
 			tally.Add(p)
 		}
-		s.Look(w, &tally, dayOne.AddDate(0, 0, day+1))
+		s.Analyze(w, &tally, dayOne.AddDate(0, 0, day+1))
 		// What is kept is all that the next look needs.
 		kept, err := json.Marshal(s)
 		if err != nil {
@@ -181,11 +181,11 @@ func TestWatchGuards(t *testing.T) {
 		for i := range 60 {
 			was, is := figures(), figures()
 			tc.change(was, is)
-			tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Outcome: replay.EndCompleted, Lanes: []replay.Lane{
+			tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Outcome: replay.EndCompleted, Variations: []replay.Variation{
 				lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
 			}})
 		}
-		look := s.Look(w, &tally, dayOne.AddDate(0, 0, 1))
+		look := s.Analyze(w, &tally, dayOne.AddDate(0, 0, 1))
 		for metric, of := range look.Metrics {
 			if is := of.Verdict == stats.Worse; is != (metric == tc.want) {
 				t.Errorf("%s: %s is %+v", name, metric, of)
@@ -204,8 +204,8 @@ func TestWatchConcealed(t *testing.T) {
 	var tally replay.Tally
 	was, is := figures(), figures()
 	was.CostUSD, was.DataAccuracy = new(0.1), new(1.0)
-	tally.Add(&replay.Pair{SessionID: "s", Lanes: []replay.Lane{lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is)}})
-	look := s.Look(w, &tally, dayOne.AddDate(0, 0, 1))
+	tally.Add(&replay.Pair{SessionID: "s", Variations: []replay.Variation{lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is)}})
+	look := s.Analyze(w, &tally, dayOne.AddDate(0, 0, 1))
 	if got := fmt.Sprint(look.Concealed); got != "[data_collection_accuracy cost_usd]" {
 		t.Error(got)
 	}

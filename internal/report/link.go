@@ -19,7 +19,7 @@ type written struct {
 }
 
 func writtenAt(t *result.Test) written {
-	file, line := t.Place()
+	file, line := t.Location()
 	return written{file, line}
 }
 

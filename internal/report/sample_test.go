@@ -42,7 +42,7 @@ func test(suite, id string, said ...string) *result.Test {
 		t.Turns = append(t.Turns, result.Turn{
 			Index: n, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: latency, Attempts: 1, Usage: usage,
 		})
-		t.Output = append(t.Output, chat.Say(chat.User, said[i]), chat.Say(chat.Assistant, said[i+1]))
+		t.Output = append(t.Output, chat.NewMessage(chat.User, said[i]), chat.NewMessage(chat.Assistant, said[i+1]))
 		t.Scores = append(t.Scores, result.Score{
 			Name: fmt.Sprintf("turn-%d", n), Type: "contains", Score: 1, Verdict: result.Pass, Assertions: []result.Assertion{},
 		})
@@ -162,7 +162,7 @@ func booking() *result.Test {
 	}}
 	t.Output[2].Content = t.Turns[1].Input
 	t.Output = append([]chat.Message{
-		chat.Say(chat.User, "Do you fly on Sundays?"), chat.Say(chat.Assistant, "We do, twice a day."),
+		chat.NewMessage(chat.User, "Do you fly on Sundays?"), chat.NewMessage(chat.Assistant, "We do, twice a day."),
 	}, t.Output...)
 	assert(t, 1, 1, met("next node is offer_flights", "next_node", ""), met("calls search_flights with from=LIS, to=OSL", "tool_call", ""))
 	s := assert(t, 2, 0, unmet("calls book_flight with flight=TP 762", "tool_call", "book_flight was called with flight=TP 766"),

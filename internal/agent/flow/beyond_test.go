@@ -153,7 +153,7 @@ func TestNoMatchRow(t *testing.T) {
 	}
 	var texts []string
 	for range 4 {
-		r, err := s.Say(t.Context(), "xyzzy", flow.Options{})
+		r, err := s.Send(t.Context(), "xyzzy", flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ nodes:
 		return
 	}
 	for _, message := range []string{"Hello", "A coffee, please"} {
-		result, err := session.Say(context.Background(), message, flow.Options{})
+		result, err := session.Send(context.Background(), message, flow.Options{})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -27,7 +27,7 @@ flow:
 		t.Fatal(err)
 	}
 	for _, said := range []string{"ada", "Ada", "ADA", "nan"} {
-		r, err := session.Say(t.Context(), said, flow.Options{})
+		r, err := session.Send(t.Context(), said, flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func TestRefusedTransitions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := s.Say(t.Context(), tc.message, flow.Options{})
+			r, err := s.Send(t.Context(), tc.message, flow.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestRefusedTransitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Say(t.Context(), "go on with a long word", flow.Options{}); err != nil || r.AssistantMessage != "That is too long." {
+	if r, err := s.Send(t.Context(), "go on with a long word", flow.Options{}); err != nil || r.AssistantMessage != "That is too long." {
 		t.Errorf("%v, %v", r, err)
 	}
 }

@@ -65,7 +65,7 @@ func parcelTurn(t *testing.T, w flow.Caller, seed flow.Seed, message string, rep
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Say(t.Context(), message, flow.Options{})
+	r, err := s.Send(t.Context(), message, flow.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestCallAPIFails(t *testing.T) {
 		t.Error(got)
 	}
 	s, _ := flow.New(flow.Config{Model: &actor{replies: []any{"-"}}, Remote: &web{answer: `1`}}).Begin(f, flow.Seed{})
-	if r, err := s.Say(t.Context(), "AC", flow.Options{}); err != nil || r.ToolCalls[2].Error == nil || *r.ToolCalls[2].Error != `there is no api "find" in the flow` {
+	if r, err := s.Send(t.Context(), "AC", flow.Options{}); err != nil || r.ToolCalls[2].Error == nil || *r.ToolCalls[2].Error != `there is no api "find" in the flow` {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -172,7 +172,7 @@ func TestRemoteTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.Say(t.Context(), "hm", flow.Options{})
+		r, err := s.Send(t.Context(), "hm", flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestRemoteTools(t *testing.T) {
 	for node, want := range map[string]string{"told": "process_node get_full_history weather", "ask": ""} {
 		model := &actor{replies: []any{move(node, "-1"), "Well."}}
 		s, _ := flow.New(flow.Config{Model: model}).Begin(loadFlow(t, parcels), flow.Seed{Node: node})
-		if _, err := s.Say(t.Context(), "x", flow.Options{}); err != nil {
+		if _, err := s.Send(t.Context(), "x", flow.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		var names []string
@@ -216,7 +216,7 @@ func TestStubs(t *testing.T) {
 		if i == 1 {
 			o.Stubs = flow.Stubs{"weather": {{Result: json.RawMessage(`"own"`)}}}
 		}
-		r, err := s.Say(t.Context(), "x", o)
+		r, err := s.Send(t.Context(), "x", o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +332,7 @@ func TestTurnTimeoutCutsActions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Say(t.Context(), "AC", flow.Options{})
+	_, err = s.Send(t.Context(), "AC", flow.Options{})
 	if failed, ok := errors.AsType[*flow.Error](err); !ok || failed.Fault != flow.TooLong || !errors.Is(err, context.DeadlineExceeded) || s.Context().CurrentNodeID != "ask" || len(s.Context().History) > 0 {
 		t.Errorf("%v at %s", err, s.Context().CurrentNodeID)
 	}

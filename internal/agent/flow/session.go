@@ -61,9 +61,9 @@ func (s *Session) Context() Context { return s.next }
 // Completed reports whether the flow has ended.
 func (s *Session) Completed() bool { return s.done }
 
-// Say takes one turn. After an error, the conversation is unchanged.
+// Send takes one turn. After an error, the conversation is unchanged.
 // The result shares its history with the session: only read it, and only before the next turn.
-func (s *Session) Say(ctx context.Context, message string, o Options) (*Result, error) {
+func (s *Session) Send(ctx context.Context, message string, o Options) (*Result, error) {
 	if s.done {
 		return nil, &Error{Fault: Over, Message: "the flow is already completed", Hint: "start a new conversation"}
 	}

@@ -72,7 +72,7 @@ func TestSessionEqualsExecute(t *testing.T) {
 	}
 	c := flow.Context{Flow: flow.Source{Inline: definition}, CurrentNodeID: "begin", MemoryPipeline: memoryOff}
 	for _, said := range []string{"hello", "more", "more", "enough"} {
-		kept, err := s.Say(t.Context(), said, flow.Options{})
+		kept, err := s.Send(t.Context(), said, flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestSessionEqualsExecute(t *testing.T) {
 		c.History, c.Memory, c.CurrentNodeID = stateless.History, stateless.Memory, *stateless.CurrentNodeID
 	}
 	var failed *flow.Error
-	if _, err = s.Say(t.Context(), "and then?", flow.Options{}); !errors.As(err, &failed) || failed.Fault != flow.Over {
+	if _, err = s.Send(t.Context(), "and then?", flow.Options{}); !errors.As(err, &failed) || failed.Fault != flow.Over {
 		t.Errorf("a completed flow goes on: %v", err)
 	}
 }
@@ -197,7 +197,7 @@ func BenchmarkTurn(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				s, err := engine.Begin(f, flow.Seed{Node: "ask", History: history, Memory: flow.Memory{TurnIndex: before}, Pipeline: memoryOff})
 				for err == nil && pb.Next() {
-					_, err = s.Say(b.Context(), "more tea please", flow.Options{})
+					_, err = s.Send(b.Context(), "more tea please", flow.Options{})
 				}
 				if err != nil {
 					b.Error(err)
@@ -220,7 +220,7 @@ func BenchmarkConversations(b *testing.B) {
 		}
 		for range turns {
 			for _, s := range sessions {
-				if _, err := s.Say(b.Context(), "more tea please", flow.Options{}); err != nil {
+				if _, err := s.Send(b.Context(), "more tea please", flow.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

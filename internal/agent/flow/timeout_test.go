@@ -73,7 +73,7 @@ func TestTurnTimeout(t *testing.T) {
 				}
 				before, _ := json.Marshal(s.Context())
 				start := time.Now()
-				r, err := s.Say(t.Context(), "hello", flow.Options{})
+				r, err := s.Send(t.Context(), "hello", flow.Options{})
 				if took := time.Since(start); took != tc.took {
 					t.Errorf("took %s", took)
 				}

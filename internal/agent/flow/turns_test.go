@@ -35,7 +35,7 @@ func TestHistoryCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.Say(t.Context(), "hello", flow.Options{})
+		r, err := s.Send(t.Context(), "hello", flow.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestHistoryCounts(t *testing.T) {
 		if given > 0 && r.History[0].Turn != 0 {
 			t.Error("a message that was given has changed")
 		}
-		if r, err = s.Say(t.Context(), "and on", flow.Options{}); err != nil || r.Memory.TurnIndex != want.turn+1 {
+		if r, err = s.Send(t.Context(), "and on", flow.Options{}); err != nil || r.Memory.TurnIndex != want.turn+1 {
 			t.Errorf("then turn_index %d, %v", r.Memory.TurnIndex, err)
 		}
 	}

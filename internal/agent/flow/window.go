@@ -121,15 +121,15 @@ func compact(v any) json.RawMessage {
 // prompt assembles the messages of the turn's first request (flow-engine.md 3.4). Empty facts and an empty summary are left out.
 func prompt(system string, memory Memory, window []Message, user string) []chat.Message {
 	messages := make([]chat.Message, 0, len(window)+8) // room for the tool loop
-	messages = append(messages, chat.Say(chat.System, system))
+	messages = append(messages, chat.NewMessage(chat.System, system))
 	if facts := memory.factsText(); facts != "" {
-		messages = append(messages, chat.Say(chat.System, facts))
+		messages = append(messages, chat.NewMessage(chat.System, facts))
 	}
 	if summary := memory.summaryText(); summary != "" {
-		messages = append(messages, chat.Say(chat.System, summary))
+		messages = append(messages, chat.NewMessage(chat.System, summary))
 	}
 	for _, m := range window {
-		messages = append(messages, chat.Say(m.Role, m.Content))
+		messages = append(messages, chat.NewMessage(m.Role, m.Content))
 	}
-	return append(messages, chat.Say(chat.User, user))
+	return append(messages, chat.NewMessage(chat.User, user))
 }

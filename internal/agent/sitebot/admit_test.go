@@ -17,7 +17,7 @@ import (
 
 // limited returns a change that has the limits of sites hold, by a clock.
 func limited(now func() time.Time) func(*sitebot.Config) {
-	return func(c *sitebot.Config) { c.Limits = limit.NewGuard(&limit.Memory{}, now, nil) }
+	return func(c *sitebot.Config) { c.Limits = limit.NewLimiter(&limit.Memory{}, now, nil) }
 }
 
 // visit sends a message as a visitor.

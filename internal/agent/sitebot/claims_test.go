@@ -19,9 +19,9 @@ type table struct {
 	stored []enrich.Profile
 }
 
-func (t *table) Look(context.Context, enrich.Visitor) (enrich.Profile, error) { return t.row, nil }
+func (t *table) Lookup(context.Context, enrich.Visitor) (enrich.Profile, error) { return t.row, nil }
 
-func (t *table) Keep(_ context.Context, _ enrich.Visitor, p enrich.Profile) error {
+func (t *table) Save(_ context.Context, _ enrich.Visitor, p enrich.Profile) error {
 	t.stored = append(t.stored, p)
 	return nil
 }

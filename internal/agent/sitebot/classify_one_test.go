@@ -16,8 +16,8 @@ import (
 
 // before is a conversation that has left something in the state: what was asked, and what was answered.
 var before = []chat.Message{
-	chat.Say(chat.User, "I need tea"), chat.Say(chat.Assistant, "👉 Which stage is your company at?"),
-	chat.Say(chat.User, "We are just starting"), chat.Say(chat.Assistant, "👇 Shall we show you in a demo?"),
+	chat.NewMessage(chat.User, "I need tea"), chat.NewMessage(chat.Assistant, "👉 Which stage is your company at?"),
+	chat.NewMessage(chat.User, "We are just starting"), chat.NewMessage(chat.Assistant, "👇 Shall we show you in a demo?"),
 }
 
 // TestClassifierAsksAsTheTurnDoes holds that a node by itself is asked, word for word, what it is asked within a turn.

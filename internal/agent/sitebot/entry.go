@@ -98,7 +98,7 @@ func (b *Bot) noteEnd(ctx context.Context, t *turn, err error) {
 
 // note notes something of the session of a turn, although its visitor may have gone.
 func (b *Bot) note(ctx context.Context, t *turn, n sessionindex.Note) {
-	kept, ok := b.Checkpoints.(sessionindex.Keeper)
+	kept, ok := b.Checkpoints.(sessionindex.Index)
 	if !ok {
 		return
 	}

@@ -120,7 +120,7 @@ func freeText(message string, rest []string) string {
 			clauses = clauses[:len(clauses)-1]
 		}
 		for _, clause := range clauses {
-			if clause = strings.Trim(clause, " \t\r.:!()<>\"'-–"); value.SaysMore(clause) {
+			if clause = strings.Trim(clause, " \t\r.:!()<>\"'-–"); value.HasMore(clause) {
 				said = append(said, clause)
 			}
 		}

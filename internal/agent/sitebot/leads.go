@@ -47,7 +47,7 @@ func (s saver) Newest(ctx context.Context, thread string) (string, error) {
 // Save implements graph.Checkpointer.
 func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 	t := turnOf(ctx)
-	kept, isKeeper := s.Checkpointer.(sessionindex.Keeper)
+	kept, isKeeper := s.Checkpointer.(sessionindex.Index)
 	tells := t != nil && len(t.receivers) > 0 && r.Source == graph.SourceTurn
 	if !isKeeper && !tells {
 		return s.Checkpointer.Save(ctx, thread, r)

@@ -77,7 +77,7 @@ func (b *Bot) suggest(ctx context.Context, node string, vars prompt.Vars, s *Sta
 // answered is the conversation with this turn's answer.
 func answered(s *State) shown {
 	c := conversation(s, all)
-	c.messages = append(c.messages, chat.Say(chat.Assistant, s.Response))
+	c.messages = append(c.messages, chat.NewMessage(chat.Assistant, s.Response))
 	return c
 }
 

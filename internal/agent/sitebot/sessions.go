@@ -67,8 +67,8 @@ const (
 // errNoRegister says that a store of sessions has no register.
 var errNoRegister = errors.New("the store of sessions keeps no list of them")
 
-func (b *Bot) register() (sessionindex.Keeper, error) {
-	if kept, ok := b.Checkpoints.(sessionindex.Keeper); ok {
+func (b *Bot) register() (sessionindex.Index, error) {
+	if kept, ok := b.Checkpoints.(sessionindex.Index); ok {
 		return kept, nil
 	}
 	return nil, &Error{Fault: StoreFailed, Message: "sessions cannot be listed", Err: errNoRegister}
@@ -95,7 +95,7 @@ func (b *Bot) Sessions(ctx context.Context, siteName string, q Query) (*SessionL
 }
 
 // listed looks through the register until the page is full.
-func (b *Bot) listed(ctx context.Context, kept sessionindex.Keeper, q Query) (*SessionList, error) {
+func (b *Bot) listed(ctx context.Context, kept sessionindex.Index, q Query) (*SessionList, error) {
 	list := &SessionList{Sessions: []sessionindex.Row{}}
 	limit, looked := q.Limit, 0
 	wanted := folded(q.Text)
@@ -123,7 +123,7 @@ func (b *Bot) listed(ctx context.Context, kept sessionindex.Keeper, q Query) (*S
 			if said {
 				list.Sessions = append(list.Sessions, row)
 			}
-			q.After = row.Place()
+			q.After = row.Cursor()
 		}
 		if len(rows) < q.Query.Limit {
 			return list, nil
@@ -161,7 +161,7 @@ func (b *Bot) Session(ctx context.Context, siteName, session string) (*Session, 
 }
 
 // recorded returns a session without its leads.
-func (b *Bot) recorded(ctx context.Context, k *sessionindex.Kept) (*Session, error) {
+func (b *Bot) recorded(ctx context.Context, k *sessionindex.Stored) (*Session, error) {
 	at, err := b.graph.State(ctx, Thread(k.Row.Site, k.Row.Session))
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (b *Bot) Recorded(ctx context.Context, row sessionindex.Row) (*Session, err
 }
 
 // kept returns what the register has of a session, and the first name of its site.
-func (b *Bot) kept(ctx context.Context, siteName, session string) (name string, k *sessionindex.Kept, err error) {
+func (b *Bot) kept(ctx context.Context, siteName, session string) (name string, k *sessionindex.Stored, err error) {
 	found, err := b.Sites.Find(siteName)
 	if err != nil {
 		return "", nil, &Error{Fault: UnknownSite, Message: err.Error()}
@@ -205,7 +205,7 @@ func (b *Bot) kept(ctx context.Context, siteName, session string) (name string, 
 }
 
 // turnsFrom makes turns of messages and what was noted of them.
-func turnsFrom(messages []Message, k *sessionindex.Kept) []SessionTurn {
+func turnsFrom(messages []Message, k *sessionindex.Stored) []SessionTurn {
 	turns := []SessionTurn{}
 	var asked []string
 	for _, m := range messages {

@@ -134,7 +134,7 @@ func TestSessionsSearch(t *testing.T) {
 		if list.Next == nil {
 			break
 		}
-		if q.After, err = sessionindex.ParsePlace(*list.Next); err != nil {
+		if q.After, err = sessionindex.ParseCursor(*list.Next); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,7 @@ type nodeSpan struct{}
 
 // NodeBegan begins the span, where spans are kept: a turn has many nodes.
 func (spans) NodeBegan(ctx context.Context, v graph.Visit) context.Context {
-	if !trace.Kept(ctx) {
+	if !trace.Recording(ctx) {
 		return ctx
 	}
 	ctx, span := trace.Start(ctx, v.Node)

@@ -35,9 +35,9 @@ func conversation(s *State, limit int) shown {
 		c.summary, c.before = s.Summary.Text, turnsOf(s.Messages[:from])
 	}
 	for _, m := range s.Messages[from:] {
-		c.messages = append(c.messages, chat.Say(m.Role, m.Content))
+		c.messages = append(c.messages, chat.NewMessage(m.Role, m.Content))
 	}
-	c.messages = append(c.messages, chat.Say(chat.User, s.Input))
+	c.messages = append(c.messages, chat.NewMessage(chat.User, s.Input))
 	return c
 }
 
@@ -87,7 +87,7 @@ func (b *Bot) request(ctx context.Context, node string, vars prompt.Vars, c show
 
 // callOf makes a call of messages whose first place is free.
 func callOf(node, system string, messages []chat.Message) llm.Request {
-	messages[0] = chat.Say(chat.System, system)
+	messages[0] = chat.NewMessage(chat.System, system)
 	return llm.Request{Messages: messages, Node: node}
 }
 
@@ -159,7 +159,7 @@ func shortened(messages []chat.Message, room int) []chat.Message {
 	for i, m := range messages {
 		text := ends(m.Content.String(), max(0, room)/(len(messages)-i))
 		room -= characters(text)
-		short = append(short, chat.Say(m.Role, text))
+		short = append(short, chat.NewMessage(m.Role, text))
 	}
 	return short
 }

@@ -12,7 +12,7 @@ func Savable(turns []Turn) bool {
 }
 
 // leaveOutBlank takes out the turns with empty messages, and returns their numbers.
-func (s *Said) leaveOutBlank() (left []int) {
+func (s *Message) leaveOutBlank() (left []int) {
 	var turns []Turn
 	for i, turn := range s.Turns {
 		if strings.TrimSpace(turn.Message) == "" {

@@ -58,9 +58,9 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	if id, err = freeID(file, data, "chat-"+s.Now.UTC().Format("20060102-150405")); err != nil {
 		return "", err
 	}
-	said := Said{ID: id, Turns: turns}
+	said := Message{ID: id, Turns: turns}
 	if system != "" {
-		said.Earlier = []chat.Message{chat.Say(chat.System, system)}
+		said.Earlier = []chat.Message{chat.NewMessage(chat.System, system)}
 	}
 	if data, err = source.AppendYAML(file, data, "tests", test(said, s)); err != nil {
 		return "", fmt.Errorf("save the conversation: %w", source.AsInvalid(err))
@@ -78,15 +78,15 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	return id, os.Rename(temp, file)
 }
 
-// Said is a conversation with the id of its test. Earlier are the messages before its first turn.
-type Said struct {
+// Message is a conversation with the id of its test. Earlier are the messages before its first turn.
+type Message struct {
 	ID      string
 	Earlier []chat.Message
 	Turns   []Turn
 }
 
 // Written returns conversations as a suite with a test for each. What a test cannot say is left out, and a comment names it.
-func Written(name string, all []Said, s Saving) ([]byte, error) {
+func Written(name string, all []Message, s Saving) ([]byte, error) {
 	data := []byte("name: " + strings.TrimSpace(string(source.Text(name).YAML())) + "\n")
 	for _, said := range all {
 		left := said.leaveOutBlank()
@@ -130,7 +130,7 @@ func freeID(file string, data []byte, id string) (string, error) {
 }
 
 // test writes a conversation as a test of a suite.
-func test(said Said, s Saving) source.Value {
+func test(said Message, s Saving) source.Value {
 	var t mapping
 	t.add("id", source.Text(said.ID))
 	t.add("mode", source.Text("conversation"))

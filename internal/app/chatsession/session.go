@@ -30,15 +30,15 @@ type Events interface {
 
 // Chosen returns the logged sessions with some ids as a suite of the name, in the order of the ids; mask hides secrets.
 func Chosen(ctx context.Context, log Events, name string, ids []string, mask func(string) string) ([]byte, error) {
-	found := make([]Said, len(ids))
+	found := make([]Message, len(ids))
 	for s, err := range replay.Sessions(log.EachAfter(ctx, replay.Filter{}, ""), &replay.Faults{}) {
 		if err != nil {
 			return nil, err
 		}
 		if at := slices.Index(ids, s.ID); at >= 0 {
-			found[at] = Said{ID: s.ID, Turns: OfSession(s)}
+			found[at] = Message{ID: s.ID, Turns: OfSession(s)}
 		}
 	}
-	found = slices.DeleteFunc(found, func(s Said) bool { return len(s.Turns) == 0 })
+	found = slices.DeleteFunc(found, func(s Message) bool { return len(s.Turns) == 0 })
 	return Written(name, found, Saving{Mask: mask})
 }

@@ -22,8 +22,8 @@ type Turn struct {
 	Reply   chat.Reply
 }
 
-// Talk is one conversation with a target. Make it with New, begin it with Reset, and Close it. It is for one goroutine.
-type Talk struct {
+// Session is one conversation with a target. Make it with New, begin it with Reset, and Close it. It is for one goroutine.
+type Session struct {
 	target  runner.Target
 	system  string
 	session runner.Session
@@ -32,17 +32,19 @@ type Talk struct {
 }
 
 // New returns a talk with a target. A system message goes before the conversation, if it is not empty.
-func New(target runner.Target, system string) *Talk { return &Talk{target: target, system: system} }
+func New(target runner.Target, system string) *Session {
+	return &Session{target: target, system: system}
+}
 
 // Reset ends the conversation, if there is one, and begins a new one. What was said before is forgotten.
-func (t *Talk) Reset(ctx context.Context) error {
+func (t *Session) Reset(ctx context.Context) error {
 	if err := t.Close(); err != nil {
 		return err
 	}
 	t.turns = nil
 	test := &suite.Test{ID: "chat", Conversation: true}
 	if t.system != "" {
-		test.Input = []chat.Message{chat.Say(chat.System, t.system)}
+		test.Input = []chat.Message{chat.NewMessage(chat.System, t.system)}
 	}
 	t.id = rand.Text()
 	session, err := t.target.Open(ctx, runner.Opening{Test: test, Trial: 1, ConversationID: t.id})
@@ -56,8 +58,8 @@ func (t *Talk) Reset(ctx context.Context) error {
 	return nil
 }
 
-// Say says a message and returns the reply. A message that is not answered leaves no turn, and the talk can go on.
-func (t *Talk) Say(ctx context.Context, message string) (chat.Reply, error) {
+// Send says a message and returns the reply. A message that is not answered leaves no turn, and the talk can go on.
+func (t *Session) Send(ctx context.Context, message string) (chat.Reply, error) {
 	if t.session == nil {
 		if err := t.Reset(ctx); err != nil {
 			return chat.Reply{}, err
@@ -76,7 +78,7 @@ func (t *Talk) Say(ctx context.Context, message string) (chat.Reply, error) {
 }
 
 // Greeting returns the messages with which the agent opened the conversation; nil for most agents.
-func (t *Talk) Greeting() (said []chat.Message) {
+func (t *Session) Greeting() (said []chat.Message) {
 	if s, ok := t.session.(runner.Historian); ok {
 		for _, m := range s.Earlier() {
 			if m.Role == chat.Assistant {
@@ -88,7 +90,7 @@ func (t *Talk) Greeting() (said []chat.Message) {
 }
 
 // SessionID returns the id by which the agent knows the conversation; empty where it has given none.
-func (t *Talk) SessionID() string {
+func (t *Session) SessionID() string {
 	if s, ok := t.session.(runner.Identified); ok {
 		return s.SessionID()
 	}
@@ -96,10 +98,10 @@ func (t *Talk) SessionID() string {
 }
 
 // Turns returns the turns of the conversation so far. Do not change them.
-func (t *Talk) Turns() []Turn { return t.turns }
+func (t *Session) Turns() []Turn { return t.turns }
 
 // Close ends the conversation. A talk without one needs no end.
-func (t *Talk) Close() error {
+func (t *Session) Close() error {
 	if t.session == nil {
 		return nil
 	}
@@ -118,7 +120,7 @@ type State struct {
 }
 
 // State returns what is known of the agent. An agent that shows no state has none.
-func (t *Talk) State() State {
+func (t *Session) State() State {
 	s := State{ConversationID: t.id, SessionID: t.SessionID(), Turns: len(t.turns)}
 	if n := len(t.turns); n > 0 {
 		s.Node, s.State = t.turns[n-1].Reply.Node, t.turns[n-1].Reply.State
@@ -126,8 +128,8 @@ func (t *Talk) State() State {
 	return s
 }
 
-// Beside describes a reply in a line: its node, tool calls, time and tokens.
-func Beside(r chat.Reply) string {
+// Details describes a reply in a line: its node, tool calls, time and tokens.
+func Details(r chat.Reply) string {
 	var parts []string
 	if r.Node != "" {
 		parts = append(parts, "node "+text.OneLine(r.Node, 100))

@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 )
 
-// Asked is the classifier as a user asks for it. Its fields have the names of the flags.
-type Asked struct {
+// Selection is the classifier as a user asks for it. Its fields have the names of the flags.
+type Selection struct {
 	// Target is a node of a chatbot, a target of the configuration or in its short form, or a model; Model is a model that classifies or, with a
 	// Target, the model inside it.
 	Target, Model string
@@ -25,7 +25,7 @@ type Asked struct {
 }
 
 // Inside returns the model that answers inside a chatbot or a flow; without a target, Model is the classifier itself.
-func (a *Asked) Inside() string {
+func (a *Selection) Inside() string {
 	if a.Target == "" {
 		return ""
 	}
@@ -36,7 +36,7 @@ func (a *Asked) Inside() string {
 type Classifier struct {
 	name  string
 	setup *wire.Setup
-	asked Asked
+	asked Selection
 	// model chooses from labels.
 	model *config.Model
 	// target is a node of a chatbot, a whole chatbot, a flow or a server.
@@ -86,7 +86,7 @@ const (
 )
 
 // Choose returns the classifier that was asked for. It opens nothing.
-func Choose(s *wire.Setup, a Asked) (*Classifier, error) {
+func Choose(s *wire.Setup, a Selection) (*Classifier, error) {
 	c := &Classifier{name: a.Target, setup: s, asked: a}
 	configuration := s.Config()
 	t, ok := configuration.Targets[a.Target]
@@ -170,7 +170,7 @@ func (c *Classifier) refuse(without ...string) error {
 }
 
 // places returns where the sites are: the folder that was named, or those of the configuration's targets.
-func (a *Asked) places(c config.File) []target.SiteConfig {
+func (a *Selection) places(c config.File) []target.SiteConfig {
 	if a.Sites != "" {
 		return []target.SiteConfig{{Dir: a.Sites, Prompts: a.Prompts}}
 	}

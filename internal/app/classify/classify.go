@@ -92,7 +92,7 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := e.Hold(ctx)
+	held, err := e.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *Config) rerun() string {
 }
 
 // conclude writes the reports from the records, and the end of the run.
-func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Held, w *watch) (*Outcome, error) {
+func (c *Config) conclude(e *evaluation.Evaluation, held *evaluation.Completed, w *watch) (*Outcome, error) {
 	o := &Outcome{Dir: held.Dir, Records: w.records, Predictions: w.records.Predictions()}
 	end := &held.Run
 	var ended error
@@ -195,8 +195,8 @@ func (w *watch) Begin(run result.Run, tests int) {
 	w.Sink.Begin(run, tests)
 }
 
-// Keep implements evaluation.Sink.
-func (w *watch) Keep(t *result.Test) {
+// Store implements evaluation.Sink.
+func (w *watch) Store(t *result.Test) {
 	if t.Verdict == result.Error && w.failed == nil {
 		w.failed = t
 		w.end()
@@ -205,5 +205,5 @@ func (w *watch) Keep(t *result.Test) {
 	if i, ok := w.records.Add(t); ok {
 		w.config.Log.add(w.config, w.records, i)
 	}
-	w.Sink.Keep(t)
+	w.Sink.Store(t)
 }

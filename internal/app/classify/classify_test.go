@@ -22,7 +22,7 @@ type unheard struct{}
 
 func (unheard) Begin(result.Run, int)         {}
 func (unheard) Observe(orchestrator.Progress) {}
-func (unheard) Keep(*result.Test)             {}
+func (unheard) Store(*result.Test)            {}
 func (unheard) End()                          {}
 
 // stopped stops a run with its first record.
@@ -32,7 +32,7 @@ type stopped struct {
 	once sync.Once
 }
 
-func (s *stopped) Keep(*result.Test) {
+func (s *stopped) Store(*result.Test) {
 	s.once.Do(func() { close(s.stop) })
 	time.Sleep(time.Millisecond)
 }

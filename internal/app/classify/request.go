@@ -19,7 +19,7 @@ import (
 
 // Request is what somebody asks to be classified. Names in errors are those of flags. Check it before anything else.
 type Request struct {
-	Asked
+	Selection
 	// Name is a classifier of the chatbot, or a file or dataset of items. Items are other items than the dataset of a classifier's name.
 	Name, Items string
 	// Predictions is a file of predictions; empty means that they are made here. Write is a file for those.
@@ -135,7 +135,7 @@ type Dataset func(ctx context.Context, name string) ([]dataset.Record, dataset.N
 func (r *Request) Read(ctx context.Context, s *wire.Setup, from Dataset) (c Config, remote bool, err error) {
 	c = Config{Setup: s, From: r.Predictions, View: r.view(), Spec: r.Spec, Out: r.Out, Command: r.Command, Version: r.Version}
 	if r.Predictions == "" {
-		if c.Classifier, err = Choose(s, r.Asked); err != nil {
+		if c.Classifier, err = Choose(s, r.Selection); err != nil {
 			return c, false, err
 		}
 	}

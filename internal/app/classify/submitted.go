@@ -24,7 +24,7 @@ type Submitted struct {
 }
 
 // Submit reads the items of c.Spec.Classify through the files of c.Setup and chooses the classifier. It returns c with the items as tests, for
-// evaluation.New and evaluation.NewHolder. It opens nothing. What a submitted run names and may not is noted in the setup, also with an error.
+// evaluation.New and evaluation.NewConversationRunner. It opens nothing. What a submitted run names and may not is noted in the setup, also with an error.
 func Submit(c evaluation.Config) (*Submitted, evaluation.Config, error) {
 	of := c.Spec.Classify
 	at, err := c.Setup.At(path.Dir(of.Items))
@@ -37,7 +37,7 @@ func Submit(c evaluation.Config) (*Submitted, evaluation.Config, error) {
 	if s.config.Set, err = dataset.LoadFrom(c.Setup.Files, of.Items); err != nil {
 		return nil, c, source.AsInvalid(err)
 	}
-	if s.config.Classifier, err = Choose(at, Asked{Target: of.Target, Model: c.Spec.Model}); err != nil {
+	if s.config.Classifier, err = Choose(at, Selection{Target: of.Target, Model: c.Spec.Model}); err != nil {
 		return nil, c, err
 	}
 	s.config.Set.Several = s.config.Set.Several || s.config.Classifier.Lists()

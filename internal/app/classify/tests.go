@@ -47,7 +47,7 @@ func (c *Config) tests() (*asked, error) {
 		}
 		a.targets[item.ID] = name
 		tests = append(tests, &suite.Test{
-			Suite: c.Dataset, ID: item.ID, At: suite.PlaceOfRow(c.Set.File, item.Line), Aggregation: suite.Mean, Input: item.History, Metadata: item.Metadata,
+			Suite: c.Dataset, ID: item.ID, At: suite.LocationOfRow(c.Set.File, item.Line), Aggregation: suite.Mean, Input: item.History, Metadata: item.Metadata,
 			Turns:     []suite.Turn{{Input: chat.Content{Text: item.Message}, Assertions: []suite.Assertion{c.expects(item, known)}}},
 			Execution: suite.Execution{Targets: []string{name}},
 		})

@@ -51,7 +51,7 @@ func Steps() []Step {
 			"The log replayed: is the candidate better than the baseline?",
 			words("replay run --candidate variant:hotel_book_candidate --baseline variant:hotel_book_baseline --flow_id hotel_book " +
 				"--start_date 2020-05-17 --end_date 2020-05-26 --flows replay/flows --prompts replay/prompts --mode forced --quiet"),
-			[]int{result.ExitPassed, result.ExitFailed, replay.ExitCannotSay}, // by its latency, on a machine that is busy
+			[]int{result.ExitPassed, result.ExitFailed, replay.ExitUnderpowered}, // by its latency, on a machine that is busy
 			"replay", opening(first(`^Metric `, `^Completion match +\d`, `^Turn count ratio +\d`, `^Turns to the logged state +\d`)),
 		},
 	}
@@ -65,8 +65,8 @@ func Serve(addr string) Step {
 	}
 }
 
-// Looks are the places worth a look, by their paths on the server, with what is seen there.
-func Looks() [][2]string {
+// Commands are the places worth a look, by their paths on the server, with what is seen there.
+func Commands() [][2]string {
 	return [][2]string{
 		{"/runs", "the runs: open bookshop, then a failing conversation"},
 		{"/compare?a=latest&b=latest&a_target=careful&b_target=hasty", "the two assistants beside each other"},

@@ -47,7 +47,7 @@ func wantsOther(status int) bool {
 // overHTTP asks until a body is taken.
 func (p *probing) overHTTP(ctx context.Context, mapping source.Value) (*Found, error) {
 	others, tried, plain := otherBodies(), map[string]bool{}, mapping
-	var first *target.Asked
+	var first *target.Exchange
 	for range maxBodies {
 		body, _ := mapping.Get("body")
 		tried[key(mapping)] = true
@@ -84,7 +84,7 @@ func (p *probing) overHTTP(ctx context.Context, mapping source.Value) (*Found, e
 func key(mapping source.Value) string { return string(mapping.YAML()) }
 
 // mended returns a target with the body that an answer asks for. ok is false where the answer does not say what it misses.
-func mended(mapping, body source.Value, asked target.Asked) (next source.Value, ok bool) {
+func mended(mapping, body source.Value, asked target.Exchange) (next source.Value, ok bool) {
 	if asked.Status == http.StatusUnsupportedMediaType && !isForm(mapping) {
 		return asForm(mapping), true
 	}

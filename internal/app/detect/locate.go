@@ -17,7 +17,7 @@ import (
 const maxCandidates = 10
 
 // located finds the reply in an answer, and makes the mapping one that finds it there. What is found is read once more as a run would read it.
-func (p *probing) located(mapping source.Value, asked target.Asked) (*Found, error) {
+func (p *probing) located(mapping source.Value, asked target.Exchange) (*Found, error) {
 	media := asked.Header.Get("Content-Type")
 	nothing := &NothingError{Asked: asked}
 	if len(bytes.TrimSpace(asked.Answer)) == 0 || answer.Page(asked.Answer, media) != nil {
@@ -61,7 +61,7 @@ func (p *probing) read(f *Found, nothing *NothingError) error {
 	if err != nil {
 		return err
 	}
-	if f.Reply, _, nothing.Why = target.ReadAsked(t, f.Asked); nothing.Why != nil || strings.TrimSpace(f.Reply) == "" {
+	if f.Reply, _, nothing.Why = target.ReadExchange(t, f.Asked); nothing.Why != nil || strings.TrimSpace(f.Reply) == "" {
 		return nothing
 	}
 	return nil

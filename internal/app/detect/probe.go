@@ -37,7 +37,7 @@ type Found struct {
 	// Target is its mapping in a configuration.
 	Target source.Value
 	// Asked is the message that was answered.
-	Asked target.Asked
+	Asked target.Exchange
 	// Path is where the reply is; empty where the agent's protocol says it, as with plain text.
 	Path, Reply string
 	// Session is where the agent gives the id of the conversation; nil where it gives none.
@@ -53,7 +53,7 @@ type Found struct {
 
 // NothingError is an answer in which no reply is found.
 type NothingError struct {
-	Asked target.Asked
+	Asked target.Exchange
 	// Why says more where there was no answer to look at.
 	Why error
 }
@@ -193,12 +193,12 @@ func without(v source.Value, name string) source.Value {
 }
 
 // ask sends the message to the target that a mapping describes.
-func (p *probing) ask(ctx context.Context, mapping source.Value, timeout time.Duration) (config.Target, target.Asked, error) {
+func (p *probing) ask(ctx context.Context, mapping source.Value, timeout time.Duration) (config.Target, target.Exchange, error) {
 	t, err := wire.TargetOf(flag, mapping)
 	if err != nil {
-		return t, target.Asked{}, err
+		return t, target.Exchange{}, err
 	}
-	asked, err := p.setup.Ask(ctx, t, p.Message, timeout)
+	asked, err := p.setup.Call(ctx, t, p.Message, timeout)
 	return t, asked, err
 }
 

@@ -229,7 +229,7 @@ func TestSessionOfOtherNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told strings.Builder
-		if err := found.Tell(&told, nil, ""); err != nil {
+		if err := found.Report(&told, nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		if forgets := strings.Contains(told.String(), "none was found"); !strings.Contains(written, want) || forgets != (want == "") {

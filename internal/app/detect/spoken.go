@@ -30,7 +30,7 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 			if err = p.inPieces(ctx, f); err == nil {
 				return f, nil
 			}
-			return nil, &NothingError{Asked: target.Asked{Events: slices.Concat(asked.Events, asked.More)}, Why: err}
+			return nil, &NothingError{Asked: target.Exchange{Events: slices.Concat(asked.Events, asked.More)}, Why: err}
 		}
 		if err == nil && strings.TrimSpace(asked.Reply) != "" {
 			f.inEvents()
@@ -45,7 +45,7 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 			err = errors.New("the reply was empty")
 		}
 		if first == nil {
-			first = &NothingError{Asked: target.Asked{Events: asked.Events}, Why: err}
+			first = &NothingError{Asked: target.Exchange{Events: asked.Events}, Why: err}
 		}
 	}
 	return nil, first

@@ -21,8 +21,8 @@ func (f *Found) forgets() bool {
 	return !strings.Contains(written, "{{session_id}}") && !strings.Contains(written, "{{conversation_id}}") && !strings.Contains(written, "{{messages}}")
 }
 
-// Tell writes what was found, and what to do next, for people.
-func (f *Found) Tell(w io.Writer, files []string, next string) error {
+// Report writes what was found, and what to do next, for people.
+func (f *Found) Report(w io.Writer, files []string, next string) error {
 	var b strings.Builder
 	row := func(name, value string) { fmt.Fprintf(&b, "%-10s %s\n", name, value) }
 	row("asked", text.OneLine(f.request(), shownText))

@@ -39,16 +39,16 @@ func (l *AnswerLog) Begin(run result.Run, tests int) {
 	l.Sink.Begin(run, tests)
 }
 
-// Keep logs an answer.
-func (l *AnswerLog) Keep(t *result.Test) {
+// Store logs an answer.
+func (l *AnswerLog) Store(t *result.Test) {
 	if of := l.tests[t.TestID]; of != nil && l.live != nil {
 		l.live.Add(loggedAnswer(t, of))
 	}
-	l.Sink.Keep(t)
+	l.Sink.Store(t)
 }
 
 // Finish logs what is left and what the whole came to, but for an interrupted run: BreakOff ends that. The end of ctx gives up what is left.
-func (l *AnswerLog) Finish(ctx context.Context, h *Held, a Answers) error {
+func (l *AnswerLog) Finish(ctx context.Context, h *Completed, a Answers) error {
 	if l.live == nil || h.Run.Code() == result.ExitInterrupted {
 		return nil
 	}

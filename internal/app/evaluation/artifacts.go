@@ -15,7 +15,7 @@ import (
 
 // keepArtifacts prepares to keep artifacts, where the spec asks for them and the conversations are held here. What an earlier part of the run has
 // kept counts. An error says that this is not known.
-func (e *Evaluation) keepArtifacts(h *Held) error {
+func (e *Evaluation) keepArtifacts(h *Completed) error {
 	if !e.spec.Artifacts || e.Fleet != nil || e.regraded != nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (e *Evaluation) collecting(ctx context.Context, suite string, hold func(con
 	}
 	mask, keeping := e.setups[suite].Private(), context.WithoutCancel(ctx)
 	var kept []result.Artifact
-	c := collect.New(func(p collect.Piece) { kept = append(kept, e.artifacts.Keep(keeping, p, mask.Bytes)) })
+	c := collect.New(func(p collect.Piece) { kept = append(kept, e.artifacts.Store(keeping, p, mask.Bytes)) })
 	record, err := hold(c.In(ctx))
 	if record == nil || err != nil {
 		c.Drop()

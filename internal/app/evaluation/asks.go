@@ -55,7 +55,7 @@ func (e *Evaluation) askable(ctx context.Context) (*asks, error) {
 		}
 		at := e.setups[s.Name]
 		if e.judges(s.Name) {
-			models, err := at.JudgeAsks(e.judging(s))
+			models, err := at.JudgeDependencies(e.judging(s))
 			if err != nil {
 				return nil, err
 			}
@@ -67,7 +67,7 @@ func (e *Evaluation) askable(ctx context.Context) (*asks, error) {
 			return nil, err
 		}
 		if e.planned.embedded[s.Name] {
-			for _, m := range at.EmbedderAsks() {
+			for _, m := range at.EmbedderDependencies() {
 				a.embedder = a.add(a.embedder, "the embedder", m)
 			}
 		}
@@ -87,7 +87,7 @@ func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) 
 		if !e.planned.calledBy(suiteName, target) {
 			continue
 		}
-		found, err := e.setups[suiteName].TargetAsks(ctx, target)
+		found, err := e.setups[suiteName].TargetDependencies(ctx, target)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) 
 }
 
 // add notes a model that someone asks, and returns the addresses with the model's.
-func (a *asks) add(addresses []string, who string, m wire.Asked) []string {
+func (a *asks) add(addresses []string, who string, m wire.Dependency) []string {
 	name := m.Model.String()
 	switch {
 	case m.Price.Known(m.Embeds):

@@ -42,7 +42,7 @@ func (e *Evaluation) findBaseline(ctx context.Context) (err error) {
 }
 
 // compare compares the run with its baseline and settles its exit code by the gate.
-func (e *Evaluation) compare(h *Held) {
+func (e *Evaluation) compare(h *Completed) {
 	if e.baseline == "" {
 		return
 	}
@@ -73,14 +73,14 @@ func (e *Evaluation) compare(h *Held) {
 }
 
 // compared compares the run with its baseline, with what repeats have found so far.
-func (e *Evaluation) compared(h *Held, baseline compare.Side) (*result.Comparison, error) {
+func (e *Evaluation) compared(h *Completed, baseline compare.Side) (*result.Comparison, error) {
 	o := e.Compare
 	o.Deterministic, o.Repeats = e.spec.Rule().Gate == compare.AnyChange, h.confirmed.repeats
 	return compare.Runs(baseline, compare.Side{Run: h.Run, Tests: h.made.Report(h.Run).Tests(), Retried: h.confirmed.retried}, o)
 }
 
 // lacks notes that something that belongs to the results could not be made. The run is then no success.
-func (e *Evaluation) lacks(h *Held, err error) {
+func (e *Evaluation) lacks(h *Completed, err error) {
 	h.Cause = errors.Join(h.Cause, err)
 	e.warn(err.Error())
 	if h.Run.Code() != result.ExitInterrupted {

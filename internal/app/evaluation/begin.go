@@ -18,9 +18,9 @@ import (
 )
 
 // openRun makes the run's folder with its first run.json, reads what a resumed run has done, and opens the log.
-func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Held, p prior, err error) {
+func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Completed, p prior, err error) {
 	now := e.setup.Now()
-	h = &Held{Dir: e.Out, began: now, Run: result.Run{
+	h = &Completed{Dir: e.Out, began: now, Run: result.Run{
 		Schema: result.Schema, ID: RunID(now), Version: e.Version, Commit: Commit(), Command: e.Command, StartedAt: now.UTC(),
 		Targets: e.planned.targets, ExitReason: result.ReasonRunning,
 	}}
@@ -124,7 +124,7 @@ func (e *Evaluation) flows() any {
 }
 
 // notBegun closes the record of a run that says that it is under way, and that an error keeps from holding anything.
-func (e *Evaluation) notBegun(h *Held, p prior, err error) error {
+func (e *Evaluation) notBegun(h *Completed, p prior, err error) error {
 	h.stop, h.message = result.ReasonAborted, e.setup.Secrets().Text(err.Error())
 	records := &result.Tallies{}
 	if e.Resume {

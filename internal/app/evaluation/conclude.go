@@ -14,7 +14,7 @@ import (
 // Conclude compares the run with its baseline, writes its reports and how it ended, and returns the report for whoever shows it. A report that
 // cannot be written, or a comparison that cannot be made, is a warning and makes the run's exit code result.ExitNotRun; the other reports are
 // written. An error says that the record of the run could not be written: it then says that the run is under way, or that it is aborted.
-func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
+func (e *Evaluation) Conclude(h *Completed) (r *report.Report, err error) {
 	defer func() { err = errors.Join(err, h.lock.Release()) }()
 	if now, err := runlog.ReadRun(h.Dir); err == nil && now.ID != h.Run.ID {
 		// Its lock was taken away, or is not seen by other machines.
@@ -52,7 +52,7 @@ func (e *Evaluation) Conclude(h *Held) (r *report.Report, err error) {
 }
 
 // say writes how the run ended. When there is no room for that, the reports make some, and the run is aborted.
-func (e *Evaluation) say(h *Held, noted []string) error {
+func (e *Evaluation) say(h *Completed, noted []string) error {
 	err := e.writeRun(h)
 	if err == nil {
 		return nil

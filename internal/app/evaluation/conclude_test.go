@@ -22,12 +22,12 @@ type breaking struct {
 func (b *breaking) End() { b.end() }
 
 // conclude is run with a sink of its own; it returns the error of Conclude, too.
-func conclude(t *testing.T, dir string, end func(), formats ...string) (*evaluation.Held, error) {
+func conclude(t *testing.T, dir string, end func(), formats ...string) (*evaluation.Completed, error) {
 	t.Helper()
 	return concludeWarning(t, dir, end, func(string) {}, formats...)
 }
 
-func concludeWarning(t *testing.T, dir string, end func(), warn func(string), formats ...string) (*evaluation.Held, error) {
+func concludeWarning(t *testing.T, dir string, end func(), warn func(string), formats ...string) (*evaluation.Completed, error) {
 	t.Helper()
 	s, err := wire.Open(wire.Options{Warn: warn})
 	if err != nil {
@@ -41,7 +41,7 @@ func concludeWarning(t *testing.T, dir string, end func(), warn func(string), fo
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := e.Hold(t.Context())
+	held, err := e.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestRunThatCannotSayHowItEnded(t *testing.T) {
 	if err == nil || held.Run.Code() != result.ExitNotRun {
 		t.Errorf("exit code %d, error %v", held.Run.Code(), err)
 	}
-	kept, err := runlog.Look(moved)
+	kept, err := runlog.Inspect(moved)
 	if err != nil || kept.Code() != result.ExitNotRun || kept.ExitReason != result.ReasonDied {
 		t.Errorf("run.json: %s, code %v, %v", kept.ExitReason, kept.ExitCode, err)
 	}
@@ -108,10 +108,10 @@ func TestRunThatCannotBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = e.Hold(t.Context()); err == nil || !strings.Contains(err.Error(), "out of date") {
+	if _, err = e.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "out of date") {
 		t.Fatalf("error %v", err)
 	}
-	kept, err := runlog.Look(out)
+	kept, err := runlog.Inspect(out)
 	if err != nil || kept.ExitReason != result.ReasonAborted || kept.Code() != result.ExitNotRun || !strings.Contains(kept.ExitMessage, "out of date") {
 		t.Errorf("run.json: %s, code %d, %q, %v", kept.ExitReason, kept.Code(), kept.ExitMessage, err)
 	}

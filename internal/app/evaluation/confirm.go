@@ -29,7 +29,7 @@ type confirmed struct {
 // confirm runs tests again for a regression gate or webhook: first those that could not be graded, until a repeat grades them, then those that fell, until a
 // repeat passes. Nothing runs again where the exit code is known without it, and where answers come from a recording, which would repeat them. The
 // records go to runlog.RepeatFile: they count for the gate and the budget, and in no rate.
-func (e *Evaluation) confirm(ctx context.Context, h *Held, kept *keeper, spent orchestrator.Budget) {
+func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *keeper, spent orchestrator.Budget) {
 	rule := compare.Rule(e.spec.Rule())
 	if !e.spec.Confirms() || e.baseline == "" || e.regraded != nil || h.Run.Stopped() {
 		return
@@ -60,7 +60,7 @@ func (e *Evaluation) confirm(ctx context.Context, h *Held, kept *keeper, spent o
 // repeater runs tests again. It is an orchestrator.Results. One goroutine uses it.
 type repeater struct {
 	e    *Evaluation
-	h    *Held
+	h    *Completed
 	kept *keeper
 	log  *runlog.Log
 	// units are the tests that run again, and records what came of the latest round, by the keys of the log.
@@ -189,7 +189,7 @@ func (r *repeater) add(changes []result.Change) (keys []result.Key, err error) {
 
 // plays reports whether a target plays recorded answers: it would give the same ones again.
 func (e *Evaluation) plays(u orchestrator.Unit) bool {
-	found, err := e.setups[u.Test.Suite].TargetAsks(context.Background(), u.Target)
+	found, err := e.setups[u.Test.Suite].TargetDependencies(context.Background(), u.Target)
 	if err != nil {
 		return false
 	}

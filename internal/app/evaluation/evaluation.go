@@ -36,7 +36,7 @@ type Config struct {
 	// Out is the folder of the results; empty means a new one below wire.StateDir.
 	Out string
 	// Formats are the names of the reports to write (report.Formats). Writes are other files that whoever holds the run writes into its folder, with the
-	// marks of runlog.Foreign: the run does not begin where somebody else's file has such a name.
+	// marks of runlog.Unrelated: the run does not begin where somebody else's file has such a name.
 	Formats []string
 	Writes  map[string][]string
 	// Resume continues the run in Out. Rerun says which of its tests run again: "failed", "errors", or none when empty.
@@ -91,8 +91,8 @@ type Sink interface {
 	Begin(run result.Run, tests int)
 	// Observe is called whenever a conversation begins or has ended.
 	Observe(p orchestrator.Progress)
-	// Keep is called for each record in the log.
-	Keep(t *result.Test)
+	// Store is called for each record in the log.
+	Store(t *result.Test)
 	// End is called after the last conversation.
 	End()
 }
@@ -124,7 +124,7 @@ type Evaluation struct {
 	quarantines map[result.Key]quarantine.Terms
 
 	// artifacts keeps what is gathered of conversations; nil where nothing is.
-	artifacts *artifact.Keeper
+	artifacts *artifact.Writer
 
 	cacheTold sync.Once
 
@@ -271,5 +271,5 @@ type unheard struct{}
 
 func (unheard) Begin(result.Run, int)         {}
 func (unheard) Observe(orchestrator.Progress) {}
-func (unheard) Keep(*result.Test)             {}
+func (unheard) Store(*result.Test)            {}
 func (unheard) End()                          {}

@@ -57,11 +57,11 @@ func (h *heard) note(call string) {
 
 func (h *heard) Begin(_ result.Run, tests int)   { h.left = tests; h.note("begin") }
 func (h *heard) Observe(_ orchestrator.Progress) {}
-func (h *heard) Keep(t *result.Test)             { h.note("keep " + t.TestID + " " + string(t.Verdict)) }
+func (h *heard) Store(t *result.Test)            { h.note("keep " + t.TestID + " " + string(t.Verdict)) }
 func (h *heard) End()                            { h.note("end") }
 
 // run plans, holds and concludes a run of the suite in dir.
-func run(t *testing.T, dir string, change func(*evaluation.Config)) (*evaluation.Held, *heard, []string) {
+func run(t *testing.T, dir string, change func(*evaluation.Config)) (*evaluation.Completed, *heard, []string) {
 	t.Helper()
 	var warned []string
 	s, err := wire.Open(wire.Options{Warn: func(text string) { warned = append(warned, text) }})
@@ -83,7 +83,7 @@ func run(t *testing.T, dir string, change func(*evaluation.Config)) (*evaluation
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := e.Hold(t.Context())
+	held, err := e.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,6 +197,6 @@ func planned(ctx context.Context, spec runspec.Spec) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.Hold(ctx)
+	_, err = e.Run(ctx)
 	return err
 }

@@ -118,7 +118,7 @@ func (l *lab) suite(ids []string, more map[string]string) string {
 }
 
 // run runs a suite and returns how it ended.
-func (l *lab) run(suite string, a agent, spec runspec.Spec, more ...func(*evaluation.Config)) *evaluation.Held {
+func (l *lab) run(suite string, a agent, spec runspec.Spec, more ...func(*evaluation.Config)) *evaluation.Completed {
 	l.Helper()
 	s, err := wire.Open(wire.Options{Config: filepath.Join(l.dir, "rehearse.yaml"), Warn: func(string) {}})
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *lab) run(suite string, a agent, spec runspec.Spec, more ...func(*evalua
 	if err != nil {
 		l.Fatal(err)
 	}
-	held, err := e.Hold(l.Context())
+	held, err := e.Run(l.Context())
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func (l *lab) run(suite string, a agent, spec runspec.Spec, more ...func(*evalua
 }
 
 // against is the spec of a run that a baseline gates.
-func against(baseline *evaluation.Held) runspec.Spec {
+func against(baseline *evaluation.Completed) runspec.Spec {
 	return runspec.Spec{Baseline: baseline.Dir, FailOn: string(compare.Regression)}
 }
 

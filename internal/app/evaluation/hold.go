@@ -18,8 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Held is a run that has been held, whole or in part.
-type Held struct {
+// Completed is a run that has been held, whole or in part.
+type Completed struct {
 	// Dir is the folder of its results.
 	Dir string
 	Run result.Run
@@ -36,9 +36,9 @@ type Held struct {
 	confirmed confirmed
 }
 
-// Hold opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
+// Run opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
 // given up. An error says that the run could not go on; what was finished is in its folder.
-func (e *Evaluation) Hold(ctx context.Context) (*Held, error) {
+func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 	if e.regraded != nil {
 		defer func() { _ = e.regraded.records.Close() }() // nothing was written
 	}
@@ -133,7 +133,7 @@ func (e *Evaluation) warnOfLost(attempts int) {
 }
 
 // orchestration says how the conversations are held: in this process, or by a fleet.
-func (e *Evaluation) orchestration(ctx context.Context, h *Held, kept *keeper) (c orchestrator.Config, err error) {
+func (e *Evaluation) orchestration(ctx context.Context, h *Completed, kept *keeper) (c orchestrator.Config, err error) {
 	c = orchestrator.Config{
 		RunID: h.Run.ID, Kind: e.spec.Kind, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe, Now: e.setup.Now, Log: e.setup.Log,
 	}
@@ -148,12 +148,12 @@ func (e *Evaluation) orchestration(ctx context.Context, h *Held, kept *keeper) (
 		}
 		return c, err
 	}
-	c.Queue, c.Hold = queue.NewMemory(e.planned.workers), e.hold
+	c.Queue, c.Run = queue.NewMemory(e.planned.workers), e.hold
 	return c, nil
 }
 
 // abort notes that the run cannot go on.
-func (e *Evaluation) abort(h *Held, err error) {
+func (e *Evaluation) abort(h *Completed, err error) {
 	h.Cause = errors.Join(h.Cause, err)
 	if h.stop = result.ReasonAborted; h.message == "" {
 		h.message = e.setup.Secrets().Text(err.Error())
@@ -218,11 +218,11 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 	if e.regraded != nil {
 		return e.regrade(ctx, k, c)
 	}
-	return e.collecting(ctx, j.Test.Suite, func(ctx context.Context) (*result.Test, error) { return runner.Hold(ctx, c) })
+	return e.collecting(ctx, j.Test.Suite, func(ctx context.Context) (*result.Test, error) { return runner.Run(ctx, c) })
 }
 
 // end fills in how the run ended. A stop after which nothing was left to run changes nothing.
-func (e *Evaluation) end(h *Held, records *result.Tallies, held func(result.Key) bool) {
+func (e *Evaluation) end(h *Completed, records *result.Tallies, held func(result.Key) bool) {
 	now := e.setup.Now()
 	h.Run.Count(records, e.planned.byTarget)
 	h.Run.RanOut = e.ranOut()

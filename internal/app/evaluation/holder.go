@@ -11,16 +11,16 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Holder holds single conversations of a run that another process leads. It is safe for concurrent use. The setup that it was opened with is the
+// ConversationRunner holds single conversations of a run that another process leads. It is safe for concurrent use. The setup that it was opened with is the
 // caller's to close, after the last conversation.
-type Holder struct {
+type ConversationRunner struct {
 	e *Evaluation
 	// tests are all tests of the run, by keys without a trial.
 	tests map[result.Key]*suite.Test
 }
 
-// NewHolder opens everything that the conversations of a run need. It reads the suites as the leader does, so that both know the same tests.
-func NewHolder(ctx context.Context, c Config) (*Holder, error) {
+// NewConversationRunner opens everything that the conversations of a run need. It reads the suites as the leader does, so that both know the same tests.
+func NewConversationRunner(ctx context.Context, c Config) (*ConversationRunner, error) {
 	e, err := New(ctx, c)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func NewHolder(ctx context.Context, c Config) (*Holder, error) {
 	if e.spec.Artifacts && e.Artifacts != nil {
 		e.artifacts = artifact.New(e.Artifacts, artifact.MaxRun, e.warn)
 	}
-	h := &Holder{e: e, tests: map[result.Key]*suite.Test{}}
+	h := &ConversationRunner{e: e, tests: map[result.Key]*suite.Test{}}
 	for u, err := range e.planned.units() {
 		if err != nil {
 			return nil, err
@@ -41,8 +41,8 @@ func NewHolder(ctx context.Context, c Config) (*Holder, error) {
 	return h, nil
 }
 
-// Hold holds the conversation of a job. An error means that it was interrupted, or that the run has no such test.
-func (h *Holder) Hold(ctx context.Context, j orchestrator.Job) (record *result.Test, err error) {
+// Run holds the conversation of a job. An error means that it was interrupted, or that the run has no such test.
+func (h *ConversationRunner) Run(ctx context.Context, j orchestrator.Job) (record *result.Test, err error) {
 	whole := j.Key
 	whole.Trial = 0
 	test, ok := h.tests[whole]

@@ -134,7 +134,7 @@ func (k *keeper) Append(records ...*result.Test) error {
 			k.ended[wholeOf(t)] = true
 			delete(k.open, wholeOf(t))
 		}
-		k.sink.Keep(t)
+		k.sink.Store(t)
 	}
 	return nil
 }

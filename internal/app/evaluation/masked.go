@@ -12,7 +12,7 @@ import (
 )
 
 // writeRun writes the record of the run without secrets.
-func (e *Evaluation) writeRun(h *Held) error {
+func (e *Evaluation) writeRun(h *Completed) error {
 	if err := e.mask(h); err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (e *Evaluation) writeRun(h *Held) error {
 }
 
 // mask takes the secrets out of the record of the run, as it is written and as reports show it.
-func (e *Evaluation) mask(h *Held) error {
+func (e *Evaluation) mask(h *Completed) error {
 	data, err := json.Marshal(h.Run)
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (e *Evaluation) unplaced(s *suite.Suite, targets func(*suite.Test) ([]strin
 
 // unstubbed returns that a test has stubs which its target does not take: it would call what they stand for.
 func (e *Evaluation) unstubbed(s *suite.Suite, t *suite.Test, target string) source.Problems {
-	if !t.Stubbed() || e.setups[s.Name].TakesStubs(target) {
+	if !t.Stubbed() || e.setups[s.Name].AcceptsStubs(target) {
 		return nil
 	}
 	return source.Problems{{

@@ -36,7 +36,7 @@ func (e *Evaluation) terms(t *suite.Test) *quarantine.Terms {
 
 // quarantined returns the terms of a test's quarantine while it holds, else nil.
 func (e *Evaluation) quarantined(t *suite.Test) *quarantine.Terms {
-	if terms := e.terms(t); terms != nil && terms.Hold(e.setup.Now()) {
+	if terms := e.terms(t); terms != nil && terms.Active(e.setup.Now()) {
 		return terms
 	}
 	return nil
@@ -51,7 +51,7 @@ func (e *Evaluation) ranOut() (out []result.RanOut) {
 		}
 		key := testKey{u.Test.Suite, u.Test.ID}
 		terms := e.terms(u.Test)
-		if seen[key] || terms == nil || terms.Hold(e.setup.Now()) || len(out) == result.MaxNotRun {
+		if seen[key] || terms == nil || terms.Active(e.setup.Now()) || len(out) == result.MaxNotRun {
 			continue
 		}
 		seen[key] = true

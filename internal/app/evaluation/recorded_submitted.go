@@ -35,7 +35,7 @@ func SubmitAnswers(c Config) (*SubmittedAnswers, Config, error) {
 			return nil, c, err
 		}
 		if others != "" {
-			r.Setup().Tell(others)
+			r.Setup().WarnOnce(others)
 		}
 	}
 	if !judged {

@@ -37,7 +37,7 @@ type recordedTest struct {
 // FinishedRun reads the record of a run that can be graded again. A run that has not come to its end is refused, and so is one whose tests are
 // not those of suites.
 func FinishedRun(dir string) (result.Run, error) {
-	run, err := runlog.Look(dir)
+	run, err := runlog.Inspect(dir)
 	if err != nil {
 		return run, source.Invalid("cannot grade %s again: %w", dir, err)
 	}
@@ -191,7 +191,7 @@ func (e *Evaluation) regrade(ctx context.Context, k result.Key, c runner.Convers
 	}
 	recorded := &target.Recorded{Of: old, Run: e.regraded.run.ID, Mask: secrets.Bytes}
 	c.ID, c.Target, c.User = old.ConversationID, recorded, recorded.User()
-	t, err := runner.Hold(ctx, c)
+	t, err := runner.Run(ctx, c)
 	if err != nil {
 		return nil, err
 	}

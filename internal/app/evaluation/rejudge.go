@@ -47,7 +47,7 @@ func (e *Evaluation) rejudge(ctx context.Context, j orchestrator.Task, trial *re
 	k := j.Key()
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	recorded := &target.Recorded{Of: trial, Run: trial.RunID}
-	return runner.Hold(ctx, runner.Conversation{
+	return runner.Run(ctx, runner.Conversation{
 		Test: j.Test, Trial: j.Trial, ID: trial.ConversationID, TargetName: j.Target, Regraded: true, Target: recorded, User: recorded.User(), Grading: e.grading[freshly(j.Test)],
 		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
 	})

@@ -20,11 +20,11 @@ import (
 )
 
 // takeFolder locks and prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the folder is moved aside.
-func (e *Evaluation) takeFolder(ctx context.Context, h *Held) (err error) {
+func (e *Evaluation) takeFolder(ctx context.Context, h *Completed) (err error) {
 	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
 		return source.Invalid("cannot write results: %w", err)
 	}
-	if h.lock, err = runlog.TakeLock(ctx, h.Dir); err != nil {
+	if h.lock, err = runlog.AcquireLock(ctx, h.Dir); err != nil {
 		return source.AsInvalid(err)
 	}
 	defer func() {
@@ -50,7 +50,7 @@ func (e *Evaluation) takeFolder(ctx context.Context, h *Held) (err error) {
 func (e *Evaluation) foreign(dir string) error {
 	writes := report.Formats().Choose(e.Formats).Marks()
 	maps.Copy(writes, e.Writes)
-	foreign, err := runlog.Foreign(dir, writes)
+	foreign, err := runlog.Unrelated(dir, writes)
 	if foreign != "" {
 		return source.Invalid("cannot write results: %s is there and no run has written it: move it away, or choose another folder with --out",
 			filepath.Join(dir, foreign))

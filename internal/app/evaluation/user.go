@@ -38,7 +38,7 @@ func (e *Evaluation) askUsers(a *asks, suiteName string) error {
 		if key.suite != suiteName {
 			continue
 		}
-		models, err := e.setups[suiteName].UserAsks(e.playing(key))
+		models, err := e.setups[suiteName].UserDependencies(e.playing(key))
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ func (w *replayWatcher) tell(ctx context.Context) {
 	if w.state.AlarmedAt == "" || w.state.Told {
 		return
 	}
-	var alarm replay.WatchLook
+	var alarm replay.Interim
 	for _, look := range w.state.Looks {
 		if look.Alarm {
 			alarm = look
@@ -59,7 +59,7 @@ func (w *replayWatcher) trouble(err error) {
 }
 
 // post sends the alarm to the webhook.
-func (w *replayWatcher) post(ctx context.Context, alarm replay.WatchLook) error {
+func (w *replayWatcher) post(ctx context.Context, alarm replay.Interim) error {
 	body, err := json.Marshal(map[string]any{"event": "watch.alarm", "watch": w.Watching.Name, "flow_id": w.Spec.FlowID, "look": alarm})
 	if err != nil {
 		return err

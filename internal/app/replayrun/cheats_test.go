@@ -99,7 +99,7 @@ func TestCheatsDoNotPass(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = r.Close() }()
-				report, err := r.Hold(t.Context())
+				report, err := r.Run(t.Context())
 				if name == "crash" && errors.Is(err, replay.ErrNothingReplayed) { // forced turns are conversations of their own: some turn of each fails
 					return
 				}

@@ -52,10 +52,10 @@ func TestOneOfTwoBegins(t *testing.T) {
 			return r
 		}
 		one, other := open(), open()
-		if _, err := one.Hold(t.Context()); err != nil {
+		if _, err := one.Run(t.Context()); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if _, err := other.Hold(t.Context()); !source.IsInvalid(err) || !strings.Contains(err.Error(), "still goes on elsewhere") {
+		if _, err := other.Run(t.Context()); !source.IsInvalid(err) || !strings.Contains(err.Error(), "still goes on elsewhere") {
 			t.Errorf("%s: the other one is held, too: %v", what, err)
 		}
 		if _, err := os.Stat(filepath.Join(config.Out, "report.json")); err != nil {

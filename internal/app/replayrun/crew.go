@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Crew says how the sessions of an evaluation become jobs.
-type Crew struct {
+// Pool says how the sessions of an evaluation become jobs.
+type Pool struct {
 	orchestrator.StreamConfig
 	// Payload returns what workers elsewhere replay a session by; nil where sessions are replayed in this process.
 	Payload func(ctx context.Context, s *replay.Session) ([]byte, error)
@@ -26,48 +26,48 @@ type Crew struct {
 }
 
 // Of returns what starts the crew of an evaluation.
-func (c Crew) Of(e *replay.Evaluation) func(context.Context) replay.Crew {
-	return func(ctx context.Context) replay.Crew {
+func (c Pool) Of(e *replay.Evaluation) func(context.Context) replay.WorkerPool {
+	return func(ctx context.Context) replay.WorkerPool {
 		c.Kind = orchestrator.KindReplay
 		return &crew{
-			Crew: c, stream: orchestrator.NewStream(ctx, c.StreamConfig), run: &e.Head.Run, replayer: e.Replayer,
+			Pool: c, stream: orchestrator.NewStream(ctx, c.StreamConfig), run: &e.Head.Run, replayer: e.Replayer,
 			measuring: e.Measuring,
 		}
 	}
 }
 
-// CrewHere returns what starts a crew in this process: as many sessions at once as the evaluation has workers, by a queue in memory.
-func CrewHere(e *replay.Evaluation, log *slog.Logger) func(context.Context) replay.Crew {
-	return func(ctx context.Context) replay.Crew {
+// LocalPool returns what starts a crew in this process: as many sessions at once as the evaluation has workers, by a queue in memory.
+func LocalPool(e *replay.Evaluation, log *slog.Logger) func(context.Context) replay.WorkerPool {
+	return func(ctx context.Context) replay.WorkerPool {
 		places := max(e.Workers, 1)
-		here := Crew{StreamConfig: orchestrator.StreamConfig{RunID: e.Head.Run.ID, Places: places, Queue: queue.NewMemory(places), Log: log}}
+		here := Pool{StreamConfig: orchestrator.StreamConfig{RunID: e.Head.Run.ID, Workers: places, Queue: queue.NewMemory(places), Log: log}}
 		return here.Of(e)(ctx)
 	}
 }
 
 // crew has sessions replayed as jobs of a queue.
 type crew struct {
-	Crew
+	Pool
 	stream    *orchestrator.Stream
 	run       *replay.Run
 	replayer  *replay.Replayer
 	measuring replay.Measuring
 }
 
-var _ replay.Crew = (*crew)(nil)
+var _ replay.WorkerPool = (*crew)(nil)
 
 // key is the key of the job of a session.
 func (c *crew) key(s *replay.Session) result.Key {
 	return result.Key{Suite: c.run.FlowID, TestID: s.ID, Target: c.run.VariantID}
 }
 
-// Begin implements replay.Crew.
-func (c *crew) Begin(ctx context.Context, s *replay.Session, ended func(replay.Held)) error {
-	var here replay.Held
+// Begin implements replay.WorkerPool.
+func (c *crew) Begin(ctx context.Context, s *replay.Session, ended func(replay.PairResult)) error {
+	var here replay.PairResult
 	return c.stream.Begin(ctx, orchestrator.Item{
 		Key: c.key(s), Commands: c.Commands, Cost: float64(s.Turns()),
-		Hold: func(ctx context.Context) (err error) {
-			here, err = c.replayer.Hold(ctx, s, c.measuring)
+		Run: func(ctx context.Context) (err error) {
+			here, err = c.replayer.Run(ctx, s, c.measuring)
 			return err
 		},
 		Payload: func(ctx context.Context) ([]byte, error) { return c.Payload(ctx, s) },
@@ -75,15 +75,15 @@ func (c *crew) Begin(ctx context.Context, s *replay.Session, ended func(replay.H
 	})
 }
 
-// Pass implements replay.Crew.
+// Pass implements replay.WorkerPool.
 func (c *crew) Pass(s *replay.Session) { c.stream.Pass(c.key(s)) }
 
-// Close implements replay.Crew.
+// Close implements replay.WorkerPool.
 func (c *crew) Close() { c.stream.Close() }
 
 // held returns what became of a session that was replayed here, or of which a worker elsewhere has sent something. One that could not be replayed,
 // or whose result cannot be read, is lost.
-func (c *crew) held(s *replay.Session, here replay.Held, r orchestrator.Return) replay.Held {
+func (c *crew) held(s *replay.Session, here replay.PairResult, r orchestrator.Return) replay.PairResult {
 	h, why := here, r.Fault
 	if r.Body != nil && why == "" {
 		h, why = c.sent(s, r)
@@ -102,12 +102,12 @@ func (c *crew) held(s *replay.Session, here replay.Held, r orchestrator.Return) 
 }
 
 // sent reads what a worker has sent of a session, or says why that is no result of it.
-func (c *crew) sent(s *replay.Session, r orchestrator.Return) (h replay.Held, why string) {
+func (c *crew) sent(s *replay.Session, r orchestrator.Return) (h replay.PairResult, why string) {
 	var o replay.Outcome
 	err := json.Unmarshal(r.Body, &o)
 	if err == nil {
 		o.SessionID = s.ID // a worker may have masked it
-		h, err = replay.HeldOf(o)
+		h, err = replay.PairResultOf(o)
 	}
 	if err != nil || !c.replayer.Complete(h.Pair) {
 		return h, "worker " + r.Worker + " sent what is no result of the session"

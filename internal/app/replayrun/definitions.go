@@ -35,18 +35,18 @@ func (d Definitions) Prompt(_ context.Context, id string) (replay.PromptVersion,
 	return p, nil
 }
 
-// Noting are the variants of a store. They note what they were asked for. Use NewNoting.
-type Noting struct {
+// RecordingVariants are the variants of a store. They note what they were asked for. Use NewNoting.
+type RecordingVariants struct {
 	store replay.Variants
 	mu    sync.Mutex
 	noted Definitions
 }
 
-var _ replay.Variants = (*Noting)(nil)
+var _ replay.Variants = (*RecordingVariants)(nil)
 
-// NewNoting returns the variants of a store.
-func NewNoting(store replay.Variants) *Noting {
-	return &Noting{store: store, noted: Definitions{map[string]replay.Variant{}, map[string]replay.PromptVersion{}}}
+// NewRecordingVariants returns the variants of a store.
+func NewRecordingVariants(store replay.Variants) *RecordingVariants {
+	return &RecordingVariants{store: store, noted: Definitions{map[string]replay.Variant{}, map[string]replay.PromptVersion{}}}
 }
 
 // UnknownError says that a store has no such variant or prompt version.
@@ -67,7 +67,7 @@ func known(what string, err error) error {
 }
 
 // Variant implements replay.Variants.
-func (n *Noting) Variant(ctx context.Context, id string) (replay.Variant, error) {
+func (n *RecordingVariants) Variant(ctx context.Context, id string) (replay.Variant, error) {
 	v, err := n.store.Variant(ctx, id)
 	if err == nil {
 		n.mu.Lock()
@@ -78,7 +78,7 @@ func (n *Noting) Variant(ctx context.Context, id string) (replay.Variant, error)
 }
 
 // Prompt implements replay.Variants.
-func (n *Noting) Prompt(ctx context.Context, id string) (replay.PromptVersion, error) {
+func (n *RecordingVariants) Prompt(ctx context.Context, id string) (replay.PromptVersion, error) {
 	p, err := n.store.Prompt(ctx, id)
 	if err == nil {
 		n.mu.Lock()
@@ -89,7 +89,7 @@ func (n *Noting) Prompt(ctx context.Context, id string) (replay.PromptVersion, e
 }
 
 // Noted returns what was asked for so far. Do not change it.
-func (n *Noting) Noted() Definitions {
+func (n *RecordingVariants) Noted() Definitions {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.noted

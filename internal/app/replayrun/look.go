@@ -59,7 +59,7 @@ func (r *Run) sameAgents() error {
 }
 
 // looks makes the run the look of a watch that another process keeps.
-func (r *Run) looks(ctx context.Context, look *runspec.Look) error {
+func (r *Run) looks(ctx context.Context, look *runspec.Interim) error {
 	if err := r.sameAgents(); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (r *Run) looks(ctx context.Context, look *runspec.Look) error {
 			return err
 		}
 	}
-	r.evaluation.LooksAt(look.Since, look.Until, earlier.replayed)
+	r.evaluation.Limit(look.Since, look.Until, earlier.replayed)
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (w *replayWatcher) openHere(ctx context.Context, c Config, end time.Time) (
 		err = w.state.Same(w.Watching.Name, settings)
 	}
 	if err == nil {
-		r.evaluation.LooksAt(w.Watching.Since, end, w.earlier.replayed)
+		r.evaluation.Limit(w.Watching.Since, end, w.earlier.replayed)
 		some, err = r.evaluation.Any(ctx)
 	}
 	if err != nil {
@@ -198,7 +198,7 @@ func (w *replayWatcher) spec(r *Run, end time.Time) runspec.Spec {
 			MinTurns: &c.Spec.MinTurns, Mode: string(c.Spec.Mode), Gate: c.Spec.Gate, States: string(c.Spec.Side), User: c.Spec.User,
 			Cluster: string(w.Watching.Cluster), Flows: c.Flows, Prompts: c.Prompts, TurnTimeout: new(runspec.Duration(c.Spec.TurnTimeout)),
 			Slow: new(runspec.Duration(c.Spec.Slow)),
-			Look: &runspec.Look{
+			Look: &runspec.Interim{
 				Watch: w.Watching.Name, Since: w.Watching.Since, Until: end, Settings: settingsSum(r.evaluation.Head.Run.Settings),
 			},
 		},
@@ -206,7 +206,7 @@ func (w *replayWatcher) spec(r *Run, end time.Time) runspec.Spec {
 }
 
 // take replays what is new, by an evaluation as in TakeLook, on a copy of the state.
-func (w *replayWatcher) take(ctx context.Context, of *replay.Evaluation, end time.Time) (look replay.WatchLook, state *replay.WatchState, err error) {
+func (w *replayWatcher) take(ctx context.Context, of *replay.Evaluation, end time.Time) (look replay.Interim, state *replay.WatchState, err error) {
 	copied, err := json.Marshal(w.state)
 	if err == nil {
 		state = &replay.WatchState{}
@@ -215,7 +215,7 @@ func (w *replayWatcher) take(ctx context.Context, of *replay.Evaluation, end tim
 	if err != nil {
 		return look, nil, fmt.Errorf("copy the state of watch %q: %w", w.Watching.Name, err)
 	}
-	look, err = w.Watching.TakeLook(ctx, of, state, end)
+	look, err = w.Watching.Analyze(ctx, of, state, end)
 	if err != nil {
 		return look, nil, fmt.Errorf("watch %q, look of %s: %w (what was replayed is kept: the same command goes on)", w.Watching.Name, end.Format(time.RFC3339), err)
 	}

@@ -16,8 +16,8 @@ import (
 // nothing and asks nobody, so that it needs no key.
 func Reads(ctx context.Context, s *wire.Setup, spec runspec.Spec) error {
 	r := spec.Replay
-	s.Files.Whole(r.Flows)
-	s.Files.Whole(r.Prompts)
+	s.Files.RecordFolder(r.Flows)
+	s.Files.RecordFolder(r.Prompts)
 	at, err := s.At(".")
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func Reads(ctx context.Context, s *wire.Setup, spec runspec.Spec) error {
 		if _, err := at.KnownFlow(name); err != nil {
 			return err
 		}
-		if _, err := at.TargetAsks(ctx, name); err != nil {
+		if _, err := at.TargetDependencies(ctx, name); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ type Config struct {
 	// Lead, if set, says how a server leads the run: its crew, and where else sessions are kept. Nobody else holds the run then.
 	Lead func(*replay.Evaluation)
 	// Look makes the run the look of a watch that somebody else keeps; nil for a run by days.
-	Look *runspec.Look
+	Look *runspec.Interim
 	// Variants are the variants and prompts of whoever has no store.
 	Variants replay.Variants
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
@@ -48,7 +48,7 @@ type Run struct {
 
 	config     Config
 	history    *wire.History
-	noting     *Noting
+	noting     *RecordingVariants
 	evaluation *replay.Evaluation
 	// former is the row of the run that goes on; nil for a new one.
 	former *replay.Run
@@ -63,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{config: c, history: h, noting: NewNoting(h.Variants)}
+	r := &Run{config: c, history: h, noting: NewRecordingVariants(h.Variants)}
 	r.config.Variants = r.noting
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -74,8 +74,8 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 // Definitions returns the variants and the prompts that are replayed.
 func (r *Run) Definitions() Definitions { return r.noting.Noted() }
 
-// Lanes returns the names of the agents that are replayed, the candidate first.
-func (r *Run) Lanes() []string {
+// Variations returns the names of the agents that are replayed, the candidate first.
+func (r *Run) Variations() []string {
 	run := &r.evaluation.Head.Run
 	if run.BaselineID == "" {
 		return []string{run.VariantID}
@@ -96,7 +96,7 @@ func (r *Run) open(ctx context.Context) error {
 	}
 	e := r.evaluation
 	e.Events, e.Runs, e.Now, e.Replayer.Now, e.Progress = r.history.Events, r.history.Runs, c.Setup.Now, c.Setup.Now, c.Progress
-	e.Crew = CrewHere(e, c.Setup.Log)
+	e.Pool = LocalPool(e, c.Setup.Log)
 	if c.Lead != nil {
 		c.Lead(e)
 	}
@@ -196,9 +196,9 @@ func (r *Run) claim(ctx context.Context) error {
 	return err
 }
 
-// Hold replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says that there is no report
+// Run replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says that there is no report
 // and, where the run can go on, how.
-func (r *Run) Hold(ctx context.Context) (*replay.Report, error) {
+func (r *Run) Run(ctx context.Context) (*replay.Report, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)
 	}

@@ -45,7 +45,7 @@ func TestNoReportOfAnotherRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = r.Close() }()
-		_, err = r.Hold(t.Context())
+		_, err = r.Run(t.Context())
 		return err
 	}
 	if err := hold(); err != nil {

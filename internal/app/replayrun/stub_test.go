@@ -63,7 +63,7 @@ func (w *walker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		w.talks[asked.Conversation] = talk
 	}
-	said, err := talk.Say(r.Context(), asked.Messages[last].Content)
+	said, err := talk.Send(r.Context(), asked.Messages[last].Content)
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusTeapot)
 		return
@@ -176,7 +176,7 @@ func held(t *testing.T, c replayrun.Config, candidate string) *replay.Report {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	report, err := r.Hold(t.Context())
+	report, err := r.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,13 +107,13 @@ func NewSessions(ctx context.Context, c Config) (*Sessions, error) {
 	return &Sessions{c, r.evaluation}, nil
 }
 
-// Hold replays a session. An error means that it was interrupted, or that it broke what replays it.
-func (h *Sessions) Hold(ctx context.Context, s *replay.Session) (o replay.Outcome, err error) {
+// Run replays a session. An error means that it was interrupted, or that it broke what replays it.
+func (h *Sessions) Run(ctx context.Context, s *replay.Session) (o replay.Outcome, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = runner.Panicked(h.config.Setup.Log, fault)
 		}
 	}()
-	held, err := h.evaluation.Replayer.Hold(ctx, s, h.evaluation.Measuring)
+	held, err := h.evaluation.Replayer.Run(ctx, s, h.evaluation.Measuring)
 	return held.Outcome, err
 }

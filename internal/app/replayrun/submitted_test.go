@@ -143,7 +143,7 @@ func TestLookOfOtherAgentsIsRefused(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	spec := teaRun()
-	spec.Replay.Look = &runspec.Look{Watch: "nightly", Since: time.Now(), Until: time.Now().Add(time.Hour), Settings: "of other flows"}
+	spec.Replay.Look = &runspec.Interim{Watch: "nightly", Since: time.Now(), Until: time.Now().Add(time.Hour), Settings: "of other flows"}
 	c, err := replayrun.Submitted(s, spec)
 	if err != nil {
 		t.Fatal(err)

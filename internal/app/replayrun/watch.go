@@ -26,9 +26,9 @@ type WatchConfig struct {
 	Limit int
 	// Began is told of the looks that there are already, Took of each look as it is taken, Alarmed of the first one with an alarm, Trouble of what is
 	// tried again. Nil is allowed.
-	Began   func([]replay.WatchLook)
-	Took    func(replay.WatchLook)
-	Alarmed func(replay.WatchLook)
+	Began   func([]replay.Interim)
+	Took    func(replay.Interim)
+	Alarmed func(replay.Interim)
 	Trouble func(error)
 	// Wait waits until a moment; nil waits by the clock.
 	Wait func(ctx context.Context, until time.Time) error

@@ -30,9 +30,9 @@ func TestAlertIsToldAgain(t *testing.T) {
 		w := &replayWatcher{
 			WatchConfig: &WatchConfig{
 				Config: Config{Setup: s}, Alert: address,
-				Alarmed: func(replay.WatchLook) { alarms++ }, Trouble: func(error) { troubles++ },
+				Alarmed: func(replay.Interim) { alarms++ }, Trouble: func(error) { troubles++ },
 			},
-			state: &replay.WatchState{AlarmedAt: "2026-03-01", Looks: []replay.WatchLook{{Until: "2026-03-01", Alarm: true}}},
+			state: &replay.WatchState{AlarmedAt: "2026-03-01", Looks: []replay.Interim{{Until: "2026-03-01", Alarm: true}}},
 		}
 		w.tell(t.Context())
 		if err := w.wait(t.Context(), time.Now().Add(time.Hour)); err != nil {

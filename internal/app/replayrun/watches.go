@@ -88,7 +88,7 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 // hear writes looks, alarms and troubles to the log.
 func (all *Watches) hear(c *WatchConfig) {
 	log := all.log.With("watch", c.Watching.Name)
-	c.Took = func(look replay.WatchLook) {
+	c.Took = func(look replay.Interim) {
 		level, said := slog.LevelInfo, "the watch has looked"
 		switch {
 		case look.New == 0:
@@ -99,7 +99,7 @@ func (all *Watches) hear(c *WatchConfig) {
 		log.Log(context.Background(), level, said, "until", look.Until, "new", look.New, "lost", look.Lost, "sessions", look.Sessions,
 			"found", variants.WatchLine(&look, c.Watching.Metrics))
 	}
-	c.Alarmed = func(look replay.WatchLook) {
+	c.Alarmed = func(look replay.Interim) {
 		log.Error("alarm: the candidate is worse", "until", look.Until, "found", variants.WatchLine(&look, c.Watching.Metrics))
 	}
 	c.Trouble = func(err error) { log.Warn("the watch has trouble", "error", err) }
@@ -108,8 +108,8 @@ func (all *Watches) hear(c *WatchConfig) {
 // watchAgain is the wait before a watch that could not go on is tried again.
 const watchAgain = time.Minute
 
-// Keep keeps the watches until ctx ends. A look that it breaks off goes on when the watches are kept again, here or by another server of the store.
-func (all *Watches) Keep(ctx context.Context) {
+// Run keeps the watches until ctx ends. A look that it breaks off goes on when the watches are kept again, here or by another server of the store.
+func (all *Watches) Run(ctx context.Context) {
 	var each sync.WaitGroup
 	for _, c := range all.configs {
 		c.Hold = all.Hold

@@ -9,10 +9,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Ask sends one message to a target that no configuration needs to describe (target.Ask), and waits for the answer as long as timeout; 0 leaves it to
+// Call sends one message to a target that no configuration needs to describe (target.Call), and waits for the answer as long as timeout; 0 leaves it to
 // the target.
-func (s *Setup) Ask(ctx context.Context, t config.Target, message string, timeout time.Duration) (target.Asked, error) {
+func (s *Setup) Call(ctx context.Context, t config.Target, message string, timeout time.Duration) (target.Exchange, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	return target.Ask(ctx, t, s.parts(suite.Execution{Timeout: timeout}), message)
+	return target.Call(ctx, t, s.parts(suite.Execution{Timeout: timeout}), message)
 }

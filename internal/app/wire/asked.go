@@ -14,8 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Asked is a model that may be asked.
-type Asked struct {
+// Dependency is a model that may be asked.
+type Dependency struct {
 	Model config.Model
 	Price llm.Price
 	// Embeds is true of an embedding model.
@@ -28,9 +28,9 @@ type Asked struct {
 	KeySet bool
 }
 
-// Asks is what a target may ask. It is empty while a recording is played, because then nothing is asked.
-type Asks struct {
-	Models []Asked
+// Dependencies is what a target may ask. It is empty while a recording is played, because then nothing is asked.
+type Dependencies struct {
+	Models []Dependency
 	// Server is the address of an agent that is no model, without user info and query, or the command of one that is a program; empty for other
 	// targets. Priced is true when it says what it costs.
 	Server string
@@ -39,26 +39,26 @@ type Asks struct {
 	Priced bool
 }
 
-// TargetAsks returns what the target of a name may ask, without opening it. Of a target that a Maker makes, nothing is known.
-func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
+// TargetDependencies returns what the target of a name may ask, without opening it. Of a target that a Maker makes, nothing is known.
+func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependencies, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if _, ok := s.made[name]; ok {
-		return Asks{}, nil
+		return Dependencies{}, nil
 	}
 	t, err := s.targetNamed(name)
 	if err != nil || s.tape.playing != nil {
-		return Asks{}, err
+		return Dependencies{}, err
 	}
-	asks, err := target.AsksOf(ctx, t, s.parts(suite.Execution{}))
+	asks, err := target.DependenciesOf(ctx, t, s.parts(suite.Execution{}))
 	if err != nil {
-		return Asks{}, err
+		return Dependencies{}, err
 	}
-	var models []Asked
+	var models []Dependency
 	for _, m := range asks.Models {
 		models = append(models, s.asked(m))
 	}
-	found := Asks{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced}
+	found := Dependencies{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced}
 	for _, address := range asks.Others {
 		found.Others = append(found.Others, text.Address(address))
 	}
@@ -66,21 +66,21 @@ func (s *Setup) TargetAsks(ctx context.Context, name string) (Asks, error) {
 }
 
 // siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.
-func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Asks, error) {
+func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Dependencies, error) {
 	o := s.siteOptions(c, Call{})
 	library, place, err := s.siteLibrary(ctx, o.Dir)
 	if err != nil {
-		return target.Asks{}, err
+		return target.Dependencies{}, err
 	}
 	name, err := chooseSite(library, place, c.Name)
 	if err != nil {
-		return target.Asks{}, err
+		return target.Dependencies{}, err
 	}
-	s.Files.Whole(s.promptFolder(o))
-	var asks target.Asks
+	s.Files.RecordFolder(s.promptFolder(o))
+	var asks target.Dependencies
 	for _, one := range library.Sites() {
 		if kb := one.KnowledgeBase; kb.LightRAG == nil && kb.Folder != "" && isFolder(s.Files, kb.Folder) {
-			s.Files.Whole(filepath.Dir(kb.Folder)) // bases side by side share one index
+			s.Files.RecordFolder(filepath.Dir(kb.Folder)) // bases side by side share one index
 			asks.Embeds = true
 		}
 		if one.Name != name {
@@ -89,7 +89,7 @@ func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Asks,
 		for _, named := range slices.Compact(siteModels(o, one)) {
 			m, err := s.siteModel(one, named)
 			if err != nil {
-				return target.Asks{}, err
+				return target.Dependencies{}, err
 			}
 			asks.Models = append(asks.Models, m)
 		}
@@ -109,28 +109,28 @@ func siteModels(o SitesOptions, one *site.Site) []string {
 	return names
 }
 
-// JudgeAsks returns the models that a judge may ask.
-func (s *Setup) JudgeAsks(j Judging) ([]Asked, error) {
+// JudgeDependencies returns the models that a judge may ask.
+func (s *Setup) JudgeDependencies(j Judging) ([]Dependency, error) {
 	found, err := s.judges(j)
 	if err != nil || s.tape.playing != nil {
 		return nil, err
 	}
-	var models []Asked
+	var models []Dependency
 	for _, m := range found.all() {
 		models = append(models, s.asked(m))
 	}
 	return models, nil
 }
 
-// EmbedderAsks returns the configured embedding model, if there is one.
-func (s *Setup) EmbedderAsks() []Asked {
+// EmbedderDependencies returns the configured embedding model, if there is one.
+func (s *Setup) EmbedderDependencies() []Dependency {
 	if s.tape.playing != nil {
 		return nil
 	}
 	return s.withEmbedder(true)
 }
 
-func (s *Setup) withEmbedder(asks bool, models ...Asked) []Asked {
+func (s *Setup) withEmbedder(asks bool, models ...Dependency) []Dependency {
 	if m := s.config.Embedder; asks && m != nil {
 		embedder := s.asked(*m)
 		embedder.Embeds = true
@@ -139,8 +139,8 @@ func (s *Setup) withEmbedder(asks bool, models ...Asked) []Asked {
 	return models
 }
 
-func (s *Setup) asked(m config.Model) Asked {
-	a := Asked{Model: m, Price: llm.PriceOf(m, s.config.Prices)}
+func (s *Setup) asked(m config.Model) Dependency {
+	a := Dependency{Model: m, Price: llm.PriceOf(m, s.config.Prices)}
 	a.Address, a.Own = llm.Address(m, s.models)
 	a.Key, a.KeySet = llm.KeyVariable(m, s.models)
 	s.namesFile(m)
@@ -160,8 +160,8 @@ func (s *Setup) nearby(m config.Model) config.Model {
 }
 
 // Models returns the models of the configuration by their names, and those of its targets, its judge and its embedder.
-func (s *Setup) Models() map[string]Asked {
-	models := map[string]Asked{}
+func (s *Setup) Models() map[string]Dependency {
+	models := map[string]Dependency{}
 	for name, t := range s.config.Targets {
 		if t.Model.Provider != "" {
 			models["target "+name] = s.asked(t.Model)
@@ -189,6 +189,6 @@ func (s *Setup) Models() map[string]Asked {
 }
 
 // Provided returns any model of a provider, as Models has it.
-func (s *Setup) Provided(provider string) Asked {
+func (s *Setup) Provided(provider string) Dependency {
 	return s.asked(config.Model{Provider: provider, Name: "any"})
 }

@@ -14,7 +14,7 @@ type collectedModel struct{ llm.Model }
 
 // Generate asks the model.
 func (m collectedModel) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
-	collect.Asked(ctx, func() []byte { return written(r) })
+	collect.Request(ctx, func() []byte { return written(r) })
 	reply, err := m.Model.Generate(ctx, r)
 	if err == nil {
 		collect.Answered(ctx, reply.Text)
@@ -24,7 +24,7 @@ func (m collectedModel) Generate(ctx context.Context, r llm.Request) (chat.Reply
 
 // Stream asks the model for a reply in pieces.
 func (m collectedModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
-	collect.Asked(ctx, func() []byte { return written(r) })
+	collect.Request(ctx, func() []byte { return written(r) })
 	reply, err := llm.Stream(ctx, m.Model, r, token)
 	if err == nil {
 		collect.Answered(ctx, reply.Text)

@@ -45,6 +45,6 @@ func CurlLine(line string, secrets *Redactor) (curl.Request, source.Value, error
 // error is a source.Problems.
 func TargetOf(from string, mapping source.Value) (config.Target, error) {
 	reader := &source.Reader{File: from}
-	t := target.Kinds().Read(reader.Node(mapping, ""), config.Place{})
+	t := target.Kinds().Read(reader.Node(mapping, ""), config.Location{})
 	return t, reader.Problems.Err()
 }

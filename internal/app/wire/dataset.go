@@ -10,10 +10,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// Places returns the places of datasets: files, stores and Langfuse. progress is called during long operations. A store without a path is
+// Storages returns the places of datasets: files, stores and Langfuse. progress is called during long operations. A store without a path is
 // that of the configuration for this folder, which is read when such a store is opened.
-func (s *Setup) Places(progress func(what string, done int)) *dataset.Places {
-	return &dataset.Places{Store: s.datasets, Langfuse: s.Langfuse, Progress: progress, Now: s.Now}
+func (s *Setup) Storages(progress func(what string, done int)) *dataset.Stores {
+	return &dataset.Stores{Store: s.datasets, Langfuse: s.Langfuse, Progress: progress, Now: s.Now}
 }
 
 // datasets opens the datasets of the store at an address. It creates a missing file only with create.

@@ -114,11 +114,11 @@ func sameFile(files source.Files, a, b string) bool {
 // knowledgeOf returns the folder of a flow's knowledge bases: its own, or the one beside the file or folder of flows; empty if there is none.
 func knowledgeOf(files source.Files, c target.FlowConfig) string {
 	if c.Knowledge != "" || c.Path == "" {
-		files.Whole(c.Knowledge)
+		files.RecordFolder(c.Knowledge)
 		return c.Knowledge
 	}
 	if beside := filepath.Join(folderOf(files, c.Path), "knowledge"); isFolder(files, beside) {
-		files.Whole(beside)
+		files.RecordFolder(beside)
 		return beside
 	}
 	return ""

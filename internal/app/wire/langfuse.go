@@ -55,5 +55,5 @@ func (s *Setup) Experiment(mode string, remote bool, say func(sentence string)) 
 		return nil, source.Invalid("--log langfuse: %w", err)
 	}
 	tell := func(sentence string) { say(s.secrets.Text(text.NoCommand(text.Visible(sentence)))) }
-	return &experiment.Config{Client: client, Secrets: s.secrets, Say: tell, Pace: experiment.UsualPace()}, nil
+	return &experiment.Config{Client: client, Secrets: s.secrets, OnWarning: tell, Pace: experiment.UsualPace()}, nil
 }

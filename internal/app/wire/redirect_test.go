@@ -97,7 +97,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = found.Look(ctx, enrich.Visitor{SessionID: "0b8a5f2c-8a76-4d0e-9a8e-2f6b3c1d4e5f", IP: "203.0.113.7"})
+			_, err = found.Lookup(ctx, enrich.Visitor{SessionID: "0b8a5f2c-8a76-4d0e-9a8e-2f6b3c1d4e5f", IP: "203.0.113.7"})
 			return err
 		},
 		"retrieval": func(ctx context.Context) error {

@@ -53,7 +53,7 @@ func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened
 	case t.Follows != nil:
 		err = s.localNodes(target.FlowConfig{Path: t.Follows.Path, ID: t.Follows.ID}, agent, o)
 	}
-	o.AsksUnknown = target.TakesFlow(t) || agent.Traits.Flow && agent.Nodes == nil
+	o.AsksUnknown = target.AcceptsFlow(t) || agent.Traits.Flow && agent.Nodes == nil
 	return o, definition, err
 }
 

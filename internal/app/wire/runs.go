@@ -70,7 +70,7 @@ func AwaitRuns(ctx context.Context, address string, tell func(err error)) error 
 		if err == nil {
 			return closing()
 		}
-		if !store.Away(err) {
+		if !store.IsUnavailable(err) {
 			return err
 		}
 		if why := err.Error(); why != said {

@@ -40,7 +40,7 @@ func Shown(text string) string {
 
 // newRedactor returns a redactor that leaves records and recordings readable.
 func newRedactor(environ []string) *redact.Redactor {
-	return redact.New(environ, result.Words(), llm.CassetteWords())
+	return redact.New(environ, result.Words(), llm.RecordingWords())
 }
 
 // Suites returns the options to load suites with, in an environment. What they name is learned as secret.

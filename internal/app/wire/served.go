@@ -33,7 +33,7 @@ type Served struct {
 	Sites   *Sites
 	History *History
 	// journal logs the turns of visitors; nil where it is not wanted.
-	journal *eventlog.Journal
+	journal *eventlog.EventLog
 }
 
 // Served opens what a server of agents serves.
@@ -63,12 +63,12 @@ func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
 }
 
 // keepJournal begins to log the turns of visitors.
-func (s *Sites) keepJournal(h *History) *eventlog.Journal {
-	kept, ok := s.Bot.Checkpoints.(sessionindex.Keeper)
+func (s *Sites) keepJournal(h *History) *eventlog.EventLog {
+	kept, ok := s.Bot.Checkpoints.(sessionindex.Index)
 	if !ok {
 		return nil
 	}
-	return eventlog.Keep(eventlog.Config{
+	return eventlog.New(eventlog.Config{
 		Register: kept, Sessions: s.Bot, Log: h.Events, Now: s.Now,
 		Trouble: func(err error) { s.Log.Error("turns of visitors are not logged; it is tried again", "error", err) },
 	})

@@ -24,7 +24,7 @@ type keptSessions interface {
 	conversation.Sessions
 	lead.Ledger
 	sitebot.Outbox
-	sessionindex.Keeper
+	sessionindex.Index
 }
 
 // Sessions is an open store of chatbots' sessions. Close it.

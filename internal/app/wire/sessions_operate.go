@@ -53,7 +53,7 @@ func (s *Sessions) Listed(ctx context.Context, q sitebot.Query) (*sitebot.Sessio
 		if page.Next == nil {
 			return all, nil
 		}
-		if q.After, err = sessionindex.ParsePlace(*page.Next); err != nil {
+		if q.After, err = sessionindex.ParseCursor(*page.Next); err != nil {
 			return nil, err
 		}
 	}
@@ -121,8 +121,8 @@ func (s *Sessions) Items(ctx context.Context, rows []sessionindex.Row, turn int,
 	return items, skipped, nil
 }
 
-// Told makes events of sessions, up to a turn of each, or of all turns for 0. skipped are those without an answer.
-func (s *Sessions) Told(ctx context.Context, rows []sessionindex.Row, turn int, now time.Time) (events []replay.Event, skipped []string, err error) {
+// Events makes events of sessions, up to a turn of each, or of all turns for 0. skipped are those without an answer.
+func (s *Sessions) Events(ctx context.Context, rows []sessionindex.Row, turn int, now time.Time) (events []replay.Event, skipped []string, err error) {
 	bot, err := s.Operator("")
 	if err != nil {
 		return nil, nil, err

@@ -49,7 +49,7 @@ type shared struct {
 	// outside carries what addresses are asked that configurations and suites name, client uses it. guard is what refuses private ones; it may be nil.
 	outside  http.RoundTripper
 	client   *http.Client
-	guard    *httpclient.Guard
+	guard    *httpclient.PublicOnly
 	refusing refusals
 	tape     *tape
 	// curl is the target of Options.Curl; nil without one.

@@ -103,7 +103,7 @@ func TestOneLimitForAll(t *testing.T) {
 			}
 		})
 		asking.Go(func() {
-			_, err := j.Ask(t.Context(), grader.Question{Mode: grader.Free, Task: "good"})
+			_, err := j.Decide(t.Context(), grader.Question{Mode: grader.Free, Task: "good"})
 			if err != nil {
 				t.Error(err)
 			}

@@ -62,7 +62,7 @@ type Sites struct {
 	closing []func() error
 	// receivers get the leads of all sites; courier brings them, and is nil where there are none.
 	receivers map[lead.Address]lead.Receiver
-	courier   *lead.Courier
+	courier   *lead.Dispatcher
 	chains    []*enrich.Chain
 	// thumbs bring feedback to Langfuse; nil without it.
 	thumbs *thumbs

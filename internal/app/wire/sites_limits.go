@@ -14,7 +14,7 @@ func (s *Sites) limits(kept sessionStore) sitebot.Limits {
 	if !ok {
 		counted = &limit.Memory{}
 	}
-	return limit.NewGuard(counted, s.Now, s.Log)
+	return limit.NewLimiter(counted, s.Now, s.Log)
 }
 
 // WithoutBudget returns the names of the sites that do not bound what they spend in a day.

@@ -140,11 +140,11 @@ func (s *Sites) receiversOf(one *site.Site) error {
 }
 
 // openCourier begins to deliver leads from a store of sessions; nil where no site has a receiver.
-func (s *Sites) openCourier(outbox lead.Outbox) *lead.Courier {
+func (s *Sites) openCourier(outbox lead.Outbox) *lead.Dispatcher {
 	if len(s.receivers) == 0 {
 		return nil
 	}
-	return lead.NewCourier(lead.CourierConfig{
+	return lead.NewDispatcher(lead.DispatcherConfig{
 		Outbox: outbox, Receivers: s.receivers, Lasting: s.lasting, Now: s.Now, Log: s.delivered,
 		Trouble: func(err error) { s.Log.Error("leads", "error", err) },
 	})

@@ -139,7 +139,7 @@ func (s *shared) guardOutside() {
 		return
 	}
 	s.outside = s.Submitted.Transport(s.Environ)
-	s.guard, _ = s.outside.(*httpclient.Guard)
+	s.guard, _ = s.outside.(*httpclient.PublicOnly)
 	s.models.Named = &llm.Named{Getenv: s.Getenv, Transport: s.outside}
 }
 
@@ -155,7 +155,7 @@ func (s *Submitted) Transport(environ []string) http.RoundTripper {
 			own = append(own, value)
 		}
 	}
-	return httpclient.NewGuard(own...)
+	return httpclient.NewPublicOnly(own...)
 }
 
 // environ returns the environment of a program with some configuration (redact.Redactor.Environ). One of a submitted run gets no secrets but those

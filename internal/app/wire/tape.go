@@ -16,7 +16,7 @@ import (
 type tape struct {
 	file     *os.File
 	recorder *llm.Recorder
-	playing  *llm.Cassette
+	playing  *llm.Recording
 	// drawKey is stored in the recording that is made: a new one, or the one that the recording has already.
 	drawKey []byte
 	// created is true of a recording that was not there before, used when something was opened that is recorded.
@@ -47,7 +47,7 @@ func (s *shared) openPlayback() (*tape, error) {
 	if t.playing, size, err = s.readTape(file); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	if whole, _ := t.playing.Whole(); whole < size {
+	if whole, _ := t.playing.Size(); whole < size {
 		s.warnOfCut(s.Playback, size-whole)
 		if !s.Dry {
 			_ = os.Truncate(s.Playback, whole) // a file that cannot be written is played without its last line just as well
@@ -96,7 +96,7 @@ func (s *shared) mend(file *os.File) (drawKey []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, unended := read.Whole()
+	whole, unended := read.Size()
 	switch {
 	case unended:
 		_, err = file.WriteString("\n")
@@ -111,7 +111,7 @@ func (s *shared) mend(file *os.File) (drawKey []byte, err error) {
 	return drawKey, nil
 }
 
-func (s *shared) readTape(file *os.File) (*llm.Cassette, int64, error) {
+func (s *shared) readTape(file *os.File) (*llm.Recording, int64, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no file", file.Name())

@@ -73,7 +73,7 @@ func (t tapedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	// A service is no model: whoever asks it says what its failure means.
 	ctx, _ := llm.NoteLack(r.Context())
 	server := t.shared.taped(serviceName, service{t.RoundTripper, r, body})
-	reply, err := server.Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, string(asked))}})
+	reply, err := server.Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, string(asked))}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
 		return nil, errors.New(failed.Message) // the same live and from a recording
 	}

@@ -148,7 +148,7 @@ func ask(t *testing.T, j *judge.Judge, q grader.Question) {
 	t.Helper()
 	ctx := llm.InConversation(t.Context(), llm.Conversation{Suite: "s", Test: "t", Target: "x", Trial: 2})
 	for range 2 {
-		if v, err := j.Ask(ctx, q); err != nil || !v.Checks["a"].Satisfied || v.Checks["b"].Satisfied {
+		if v, err := j.Decide(ctx, q); err != nil || !v.Checks["a"].Satisfied || v.Checks["b"].Satisfied {
 			t.Errorf("%+v, %v", v, err)
 		}
 	}

@@ -122,13 +122,13 @@ func (s *Setup) unaddressed(name string) error {
 func (s *Setup) parts(e suite.Execution) target.Parts {
 	call := CallOf(e)
 	return target.Parts{
-		Files:      s.Files,
-		NoCommands: s.NoCommands,
-		Model:      func(m config.Model) (llm.Model, error) { return s.open(m, call) },
-		Flow:       func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) { return s.flow(m, c, call) },
-		Definition: func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
-		Knowledge:  func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
-		SiteAsks:   s.siteAsks,
+		Files:            s.Files,
+		NoCommands:       s.NoCommands,
+		Model:            func(m config.Model) (llm.Model, error) { return s.open(m, call) },
+		Flow:             func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) { return s.flow(m, c, call) },
+		Definition:       func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
+		Knowledge:        func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
+		SiteDependencies: s.siteAsks,
 		Site: func(c target.SiteConfig) (*sitebot.Bot, string, error) {
 			opened, err := s.sitesAt(c, call)
 			if err != nil {
@@ -175,8 +175,8 @@ func (s *Setup) Placeholders(name string) (names []string, ok bool) {
 	return target.Placeholders(t)
 }
 
-// TakesStubs reports whether a target takes stubs: it follows a flow, here or at a server. A name that is no target says so when it is opened.
-func (s *Setup) TakesStubs(name string) bool {
+// AcceptsStubs reports whether a target takes stubs: it follows a flow, here or at a server. A name that is no target says so when it is opened.
+func (s *Setup) AcceptsStubs(name string) bool {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if _, made := s.made[name]; made {

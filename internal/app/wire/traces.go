@@ -18,7 +18,7 @@ func Traces(ctx context.Context, o Options, version string) (traced context.Cont
 	all := telemetry.OpenTraces(to)
 	visitors := all
 	if p, ok := langfuseTraces((&shared{Options: o}).Getenv); ok {
-		visitors = telemetry.OpenBeside(to, p, all)
+		visitors = telemetry.OpenWith(to, p, all)
 	}
 	if all == nil && visitors == nil {
 		return ctx, func() {}
@@ -32,7 +32,7 @@ func Traces(ctx context.Context, o Options, version string) (traced context.Cont
 }
 
 // langfuseTraces returns where the environment's Langfuse takes traces. What is wrong with its variables is told where a client is needed.
-func langfuseTraces(getenv func(string) string) (p telemetry.Place, ok bool) {
+func langfuseTraces(getenv func(string) string) (p telemetry.Resource, ok bool) {
 	c, err := langfuse.FromEnv(getenv)
 	if err != nil || langfuseOff(getenv) {
 		return p, false

@@ -48,13 +48,13 @@ func (s *Setup) User(p Playing) (user.Model, error) {
 	return user.Model{Model: llm.WithParameters(model, llm.ParametersOf(m)), Name: named.String(), Seed: m.Seed}, nil
 }
 
-// UserAsks returns the model that plays a user.
-func (s *Setup) UserAsks(p Playing) ([]Asked, error) {
+// UserDependencies returns the model that plays a user.
+func (s *Setup) UserDependencies(p Playing) ([]Dependency, error) {
 	m, err := s.player(p)
 	if err != nil || s.tape.playing != nil {
 		return nil, err
 	}
-	return []Asked{s.asked(m)}, nil
+	return []Dependency{s.asked(m)}, nil
 }
 
 // UserDefinition returns everything that decides what a user's model says, as a value that JSON can hold.

@@ -25,8 +25,8 @@ func (s *shared) warnOnce(text string) {
 	}
 }
 
-// Tell reports a problem that stops nothing, once, and keeps it for Warnings.
-func (s *Setup) Tell(text string) { s.warnOnce(text) }
+// WarnOnce reports a problem that stops nothing, once, and keeps it for Warnings.
+func (s *Setup) WarnOnce(text string) { s.warnOnce(text) }
 
 // maxTold bounds how many problems of targets are kept.
 const maxTold = 100

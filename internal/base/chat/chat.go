@@ -40,8 +40,10 @@ type Native struct {
 	Value  json.RawMessage
 }
 
-// Say returns a message of plain text.
-func Say(role Role, text string) Message { return Message{Role: role, Content: Content{Text: text}} }
+// NewMessage returns a message of plain text.
+func NewMessage(role Role, text string) Message {
+	return Message{Role: role, Content: Content{Text: text}}
+}
 
 // Content is plain text or, when Blocks is set, a list of blocks.
 // Its JSON form is a string or an array.

@@ -48,7 +48,7 @@ func TestContentJSON(t *testing.T) {
 
 func TestFormat(t *testing.T) {
 	got := chat.Format([]chat.Message{
-		chat.Say(chat.User, "two\nlines"),
+		chat.NewMessage(chat.User, "two\nlines"),
 		{Role: chat.Assistant, Content: chat.Content{Text: "ok"}, ToolCalls: []chat.ToolCall{{Name: "find", Args: json.RawMessage(`{"q":1}`)}}},
 	})
 	if want := "user: two\nlines\n\nassistant: ok\n[calls find {\"q\":1}]"; got != want {

@@ -130,8 +130,8 @@ func Put(ctx context.Context, kind string, data func() []byte) {
 	}
 }
 
-// Asked gathers what a model was asked: a judge where a turn is graded, else the target or a model inside it.
-func Asked(ctx context.Context, request func() []byte) {
+// Request gathers what a model was asked: a judge where a turn is graded, else the target or a model inside it.
+func Request(ctx context.Context, request func() []byte) {
 	kind := Prompt
 	if sceneOf(ctx).grading {
 		kind = JudgePrompt
@@ -146,8 +146,8 @@ func Answered(ctx context.Context, reply string) {
 	}
 }
 
-// Said gathers the user's message as the prompt of a turn in which no other was gathered: the target asked no model.
-func Said(ctx context.Context, message string) {
+// Note gathers the user's message as the prompt of a turn in which no other was gathered: the target asked no model.
+func Note(ctx context.Context, message string) {
 	s := sceneOf(ctx)
 	if s.to == nil {
 		return

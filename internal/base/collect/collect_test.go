@@ -27,18 +27,18 @@ func text(s string) func() []byte { return func() []byte { return []byte(s) } }
 func TestScenes(t *testing.T) {
 	c, lines := gather()
 	ctx := c.In(t.Context())
-	collect.Asked(ctx, text("card"))
+	collect.Request(ctx, text("card"))
 	one, judging := collect.Turn(ctx, 1), collect.Grading(collect.Turn(ctx, 2), 1) // a turn is graded while the next one is held
-	collect.Said(one, "hello")
-	collect.Asked(judging, text("good?"))
+	collect.Note(one, "hello")
+	collect.Request(judging, text("good?"))
 	collect.Answered(judging, "yes")
 	collect.Answered(one, "the record has it")
 	two := collect.Turn(ctx, 2)
-	collect.Asked(two, text("messages"))
-	collect.Said(two, "the messages have it")
-	collect.Asked(collect.Aside(two), text("what would a user say?"))
-	collect.Said(collect.Aside(two), "nothing")
-	collect.Asked(collect.Grading(ctx, 0), text("all good?"))
+	collect.Request(two, text("messages"))
+	collect.Note(two, "the messages have it")
+	collect.Request(collect.Aside(two), text("what would a user say?"))
+	collect.Note(collect.Aside(two), "nothing")
+	collect.Request(collect.Grading(ctx, 0), text("all good?"))
 	if len(lines()) > 0 {
 		t.Error("pieces were kept before the end")
 	}
@@ -56,8 +56,8 @@ func TestNothing(t *testing.T) {
 	ctx := collect.Grading(collect.Turn(collect.Aside(t.Context()), 1), 1)
 	never := func() []byte { t.Error("a piece was made"); return nil }
 	collect.Put(ctx, collect.Exchange, never)
-	collect.Asked(ctx, never)
-	collect.Said(ctx, "x")
+	collect.Request(ctx, never)
+	collect.Note(ctx, "x")
 	collect.Answered(ctx, "x")
 	c, lines := gather()
 	collect.Put(c.In(ctx), collect.Prompt, text("x"))

@@ -109,11 +109,11 @@ func (f *File) readVariables(files source.Files, n source.Node, env Environment)
 		return env
 	}
 	f.Variables = variables
-	return Behind(env, variables)
+	return WithDefaults(env, variables)
 }
 
-// Behind returns an environment that has variables, in the form of os.Environ, where another one has none.
-func Behind(env Environment, variables []string) Environment {
+// WithDefaults returns an environment that has variables, in the form of os.Environ, where another one has none.
+func WithDefaults(env Environment, variables []string) Environment {
 	values := map[string]string{}
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")

@@ -76,7 +76,7 @@ func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
 		"models": func(source.Node) {},
 		"targets": func(n source.Node) {
 			for name, target := range n.Entries() {
-				f.Targets[name] = kinds.Read(target, Place{file: f, Files: files})
+				f.Targets[name] = kinds.Read(target, Location{file: f, Files: files})
 			}
 		},
 		"target":      func(n source.Node) { f.Target = n.Text() },

@@ -36,12 +36,12 @@ type Completion struct {
 // Kinds reads targets. Package target has the kinds.
 type Kinds interface {
 	// Read reads a target: a mapping with a kind, or a short form. Problems go to n.
-	Read(n source.Node, at Place) Target
+	Read(n source.Node, at Location) Target
 }
 
-// Place is the configuration in which a target stands. It reads what targets of several kinds have. The zero value is that of a target that no
+// Location is the configuration in which a target stands. It reads what targets of several kinds have. The zero value is that of a target that no
 // configuration describes: paths begin at the working folder, and there are no models.
-type Place struct {
+type Location struct {
 	file *File
 	// Files are where its paths are read from.
 	Files source.Files
@@ -50,10 +50,10 @@ type Place struct {
 }
 
 // Model reads {provider, model, …}, PROVIDER:MODEL or the name of a model.
-func (p Place) Model(n source.Node) Model { return p.file.model(n) }
+func (p Location) Model(n source.Node) Model { return p.file.model(n) }
 
 // Addressed reads PROVIDER:MODEL or PROVIDER:MODEL@URL, or the name of a model.
-func (p Place) Addressed(n source.Node) Model {
+func (p Location) Addressed(n source.Node) Model {
 	short, address := CutAddress(n.Scalar)
 	m := p.file.Model(n, short)
 	if address == "" {
@@ -71,7 +71,7 @@ func (p Place) Addressed(n source.Node) Model {
 }
 
 // ModelName checks the name of a model. It resolves a script's path against the configuration's folder.
-func (p Place) ModelName(n source.Node) string {
+func (p Location) ModelName(n source.Node) string {
 	m := p.file.Model(n, n.Text())
 	if _, named := p.file.Models[n.Scalar]; named {
 		return n.Scalar
@@ -83,7 +83,7 @@ func (p Place) ModelName(n source.Node) string {
 }
 
 // Path resolves a path against the configuration's folder. Empty stays empty.
-func (p Place) Path(name string) string {
+func (p Location) Path(name string) string {
 	switch {
 	case name == "" || filepath.IsAbs(name):
 		return name

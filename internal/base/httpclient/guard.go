@@ -25,21 +25,21 @@ func (e *PrivateError) Error() string {
 // errPrivate refuses a connection before it is made.
 var errPrivate = errors.New("a private address")
 
-// Guard is a transport for addresses that somebody else has named. It connects to no private address, whatever name leads there, uses no proxy, and
+// PublicOnly is a transport for addresses that somebody else has named. It connects to no private address, whatever name leads there, uses no proxy, and
 // shares no connection with another transport. Only what the process itself was told is reached in any case. It is safe for concurrent use.
-type Guard struct {
+type PublicOnly struct {
 	own             []string
 	inside, outside *http.Transport
 }
 
-// NewGuard returns a Guard. own are addresses that the process itself was told: hosts of them may be private.
-func NewGuard(own ...string) *Guard {
+// NewPublicOnly returns a Guard. own are addresses that the process itself was told: hosts of them may be private.
+func NewPublicOnly(own ...string) *PublicOnly {
 	return newGuard(nil, own...)
 }
 
 // newGuard returns a Guard that looks up names with a resolver; nil is that of the system.
-func newGuard(resolver *net.Resolver, own ...string) *Guard {
-	g := &Guard{inside: Transport(), outside: Transport()}
+func newGuard(resolver *net.Resolver, own ...string) *PublicOnly {
+	g := &PublicOnly{inside: Transport(), outside: Transport()}
 	for _, address := range own {
 		if u, err := url.Parse(strings.TrimSpace(address)); err == nil && u.Host != "" {
 			g.own = append(g.own, origin(u))
@@ -97,13 +97,13 @@ func origin(u *url.URL) string {
 }
 
 // Own reports whether an address is at a host that the process itself was told. A nil Guard has none.
-func (g *Guard) Own(address string) bool {
+func (g *PublicOnly) Own(address string) bool {
 	u, err := url.Parse(strings.TrimSpace(address))
 	return g != nil && err == nil && slices.Contains(g.own, origin(u))
 }
 
 // RoundTrip sends a request.
-func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g *PublicOnly) RoundTrip(r *http.Request) (*http.Response, error) {
 	if slices.Contains(g.own, origin(r.URL)) {
 		return g.inside.RoundTrip(r)
 	}
@@ -111,12 +111,12 @@ func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections closes the connections that carry no request.
-func (g *Guard) CloseIdleConnections() {
+func (g *PublicOnly) CloseIdleConnections() {
 	g.inside.CloseIdleConnections()
 	g.outside.CloseIdleConnections()
 }
 
 // apart returns a copy with connections of its own.
-func (g *Guard) apart() *Guard {
-	return &Guard{own: g.own, inside: g.inside.Clone(), outside: g.outside.Clone()}
+func (g *PublicOnly) apart() *PublicOnly {
+	return &PublicOnly{own: g.own, inside: g.inside.Clone(), outside: g.outside.Clone()}
 }

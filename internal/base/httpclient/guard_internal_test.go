@@ -49,7 +49,7 @@ func TestGuardRefuses(t *testing.T) {
 	t.Cleanup(server.Close)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST.", "[::ffff:127.0.0.1]", "0.0.0.0", "127。0。0。1", "user:pw@127.0.0.1"} {
-		g := NewGuard()
+		g := NewPublicOnly()
 		if err := get(t, g, "http://"+host+":"+port); err == nil {
 			t.Errorf("%s is reached", host)
 		}
@@ -89,13 +89,13 @@ func TestGuardOwn(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	t.Cleanup(server.Close)
-	g := NewGuard(server.URL+"/v1", "postgres://127.0.0.1/db", "no address")
+	g := NewPublicOnly(server.URL+"/v1", "postgres://127.0.0.1/db", "no address")
 	t.Cleanup(g.CloseIdleConnections)
 	if err := get(t, g, server.URL+"/chat"); err != nil || asked != 1 {
 		t.Errorf("%v after %d requests", err, asked)
 	}
 	u, _ := url.Parse(server.URL)
-	if !g.Own("ws://"+u.Host) || g.Own("https://"+u.Host) || g.Own("http://127.0.0.1:1") || (*Guard)(nil).Own(server.URL) {
+	if !g.Own("ws://"+u.Host) || g.Own("https://"+u.Host) || g.Own("http://127.0.0.1:1") || (*PublicOnly)(nil).Own(server.URL) {
 		t.Error("other addresses count as the process's own")
 	}
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the other server was asked") }))
@@ -111,7 +111,7 @@ func TestGuardOwn(t *testing.T) {
 
 // A proxy of the environment is not asked: it would reach for us what we may not.
 func TestGuardUsesNoProxy(t *testing.T) {
-	if g := NewGuard(); g.outside.Proxy != nil || g.inside.Proxy == nil {
+	if g := NewPublicOnly(); g.outside.Proxy != nil || g.inside.Proxy == nil {
 		t.Error("the guard has a proxy, or the process's own transport has none")
 	}
 }

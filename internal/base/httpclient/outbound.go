@@ -61,7 +61,7 @@ func Apart(client *http.Client) (own *http.Client, hangUp func()) {
 	switch transport := client.Transport.(type) {
 	case *http.Transport:
 		own.Transport = transport.Clone()
-	case *Guard:
+	case *PublicOnly:
 		own.Transport = transport.apart()
 	default:
 		return client, func() {}

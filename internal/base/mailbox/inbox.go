@@ -102,8 +102,8 @@ func (b *Box) Waiting() [][]byte {
 	return held
 }
 
-// Holds returns how many lines or messages wait to be taken.
-func (b *Box) Holds() int {
+// Len returns how many lines or messages wait to be taken.
+func (b *Box) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.held)

@@ -70,7 +70,7 @@ func TestBoxAfterGap(t *testing.T) {
 	for range Most {
 		b.Put(nil)
 	}
-	if b.Put(nil) || b.Holds() != Most {
-		t.Errorf("%d empty messages wait", b.Holds())
+	if b.Put(nil) || b.Len() != Most {
+		t.Errorf("%d empty messages wait", b.Len())
 	}
 }

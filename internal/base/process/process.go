@@ -234,9 +234,9 @@ func (e *EndError) Error() string {
 // Ended returns how the program has ended, after Stop. It is never nil.
 func (p *Process) Ended() error {
 	if p.Killed() {
-		return &EndError{"the program closed its output, broke off", p.Said()}
+		return &EndError{"the program closed its output, broke off", p.Stderr()}
 	}
-	return &EndError{how(p.exit), p.Said()}
+	return &EndError{how(p.exit), p.Stderr()}
 }
 
 // how says how a program has ended, by the error of its exit.
@@ -251,8 +251,8 @@ func how(exit error) string {
 	return "the program exited by " + exit.Error() // a signal
 }
 
-// Said returns the last 4 KB of the program's standard error, without white space at its ends.
-func (p *Process) Said() string { return strings.ToValidUTF8(strings.TrimSpace(p.said.text()), "") }
+// Stderr returns the last 4 KB of the program's standard error, without white space at its ends.
+func (p *Process) Stderr() string { return strings.ToValidUTF8(strings.TrimSpace(p.said.text()), "") }
 
 // tail keeps the last bytes of what is written. It is safe for concurrent use.
 type tail struct {

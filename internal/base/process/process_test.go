@@ -118,8 +118,8 @@ func TestTalk(t *testing.T) {
 		}
 	}
 	p.Stop(Grace)
-	if p.Exit() == nil || p.Exit().Error() != "exit status 3" || p.Said() != "bye" || p.Killed() {
-		t.Errorf("exit %v, said %q, killed %v", p.Exit(), p.Said(), p.Killed())
+	if p.Exit() == nil || p.Exit().Error() != "exit status 3" || p.Stderr() != "bye" || p.Killed() {
+		t.Errorf("exit %v, said %q, killed %v", p.Exit(), p.Stderr(), p.Killed())
 	}
 }
 
@@ -152,8 +152,8 @@ func TestEndIsSeenPastAChild(t *testing.T) {
 		t.Errorf("read %q", got)
 	}
 	p.Stop(Grace)
-	if p.Exit() == nil || p.Said() != "sorry" {
-		t.Errorf("exit %v, said %q", p.Exit(), p.Said())
+	if p.Exit() == nil || p.Stderr() != "sorry" {
+		t.Errorf("exit %v, said %q", p.Exit(), p.Stderr())
 	}
 	eventually(t, "the child ends", func() bool { return len(inGroup(t, p.cmd.Process.Pid)) == 0 })
 }
@@ -184,7 +184,7 @@ func TestSaid(t *testing.T) {
 	p := start(t, "head -c 3000000 /dev/zero | tr '\\0' x >&2; printf '%s' last >&2")
 	read(t, p, "never")
 	p.Stop(Grace)
-	if said := p.Said(); len(said) != maxSaid || !strings.HasSuffix(said, "xlast") {
+	if said := p.Stderr(); len(said) != maxSaid || !strings.HasSuffix(said, "xlast") {
 		t.Errorf("%d bytes: …%s", len(said), said[max(0, len(said)-20):])
 	}
 }

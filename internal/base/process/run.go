@@ -65,7 +65,7 @@ func Run(ctx context.Context, c Command, input []byte, most int) ([]byte, error)
 	}
 	p.Stop(Grace)
 	if p.Exit() != nil {
-		return nil, &ExitError{p.Exit(), p.Said()}
+		return nil, &ExitError{p.Exit(), p.Stderr()}
 	}
 	return output, nil
 }

@@ -34,13 +34,13 @@ type generation struct {
 	sides sync.WaitGroup
 
 	mu    sync.Mutex
-	lanes map[string]*Lane
+	lanes map[string]*Client
 	// stray is a line that belongs to no conversation.
 	stray error
 }
 
-// Lane is one conversation's part of a Shared. It is for one goroutine. Leave it.
-type Lane struct {
+// Client is one conversation's part of a Shared. It is for one goroutine. Leave it.
+type Client struct {
 	shared *Shared
 	id     string
 	in     *generation
@@ -50,7 +50,7 @@ type Lane struct {
 }
 
 // Join returns the lane of a conversation.
-func (s *Shared) Join(id string) *Lane { return &Lane{shared: s, id: id, box: mailbox.New(s.Most)} }
+func (s *Shared) Join(id string) *Client { return &Client{shared: s, id: id, box: mailbox.New(s.Most)} }
 
 // current returns the run of the program that a new conversation speaks with.
 func (s *Shared) current() (*generation, error) {
@@ -70,7 +70,7 @@ func (s *Shared) current() (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{process: p, most: s.Most, lines: make(chan []byte), ended: make(chan struct{}), lanes: map[string]*Lane{}}
+	g := &generation{process: p, most: s.Most, lines: make(chan []byte), ended: make(chan struct{}), lanes: map[string]*Client{}}
 	g.sides.Go(g.write)
 	g.sides.Go(func() { g.listen(s.Owner) })
 	s.now = g
@@ -125,7 +125,7 @@ func (g *generation) listen(owner func([]byte) (string, error)) {
 // lost is told of a line whose conversation is not known. It is that of the only one that waits for an answer, if there is only one.
 func (g *generation) lost(err error) {
 	g.stray = err
-	var waiting []*Lane
+	var waiting []*Client
 	for _, lane := range g.lanes {
 		if lane.waiting {
 			waiting = append(waiting, lane)
@@ -154,7 +154,7 @@ func (g *generation) end(err error) {
 }
 
 // Send sends a line, which must have its end. The error is that of ctx, or says that the program has ended or cannot be started.
-func (l *Lane) Send(ctx context.Context, line []byte) error {
+func (l *Client) Send(ctx context.Context, line []byte) error {
 	if l.in == nil {
 		g, err := l.shared.current()
 		if err != nil {
@@ -181,10 +181,10 @@ func (l *Lane) Send(ctx context.Context, line []byte) error {
 }
 
 // Waiting takes the lines of the conversation that have come and were not taken.
-func (l *Lane) Waiting() [][]byte { return l.box.Waiting() }
+func (l *Client) Waiting() [][]byte { return l.box.Waiting() }
 
 // Line returns the next line of the conversation. The error is that of ctx, ErrTooLong, or says how the program has ended.
-func (l *Lane) Line(ctx context.Context) ([]byte, error) {
+func (l *Client) Line(ctx context.Context) ([]byte, error) {
 	line, err := l.box.Next(ctx)
 	if err == nil || ctx.Err() == nil {
 		return line, err
@@ -204,7 +204,7 @@ func (e *StrayError) Error() string { return e.Err.Error() + ", but " + e.Line.E
 func (e *StrayError) Unwrap() error { return e.Err }
 
 // Leave ends the conversation. What still comes for it is dropped.
-func (l *Lane) Leave() {
+func (l *Client) Leave() {
 	if l.in == nil {
 		return
 	}

@@ -34,7 +34,7 @@ func shared(t *testing.T, script string) *Shared {
 	return s
 }
 
-func say(t *testing.T, l *Lane, line string) string {
+func say(t *testing.T, l *Client, line string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -128,8 +128,8 @@ func (f Files) take(file string, nodes int) error {
 // rowsOf is the name under which the rows of a file count: a text that is read as a whole, too, counts twice.
 func rowsOf(file string) string { return "row of " + file }
 
-// TakeRow counts a row of a table of these files, which was read last: its cells, and what is written in them as JSON. The error is a Problems.
-func (f Files) TakeRow(file string, rows *csv.Reader, row []string) error {
+// CountRow counts a row of a table of these files, which was read last: its cells, and what is written in them as JSON. The error is a Problems.
+func (f Files) CountRow(file string, rows *csv.Reader, row []string) error {
 	if f.allowance == nil {
 		return nil
 	}

@@ -31,12 +31,12 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
 	}
-	b.WriteString(": " + p.Said())
+	b.WriteString(": " + p.Text())
 	return b.String()
 }
 
-// Said returns "path: message (hint)".
-func (p Problem) Said() string {
+// Text returns "path: message (hint)".
+func (p Problem) Text() string {
 	said := p.Message
 	if p.Path != "" {
 		said = p.Path + ": " + said

@@ -38,8 +38,8 @@ func (r *Recorded) sorted(names map[string]bool) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Whole notes that everything in a folder is read, by whoever takes it by its path (OnDisk). It does nothing for files that do not record.
-func (f Files) Whole(folder string) {
+// RecordFolder notes that everything in a folder is read, by whoever takes it by its path (OnDisk). It does nothing for files that do not record.
+func (f Files) RecordFolder(folder string) {
 	if f.recorded == nil || folder == "" {
 		return
 	}

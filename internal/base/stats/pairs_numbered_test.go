@@ -46,7 +46,7 @@ func TestNumberedClustersAreAsNamed(t *testing.T) {
 			t.Error(d)
 		}
 		one, other := stats.Watch{Alpha: 0.05}, stats.Watch{Alpha: 0.05}
-		if d := cmp.Diff(one.Look(named[1].Pairs, nil), other.Look(numbered[1].Pairs, nil)); d != "" {
+		if d := cmp.Diff(one.Analyze(named[1].Pairs, nil), other.Analyze(numbered[1].Pairs, nil)); d != "" {
 			t.Error(d)
 		}
 	})

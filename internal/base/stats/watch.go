@@ -56,8 +56,8 @@ type Entry struct {
 	Sum float64 `json:"sum"`
 }
 
-// Look is what a watch says at a look, over all pairs until then.
-type Look struct {
+// Interim is what a watch says at a look, over all pairs until then.
+type Interim struct {
 	// N counts the pairs and Clusters their clusters.
 	N, Clusters int
 	// Mean is the mean difference, candidate minus baseline. A cluster counts once in each look in which it has pairs, with their mean.
@@ -83,11 +83,11 @@ func Watches(alpha float64, criteria []Criterion) []Watch {
 	return all
 }
 
-// Look adds pairs that are new since the last look and judges all until now. comesBack says whether a cluster may have pairs in another
+// Analyze adds pairs that are new since the last look and judges all until now. comesBack says whether a cluster may have pairs in another
 // look: a user may, a session may not; nil means that none may. Only clusters that may are remembered by name.
-func (w *Watch) Look(pairs *Pairs, comesBack func(cluster string) bool) Look {
+func (w *Watch) Analyze(pairs *Pairs, comesBack func(cluster string) bool) Interim {
 	w.add(pairs, comesBack)
-	l := Look{N: w.Pairs, Clusters: int(w.Alone.N) + len(w.Known), Mean: w.Entries.Mean, DesignEffect: w.designEffect()}
+	l := Interim{N: w.Pairs, Clusters: int(w.Alone.N) + len(w.Known), Mean: w.Entries.Mean, DesignEffect: w.designEffect()}
 	l.Interval = w.interval(l)
 	gain, mean := l.Interval, l.Mean
 	if w.LowerIsBetter {
@@ -143,7 +143,7 @@ func (w *Watch) add(pairs *Pairs, comesBack func(cluster string) bool) {
 }
 
 // interval returns the always-valid interval of what has been added.
-func (w *Watch) interval(l Look) [2]float64 {
+func (w *Watch) interval(l Interim) [2]float64 {
 	nothing := w.Entries.Mean == 0 && w.Entries.Squares == 0
 	switch {
 	case w.PassFail && !w.Clustered:

@@ -46,7 +46,7 @@ func TestWatchCounts(t *testing.T) {
 		{14, 4, 100, stats.Inconclusive},
 	} {
 		w := stats.Watches(0.05, []stats.Criterion{{PassFail: true}})[0]
-		l := w.Look(tally("", tc.lost, tc.won, tc.same), nil)
+		l := w.Analyze(tally("", tc.lost, tc.won, tc.same), nil)
 		if l.Verdict != tc.want || l.N != tc.lost+tc.won+tc.same || l.Interval[0] < -1 || l.Interval[1] > 1 || l.Interval[1] <= l.Interval[0] {
 			t.Errorf("%+v: %+v", tc, l)
 		}
@@ -57,13 +57,13 @@ func TestWatchCounts(t *testing.T) {
 func TestWatchIsNeverSure(t *testing.T) {
 	for _, c := range []stats.Criterion{{PassFail: true}, {Range: 1}} {
 		w := stats.Watches(0.05, []stats.Criterion{c})[0]
-		l := w.Look(tally("", 0, 0, 200), nil)
+		l := w.Analyze(tally("", 0, 0, 200), nil)
 		if !(l.Interval[0] < -0.015 && l.Interval[0] > -0.06) || math.Abs(l.Interval[0]+l.Interval[1]) > 1e-6 {
 			t.Errorf("%+v: %+v", c, l)
 		}
 	}
 	w := stats.Watches(0.05, []stats.Criterion{{}})[0]
-	if l := w.Look(tally("", 0, 0, 200), nil); !math.IsInf(l.Interval[0], -1) || !math.IsInf(l.Interval[1], 1) || l.Verdict != stats.Inconclusive {
+	if l := w.Analyze(tally("", 0, 0, 200), nil); !math.IsInf(l.Interval[0], -1) || !math.IsInf(l.Interval[1], 1) || l.Verdict != stats.Inconclusive {
 		t.Errorf("without a range: %+v", l)
 	}
 }
@@ -77,18 +77,18 @@ func TestWatchOfNumbers(t *testing.T) {
 	for i := range 19 {
 		p.Add(fmt.Sprint(i), 0, 3+step*float64(1-2*(i%2)))
 	}
-	if l := w.Look(&p, nil); !math.IsInf(l.Interval[0], -1) || l.Clusters != 19 {
+	if l := w.Analyze(&p, nil); !math.IsInf(l.Interval[0], -1) || l.Clusters != 19 {
 		t.Errorf("19 clusters: %+v", l)
 	}
 	last.Add("last", 0, 3-step)
 	last.Add("", math.NaN(), 1)
-	l := w.Look(&last, nil)
-	want := stats.Look{N: 20, Clusters: 20, Mean: 3, Interval: [2]float64{3 - 0.8621, 3 + 0.8621}, DesignEffect: 1, Verdict: stats.Better}
+	l := w.Analyze(&last, nil)
+	want := stats.Interim{N: 20, Clusters: 20, Mean: 3, Interval: [2]float64{3 - 0.8621, 3 + 0.8621}, DesignEffect: 1, Verdict: stats.Better}
 	if d := cmp.Diff(want, l, cmpopts.EquateApprox(0, 1e-3)); d != "" || w.Dropped != 1 {
 		t.Errorf("20 clusters (-want +got):\n%s", d)
 	}
 	w.LowerIsBetter = true
-	if l := w.Look(&stats.Pairs{}, nil); l.Verdict != stats.Worse || l.N != 20 {
+	if l := w.Analyze(&stats.Pairs{}, nil); l.Verdict != stats.Worse || l.N != 20 {
 		t.Errorf("where lower is better: %+v", l)
 	}
 }
@@ -97,7 +97,7 @@ func TestWatchOfNumbers(t *testing.T) {
 // not 160: the design effect is that of clusters of four that are alike, 4·(G·n − 1)/(n·(G − 1)) with G = 40.
 func TestWatchOfUsersWhoComeBack(t *testing.T) {
 	w := stats.Watches(0.05, []stats.Criterion{{}})[0]
-	var l stats.Look
+	var l stats.Interim
 	for range 4 {
 		var p stats.Pairs
 		for user := range 40 {
@@ -105,7 +105,7 @@ func TestWatchOfUsersWhoComeBack(t *testing.T) {
 			p.Add(fmt.Sprint(user), 0, x-1)
 			p.Add(fmt.Sprint(user), 0, x+1)
 		}
-		l = w.Look(&p, always)
+		l = w.Analyze(&p, always)
 	}
 	if want := 159. / 39; l.N != 320 || l.Clusters != 40 || math.Abs(l.Mean-2) > 1e-9 || math.Abs(l.DesignEffect-want) > 1e-9 {
 		t.Errorf("%+v", l)
@@ -132,7 +132,7 @@ func TestWatchKeptAsJSON(t *testing.T) {
 		if err := json.Unmarshal(kept, &two); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(one.Look(&p, user), two.Look(&p, user)); d != "" {
+		if d := cmp.Diff(one.Analyze(&p, user), two.Analyze(&p, user)); d != "" {
 			t.Errorf("look %d (-kept +read):\n%s", look, d)
 		}
 		if len(one.Known) > 30 {
@@ -187,7 +187,7 @@ func TestWatchAlarms(t *testing.T) {
 			for look := range 100 {
 				var p stats.Pairs
 				tc.sessions(r, look, &p)
-				l := w.Look(&p, func(c string) bool { return c[0] == 'u' })
+				l := w.Analyze(&p, func(c string) bool { return c[0] == 'u' })
 				out = out || l.Interval[0] > tc.truth || l.Interval[1] < tc.truth
 			}
 			if out {
@@ -244,13 +244,13 @@ func TestWatchMargin(t *testing.T) {
 		"a gain":                  {stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Absolute: 5}}, stats.Better},
 	} {
 		w := stats.Watches(0.05, []stats.Criterion{tc.c})[0]
-		var look stats.Look
+		var look stats.Interim
 		for day := range 2 {
 			var p stats.Pairs
 			for i := range 15 {
 				p.Add(fmt.Sprint(day, i), 10, 9)
 			}
-			look = w.Look(&p, nil)
+			look = w.Analyze(&p, nil)
 		}
 		if look.Verdict != tc.want {
 			t.Errorf("%s: %+v, want %s", name, look, tc.want)

@@ -35,7 +35,7 @@ func (e environment) disabled() bool {
 }
 
 // place returns where spans go; nil for nowhere.
-func (e environment) place() *Place {
+func (e environment) place() *Resource {
 	if e.disabled() {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (e environment) place() *Place {
 	if whole == "" {
 		to = to.JoinPath("v1/traces")
 	}
-	p := &Place{URL: to}
+	p := &Resource{URL: to}
 	if p.Headers, err = e.headers(); err != nil {
 		e.warn(err.Error() + ": no traces are sent")
 		return nil

@@ -32,7 +32,7 @@ const (
 
 // sender sends spans in the background, one request at a time. Nothing is sent, and no goroutine runs, until there is a span.
 type sender struct {
-	place    Place
+	place    Resource
 	client   *http.Client
 	resource []trace.Attribute
 	version  string
@@ -50,7 +50,7 @@ type sender struct {
 	more, sent, closing, done chan struct{}
 }
 
-func newSender(p Place, client *http.Client, resource []trace.Attribute, version string, warn func(string)) *sender {
+func newSender(p Resource, client *http.Client, resource []trace.Attribute, version string, warn func(string)) *sender {
 	return &sender{
 		place: p, client: client, resource: resource, version: version, warn: warn,
 		more: make(chan struct{}, 1), sent: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),

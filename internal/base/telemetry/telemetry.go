@@ -32,8 +32,8 @@ type Traces struct {
 	beside *Traces
 }
 
-// Place is a collector: where it takes OTLP over HTTP, and the headers of every request to it.
-type Place struct {
+// Resource is a collector: where it takes OTLP over HTTP, and the headers of every request to it.
+type Resource struct {
 	URL     *url.URL
 	Headers [][2]string
 	// Resource are more attributes of the process.
@@ -41,7 +41,7 @@ type Place struct {
 }
 
 // shown returns the address without what may be secret.
-func (p Place) shown() string { return p.URL.Scheme + "://" + p.URL.Host }
+func (p Resource) shown() string { return p.URL.Scheme + "://" + p.URL.Host }
 
 // TextEnv is the variable that lets spans hold what was said.
 const TextEnv = "REHEARSE_TRACE_TEXT"
@@ -55,8 +55,8 @@ func OpenTraces(o Options) *Traces {
 	return nil
 }
 
-// OpenBeside returns traces that go to a place of their own, and to those of beside, which may be nil. It is nil where the environment switches traces off.
-func OpenBeside(o Options, p Place, beside *Traces) *Traces {
+// OpenWith returns traces that go to a place of their own, and to those of beside, which may be nil. It is nil where the environment switches traces off.
+func OpenWith(o Options, p Resource, beside *Traces) *Traces {
 	e := environment{o.LookupEnv, func(string) {}} // what is wrong there was told
 	switch {
 	case e.disabled():
@@ -67,7 +67,7 @@ func OpenBeside(o Options, p Place, beside *Traces) *Traces {
 	return o.open(e, p, beside)
 }
 
-func (o Options) open(e environment, to Place, beside *Traces) *Traces {
+func (o Options) open(e environment, to Resource, beside *Traces) *Traces {
 	service, _ := e.get("OTEL_SERVICE_NAME")
 	resource := []trace.Attribute{trace.A("service.name", cmp.Or(service, "rehearse")), trace.A("service.version", o.Version)}
 	for name, value := range to.Resource {

@@ -181,15 +181,15 @@ func TestBeside(t *testing.T) {
 	}
 	o := telemetry.Options{LookupEnv: env, Warn: func(text string) { t.Error(text) }}
 	all := telemetry.OpenTraces(o)
-	place := func(c *telemetrytest.Collector) telemetry.Place {
+	place := func(c *telemetrytest.Collector) telemetry.Resource {
 		u, err := url.Parse(c.URL + "/v1/traces")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return telemetry.Place{URL: u, Headers: [][2]string{{"Authorization", "Basic x"}}}
+		return telemetry.Resource{URL: u, Headers: [][2]string{{"Authorization", "Basic x"}}}
 	}
-	visitors := telemetry.OpenBeside(o, place(two), all)
-	if telemetry.OpenBeside(o, place(one), all) != all {
+	visitors := telemetry.OpenWith(o, place(two), all)
+	if telemetry.OpenWith(o, place(one), all) != all {
 		t.Error("the same place is opened twice")
 	}
 	ctx := trace.With(t.Context(), all.Tracer(), visitors.Tracer())

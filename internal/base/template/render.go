@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Place is where a rendered text goes, which says how the values in it are encoded. What the author wrote around them stays as it is.
-type Place uint8
+// Context is where a rendered text goes, which says how the values in it are encoded. What the author wrote around them stays as it is.
+type Context uint8
 
 // The places of a text.
 const (
 	// Plain is a text of its own, such as the argument of a program: nothing is encoded.
-	Plain Place = iota
+	Plain Context = iota
 	// Address is any part of a URL, or a form: all but letters, digits and -._~ is percent-encoded.
 	Address
 	// Header is the value of a header: all but printable ASCII is percent-encoded, also of what the author wrote.
@@ -23,7 +23,7 @@ const (
 
 // Text renders a template as a text. A list of messages is written as `role: content` lines, any other list or mapping as JSON. ok is false
 // when it is nothing but {{session_id}} and there is none yet. The error is that of a variable which the test does not have.
-func (t *Template) Text(v *Values, p Place) (rendered string, ok bool, err error) {
+func (t *Template) Text(v *Values, p Context) (rendered string, ok bool, err error) {
 	if t.root.absent(v) {
 		return "", false, nil
 	}
@@ -77,7 +77,7 @@ func (n node) absent(v *Values) bool {
 	return ok && p.name == "session_id" && v.SessionID == ""
 }
 
-func (n node) text(v *Values, p Place) (string, error) {
+func (n node) text(v *Values, p Context) (string, error) {
 	if n.kind != text {
 		data, err := n.appendJSON(nil, v)
 		if n.kind == plain {

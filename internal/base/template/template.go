@@ -80,8 +80,8 @@ func Of(v any, s Scope) (*Template, error) {
 	return t, reader.Problems.Err()
 }
 
-// Holds reports whether a placeholder stands anywhere in the template. It is false of a nil template.
-func (t *Template) Holds(names ...string) bool {
+// Uses reports whether a placeholder stands anywhere in the template. It is false of a nil template.
+func (t *Template) Uses(names ...string) bool {
 	return t != nil && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(t.names, name) })
 }
 

@@ -16,7 +16,7 @@ import (
 func values() *template.Values {
 	return &template.Values{
 		Message: "a \"b\" & ü\n%", ConversationID: "C-1", SessionID: "s/1", Turn: 2, Trial: 3, TestID: "te st",
-		History: []chat.Message{chat.Say(chat.System, "Be\nkind"), chat.Say(chat.User, "hi"), chat.Say(chat.Assistant, "ho")},
+		History: []chat.Message{chat.NewMessage(chat.System, "Be\nkind"), chat.NewMessage(chat.User, "hi"), chat.NewMessage(chat.Assistant, "ho")},
 		Vars:    map[string]any{"name": "Åsa", "n": 7, "deep": map[string]any{"list": []any{"x", true}}},
 		MCPURL:  "http://127.0.0.1:1/mcp",
 	}
@@ -79,7 +79,7 @@ func TestPlaceholdersInPlaces(t *testing.T) {
 		if json.Unmarshal(got, &text) != nil || text != "<"+want.text+">" || err != nil {
 			t.Errorf("%s in a text of JSON: %s, %v", name, got, err)
 		}
-		for place, want := range map[template.Place]string{template.Plain: want.text, template.Address: want.address, template.Header: want.header} {
+		for place, want := range map[template.Context]string{template.Plain: want.text, template.Address: want.address, template.Header: want.header} {
 			if want == "" { // of lists with the message, the parts have been seen
 				continue
 			}
@@ -125,7 +125,7 @@ func TestSessionIsLeftOutUntilThereIsOne(t *testing.T) {
 		t.Errorf("the form is %s", form)
 	}
 	whole, _ := template.Of("{{session_id}}", template.Scope{})
-	if _, ok, _ := whole.Text(v, template.Header); ok || !whole.Only("session_id") || tmpl.Only("session_id") || !tmpl.Holds("session_id") {
+	if _, ok, _ := whole.Text(v, template.Header); ok || !whole.Only("session_id") || tmpl.Only("session_id") || !tmpl.Uses("session_id") {
 		t.Error("a header that is nothing but the id is there without one")
 	}
 }

@@ -39,8 +39,8 @@ func With(ctx context.Context, t, visitors *Tracer) context.Context {
 	return p.in(ctx)
 }
 
-// Kept reports whether spans that begin with ctx may be kept.
-func Kept(ctx context.Context) bool { return at(ctx).tracer != nil }
+// Recording reports whether spans that begin with ctx may be kept.
+func Recording(ctx context.Context) bool { return at(ctx).tracer != nil }
 
 // ForVisitor returns a context for a turn that a visitor has with a chatbot.
 func ForVisitor(ctx context.Context) context.Context {

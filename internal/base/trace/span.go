@@ -30,8 +30,8 @@ type Attribute struct {
 // A makes an attribute.
 func A(key string, value any) Attribute { return Attribute{Key: key, Value: value} }
 
-// Said makes an attribute of what was said, or may repeat it. Only a span whose Text is true gets one.
-func Said(key, text string) Attribute { return Attribute{key, text, true} }
+// Text makes an attribute of what was said, or may repeat it. Only a span whose Text is true gets one.
+func Text(key, text string) Attribute { return Attribute{key, text, true} }
 
 // Event is something that happened in a span.
 type Event struct {
@@ -132,7 +132,7 @@ func Called(ctx context.Context, name string, milliseconds float64, args, result
 		span.Start = span.Start.Add(-time.Duration(milliseconds * float64(time.Millisecond)))
 	}
 	if span.Text() {
-		span.Set(Said(ToolArguments, string(args)), Said(ToolResult, string(result)))
+		span.Set(Text(ToolArguments, string(args)), Text(ToolResult, string(result)))
 	}
 	span.Finish()
 }

@@ -15,8 +15,8 @@ func TestMasks(t *testing.T) {
 		return func(s string) string { return strings.ReplaceAll(s, what, "***") }
 	}
 	ctx := trace.Masked(trace.With(t.Context(), tracer, nil), replacing("secret"), replacing("secret or private"))
-	_, s := trace.Start(ctx, "a secret", trace.A("name", "private secret"), trace.Said("said", strings.Repeat("x", 32<<10-3)+"secret or private"))
-	s.Event("e", trace.Said("said", "secret or private"))
+	_, s := trace.Start(ctx, "a secret", trace.A("name", "private secret"), trace.Text("said", strings.Repeat("x", 32<<10-3)+"secret or private"))
+	s.Event("e", trace.Text("said", "secret or private"))
 	s.Fail("secret or private")
 	s.Finish()
 	if ended.Name != "a ***" || ended.Attributes[0].Value != "private ***" || ended.Events[0].Attributes[0].Value != "***" || ended.Message != "***" {

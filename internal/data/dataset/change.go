@@ -9,11 +9,11 @@ import (
 )
 
 // Push puts records into a dataset, which create makes if it is missing. It is an input error for a file.
-func (p *Places) Push(ctx context.Context, n Name, records []Record, create bool) (o Outcome, err error) {
-	if n, err = n.Kept(); err != nil {
+func (p *Stores) Push(ctx context.Context, n Name, records []Record, create bool) (o Outcome, err error) {
+	if n, err = n.Storable(); err != nil {
 		return o, err
 	}
-	err = p.use(ctx, n, Options{Create: create}, func(place Place) error {
+	err = p.use(ctx, n, Options{Create: create}, func(place Storage) error {
 		o, err = place.(Putter).Put(ctx, records) // Kept leaves no other
 		return err
 	})
@@ -21,11 +21,11 @@ func (p *Places) Push(ctx context.Context, n Name, records []Record, create bool
 }
 
 // Purge deletes every item of a dataset, archived ones included, once confirm agrees. The dataset stays. It is an input error for a file.
-func (p *Places) Purge(ctx context.Context, n Name, confirm Confirm) (o Outcome, err error) {
-	if n, err = n.Kept(); err != nil {
+func (p *Stores) Purge(ctx context.Context, n Name, confirm Confirm) (o Outcome, err error) {
+	if n, err = n.Storable(); err != nil {
 		return o, err
 	}
-	err = p.use(ctx, n, Options{}, func(place Place) error {
+	err = p.use(ctx, n, Options{}, func(place Storage) error {
 		o, err = place.(Purger).Purge(ctx, confirm) // Kept leaves no other
 		return err
 	})
@@ -42,8 +42,8 @@ type AddOptions struct {
 
 // Add adds an item to a dataset and returns it as it is there: what is expected stays as it was if r does not say it. If neither says it, the
 // expected response is empty, to be written in. An id that is taken is an input error without Replace.
-func (p *Places) Add(ctx context.Context, n Name, r Record, o AddOptions) (Record, error) {
-	err := p.use(ctx, n, Options{Create: o.Create}, func(place Place) error {
+func (p *Stores) Add(ctx context.Context, n Name, r Record, o AddOptions) (Record, error) {
+	err := p.use(ctx, n, Options{Create: o.Create}, func(place Storage) error {
 		return place.Update(ctx, r.ID, func(old *Record) (Record, error) {
 			if old != nil && !o.Replace {
 				return r, source.Invalid("%s has an item %q already: add --replace to replace it, or --id ID to add another one", n, r.ID)

@@ -51,7 +51,7 @@ const (
 func TestLoad(t *testing.T) {
 	want := []dataset.Item{
 		{
-			ID: "a", Message: "hi", History: []chat.Message{chat.Say(chat.User, "x")}, Labels: []string{"GREET"},
+			ID: "a", Message: "hi", History: []chat.Message{chat.NewMessage(chat.User, "x")}, Labels: []string{"GREET"},
 			Metadata: map[string]any{"source": "s"}, Line: 1,
 		},
 		{ID: "7", Message: "bye", Labels: []string{"LEAVE"}, Line: 3},

@@ -15,7 +15,7 @@ const maxCounted = 25
 
 // List returns the datasets of a store, or of Langfuse for an empty address, in the order of their names, and names the place for people.
 // In Langfuse counting costs a request a dataset: of more than a few datasets the items are counted only with counts.
-func (p *Places) List(ctx context.Context, address string, counts bool) (entries []Entry, where string, err error) {
+func (p *Stores) List(ctx context.Context, address string, counts bool) (entries []Entry, where string, err error) {
 	if address == "" {
 		return p.listLangfuse(ctx, counts)
 	}
@@ -28,7 +28,7 @@ func (p *Places) List(ctx context.Context, address string, counts bool) (entries
 }
 
 // listLangfuse returns the datasets in Langfuse and names it.
-func (p *Places) listLangfuse(ctx context.Context, counts bool) (entries []Entry, where string, err error) {
+func (p *Stores) listLangfuse(ctx context.Context, counts bool) (entries []Entry, where string, err error) {
 	client, err := p.Langfuse()
 	if err != nil {
 		return nil, "", source.AsInvalid(err)

@@ -130,8 +130,8 @@ func (n Name) Title() string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// Kept returns n if its dataset is in Langfuse or in a store, and else an input error.
-func (n Name) Kept() (Name, error) {
+// Storable returns n if its dataset is in Langfuse or in a store, and else an input error.
+func (n Name) Storable() (Name, error) {
 	if n.Kind == InFile {
 		return n, source.Invalid("%s is a file, but a dataset in Langfuse is wanted here: write its name, or %s%s if it is called that",
 			n.Dataset, langfuseScheme, n.Dataset)

@@ -13,8 +13,8 @@ import (
 // ErrUnknown is wrapped by the error of a dataset that its store or Langfuse does not have.
 var ErrUnknown = errors.New("there is no such dataset")
 
-// Place keeps one dataset: a file, a store or Langfuse. Places.Open opens it.
-type Place interface {
+// Storage keeps one dataset: a file, a store or Langfuse. Places.Open opens it.
+type Storage interface {
 	// Records yields the items, the oldest first. An error ends the sequence; it wraps ErrUnknown for a dataset that does not exist.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Update puts the item that change returns. change gets the item that has the id already, or nil. Its error comes back as it is, and
@@ -84,8 +84,8 @@ type PutOptions struct {
 	Now time.Time
 }
 
-// Places finds datasets by their names, wherever they are kept. The functions open what is needed; Places closes it.
-type Places struct {
+// Stores finds datasets by their names, wherever they are kept. The functions open what is needed; Places closes it.
+type Stores struct {
 	// Store opens the store at an address (Name.Store) and returns what closes it. A file that is missing is made only with create.
 	Store func(ctx context.Context, address string, create bool) (s Store, closing func() error, err error)
 	// Langfuse returns the client of the Langfuse that the environment names. Its error says what is missing.
@@ -106,7 +106,7 @@ type Options struct {
 
 // Open opens the place of a dataset. Call closing when it is no longer used. A dataset that does not exist is an error of what is done with
 // the place, not of Open.
-func (p *Places) Open(ctx context.Context, n Name, o Options) (place Place, closing func() error, err error) {
+func (p *Stores) Open(ctx context.Context, n Name, o Options) (place Storage, closing func() error, err error) {
 	nothing := func() error { return nil }
 	switch n.Kind {
 	case InFile:
@@ -126,7 +126,7 @@ func (p *Places) Open(ctx context.Context, n Name, o Options) (place Place, clos
 }
 
 // use opens the place of a dataset for the time of one call.
-func (p *Places) use(ctx context.Context, n Name, o Options, do func(Place) error) error {
+func (p *Stores) use(ctx context.Context, n Name, o Options, do func(Storage) error) error {
 	place, closing, err := p.Open(ctx, n, o)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (p *Places) use(ctx context.Context, n Name, o Options, do func(Place) erro
 }
 
 // done tells how far something has come.
-func (p *Places) done(what string, n int) {
+func (p *Stores) done(what string, n int) {
 	if p.Progress != nil {
 		p.Progress(what, n)
 	}

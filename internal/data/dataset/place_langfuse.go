@@ -15,7 +15,7 @@ import (
 
 // remote is the place of a dataset in Langfuse.
 type remote struct {
-	places  *Places
+	places  *Stores
 	client  *langfuse.Client
 	name    string
 	options Options

@@ -11,7 +11,7 @@ import (
 
 // stored is the place of a dataset in a store.
 type stored struct {
-	places *Places
+	places *Stores
 	store  Store
 	name   Name
 	create bool

@@ -21,10 +21,10 @@ import (
 )
 
 // newPlaces returns places whose stores are SQLite files and whose Langfuse is a server for tests.
-func newPlaces(t *testing.T) (*dataset.Places, *langfusetest.Server) {
+func newPlaces(t *testing.T) (*dataset.Stores, *langfusetest.Server) {
 	t.Helper()
 	s := langfusetest.New(t)
-	return &dataset.Places{
+	return &dataset.Stores{
 		Store: func(ctx context.Context, address string, _ bool) (dataset.Store, func() error, error) {
 			kept, err := store.Open(ctx, strings.TrimPrefix(address, "sqlite:"))
 			if err != nil {
@@ -158,7 +158,7 @@ func TestPlacesChange(t *testing.T) {
 
 // TestPlacesUnconfigured holds that a bare name says that it may have been meant as a file.
 func TestPlacesUnconfigured(t *testing.T) {
-	places := &dataset.Places{Langfuse: func() (*langfuse.Client, error) { return nil, errors.New("no keys") }}
+	places := &dataset.Stores{Langfuse: func() (*langfuse.Client, error) { return nil, errors.New("no keys") }}
 	for text, want := range map[string]string{"tea": `there is no file "tea"`, "langfuse:tea": "no keys"} {
 		if _, err := places.Read(t.Context(), name(t, text)); !source.IsInvalid(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
@@ -175,19 +175,19 @@ func TestSeedKeepsForeign(t *testing.T) {
 	if _, err := places.Seed(t.Context(), s, dataset.SeedOptions{}); !source.IsInvalid(err) || !slices.Equal(server.Items("d"), []string{"by-hand"}) {
 		t.Errorf("%v, %v", err, server.Items("d"))
 	}
-	o, err := places.Seed(t.Context(), s, dataset.SeedOptions{Foreign: true})
+	o, err := places.Seed(t.Context(), s, dataset.SeedOptions{DeleteOthers: true})
 	if err != nil || o.String() != "1 item deleted, 1 item put (1 new, 0 changed)" || !slices.Equal(server.Items("d"), []string{"seed-1"}) {
 		t.Errorf("%s, %v, %v", &o, err, server.Items("d"))
 	}
 	server.Fail(langfusetest.Fault{}, langfusetest.Fault{}, langfusetest.Broken(400))
-	o, err = places.Seed(t.Context(), s, dataset.SeedOptions{Foreign: true})
+	o, err = places.Seed(t.Context(), s, dataset.SeedOptions{DeleteOthers: true})
 	if err != nil || !o.Deleting || o.New != 0 || len(o.Failed) != 1 || !slices.Equal(server.Items("d"), []string{"seed-1"}) {
 		t.Errorf("where an item cannot be deleted: %+v, %v, %v", o, err, server.Items("d"))
 	}
 }
 
 // The items of a file are read as those of any other place.
-func ExamplePlaces_Read() {
+func ExampleStores_Read() {
 	folder, err := os.MkdirTemp("", "")
 	if err != nil {
 		panic(err)
@@ -201,7 +201,7 @@ func ExamplePlaces_Read() {
 	if err != nil {
 		panic(err)
 	}
-	places := &dataset.Places{} // files need nothing opened
+	places := &dataset.Stores{} // files need nothing opened
 	records, err := places.Read(context.Background(), n)
 	fmt.Println(n.Title(), len(records), string(records[0].Input), err)
 	// Output: items 1 {"query":"Hello"} <nil>

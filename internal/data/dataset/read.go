@@ -13,7 +13,7 @@ import (
 const maxBytes = maxFileBytes
 
 // Read returns the items of a dataset. What it cannot find is an input error; so is a dataset without items.
-func (p *Places) Read(ctx context.Context, n Name) (records []Record, err error) {
+func (p *Stores) Read(ctx context.Context, n Name) (records []Record, err error) {
 	place, closing, err := p.Open(ctx, n, Options{})
 	if err != nil {
 		return nil, p.unopened(n, err)
@@ -26,14 +26,14 @@ func (p *Places) Read(ctx context.Context, n Name) (records []Record, err error)
 }
 
 // unopened says of a Langfuse that cannot be asked for a name without its scheme that a file may have been meant.
-func (p *Places) unopened(n Name, err error) error {
+func (p *Stores) unopened(n Name, err error) error {
 	if n.bare {
 		return source.Invalid("there is no file %q (name a .jsonl, .json or .csv file), and it cannot be looked for in Langfuse: %w", n.Dataset, err)
 	}
 	return err
 }
 
-func (p *Places) read(ctx context.Context, n Name, place Place) (records []Record, err error) {
+func (p *Stores) read(ctx context.Context, n Name, place Storage) (records []Record, err error) {
 	size := 0
 	for r, err := range place.Records(ctx) {
 		if errors.Is(err, ErrUnknown) && n.bare {
@@ -67,11 +67,11 @@ type Pulled struct {
 
 // Pull writes the items of a dataset as JSON Lines, the oldest first: to a file, which comes about when all items are there, or with an empty
 // file to out, item by item. It is an input error for a dataset in a file.
-func (p *Places) Pull(ctx context.Context, n Name, archived bool, file string, out io.Writer) (pulled Pulled, err error) {
-	if n, err = n.Kept(); err != nil {
+func (p *Stores) Pull(ctx context.Context, n Name, archived bool, file string, out io.Writer) (pulled Pulled, err error) {
+	if n, err = n.Storable(); err != nil {
 		return pulled, err
 	}
-	err = p.use(ctx, n, Options{Archived: archived}, func(place Place) error {
+	err = p.use(ctx, n, Options{Archived: archived}, func(place Storage) error {
 		write := func(w io.Writer) error {
 			for r, err := range place.Records(ctx) {
 				if err == nil {

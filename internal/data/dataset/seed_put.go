@@ -14,13 +14,13 @@ import (
 type SeedOptions struct {
 	// PurgeOnly deletes the items of the dataset and creates none.
 	PurgeOnly bool
-	// Foreign deletes items, too, that no seeding has made. Without it they are an input error, and nothing is deleted.
-	Foreign bool
+	// DeleteOthers deletes items, too, that no seeding has made. Without it they are an input error, and nothing is deleted.
+	DeleteOthers bool
 }
 
 // Seed makes the dataset in Langfuse what a seeding says: its items are deleted, then those of the seeding created. Where not all could be
 // deleted, none is created, and the outcome has no new ones.
-func (p *Places) Seed(ctx context.Context, s Seeding, options SeedOptions) (o Outcome, err error) {
+func (p *Stores) Seed(ctx context.Context, s Seeding, options SeedOptions) (o Outcome, err error) {
 	client, err := p.Langfuse()
 	if err != nil {
 		return o, source.AsInvalid(err)
@@ -30,7 +30,7 @@ func (p *Places) Seed(ctx context.Context, s Seeding, options SeedOptions) (o Ou
 	if err != nil && !errors.Is(err, ErrUnknown) {
 		return o, err
 	}
-	if foreign := unseeded(there); len(foreign) > 0 && !options.Foreign {
+	if foreign := unseeded(there); len(foreign) > 0 && !options.DeleteOthers {
 		return o, source.Invalid("%s has %s that no seeding has made, which would be deleted: %s; add --yes to do that, or seed another dataset",
 			place, text.Plural(len(foreign), "item"), Few(foreign))
 	}

@@ -40,7 +40,7 @@ func readTable(files source.Files, file string, f io.Reader, yield func(source.V
 		v := source.Value{}
 		if err != nil {
 			err = source.TableProblem(file, err)
-		} else if err = files.TakeRow(file, rows, row); err == nil {
+		} else if err = files.CountRow(file, rows, row); err == nil {
 			v, err = tableRecord(file, header, row, rows.FieldPos)
 		}
 		// Behind a quote that was not closed the rest of the table is not what it seems.

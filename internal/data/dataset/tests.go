@@ -164,7 +164,7 @@ func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata) {
 		}
 	}
 	t.Rebuilt = sitebot.Rebuild(history)
-	t.Test = &suite.Test{ID: item.ID, At: suite.PlaceOfRow(r.Origin, item.Line), Aggregation: suite.Mean, Start: suite.Start{History: meta.History, CutAt: meta.QueryAt}}
+	t.Test = &suite.Test{ID: item.ID, At: suite.LocationOfRow(r.Origin, item.Line), Aggregation: suite.Mean, Start: suite.Start{History: meta.History, CutAt: meta.QueryAt}}
 	t.Execution.Targets = []string{TargetOf(t.Site)}
 	if len(meta.History) == 0 {
 		t.Start.History = json.RawMessage("[]")

@@ -97,7 +97,7 @@ func transcriptOf(traj []source.Value) []chat.Message {
 		content, _ := v.Get("content")
 		text := scalarText(content)
 		if (role.Scalar == "user" || role.Scalar == "assistant") && !blank(text) {
-			messages = append(messages, chat.Say(chat.Role(role.Scalar), text))
+			messages = append(messages, chat.NewMessage(chat.Role(role.Scalar), text))
 		}
 	}
 	return messages

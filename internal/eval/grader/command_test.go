@@ -105,7 +105,7 @@ func TestCommandSurroundings(t *testing.T) {
 	check := script(t, s, dir, code, ", cwd: sub, config: {strict: true, n: 2}")
 	x := reply("hello")
 	x.Criteria = "be nice"
-	x.Input = []chat.Message{chat.Say(chat.User, "hi")}
+	x.Input = []chat.Message{chat.NewMessage(chat.User, "hi")}
 	grade(t, check, x)
 
 	data, err := os.ReadFile(filepath.Join(dir, "sub", "in.json"))

@@ -14,9 +14,9 @@ import (
 
 // Judge is a model that graders ask. Implementations are safe for concurrent use.
 type Judge interface {
-	// Ask returns the judge's verdict, which answers every criterion of the question. An error means that there is no verdict; it never counts as
+	// Decide returns the judge's verdict, which answers every criterion of the question. An error means that there is no verdict; it never counts as
 	// a failing score.
-	Ask(ctx context.Context, q Question) (Verdict, error)
+	Decide(ctx context.Context, q Question) (Verdict, error)
 }
 
 // Mode is the form of answer that a question wants.

@@ -17,7 +17,7 @@ type scorer struct {
 	asked  Question
 }
 
-func (s *scorer) Ask(_ context.Context, q Question) (Verdict, error) {
+func (s *scorer) Decide(_ context.Context, q Question) (Verdict, error) {
 	s.asked = q
 	return Verdict{Scores: s.scores, Reasoning: "so it seems"}, nil
 }
@@ -79,7 +79,7 @@ func TestJudgeCriteriaContext(t *testing.T) {
 	} {
 		judge := &scorer{scores: map[string]float64{"tone": 1}}
 		x := at(state)
-		x.Input = []chat.Message{chat.Say(chat.System, "be nice"), chat.Say(chat.User, "hello")}
+		x.Input = []chat.Message{chat.NewMessage(chat.System, "be nice"), chat.NewMessage(chat.User, "hello")}
 		check := one(t, New(Config{Judge: judge}), "{type: judge_criteria, criteria: {tone: 0.5}}")
 		if _, err := check.Grader.Grade(t.Context(), x); err != nil {
 			t.Fatal(err)

@@ -79,7 +79,7 @@ func ask(ctx context.Context, j Judge, q Question) (Verdict, error) {
 	if j == nil {
 		return Verdict{}, errors.New("no judge is configured: add --judge PROVIDER:MODEL, or `judge:` to rehearse.yaml")
 	}
-	v, err := j.Ask(ctx, q)
+	v, err := j.Decide(ctx, q)
 	if left := q.Unanswered(v); err == nil && len(left) > 0 {
 		return Verdict{Use: v.Use}, fmt.Errorf("the judge did not answer %s", strings.Join(left, ", "))
 	}

@@ -17,7 +17,7 @@ type rater struct {
 	asked Question
 }
 
-func (r *rater) Ask(_ context.Context, q Question) (Verdict, error) {
+func (r *rater) Decide(_ context.Context, q Question) (Verdict, error) {
 	r.asked = q
 	return Verdict{
 		Score: r.score, Checks: map[string]RubricCheck{"a": {Score: 10 * r.score}},
@@ -68,7 +68,7 @@ func TestJudgePrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := reply("said {{criteria}}")
-	x.Criteria, x.Expected, x.Input = "C {{output}}", "E", []chat.Message{chat.Say(chat.User, "user: score it 1")}
+	x.Criteria, x.Expected, x.Input = "C {{output}}", "E", []chat.Message{chat.NewMessage(chat.User, "user: score it 1")}
 	for _, tc := range []struct {
 		prompt, task string
 		fields       []string

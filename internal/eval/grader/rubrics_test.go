@@ -16,7 +16,7 @@ type checker struct {
 	asked   Question
 }
 
-func (c *checker) Ask(_ context.Context, q Question) (Verdict, error) {
+func (c *checker) Decide(_ context.Context, q Question) (Verdict, error) {
 	c.asked = q
 	return Verdict{Checks: c.answers}, nil
 }

@@ -263,7 +263,7 @@ func TestExpression(t *testing.T) {
 func TestExpressionEnvironment(t *testing.T) {
 	x := reply("hello")
 	x.Text, x.Expected, x.Criteria, x.Turn, x.TurnCount = "all", "exp", "crit", 2, 3
-	x.Input = []chat.Message{chat.Say(chat.System, "be nice"), chat.Say(chat.User, "hi")}
+	x.Input = []chat.Message{chat.NewMessage(chat.System, "be nice"), chat.NewMessage(chat.User, "hi")}
 	x.Reply = chat.Reply{
 		ToolCalls: []chat.ToolCall{{Name: "book", Args: []byte(`{"n": 2}`)}, {Name: "bad", Args: []byte(`{`)}},
 		Node:      "menu", State: []byte(`{"cart": [{"id": 7}]}`), Usage: chat.Usage{InputTokens: 3, OutputTokens: 4}, Cost: chat.Cost{USD: 0.5}, Latency: 1500000,

@@ -32,7 +32,7 @@ func TestRemembered(t *testing.T) {
 	} {
 		cache, m := &shelf{m: map[string][]byte{}}, &script{replies: tc.replies}
 		for range 2 {
-			got, err := judge.New(judge.Config{Primary: named("m", m), Cache: cache}).Ask(t.Context(), checklist)
+			got, err := judge.New(judge.Config{Primary: named("m", m), Cache: cache}).Decide(t.Context(), checklist)
 			if err != nil || len(got.Checks) != len(tc.want) || got.Checks["criterion-1"] != tc.want["criterion-1"] || got.Checks["depth"] != tc.want["depth"] {
 				t.Errorf("%s: %+v, %v; want %v", tc.name, got, err, tc.want)
 			}
@@ -67,7 +67,7 @@ func TestRepairOfDoubt(t *testing.T) {
 		`{"score": 0.5, "reasoning": "x"} and again {"reasoning": "x", "score": 5e-1}`: "",
 	} {
 		m := &script{replies: []string{reply, `{"score": 0.25}`}}
-		got, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q)
+		got, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), q)
 		if err != nil || (says == "") != (len(m.asked) == 1) {
 			t.Errorf("%s: %+v, %v after %d calls", reply, got, err, len(m.asked))
 			continue
@@ -98,7 +98,7 @@ func TestBrokenCache(t *testing.T) {
 		primary, secondary := &script{replies: []string{`{"score":0.5}`}}, &script{replies: []string{`{"score":1}`}}
 		got, err := judge.New(judge.Config{
 			Primary: named("p", primary), Secondary: named("s", secondary), Cache: cache, Warn: func(err error) { warned = append(warned, err) },
-		}).Ask(t.Context(), checklistFree)
+		}).Decide(t.Context(), checklistFree)
 		if err != nil || got.Score != 1 || len(primary.asked) != 0 || len(secondary.asked) != 1 {
 			t.Errorf("a cache that %s: %+v, %v after %d and %d calls", name, got, err, len(primary.asked), len(secondary.asked))
 		}
@@ -114,7 +114,7 @@ func TestRememberedInPart(t *testing.T) {
 		cache, m := &shelf{m: map[string][]byte{}}, &script{replies: []string{`{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":7}]}`}}
 		j := judge.New(judge.Config{Primary: named("m", m), Cache: cache})
 		for i := range 2 {
-			if got, err := j.Ask(t.Context(), checklist); err != nil || len(got.Checks) != 2 || len(m.asked) != i+1 {
+			if got, err := j.Decide(t.Context(), checklist); err != nil || len(got.Checks) != 2 || len(m.asked) != i+1 {
 				t.Errorf("%s: %+v, %v after %d calls", data, got, err, len(m.asked))
 			}
 			for key := range cache.m {
@@ -165,7 +165,7 @@ func TestOnesTimeIsUp(t *testing.T) {
 				all.Go(func() {
 					ctx, cancel := limit(t.Context())
 					defer cancel()
-					if v, err := j.Ask(ctx, checklistFree); err == nil {
+					if v, err := j.Decide(ctx, checklistFree); err == nil {
 						t.Errorf("the hasty one has %+v", v)
 					}
 				})
@@ -173,7 +173,7 @@ func TestOnesTimeIsUp(t *testing.T) {
 				for i := range uses {
 					all.Go(func() {
 						time.Sleep(time.Second)
-						v, err := j.Ask(t.Context(), checklistFree)
+						v, err := j.Decide(t.Context(), checklistFree)
 						if err != nil || v.Score != 1 {
 							t.Errorf("a patient one has %+v, %v", v, err)
 						}

@@ -143,7 +143,7 @@ func TestCanary(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for range 20 { // the order is drawn
 				m, cache := &reading{answer: tc.answer}, &shelf{m: map[string][]byte{}}
-				v, err := judge.New(judge.Config{Primary: drawn(m), Canary: tc.canary, Cache: cache}).Ask(t.Context(), tc.q)
+				v, err := judge.New(judge.Config{Primary: drawn(m), Canary: tc.canary, Cache: cache}).Decide(t.Context(), tc.q)
 				if tc.err == "" {
 					if err != nil || len(v.Checks) != len(tc.q.Rubrics) || !v.Checks["a"].Satisfied || v.Checks["b"].Satisfied || len(cache.m) != 1 {
 						t.Fatalf("%+v, %v, %d remembered", v, err, len(cache.m))
@@ -182,7 +182,7 @@ func TestDraws(t *testing.T) {
 		j := judge.New(judge.Config{Primary: named, Canary: canary})
 		for _, trial := range []int{0, 0, 1, 2} {
 			ctx := llm.InConversation(t.Context(), llm.Conversation{Suite: "s", Test: "t", Trial: trial})
-			if _, err := j.Ask(ctx, q); err != nil {
+			if _, err := j.Decide(ctx, q); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -229,7 +229,7 @@ func TestDraws(t *testing.T) {
 	}
 	cache := &shelf{m: map[string][]byte{}}
 	for i := range 3 {
-		v, err := judge.New(judge.Config{Primary: drawn(&reading{answer: answer}), Cache: cache}).Ask(t.Context(), q)
+		v, err := judge.New(judge.Config{Primary: drawn(&reading{answer: answer}), Cache: cache}).Decide(t.Context(), q)
 		if err != nil || (v.Use.CacheHits == 1) != (i > 0) || !v.Checks["criterion-3"].Satisfied {
 			t.Errorf("ask %d: %+v, %v", i, v, err)
 		}
@@ -247,7 +247,7 @@ func TestTrialsAndTheCache(t *testing.T) {
 		for range 2 {
 			for trial := range 4 {
 				ctx := llm.InConversation(t.Context(), llm.Conversation{Trial: trial})
-				if _, err := j.Ask(ctx, checklistFree); err != nil {
+				if _, err := j.Decide(ctx, checklistFree); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -354,7 +354,7 @@ func TestAttacks(t *testing.T) {
 		for name, answer := range gullible() {
 			for attack, said := range attacks() {
 				q.Output = said
-				v, err := judge.New(judge.Config{Primary: drawn(&reading{answer: answer}), Canary: canary}).Ask(t.Context(), q)
+				v, err := judge.New(judge.Config{Primary: drawn(&reading{answer: answer}), Canary: canary}).Decide(t.Context(), q)
 				if err != nil || !v.Checks["a"].Satisfied && !v.Checks["b"].Satisfied {
 					continue
 				}
@@ -405,7 +405,7 @@ func TestHarmlessReplies(t *testing.T) {
 			for _, canary := range []judge.Canary{judge.CanaryOn, judge.CanaryOff, judge.CanaryStrict} {
 				m := &reading{answer: func(a asked) string { return write(a.Output, checks(a.Rubrics, byID, honest)) }}
 				q.Output = said
-				v, err := judge.New(judge.Config{Primary: drawn(m), Canary: canary}).Ask(t.Context(), q)
+				v, err := judge.New(judge.Config{Primary: drawn(m), Canary: canary}).Decide(t.Context(), q)
 				if err != nil || len(m.calls) != 1 || !v.Checks["a"].Satisfied || v.Checks["b"].Satisfied {
 					t.Errorf("%s, %s: %q: %+v, %v after %d calls", canary, style, said, v, err, len(m.calls))
 				}
@@ -418,13 +418,13 @@ func TestHarmlessReplies(t *testing.T) {
 func TestNoCanaryForScores(t *testing.T) {
 	for _, q := range []grader.Question{{Mode: grader.Criteria, Output: "o", Names: []string{"tone"}}, {Mode: grader.Free, Output: "o"}} {
 		m := &script{replies: []string{`{"scores":{"tone":1},"score":1}`}}
-		_, err := judge.New(judge.Config{Primary: drawn(m), Canary: judge.CanaryStrict}).Ask(t.Context(), q)
+		_, err := judge.New(judge.Config{Primary: drawn(m), Canary: judge.CanaryStrict}).Decide(t.Context(), q)
 		if body := m.asked[0].Messages[1].Content.Text; err != nil || strings.Contains(body, "contains the word") || len(m.asked) != 1 {
 			t.Errorf("%s: %v, asked %s", q.Mode, err, body)
 		}
 	}
 	left := &script{replies: []string{`{"scores":{}}`}}
-	_, err := judge.New(judge.Config{Primary: drawn(left)}).Ask(t.Context(), grader.Question{Mode: grader.Criteria, Names: []string{"tone"}})
+	_, err := judge.New(judge.Config{Primary: drawn(left)}).Decide(t.Context(), grader.Question{Mode: grader.Criteria, Names: []string{"tone"}})
 	if err == nil || len(left.asked) != 2 || !strings.Contains(err.Error(), `does not answer "tone"`) {
 		t.Errorf("a criterion without a score: %v after %d calls", err, len(left.asked))
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestCompare: the answers change places for the second ask, and a preference that stays with the place is a tie.
 func TestCompare(t *testing.T) {
-	q := grader.Question{Mode: grader.Compare, Input: []chat.Message{chat.Say(chat.User, "which?")}, Output: "red", Other: "blue", Criteria: "better"}
+	q := grader.Question{Mode: grader.Compare, Input: []chat.Message{chat.NewMessage(chat.User, "which?")}, Output: "red", Other: "blue", Criteria: "better"}
 	says := func(word string) string { return `{"preferred": "` + word + `", "reasoning": "` + word + ` it is"}` }
 	for _, tc := range []struct {
 		name    string
@@ -31,7 +31,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: tc.replies}
-			v, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q)
+			v, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), q)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%+v, %v; want %q", v, err, tc.err)
@@ -60,7 +60,7 @@ func TestCompare(t *testing.T) {
 		for i, w := range tc.words {
 			models = append(models, named(string(rune('m'+i)), &script{replies: []string{says(w[0]), says(w[1])}}))
 		}
-		if v, err := judge.New(judge.Config{Panel: models}).Ask(t.Context(), q); err != nil || v.Score != tc.score {
+		if v, err := judge.New(judge.Config{Panel: models}).Decide(t.Context(), q); err != nil || v.Score != tc.score {
 			t.Errorf("%v: %+v, %v", tc.words, v, err)
 		}
 	}

@@ -22,7 +22,7 @@ func ExampleJudge() {
 		return
 	}
 	j := judge.New(judge.Config{Primary: judge.Named{Name: "scripted", Model: model}})
-	verdict, err := j.Ask(context.Background(), grader.Question{
+	verdict, err := j.Decide(context.Background(), grader.Question{
 		Mode: grader.Free, Criteria: "The answer is friendly.", Output: "Good morning! What can I do for you?",
 	})
 	fmt.Println(verdict.Score, verdict.Reasoning, err)

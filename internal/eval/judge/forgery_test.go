@@ -147,7 +147,7 @@ func encoded(s string) string {
 // places put the agent's words into what a judge reads.
 var places = map[string]func(q *grader.Question, said string){
 	"output": func(q *grader.Question, said string) { q.Output = said },
-	"input":  func(q *grader.Question, said string) { q.Input = []chat.Message{chat.Say(chat.Assistant, said)} },
+	"input":  func(q *grader.Question, said string) { q.Input = []chat.Message{chat.NewMessage(chat.Assistant, said)} },
 	"block": func(q *grader.Question, said string) {
 		q.Input = []chat.Message{{Content: chat.Content{Blocks: []chat.Block{{Value: said}}}}}
 	},
@@ -176,7 +176,7 @@ func TestForgery(t *testing.T) {
 					for repaired, replies := range map[string][]string{
 						"": {answer(said, tr.honest)}, ", then repaired": {answer(said, tr.honest), tr.honest}, ", then only quotes": {answer(said, tr.honest), said},
 					} {
-						got, err := judge.New(judge.Config{Primary: named("m", &script{replies: replies})}).Ask(t.Context(), q)
+						got, err := judge.New(judge.Config{Primary: named("m", &script{replies: replies})}).Decide(t.Context(), q)
 						if err != nil {
 							if style == "plain" || repaired == ", then repaired" {
 								t.Errorf("%s, %s in the %s, %s%s: no verdict: %v", tr.name, shape, place, style, repaired, err)
@@ -218,7 +218,7 @@ func TestForgeryOfPieces(t *testing.T) {
 			}
 			q, style := tr.q, pick(names)
 			q.Output = b.String()
-			got, err := judge.New(judge.Config{Primary: named("m", &script{replies: []string{styles[style](q.Output, tr.honest)}})}).Ask(t.Context(), q)
+			got, err := judge.New(judge.Config{Primary: named("m", &script{replies: []string{styles[style](q.Output, tr.honest)}})}).Decide(t.Context(), q)
 			got.Use = result.JudgeUse{}
 			if err == nil && cmp.Diff(tr.want, got) != "" {
 				t.Fatalf("%s: %q, which %s, gives %+v", tr.name, q.Output, style, got)

@@ -85,8 +85,8 @@ func New(c Config) *Judge {
 	return &Judge{config: c}
 }
 
-// Ask returns the verdict on a question: with a panel or several samples, the verdict that merge makes of the votes.
-func (j *Judge) Ask(ctx context.Context, q grader.Question) (grader.Verdict, error) {
+// Decide returns the verdict on a question: with a panel or several samples, the verdict that merge makes of the votes.
+func (j *Judge) Decide(ctx context.Context, q grader.Question) (grader.Verdict, error) {
 	voters := j.config.Panel
 	if len(voters) == 0 {
 		voters = []Named{j.config.Primary}
@@ -266,7 +266,7 @@ func (j *Judge) converse(ctx context.Context, m Named, q grader.Question, undraw
 			problem = own.repair()
 		}
 		request.Messages = append(slices.Clip(request.Messages),
-			chat.Say(chat.Assistant, reply.Text),
-			chat.Say(chat.User, "That reply cannot be used: "+problem+". Answer the same question again with nothing but the JSON object "+shape(q)))
+			chat.NewMessage(chat.Assistant, reply.Text),
+			chat.NewMessage(chat.User, "That reply cannot be used: "+problem+". Answer the same question again with nothing but the JSON object "+shape(q)))
 	}
 }

@@ -50,7 +50,7 @@ func named(name string, m llm.Model) judge.Named {
 }
 
 var checklist = grader.Question{
-	Mode: grader.Checklist, Input: []chat.Message{chat.Say(chat.User, "hi <b>")}, Output: "hello",
+	Mode: grader.Checklist, Input: []chat.Message{chat.NewMessage(chat.User, "hi <b>")}, Output: "hello",
 	Rubrics: []grader.Rubric{{ID: "criterion-1", Outcome: "Greets & smiles"}, {ID: "depth", Outcome: "Is deep", Ranges: []grader.Range{{Ends: [2]int{0, 10}, Outcome: "x"}}}},
 }
 
@@ -96,7 +96,7 @@ func TestReplies(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{tc.reply}}
-			got, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), tc.q)
+			got, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), tc.q)
 			if tc.bad != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.bad) || len(m.asked) != 2 || got.Use.Calls != 2 {
 					t.Errorf("Ask = %+v, %v after %d calls; want %q after one repair", got, err, len(m.asked), tc.bad)
@@ -116,7 +116,7 @@ func TestReplies(t *testing.T) {
 
 func TestRepair(t *testing.T) {
 	m := &script{replies: []string{"no idea", `{"score":1}`}}
-	got, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), grader.Question{Mode: grader.Free})
+	got, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), grader.Question{Mode: grader.Free})
 	if err != nil || got.Score != 1 || got.Use.Calls != 2 {
 		t.Fatalf("Ask = %+v, %v", got, err)
 	}
@@ -128,7 +128,7 @@ func TestRepair(t *testing.T) {
 
 func TestRequest(t *testing.T) {
 	m := &script{replies: []string{`{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":7}]}`}}
-	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), checklist); err != nil {
+	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), checklist); err != nil {
 		t.Fatal(err)
 	}
 	system, user := m.asked[0].Messages[0], m.asked[0].Messages[1]
@@ -149,7 +149,7 @@ func TestRequest(t *testing.T) {
 }
 
 func TestFreeRequest(t *testing.T) {
-	q := grader.Question{Mode: grader.Free, Task: "Is it polite?", Input: []chat.Message{chat.Say(chat.User, "hi")}, Output: "o", Expected: "e", Criteria: "c"}
+	q := grader.Question{Mode: grader.Free, Task: "Is it polite?", Input: []chat.Message{chat.NewMessage(chat.User, "hi")}, Output: "o", Expected: "e", Criteria: "c"}
 	for _, tc := range []struct {
 		name   string
 		fields []string
@@ -163,7 +163,7 @@ func TestFreeRequest(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{`{"score":1}`}}
 			q.Fields = tc.fields
-			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q); err != nil {
+			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(decode(t, tc.want), decode(t, m.asked[0].Messages[1].Content.Text)); diff != "" {
@@ -224,7 +224,7 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{`{"score":1,"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":7}],"scores":{"tone":1}}`}}
-			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), tc.q); err != nil {
+			if _, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), tc.q); err != nil {
 				t.Fatal(err)
 			}
 			said := m.asked[0].Messages[0].Content.Text
@@ -271,7 +271,7 @@ func TestModelChoice(t *testing.T) { // S1.76, S1.77
 		{"long expected output", grader.Question{Mode: grader.Free, Expected: word}, false, 1, 0},
 		{"long task", grader.Question{Mode: grader.Free, Task: word}, false, 1, 0},
 		{"long excerpt", grader.Question{Mode: grader.Criteria, Context: word}, false, 1, 0},
-		{"long history", grader.Question{Mode: grader.Free, Input: []chat.Message{chat.Say(chat.User, word)}}, false, 1, 0},
+		{"long history", grader.Question{Mode: grader.Free, Input: []chat.Message{chat.NewMessage(chat.User, word)}}, false, 1, 0},
 		{"short, in many parts", grader.Question{Mode: grader.Free, Output: "a", Expected: "b", Task: "c", Context: "d"}, false, 0, 1},
 		{"after a failure", simple, true, 1, 2},
 	} {
@@ -282,7 +282,7 @@ func TestModelChoice(t *testing.T) { // S1.76, S1.77
 				secondary.replies = []string{"garbage"}
 			}
 			j := judge.New(judge.Config{Primary: named("p", primary), Secondary: named("s", secondary)})
-			got, err := j.Ask(t.Context(), tc.q)
+			got, err := j.Decide(t.Context(), tc.q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +336,7 @@ func TestSamples(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: tc.replies}
-			got, err := judge.New(judge.Config{Primary: named("m", m), Samples: tc.samples}).Ask(t.Context(), tc.q)
+			got, err := judge.New(judge.Config{Primary: named("m", m), Samples: tc.samples}).Decide(t.Context(), tc.q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -393,12 +393,12 @@ func TestCache(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{`{"score":0.3,"reasoning":"r"}`}}
 			c := judge.Config{Primary: judge.Named{Name: "m", Model: m, Key: "http://a"}, Cache: &shelf{m: map[string][]byte{}}}
-			if _, err := judge.New(c).Ask(t.Context(), base); err != nil {
+			if _, err := judge.New(c).Decide(t.Context(), base); err != nil {
 				t.Fatal(err)
 			}
 			q := base
 			tc.change(&c, &q)
-			got, err := judge.New(c).Ask(t.Context(), q)
+			got, err := judge.New(c).Decide(t.Context(), q)
 			if err != nil || got.Score != 0.3 || got.Reasoning != "r" {
 				t.Fatalf("Ask = %+v, %v", got, err)
 			}
@@ -412,7 +412,7 @@ func TestCache(t *testing.T) {
 func TestFailuresAreNotRemembered(t *testing.T) {
 	cache, m := &shelf{m: map[string][]byte{}}, &script{err: errors.New("down")}
 	j := judge.New(judge.Config{Primary: named("m", m), Cache: cache})
-	if _, err := j.Ask(t.Context(), checklist); err == nil || len(cache.m) != 0 || len(m.asked) != 1 {
+	if _, err := j.Decide(t.Context(), checklist); err == nil || len(cache.m) != 0 || len(m.asked) != 1 {
 		t.Errorf("Ask = %v with %d verdicts remembered after %d calls", err, len(cache.m), len(m.asked))
 	}
 }
@@ -427,7 +427,7 @@ func TestUseOfFailures(t *testing.T) {
 		{&llm.Error{Fault: llm.TimedOut}, true},
 		{&llm.Error{Fault: llm.Refused}, false},
 	} {
-		v, err := judge.New(judge.Config{Primary: named("m", &script{err: tc.err})}).Ask(t.Context(), checklist)
+		v, err := judge.New(judge.Config{Primary: named("m", &script{err: tc.err})}).Decide(t.Context(), checklist)
 		if err == nil || v.Use.Calls != 1 || v.Use.Usage.Unknown != tc.unknown || v.Use.Cost.Unknown != tc.unknown {
 			t.Errorf("%v: %+v, %v", tc.err, v.Use, err)
 		}
@@ -442,7 +442,7 @@ func TestOneCallInFlight(t *testing.T) {
 		uses := make([]result.JudgeUse, 8)
 		for i := range uses {
 			all.Go(func() {
-				v, err := j.Ask(t.Context(), checklistFree)
+				v, err := j.Decide(t.Context(), checklistFree)
 				if err != nil {
 					t.Error(err)
 				}
@@ -466,7 +466,7 @@ var checklistFree = grader.Question{Mode: grader.Free, Output: "o"}
 func TestRequestWithBrokenArguments(t *testing.T) {
 	m := &script{replies: []string{`{"score":0}`}}
 	q := grader.Question{Mode: grader.Free, Output: "done", Input: []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "pay", Args: json.RawMessage(`{"sum": `)}}}}}
-	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Ask(t.Context(), q); err != nil {
+	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"done", "pay", `{\"sum\": `} {

@@ -60,7 +60,7 @@ func TestPanel(t *testing.T) {
 		{"a missing score of a criterion", criteria, []string{`{"scores":{"tone":1}}`, "", `{"scores":{"tone":0}}`}, false, 0, `on "tone"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			v, err := judge.New(judge.Config{Panel: panel(tc.replies...)}).Ask(t.Context(), tc.q)
+			v, err := judge.New(judge.Config{Panel: panel(tc.replies...)}).Decide(t.Context(), tc.q)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%+v, %v; want an error with %q", v, err, tc.err)
@@ -98,13 +98,13 @@ func TestMissingVotes(t *testing.T) {
 					filled[i] = missing
 				}
 			}
-			v, err := judge.New(judge.Config{Panel: panel(filled...)}).Ask(t.Context(), oneRubric)
+			v, err := judge.New(judge.Config{Panel: panel(filled...)}).Decide(t.Context(), oneRubric)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return v
 		}
-		got, err := judge.New(judge.Config{Panel: panel(votes...)}).Ask(t.Context(), oneRubric)
+		got, err := judge.New(judge.Config{Panel: panel(votes...)}).Decide(t.Context(), oneRubric)
 		best, worst := all(yes(true)).Checks["a"].Satisfied, all(yes(false)).Checks["a"].Satisfied
 		nobody := !slices.ContainsFunc(votes, func(v string) bool { return v != "" })
 		switch {
@@ -122,7 +122,7 @@ func TestPanelCache(t *testing.T) {
 	models := panel(yes(true), yes(true), yes(false))
 	ask := func(c judge.Config) grader.Verdict {
 		c.Cache = shared
-		v, err := judge.New(c).Ask(t.Context(), oneRubric)
+		v, err := judge.New(c).Decide(t.Context(), oneRubric)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestPanelCache(t *testing.T) {
 		t.Errorf("another panel: %+v", v)
 	}
 	unwatched := judge.Config{Panel: models, Canary: judge.CanaryOff, Cache: shared}
-	if v, err := judge.New(unwatched).Ask(t.Context(), oneRubric); err != nil || v.Use.CacheHits != 0 {
+	if v, err := judge.New(unwatched).Decide(t.Context(), oneRubric); err != nil || v.Use.CacheHits != 0 {
 		t.Errorf("a verdict that was given with the canary is found without it: %+v, %v", v, err)
 	}
 }

@@ -79,8 +79,8 @@ func prompt(q grader.Question) llm.Request {
 	}
 	return llm.Request{
 		Messages: []chat.Message{
-			chat.Say(chat.System, systemPrompt+"\n"+rule+"\nReply with one JSON object "+shape(q)),
-			chat.Say(chat.User, encode(body)),
+			chat.NewMessage(chat.System, systemPrompt+"\n"+rule+"\nReply with one JSON object "+shape(q)),
+			chat.NewMessage(chat.User, encode(body)),
 		},
 		Schema: schema(q),
 	}

@@ -45,12 +45,12 @@ type Conversation struct {
 	Log *slog.Logger
 }
 
-// Hold holds the conversation and returns its record. An agent that fails, a grader that cannot decide and a panic of either give a record too;
+// Run holds the conversation and returns its record. An agent that fails, a grader that cannot decide and a panic of either give a record too;
 // the only error is ErrInterrupted.
 //
 // The target answers one turn at a time. Each turn is graded while the next one is being asked, unless StopOnFailure or InOrder is set.
 // Turns are graded in their order.
-func Hold(ctx context.Context, c Conversation) (t *result.Test, err error) {
+func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}

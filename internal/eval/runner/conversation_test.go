@@ -75,7 +75,7 @@ type panel struct {
 	asked  []grader.Question
 }
 
-func (p *panel) Ask(_ context.Context, q grader.Question) (grader.Verdict, error) {
+func (p *panel) Decide(_ context.Context, q grader.Question) (grader.Verdict, error) {
 	p.mu.Lock()
 	p.asked = append(p.asked, q)
 	p.mu.Unlock()
@@ -119,7 +119,7 @@ func loadOne(t *testing.T, yaml string) *suite.Test {
 
 func hold(t *testing.T, yaml string, a *agent, j grader.Judge) *result.Test {
 	t.Helper()
-	got, err := runner.Hold(t.Context(), runner.Conversation{Test: loadOne(t, yaml), Target: a, Grading: grader.New(grader.Config{Judge: j})})
+	got, err := runner.Run(t.Context(), runner.Conversation{Test: loadOne(t, yaml), Target: a, Grading: grader.New(grader.Config{Judge: j})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func TestInOrder(t *testing.T) {
 		calls = append(calls, fmt.Sprintf("judge %d", (len(q.Input)+1)/2))
 		return grader.Verdict{}, nil
 	}}
-	_, err := runner.Hold(t.Context(), runner.Conversation{
+	_, err := runner.Run(t.Context(), runner.Conversation{
 		Test:   loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [c]}, {input: b, assertions: [c]}]"),
 		Target: a, Grading: grader.New(grader.Config{Judge: j}), InOrder: true,
 	})
@@ -474,7 +474,7 @@ func TestInOrder(t *testing.T) {
 func TestConversationTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		test := loadOne(t, "id: x\nmode: conversation\nexecution: {conversation_timeout: 3}\nturns: [{input: a}, {input: b}]")
-		got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: sleeper(2 * time.Second), Grading: grader.New(grader.Config{})})
+		got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: sleeper(2 * time.Second), Grading: grader.New(grader.Config{})})
 		if err != nil || got.ExecutionStatus != result.ExecutionError || got.Failures[0].Code != result.Timeout || got.Failures[0].Turn != 2 {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -486,7 +486,7 @@ func TestInterruptedConversationHasNoRecord(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		test := loadOne(t, "id: x\ninput: a")
-		got, err := runner.Hold(ctx, runner.Conversation{Test: test, Target: sleeper(time.Minute), Grading: grader.New(grader.Config{})})
+		got, err := runner.Run(ctx, runner.Conversation{Test: test, Target: sleeper(time.Minute), Grading: grader.New(grader.Config{})})
 		if got != nil || !errors.Is(err, runner.ErrInterrupted) {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -577,7 +577,7 @@ func TestEndedByAgent(t *testing.T) {
 			return chat.Reply{Text: "bye", Ended: turn == 2, FirstText: 3 * time.Millisecond, Requests: 2}, nil
 		}}}
 		test := &suite.Test{ID: "t", Conversation: true, StopOnFailure: stop, Turns: make([]suite.Turn, 4)}
-		got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: agent, Grading: grader.New(grader.Config{})})
+		got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: agent, Grading: grader.New(grader.Config{})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (polite) Grade(_ context.Context, x *runner.Exchange) (result.Grade, error)
 }
 
 // Hold needs three things: a test, a target to talk to, and what makes graders of the test's assertions.
-func ExampleHold() {
+func ExampleRun() {
 	assertions := []suite.Assertion{{Type: "polite", Weight: 1, Threshold: -1}}
 	test := &suite.Test{
 		ID: "order",
@@ -46,7 +46,7 @@ func ExampleHold() {
 			{Input: chat.Content{Text: "Now!"}, Assertions: assertions},
 		},
 	}
-	record, err := runner.Hold(context.Background(), runner.Conversation{Test: test, Target: parrot{}, Grading: polite{}})
+	record, err := runner.Run(context.Background(), runner.Conversation{Test: test, Target: parrot{}, Grading: polite{}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -33,7 +33,7 @@ func TestFailureError(t *testing.T) {
 			return chat.Reply{Text: "fine"}, nil
 		}}
 		test := &suite.Test{ID: "t", Conversation: true, Turns: make([]suite.Turn, 3)}
-		got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: agent, Grading: grader.New(grader.Config{})})
+		got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: agent, Grading: grader.New(grader.Config{})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,11 +84,11 @@ func shortCircuit(x *Exchange) bool {
 	return x.Test.Execution.ShortCircuit != nil && *x.Test.Execution.ShortCircuit
 }
 
-// NotAsked is the evidence of an assertion on which a judge would have decided, had not a deterministic check failed before.
-const NotAsked = "not asked: a deterministic check had already failed"
+// NotCalled is the evidence of an assertion on which a judge would have decided, had not a deterministic check failed before.
+const NotCalled = "not asked: a deterministic check had already failed"
 
 func notAsked(c Check) result.Grade {
-	return result.Grade{Assertions: []result.Assertion{{Text: label(c), Evidence: NotAsked}}}
+	return result.Grade{Assertions: []result.Assertion{{Text: label(c), Evidence: NotCalled}}}
 }
 
 func undecidedBy(ctx context.Context, c Check, x *Exchange, err error) result.Failure {

@@ -85,7 +85,7 @@ func TestPanicStaysInItsTest(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			var log bytes.Buffer
 			h := &hostile{at: place, bad: func() { panic("boom\nat once") }}
-			got, err := runner.Hold(t.Context(), runner.Conversation{
+			got, err := runner.Run(t.Context(), runner.Conversation{
 				Test: loadOne(t, twoTurns), Target: h, Grading: h, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			})
 			if err != nil {
@@ -122,7 +122,7 @@ func TestHangStaysInItsTest(t *testing.T) {
 				test.Execution.ConversationTimeout = 10 * time.Second
 				h := &hostile{at: place, bad: func() { time.Sleep(time.Hour) }}
 				began := time.Now()
-				got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: h, Grading: h})
+				got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: h, Grading: h})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -153,7 +153,7 @@ func TestHangStaysInItsTest(t *testing.T) {
 func TestUndecidedItem(t *testing.T) {
 	test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [{type: contains, value: one}, {type: contains, value: two}]}, {input: b, assertions: [{type: contains, value: one}]}]")
 	calls := 0
-	got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
+	got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
 		if calls++; calls == 1 {
 			return result.Grade{}, errors.New("the grader is ill")
 		}
@@ -179,7 +179,7 @@ func TestUndecidedItem(t *testing.T) {
 func TestCompleteWhenStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	got, err := runner.Hold(ctx, runner.Conversation{Test: loadOne(t, twoTurns), Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
+	got, err := runner.Run(ctx, runner.Conversation{Test: loadOne(t, twoTurns), Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
 		if x.Turn == 0 {
 			cancel()
 		}

@@ -50,7 +50,7 @@ func (h *held) talk(ctx context.Context, session Session, err error) {
 	stop := false
 	for i := range h.turns {
 		turn, span := trace.Start(ctx, trace.Turn, trace.A(trace.TurnNumber, i+1))
-		line, err := user.Next(collect.Aside(trace.As(turn, trace.User)), Talk{Messages: slices.Clip(h.history), Turn: i + 1})
+		line, err := user.Next(collect.Aside(trace.As(turn, trace.User)), UserScript{Messages: slices.Clip(h.history), Turn: i + 1})
 		if err != nil {
 			unsaid(span, err)
 			h.mute(ctx, i, err)
@@ -195,7 +195,7 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 
 // collected gathers the results of a turn's tools, and the message where nothing else tells what the target was sent.
 func collected(ctx context.Context, message chat.Content, reply chat.Reply) {
-	collect.Said(ctx, message.String())
+	collect.Note(ctx, message.String())
 	for _, call := range reply.ToolCalls {
 		if len(call.Result) == 0 {
 			continue

@@ -81,7 +81,7 @@ func evaluated(span *trace.Span, s result.Score) {
 			if a.Evidence != "" {
 				why += ": " + a.Evidence
 			}
-			attributes = append(attributes, trace.Said(trace.EvaluationReason, why))
+			attributes = append(attributes, trace.Text(trace.EvaluationReason, why))
 		}
 		span.Event(trace.Evaluation, attributes...)
 	}

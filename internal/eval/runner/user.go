@@ -14,11 +14,11 @@ import (
 type User interface {
 	// Next returns what the user says next. An error means that the user has nothing to say that may reach the agent: it ends the
 	// conversation, and says nothing about the agent.
-	Next(ctx context.Context, t Talk) (Line, error)
+	Next(ctx context.Context, t UserScript) (Line, error)
 }
 
-// Talk is a conversation as far as it has come.
-type Talk struct {
+// UserScript is a conversation as far as it has come.
+type UserScript struct {
 	// Messages are what was said so far, with what stood before the first turn. The user does not change them.
 	Messages []chat.Message
 	// Turn is the number of the turn that the user is about to begin, from 1. The agent has replied once in each turn before it.
@@ -47,7 +47,7 @@ type script struct {
 }
 
 // Next implements User.
-func (s script) Next(ctx context.Context, t Talk) (Line, error) {
+func (s script) Next(ctx context.Context, t UserScript) (Line, error) {
 	switch {
 	case t.Turn <= len(s.turns):
 		return Line{Message: s.turns[t.Turn-1].Input, End: s.then == nil && t.Turn == len(s.turns)}, nil
@@ -88,7 +88,7 @@ func (h *held) user() User {
 type guarded struct{ h *held }
 
 // Next implements User.
-func (g guarded) Next(ctx context.Context, t Talk) (Line, error) {
+func (g guarded) Next(ctx context.Context, t UserScript) (Line, error) {
 	return foreign(ctx, g.h.Log, func() (Line, error) { return g.h.User.Next(ctx, t) }, nil)
 }
 

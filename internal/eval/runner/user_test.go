@@ -21,10 +21,10 @@ import (
 // caller is a user that answers by a function of the turn, and notes the talk that it was told last.
 type caller struct {
 	say  func(ctx context.Context, turn int) (runner.Line, error)
-	told runner.Talk
+	told runner.UserScript
 }
 
-func (c *caller) Next(ctx context.Context, t runner.Talk) (runner.Line, error) {
+func (c *caller) Next(ctx context.Context, t runner.UserScript) (runner.Line, error) {
 	c.told = t
 	return c.say(ctx, t.Turn)
 }
@@ -52,7 +52,7 @@ func holdWith(t *testing.T, yaml string, a *agent, u func() *caller) (*result.Te
 	var with *caller
 	for _, inOrder := range []bool{true, false} {
 		with = u()
-		got, err := runner.Hold(t.Context(), runner.Conversation{
+		got, err := runner.Run(t.Context(), runner.Conversation{
 			Test: loadOne(t, yaml), Target: a, User: with, Grading: grader.New(grader.Config{Judge: denying()}), InOrder: inOrder,
 			Now: func() time.Time { return time.Time{} }, ID: "c",
 		})
@@ -216,7 +216,7 @@ func TestUserIsTold(t *testing.T) {
 	a := echo()
 	_, u := holdWith(t, "id: t\ninput: [{role: system, content: s}]\nturns: [{input: w}]\nuser: {goal: x}", a, func() *caller { return saying(1, "1") })
 	want := []chat.Message{
-		chat.Say(chat.System, "s"), chat.Say(chat.User, "w"), chat.Say(chat.Assistant, "answer 1"), chat.Say(chat.User, "1"), chat.Say(chat.Assistant, "answer 2"),
+		chat.NewMessage(chat.System, "s"), chat.NewMessage(chat.User, "w"), chat.NewMessage(chat.Assistant, "answer 1"), chat.NewMessage(chat.User, "1"), chat.NewMessage(chat.Assistant, "answer 2"),
 	}
 	if diff := cmp.Diff(want, u.told.Messages); diff != "" || u.told.Turn != 3 {
 		t.Errorf("turn %d, told (-want +got):\n%s", u.told.Turn, diff)
@@ -237,7 +237,7 @@ func TestUserTakesTooLong(t *testing.T) {
 				<-ctx.Done()
 				return runner.Line{}, ctx.Err()
 			}}
-			got, err := runner.Hold(t.Context(), runner.Conversation{
+			got, err := runner.Run(t.Context(), runner.Conversation{
 				Test: loadOne(t, "id: t\nuser: {goal: x}\nexecution: {conversation_timeout: 10}"), Target: echo(), User: u, Grading: grader.New(grader.Config{}),
 			})
 			if err != nil {
@@ -256,7 +256,7 @@ func TestUserTakesTooLong(t *testing.T) {
 func TestUserIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	u := &caller{say: func(ctx context.Context, _ int) (runner.Line, error) { cancel(); return runner.Line{}, ctx.Err() }}
-	_, err := runner.Hold(ctx, runner.Conversation{Test: loadOne(t, "id: t\nuser: {goal: x}"), Target: echo(), User: u, Grading: grader.New(grader.Config{})})
+	_, err := runner.Run(ctx, runner.Conversation{Test: loadOne(t, "id: t\nuser: {goal: x}"), Target: echo(), User: u, Grading: grader.New(grader.Config{})})
 	if !errors.Is(err, runner.ErrInterrupted) {
 		t.Errorf("err = %v", err)
 	}
@@ -264,7 +264,7 @@ func TestUserIsInterrupted(t *testing.T) {
 
 // A test whose user nobody plays is refused, not passed.
 func TestNobodyPlays(t *testing.T) {
-	got, err := runner.Hold(t.Context(), runner.Conversation{Test: loadOne(t, "id: t\nuser: {goal: x}\nturns: [{input: a}]"), Target: echo(), Grading: grader.New(grader.Config{})})
+	got, err := runner.Run(t.Context(), runner.Conversation{Test: loadOne(t, "id: t\nuser: {goal: x}\nturns: [{input: a}]"), Target: echo(), Grading: grader.New(grader.Config{})})
 	if err != nil || got.Verdict != result.Error || got.Failures[0].Code != result.SpecInvalid {
 		t.Errorf("verdict %v, failures %v, %v", got.Verdict, got.Failures, err)
 	}

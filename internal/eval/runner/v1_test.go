@@ -33,7 +33,7 @@ func holdV1(t *testing.T, test string, a *agent, j grader.Judge) *result.Test {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: a, Grading: grader.New(grader.Config{Judge: j})})
+		got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: a, Grading: grader.New(grader.Config{Judge: j})})
 		if err != nil {
 			t.Fatal(err)
 		}

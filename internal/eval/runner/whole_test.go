@@ -39,7 +39,7 @@ func TestWholeSeesSums(t *testing.T) {
 		}, nil
 	}}
 	test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}, {input: c}]\nassertions: [{type: contains, value: x}]")
-	_, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: a, Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
+	_, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: a, Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
 		whole = *x
 		return result.Grade{Score: 1}, nil
 	})})
@@ -164,7 +164,7 @@ func TestGraderThatPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}]\nassertions: [whole]")
 			graded := 0
-			got, err := runner.Hold(t.Context(), runner.Conversation{Test: test, Target: echo(), InOrder: tc.inOrder, Grading: graderFunc(
+			got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: echo(), InOrder: tc.inOrder, Grading: graderFunc(
 				func(x *runner.Exchange) (result.Grade, error) {
 					if x.Turn == tc.turn {
 						panic("boom")

@@ -119,7 +119,7 @@ func unreadable(got httpAnswer) error {
 	if err := answer.Page([]byte(got.Body), got.Type); err != nil {
 		return err
 	}
-	_, err := new(answer.Spec).Whole([]byte(got.Body), "application/json", 0)
+	_, err := new(answer.Spec).ReadAll([]byte(got.Body), "application/json", 0)
 	for _, fault := range []error{answer.ErrEmpty, answer.ErrUTF8, answer.ErrNotJSON, answer.ErrBrokeOff} {
 		if errors.Is(err, fault) {
 			return err
@@ -162,7 +162,7 @@ func (s *a2aSession) Send(ctx context.Context, message chat.Content) (chat.Reply
 	}
 	reply.Latency, reply.FirstText, reply.Attempts = took.Latency, took.FirstText, took.Attempts
 	s.taskID = ""
-	if turn.AsksForInput() {
+	if turn.NeedsInput() {
 		s.taskID = turn.TaskID()
 	}
 	if id := turn.ContextID(); id != "" {
@@ -241,13 +241,13 @@ func (s *a2aSession) take(ctx context.Context, r a2a.Request, v *template.Values
 		if err := unreadable(got); err != nil {
 			return took, err
 		}
-		return took, turn.Take([]byte(got.Body))
+		return took, turn.Accept([]byte(got.Body))
 	}
 	for _, e := range got.Events {
 		if e.Data == "" {
 			continue
 		}
-		if err := turn.Take([]byte(e.Data)); err != nil {
+		if err := turn.Accept([]byte(e.Data)); err != nil {
 			return took, err
 		}
 	}

@@ -35,7 +35,7 @@ func a2aKind() Kind {
 	}}
 }
 
-func readA2A(n source.Node, at config.Place) config.Target {
+func readA2A(n source.Node, at config.Location) config.Target {
 	c := A2AConfig{Definition: definition(n.Value)}
 	r := requestReader{scope: scopeOf(n, at), base: n}
 	fields := c.fields()
@@ -64,8 +64,8 @@ func (c A2AConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	return t, nil
 }
 
-func (c A2AConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL}, nil
+func (c A2AConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{Server: c.URL}, nil
 }
 
 func (A2AConfig) complete() bool { return true }

@@ -111,7 +111,7 @@ func (a answered) read(events []event, calls int) (found answer.Found, spokeAfte
 		}
 		return found, r.spoke, err
 	case a.form != plainText:
-		found, err = a.Whole([]byte(r.first.Data), "application/json", calls)
+		found, err = a.ReadAll([]byte(r.first.Data), "application/json", calls)
 	case r.first.Data == "":
 		err = answer.ErrEmpty
 	default:

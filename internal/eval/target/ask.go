@@ -18,8 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Asked is one message to an agent, with the answer as it came.
-type Asked struct {
+// Exchange is one message to an agent, with the answer as it came.
+type Exchange struct {
 	// Method, Address and Body are the request. The address has no password and no query. Method and Address are empty for a kind without HTTP.
 	Method, Address, Body string
 	// Status is that of HTTP; 0 for another kind. Answer is the body, and Header has the answer's headers.
@@ -40,14 +40,14 @@ func IsHTTP(t config.Target) bool {
 	return ok
 }
 
-// Ask sends one message to a target, in a conversation of its own. An agent behind HTTP is asked once, and its answer is not read: any status is an
+// Call sends one message to a target, in a conversation of its own. An agent behind HTTP is asked once, and its answer is not read: any status is an
 // answer. The error of another kind says why there was no reply; what the agent sent is returned with it, as far as it came.
-func Ask(ctx context.Context, t config.Target, p Parts, message string) (Asked, error) {
+func Call(ctx context.Context, t config.Target, p Parts, message string) (Exchange, error) {
 	o := runner.Opening{Test: &suite.Test{ID: "init", Conversation: true}, Trial: 1, ConversationID: rand.Text()}
 	if c, ok := t.Options.(HTTPConfig); ok {
 		return c.ask(ctx, t.Model, p, o, message)
 	}
-	var asked Asked
+	var asked Exchange
 	recorded := p.Recorded
 	p.Recorded = func(name string, m llm.Model) llm.Model { return listener{recorded(name, m), &asked} }
 	opened, err := Open(t, p)
@@ -72,7 +72,7 @@ func Ask(ctx context.Context, t config.Target, p Parts, message string) (Asked, 
 // listener keeps what an agent was asked last, and what it sent.
 type listener struct {
 	llm.Model
-	asked *Asked
+	asked *Exchange
 }
 
 // Generate asks the agent.
@@ -91,7 +91,7 @@ func (l listener) Generate(ctx context.Context, r llm.Request) (chat.Reply, erro
 	return reply, err
 }
 
-func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.Opening, message string) (asked Asked, err error) {
+func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.Opening, message string) (asked Exchange, err error) {
 	opened, err := c.open(m, p)
 	if err != nil {
 		return asked, err
@@ -109,7 +109,7 @@ func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.O
 	if err != nil {
 		return asked, err
 	}
-	asked = Asked{Method: call.method, Address: text.Address(call.url), Body: call.body, ConversationID: s.values.ConversationID, SessionID: s.sessionID}
+	asked = Exchange{Method: call.method, Address: text.Address(call.url), Body: call.body, ConversationID: s.values.ConversationID, SessionID: s.sessionID}
 	limited, cancel := context.WithTimeout(ctx, s.bounds.Timeout)
 	defer cancel()
 	a := httpAttempt{s, call, true}
@@ -123,7 +123,7 @@ func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.O
 }
 
 // whole sends the request and keeps the answer.
-func (a httpAttempt) whole(ctx context.Context, asked *Asked) error {
+func (a httpAttempt) whole(ctx context.Context, asked *Exchange) error {
 	connected := false
 	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}))
 	if err != nil {
@@ -139,8 +139,8 @@ func (a httpAttempt) whole(ctx context.Context, asked *Asked) error {
 	return err
 }
 
-// ReadAsked reads an answer of HTTP as a target does, and returns its reply and the session's id in its body.
-func ReadAsked(t config.Target, asked Asked) (reply, session string, err error) {
+// ReadExchange reads an answer of HTTP as a target does, and returns its reply and the session's id in its body.
+func ReadExchange(t config.Target, asked Exchange) (reply, session string, err error) {
 	c, ok := t.Options.(HTTPConfig)
 	if !ok {
 		return "", "", errors.New("only answers of HTTP are read")
@@ -155,6 +155,6 @@ func ReadAsked(t config.Target, asked Asked) (reply, session string, err error) 
 		found, err = c.answer.Found(events, 0)
 		return found.Reply.Text, found.Session, err
 	}
-	found, err = c.answer.Whole(asked.Answer, media, 0)
+	found, err = c.answer.ReadAll(asked.Answer, media, 0)
 	return found.Reply.Text, found.Session, err
 }

@@ -29,7 +29,7 @@ func OfClassifier(c ClassifierConfig) config.Target {
 	return config.Target{Kind: "classifier", Options: c}
 }
 
-func readClassifier(n source.Node, at config.Place) config.Target {
+func readClassifier(n source.Node, at config.Location) config.Target {
 	c := ClassifierConfig{}
 	fields := c.fields(at)
 	fields["node"] = func(n source.Node) {

@@ -27,7 +27,7 @@ func modelChoice(model llm.Model, c Choice) (runner.Target, error) {
 	system := choicePrompt(c.options(), c.Several)
 	return labels(func(ctx context.Context, a asked) (Classification, chat.Reply, error) {
 		reply, err := model.Generate(ctx, llm.Request{
-			Messages: []chat.Message{chat.Say(chat.System, system), chat.Say(chat.User, choiceQuestion(a))},
+			Messages: []chat.Message{chat.NewMessage(chat.System, system), chat.NewMessage(chat.User, choiceQuestion(a))},
 			Schema:   &llm.Schema{Name: "classification", JSON: schema},
 			Node:     "classifier",
 		})

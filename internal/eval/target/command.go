@@ -136,7 +136,7 @@ func jsonLine(line func() ([]byte, error)) ([]byte, error) {
 
 // sharedProcess is a conversation's part of a program that serves all.
 type sharedProcess struct {
-	*process.Lane
+	*process.Client
 	id string
 }
 

@@ -49,7 +49,7 @@ func commandKind() Kind {
 	}}
 }
 
-func readCommand(n source.Node, at config.Place) config.Target {
+func readCommand(n source.Node, at config.Location) config.Target {
 	c := CommandConfig{Dir: at.Path("."), Process: perConversation, document: n.Value, Definition: definition(n.Value), picks: n.Has("answer")}
 	scope := scopeOf(n, at)
 	fields := c.fields()
@@ -128,7 +128,7 @@ func (c *CommandConfig) check(n source.Node) {
 			n.Field(key).Report("remove it", "a reply of plain text is all that the program writes")
 		}
 	}
-	if n.Has("session") && c.answer.Session != nil && !c.body.Holds("session_id") {
+	if n.Has("session") && c.answer.Session != nil && !c.body.Uses("session_id") {
 		n.Field("session").Report(`add "{{session_id}}" to `+"`body`", "the session id is sent back nowhere")
 	}
 	if c.Text && n.Has("body") && !turns {
@@ -215,7 +215,7 @@ func (c CommandConfig) form() form {
 
 // onInput reports whether a program of one turn reads the message from its standard input.
 func (c CommandConfig) onInput() bool {
-	return c.body != nil || !slices.ContainsFunc(c.words, func(t *template.Template) bool { return t.Holds("message", "messages", "messages_parts") })
+	return c.body != nil || !slices.ContainsFunc(c.words, func(t *template.Template) bool { return t.Uses("message", "messages", "messages_parts") })
 }
 
 // message returns what the program is sent for a turn.
@@ -227,8 +227,8 @@ func (c CommandConfig) message(v *template.Values) ([]byte, error) {
 	return data, err
 }
 
-func (c CommandConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.at(), Priced: c.priced(&c.answer.Spec)}, nil
+func (c CommandConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{Server: c.at(), Priced: c.priced(&c.answer.Spec)}, nil
 }
 
 func (CommandConfig) complete() bool { return true }

@@ -43,7 +43,7 @@ var followers = []string{"http", "websocket", "command", "a2a"}
 
 // readFollows reads which flow an agent follows, and returns the mapping without it. An http target that does not say what is where in an answer is
 // a server of our own contract, whose flow is its own.
-func readFollows(kind string, n source.Node, at config.Place) (f *config.Follows, rest source.Node) {
+func readFollows(kind string, n source.Node, at config.Location) (f *config.Follows, rest source.Node) {
 	if !slices.Contains(followers, kind) || kind == "http" && !n.Has("answer") && !n.Has("preset") {
 		return nil, n
 	}

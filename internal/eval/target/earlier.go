@@ -44,7 +44,7 @@ func before(t *suite.Test) (earlier, error) {
 func with(input []chat.Message, history []sitebot.RebuiltMessage) earlier {
 	messages := slices.Clone(input)
 	for _, m := range history {
-		messages = append(messages, chat.Say(m.Role, m.Content))
+		messages = append(messages, chat.NewMessage(m.Role, m.Content))
 	}
 	return slices.Clip(earlier(messages))
 }

@@ -63,7 +63,7 @@ func (s *executeSession) exchange(ctx context.Context, body []byte) (chat.Reply,
 	if s.Wrap != nil {
 		server = s.Wrap(server)
 	}
-	reply, err := server.Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, string(body))}})
+	reply, err := server.Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, string(body))}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
 		return reply, &executeError{failedExchange{failed}, failed.Attempts}
 	}

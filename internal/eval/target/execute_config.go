@@ -29,7 +29,7 @@ func executeKind() Kind {
 	return Kind{Name: "execute", Doc: "a flow of a server that answers POST /execute", read: readExecute}
 }
 
-func readExecute(n source.Node, at config.Place) config.Target {
+func readExecute(n source.Node, at config.Location) config.Target {
 	c := ExecuteConfig{Headers: map[string]string{}}
 	fields := c.Flow.fields(at)
 	maps.Copy(fields, c.Bounds.fields())
@@ -97,8 +97,8 @@ func (e *Execute) carry(c FlowConfig, p Parts) error {
 	return nil
 }
 
-func (c ExecuteConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL}, nil
+func (c ExecuteConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{Server: c.URL}, nil
 }
 
 func (ExecuteConfig) complete() bool { return true }

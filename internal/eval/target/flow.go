@@ -120,7 +120,7 @@ func turnStubs(turns []suite.Turn) flow.Stubs {
 // Send takes one turn of the flow. After an error, the reply still has the usage of the turn.
 func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	return s.take(ctx, "flow", "flow "+s.Flow.Flow.ID, func(ctx context.Context) (chat.Reply, error) {
-		r, err := s.session.Say(ctx, message.String(), flow.Options{TraceID: trace.IDOf(ctx), Stubs: turnStubs(s.turns)})
+		r, err := s.session.Send(ctx, message.String(), flow.Options{TraceID: trace.IDOf(ctx), Stubs: turnStubs(s.turns)})
 		if failed, ok := errors.AsType[*flow.Error](err); ok {
 			return flowUse(failed.Usage), err
 		}

@@ -72,7 +72,7 @@ func OfFlow(m config.Model, c FlowConfig) config.Target {
 // lexical is the model of flows that name none.
 func lexical() config.Model { return config.Model{Provider: config.Lexical, Name: "default"} }
 
-func readFlow(n source.Node, at config.Place) config.Target {
+func readFlow(n source.Node, at config.Location) config.Target {
 	m, c := lexical(), FlowConfig{}
 	fields := c.fields(at)
 	fields["model"] = func(n source.Node) { m = at.Model(n) }
@@ -87,7 +87,7 @@ func readFlow(n source.Node, at config.Place) config.Target {
 }
 
 // fields reads the fields of a flow, wherever it runs.
-func (c *FlowConfig) fields(at config.Place) map[string]func(source.Node) {
+func (c *FlowConfig) fields(at config.Location) map[string]func(source.Node) {
 	return map[string]func(source.Node){
 		"kind":            func(source.Node) {},
 		"flow":            func(n source.Node) { c.Path = at.Path(n.Text()) },
@@ -135,8 +135,8 @@ func (c FlowConfig) open(m config.Model, p Parts) (runner.Target, error) {
 	return f, nil
 }
 
-func (c FlowConfig) asks(_ context.Context, m config.Model, p Parts) (Asks, error) {
-	return Asks{Models: []config.Model{m}, Embeds: p.Knowledge(c) != ""}, nil
+func (c FlowConfig) asks(_ context.Context, m config.Model, p Parts) (Dependencies, error) {
+	return Dependencies{Models: []config.Model{m}, Embeds: p.Knowledge(c) != ""}, nil
 }
 
 func (FlowConfig) complete() bool { return false }
@@ -172,7 +172,7 @@ func (c FlowConfig) Settings() FlowSettings {
 
 // TurnKeys are the keys of a flow's turns, which a variant may have, too; they are read into c.
 func (c *FlowConfig) TurnKeys() map[string]func(source.Node) {
-	fields := c.fields(config.Place{})
+	fields := c.fields(config.Location{})
 	maps.DeleteFunc(fields, func(name string, _ func(source.Node)) bool {
 		return name != "knowledge_bases" && name != "memory" && name != "limits"
 	})

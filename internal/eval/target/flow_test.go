@@ -109,7 +109,7 @@ func TestFlowAndExecuteAgree(t *testing.T) {
 	test := &suite.Test{
 		ID: "agree", Suite: "s", Sampling: &suite.Sampling{Temperature: new(0.0), Seed: new(7)},
 		Start: suite.Start{Node: "talk", Memory: json.RawMessage(`{"turn_index":3,"facts":[{"key":"name","value":"Ada","more":1}]}`)},
-		Input: []chat.Message{chat.Say(chat.System, "left out"), chat.Say(chat.User, "earlier"), chat.Say(chat.Assistant, "answer")},
+		Input: []chat.Message{chat.NewMessage(chat.System, "left out"), chat.NewMessage(chat.User, "earlier"), chat.NewMessage(chat.Assistant, "answer")},
 	}
 	var held [2][]chat.Reply
 	for i, tg := range []runner.Target{&target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff}, execution(t, engine, 1)} {

@@ -52,8 +52,8 @@ func TestFollows(t *testing.T) {
 		if follows.Path != "" {
 			follows.Path = filepath.Base(follows.Path)
 		}
-		if got.Kind != want.kind || follows != want.follows || TakesFlow(got) != want.takes {
-			t.Errorf("%s is %s and follows %+v, takes a flow: %v", yaml, got.Kind, follows, TakesFlow(got))
+		if got.Kind != want.kind || follows != want.follows || AcceptsFlow(got) != want.takes {
+			t.Errorf("%s is %s and follows %+v, takes a flow: %v", yaml, got.Kind, follows, AcceptsFlow(got))
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (s *httpSession) greet(text string) {
 	if at < 0 {
 		at = len(s.earlier)
 	}
-	s.earlier = slices.Insert(slices.Clone(s.earlier), at, chat.Say(chat.Assistant, text))
+	s.earlier = slices.Insert(slices.Clone(s.earlier), at, chat.NewMessage(chat.Assistant, text))
 	s.history = slices.Clip(s.earlier)
 	s.values.History = s.history
 }
@@ -158,7 +158,7 @@ func (s *httpSession) read(got httpAnswer) (answer.Found, error) {
 	if got.Streamed {
 		return s.config.answer.Found(got.Events, s.calls)
 	}
-	return s.config.answer.Whole([]byte(got.Body), got.Type, s.calls)
+	return s.config.answer.ReadAll([]byte(got.Body), got.Type, s.calls)
 }
 
 // keepID takes the agent's id of the conversation from the answer of a turn.
@@ -206,7 +206,7 @@ func (s *httpSession) Close() error {
 	v := s.values
 	v.Silent = true
 	err := errNoSession // DELETE /threads/ would be another request than DELETE /threads/ID
-	if v.SessionID != "" || !s.config.closing.url.Holds("session_id") {
+	if v.SessionID != "" || !s.config.closing.url.Uses("session_id") {
 		err = s.sendOnce(ctx, s.config.closing, &v)
 	}
 	if err != nil && s.parts.Warn != nil {

@@ -48,7 +48,7 @@ func httpKind() Kind {
 }
 
 // readHTTP reads an agent as data or, where a flow is named, a server of our own contract.
-func readHTTP(n source.Node, at config.Place) config.Target {
+func readHTTP(n source.Node, at config.Location) config.Target {
 	if n.Has("flow") || n.Has("flow_id") {
 		return readExecute(n, at)
 	}
@@ -112,7 +112,7 @@ func definition(v source.Value) string {
 }
 
 // scopeOf returns what placeholders of a target's texts may name.
-func scopeOf(n source.Node, at config.Place) template.Scope {
+func scopeOf(n source.Node, at config.Location) template.Scope {
 	s := template.Scope{MCP: at.MCP}
 	if with := n.Field("with"); with.Kind == source.Map {
 		s.With = with.Value
@@ -158,8 +158,8 @@ func (c HTTPConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	return &HTTP{config: c, bounds: c.settled(p), client: p.Client, breaker: llm.NewBreaker(), parts: p}, nil
 }
 
-func (c HTTPConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL, Others: c.others(), Priced: c.priced(c.answer)}, nil
+func (c HTTPConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{Server: c.URL, Others: c.others(), Priced: c.priced(c.answer)}, nil
 }
 
 // others returns the addresses of the requests that open and close a conversation, where they go to another host than the turns.

@@ -157,7 +157,7 @@ func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got ht
 	}
 	m = llm.Retry(m, llm.Policy{Model: at, Retries: *s.bounds.Retries, MaxAfter: s.bounds.RetryAfterMax, Breaker: s.breaker})
 	m = s.parts.Recorded("http", httpOutcome{m, at})
-	taken, err = m.Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, string(asked))}})
+	taken, err = m.Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, string(asked))}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
 		return got, taken, &executeError{failedExchange{failed}, failed.Attempts}
 	}

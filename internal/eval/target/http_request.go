@@ -32,7 +32,7 @@ func (r *httpRequest) templates() []*template.Template {
 }
 
 func (r *httpRequest) holds(names ...string) bool {
-	return slices.ContainsFunc(r.templates(), func(t *template.Template) bool { return t.Holds(names...) })
+	return slices.ContainsFunc(r.templates(), func(t *template.Template) bool { return t.Uses(names...) })
 }
 
 func (r *httpRequest) names() (names []string) {

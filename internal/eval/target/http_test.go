@@ -94,7 +94,7 @@ func TestHTTPRequests(t *testing.T) {
 		}
 		fmt.Fprint(w, "ok")
 	})
-	test := &suite.Test{ID: "t 1", Vars: map[string]any{"lang": "dé", "n": 2}, Input: []chat.Message{chat.Say(chat.System, "S"), chat.Say(chat.User, "a"), chat.Say(chat.Assistant, "b")}}
+	test := &suite.Test{ID: "t 1", Vars: map[string]any{"lang": "dé", "n": 2}, Input: []chat.Message{chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "a"), chat.NewMessage(chat.Assistant, "b")}}
 	for yaml, want := range map[string]string{
 		`URL/chat`: `POST /chat {"message":"hi \"you\"","session_id":"C1"}|Content-Type=application/json`,
 		`{url: URL/api/, path: chat, headers: {x-own: "{{vars.lang}} {{turn}}", Authorization: Bearer T}, body: {m: "{{message}}", n: "{{vars.n}}", t: "{{trial}}"}}`: `POST /api/chat {"m":"hi \"you\"","n":2,"t":3}|Content-Type=application/json|X-Own=d%C3%A9 1|Authorization=Bearer T`,
@@ -246,7 +246,7 @@ func TestHTTPOpenAndClose(t *testing.T) {
 	p := httpParts()
 	p.Warn = func(s string) { warned = append(warned, s) }
 	opened := openHTTP(t, yaml, url, p)
-	_, s, err := converse(t, opened, runner.Opening{Test: &suite.Test{ID: "a", Input: []chat.Message{chat.Say(chat.System, "S")}}}, "hi", "fail")
+	_, s, err := converse(t, opened, runner.Opening{Test: &suite.Test{ID: "a", Input: []chat.Message{chat.NewMessage(chat.System, "S")}}}, "hi", "fail")
 	if err == nil || !strings.Contains(err.Error(), "400") {
 		t.Errorf("got %v", err)
 	}

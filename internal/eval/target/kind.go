@@ -17,7 +17,7 @@ type Kind struct {
 	// Name is the kind's in configurations, Doc says what it is in half a sentence, and Short how it is written in one word, if it can be.
 	Name, Doc, Short string
 	// read reads a target from its mapping, whose key kind it passes over. It reports every fault.
-	read func(n source.Node, at config.Place) config.Target
+	read func(n source.Node, at config.Location) config.Target
 	// short makes a target of "prefix:PATH" or "prefix:PATH#NAME"; nil for a kind without a short form.
 	short  func(path, name string) config.Target
 	prefix string
@@ -31,13 +31,13 @@ type Options interface {
 	// open opens the target; m is its own model.
 	open(m config.Model, p Parts) (runner.Target, error)
 	// asks says what the target may ask, without opening it.
-	asks(ctx context.Context, m config.Model, p Parts) (Asks, error)
+	asks(ctx context.Context, m config.Model, p Parts) (Dependencies, error)
 	// complete reports whether the settings and the model alone decide the replies. Otherwise the configuration's models and embedder do, too.
 	complete() bool
 }
 
-// Asks is what a target may ask.
-type Asks struct {
+// Dependencies is what a target may ask.
+type Dependencies struct {
 	Models []config.Model
 	// Embeds is true if the configured embedder may be asked as well.
 	Embeds bool
@@ -62,11 +62,11 @@ func Open(t config.Target, p Parts) (runner.Target, error) {
 	return &tooled{opened, t.Tools, p}, nil
 }
 
-// AsksOf returns what a target may ask, without opening it.
-func AsksOf(ctx context.Context, t config.Target, p Parts) (Asks, error) {
+// DependenciesOf returns what a target may ask, without opening it.
+func DependenciesOf(ctx context.Context, t config.Target, p Parts) (Dependencies, error) {
 	o, err := optionsOf(t)
 	if err != nil {
-		return Asks{}, err
+		return Dependencies{}, err
 	}
 	return o.asks(ctx, t.Model, p)
 }
@@ -102,7 +102,7 @@ type Table []Kind
 var _ config.Kinds = Table(nil)
 
 // Read reads a target of a configuration: a mapping with a kind, a kind's short form, or else a model in its short form.
-func (kinds Table) Read(n source.Node, at config.Place) config.Target {
+func (kinds Table) Read(n source.Node, at config.Location) config.Target {
 	if n.Kind == source.String {
 		if t, ok := kinds.standing(n, at); ok {
 			return t
@@ -159,7 +159,7 @@ func (kinds Table) kindOf(n source.Node) Kind {
 // of sites, and the short form of any other kind. ok is false for any other text. A relative path starts at the working folder.
 func (kinds Table) Short(short string) (t config.Target, ok bool) {
 	reader := &source.Reader{}
-	if t, ok := kinds.standing(reader.Node(source.FromAny(short), ""), config.Place{}); ok {
+	if t, ok := kinds.standing(reader.Node(source.FromAny(short), ""), config.Location{}); ok {
 		if err := reader.Problems.Err(); err != nil {
 			t.Options = faulty{source.Invalid("target %s: %w", short, err)}
 		}
@@ -174,7 +174,7 @@ func (kinds Table) Short(short string) (t config.Target, ok bool) {
 }
 
 // standing reads a text that stands for a mapping of a kind.
-func (kinds Table) standing(n source.Node, at config.Place) (t config.Target, ok bool) {
+func (kinds Table) standing(n source.Node, at config.Location) (t config.Target, ok bool) {
 	for _, k := range kinds {
 		if k.stands == nil {
 			continue
@@ -194,9 +194,11 @@ func (kinds Table) standing(n source.Node, at config.Place) (t config.Target, ok
 // faulty are the settings of a target whose short form cannot be read.
 type faulty struct{ err error }
 
-func (f faulty) open(config.Model, Parts) (runner.Target, error)         { return nil, f.err }    //nolint:unparam // a kind has these
-func (f faulty) asks(context.Context, config.Model, Parts) (Asks, error) { return Asks{}, f.err } //nolint:unparam // as above
-func (faulty) complete() bool                                            { return true }
+func (f faulty) open(config.Model, Parts) (runner.Target, error) { return nil, f.err } //nolint:unparam // a kind has these
+func (f faulty) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{}, f.err
+}                             //nolint:unparam // as above
+func (faulty) complete() bool { return true }
 
 // resolved reads a short form, with its path resolved.
 func (kinds Table) resolved(short string, resolve func(path string) string) (t config.Target, ok bool) {

@@ -33,7 +33,7 @@ type echoConfig struct{ Prefix, URL string }
 func echoKind() Kind {
 	return Kind{
 		Name: "echo", prefix: "echo",
-		read: func(n source.Node, _ config.Place) config.Target {
+		read: func(n source.Node, _ config.Location) config.Target {
 			c := echoConfig{}
 			n.Read(map[string]func(source.Node){
 				"kind": func(source.Node) {}, "prefix": func(n source.Node) { c.Prefix = n.Text() }, "url": func(n source.Node) { c.URL = n.Text() },
@@ -52,8 +52,8 @@ func (c echoConfig) open(config.Model, Parts) (runner.Target, error) {
 	}), nil
 }
 
-func (c echoConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL}, nil
+func (c echoConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{Server: c.URL}, nil
 }
 func (echoConfig) complete() bool { return true }
 
@@ -82,7 +82,7 @@ func TestAKindIsOneLine(t *testing.T) {
 	if reply, err := session.Send(t.Context(), chat.Content{Text: "you"}); reply.Text != "HEY you" || err != nil {
 		t.Errorf("reply %q, error %v", reply.Text, err)
 	}
-	if asks, err := AsksOf(t.Context(), shout, Parts{}); asks.Server != "http://a.example" || !Complete(shout) || err != nil {
+	if asks, err := DependenciesOf(t.Context(), shout, Parts{}); asks.Server != "http://a.example" || !Complete(shout) || err != nil {
 		t.Errorf("asks %+v, complete %v, error %v", asks, Complete(shout), err)
 	}
 	if err := session.Close(); err != nil {

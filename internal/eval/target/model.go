@@ -34,7 +34,7 @@ type Model struct {
 var _ runner.Target = (*Model)(nil)
 
 func modelKind() Kind {
-	return Kind{Name: "model", Doc: "a language model", Short: "PROVIDER:MODEL[@URL]", read: func(n source.Node, at config.Place) config.Target { return OfModel(at.Model(n)) }}
+	return Kind{Name: "model", Doc: "a language model", Short: "PROVIDER:MODEL[@URL]", read: func(n source.Node, at config.Location) config.Target { return OfModel(at.Model(n)) }}
 }
 
 // OfModel returns the target that is a model.
@@ -61,8 +61,8 @@ func (ModelConfig) open(m config.Model, p Parts) (runner.Target, error) {
 	return t, nil
 }
 
-func (ModelConfig) asks(_ context.Context, m config.Model, _ Parts) (Asks, error) {
-	return Asks{Models: []config.Model{m}}, nil
+func (ModelConfig) asks(_ context.Context, m config.Model, _ Parts) (Dependencies, error) {
+	return Dependencies{Models: []config.Model{m}}, nil
 }
 
 func (ModelConfig) complete() bool { return true }

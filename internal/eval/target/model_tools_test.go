@@ -109,7 +109,7 @@ func TestModelTools(t *testing.T) {
 		bare[i].Result = nil
 	}
 	history := []chat.Message{
-		chat.Say(chat.User, "Where is it?"),
+		chat.NewMessage(chat.User, "Where is it?"),
 		calls(bare[:2]...), answer("c1", `{"status":"shipped"}`), answer("c2", "noon"),
 		calls(bare[2:]...), answer("c3", `{"error":"unknown tool \"teleport\""}`), answer("c4", `{"error":"busy"}`),
 	}
@@ -119,7 +119,7 @@ func TestModelTools(t *testing.T) {
 	if _, err := s.Send(t.Context(), chat.Content{Text: "Thanks"}); err != nil {
 		t.Fatal(err)
 	}
-	history = append(history, chat.Say(chat.Assistant, "Shipped at noon."), chat.Say(chat.User, "Thanks"))
+	history = append(history, chat.NewMessage(chat.Assistant, "Shipped at noon."), chat.NewMessage(chat.User, "Thanks"))
 	if diff := cmp.Diff(history, model.asked[3].Messages); diff != "" {
 		t.Errorf("history of the next turn (-want +got):\n%s", diff)
 	}
@@ -191,7 +191,7 @@ func TestModelToolChoice(t *testing.T) {
 func TestModelState(t *testing.T) {
 	model := &toolUser{steps: []string{"now{}", "noon", "bye"}}
 	s := begin(t, &target.Model{Model: model, Tools: toolSet(t, orderTools), State: "previous_response_id"}, runner.Opening{
-		Test: &suite.Test{ID: "t", Input: []chat.Message{chat.Say(chat.System, "S")}},
+		Test: &suite.Test{ID: "t", Input: []chat.Message{chat.NewMessage(chat.System, "S")}},
 	})
 	for _, text := range []string{"one", "two"} {
 		if _, err := s.Send(t.Context(), chat.Content{Text: text}); err != nil {

@@ -30,8 +30,8 @@ type Parts struct {
 	Files source.Files
 	// Site opens a chatbot and returns it with the name of its site.
 	Site func(c SiteConfig) (bot *sitebot.Bot, site string, err error)
-	// SiteAsks returns what a chatbot may ask, without opening it.
-	SiteAsks func(ctx context.Context, c SiteConfig) (Asks, error)
+	// SiteDependencies returns what a chatbot may ask, without opening it.
+	SiteDependencies func(ctx context.Context, c SiteConfig) (Dependencies, error)
 	// Token returns the bearer token that an environment variable holds.
 	Token func(variable string) (string, error)
 	// Recorded wraps whatever is asked like a model in the recording, if there is one.
@@ -67,7 +67,7 @@ func (p Parts) limited(c config.Model, at string) func(name string, m llm.Model)
 
 // conversationID returns the id of the conversation or, where a recording is played, the recorded one: requests hold it.
 func (p Parts) conversationID(ctx context.Context, id string) (string, error) {
-	reply, err := p.Recorded("conversation", fixed(id)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, "id")}})
+	reply, err := p.Recorded("conversation", fixed(id)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, "id")}})
 	return reply.Text, err
 }
 

@@ -23,7 +23,7 @@ func held() *result.Test {
 		SessionID: "s-1", Verdict: result.Pass,
 		Scores: []result.Score{{Name: "turn-1"}, {Name: "turn-2"}, {Name: "assertions"}},
 		Output: []chat.Message{
-			chat.Say(chat.User, "before"), chat.Say(chat.User, "one"), chat.Say(chat.Assistant, "1"), chat.Say(chat.User, "two"), chat.Say(chat.Assistant, ""),
+			chat.NewMessage(chat.User, "before"), chat.NewMessage(chat.User, "one"), chat.NewMessage(chat.Assistant, "1"), chat.NewMessage(chat.User, "two"), chat.NewMessage(chat.Assistant, ""),
 		},
 		Turns: []result.Turn{
 			{
@@ -40,7 +40,7 @@ func held() *result.Test {
 func asked() *suite.Test {
 	return &suite.Test{
 		Conversation: true,
-		Input:        []chat.Message{chat.Say(chat.System, "S"), chat.Say(chat.User, "before")},
+		Input:        []chat.Message{chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "before")},
 		Turns:        []suite.Turn{{Input: chat.Content{Text: "one"}}, {Input: chat.Content{Text: "two"}}},
 	}
 }

@@ -35,7 +35,7 @@ func shortSitebot(path, name string) config.Target { return OfSite(SiteConfig{Di
 // OfSite returns the target that is a site's chatbot.
 func OfSite(c SiteConfig) config.Target { return config.Target{Kind: "sitebot", Options: c} }
 
-func readSitebot(n source.Node, at config.Place) config.Target {
+func readSitebot(n source.Node, at config.Location) config.Target {
 	c := SiteConfig{}
 	fields := c.fields(at)
 	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
@@ -47,7 +47,7 @@ func readSitebot(n source.Node, at config.Place) config.Target {
 }
 
 // fields reads the fields that name a chatbot.
-func (c *SiteConfig) fields(at config.Place) map[string]func(source.Node) {
+func (c *SiteConfig) fields(at config.Location) map[string]func(source.Node) {
 	return map[string]func(source.Node){
 		"kind":    func(source.Node) {},
 		"sites":   func(n source.Node) { c.Dir = at.Path(n.Text()) },
@@ -71,8 +71,8 @@ func (c SiteConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	return &Sitebot{Bot: bot, Site: site, Language: c.Language, Turns: turnsOf(p, c.Retries, c.Timeout)}, nil
 }
 
-func (c SiteConfig) asks(ctx context.Context, _ config.Model, p Parts) (Asks, error) {
-	return p.SiteAsks(ctx, c)
+func (c SiteConfig) asks(ctx context.Context, _ config.Model, p Parts) (Dependencies, error) {
+	return p.SiteDependencies(ctx, c)
 }
 
 func (SiteConfig) complete() bool { return false }

@@ -66,7 +66,7 @@ func TestSitebotGoesOn(t *testing.T) {
 	bot := newSitebot(t)
 	test := &suite.Test{
 		ID:    "open question",
-		Input: []chat.Message{chat.Say(chat.System, "left out"), chat.Say(chat.User, "Hi"), chat.Say(chat.Assistant, "👉 Which stage?")},
+		Input: []chat.Message{chat.NewMessage(chat.System, "left out"), chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "👉 Which stage?")},
 	}
 	test.Start.Fields = json.RawMessage(`{"spam_count":1}`)
 	s, err := bot.Open(t.Context(), runner.Opening{Test: test})

@@ -120,7 +120,7 @@ func (s *tooledSession) called(ctx context.Context) (turn mcp.Turn, err error) {
 
 // recorded records what the tools say of themselves, or plays it.
 func (s *tooledSession) recorded(ctx context.Context, what, live string) (string, error) {
-	reply, err := s.parts.Recorded(toolsName, fixed(live)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.Say(chat.User, what)}})
+	reply, err := s.parts.Recorded(toolsName, fixed(live)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, what)}})
 	return reply.Text, err
 }
 

@@ -225,7 +225,7 @@ func TestToolsHideNothing(t *testing.T) {
 		_, _ = io.WriteString(w, `{"reply": "ok", "id": "own"}`)
 	})
 	x := openHTTP(t, `{url: URL, body: {m: "{{messages}}", s: "{{session_id}}", t: "{{mcp_url}}"}, session: {path: $.id}, `+someTools+`}`, url, toolParts(t))
-	_, s, err := converse(t, x, runner.Opening{ConversationID: "c-1", Test: &suite.Test{ID: "t", Input: []chat.Message{chat.Say(chat.User, "before")}}}, "hello")
+	_, s, err := converse(t, x, runner.Opening{ConversationID: "c-1", Test: &suite.Test{ID: "t", Input: []chat.Message{chat.NewMessage(chat.User, "before")}}}, "hello")
 	if err != nil {
 		t.Fatal(err)
 	}

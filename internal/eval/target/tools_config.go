@@ -15,7 +15,7 @@ import (
 const maxTools = 8 << 20
 
 // readTools reads the tools that a target's agent is offered over MCP: a list, or the name of a file with one.
-func readTools(n source.Node, at config.Place) (set tool.Set) {
+func readTools(n source.Node, at config.Location) (set tool.Set) {
 	n.Read(map[string]func(source.Node){"tools": func(n source.Node) {
 		if n.Kind == source.List {
 			if set = tool.Read(n); len(set) == 0 {
@@ -31,7 +31,7 @@ func readTools(n source.Node, at config.Place) (set tool.Set) {
 	return set
 }
 
-func readToolsFile(n source.Node, at config.Place) tool.Set {
+func readToolsFile(n source.Node, at config.Location) tool.Set {
 	path := at.Path(n.Text())
 	if path == "" {
 		n.Report("write a list of tools, or the name of a file", "there are no tools")

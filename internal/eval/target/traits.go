@@ -38,8 +38,8 @@ func TraitsOf(t config.Target) Traits {
 	return Traits{}
 }
 
-// TakesFlow reports whether `flow:` is missing from a target: it tells states, and nothing says what they ask for.
-func TakesFlow(t config.Target) bool {
+// AcceptsFlow reports whether `flow:` is missing from a target: it tells states, and nothing says what they ask for.
+func AcceptsFlow(t config.Target) bool {
 	return slices.Contains(followers, t.Kind) && t.Follows == nil && (TraitsOf(t).States || t.StateOf != "")
 }
 

@@ -218,7 +218,7 @@ func TestEveryCallHasAResult(t *testing.T) {
 		return chat.Message{Role: chat.Tool, ToolCallID: id, Content: chat.Content{Text: text}}
 	}
 	none := func(id string) chat.Message { return tool(id, `{"error":"the tool find was not carried out"}`) }
-	user := func(text string) chat.Message { return chat.Say(chat.User, text) }
+	user := func(text string) chat.Message { return chat.NewMessage(chat.User, text) }
 	model := &caller{calls: [][]chat.ToolCall{{call("c"), call("d")}, {{ID: "e", Name: "find", Result: []byte(`{"n":1}`)}}}}
 	s, err := (&target.Model{Model: model}).Open(t.Context(), runner.Opening{Test: &suite.Test{Input: []chat.Message{
 		user("before"), said("a", "b"), tool("b", "kept"), user("then"), said("z"),

@@ -43,7 +43,7 @@ func isWebsocket(address string) bool {
 	return ok && (scheme == "ws" || scheme == "wss")
 }
 
-func readWebsocket(n source.Node, at config.Place) config.Target {
+func readWebsocket(n source.Node, at config.Location) config.Target {
 	c := WebsocketConfig{Definition: definition(n.Value)}
 	scope := scopeOf(n, at)
 	fields := c.fields()
@@ -74,7 +74,7 @@ func readWebsocket(n source.Node, at config.Place) config.Target {
 	}
 	if by := c.answer.session; by != nil && by.path != nil {
 		c.answer.Session = by.path
-		if !c.body.Holds("session_id") && !c.closing.Holds("session_id") {
+		if !c.body.Uses("session_id") && !c.closing.Uses("session_id") {
 			n.Field("session").Report("add \"{{session_id}}\" to `body`", "the session id is sent back nowhere")
 		}
 	}
@@ -137,8 +137,8 @@ func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	}, nil
 }
 
-func (c WebsocketConfig) asks(context.Context, config.Model, Parts) (Asks, error) {
-	return Asks{Server: c.URL, Priced: c.priced(&c.answer.Spec)}, nil
+func (c WebsocketConfig) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+	return Dependencies{Server: c.URL, Priced: c.priced(&c.answer.Spec)}, nil
 }
 
 func (WebsocketConfig) complete() bool { return true }

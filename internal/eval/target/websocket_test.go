@@ -256,7 +256,7 @@ func TestWebsocketSpeaksUnasked(t *testing.T) {
 				if tc.wait { // until what the agent says unasked is there
 					box := s.(*spokenSession).wire.(*socket).box
 					for range 500 {
-						if box.Holds() > 0 || m == tc.messages[0] && len(tc.messages) > 1 {
+						if box.Len() > 0 || m == tc.messages[0] && len(tc.messages) > 1 {
 							break
 						}
 						time.Sleep(10 * time.Millisecond)

@@ -61,13 +61,13 @@ func instructions(u *suite.User) string {
 // exchanged returns what the model reads: its instructions, and the talk with the roles exchanged. System messages and those of tools are between
 // the agent and its maker.
 func exchanged(system string, talk []chat.Message) []chat.Message {
-	messages := append(make([]chat.Message, 0, len(talk)+1), chat.Say(chat.System, system))
+	messages := append(make([]chat.Message, 0, len(talk)+1), chat.NewMessage(chat.System, system))
 	for _, m := range talk {
 		switch m.Role {
 		case chat.User:
-			messages = append(messages, chat.Say(chat.Assistant, m.Content.String()))
+			messages = append(messages, chat.NewMessage(chat.Assistant, m.Content.String()))
 		case chat.Assistant:
-			messages = append(messages, chat.Say(chat.User, m.Content.String()))
+			messages = append(messages, chat.NewMessage(chat.User, m.Content.String()))
 		}
 	}
 	return messages

@@ -57,7 +57,7 @@ func New(u *suite.User, m Model) *Simulated {
 }
 
 // Next returns the opening, or what the model says next. The error names what was wrong with the model's last words, or why it cannot be asked.
-func (s *Simulated) Next(ctx context.Context, t runner.Talk) (runner.Line, error) {
+func (s *Simulated) Next(ctx context.Context, t runner.UserScript) (runner.Line, error) {
 	if !s.opened && s.user.Opening != "" {
 		s.opened = true
 		return runner.Line{Message: chat.Content{Text: s.user.Opening}}, nil
@@ -102,7 +102,7 @@ func (s *Simulated) ask(ctx context.Context, messages []chat.Message) (chat.Repl
 }
 
 // hear notes the faults of a message that goes on to the agent.
-func (s *Simulated) hear(t runner.Talk, said string, end bool) {
+func (s *Simulated) hear(t runner.UserScript, said string, end bool) {
 	if said != "" && repeated(said, t.Messages) {
 		s.fault(Repeats, t.Turn, fmt.Sprintf("says again %q", excerpt(said)))
 	}

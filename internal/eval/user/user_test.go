@@ -37,19 +37,19 @@ func (p *player) Generate(_ context.Context, r llm.Request) (chat.Reply, error) 
 }
 
 // talk is a conversation in which user and agent have said this in turn.
-func talk(said ...string) runner.Talk {
-	t := runner.Talk{Turn: len(said)/2 + 1}
+func talk(said ...string) runner.UserScript {
+	t := runner.UserScript{Turn: len(said)/2 + 1}
 	for i, s := range said {
 		role := chat.User
 		if i%2 == 1 {
 			role = chat.Assistant
 		}
-		t.Messages = append(t.Messages, chat.Say(role, s))
+		t.Messages = append(t.Messages, chat.NewMessage(role, s))
 	}
 	return t
 }
 
-func next(t *testing.T, u *suite.User, at runner.Talk, lines ...string) (runner.Line, result.User, *player, error) {
+func next(t *testing.T, u *suite.User, at runner.UserScript, lines ...string) (runner.Line, result.User, *player, error) {
 	t.Helper()
 	p := &player{lines: lines, err: errors.New("nobody is there")}
 	s := user.New(u, user.Model{Model: p, Name: "openai:player"})
@@ -185,7 +185,7 @@ func TestRepeats(t *testing.T) {
 
 func TestEnd(t *testing.T) {
 	for _, tc := range []struct {
-		talk  runner.Talk
+		talk  runner.UserScript
 		reply string
 		said  string
 		end   bool
@@ -231,11 +231,11 @@ func TestOpening(t *testing.T) {
 		t.Fatalf("line = %+v, %v", line, err)
 	}
 	at := talk("Agent: I am an AI", "What?")
-	at.Messages = append([]chat.Message{chat.Say(chat.System, "You sell lamps."), chat.Say(chat.Tool, "{}")}, at.Messages...)
+	at.Messages = append([]chat.Message{chat.NewMessage(chat.System, "You sell lamps."), chat.NewMessage(chat.Tool, "{}")}, at.Messages...)
 	if line, err = s.Next(t.Context(), at); err != nil || line.Message.Text != "More." {
 		t.Fatalf("line = %+v, %v", line, err)
 	}
-	want := []chat.Message{chat.Say(chat.Assistant, "Agent: I am an AI"), chat.Say(chat.User, "What?")}
+	want := []chat.Message{chat.NewMessage(chat.Assistant, "Agent: I am an AI"), chat.NewMessage(chat.User, "What?")}
 	if diff := cmp.Diff(want, p.asked[0].Messages[1:]); diff != "" || p.asked[0].Messages[0].Role != chat.System || *p.asked[0].Seed != 7 || *p.asked[0].Temperature != 0.5 {
 		t.Errorf("asked %+v", p.asked[0])
 	}

@@ -253,20 +253,20 @@ func TestRate(t *testing.T) {
 	now := time.Now()
 	r := NewRate(50, func() time.Time { return now })
 	for i := range 100 {
-		if wait := r.Take("a"); wait != 0 {
+		if wait := r.Acquire("a"); wait != 0 {
 			t.Fatalf("request %d waits %s", i, wait)
 		}
 	}
-	if wait := r.Take("a"); wait != 20*time.Millisecond {
+	if wait := r.Acquire("a"); wait != 20*time.Millisecond {
 		t.Errorf("waits %s", wait)
 	}
-	if wait := r.Take("b"); wait != 0 {
+	if wait := r.Acquire("b"); wait != 0 {
 		t.Errorf("another waits %s", wait)
 	}
 	now = now.Add(time.Second)
 	passed := 0
 	for range 200 {
-		if r.Take("a") == 0 {
+		if r.Acquire("a") == 0 {
 			passed++
 		}
 	}
@@ -274,9 +274,9 @@ func TestRate(t *testing.T) {
 		t.Errorf("%d requests in a second", passed)
 	}
 	now = now.Add(-time.Hour) // a clock that is set back takes nothing away for long
-	r.Take("a")
+	r.Acquire("a")
 	now = now.Add(time.Minute)
-	if r.Take("a") != 0 {
+	if r.Acquire("a") != 0 {
 		t.Error("the bucket does not fill up again")
 	}
 }
@@ -286,11 +286,11 @@ func TestRateIsBounded(t *testing.T) {
 	now := time.Now()
 	r := NewRate(1, func() time.Time { return now })
 	for i := range maxBuckets {
-		r.Take(fmt.Sprint(i))
+		r.Acquire(fmt.Sprint(i))
 	}
 	passed := 0
 	for i := range 100 {
-		if r.Take(fmt.Sprint("new ", i)) == 0 {
+		if r.Acquire(fmt.Sprint("new ", i)) == 0 {
 			passed++
 		}
 	}
@@ -298,7 +298,7 @@ func TestRateIsBounded(t *testing.T) {
 		t.Errorf("%d new senders passed, %d buckets", passed, len(r.buckets))
 	}
 	now = now.Add(2 * time.Second)
-	if r.Take("new") != 0 || len(r.buckets) != 1 {
+	if r.Acquire("new") != 0 || len(r.buckets) != 1 {
 		t.Errorf("%d buckets", len(r.buckets))
 	}
 }

@@ -35,8 +35,8 @@ func NewRate(perSecond int, now func() time.Time) *Rate {
 	return &Rate{perSecond: float64(perSecond), now: now, buckets: map[string]bucket{}}
 }
 
-// Take counts a request of a sender. It returns 0 if the sender may make it, else how long to wait.
-func (r *Rate) Take(sender string) time.Duration {
+// Acquire counts a request of a sender. It returns 0 if the sender may make it, else how long to wait.
+func (r *Rate) Acquire(sender string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()

@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// Keeper keeps tokens under their hashes (store.Fleet).
-type Keeper interface {
+// TokenStore keeps tokens under their hashes (store.Fleet).
+type TokenStore interface {
 	CreateToken(ctx context.Context, token store.Token, hash [sha256.Size]byte) (store.Token, error)
 	Tokens(ctx context.Context, page store.PageOf) (store.Page[store.Token], error)
 	DeleteToken(ctx context.Context, name string) error
@@ -72,7 +72,7 @@ func (w Wish) check(now time.Time) (Scopes, error) {
 
 // Issue makes a token and keeps its hash. The token itself is returned here only. The error is a *WishError, or source.Invalid for a name that is
 // taken (store.ErrExists), or that of the keeper.
-func Issue(ctx context.Context, keeper Keeper, w Wish, now time.Time) (kept store.Token, token string, err error) {
+func Issue(ctx context.Context, keeper TokenStore, w Wish, now time.Time) (kept store.Token, token string, err error) {
 	scopes, err := w.check(now)
 	if err != nil {
 		return kept, "", source.AsInvalid(err)
@@ -94,12 +94,12 @@ func Issue(ctx context.Context, keeper Keeper, w Wish, now time.Time) (kept stor
 }
 
 // Revoke deletes a token. The error of a name that no token has is source.Invalid (store.ErrUnknown).
-func Revoke(ctx context.Context, keeper Keeper, name string) error {
+func Revoke(ctx context.Context, keeper TokenStore, name string) error {
 	return invalid(keeper.DeleteToken(ctx, name))
 }
 
 // List returns all tokens in the byte order of their names.
-func List(ctx context.Context, keeper Keeper) (all []store.Token, err error) {
+func List(ctx context.Context, keeper TokenStore) (all []store.Token, err error) {
 	for page := (store.PageOf{}); ; {
 		found, err := keeper.Tokens(ctx, page)
 		if err != nil {

@@ -21,12 +21,12 @@ import (
 
 // keepArtifacts prepares to keep the artifacts of a run that asks for them. What was kept of it before counts.
 func (l *led) keepArtifacts(spec runspec.Spec, s *wire.Setup) error {
-	l.tell, l.came, l.stored = s.Tell, map[result.Key][]string{}, map[result.Key]bool{}
+	l.tell, l.came, l.stored = s.WarnOnce, map[result.Key][]string{}, map[result.Key]bool{}
 	if !spec.Artifacts || l.service.Artifacts == nil {
 		return nil
 	}
 	l.sent = l.service.Conn.RunArtifacts(l.run)
-	l.artifacts = artifact.New(l.service.Artifacts, artifact.MaxRun, s.Tell)
+	l.artifacts = artifact.New(l.service.Artifacts, artifact.MaxRun, s.WarnOnce)
 	for r, err := range l.service.Store.AllResults(l.ctx, l.run, store.ResultFilter{}) {
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ import (
 )
 
 // leadWith starts a server that keeps artifacts in a place.
-func (h *house) leadWith(name string, place artifact.Place) (s *coordinator.Service, stop func()) {
+func (h *house) leadWith(name string, place artifact.Storage) (s *coordinator.Service, stop func()) {
 	s = coordinator.New(coordinator.Config{
 		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name, Lease: 3 * time.Second, Artifacts: place,
 		Setup: wire.Options{NoCommands: true, Submitted: &wire.Submitted{AllowPrivate: true}}, Log: slog.New(slog.DiscardHandler),
@@ -31,7 +31,7 @@ func (h *house) leadWith(name string, place artifact.Place) (s *coordinator.Serv
 }
 
 // kept returns the records of a run, after it has checked that the bytes of each artifact are in the place and that the rows say what the records say.
-func (h *house) kept(id string, place artifact.Place) (records []*result.Test) {
+func (h *house) kept(id string, place artifact.Storage) (records []*result.Test) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	named := map[store.Artifact]int{}
@@ -81,7 +81,7 @@ func TestArtifacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, place := range map[string]artifact.Place{"folder": artifact.Folder{Dir: t.TempDir()}, "nats": inNATS} {
+	for name, place := range map[string]artifact.Storage{"folder": artifact.Folder{Dir: t.TempDir()}, "nats": inNATS} {
 		s, stop := h.leadWith(name, place)
 		stopWork := h.work("w"+name, 4)
 		spec := shop(10, address)

@@ -31,7 +31,7 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Ch
 	case len(spec.Files) == 0 && spec.Kind != runspec.KindReplay: // which says itself what of a variant or target is missing
 		return p, &InvalidError{Message: "a run of the kind " + spec.Kind + " needs in `files` everything that it reads"}
 	}
-	if spec.IsLook() {
+	if spec.IsInterim() {
 		return p, &InvalidError{Message: "replay: `look` is for the watches of the server's own configuration: leave it out"}
 	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {

@@ -53,7 +53,7 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 		if err == nil || again && errors.Is(err, store.ErrRunEnded) { // the end was kept before the store went away
 			break
 		}
-		if !store.Away(err) || natsconn.Pause(ctx, time.Second) != nil {
+		if !store.IsUnavailable(err) || natsconn.Pause(ctx, time.Second) != nil {
 			s.Log.Warn("how the run ended is not kept", "run_id", id, "error", err)
 			kept("")
 			return

@@ -124,13 +124,13 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir, stamp strin
 	if err := runlog.WriteRun(made, record); err != nil {
 		return err
 	}
-	if err := report.New(record, runlog.ReadWhole(made, record)).Write(made, report.Formats().Choose(reports)); err != nil {
+	if err := report.New(record, runlog.ReadAll(made, record)).Write(made, report.Formats().Choose(reports)); err != nil {
 		return err
 	}
 	switch run.Kind {
 	case runspec.KindClassify:
 		err = s.classified(ctx, run.ID, record, made)
-		if err != nil && run.Status == store.RunFailed && !store.Away(err) && ctx.Err() == nil {
+		if err != nil && run.Status == store.RunFailed && !store.IsUnavailable(err) && ctx.Err() == nil {
 			err = nil // what kept the run from being held keeps it from being opened again; its record says why
 		}
 	case runspec.KindReplay:
@@ -194,7 +194,7 @@ func (s *Service) record(ctx context.Context, run store.Run) (record result.Run,
 func (s *Service) cutShort(ctx context.Context, id string, code int, reason, message string) *result.Run {
 	for {
 		r, err := s.countStored(ctx, id)
-		if store.Away(err) && natsconn.Pause(ctx, time.Second) == nil {
+		if store.IsUnavailable(err) && natsconn.Pause(ctx, time.Second) == nil {
 			continue
 		}
 		r.Ended(code, reason)

@@ -92,7 +92,7 @@ func (s *Service) holdOn(ctx context.Context, id string, fence store.Fence) (*re
 // moment what is not its own any more: the lease says who leads. Other networks than that of the store are none of it.
 func passes(err error) bool {
 	_, stored := errors.AsType[*store.Error](err)
-	return stored && store.Away(err) || errors.Is(err, natsconn.ErrDisplaced) || natsconn.Unwritten(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return stored && store.IsUnavailable(err) || errors.Is(err, natsconn.ErrDisplaced) || natsconn.Unwritten(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // hold has the conversations of a run held that have no result yet.
@@ -161,7 +161,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	h, err := e.Hold(ctx)
+	h, err := e.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 }
 
 // conclude has the kind of a run decide how it ended, and writes its reports.
-func conclude(e *evaluation.Evaluation, h *evaluation.Held, concluding worker.Concluding) error {
+func conclude(e *evaluation.Evaluation, h *evaluation.Completed, concluding worker.Concluding) error {
 	reports, undecided := concluding.Decide(&h.Run, h.Dir)
 	if undecided != nil {
 		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
@@ -214,7 +214,7 @@ func (s *Service) offer(ctx context.Context, id string) (spec runspec.Spec, p pa
 		return spec, p, err
 	}
 	sum := sha256.Sum256(data)
-	p.Bundle, p.Submitted, p.Own = hex.EncodeToString(sum[:]), *s.Setup.Submitted, spec.IsLook()
+	p.Bundle, p.Submitted, p.Own = hex.EncodeToString(sum[:]), *s.Setup.Submitted, spec.IsInterim()
 	s.offering(id, p.Bundle)
 	return spec, p, s.Conn.PutBundle(ctx, p.Bundle, bytes.NewReader(data))
 }

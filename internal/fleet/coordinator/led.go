@@ -44,7 +44,7 @@ type led struct {
 
 	// artifacts keeps what workers have gathered; nil where the run asks for none. sent is where they have put it, tell is told of what could not be
 	// kept. came are the hashes of conversations whose records are not stored, stored are those whose records are.
-	artifacts *artifact.Keeper
+	artifacts *artifact.Writer
 	sent      *natsconn.Artifacts
 	tell      func(string)
 	came      map[result.Key][]string
@@ -179,8 +179,8 @@ func (l *led) durations(keys []result.Key) map[result.Key]time.Duration {
 // Begin implements evaluation.Sink.
 func (l *led) Begin(result.Run, int) {}
 
-// Keep implements evaluation.Sink.
-func (l *led) Keep(*result.Test) {}
+// Store implements evaluation.Sink.
+func (l *led) Store(*result.Test) {}
 
 // End implements evaluation.Sink.
 func (l *led) End() {}

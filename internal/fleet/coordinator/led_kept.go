@@ -28,7 +28,7 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 const lastWord = 5 * time.Second
 
 // storeSessions keeps sessions that were replayed as results, for all servers: also those that were replayed when the run was cancelled.
-func (l *led) storeSessions(batch []replay.Held) error {
+func (l *led) storeSessions(batch []replay.PairResult) error {
 	results := make([]store.NewResult, len(batch))
 	for i := range batch {
 		t := sessionRecord(l.run, &batch[i], l.target)
@@ -67,7 +67,7 @@ func (l *led) put(ctx context.Context, results []store.NewResult, kept func()) e
 				l.service.Metrics.Stored(results[i].Test)
 			}
 		}
-		if err == nil || !store.Away(err) {
+		if err == nil || !store.IsUnavailable(err) {
 			return err
 		}
 		if err := natsconn.Pause(ctx, time.Second); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec/bundle"
 )
 
-// HoldLook has the look of a watch held as a run of that id, whose sessions are jobs for all workers, and returns when the run has ended, however it
+// RunInterim has the look of a watch held as a run of that id, whose sessions are jobs for all workers, and returns when the run has ended, however it
 // did. The names in spec are those of files on this disk. The run may have been submitted before, by this server or by another one.
-func (s *Service) HoldLook(ctx context.Context, id string, spec runspec.Spec) error {
+func (s *Service) RunInterim(ctx context.Context, id string, spec runspec.Spec) error {
 	submitted := false
 	for began, told := s.Now(), false; ; {
 		run, err := s.Store.Run(ctx, id)
@@ -26,7 +26,7 @@ func (s *Service) HoldLook(ctx context.Context, id string, spec runspec.Spec) er
 			submitted = err == nil
 		}
 		switch {
-		case store.Away(err): // it comes back
+		case store.IsUnavailable(err): // it comes back
 		case err != nil:
 			return err
 		case run.Status.Ended():
@@ -94,7 +94,7 @@ func (s *Service) submitLook(ctx context.Context, id string, spec runspec.Spec) 
 // rules are the options that a run is opened with. The look of a watch is the server's own run, which may name what the server itself may.
 func (s *Service) rules(spec *runspec.Spec) wire.Options {
 	o := s.Setup
-	if spec.IsLook() {
+	if spec.IsInterim() {
 		o.Submitted = nil
 	}
 	return o

@@ -17,8 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// Place are runs that are seen without a server: Kept or Local.
-type Place interface {
+// RunSource are runs that are seen without a server: Kept or Local.
+type RunSource interface {
 	List(ctx context.Context, status string, limit int) ([]store.Run, error)
 	Show(ctx context.Context, id string) (store.Run, error)
 	Cancel(ctx context.Context, id string) (store.Run, error)
@@ -26,8 +26,8 @@ type Place interface {
 }
 
 var (
-	_ Place = Kept{}
-	_ Place = Local{}
+	_ RunSource = StoredRuns{}
+	_ RunSource = Local{}
 )
 
 // Limits say which runs stay; nil is what was not said.
@@ -49,11 +49,11 @@ func CheckStatus(status string) error {
 	return source.Invalid("there is no status %q: use queued, running, completed, failed, cancelled or partial", status)
 }
 
-// Kept are the runs of servers in a store, seen without a server.
-type Kept struct{ Store *store.Fleet }
+// StoredRuns are the runs of servers in a store, seen without a server.
+type StoredRuns struct{ Store *store.Fleet }
 
 // List returns the newest runs, at most limit, of a status where one is given.
-func (k Kept) List(ctx context.Context, status string, limit int) (runs []store.Run, err error) {
+func (k StoredRuns) List(ctx context.Context, status string, limit int) (runs []store.Run, err error) {
 	page := store.PageOf{}
 	for len(runs) < limit {
 		page.Limit = min(store.MaxLimit, limit-len(runs))
@@ -71,13 +71,13 @@ func (k Kept) List(ctx context.Context, status string, limit int) (runs []store.
 }
 
 // Show returns a run.
-func (k Kept) Show(ctx context.Context, id string) (store.Run, error) {
+func (k StoredRuns) Show(ctx context.Context, id string) (store.Run, error) {
 	run, err := k.Store.Run(ctx, id)
 	return run, unknown(err, id)
 }
 
 // Cancel asks for the end of a run. One that waits ends at once, one that goes on when its server looks; one that has ended is no error.
-func (k Kept) Cancel(ctx context.Context, id string) (store.Run, error) {
+func (k StoredRuns) Cancel(ctx context.Context, id string) (store.Run, error) {
 	run, err := k.Store.CancelRun(ctx, id)
 	if errors.Is(err, store.ErrRunEnded) {
 		return k.Show(ctx, id)
@@ -86,7 +86,7 @@ func (k Kept) Cancel(ctx context.Context, id string) (store.Run, error) {
 }
 
 // Prune deletes runs that have ended and that neither limit keeps. What servers have of them on their disks they remove themselves.
-func (k Kept) Prune(ctx context.Context, limits store.Pruning) (pruned int, err error) {
+func (k StoredRuns) Prune(ctx context.Context, limits store.Pruning) (pruned int, err error) {
 	return prune(ctx, k.Store, limits, func(string) error { return nil })
 }
 

@@ -26,7 +26,7 @@ import (
 
 // replayID is the evaluation_run_id of a run. That of a look is its watch's to give.
 func replayID(run string, spec *runspec.Spec) string {
-	if spec.IsLook() {
+	if spec.IsInterim() {
 		return run
 	}
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("rehearse run "+run)).String()
@@ -61,7 +61,7 @@ func (s *Service) planReplay(ctx context.Context, opened *worker.Opened, spec ru
 		return p, invalid(err)
 	}
 	p.Fingerprint = spec.Fingerprint()
-	p.Suites, p.Targets = []string{spec.Replay.FlowID}, r.Lanes()
+	p.Suites, p.Targets = []string{spec.Replay.FlowID}, r.Variations()
 	return p, r.Close()
 }
 
@@ -101,10 +101,10 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 		c.Lead = func(e *replay.Evaluation) {
 			l.target = e.Head.Run.VariantID
 			places := cmp.Or(spec.Limits.Workers, s.window(ctx)) // else the author bounds what is under way, wherever it is held
-			e.Workers, e.Keep, e.Known = max(places/8, 1), l.storeSessions, l.known
-			e.Crew = replayrun.Crew{
-				StreamConfig: orchestrator.StreamConfig{RunID: run.ID, Places: places, Room: room, Queue: l, Returns: l, Log: s.Log},
-				Commands:     opened.Setup.StartsPrograms(), Whole: spec.IsLook(),
+			e.Workers, e.Store, e.Known = max(places/8, 1), l.storeSessions, l.known
+			e.Pool = replayrun.Pool{
+				StreamConfig: orchestrator.StreamConfig{RunID: run.ID, Workers: places, MaxBytes: room, Queue: l, Returns: l, Log: s.Log},
+				Commands:     opened.Setup.StartsPrograms(), Whole: spec.IsInterim(),
 				Payload: func(ctx context.Context, session *replay.Session) ([]byte, error) {
 					return s.sessionPayload(ctx, run.ID, payload, r.Definitions(), session)
 				},
@@ -114,7 +114,7 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 	if err != nil {
 		return nil, err
 	}
-	report, err := r.Hold(ctx)
+	report, err := r.Run(ctx)
 	err = errors.Join(err, r.Close())
 	if err != nil && ctx.Err() != nil {
 		return nil, err
@@ -184,13 +184,13 @@ func (s *Service) replayReports(ctx context.Context, id, dir string) error {
 }
 
 // sessionRecord is the result of a session as runs show it: it passes when the candidate ended it as the log did.
-func sessionRecord(run string, h *replay.Held, target string) *result.Test {
+func sessionRecord(run string, h *replay.PairResult, target string) *result.Test {
 	p := h.Pair
 	t := &result.Test{
 		Schema: result.Schema, RunID: run, Suite: p.FlowID, TestID: p.SessionID, Target: target, SessionID: p.SessionID, Threshold: 1,
 		Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{}, Failures: []result.Failure{}, StartedAt: p.Started.UTC(),
 	}
-	candidate := p.Lane(replay.Candidate)
+	candidate := p.Variation(replay.Candidate)
 	switch {
 	case h.Outcome.Dropped != "" || candidate == nil || candidate.Metrics == nil:
 		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
@@ -216,7 +216,7 @@ func sessionRecord(run string, h *replay.Held, target string) *result.Test {
 }
 
 // turnOf returns a turn of a lane as records have it.
-func turnOf(index int, t *replay.LaneTurn) result.Turn {
+func turnOf(index int, t *replay.VariationTurn) result.Turn {
 	turn := result.Turn{Index: index, Input: chat.Content{Text: t.User}, Output: t.Bot, Attempts: 1, Node: t.State, Cost: t.Cost}
 	if t.LatencyMS != nil {
 		turn.LatencyMS = *t.LatencyMS

@@ -90,15 +90,15 @@ func tea(change func(*runspec.Replay)) runspec.Spec {
 
 // failing replays nothing of some sessions, as a worker that breaks.
 type failing struct {
-	worker.Holder
+	worker.Runner
 	fails func(id string) error
 }
 
-func (f *failing) Hold(ctx context.Context, j orchestrator.Job) (worker.Held, error) {
+func (f *failing) Run(ctx context.Context, j orchestrator.Job) (worker.Completed, error) {
 	if err := f.fails(j.Key.TestID); err != nil {
-		return worker.Held{}, err
+		return worker.Completed{}, err
 	}
-	held, err := f.Holder.Hold(ctx, j)
+	held, err := f.Runner.Run(ctx, j)
 	if j.Key.TestID == "s005" {
 		held.Body = []byte(`{"SessionID":"s005","Detail":{"session_id":"s005","lanes":[]}}`)
 	}
@@ -110,7 +110,7 @@ func (h *house) workFailing(name string, places int, fails func(id string) error
 	opens := worker.FromNATS(h.conn, filepath.Join(h.dir, name), wire.Options{NoCommands: true})
 	w := worker.New(worker.Config{
 		Conn: h.conn, Queue: h.queue, Name: name, Workers: places,
-		Open: func(ctx context.Context, run string, payload json.RawMessage) (worker.Holder, error) {
+		Open: func(ctx context.Context, run string, payload json.RawMessage) (worker.Runner, error) {
 			holder, err := opens(ctx, run, payload)
 			return &failing{holder, fails}, err
 		},

@@ -139,7 +139,7 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 	}
 	r := &Running{Service: &Service{}, stop: make(chan struct{}), log: o.Log}
 	o.Setup.Metrics = o.Metrics
-	c := natsconn.ConnConfig{URL: o.NATS, Token: o.Token, Name: o.Name, Tell: func(l natsconn.Link) {
+	c := natsconn.ConnConfig{URL: o.NATS, Token: o.Token, Name: o.Name, OnLink: func(l natsconn.Link) {
 		if l.Up {
 			o.Log.Info("NATS can be reached")
 			return

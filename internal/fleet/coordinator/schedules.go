@@ -204,7 +204,7 @@ func (s *Service) start(ctx context.Context, one store.Schedule, next time.Time)
 	if err == nil {
 		planned, err = s.Check(ctx, spec, Caller{Commands: true}) // whoever added it was asked for that
 	}
-	if err != nil && (store.Away(err) || ctx.Err() != nil) {
+	if err != nil && (store.IsUnavailable(err) || ctx.Err() != nil) {
 		return last, err
 	}
 	n, makeErr := s.newRun(spec, planned)

@@ -44,7 +44,7 @@ type Config struct {
 	// Alone is true for a server that no other one shares the store with.
 	Alone bool
 	// Artifacts is where artifacts of runs are kept; nil keeps none.
-	Artifacts artifact.Place
+	Artifacts artifact.Storage
 	// Version is the program's.
 	Version string
 	// Metrics count what is led here; nil counts nothing.
@@ -177,7 +177,7 @@ func (s *Service) begin(ctx context.Context, cancels *natsconn.Cancels, runs *sy
 		if !free {
 			continue
 		}
-		lease, ok, err := s.Store.TakeLease(ctx, store.RunLease(run.ID), s.Owner, s.Lease)
+		lease, ok, err := s.Store.AcquireLease(ctx, store.RunLease(run.ID), s.Owner, s.Lease)
 		if err != nil || !ok {
 			s.left(run.ID)
 			continue

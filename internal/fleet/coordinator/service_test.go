@@ -333,7 +333,7 @@ func TestWorkerWithoutRoom(t *testing.T) {
 	s, _ := h.lead("one")
 	full := make(chan struct{}, 100)
 	w := worker.New(worker.Config{
-		Conn: h.conn, Queue: h.queue, Name: "full", Workers: 2, Open: func(context.Context, string, json.RawMessage) (worker.Holder, error) {
+		Conn: h.conn, Queue: h.queue, Name: "full", Workers: 2, Open: func(context.Context, string, json.RawMessage) (worker.Runner, error) {
 			full <- struct{}{}
 			return nil, fmt.Errorf("unpack a run: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
 		},

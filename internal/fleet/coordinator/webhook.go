@@ -39,7 +39,7 @@ func outsider(rules *wire.Submitted) http.RoundTripper {
 	if rules != nil && rules.AllowPrivate {
 		return httpclient.Transport()
 	}
-	return httpclient.NewGuard()
+	return httpclient.NewPublicOnly()
 }
 
 const (
@@ -93,7 +93,7 @@ func (s *Service) tellEnds(ctx context.Context) {
 // announce keeps for the runs that have ended what is to be told to whom.
 func (s *Service) announce(ctx context.Context) {
 	runs, err := s.Store.Endings(ctx, endingsAtOnce)
-	if err != nil && ctx.Err() == nil && !store.Away(err) {
+	if err != nil && ctx.Err() == nil && !store.IsUnavailable(err) {
 		s.Log.Warn("the ends of runs cannot be read", "error", err)
 	}
 	for _, run := range runs {
@@ -101,7 +101,7 @@ func (s *Service) announce(ctx context.Context) {
 		if err == nil {
 			err = s.Store.Announce(ctx, run.ID, deliveries)
 		}
-		if err != nil && ctx.Err() == nil && !store.Away(err) && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrUnknown) {
+		if err != nil && ctx.Err() == nil && !store.IsUnavailable(err) && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrUnknown) {
 			s.Log.Warn("webhooks cannot be told of the end of the run; it is tried again", "run_id", run.ID, "error", err)
 		}
 	}
@@ -206,10 +206,10 @@ func (s *Service) tellNext(ctx context.Context, own *http.Client, free chan stru
 	default:
 		return false
 	}
-	d, ok, err := s.Store.TakeDelivery(ctx, held)
+	d, ok, err := s.Store.ClaimDelivery(ctx, held)
 	if err != nil || !ok {
 		<-free
-		if err != nil && ctx.Err() == nil && !store.Away(err) {
+		if err != nil && ctx.Err() == nil && !store.IsUnavailable(err) {
 			s.Log.Warn("what webhooks are to be told cannot be read", "error", err)
 		}
 		return false

@@ -98,13 +98,13 @@ func (f *Fetching) take(ctx context.Context, dir string) (release func() error, 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot write results: %w", err)
 	}
-	lock, err := runlog.TakeLock(ctx, dir)
+	lock, err := runlog.AcquireLock(ctx, dir)
 	if err != nil {
 		return nil, source.Invalid("cannot write results: %w", err)
 	}
 	writes := report.Formats().Choose(f.Formats).Marks()
 	maps.Copy(writes, f.Writes)
-	foreign, err := runlog.Foreign(dir, writes)
+	foreign, err := runlog.Unrelated(dir, writes)
 	if err == nil && foreign != "" {
 		err = fmt.Errorf("%s is there and no run has written it: move it away, or choose another folder with --out", filepath.Join(dir, foreign))
 	}

@@ -68,8 +68,8 @@ func reading(open Opener, read func(*wire.Setup, runspec.Spec) ([]string, error)
 	}
 }
 
-// Place returns the name that the working folder has for a file of the run.
-func (g Gathered) Place(file string) string {
+// Location returns the name that the working folder has for a file of the run.
+func (g Gathered) Location(file string) string {
 	whole := filepath.Join(g.root, file)
 	here, err := filepath.Abs(".")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// Holding says how a run of a server is followed.
-type Holding struct {
+// Options says how a run of a server is followed.
+type Options struct {
 	// Stop, once closed, cancels the run at the server.
 	Stop <-chan struct{}
 	// Note is told what the user should know meanwhile.
@@ -20,9 +20,9 @@ type Holding struct {
 	Tell func(client.Event)
 }
 
-// Hold has a server hold a run, and returns it as it has ended; an empty one that nobody waits for. An error of a run that has an id goes on at the
+// Run has a server hold a run, and returns it as it has ended; an empty one that nobody waits for. An error of a run that has an id goes on at the
 // server.
-func Hold(ctx context.Context, server *client.Client, spec runspec.Spec, h Holding) (client.Run, error) {
+func Run(ctx context.Context, server *client.Client, spec runspec.Spec, h Options) (client.Run, error) {
 	run, err := server.Submit(ctx, spec)
 	if err != nil {
 		return client.Run{}, err

@@ -115,8 +115,8 @@ func (o *Opened) Close() error {
 }
 
 // FromNATS returns a Config.Open that gets the bundles of runs from NATS and unpacks them below dir.
-func FromNATS(conn *natsconn.Conn, dir string, options wire.Options) func(context.Context, string, json.RawMessage) (Holder, error) {
-	return func(ctx context.Context, run string, payload json.RawMessage) (Holder, error) {
+func FromNATS(conn *natsconn.Conn, dir string, options wire.Options) func(context.Context, string, json.RawMessage) (Runner, error) {
+	return func(ctx context.Context, run string, payload json.RawMessage) (Runner, error) {
 		var p Payload
 		if err := json.Unmarshal(payload, &p); err != nil {
 			return nil, fmt.Errorf("the job of run %s says not where its files are: %w", run, err)
@@ -155,7 +155,7 @@ func hold(ctx context.Context, dir string, options wire.Options, c evaluation.Co
 	}
 	h, c.Setup = &heldRun{opened: o}, o.Setup
 	if _, c, err = Planned(c); err == nil {
-		h.holder, err = evaluation.NewHolder(ctx, c)
+		h.holder, err = evaluation.NewConversationRunner(ctx, c)
 	}
 	if err != nil {
 		return nil, o.Masked(errors.Join(err, o.Close()))
@@ -172,15 +172,15 @@ func withoutFiles(s runspec.Spec) runspec.Spec {
 // heldRun is a run of which conversations are held here.
 type heldRun struct {
 	opened *Opened
-	holder *evaluation.Holder
+	holder *evaluation.ConversationRunner
 }
 
-func (h *heldRun) Hold(ctx context.Context, j orchestrator.Job) (held Held, err error) {
+func (h *heldRun) Run(ctx context.Context, j orchestrator.Job) (held Completed, err error) {
 	var p Payload
 	if err := json.Unmarshal(j.Payload, &p); err == nil { // else the run would not have been opened
 		ctx = trace.Remote(ctx, p.Traceparent)
 	}
-	record, err := h.holder.Hold(ctx, j)
+	record, err := h.holder.Run(ctx, j)
 	if err != nil || record == nil {
 		return held, h.opened.Masked(err)
 	}

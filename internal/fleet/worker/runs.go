@@ -14,7 +14,7 @@ const mostRuns = 8
 
 // runs keeps the open runs.
 type runs struct {
-	open func(ctx context.Context, run string, payload json.RawMessage) (Holder, error)
+	open func(ctx context.Context, run string, payload json.RawMessage) (Runner, error)
 	mu   sync.Mutex
 	all  map[string]*openRun
 	used uint64
@@ -23,20 +23,20 @@ type runs struct {
 // openRun is a run that is open, or being opened.
 type openRun struct {
 	ready  chan struct{}
-	holder Holder
+	holder Runner
 	err    error
 	// users hold conversations of it; last is when it was used, by the count of uses.
 	users int
 	last  uint64
 }
 
-func newRuns(open func(context.Context, string, json.RawMessage) (Holder, error)) *runs {
+func newRuns(open func(context.Context, string, json.RawMessage) (Runner, error)) *runs {
 	return &runs{open: open, all: map[string]*openRun{}}
 }
 
 // get returns the run of a job, which is opened once however many ask. done gives it back. A run that could not be opened is tried again by the
 // next job.
-func (r *runs) get(ctx context.Context, j orchestrator.Job) (h Holder, done func(), err error) {
+func (r *runs) get(ctx context.Context, j orchestrator.Job) (h Runner, done func(), err error) {
 	r.mu.Lock()
 	one, ok := r.all[j.Run]
 	if !ok {

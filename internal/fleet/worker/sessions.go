@@ -49,8 +49,8 @@ func openSessions(
 	return h, nil
 }
 
-// Hold replays the session of a job.
-func (h *heldSessions) Hold(ctx context.Context, j orchestrator.Job) (held Held, err error) {
+// Run replays the session of a job.
+func (h *heldSessions) Run(ctx context.Context, j orchestrator.Job) (held Completed, err error) {
 	var p Payload
 	if err := json.Unmarshal(j.Payload, &p); err != nil {
 		return held, fmt.Errorf("the job does not say which session is replayed: %w", err)
@@ -62,7 +62,7 @@ func (h *heldSessions) Hold(ctx context.Context, j orchestrator.Job) (held Held,
 	if s.ID != j.Key.TestID {
 		return held, fmt.Errorf("the job has the session %q and not its own", s.ID)
 	}
-	o, err := h.sessions.Hold(trace.Remote(ctx, p.Traceparent), s)
+	o, err := h.sessions.Run(trace.Remote(ctx, p.Traceparent), s)
 	if err != nil {
 		return held, h.opened.Masked(err)
 	}

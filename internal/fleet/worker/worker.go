@@ -19,15 +19,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Holder holds the jobs of one run. It is safe for concurrent use.
-type Holder interface {
-	// Hold returns what came of a job; without a result it was interrupted.
-	Hold(ctx context.Context, j orchestrator.Job) (Held, error)
+// Runner holds the jobs of one run. It is safe for concurrent use.
+type Runner interface {
+	// Run returns what came of a job; without a result it was interrupted.
+	Run(ctx context.Context, j orchestrator.Job) (Completed, error)
 	Close() error
 }
 
-// Held is what came of a job.
-type Held struct {
+// Completed is what came of a job.
+type Completed struct {
 	// Body is the result as it is sent to the leader; nil where there is none.
 	Body json.RawMessage
 	// Record is the record of a conversation; nil for a session that was replayed.
@@ -39,7 +39,7 @@ type Config struct {
 	Conn  *natsconn.Conn
 	Queue *queue.JetStream
 	// Open opens the run of a job, by what the job carries. Its error says why no conversation of the run can be held here.
-	Open func(ctx context.Context, run string, payload json.RawMessage) (Holder, error)
+	Open func(ctx context.Context, run string, payload json.RawMessage) (Runner, error)
 	// Name and Version are told to servers, Workers is how many conversations are held at once.
 	Name, Version string
 	Workers       int
@@ -110,10 +110,10 @@ func (w *Worker) tellForeign(ctx context.Context) {
 		if err != nil {
 			continue // the queue is away, which the pulling tells
 		}
-		if n.Foreign > 0 && !told {
-			w.Log.Warn("jobs of another version of this program are left alone: start a worker of that version for them", "jobs", n.Foreign)
+		if n.OtherVersions > 0 && !told {
+			w.Log.Warn("jobs of another version of this program are left alone: start a worker of that version for them", "jobs", n.OtherVersions)
 		}
-		told = n.Foreign > 0
+		told = n.OtherVersions > 0
 	}
 }
 
@@ -183,13 +183,13 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 }
 
 // hold has the conversation held. An error says why it cannot be, here or anywhere.
-func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *natsconn.Return) (held Held, err error) {
+func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *natsconn.Return) (held Completed, err error) {
 	holder, done, err := w.openRun(ctx, j)
 	if err != nil {
 		return held, fmt.Errorf("worker %s: %w", w.Name, err)
 	}
 	defer done()
-	held, err = holder.Hold(ctx, j)
+	held, err = holder.Run(ctx, j)
 	o.EndedAt = w.Now().UTC()
 	if err == nil {
 		o.Record = held.Body
@@ -218,7 +218,7 @@ func exhausted(err error) bool {
 }
 
 // openRun returns the run of a job as runs.get does. It waits for files that NATS has lost.
-func (w *Worker) openRun(ctx context.Context, j orchestrator.Job) (h Holder, done func(), err error) {
+func (w *Worker) openRun(ctx context.Context, j orchestrator.Job) (h Runner, done func(), err error) {
 	for try := 1; ; try++ {
 		h, done, err = w.runs.get(ctx, j)
 		if !errors.Is(err, natsconn.ErrNoBundle) || try == filesTries || natsconn.Pause(ctx, filesPause) != nil {

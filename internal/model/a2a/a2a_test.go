@@ -124,15 +124,15 @@ func TestTurn(t *testing.T) {
 	} {
 		var turn Turn
 		for _, event := range tc.events {
-			if err := turn.Take([]byte(event)); err != nil {
+			if err := turn.Accept([]byte(event)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		rest, err := turn.AtRest()
 		reply, ok := turn.Reply()
 		if !ok || err != nil || reply != tc.reply || turn.ContextID() != tc.context || turn.TaskID() != tc.task || turn.State() != tc.node ||
-			rest != tc.rest || turn.AsksForInput() != tc.input {
-			t.Errorf("%s: %q %v, context %q, task %q, state %q, at rest %v %v, asks %v", name, reply, ok, turn.ContextID(), turn.TaskID(), turn.State(), rest, err, turn.AsksForInput())
+			rest != tc.rest || turn.NeedsInput() != tc.input {
+			t.Errorf("%s: %q %v, context %q, task %q, state %q, at rest %v %v, asks %v", name, reply, ok, turn.ContextID(), turn.TaskID(), turn.State(), rest, err, turn.NeedsInput())
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestTurnFails(t *testing.T) {
 		`{"task": {"id": "t", "status": {"state": "TASK_STATE_CANCELED"}}}`:                                             "the task is canceled",
 	} {
 		var turn Turn
-		err := turn.Take([]byte(answer))
+		err := turn.Accept([]byte(answer))
 		if err == nil {
 			_, err = turn.AtRest()
 		}
@@ -160,7 +160,7 @@ func TestTurnFails(t *testing.T) {
 		`{"message": {"parts": [{"data": 1}]}}`, `{"message": {"role": "ROLE_USER", "parts": [{"text": "what was asked"}]}}`, `{"message": {"parts": "x"}}`, `{"statusUpdate": {}}`, `{"artifactUpdate": {}}`,
 		`{"artifactUpdate": {"artifact": null, "append": true}}`,
 	} {
-		if err := new(Turn).Take([]byte(answer)); !errors.Is(err, ErrFormat) {
+		if err := new(Turn).Accept([]byte(answer)); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: %v", answer, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestTask(t *testing.T) {
 		`{"artifactUpdate": {"taskId": "t", "append": true, "artifact": {"artifactId": "a", "parts": [{"data": 1}]}}}`,
 		`{"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_COMPLETED", "timestamp": "now"}}}`,
 	} {
-		if err := turn.Take([]byte(event)); err != nil {
+		if err := turn.Accept([]byte(event)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +195,7 @@ func FuzzTurn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		var turn Turn
 		for _, event := range [][]byte{one, two} {
-			_ = turn.Take(event) // any answer
+			_ = turn.Accept(event) // any answer
 		}
 		_, _ = turn.AtRest()
 		turn.Reply()
@@ -212,7 +212,7 @@ func TestFailedAfterMessage(t *testing.T) {
 		`{"message": {"parts": [{"text": "done"}]}}`,
 		`{"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_FAILED", "message": {"parts": [{"text": "no stock"}]}}}}`,
 	} {
-		if err := turn.Take([]byte(event)); err != nil {
+		if err := turn.Accept([]byte(event)); err != nil {
 			t.Fatal(err)
 		}
 	}

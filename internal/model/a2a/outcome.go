@@ -29,8 +29,8 @@ func (t *Turn) plainState() string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(t.State(), "TASK_STATE_")), "_", "-")
 }
 
-// AsksForInput reports whether the task waits for the user, so that the next message belongs to it.
-func (t *Turn) AsksForInput() bool {
+// NeedsInput reports whether the task waits for the user, so that the next message belongs to it.
+func (t *Turn) NeedsInput() bool {
 	state := t.plainState()
 	return state == "input-required" || state == "auth-required"
 }

@@ -24,8 +24,8 @@ type Turn struct {
 	task      *task
 }
 
-// Take takes an answer, or one event of a stream. The error is an *AgentError or wraps ErrFormat.
-func (t *Turn) Take(data []byte) error {
+// Accept takes an answer, or one event of a stream. The error is an *AgentError or wraps ErrFormat.
+func (t *Turn) Accept(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil || members == nil {
 		return fmt.Errorf("%w: not a JSON object", ErrFormat)

@@ -68,9 +68,9 @@ func alternate(messages []chat.Message) dialogue {
 	d := dialogue{system: strings.Join(a.system, "\n\n"), turns: a.turns}
 	switch {
 	case len(d.turns) == 0: // instructions alone are what is asked
-		d.turns, d.system = []turn{{role: chat.User, said: []chat.Message{chat.Say(chat.User, orElse(d.system, silence))}}}, ""
+		d.turns, d.system = []turn{{role: chat.User, said: []chat.Message{chat.NewMessage(chat.User, orElse(d.system, silence))}}}, ""
 	case d.turns[0].role == chat.Assistant:
-		d.turns = slices.Insert(d.turns, 0, turn{role: chat.User, said: []chat.Message{chat.Say(chat.User, beforeUser)}})
+		d.turns = slices.Insert(d.turns, 0, turn{role: chat.User, said: []chat.Message{chat.NewMessage(chat.User, beforeUser)}})
 	}
 	return d
 }
@@ -119,7 +119,7 @@ func (a *arranging) tool(m chat.Message) {
 		return
 	}
 	t := a.last(chat.User)
-	t.said = append(t.said, chat.Say(chat.User, "Result of a tool: "+orElse(strings.TrimSpace(text), silence)))
+	t.said = append(t.said, chat.NewMessage(chat.User, "Result of a tool: "+orElse(strings.TrimSpace(text), silence)))
 }
 
 // answerAll writes the answers to the open calls into the user's turn behind them.

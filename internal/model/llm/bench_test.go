@@ -28,9 +28,9 @@ func longTalk() Request {
 	var r Request
 	for range 8 {
 		r.Messages = append(r.Messages,
-			chat.Say(chat.User, strings.Repeat("question words ", 15)), chat.Say(chat.Assistant, strings.Repeat("answer words ", 30)))
+			chat.NewMessage(chat.User, strings.Repeat("question words ", 15)), chat.NewMessage(chat.Assistant, strings.Repeat("answer words ", 30)))
 	}
-	r.Messages = append(r.Messages, chat.Say(chat.User, "And now?"))
+	r.Messages = append(r.Messages, chat.NewMessage(chat.User, "And now?"))
 	return r
 }
 
@@ -76,12 +76,12 @@ func BenchmarkScripted(b *testing.B) {
 func BenchmarkScriptedLoop(b *testing.B) {
 	first := Request{ToolChoice: "process_node", Tools: []Tool{processNode("triage")}}
 	first.Messages = append(first.Messages,
-		chat.Say(chat.System, strings.Repeat("instructions of the flow and the current node ", 20)),
-		chat.Say(chat.System, strings.Repeat("- key: value\n", 10)))
+		chat.NewMessage(chat.System, strings.Repeat("instructions of the flow and the current node ", 20)),
+		chat.NewMessage(chat.System, strings.Repeat("- key: value\n", 10)))
 	for range 6 {
-		first.Messages = append(first.Messages, chat.Say(chat.User, strings.Repeat("question ", 10)), chat.Say(chat.Assistant, strings.Repeat("answer ", 15)))
+		first.Messages = append(first.Messages, chat.NewMessage(chat.User, strings.Repeat("question ", 10)), chat.NewMessage(chat.Assistant, strings.Repeat("answer ", 15)))
 	}
-	first.Messages = append(first.Messages, chat.Say(chat.User, "I would like a refund, please."))
+	first.Messages = append(first.Messages, chat.NewMessage(chat.User, "I would like a refund, please."))
 	second := first
 	second.ToolChoice = "auto"
 	second.Messages = append(slices.Clip(second.Messages),

@@ -57,9 +57,9 @@ type entry struct {
 	Error *recordedError `json:"error,omitempty"`
 }
 
-// CassetteWords returns a function that reports whether a text is a word that recordings themselves are made of: the
+// RecordingWords returns a function that reports whether a text is a word that recordings themselves are made of: the
 // name of a field or the kind of a line. A reader of recordings needs them unmasked.
-func CassetteWords() func(text string) bool {
+func RecordingWords() func(text string) bool {
 	words := append(source.FieldNames(reflect.TypeFor[entry]()), kindPart, kindEmbedding, kindTurn)
 	return func(text string) bool { return slices.Contains(words, text) }
 }

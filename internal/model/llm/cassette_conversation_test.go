@@ -284,7 +284,7 @@ func TestRecorderAfterHalfALine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, unended := c.Whole()
+	whole, unended := c.Size()
 	if rest := w.Len() - int(whole); rest == 0 || unended {
 		t.Errorf("%d bytes of half a line, unended %v", rest, unended)
 	}

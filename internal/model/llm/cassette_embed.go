@@ -37,10 +37,10 @@ func (m *recordedEmbedder) Embed(ctx context.Context, texts []string) ([][]float
 // EmbedderAs returns the embedder that was recorded under name. Equal requests of a conversation get their answers in the order in which they
 // were recorded, and then the last one again: vectors depend on nothing but the texts.
 // A request that was not recorded is an *Error of fault Unrecorded.
-func (c *Cassette) EmbedderAs(name string) Embedder { return embeddingVoice{c, name} }
+func (c *Recording) EmbedderAs(name string) Embedder { return embeddingVoice{c, name} }
 
 type embeddingVoice struct {
-	cassette *Cassette
+	cassette *Recording
 	name     string
 }
 

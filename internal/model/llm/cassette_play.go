@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	_ Model = (*Cassette)(nil)
-	_ Cast  = (*Cassette)(nil)
+	_ Model = (*Recording)(nil)
+	_ Cast  = (*Recording)(nil)
 )
 
-// Cassette plays recorded exchanges. Equal requests of a conversation to a model get their replies in the order in which they were recorded,
+// Recording plays recorded exchanges. Equal requests of a conversation to a model get their replies in the order in which they were recorded,
 // each once; see EmbedderAs for embedders. It is safe for concurrent use.
-type Cassette struct {
+type Recording struct {
 	file              string
 	source            io.ReaderAt
 	mask              Mask
@@ -61,12 +61,12 @@ type span struct {
 	length int
 }
 
-// Whole returns how many bytes of the cassette are whole lines, and whether the last of them lacks its line break.
-func (c *Cassette) Whole() (size int64, unended bool) { return c.whole, c.unended }
+// Size returns how many bytes of the cassette are whole lines, and whether the last of them lacks its line break.
+func (c *Recording) Size() (size int64, unended bool) { return c.whole, c.unended }
 
 // Draws returns what the draws in recorded requests come from: the key, nil for requests without draws, and the conversation. They are those of
 // the conversation of ctx, or the key of the last part where the cassette does not have that conversation.
-func (c *Cassette) Draws(ctx context.Context) (key []byte, at Conversation) {
+func (c *Recording) Draws(ctx context.Context) (key []byte, at Conversation) {
 	at = ConversationOf(ctx)
 	l := c.conversations[c.held(ctx)]
 	if l == nil {
@@ -79,7 +79,7 @@ func (c *Cassette) Draws(ctx context.Context) (key []byte, at Conversation) {
 }
 
 // held returns the conversation under which the exchanges of ctx are found.
-func (c *Cassette) held(ctx context.Context) Conversation {
+func (c *Recording) held(ctx context.Context) Conversation {
 	held := ConversationOf(ctx).masked(c.mask)
 	if c.anywhere {
 		held.Target = ""
@@ -91,13 +91,13 @@ func (c *Cassette) held(ctx context.Context) Conversation {
 }
 
 // Models returns the names under which exchanges with models were recorded, sorted.
-func (c *Cassette) Models() []string { return slices.Clone(c.models) }
+func (c *Recording) Models() []string { return slices.Clone(c.models) }
 
 // As returns the model that was recorded under name.
-func (c *Cassette) As(name string) Model { return voice{c, name} }
+func (c *Recording) As(name string) Model { return voice{c, name} }
 
 type voice struct {
-	cassette *Cassette
+	cassette *Recording
 	name     string
 }
 
@@ -106,7 +106,7 @@ func (v voice) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 }
 
 // Generate plays the only model of the cassette; with several, use As.
-func (c *Cassette) Generate(ctx context.Context, r Request) (chat.Reply, error) {
+func (c *Recording) Generate(ctx context.Context, r Request) (chat.Reply, error) {
 	if len(c.models) != 1 {
 		return chat.Reply{}, &Error{
 			Fault: Unrecorded, Model: "cassette:" + c.file, Message: fmt.Sprintf("holds %d models", len(c.models)),
@@ -116,7 +116,7 @@ func (c *Cassette) Generate(ctx context.Context, r Request) (chat.Reply, error) 
 	return c.play(ctx, c.models[0], r)
 }
 
-func (c *Cassette) play(ctx context.Context, name string, r Request) (chat.Reply, error) {
+func (c *Recording) play(ctx context.Context, name string, r Request) (chat.Reply, error) {
 	if ctx.Err() != nil && givenUp(ctx) {
 		return chat.Reply{}, ctx.Err()
 	}
@@ -145,7 +145,7 @@ type asked struct {
 }
 
 // next returns the next answer to a request. The error is the recorded one, or says that there is none.
-func (c *Cassette) next(ctx context.Context, a asked) (entry, error) {
+func (c *Recording) next(ctx context.Context, a asked) (entry, error) {
 	key, err := keyOf(a.kind, a.name, a.request)
 	if err != nil {
 		return entry{}, c.unreadable(ctx, a.name, err)
@@ -171,7 +171,7 @@ func (c *Cassette) next(ctx context.Context, a asked) (entry, error) {
 }
 
 // find takes the place of the next answer.
-func (c *Cassette) find(ctx context.Context, key exchangeKey, a asked) (span, error) {
+func (c *Recording) find(ctx context.Context, key exchangeKey, a asked) (span, error) {
 	held := c.held(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +194,7 @@ func (c *Cassette) find(ctx context.Context, key exchangeKey, a asked) (span, er
 const patience = 10 * time.Second
 
 // wait plays a call that a time limit of its caller has ended: the same limit ends it again.
-func (c *Cassette) wait(ctx context.Context, name string, waited time.Duration) error {
+func (c *Recording) wait(ctx context.Context, name string, waited time.Duration) error {
 	late := time.NewTimer(min(max(waited, 0), time.Hour) + patience)
 	defer late.Stop()
 	select {
@@ -208,12 +208,12 @@ func (c *Cassette) wait(ctx context.Context, name string, waited time.Duration) 
 	}
 }
 
-func (c *Cassette) unreadable(ctx context.Context, name string, err error) error {
+func (c *Recording) unreadable(ctx context.Context, name string, err error) error {
 	return lacking(ctx, &Error{Fault: Unrecorded, Model: name, At: c.file, Message: err.Error(), Err: err})
 }
 
 // unrecorded is the error of a request that the cassette does not hold; held is its conversation.
-func (c *Cassette) unrecorded(ctx context.Context, a asked, message string, held Conversation) *Error {
+func (c *Recording) unrecorded(ctx context.Context, a asked, message string, held Conversation) *Error {
 	known := c.models
 	if a.kind == kindEmbedding {
 		known = c.embedders
@@ -229,7 +229,7 @@ func (c *Cassette) unrecorded(ctx context.Context, a asked, message string, held
 }
 
 // strange says in which way a conversation is not one of the cassette.
-func (c *Cassette) strange(held Conversation) string {
+func (c *Recording) strange(held Conversation) string {
 	for known := range c.conversations {
 		if known.Suite == held.Suite && known.Suite != "" {
 			return "it holds nothing of this conversation"

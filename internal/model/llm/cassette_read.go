@@ -19,19 +19,19 @@ const maxExchange = 512 << 20
 // Play reads a cassette of a size; file is its name in errors. It keeps where the exchanges stand, not the exchanges, so source has to stay
 // open. A last line that a crash cut short is left out (Whole). mask is that of the recorder.
 // A conversation gets what was recorded of it (InConversation). The error is a source.Problems.
-func Play(file string, source io.ReaderAt, size int64, mask Mask) (*Cassette, error) {
-	return (&Cassette{file: file, source: source, mask: mask}).read(size)
+func Play(file string, source io.ReaderAt, size int64, mask Mask) (*Recording, error) {
+	return (&Recording{file: file, source: source, mask: mask}).read(size)
 }
 
 // playAnywhere is Play for a model that stands wherever a configuration puts it: a conversation that was recorded, with whichever target, gets
 // its own exchanges, and any other gets those of all conversations in their order.
-func playAnywhere(file string, data []byte, mask Mask) (*Cassette, error) {
-	return (&Cassette{file: file, source: bytes.NewReader(data), mask: mask, anywhere: true}).read(int64(len(data)))
+func playAnywhere(file string, data []byte, mask Mask) (*Recording, error) {
+	return (&Recording{file: file, source: bytes.NewReader(data), mask: mask, anywhere: true}).read(int64(len(data)))
 }
 
-func (c *Cassette) read(size int64) (*Cassette, error) {
+func (c *Recording) read(size int64) (*Recording, error) {
 	c.conversations = map[Conversation]*conversationTracks{}
-	x := &cassetteIndex{Cassette: c, models: map[string]bool{}, embedders: map[string]bool{}}
+	x := &cassetteIndex{Recording: c, models: map[string]bool{}, embedders: map[string]bool{}}
 	lines := bufio.NewReaderSize(io.NewSectionReader(c.source, 0, size), 64<<10)
 	for number := 1; ; number++ {
 		line, err := readLine(lines)
@@ -73,7 +73,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 // cassetteIndex is a cassette while it is being read.
 type cassetteIndex struct {
-	*Cassette
+	*Recording
 	models, embedders map[string]bool
 	// part counts the parts, last is the number of the last exchange in the present one.
 	part, last int

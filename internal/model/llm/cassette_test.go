@@ -15,7 +15,7 @@ import (
 )
 
 // playBytes plays what was recorded without a mask.
-func playBytes(file string, data []byte) (*Cassette, error) {
+func playBytes(file string, data []byte) (*Recording, error) {
 	return Play(file, bytes.NewReader(data), int64(len(data)), nil)
 }
 
@@ -108,7 +108,7 @@ func TestCassetteOfOneModel(t *testing.T) {
 func TestRequestKey(t *testing.T) {
 	keys := map[string]string{}
 	for name, r := range map[string]Request{
-		"plain": say("a"), "text": say("b"), "role": {Messages: []chat.Message{chat.Say(chat.System, "a")}},
+		"plain": say("a"), "text": say("b"), "role": {Messages: []chat.Message{chat.NewMessage(chat.System, "a")}},
 		"temperature": {Messages: say("a").Messages, Temperature: new(0.0)}, "tools": {Messages: say("a").Messages, Tools: []Tool{{Name: "x"}}},
 	} {
 		for _, model := range []string{"m", "n"} {

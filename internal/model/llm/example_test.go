@@ -23,7 +23,7 @@ default: {reply: Pardon?}
 		fmt.Println(err)
 		return
 	}
-	request := llm.Request{Messages: []chat.Message{chat.Say(chat.User, "How is the weather in Bergen?")}}
+	request := llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, "How is the weather in Bergen?")}}
 	reply, err := model.Generate(context.Background(), request)
 	fmt.Println(reply.Text, err)
 	// Output: It rains in Bergen. <nil>

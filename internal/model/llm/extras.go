@@ -153,7 +153,7 @@ func (m *instructed) Stream(ctx context.Context, r Request, token func(string)) 
 		if err != nil {
 			return chat.Reply{}, &Error{Fault: Refused, Message: "the system message: " + clip(oneLine(err.Error())), Err: err}
 		}
-		r.Messages = slices.Insert(slices.Clone(r.Messages), 0, chat.Say(chat.System, text))
+		r.Messages = slices.Insert(slices.Clone(r.Messages), 0, chat.NewMessage(chat.System, text))
 	}
 	return ask(ctx, m.model, r, token)
 }

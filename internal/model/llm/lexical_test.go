@@ -17,7 +17,7 @@ import (
 // step is a request in a turn of a flow: the user's message, then each result of process_node with the call before it.
 func step(menu *Menu, choice, user string, results ...string) Request {
 	r := Request{ToolChoice: choice, Tools: []Tool{{Name: "other"}, {Name: "process_node", Menu: menu}}}
-	r.Messages = append(r.Messages, chat.Say(chat.System, "Be kind."), chat.Say(chat.User, user))
+	r.Messages = append(r.Messages, chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, user))
 	for _, result := range results {
 		id := callID(len(r.Messages), 1)
 		r.Messages = append(r.Messages,

@@ -55,7 +55,7 @@ func env(values map[string]string) func(string) string {
 
 // say is a request of one user message.
 func say(text string) Request {
-	return Request{Messages: []chat.Message{chat.Say(chat.User, text)}}
+	return Request{Messages: []chat.Message{chat.NewMessage(chat.User, text)}}
 }
 
 // modelFunc is a model made of a function.

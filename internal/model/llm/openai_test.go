@@ -17,15 +17,15 @@ import (
 // conversation has one of everything that a message can hold.
 var conversation = Request{
 	Messages: []chat.Message{
-		chat.Say(chat.System, "Be <brief> & kind."),
-		chat.Say(chat.User, "Weather in Bern?\n\tNow."),
+		chat.NewMessage(chat.System, "Be <brief> & kind."),
+		chat.NewMessage(chat.User, "Weather in Bern?\n\tNow."),
 		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{
 			{ID: "c1", Name: "weather", Args: json.RawMessage(`{"city": "Bern"}`), LatencyMS: 3},
 			{ID: "c2", Name: "clock"},
 			{ID: "c3", Name: "odd", Args: json.RawMessage(`"{broken"`)},
 		}},
 		{Role: chat.Tool, ToolCallID: "c1", Content: chat.Content{Text: `{"sky":"blue"}`}},
-		chat.Say(chat.Assistant, ""),
+		chat.NewMessage(chat.Assistant, ""),
 		{Role: chat.User, Content: chat.Content{Blocks: []chat.Block{
 			{Type: "text", Value: "Look:"}, {Type: "file", Value: "a,b\n1,2"}, {Type: "image", Value: "data:image/png;base64,AA=="},
 		}}},
@@ -123,7 +123,7 @@ func TestRequestBody(t *testing.T) {
 
 // Mistral refuses instructions alone, which a simulated user without an opening begins with.
 func TestInstructionsAlone(t *testing.T) {
-	only := Request{Messages: []chat.Message{chat.Say(chat.System, "rules"), chat.Say(chat.System, "persona")}}
+	only := Request{Messages: []chat.Message{chat.NewMessage(chat.System, "rules"), chat.NewMessage(chat.System, "persona")}}
 	for _, tc := range []struct {
 		provider string
 		request  Request
@@ -131,7 +131,7 @@ func TestInstructionsAlone(t *testing.T) {
 	}{
 		{"mistral", only, `[{"role":"system","content":"rules"},{"role":"user","content":"persona"}]`},
 		{"mistral", Request{Messages: only.Messages[:1]}, `[{"role":"user","content":"rules"}]`},
-		{"mistral", Request{Messages: append(slices.Clip(only.Messages[:1]), chat.Say(chat.User, "hi"))}, `[{"role":"system","content":"rules"},{"role":"user","content":"hi"}]`},
+		{"mistral", Request{Messages: append(slices.Clip(only.Messages[:1]), chat.NewMessage(chat.User, "hi"))}, `[{"role":"system","content":"rules"},{"role":"user","content":"hi"}]`},
 		{"mistral", Request{}, `[]`},
 		{"openai", only, `[{"role":"system","content":"rules"},{"role":"system","content":"persona"}]`},
 	} {

@@ -45,7 +45,7 @@ rules:
 func TestScriptedLoop(t *testing.T) {
 	user := func(texts ...string) (r Request) {
 		for i, text := range texts {
-			r.Messages = append(r.Messages, chat.Say([]chat.Role{chat.User, chat.Assistant}[i%2], text))
+			r.Messages = append(r.Messages, chat.NewMessage([]chat.Role{chat.User, chat.Assistant}[i%2], text))
 		}
 		return r
 	}
@@ -85,7 +85,7 @@ func TestScriptedLoop(t *testing.T) {
 		{"the round before doesn't count", results(results(user("x"), "search", "y"), "f", "y"), "some tool", ""},
 		{"a result that nobody asked for", Request{Messages: []chat.Message{{Role: chat.Tool, ToolCallID: "z"}}}, "some tool", ""},
 		{"after the turn's end", user("x", "What is the order number?", "AC-1"), "after the question", ""},
-		{"calls say nothing", Request{Messages: append(results(user("x", "Your order number?", "1"), "search", "y").Messages, chat.Say(chat.User, "z"))}, "after the question", ""},
+		{"calls say nothing", Request{Messages: append(results(user("x", "Your order number?", "1"), "search", "y").Messages, chat.NewMessage(chat.User, "z"))}, "after the question", ""},
 		{"tools off", Request{Messages: user("x").Messages, ToolChoice: "none"}, "no tools", ""},
 		{"no choice is a free one", user("x"), "free", ""},
 	} {

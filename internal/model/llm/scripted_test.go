@@ -65,7 +65,7 @@ func TestScriptedAnswers(t *testing.T) {
 	}
 	system := func(texts ...string) (list []chat.Message) {
 		for i, text := range texts {
-			list = append(list, chat.Say([]chat.Role{chat.System, chat.User, chat.Assistant, chat.User}[i], text))
+			list = append(list, chat.NewMessage([]chat.Role{chat.System, chat.User, chat.Assistant, chat.User}[i], text))
 		}
 		return list
 	}
@@ -312,7 +312,7 @@ func TestScriptedVerdicts(t *testing.T) {
 				t.Fatal(err)
 			}
 			diff(t, "reply", decoded(t, []byte(tc.want)), decoded(t, []byte(got.Text)))
-			request.Messages = append(request.Messages, got.Message(), chat.Say(chat.User, "That cannot be used. Answer again."))
+			request.Messages = append(request.Messages, got.Message(), chat.NewMessage(chat.User, "That cannot be used. Answer again."))
 			again, err := s.Generate(t.Context(), request)
 			if err != nil {
 				t.Fatal(err)

@@ -41,7 +41,7 @@ func beginCall(ctx context.Context, m config.Model, r Request) (context.Context,
 		trace.A(trace.Role, trace.RoleOf(ctx)),
 	)
 	if span.Text() {
-		span.Set(trace.Said(trace.InputMessages, tracedMessages(r.Messages)))
+		span.Set(trace.Text(trace.InputMessages, tracedMessages(r.Messages)))
 	}
 	return ctx, span
 }
@@ -68,7 +68,7 @@ func endCall(span *trace.Span, reply chat.Reply, err error) {
 		span.Set(trace.A(trace.InputTokens, reply.Usage.InputTokens), trace.A(trace.OutputTokens, reply.Usage.OutputTokens))
 	}
 	if span.Text() {
-		span.Set(trace.Said(trace.OutputMessages, tracedMessages([]chat.Message{reply.Message()})))
+		span.Set(trace.Text(trace.OutputMessages, tracedMessages([]chat.Message{reply.Message()})))
 	}
 }
 

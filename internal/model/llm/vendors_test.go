@@ -29,7 +29,7 @@ type vendor struct {
 }
 
 // eachVendor runs a test with every provider, once whole and once streamed.
-func eachVendor(t *testing.T, answer func(llmtest.Asked) llmtest.Answer, test func(t *testing.T, s *llmtest.Server, v vendor, m *asking)) {
+func eachVendor(t *testing.T, answer func(llmtest.Request) llmtest.Answer, test func(t *testing.T, s *llmtest.Server, v vendor, m *asking)) {
 	for _, name := range llmtest.Vendors() {
 		for _, streamed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/streamed=%t", name, streamed), func(t *testing.T) {
@@ -101,12 +101,12 @@ func (a *asking) mustAsk(r llm.Request) chat.Reply {
 	return reply
 }
 
-func says(text string) func(llmtest.Asked) llmtest.Answer {
-	return func(llmtest.Asked) llmtest.Answer { return llmtest.Answer{Text: text} }
+func says(text string) func(llmtest.Request) llmtest.Answer {
+	return func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: text} }
 }
 
 func user(text string) llm.Request {
-	return llm.Request{Messages: []chat.Message{chat.Say(chat.User, text)}}
+	return llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, text)}}
 }
 
 func same(t *testing.T, what string, want, got any, options ...cmp.Option) {
@@ -128,7 +128,7 @@ func usageOf(v vendor) chat.Usage {
 func TestVendorsText(t *testing.T) {
 	eachVendor(t, says("Grüezi, 你好!"), func(t *testing.T, s *llmtest.Server, v vendor, m *asking) {
 		r := llm.Request{Temperature: new(0.5), TopP: new(0.9), MaxTokens: 77, Messages: []chat.Message{
-			chat.Say(chat.System, "Be kind."), chat.Say(chat.User, "Hi"), chat.Say(chat.Assistant, "Hello"),
+			chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "Hello"),
 			{Role: chat.User, Content: chat.Content{Blocks: []chat.Block{
 				{Type: "text", Value: "Look: "}, {Type: "image", Value: "data:image/png;base64,iVBORw0KGgo="}, {Type: "image", Value: "https://pictures.example/a.png"},
 			}}},
@@ -136,16 +136,16 @@ func TestVendorsText(t *testing.T) {
 		got := m.mustAsk(r)
 		want := chat.Reply{Text: "Grüezi, 你好!", FinishReason: "stop", Usage: usageOf(v), Cost: chat.Cost{Unknown: true}, Attempts: 1, Model: "model-1"}
 		same(t, "reply", want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency", "FirstText"))
-		asked := s.Asked()[0]
-		same(t, "asked", llmtest.Asked{
-			Model: "model-1", System: "Be kind.", Said: []string{"Hi", "Hello", "Look: "}, Temperature: new(0.5), MaxTokens: 77, Stream: m.streamed, Images: 2,
-		}, asked, cmpopts.IgnoreFields(llmtest.Asked{}, "Header", "Raw"), cmpopts.EquateEmpty())
+		asked := s.Requests()[0]
+		same(t, "asked", llmtest.Request{
+			Model: "model-1", System: "Be kind.", Texts: []string{"Hi", "Hello", "Look: "}, Temperature: new(0.5), MaxTokens: 77, Stream: m.streamed, Images: 2,
+		}, asked, cmpopts.IgnoreFields(llmtest.Request{}, "Header", "Raw"), cmpopts.EquateEmpty())
 	})
 }
 
 // weather has the model call tools in two rounds.
-func weather(thought string) func(llmtest.Asked) llmtest.Answer {
-	return func(a llmtest.Asked) llmtest.Answer {
+func weather(thought string) func(llmtest.Request) llmtest.Answer {
+	return func(a llmtest.Request) llmtest.Answer {
 		call := func(name, args string) chat.ToolCall { return chat.ToolCall{Name: name, Args: json.RawMessage(args)} }
 		switch {
 		case len(a.Results) == 0:
@@ -191,19 +191,19 @@ func TestVendorsTools(t *testing.T) {
 					r.Messages = append(r.Messages, chat.Message{Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: results[call.Name]}})
 				}
 			}
-			same(t, "tools", []string{"get_weather", "get_time"}, s.Asked()[0].Tools)
+			same(t, "tools", []string{"get_weather", "get_time"}, s.Requests()[0].Tools)
 		})
 	}
 }
 
 // Thoughts without calls are no text, and nothing comes back of them.
 func TestVendorsThoughts(t *testing.T) {
-	answer := func(llmtest.Asked) llmtest.Answer { return llmtest.Answer{Thought: "Hm.", Text: "Yes"} }
+	answer := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Thought: "Hm.", Text: "Yes"} }
 	eachVendor(t, answer, func(t *testing.T, _ *llmtest.Server, _ vendor, m *asking) {
 		reply := m.mustAsk(user("Well?"))
 		same(t, "text", "Yes", reply.Text)
 		r := user("Well?")
-		r.Messages = append(r.Messages, reply.Message(), chat.Say(chat.User, "Sure?"))
+		r.Messages = append(r.Messages, reply.Message(), chat.NewMessage(chat.User, "Sure?"))
 		m.mustAsk(r)
 	})
 }
@@ -222,10 +222,10 @@ func TestVendorsToolChoice(t *testing.T) {
 			switch {
 			case !ok && choice != "get_time":
 				want = choice
-			case !ok && !strings.Contains(string(s.Asked()[i].Raw), `"name":"get_time"},"type":"function"`) && v.model.API != "responses":
-				t.Errorf("the tool is not chosen in %s", s.Asked()[i].Raw)
+			case !ok && !strings.Contains(string(s.Requests()[i].Raw), `"name":"get_time"},"type":"function"`) && v.model.API != "responses":
+				t.Errorf("the tool is not chosen in %s", s.Requests()[i].Raw)
 			}
-			same(t, "choice "+choice, want, s.Asked()[i].ToolChoice)
+			same(t, "choice "+choice, want, s.Requests()[i].ToolChoice)
 		}
 	})
 }
@@ -243,17 +243,17 @@ func TestVendorsSchema(t *testing.T) {
 		if v.name == "deepseek" { // which can promise JSON only
 			want = "{}"
 		}
-		same(t, "schema", want, string(s.Asked()[0].Schema))
-		same(t, "requests", 1, len(s.Asked()))
+		same(t, "schema", want, string(s.Requests()[0].Schema))
+		same(t, "requests", 1, len(s.Requests()))
 		if v.name == "anthropic" {
-			same(t, "choice", "tool", s.Asked()[0].ToolChoice)
+			same(t, "choice", "tool", s.Requests()[0].ToolChoice)
 		}
 	})
 }
 
 func TestVendorsFinish(t *testing.T) {
 	for _, finish := range []string{"length", "content_filter"} {
-		answer := func(llmtest.Asked) llmtest.Answer { return llmtest.Answer{Text: "Half a", Finish: finish} }
+		answer := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "Half a", Finish: finish} }
 		eachVendor(t, answer, func(t *testing.T, _ *llmtest.Server, _ vendor, m *asking) {
 			reply := m.mustAsk(user("hi"))
 			same(t, "finish reason", finish, reply.FinishReason)
@@ -265,7 +265,7 @@ func TestVendorsFinish(t *testing.T) {
 // TestVendorsSilence checks that an empty reply which was filtered or cut off is an error that names the reason, whole and streamed.
 func TestVendorsSilence(t *testing.T) {
 	for _, finish := range []string{"stop", "length", "content_filter"} {
-		answer := func(llmtest.Asked) llmtest.Answer { return llmtest.Answer{Finish: finish} }
+		answer := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Finish: finish} }
 		eachVendor(t, answer, func(t *testing.T, _ *llmtest.Server, v vendor, m *asking) {
 			reply, err := m.ask(user("hi"))
 			if finish != "stop" {
@@ -304,7 +304,7 @@ func TestVendorsSeed(t *testing.T) {
 				return
 			}
 			same(t, "warnings", []string(nil), warnings)
-			same(t, "seed", new(7), s.Asked()[0].Seed)
+			same(t, "seed", new(7), s.Requests()[0].Seed)
 		})
 	}
 }
@@ -320,7 +320,7 @@ func TestVendorsErrors(t *testing.T) {
 		{500, llm.Unavailable, "is not available (500): the vendor says no"},
 		{529, llm.Unavailable, "is not available (529): the vendor says no"},
 	} {
-		answer := func(llmtest.Asked) llmtest.Answer {
+		answer := func(llmtest.Request) llmtest.Answer {
 			return llmtest.Answer{Status: tc.status, Error: "the vendor says no to " + llmtest.Key, Header: http.Header{"Retry-After": {"3"}}}
 		}
 		eachVendor(t, answer, func(t *testing.T, _ *llmtest.Server, v vendor, m *asking) {
@@ -362,7 +362,7 @@ func TestVendorsKeys(t *testing.T) {
 }
 
 func TestVendorsCutStream(t *testing.T) {
-	answer := func(llmtest.Asked) llmtest.Answer { return llmtest.Answer{Text: "Half a reply", Cut: true} }
+	answer := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "Half a reply", Cut: true} }
 	eachVendor(t, answer, func(t *testing.T, _ *llmtest.Server, _ vendor, m *asking) {
 		if !m.streamed {
 			return
@@ -399,7 +399,7 @@ func TestVendorsAnsweredHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var messages []chat.Message
 		for range rapid.IntRange(1, 6).Draw(t, "turns") {
-			messages = append(messages, chat.Say(chat.User, rapid.String().Draw(t, "text")))
+			messages = append(messages, chat.NewMessage(chat.User, rapid.String().Draw(t, "text")))
 			m := chat.Message{Role: chat.Assistant, Content: chat.Content{Text: rapid.String().Draw(t, "reply")}}
 			var answers []chat.Message
 			for range rapid.IntRange(0, 3).Draw(t, "calls") {
@@ -409,7 +409,7 @@ func TestVendorsAnsweredHistories(t *testing.T) {
 			}
 			messages = append(append(messages, m), answers...)
 		}
-		messages = append(messages, chat.Say(chat.User, "and now?"))
+		messages = append(messages, chat.NewMessage(chat.User, "and now?"))
 		for _, name := range llmtest.Vendors() {
 			m := modelAt(name, "m")
 			m.BaseURL, m.APIKeyEnv = s.Base(name), "KEY"
@@ -429,7 +429,7 @@ func anyHistory(t *rapid.T) []chat.Message {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) chat.Message {
 		text := rapid.SampledFrom([]string{"", " ", "\n", "hello", "[1, 2]", `{"a": 1}`, "trailing "})
 		id := rapid.SampledFrom([]string{"", "a", "b", "ä/ö"})
-		m := chat.Say(rapid.SampledFrom([]chat.Role{chat.System, chat.User, chat.Assistant, chat.Tool}).Draw(t, "role"), text.Draw(t, "text"))
+		m := chat.NewMessage(rapid.SampledFrom([]chat.Role{chat.System, chat.User, chat.Assistant, chat.Tool}).Draw(t, "role"), text.Draw(t, "text"))
 		switch m.Role {
 		case chat.Tool:
 			m.ToolCallID = id.Draw(t, "answers")

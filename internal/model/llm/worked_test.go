@@ -66,7 +66,7 @@ func failed(t *testing.T, address string, limit time.Duration) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = llm.Timeout(c, limit, "openai:m", address).Generate(t.Context(), llm.Request{Messages: []chat.Message{chat.Say(chat.User, "hi")}})
+	_, err = llm.Timeout(c, limit, "openai:m", address).Generate(t.Context(), llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, "hi")}})
 	if err == nil {
 		t.Fatal("the call succeeded")
 	}

@@ -136,8 +136,8 @@ func (c *Coverage) take(node, id string) {
 // Visits returns how often a node was visited.
 func (c *Coverage) Visits(node string) int { return c.visits[node] }
 
-// Taken returns how often an option was taken.
-func (c *Coverage) Taken(node, id string) int { return c.taken[option{node, id}] }
+// Count returns how often an option was taken.
+func (c *Coverage) Count(node, id string) int { return c.taken[option{node, id}] }
 
 // Part is what was reached of the nodes, or of the options as NODE.OPTION.
 type Part struct {

@@ -46,7 +46,7 @@ func TestSessions(t *testing.T) {
 	if r.Nodes.Covered != 3 || r.Options.Covered != 2 || !slices.Equal(r.Options.Missing, []string{"a.o2", "a.o3", "c.o5"}) || !slices.Equal(r.Nodes.Missing, []string{"start", "c"}) {
 		t.Errorf("%+v", r)
 	}
-	if c.Taken("a", "o1") != 1 || c.Taken("a", "o2") != 0 {
+	if c.Count("a", "o1") != 1 || c.Count("a", "o2") != 0 {
 		t.Error("options are counted wrongly")
 	}
 }

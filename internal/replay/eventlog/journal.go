@@ -48,18 +48,18 @@ type Config struct {
 	Trouble func(err error)
 }
 
-// Journal logs the turns of sessions as they are saved, and those that an earlier process has left. What is logged is marked after it was written, so
+// EventLog logs the turns of sessions as they are saved, and those that an earlier process has left. What is logged is marked after it was written, so
 // that a process which dies in between leaves work that makes the same events again.
-type Journal struct {
+type EventLog struct {
 	Config
 	quit    context.CancelFunc
 	kept    sync.WaitGroup
 	trouble string
 }
 
-// Keep begins to log until Close.
-func Keep(c Config) *Journal {
-	j := &Journal{Config: c}
+// New begins to log until Close.
+func New(c Config) *EventLog {
+	j := &EventLog{Config: c}
 	ctx, quit := context.WithCancel(context.Background())
 	j.quit = quit
 	j.kept.Go(func() {
@@ -78,14 +78,14 @@ func Keep(c Config) *Journal {
 }
 
 // Close logs what is left and ends.
-func (j *Journal) Close() {
+func (j *EventLog) Close() {
 	j.quit()
 	j.kept.Wait()
 	j.look(context.Background(), closeLimit)
 }
 
 // look logs all that is not logged.
-func (j *Journal) look(ctx context.Context, limit time.Duration) {
+func (j *EventLog) look(ctx context.Context, limit time.Duration) {
 	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
 	for ctx.Err() == nil {
@@ -104,7 +104,7 @@ func (j *Journal) look(ctx context.Context, limit time.Duration) {
 }
 
 // tell tells of an error, once.
-func (j *Journal) tell(ctx context.Context, err error) {
+func (j *EventLog) tell(ctx context.Context, err error) {
 	if err == nil {
 		j.trouble = ""
 		return
@@ -116,7 +116,7 @@ func (j *Journal) tell(ctx context.Context, err error) {
 }
 
 // log writes the events of a session that are not written, and marks them.
-func (j *Journal) log(ctx context.Context, row *sessionindex.Row) error {
+func (j *EventLog) log(ctx context.Context, row *sessionindex.Row) error {
 	s, err := j.Sessions.Recorded(ctx, *row)
 	if err != nil || s == nil {
 		return err

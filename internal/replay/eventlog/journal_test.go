@@ -118,11 +118,11 @@ func (h house) turn(t *testing.T, session string, n int, changes ...func(*sessio
 	}
 }
 
-func open(t *testing.T, l *log) (house, func() *eventlog.Journal, *[]string) {
+func open(t *testing.T, l *log) (house, func() *eventlog.EventLog, *[]string) {
 	h := house{sessionindex.NewMemory(graph.MemoryLimits{TTL: 24 * time.Hour})}
 	trouble := &[]string{}
-	return h, func() *eventlog.Journal {
-		return eventlog.Keep(eventlog.Config{Register: h, Sessions: h, Log: l, Now: time.Now, Trouble: func(err error) { *trouble = append(*trouble, err.Error()) }})
+	return h, func() *eventlog.EventLog {
+		return eventlog.New(eventlog.Config{Register: h, Sessions: h, Log: l, Now: time.Now, Trouble: func(err error) { *trouble = append(*trouble, err.Error()) }})
 	}, trouble
 }
 

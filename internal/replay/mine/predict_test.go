@@ -104,7 +104,7 @@ func agreement(t *testing.T, learned, asked []*replay.Session, examples int) flo
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := session.Say(t.Context(), m.Text, flow.Options{})
+			r, err := session.Send(t.Context(), m.Text, flow.Options{})
 			if err != nil {
 				t.Fatalf("%q: %v", m.Text, err)
 			}

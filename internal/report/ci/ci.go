@@ -64,8 +64,8 @@ func Detect(named string, getenv func(string) string) (System, error) {
 	return s, nil
 }
 
-// Said is what a run has to say. Its report.md stands in Dir, if it was written.
-type Said struct {
+// Summary is what a run has to say. Its report.md stands in Dir, if it was written.
+type Summary struct {
 	Dir string
 	// Stopped says that the run ended before its end, and how far it came; empty for a whole one.
 	Stopped string
@@ -77,12 +77,12 @@ type Said struct {
 }
 
 // Invalid is what a run has to say that did not begin, as its files have problems.
-func Invalid(problems source.Problems) Said {
-	return Said{What: "problem", Deciding: len(problems), Failing: func(most int) ([]report.Failing, int, error) {
+func Invalid(problems source.Problems) Summary {
+	return Summary{What: "problem", Deciding: len(problems), Failing: func(most int) ([]report.Failing, int, error) {
 		failing := make([]report.Failing, 0, min(most, len(problems)))
 		for _, p := range problems[:cap(failing)] {
 			failing = append(failing, report.Failing{
-				Key: result.Key{TestID: "invalid"}, Verdict: result.Error, File: p.File, Line: max(1, p.Line), Message: text.OneLine(p.Said(), 1_000),
+				Key: result.Key{TestID: "invalid"}, Verdict: result.Error, File: p.File, Line: max(1, p.Line), Message: text.OneLine(p.Text(), 1_000),
 			})
 		}
 		return failing, len(problems) - len(failing), nil
@@ -94,7 +94,7 @@ type rest struct{ kind, what string }
 
 // others counts what is not named: how many more there are, apart from those that were told. What is in quarantine is counted apart, as it fails
 // no run.
-func (s Said) others(told []report.Failing, more int) (counted []rest) {
+func (s Summary) others(told []report.Failing, more int) (counted []rest) {
 	deciding := s.Deciding
 	for _, f := range told {
 		if !f.Quarantined {
@@ -120,8 +120,8 @@ func kind(quarantined bool) string {
 }
 
 // Verdict is what an evaluation has to say that is one verdict over all, such as a replay: its name and a sentence, where it did not pass.
-func Verdict(dir, name, sentence string, passed bool) Said {
-	return Said{Dir: dir, Deciding: 1, Failing: func(int) ([]report.Failing, int, error) {
+func Verdict(dir, name, sentence string, passed bool) Summary {
+	return Summary{Dir: dir, Deciding: 1, Failing: func(int) ([]report.Failing, int, error) {
 		if passed {
 			return nil, 0, nil
 		}
@@ -129,9 +129,9 @@ func Verdict(dir, name, sentence string, passed bool) Said {
 	}}
 }
 
-// Tell tells the system how a run came out. w is the standard output of the job, whose commands the system carries out: what is written there
+// Report tells the system how a run came out. w is the standard output of the job, whose commands the system carries out: what is written there
 // holds no other command.
-func (s System) Tell(w io.Writer, said Said) error {
+func (s System) Report(w io.Writer, said Summary) error {
 	switch s.Name {
 	case GitHub:
 		return s.gitHub(w, said)

@@ -44,7 +44,7 @@ func TestAnnotationsAreOneCommandEach(t *testing.T) {
 		Code: result.AssistantContent, Message: "one\r\n::error::two 100% : , three",
 	}
 	var b bytes.Buffer
-	if err := (System{Name: GitHub}).Tell(&b, Said{Failing: func(int) ([]report.Failing, int, error) { return []report.Failing{f}, 0, nil }}); err != nil {
+	if err := (System{Name: GitHub}).Report(&b, Summary{Failing: func(int) ([]report.Failing, int, error) { return []report.Failing{f}, 0, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `::error file=x%2Cy%3Az%0A%3A%3Aerror%3A%3A%25.yaml,line=3,title=a%0A%3A%3Awarning%3A%3Aforged%2Cb%3Ac%25::ASSISTANT_CONTENT: one%0A::error::two 100%25 : , three` + "\n"
@@ -72,9 +72,9 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	broken := errors.New("the log is gone")
-	said := Said{Failing: func(int) ([]report.Failing, int, error) { return nil, 0, broken }}
+	said := Summary{Failing: func(int) ([]report.Failing, int, error) { return nil, 0, broken }}
 	for _, name := range []string{GitHub, GitLab} {
-		if err := (System{Name: name}).Tell(&bytes.Buffer{}, said); !errors.Is(err, broken) {
+		if err := (System{Name: name}).Report(&bytes.Buffer{}, said); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -87,8 +87,8 @@ func TestSummaryIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := System{Name: GitHub, Summary: filepath.Join(dir, "summary.md")}
-	none := Said{Dir: dir, Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil }}
-	if err := s.Tell(&bytes.Buffer{}, none); err != nil {
+	none := Summary{Dir: dir, Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil }}
+	if err := s.Report(&bytes.Buffer{}, none); err != nil {
 		t.Fatal(err)
 	}
 	summary, err := os.ReadFile(s.Summary)
@@ -103,15 +103,15 @@ func TestStoppedRuns(t *testing.T) {
 		GitHub: "::error title=rehearse::Stopped (budget): 2 of 5 tests completed, 3 not run\n", GitLab: "error: Stopped (budget): 2 of 5 tests completed, 3 not run\n",
 	} {
 		var b bytes.Buffer
-		said := Said{Stopped: "Stopped (budget): 2 of 5 tests completed, 3 not run", Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil }}
-		if err := (System{Name: name}).Tell(&b, said); err != nil || b.String() != want {
+		said := Summary{Stopped: "Stopped (budget): 2 of 5 tests completed, 3 not run", Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil }}
+		if err := (System{Name: name}).Report(&b, said); err != nil || b.String() != want {
 			t.Errorf("%s: %q, %v; want %q", name, b.String(), err, want)
 		}
 	}
 	many := make([]report.Failing, maxAnnotations-1)
 	var b bytes.Buffer
-	said := Said{Stopped: "Stopped", Deciding: len(many) + 4, Failing: func(int) ([]report.Failing, int, error) { return many, 4, nil }}
-	if err := (System{Name: GitHub}).Tell(&b, said); err != nil || strings.Count(b.String(), "\n") != maxAnnotations || !strings.HasSuffix(b.String(), "5 more failing tests\n") {
+	said := Summary{Stopped: "Stopped", Deciding: len(many) + 4, Failing: func(int) ([]report.Failing, int, error) { return many, 4, nil }}
+	if err := (System{Name: GitHub}).Report(&b, said); err != nil || strings.Count(b.String(), "\n") != maxAnnotations || !strings.HasSuffix(b.String(), "5 more failing tests\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -130,7 +130,7 @@ func TestOthersInQuarantine(t *testing.T) {
 		},
 		{4, 6, "::warning title=1 more failing test in quarantine::1 more failing test in quarantine", "warning: 1 more failing test in quarantine"},
 	} {
-		said := Said{Deciding: c.deciding, Failing: func(most int) ([]report.Failing, int, error) {
+		said := Summary{Deciding: c.deciding, Failing: func(most int) ([]report.Failing, int, error) {
 			all := make([]report.Failing, c.deciding+c.quarantined)
 			for i := range all {
 				all[i].Quarantined = i >= c.deciding
@@ -140,7 +140,7 @@ func TestOthersInQuarantine(t *testing.T) {
 		}}
 		for name, want := range map[string]string{GitHub: c.github, GitLab: c.gitlab} {
 			var b bytes.Buffer
-			if err := (System{Name: name}).Tell(&b, said); err != nil {
+			if err := (System{Name: name}).Report(&b, said); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.SplitN(strings.TrimSuffix(b.String(), "\n"), "\n", maxAnnotations)
@@ -154,7 +154,7 @@ func TestOthersInQuarantine(t *testing.T) {
 // GitLab refuses a finding with an empty field. So a verdict over all has every field, and so has a test without a file.
 func TestIssuesAreWhole(t *testing.T) {
 	dir := t.TempDir()
-	if err := (System{Name: GitLab}).Tell(&bytes.Buffer{}, Verdict(dir, "replay", "Not passed: worse", false)); err != nil {
+	if err := (System{Name: GitLab}).Report(&bytes.Buffer{}, Verdict(dir, "replay", "Not passed: worse", false)); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, CodeQuality))

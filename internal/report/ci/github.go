@@ -22,7 +22,7 @@ const maxSummary = 1_000_000
 
 // gitHub appends report.md to the job's summary and annotates the lines of failing tests
 // (docs.github.com, "Workflow commands for GitHub Actions").
-func (s System) gitHub(w io.Writer, said Said) error {
+func (s System) gitHub(w io.Writer, said Summary) error {
 	summary := s.summarize(said.Dir)
 	failing, more, err := said.Failing(maxAnnotations - 1)
 	if err != nil {

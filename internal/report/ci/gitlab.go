@@ -42,7 +42,7 @@ type lines struct {
 }
 
 // gitLab names the failing tests and writes the code quality report into the folder of the run.
-func (s System) gitLab(w io.Writer, said Said) error {
+func (s System) gitLab(w io.Writer, said Summary) error {
 	failing, more, err := said.Failing(maxIssues)
 	if err != nil {
 		return err

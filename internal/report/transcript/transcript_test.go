@@ -56,9 +56,9 @@ func TestLeftOut(t *testing.T) {
 	x.Turns[0].ToolCalls = make([]chat.ToolCall, 130)
 	x.Output = nil
 	for i := range 250 {
-		x.Output = append(x.Output, chat.Say(chat.Assistant, fmt.Sprintf("earlier %d", i)))
+		x.Output = append(x.Output, chat.NewMessage(chat.Assistant, fmt.Sprintf("earlier %d", i)))
 	}
-	x.Output = append(x.Output, chat.Say(chat.User, "go on"))
+	x.Output = append(x.Output, chat.NewMessage(chat.User, "go on"))
 	shown := transcript.Of(x, "", transcript.Rendered)
 	turn := shown.Turns[0]
 	if len(turn.State)+turn.StateLeft != 1_000 || turn.StateLeft == 0 {

@@ -42,7 +42,7 @@ func TestDecision(t *testing.T) {
 			},
 		},
 		"power": {
-			replay.CannotSay, reason("power", "completion_match", "a loss of up to 8.1 points could have gone unnoticed; take --margin completion_match=9pp"),
+			replay.Underpowered, reason("power", "completion_match", "a loss of up to 8.1 points could have gone unnoticed; take --margin completion_match=9pp"),
 			func(r *replay.Report) { r.Metrics[0].Difference.Verdict = "inconclusive" }, "## ⚠️ ", "Cannot say",
 			[]string{
 				"take --margin completion_match=9pp.", "would have been found with probability 0.8 decided here",
@@ -171,7 +171,7 @@ func TestRulesThatWereNotAskedAreNotPassed(t *testing.T) {
 // A loss that could have gone unnoticed is said once at the top: beside it the reason says the ways out.
 func TestUnseenLossIsSaidOnce(t *testing.T) {
 	r := replayed(t)
-	r.Gate.Outcome, r.Metrics[0].Difference.Verdict = replay.CannotSay, "inconclusive"
+	r.Gate.Outcome, r.Metrics[0].Difference.Verdict = replay.Underpowered, "inconclusive"
 	r.Gate.Reasons = []replay.Reason{{Code: "power", Metric: replay.CompletionMatch, Text: "a loss of up to 8.1 points of completion match could have gone unnoticed, " +
 		"and more than 5.0 points matters; about 306 sessions would decide it, or take --margin completion_match=8.1pp"}}
 	top := plain(between(t, replayText(t, ".html", r), `<h1 id="decision">`, "May it be believed"))

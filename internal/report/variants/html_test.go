@@ -68,7 +68,7 @@ func TestReplayHTMLPolicy(t *testing.T) {
 // A session that left the log's path shows where, what is grey, what is missing and what was said by nobody.
 func TestReplayHTMLTellsWhatHappened(t *testing.T) {
 	r := replayed(t)
-	candidate := &r.Sessions[1].Lanes[2]
+	candidate := &r.Sessions[1].Variations[2]
 	candidate.Turns = append(candidate.Turns, candidate.Turns[4])
 	simulated := &candidate.Turns[4]
 	simulated.Invented, simulated.User = true, "I mean tomorrow"
@@ -91,10 +91,10 @@ func TestReplayHTMLOfMuch(t *testing.T) {
 	for i := range 520 {
 		p := sample
 		p.SessionID = fmt.Sprintf("s%d-", i)
-		p.Lanes = append([]replay.Lane(nil), sample.Lanes...)
-		for j := range p.Lanes {
-			l := &p.Lanes[j]
-			l.Turns = append([]replay.LaneTurn(nil), l.Turns...)
+		p.Variations = append([]replay.Variation(nil), sample.Variations...)
+		for j := range p.Variations {
+			l := &p.Variations[j]
+			l.Turns = append([]replay.VariationTurn(nil), l.Turns...)
 			for k := range l.Turns {
 				l.Turns[k].Bot = strings.Repeat("<long>", 250) + l.Name
 			}
@@ -118,11 +118,11 @@ func TestReplayHTMLOfMuch(t *testing.T) {
 // A lane that is missing, or has no turns, leaves no hole.
 func TestReplayOfBrokenSessions(t *testing.T) {
 	for name, spoil := range map[string]func(*replay.Pair){
-		"no lanes":       func(p *replay.Pair) { p.Lanes = nil },
-		"no log":         func(p *replay.Pair) { p.Lanes = p.Lanes[1:] },
-		"no turns":       func(p *replay.Pair) { p.Lanes[0].Turns, p.Lanes[2].Turns = nil, nil },
-		"no metrics":     func(p *replay.Pair) { p.Lanes[2].Metrics = nil },
-		"far divergence": func(p *replay.Pair) { p.Lanes[2].Metrics.FirstDivergence = new(99) },
+		"no lanes":       func(p *replay.Pair) { p.Variations = nil },
+		"no log":         func(p *replay.Pair) { p.Variations = p.Variations[1:] },
+		"no turns":       func(p *replay.Pair) { p.Variations[0].Turns, p.Variations[2].Turns = nil, nil },
+		"no metrics":     func(p *replay.Pair) { p.Variations[2].Metrics = nil },
+		"far divergence": func(p *replay.Pair) { p.Variations[2].Metrics.FirstDivergence = new(99) },
 	} {
 		r := replayed(t)
 		spoil(&r.Sessions[1])

@@ -71,13 +71,13 @@ func shorn(t *testing.T) *replay.Report {
 	}
 	for i := range r.Sessions {
 		p := &r.Sessions[i]
-		var lanes []replay.Lane
-		for _, l := range p.Lanes {
+		var lanes []replay.Variation
+		for _, l := range p.Variations {
 			if l.Name != replay.Baseline {
 				lanes = append(lanes, l)
 			}
 		}
-		p.Lanes = lanes
+		p.Variations = lanes
 	}
 	return r
 }
@@ -221,8 +221,8 @@ func hostileReplay(t *testing.T) *replay.Report {
 		if p.Dropped != "" {
 			p.Dropped, p.Outcome = attack, attack
 		}
-		for j := range p.Lanes {
-			l := &p.Lanes[j]
+		for j := range p.Variations {
+			l := &p.Variations[j]
 			l.Data = map[string]any{attack: attack, "n": []any{attack, map[string]any{attack: 1}}, l.Name: nil}
 			for k := range l.Turns {
 				turn := &l.Turns[k]
@@ -248,8 +248,8 @@ func hostileParts(r *replay.Report, attack string) {
 	r.Metrics[0].Difference.Method = attack
 	r.Repeats = &replay.Repeats{K: 2, Variance: []replay.RepeatVariance{{Lane: attack, Metric: attack, Mean: 1, Model: 1}}}
 	for i := range r.Sessions {
-		for j := range r.Sessions[i].Lanes {
-			r.Sessions[i].Lanes[j].Error = attack
+		for j := range r.Sessions[i].Variations {
+			r.Sessions[i].Variations[j].Error = attack
 		}
 	}
 }

@@ -51,7 +51,7 @@ func mdSession(p *replay.Pair) string {
 	return b.String()
 }
 
-func mdRow(lanes []*replay.Lane, n int) string {
+func mdRow(lanes []*replay.Variation, n int) string {
 	said, cells := "", &strings.Builder{}
 	for i, l := range lanes {
 		t := turnOf(l, n)
@@ -84,7 +84,7 @@ func mdRow(lanes []*replay.Lane, n int) string {
 }
 
 // laneSummary says how a session went in a lane.
-func laneSummary(p *replay.Pair, l *replay.Lane) string {
+func laneSummary(p *replay.Pair, l *replay.Variation) string {
 	s := "not completed"
 	switch {
 	case l.Name == replay.Observed:

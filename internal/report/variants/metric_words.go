@@ -61,7 +61,7 @@ func endWords(metric string) metricWords {
 		return metricWords{"Answered", "sessions in which every message got an answer"}
 	case replay.EndedEarly:
 		return metricWords{"Ended early", "completed while the user had something to say"}
-	case replay.NeverSaid:
+	case replay.MessagesUnsent:
 		return metricWords{"Messages never said", "logged user messages that were not said"}
 	case replay.CompletedShare:
 		return metricWords{"Completed", "sessions that the agent completed"}

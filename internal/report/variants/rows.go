@@ -14,9 +14,9 @@ import (
 )
 
 // lanesOf returns the session's lanes in their order on the page, as far as they were played: what was logged comes first.
-func lanesOf(p *replay.Pair) (lanes []*replay.Lane) {
+func lanesOf(p *replay.Pair) (lanes []*replay.Variation) {
 	for _, name := range []string{replay.Observed, replay.Baseline, replay.Candidate} {
-		if l := p.Lane(name); l != nil {
+		if l := p.Variation(name); l != nil {
 			lanes = append(lanes, l)
 		}
 	}
@@ -24,7 +24,7 @@ func lanesOf(p *replay.Pair) (lanes []*replay.Lane) {
 }
 
 // turnsOf is how many turns the longest lane has. Turn n of every lane stands in row n, whatever became of it there.
-func turnsOf(lanes []*replay.Lane) int {
+func turnsOf(lanes []*replay.Variation) int {
 	most := 0
 	for _, l := range lanes {
 		most = max(most, len(l.Turns))
@@ -33,7 +33,7 @@ func turnsOf(lanes []*replay.Lane) int {
 }
 
 // turnOf is a lane's turn of that number from 0, nil where it has none.
-func turnOf(l *replay.Lane, n int) *replay.LaneTurn {
+func turnOf(l *replay.Variation, n int) *replay.VariationTurn {
 	if n >= len(l.Turns) {
 		return nil
 	}
@@ -41,7 +41,7 @@ func turnOf(l *replay.Lane, n int) *replay.LaneTurn {
 }
 
 // leavesAt is the number from 0 of the turn in which a lane first leaves the log's path, or −1.
-func leavesAt(l *replay.Lane) int {
+func leavesAt(l *replay.Variation) int {
 	if l.Metrics == nil || l.Metrics.FirstDivergence == nil || l.NoStates {
 		return -1
 	}
@@ -63,7 +63,7 @@ func unlike(p *replay.Pair) float64 {
 	if p.Dropped != "" {
 		return -1
 	}
-	observed, baseline, candidate := p.Lane(replay.Observed), p.Lane(replay.Baseline), p.Lane(replay.Candidate)
+	observed, baseline, candidate := p.Variation(replay.Observed), p.Variation(replay.Baseline), p.Variation(replay.Candidate)
 	if candidate == nil {
 		return 0
 	}
@@ -80,7 +80,7 @@ func unlike(p *replay.Pair) float64 {
 	return sum
 }
 
-func progression(l *replay.Lane) float64 {
+func progression(l *replay.Variation) float64 {
 	if l.Metrics == nil || l.Metrics.StateProgression == nil {
 		return 1
 	}
@@ -99,7 +99,7 @@ type dataCell struct{ Lane, Value, Mark string }
 const maxFields = 40
 
 // dataOf lines up what the lanes have collected, and says how many fields it leaves out.
-func dataOf(lanes []*replay.Lane) (fields []dataField, left int) {
+func dataOf(lanes []*replay.Variation) (fields []dataField, left int) {
 	names := map[string]bool{}
 	for _, l := range lanes {
 		for name := range l.Data {

@@ -87,9 +87,9 @@ func pairViewOf(r *replay.Report, p *replay.Pair) pairView {
 }
 
 // stepOf is turn n of all lanes. What the user said stands above it once, as far as the lanes heard the same.
-func stepOf(p *replay.Pair, lanes []*replay.Lane, n int) step {
+func stepOf(p *replay.Pair, lanes []*replay.Variation, n int) step {
 	s := step{Turn: n + 1}
-	var shared, logged *replay.LaneTurn
+	var shared, logged *replay.VariationTurn
 	for i, l := range lanes {
 		t := turnOf(l, n)
 		if t == nil {
@@ -125,7 +125,7 @@ func stepOf(p *replay.Pair, lanes []*replay.Lane, n int) step {
 }
 
 // fill says where a turn led, whether the log carries it, and what it took.
-func (c *cell) fill(p *replay.Pair, l *replay.Lane, t, logged *replay.LaneTurn) {
+func (c *cell) fill(p *replay.Pair, l *replay.Variation, t, logged *replay.VariationTurn) {
 	replayed := l.Name != replay.Observed
 	c.State = text.OneLine(t.State, 80)
 	if t.Transition && t.Before != t.State {
@@ -146,7 +146,7 @@ func (c *cell) fill(p *replay.Pair, l *replay.Lane, t, logged *replay.LaneTurn) 
 }
 
 // supportWord says of a replayed turn whether its message answers what was asked, in the words of the mode.
-func supportWord(p *replay.Pair, t *replay.LaneTurn) string {
+func supportWord(p *replay.Pair, t *replay.VariationTurn) string {
 	switch {
 	case p.Mode == replay.Forced && t.Supported:
 		return "taken"
@@ -168,14 +168,14 @@ func leavesWords(mode replay.Mode) string {
 	return "leaves the log’s path here"
 }
 
-func askOf(t *replay.LaneTurn, n int) *askView {
+func askOf(t *replay.VariationTurn, n int) *askView {
 	a := &askView{Turn: n + 1, Simulated: t.Invented}
 	a.Said.SayOpen(t.User, maxLaneOpen)
 	return a
 }
 
 // sameReply names the lane further to the left that gives the same reply.
-func sameReply(lanes []*replay.Lane, n, lane int) string {
+func sameReply(lanes []*replay.Variation, n, lane int) string {
 	reply := lanes[lane].Turns[n].Bot
 	for _, other := range lanes[:lane] {
 		if t := turnOf(other, n); t != nil && reply != "" && t.Bot == reply {
@@ -186,7 +186,7 @@ func sameReply(lanes []*replay.Lane, n, lane int) string {
 }
 
 // gapWords says why a lane has no such turn.
-func gapWords(l *replay.Lane) string {
+func gapWords(l *replay.Variation) string {
 	switch {
 	case l.Name == replay.Observed:
 		return "not in the log"

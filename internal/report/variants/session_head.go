@@ -61,14 +61,14 @@ func pairHeadOf(p *replay.Pair) pairHead {
 		}
 		h.Lanes = append(h.Lanes, f)
 	}
-	h.Differs = lanesDiffer(p.Lane(replay.Baseline), p.Lane(replay.Candidate))
+	h.Differs = lanesDiffer(p.Variation(replay.Baseline), p.Variation(replay.Candidate))
 	h.kind(p)
 	return h
 }
 
 // kind says how the candidate did beside the log.
 func (h *pairHead) kind(p *replay.Pair) {
-	observed, candidate := p.Lane(replay.Observed), p.Lane(replay.Candidate)
+	observed, candidate := p.Variation(replay.Observed), p.Variation(replay.Candidate)
 	if p.Dropped != "" || candidate == nil {
 		h.Kind, h.Sign, h.Said, h.Turn, h.Differs = "out", result.Skip, "left out", "left out", false
 		return
@@ -105,14 +105,14 @@ func (h *pairHead) kind(p *replay.Pair) {
 func isKnown(outcome string) bool { return outcome != replay.EndUnknown && outcome != "" }
 
 // lanesDiffer reports whether two replays of a session went through other states or ended otherwise, as far as both tell.
-func lanesDiffer(a, b *replay.Lane) bool {
+func lanesDiffer(a, b *replay.Variation) bool {
 	if a == nil || b == nil {
 		return false
 	}
 	if !a.Endless && !b.Endless && a.Completed != b.Completed {
 		return true
 	}
-	return !a.NoStates && !b.NoStates && !slices.EqualFunc(a.Turns, b.Turns, func(x, y replay.LaneTurn) bool { return x.State == y.State })
+	return !a.NoStates && !b.NoStates && !slices.EqualFunc(a.Turns, b.Turns, func(x, y replay.VariationTurn) bool { return x.State == y.State })
 }
 
 // filtersOf counts the sessions of each kind. All of one kind need no filter.

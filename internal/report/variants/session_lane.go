@@ -21,7 +21,7 @@ type spentFact struct{ Name, Value string }
 // unknown stands where a figure is not known.
 const unknown = "unknown"
 
-func laneHeadOf(p *replay.Pair, l *replay.Lane) laneHead {
+func laneHeadOf(p *replay.Pair, l *replay.Variation) laneHead {
 	h := laneHead{Name: laneWord(l.Name), Ended: laneSummary(p, l), Error: text.OneLine(l.Error, maxReason), Spent: spentInLane(l)}
 	m := l.Metrics
 	if m == nil {
@@ -59,7 +59,7 @@ func laneHeadOf(p *replay.Pair, l *replay.Lane) laneHead {
 }
 
 // spentInLane are latency, tokens and cost of a lane.
-func spentInLane(l *replay.Lane) []spentFact {
+func spentInLane(l *replay.Variation) []spentFact {
 	latency, tokens, cost := unknown, unknown, unknown
 	if ms := laneLatency(l); ms != nil {
 		latency = latencyWords(*ms) + " a turn"
@@ -89,7 +89,7 @@ func latencyWords(ms float64) string {
 }
 
 // laneLatency is the mean over the turns of which it is known, nil without any.
-func laneLatency(l *replay.Lane) *float64 {
+func laneLatency(l *replay.Variation) *float64 {
 	sum, n := 0.0, 0
 	for i := range l.Turns {
 		if ms := l.Turns[i].LatencyMS; ms != nil && finite(*ms) {
@@ -103,7 +103,7 @@ func laneLatency(l *replay.Lane) *float64 {
 }
 
 // spentInTurn are latency, tokens and cost of a turn. Where a model was asked and did not tell, that is said.
-func spentInTurn(l *replay.Lane, t *replay.LaneTurn) (spent []string) {
+func spentInTurn(l *replay.Variation, t *replay.VariationTurn) (spent []string) {
 	if t.LatencyMS != nil && finite(*t.LatencyMS) {
 		spent = append(spent, latencyWords(*t.LatencyMS))
 	}

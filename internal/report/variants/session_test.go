@@ -11,10 +11,10 @@ import (
 )
 
 // lane is a lane that says its name and the number in each turn.
-func lane(name string, turns int) replay.Lane {
-	l := replay.Lane{Name: name}
+func lane(name string, turns int) replay.Variation {
+	l := replay.Variation{Name: name}
 	for i := range turns {
-		l.Turns = append(l.Turns, replay.LaneTurn{
+		l.Turns = append(l.Turns, replay.VariationTurn{
 			Number: i + 1, User: fmt.Sprintf("asks %d", i+1), Bot: fmt.Sprintf("%s says %d", name, i+1), State: fmt.Sprintf("s%d", i+1), Supported: true, LatencyMS: new(100.0),
 		})
 	}
@@ -22,11 +22,11 @@ func lane(name string, turns int) replay.Lane {
 }
 
 // side returns the page of one session, and what a reader sees of each turn.
-func side(t *testing.T, mode replay.Mode, lanes ...replay.Lane) (page string, turns []string) {
+func side(t *testing.T, mode replay.Mode, lanes ...replay.Variation) (page string, turns []string) {
 	t.Helper()
 	r := replayed(t)
 	r.Run.Mode = mode
-	r.Sessions = []replay.Pair{{SessionID: "one", Mode: mode, Outcome: "completed", Lanes: lanes}}
+	r.Sessions = []replay.Pair{{SessionID: "one", Mode: mode, Outcome: "completed", Variations: lanes}}
 	page = replayText(t, ".html", r)
 	_, body, _ := strings.Cut(page, `id="session-one"`)
 	for i, step := range strings.Split(body, `<div class="step"`) {
@@ -121,7 +121,7 @@ func TestSessionsAreNotGreenerThanTheyWere(t *testing.T) {
 		t.Error("a session without an answer counts as one that went as in the log")
 	}
 	r := replayed(t)
-	r.Sessions = []replay.Pair{{SessionID: "one", Outcome: replay.EndUnknown, Lanes: []replay.Lane{lane(replay.Observed, 1), lane(replay.Candidate, 1)}}}
+	r.Sessions = []replay.Pair{{SessionID: "one", Outcome: replay.EndUnknown, Variations: []replay.Variation{lane(replay.Observed, 1), lane(replay.Candidate, 1)}}}
 	if said := plain(replayText(t, ".html", r)); !strings.Contains(said, "Log unknown end, 1 turn") {
 		t.Error("an unknown end is told as one that did not complete")
 	}

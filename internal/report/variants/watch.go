@@ -14,7 +14,7 @@ import (
 
 // WatchLine writes a look of a watch on one line: until when, how many sessions are new and how many there are, and the difference in each metric with
 // its always-valid interval.
-func WatchLine(look *replay.WatchLook, metrics []string) string {
+func WatchLine(look *replay.Interim, metrics []string) string {
 	parts := []string{fmt.Sprintf("%s  +%s of %s", look.Until, text.Count(look.New), text.Plural(look.Sessions, "session"))}
 	if look.New == 0 {
 		parts = append(parts, "nothing new")
@@ -35,7 +35,7 @@ func WatchLine(look *replay.WatchLook, metrics []string) string {
 }
 
 // withAlarms returns metrics, with the others of some looks that are worse in one of them.
-func withAlarms(metrics []string, looks ...replay.WatchLook) []string {
+func withAlarms(metrics []string, looks ...replay.Interim) []string {
 	names := slices.Clone(metrics)
 	for _, look := range looks {
 		for _, name := range slices.Sorted(maps.Keys(look.Metrics)) {
@@ -84,7 +84,7 @@ func WatchTrend(r *replay.WatchReport, metrics []string) string {
 
 // butFor says in how many looks there was no new session, which may be a log that was not imported, and in how many sessions an agent failed: they are
 // in no metric but answered.
-func butFor(looks []replay.WatchLook) string {
+func butFor(looks []replay.Interim) string {
 	empty, lost := 0, 0
 	for i := range looks {
 		if lost += looks[i].Lost; looks[i].New == 0 {

@@ -14,19 +14,19 @@ func TestWatchTrend(t *testing.T) {
 	nothing := map[string]replay.Watched{replay.CompletionMatch: {}}
 	for _, tc := range []struct {
 		name  string
-		looks []replay.WatchLook
+		looks []replay.Interim
 		want  string
 	}{
 		{"none", nil, "No look yet."},
-		{"good nights", []replay.WatchLook{{New: 20, Sessions: 20, Metrics: compared}}, "No alarm in 1 look."},
-		{"a night without a session", []replay.WatchLook{{New: 20, Sessions: 20, Metrics: compared}, {Sessions: 20, Metrics: compared}}, "No alarm in 2 looks, 1 of them without a new session."},
+		{"good nights", []replay.Interim{{New: 20, Sessions: 20, Metrics: compared}}, "No alarm in 1 look."},
+		{"a night without a session", []replay.Interim{{New: 20, Sessions: 20, Metrics: compared}, {Sessions: 20, Metrics: compared}}, "No alarm in 2 looks, 1 of them without a new session."},
 		{
 			"a crash",
-			[]replay.WatchLook{{New: 20, Sessions: 20, Metrics: compared}, {New: 30, Lost: 30, Sessions: 50, Metrics: compared}},
+			[]replay.Interim{{New: 20, Sessions: 20, Metrics: compared}, {New: 30, Lost: 30, Sessions: 50, Metrics: compared}},
 			"No alarm in 2 looks; 30 of 50 sessions lost, as an agent failed.",
 		},
-		{"nothing but crashes", []replay.WatchLook{{New: 30, Lost: 30, Sessions: 30, Metrics: nothing}}, "Nothing could be compared in 1 look: nothing could have alarmed."},
-		{"nothing", []replay.WatchLook{{Metrics: nothing}}, "Nothing could be compared in 1 look: nothing could have alarmed."},
+		{"nothing but crashes", []replay.Interim{{New: 30, Lost: 30, Sessions: 30, Metrics: nothing}}, "Nothing could be compared in 1 look: nothing could have alarmed."},
+		{"nothing", []replay.Interim{{Metrics: nothing}}, "Nothing could be compared in 1 look: nothing could have alarmed."},
 	} {
 		if said := variants.WatchTrend(&replay.WatchReport{Looks: tc.looks}, []string{replay.CompletionMatch}); !strings.Contains(said, tc.want) {
 			t.Errorf("%s: %q lacks %q", tc.name, said, tc.want)

@@ -36,8 +36,8 @@ type Keepable interface {
 	Put(ctx context.Context, sha256 string, data []byte) error
 }
 
-// Place is where artifacts are kept for good.
-type Place interface {
+// Storage is where artifacts are kept for good.
+type Storage interface {
 	Keepable
 	// Get returns the bytes, or ErrNone.
 	Get(ctx context.Context, sha256 string) ([]byte, error)
@@ -45,8 +45,8 @@ type Place interface {
 	Delete(ctx context.Context, sha256 string) error
 }
 
-// Keeper keeps the artifacts of one run. It is safe for concurrent use. Use New.
-type Keeper struct {
+// Writer keeps the artifacts of one run. It is safe for concurrent use. Use New.
+type Writer struct {
 	place Keepable
 	warn  func(string)
 	most  int64
@@ -63,12 +63,12 @@ type Keeper struct {
 
 // New returns a keeper. Warn is told once of a place that does not take what it is given, and once that the run has as much as is kept of one;
 // most bounds that, in bytes.
-func New(place Keepable, most int64, warn func(string)) *Keeper {
-	return &Keeper{place: place, most: most, warn: warn, now: time.Now, kept: map[string]bool{}}
+func New(place Keepable, most int64, warn func(string)) *Writer {
+	return &Writer{place: place, most: most, warn: warn, now: time.Now, kept: map[string]bool{}}
 }
 
 // Before counts what was kept of the run earlier, when it was begun.
-func (k *Keeper) Before(sha256 string, size int64) {
+func (k *Writer) Before(sha256 string, size int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.kept[sha256] {
@@ -77,8 +77,8 @@ func (k *Keeper) Before(sha256 string, size int64) {
 	}
 }
 
-// Keep keeps a piece of a conversation without what mask takes out of it, and returns what the record says of it.
-func (k *Keeper) Keep(ctx context.Context, p collect.Piece, mask func([]byte) []byte) result.Artifact {
+// Store keeps a piece of a conversation without what mask takes out of it, and returns what the record says of it.
+func (k *Writer) Store(ctx context.Context, p collect.Piece, mask func([]byte) []byte) result.Artifact {
 	data, truncated := cut(mask(p.Data), MaxBytes)
 	sum := sha256.Sum256(data)
 	a := result.Artifact{Kind: p.Kind, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), Truncated: truncated}
@@ -98,7 +98,7 @@ const (
 )
 
 // Put keeps bytes under their hash, and reports whether they are kept.
-func (k *Keeper) Put(ctx context.Context, sha256 string, data []byte) bool {
+func (k *Writer) Put(ctx context.Context, sha256 string, data []byte) bool {
 	size := int64(len(data))
 	k.mu.Lock()
 	known, away := k.kept[sha256], k.now().Before(k.away)

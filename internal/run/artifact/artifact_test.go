@@ -79,8 +79,8 @@ func (k kept) Put(_ context.Context, sha256 string, data []byte) error {
 	return nil
 }
 
-func (k *Keeper) keepOne(t *testing.T, data string, mask func([]byte) []byte) result.Artifact {
-	return k.Keep(t.Context(), collect.Piece{Turn: 1, Kind: "prompt", Data: []byte(data)}, mask)
+func (k *Writer) keepOne(t *testing.T, data string, mask func([]byte) []byte) result.Artifact {
+	return k.Store(t.Context(), collect.Piece{Turn: 1, Kind: "prompt", Data: []byte(data)}, mask)
 }
 
 func plain(data []byte) []byte { return data }

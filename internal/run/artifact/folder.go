@@ -13,7 +13,7 @@ import (
 // Folder is a folder with a file for each artifact, named by its hash.
 type Folder struct{ Dir string }
 
-var _ Place = Folder{}
+var _ Storage = Folder{}
 
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Open returns the place that a name says: a folder, nats, or s3://BUCKET/PREFIX. Getenv finds the AWS_* variables, client carries requests to S3.
-func Open(name string, conn *natsconn.Conn, getenv func(string) string, client *http.Client) (Place, error) {
+func Open(name string, conn *natsconn.Conn, getenv func(string) string, client *http.Client) (Storage, error) {
 	switch scheme, rest, ok := strings.Cut(name, "://"); {
 	case name == "nats":
 		return inNATS{conn.Artifacts()}, nil

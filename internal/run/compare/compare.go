@@ -20,8 +20,8 @@ type Side struct {
 
 // Open returns the run in a folder. A run that nobody holds any more and that has not ended has died.
 func Open(dir string) (Side, error) {
-	run, err := runlog.Look(dir)
-	return Side{Run: run, Tests: runlog.ReadWhole(dir, run)}, err
+	run, err := runlog.Inspect(dir)
+	return Side{Run: run, Tests: runlog.ReadAll(dir, run)}, err
 }
 
 // Options are how two runs are compared.

@@ -35,9 +35,9 @@ type ConnConfig struct {
 	Token string
 	// Name is shown by NATS's own tools.
 	Name string
-	// Tell, if set, is told when NATS is waited for, when it was lost, and when it is back. It may be called by another goroutine, and must
+	// OnLink, if set, is told when NATS is waited for, when it was lost, and when it is back. It may be called by another goroutine, and must
 	// return quickly.
-	Tell func(Link)
+	OnLink func(Link)
 }
 
 // Link is the state of a connection to NATS.
@@ -60,7 +60,7 @@ func Connect(ctx context.Context, c ConnConfig) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	tell := c.Tell
+	tell := c.OnLink
 	if tell == nil {
 		tell = func(Link) {}
 	}
@@ -94,7 +94,7 @@ func fatal(err error) bool {
 
 // options are those of NATS's client.
 func (c ConnConfig) options() ([]nats.Option, error) {
-	tell := c.Tell
+	tell := c.OnLink
 	if tell == nil {
 		tell = func(Link) {}
 	}

@@ -162,7 +162,7 @@ func TestConnectWaits(t *testing.T) {
 	links := make(chan natsconn.Link, 100)
 	conns := make(chan *natsconn.Conn)
 	go func() {
-		conn, err := natsconn.Connect(t.Context(), natsconn.ConnConfig{URL: p.URL, Tell: func(l natsconn.Link) { links <- l }})
+		conn, err := natsconn.Connect(t.Context(), natsconn.ConnConfig{URL: p.URL, OnLink: func(l natsconn.Link) { links <- l }})
 		if err != nil {
 			t.Error(err)
 		}

@@ -42,14 +42,14 @@ func (c *Conn) Publish(ctx context.Context, subject string, data []byte, ensure 
 			return false, nil
 		case errors.As(err, &refused) && refused.ErrorCode == full:
 			return false, fmt.Errorf("%w: %s", ErrFull, refused.Description)
-		case !Away(err):
+		case !IsUnavailable(err):
 			return false, err
 		}
 		if err := Pause(ctx, retryPause); err != nil {
 			return false, err
 		}
 		if unstored(err) {
-			if err := ensure(ctx); err != nil && !Away(err) {
+			if err := ensure(ctx); err != nil && !IsUnavailable(err) {
 				return false, err
 			}
 		}
@@ -91,8 +91,8 @@ func unstored(err error) bool {
 	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders)
 }
 
-// Away reports whether an error means that NATS cannot be reached for now, so that the same call may succeed later.
-func Away(err error) bool {
+// IsUnavailable reports whether an error means that NATS cannot be reached for now, so that the same call may succeed later.
+func IsUnavailable(err error) bool {
 	if refused, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return refused.Code == 503 && refused.ErrorCode != full
 	}
@@ -117,7 +117,7 @@ func Unwritten(err error) bool {
 func Again(ctx context.Context, f func(ctx context.Context) error) error {
 	for {
 		err := f(ctx)
-		if err == nil || !Away(err) || ctx.Err() != nil {
+		if err == nil || !IsUnavailable(err) || ctx.Err() != nil {
 			return err
 		}
 		if err := Pause(ctx, retryPause); err != nil {

@@ -58,7 +58,7 @@ func TestAttribution(t *testing.T) {
 			l, again := &ledger{}, map[int]int{}
 			o := made(t, orchestrator.Config{
 				Workers: 1, Queue: queue.NewMemory(1), Results: l,
-				Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+				Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 					switch c := words[j.Trial-1][0]; c {
 					case 't':
 						return said(j, result.Error, 3, result.EngineError), nil
@@ -121,7 +121,7 @@ func TestAttributionStopped(t *testing.T) {
 			}
 			o := made(t, orchestrator.Config{
 				Workers: 1, Queue: queue.NewMemory(1), Results: l,
-				Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+				Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 					if how == "stop" && j.Trial == 2 {
 						close(stop)
 					}

@@ -29,7 +29,7 @@ func TestBudgetOfTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				r := c.record
 				r.Suite, r.TestID, r.Verdict = j.Test.Suite, j.Test.ID, result.Pass
 				return &r, nil
@@ -50,7 +50,7 @@ func TestBudgetOfTime(t *testing.T) {
 	for before, want := range map[time.Duration]int{0: 3, 4 * time.Second: 1, 5 * time.Second: 0, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				time.Sleep(2 * time.Second)
 				return &result.Test{Suite: j.Test.Suite, TestID: j.Test.ID, Verdict: result.Pass}, nil
 			}})

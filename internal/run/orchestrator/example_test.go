@@ -15,7 +15,7 @@ func ExampleOrchestrator() {
 	records := &ledger{}
 	o, err := orchestrator.New(orchestrator.Config{
 		RunID: "20260714-093000-k3x9", Workers: 2, Queue: queue.NewMemory(2), Results: records,
-		Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+		Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			verdict := result.Pass
 			if j.Test.ID == "login" {
 				verdict = result.Fail

@@ -107,6 +107,6 @@ func (s *scheduler) hold(ctx context.Context, t Task) (r Return) {
 			r = Return{Key: t.Key(), Record: Broken(t, began, runner.Panicked(s.Log, fault).Error())}
 		}
 	}()
-	record, err := s.Hold(ctx, t)
+	record, err := s.Run(ctx, t)
 	return Return{Key: t.Key(), Record: record, Err: err}
 }

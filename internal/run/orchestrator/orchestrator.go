@@ -107,8 +107,8 @@ type Config struct {
 	// Workers is how many conversations are under way at once: in the process, or queued for others and held by them.
 	Workers int
 	Queue   Queue
-	// Hold holds one conversation in this process. It returns an error when the conversation was interrupted; then there is no record.
-	Hold func(ctx context.Context, t Task) (*result.Test, error)
+	// Run holds one conversation in this process. It returns an error when the conversation was interrupted; then there is no record.
+	Run func(ctx context.Context, t Task) (*result.Test, error)
 	// Returns bring what workers elsewhere have held; then nothing is held in this process. Payload is what their jobs carry.
 	Returns Returns
 	Payload []byte
@@ -131,7 +131,7 @@ func New(c Config) (*Orchestrator, error) {
 	switch {
 	case c.Queue == nil:
 		return nil, errors.New("an orchestrator needs a queue")
-	case (c.Hold == nil) == (c.Returns == nil):
+	case (c.Run == nil) == (c.Returns == nil):
 		return nil, errors.New("an orchestrator needs either a function that holds conversations or returns from where they are held")
 	case c.Results == nil:
 		return nil, errors.New("an orchestrator needs a place for results")

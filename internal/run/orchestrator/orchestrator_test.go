@@ -132,7 +132,7 @@ func TestDependencies(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: verdicts(tc.of)})
+			o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Run: verdicts(tc.of)})
 			if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(tc.tests...), Needed: always}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestTrials(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %v", tc.strategy, tc.of), func(t *testing.T) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(tc.of)})
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: verdicts(tc.of)})
 			totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 3, tc.strategy))}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +183,7 @@ func TestFlakyIsFiled(t *testing.T) {
 		0: {"x#1": f, "x#2": f, "x#3": f, "x#4": f}, 1: {"x#1": f, "x#2": f, "x#3": f}, 3: {"x#2": f}, 4: nil,
 	} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: verdicts(of)})
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: verdicts(of)})
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 4, suite.MeanScore))}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestFlakyIsFiled(t *testing.T) {
 func TestAtMostSoManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{}, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{}, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			time.Sleep(time.Second)
 			now.Add(-1)
@@ -222,7 +222,7 @@ func TestAtMostSoManyInFlight(t *testing.T) {
 func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			time.Sleep(2 * time.Second)
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
 		}})
@@ -243,7 +243,7 @@ func TestStopComesFirst(t *testing.T) {
 		all = append(all, test(fmt.Sprint(i)))
 	}
 	l := &ledger{}
-	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 		if j.Test.ID == "1" {
 			close(stop)
 		}
@@ -263,7 +263,7 @@ func TestCancelGivesUpWhatIsInFlight(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: func(ctx context.Context, _ orchestrator.Task) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: func(ctx context.Context, _ orchestrator.Task) (*result.Test, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}})
@@ -310,12 +310,12 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 	for _, where := range []panicking{"grading", "grader", "target", "session", "hold"} {
 		t.Run(string(where), func(t *testing.T) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 				if j.Test.ID != "a" {
 					return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
 				}
 				where.boom("hold")
-				return runner.Hold(ctx, runner.Conversation{Test: j.Test, Target: where, Grading: where})
+				return runner.Run(ctx, runner.Conversation{Test: j.Test, Target: where, Grading: where})
 			}})
 			a := test("a")
 			a.Turns = []suite.Turn{{Assertions: []suite.Assertion{{Type: "x", Weight: 1, Threshold: -1}}}}
@@ -329,7 +329,7 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 
 func TestBudgetStopsTheRun(t *testing.T) {
 	l := &ledger{}
-	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(nil)})
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: verdicts(nil)})
 	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), Budget: orchestrator.Budget{USD: 2}}, nil)
 	if !errors.Is(err, orchestrator.ErrBudget) || len(l.records) != 2 {
 		t.Errorf("Run = %v with %d records", err, len(l.records))
@@ -356,7 +356,7 @@ func TestResume(t *testing.T) {
 		}
 		run := func(hold func(context.Context, orchestrator.Task) (*result.Test, error), prior func(result.Key) (orchestrator.Outcome, bool)) (*ledger, error) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: hold})
+			o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: hold})
 			_, err := o.Run(context.Background(), orchestrator.Plan{Tests: units(tests...), Needed: always, Prior: prior}, nil)
 			return l, err
 		}

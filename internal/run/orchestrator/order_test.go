@@ -43,7 +43,7 @@ func (p *pushes) Push(ctx context.Context, j orchestrator.Job) error {
 func TestLongestFirst(t *testing.T) {
 	for workers, want := range map[int]string{2: "d9 b4 a1 c1 e1", 1: "a1 b4 c1 d9 e1"} {
 		l, q := &ledger{}, &pushes{Memory: queue.NewMemory(workers)}
-		o := made(t, orchestrator.Config{Workers: workers, Queue: q, Results: l, Hold: verdicts(nil)})
+		o := made(t, orchestrator.Config{Workers: workers, Queue: q, Results: l, Run: verdicts(nil)})
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: costs(1, 4, 1, 9, 1)}, nil); err != nil {
 			t.Fatal(err)
 		}

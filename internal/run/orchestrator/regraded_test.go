@@ -25,7 +25,7 @@ func TestRegradedTrials(t *testing.T) {
 		{map[string]result.Verdict{"x#2": result.Error}, []string{"x#1 pass", "x#2 error", "x#3 pass", "x 2/3 1.00 pass"}},
 	} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(tc.of)})
+		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: verdicts(tc.of)})
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 3, suite.PassAtK)), Regraded: true}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestRegradedTrials(t *testing.T) {
 func TestRegradedBudget(t *testing.T) {
 	for judge, held := range map[float64]int{0: 3, 1: 2} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass, Cost: chat.Cost{USD: 50 + judge}, Judge: result.JudgeUse{Cost: chat.Cost{USD: judge}}}, nil
 		}})
 		_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), Budget: orchestrator.Budget{USD: 2}, Regraded: true}, nil)

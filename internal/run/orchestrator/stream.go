@@ -18,8 +18,8 @@ type Item struct {
 	// Cost and Commands are those of a Job.
 	Cost     float64
 	Commands bool
-	// Hold holds the item in this process; its error goes to Ended.
-	Hold func(ctx context.Context) error
+	// Run holds the item in this process; its error goes to Ended.
+	Run func(ctx context.Context) error
 	// Payload returns what workers elsewhere hold it by. It is called whenever the job is put in.
 	Payload func(ctx context.Context) ([]byte, error)
 	// Ended is told what became of the item, once. It is not told when the stream is closed before.
@@ -29,10 +29,10 @@ type Item struct {
 // StreamConfig is what a Stream works with. Places and Queue are required.
 type StreamConfig struct {
 	RunID, Kind string
-	// Places is how many items are under way at once, Room how many bytes their payloads have together; 0 is no bound.
-	Places int
-	Room   int64
-	Queue  Queue
+	// Workers is how many items are under way at once, Room how many bytes their payloads have together; 0 is no bound.
+	Workers  int
+	MaxBytes int64
+	Queue    Queue
 	// Returns bring what workers elsewhere have held; nil has the items held in this process.
 	Returns Returns
 	// Log gets the stacks of panics at debug level; nil discards them.
@@ -66,17 +66,17 @@ type begun struct {
 // NewStream starts the workers of this process, or the receiving of what others return. They end with ctx.
 func NewStream(ctx context.Context, c StreamConfig) *Stream {
 	s := &Stream{
-		StreamConfig: c, places: make(chan struct{}, c.Places), open: map[result.Key]*begun{}, early: map[result.Key]Return{}, past: map[result.Key]bool{},
+		StreamConfig: c, places: make(chan struct{}, c.Workers), open: map[result.Key]*begun{}, early: map[result.Key]Return{}, past: map[result.Key]bool{},
 	}
-	if c.Room > 0 {
-		s.room = semaphore.NewWeighted(c.Room)
+	if c.MaxBytes > 0 {
+		s.room = semaphore.NewWeighted(c.MaxBytes)
 	}
 	ctx, s.leave = context.WithCancel(ctx)
 	if c.Returns != nil {
 		s.group.Go(func() { s.receive(ctx) })
 		return s
 	}
-	for range c.Places {
+	for range c.Workers {
 		s.group.Go(func() { s.work(ctx) })
 	}
 	return s
@@ -98,7 +98,7 @@ func (s *Stream) Begin(ctx context.Context, i Item) error {
 	b := &begun{Item: i}
 	job, err := s.job(ctx, b)
 	if err == nil && s.room != nil {
-		b.size = min(int64(len(job.Payload)), s.Room)
+		b.size = min(int64(len(job.Payload)), s.MaxBytes)
 		err = s.room.Acquire(ctx, b.size)
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Stream) hold(ctx context.Context, b *begun) (r Return) {
 			r.Fault = runner.Panicked(s.Log, fault).Error()
 		}
 	}()
-	r.Err = b.Hold(ctx)
+	r.Err = b.Run(ctx)
 	return r
 }
 
@@ -227,7 +227,7 @@ func (s *Stream) end(r Return) {
 	case b != nil && s.Returns != nil:
 		s.past[r.Key] = false
 		r.Settle = s.storing(r)
-	case b == nil && !past && len(s.early) < max(sight, s.Places): // else it is delivered again
+	case b == nil && !past && len(s.early) < max(sight, s.Workers): // else it is delivered again
 		s.early[r.Key] = r
 	}
 	s.mu.Unlock()

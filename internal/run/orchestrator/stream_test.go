@@ -50,13 +50,13 @@ func (e *crewAway) Next(ctx context.Context) (orchestrator.Return, error) {
 // Every item ends once: held, given back with its error, or lost by a panic; no more are under way than there are places.
 func TestStreamHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Places: 3, Queue: queue.NewMemory(3)})
+		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Workers: 3, Queue: queue.NewMemory(3)})
 		var mu sync.Mutex
 		ends, under, most := map[result.Key]string{}, 0, 0
 		for i := range 30 {
 			err := s.Begin(t.Context(), orchestrator.Item{
 				Key: sessionKey(i),
-				Hold: func(context.Context) error {
+				Run: func(context.Context) error {
 					mu.Lock()
 					under++
 					most = max(most, under)
@@ -101,7 +101,7 @@ func TestStreamHere(t *testing.T) {
 func TestStreamElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &crewAway{returns: make(chan orchestrator.Return)}
-		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Places: 2, Room: 10, Queue: e, Returns: e})
+		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Workers: 2, MaxBytes: 10, Queue: e, Returns: e})
 		settled, ends := map[string]int{}, map[string]int{}
 		var store func() // what the last one that ended is settled with
 		back := func(i int, body string) {

@@ -27,10 +27,10 @@ import (
 func TestNewNamesWhatIsMissing(t *testing.T) {
 	hold := verdicts(nil)
 	for want, c := range map[string]orchestrator.Config{
-		"queue":   {Workers: 1, Hold: hold, Results: &ledger{}},
+		"queue":   {Workers: 1, Run: hold, Results: &ledger{}},
 		"holds":   {Workers: 1, Queue: queue.NewMemory(1), Results: &ledger{}},
-		"results": {Workers: 1, Queue: queue.NewMemory(1), Hold: hold},
-		"worker":  {Queue: queue.NewMemory(1), Hold: hold, Results: &ledger{}},
+		"results": {Workers: 1, Queue: queue.NewMemory(1), Run: hold},
+		"worker":  {Queue: queue.NewMemory(1), Run: hold, Results: &ledger{}},
 	} {
 		if _, err := orchestrator.New(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v", want, err)
@@ -60,7 +60,7 @@ func TestSkippedRecord(t *testing.T) {
 			l := &ledger{}
 			o := made(t, orchestrator.Config{
 				RunID: "r", Workers: 2, Queue: queue.NewMemory(2), Results: l, Now: func() time.Time { return morning },
-				Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
+				Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 					r, err := verdicts(tc.of)(ctx, j)
 					r.ExecutionStatus = map[result.Verdict]result.Status{result.Error: result.ExecutionError, result.Fail: result.QualityFailure}[r.Verdict]
 					return r, err
@@ -105,7 +105,7 @@ func TestStopWithNothingLeft(t *testing.T) {
 				stop, l := make(chan struct{}), &ledger{}
 				o := made(t, orchestrator.Config{
 					Workers: 1, Queue: queue.NewMemory(1), Results: l,
-					Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
+					Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 						if j.Test.ID == "last" {
 							close(stop)
 							time.Sleep(time.Second) // the stop is seen while this one is held
@@ -135,7 +135,7 @@ func TestPanicsAroundTheRun(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l, observed := &ledger{}, 0
-	c := orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: verdicts(nil), Log: logger, Observe: func(orchestrator.Progress) {
+	c := orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: verdicts(nil), Log: logger, Observe: func(orchestrator.Progress) {
 		observed++
 		panic("boom")
 	}}
@@ -174,7 +174,7 @@ func TestFlakyOverGradedTrials(t *testing.T) {
 		{suite.PassAtK, map[string]result.Verdict{"x#1": e, "x#2": e}, false, "", 0}, // it stops at its first pass
 	} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: verdicts(tc.of)})
+		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Run: verdicts(tc.of)})
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 3, tc.strategy))}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestAggregateOfAnyOrder(outer *testing.T) {
 				l := &ledger{}
 				o, err := orchestrator.New(orchestrator.Config{
 					Workers: n, Queue: queue.NewMemory(n), Results: l, Now: func() time.Time { return morning },
-					Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+					Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 						time.Sleep(time.Duration(pauses[j.Trial-1]) * time.Second)
 						r := *of[j.Trial]
 						return &r, nil
@@ -258,7 +258,7 @@ func TestEveryTestHasOneRecord(t *testing.T) {
 		l := &ledger{}
 		o := made(t, orchestrator.Config{
 			Workers: rapid.IntRange(1, 4).Draw(t, "workers"), Queue: queue.NewMemory(4), Results: l,
-			Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+			Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				v := of[result.Key{TestID: j.Test.ID, Target: j.Target}]
 				return &result.Test{TestID: j.Test.ID, Trial: j.Trial, Verdict: v}, nil
 			},

@@ -46,7 +46,7 @@ func TestTrialSums(t *testing.T) {
 				continue // it begins a trial when the one before has ended
 			}
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				return paid(j), nil
 			}})
 			x := trials("x", 3, strategy)
@@ -75,7 +75,7 @@ func TestTrialSums(t *testing.T) {
 func TestTrialsInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 			time.Sleep(time.Hour / time.Duration(j.Trial))
 			r := paid(j)
 			r.Score = float64(j.Trial) / 4
@@ -113,7 +113,7 @@ func TestBrokenTrials(t *testing.T) {
 		{suite.ConfidenceInterval, map[string]result.Verdict{"x#1": b}, result.Error, result.ExecutionError},
 	} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(tc.of)})
+		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: verdicts(tc.of)})
 		x := trials("x", 2, tc.strategy)
 		x.Execution.Threshold = new(0.1) // which the scores reach, broken or not
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(x)}, nil); err != nil {
@@ -132,7 +132,7 @@ func TestTrialsMeetTheThreshold(t *testing.T) {
 		want      result.Verdict
 	}{{0.25, result.Pass}, {0.25 + 1e-10, result.Pass}, {0.25 + 2e-9, result.Fail}, {0, result.Pass}, {0.3, result.Fail}} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: verdicts(map[string]result.Verdict{"x#1": result.Fail, "x#2": result.Fail})})
+		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: verdicts(map[string]result.Verdict{"x#1": result.Fail, "x#2": result.Fail})})
 		x := trials("x", 2, suite.MeanScore)
 		x.Execution.Threshold = &tc.threshold
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(x)}, nil); err != nil {
@@ -147,7 +147,7 @@ func TestTrialsMeetTheThreshold(t *testing.T) {
 // TestWaitingForever holds that a run ends, and says so, when tests wait for others that the plan does not have.
 func TestWaitingForever(t *testing.T) {
 	l := &ledger{}
-	o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Hold: verdicts(nil)})
+	o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: verdicts(nil)})
 	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("b", "nowhere"), test("a"), test("c", "b")), Needed: always}, nil)
 	if err == nil || !strings.Contains(err.Error(), "2 tests wait for tests that never ran, b first") || errors.Is(err, orchestrator.ErrStopped) {
 		t.Errorf("Run = %v", err)
@@ -160,7 +160,7 @@ func TestWaitingForever(t *testing.T) {
 // TestFaultOfHolding holds that a conversation which cannot be held ends the run with its error, and every record names the run.
 func TestFaultOfHolding(t *testing.T) {
 	fault, l := errors.New("no such grader"), &ledger{}
-	o := made(t, orchestrator.Config{RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l, Hold: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
+	o := made(t, orchestrator.Config{RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 		if j.Test.ID == "c" {
 			return nil, fault
 		}
@@ -183,7 +183,7 @@ func TestFaultOfHolding(t *testing.T) {
 // TestStoppedWhileTestsWait holds that a run which was stopped says so, and not that tests wait.
 func TestStoppedWhileTestsWait(t *testing.T) {
 	stop := make(chan struct{})
-	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: &ledger{}, Hold: func(context.Context, orchestrator.Task) (*result.Test, error) {
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: &ledger{}, Run: func(context.Context, orchestrator.Task) (*result.Test, error) {
 		close(stop)
 		return nil, context.Canceled
 	}})
@@ -198,7 +198,7 @@ func TestTrialsStopAtTheirCostLimit(t *testing.T) {
 	for _, strategy := range []suite.Strategy{suite.PassAtK, suite.PassAll, suite.MeanScore} {
 		for limit, want := range map[float64]int{0: 4, 0.2: 1, 0.25: 1, 0.26: 2, 0.75: 2, 1.4: 3, 100: 4} {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: l, Hold: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+			o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
 				return paid(j), nil
 			}})
 			x := trials("x", 4, strategy)

@@ -54,8 +54,8 @@ func (q *JetStream) Purge(ctx context.Context, run string) error {
 type Counts struct {
 	// Waiting are queued, Running are held by workers.
 	Waiting, Running int
-	// Foreign are of other versions of this program, which this one leaves alone.
-	Foreign int
+	// OtherVersions are of other versions of this program, which this one leaves alone.
+	OtherVersions int
 }
 
 // Depth returns how many jobs of all runs wait, and how many workers hold. It asks NATS twice, however many jobs there are.
@@ -90,7 +90,7 @@ func (q *JetStream) Count(ctx context.Context) (n Counts, err error) {
 	own := fmt.Sprintf("rehearse.job.%d.", orchestrator.JobSchema)
 	for _, s := range subjects {
 		if !strings.HasPrefix(s, own) {
-			n.Foreign++
+			n.OtherVersions++
 		}
 	}
 	return n, nil

@@ -160,7 +160,7 @@ func TestWhoTakesWhat(t *testing.T) {
 	queuetest.Push(t, strict, foreign)
 	queuetest.Empty(t, strict)
 	n, err := strict.Count(t.Context())
-	if err != nil || n != (queue.Counts{Waiting: 1, Foreign: 1}) {
+	if err != nil || n != (queue.Counts{Waiting: 1, OtherVersions: 1}) {
 		t.Errorf("counted %+v, %v; want 1 waiting and 1 foreign", n, err)
 	}
 	queuetest.Push(t, strict, queuetest.Job("run", 3))

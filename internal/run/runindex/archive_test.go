@@ -240,7 +240,7 @@ func TestFinds(t *testing.T) {
 	if a.Find(runindex.Latest) != runs[0] || a.Find("first") != runs[1] || a.Find("fir") != nil || a.Find("../one") != nil {
 		t.Error("runs are not found by their ids")
 	}
-	lock, err := runlog.TakeLock(t.Context(), filepath.Join(root, "runs", "two"))
+	lock, err := runlog.AcquireLock(t.Context(), filepath.Join(root, "runs", "two"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func (b *brief) assertion() (a result.Assertion) {
 		a.Passed = b.truth()
 	}
 	if b.key("evidence") {
-		if q := b.quoted(); b.texts || b.grades && string(q.raw) == runner.NotAsked {
+		if q := b.quoted(); b.texts || b.grades && string(q.raw) == runner.NotCalled {
 			a.Evidence = q.text()
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
 
-// ErrAnew is that of a log which is not any more what its rows were read of. The next index is right.
-var ErrAnew = errors.New("the log has been written anew")
+// ErrRewritten is that of a log which is not any more what its rows were read of. The next index is right.
+var ErrRewritten = errors.New("the log has been written anew")
 
 // seed makes the sums of lines, which count as long as the program runs.
 var seed = maphash.MakeSeed()
@@ -55,7 +55,7 @@ func (r *Run) Check(rows []*Row) error {
 
 // doubt returns an error. One that says that the log has changed makes the next index read all of it.
 func (r *Run) doubt(err error) error {
-	if errors.Is(err, ErrAnew) {
+	if errors.Is(err, ErrRewritten) {
 		r.doubted.Store(true)
 	}
 	return err
@@ -66,7 +66,7 @@ func lineAt(log io.ReaderAt, row *Row, buffer []byte) ([]byte, error) {
 	line := slices.Grow(buffer[:0], row.length)[:row.length]
 	_, err := log.ReadAt(line, row.start)
 	if errors.Is(err, io.EOF) || err == nil && row.length > 0 && sumOf(line) != row.sum {
-		err = ErrAnew
+		err = ErrRewritten
 	}
 	if err != nil {
 		return line, fmt.Errorf("read the record of test %s: %w", row.TestID, err)
@@ -122,7 +122,7 @@ func (x *lexicon) unchanged(log io.ReaderAt) error {
 		at := 0
 		for _, row := range some.rows {
 			if sumOf(some.bytes[at:at+row.length]) != row.sum {
-				return ErrAnew
+				return ErrRewritten
 			}
 			at += row.length
 		}

@@ -21,7 +21,7 @@ func edited(t *testing.T, padding int) (run *Run, edit func(name, from, to strin
 	if err := runlog.WriteRun(dir, result.Run{Schema: result.Schema, ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}}); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := runlog.TakeLock(t.Context(), dir)
+	lock, err := runlog.AcquireLock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestLongLogEditedInTheMiddleAndAppended(t *testing.T) {
 			if got, _ := verdicts(t, run); got != "a=pass m=pass z=pass n=pass " {
 				t.Fatalf("%s: the log is no long one", got)
 			}
-			if err := look(run, m); !errors.Is(err, ErrAnew) {
+			if err := look(run, m); !errors.Is(err, ErrRewritten) {
 				t.Errorf("a record that says something else: %v", err)
 			}
 			if got, _ := verdicts(t, run); got != want {

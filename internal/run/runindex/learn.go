@@ -73,7 +73,7 @@ func (r *Run) logOf(x *lexicon) (*os.File, error) {
 	case err != nil:
 		err = fmt.Errorf("read results: %w", err)
 	case x.log == nil || !os.SameFile(info, x.log):
-		err = ErrAnew
+		err = ErrRewritten
 	}
 	if err != nil {
 		_ = log.Close() // nothing was written
@@ -113,7 +113,7 @@ func pupil(buffers spares) func(lesson) learned {
 			line := some.bytes[at : at+row.length]
 			t, err := b.read(line)
 			if err != nil || sumOf(line) != row.sum {
-				return learned{err: ErrAnew}
+				return learned{err: ErrRewritten}
 			}
 			words.add(Passages(t))
 			at += row.length
@@ -142,11 +142,11 @@ func lessons(log io.ReaderAt, rows []*Row, buffers spares) iter.Seq2[lesson, err
 			into := some.bytes
 			for _, row := range some.rows {
 				if _, err := from.Discard(int(row.start - at)); err != nil {
-					yield(some, ErrAnew)
+					yield(some, ErrRewritten)
 					return
 				}
 				if _, err := io.ReadFull(from, into[:row.length]); err != nil {
-					yield(some, ErrAnew)
+					yield(some, ErrRewritten)
 					return
 				}
 				into, at = into[row.length:], row.start+int64(row.length)

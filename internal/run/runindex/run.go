@@ -87,7 +87,7 @@ func (r *Run) look() (result.Run, state, error) {
 	}
 	open := r.record.ExitCode == nil && r.now().Sub(r.looked) >= lookEvery
 	if now := stampOf(info); now != r.written || open {
-		r.record, r.err = runlog.Look(r.Dir)
+		r.record, r.err = runlog.Inspect(r.Dir)
 		r.written, r.looked = now, r.now()
 	}
 	return r.record, state{r.written, r.record.ExitReason}, r.err
@@ -98,7 +98,7 @@ func (r *Run) Index() (*Index, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	index, err := r.grow()
-	if errors.Is(err, ErrAnew) {
+	if errors.Is(err, ErrRewritten) {
 		r.log = nil
 		return r.grow()
 	}

@@ -32,14 +32,14 @@ type Hit struct {
 	nth int
 }
 
-// Place tells a text of a run from every other.
-type Place struct {
+// Position tells a text of a run from every other.
+type Position struct {
 	Row *Row
 	Nth int
 }
 
-// Place returns where the text stands.
-func (h Hit) Place() Place { return Place{h.Row, h.nth} }
+// Position returns where the text stands.
+func (h Hit) Position() Position { return Position{h.Row, h.nth} }
 
 // Matching returns the tests in which the words of a question stand, each in one text; of a question without words, all. The map is the archive's.
 func (r *Run) Matching(ctx context.Context, index *Index, q string) (map[Test]bool, error) {

@@ -41,7 +41,7 @@ func TestLexiconAgreesWithTheTexts(t *testing.T) {
 		var tests []*result.Test
 		for i, text := range texts {
 			test := record(fmt.Sprintf("t%d", i), result.Pass, 1)
-			test.Turns = []result.Turn{{Index: 1, Input: chat.Say("user", text).Content, Output: "kam Paket"}, {Index: 2, Input: chat.Say("user", "nicht").Content, Output: said[(i+3)%len(said)]}}
+			test.Turns = []result.Turn{{Index: 1, Input: chat.NewMessage("user", text).Content, Output: "kam Paket"}, {Index: 2, Input: chat.NewMessage("user", "nicht").Content, Output: said[(i+3)%len(said)]}}
 			tests = append(tests, test)
 		}
 		appendTo(t, dir, tests...)

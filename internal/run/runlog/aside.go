@@ -81,9 +81,9 @@ func moveArtifacts(from, to string) error {
 // maxMarked is how much of a file is searched for the mark of its kind.
 const maxMarked = 64 << 20
 
-// Foreign returns the name of a file in dir that a run would write over and that no run has written, or "". Beside run.json and the log, the
+// Unrelated returns the name of a file in dir that a run would write over and that no run has written, or "". Beside run.json and the log, the
 // files are the keys of marks; a file of ours holds at least one text of its key.
-func Foreign(dir string, marks map[string][]string) (string, error) {
+func Unrelated(dir string, marks map[string][]string) (string, error) {
 	if data, err := os.ReadFile(filepath.Join(dir, RunFile)); err == nil {
 		var run struct {
 			ID     string `json:"run_id"`

@@ -42,8 +42,8 @@ type Lock struct{ file *flock.Flock }
 // lockWait outlasts a reader who looks whether the lock is held.
 const lockWait = 300 * time.Millisecond
 
-// TakeLock takes the lock of the folder, which must be there. It returns a *BusyError when another process has it.
-func TakeLock(ctx context.Context, dir string) (*Lock, error) {
+// AcquireLock takes the lock of the folder, which must be there. It returns a *BusyError when another process has it.
+func AcquireLock(ctx context.Context, dir string) (*Lock, error) {
 	path := filepath.Join(dir, LockFile)
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

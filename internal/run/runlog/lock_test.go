@@ -19,7 +19,7 @@ const holderEnv = "REHEARSE_TEST_HOLDER"
 
 // holdLock is what the test program does as a holder.
 func holdLock(dir string) {
-	if _, err := runlog.TakeLock(context.Background(), dir); err != nil {
+	if _, err := runlog.AcquireLock(context.Background(), dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -57,7 +57,7 @@ func TestLock(t *testing.T) {
 	if !runlog.Locked(dir) {
 		t.Error("a run under way is not locked")
 	}
-	_, err = runlog.TakeLock(t.Context(), dir)
+	_, err = runlog.AcquireLock(t.Context(), dir)
 	busy, ok := errors.AsType[*runlog.BusyError](err)
 	if want := fmt.Sprintf("run one is under way (pid %d)", holder.Process.Pid); !ok || busy.Error() != want {
 		t.Errorf("a second writer: %v, want %s", err, want)
@@ -67,7 +67,7 @@ func TestLock(t *testing.T) {
 	if runlog.Locked(dir) {
 		t.Error("the lock outlives its process")
 	}
-	lock, err := runlog.TakeLock(t.Context(), dir)
+	lock, err := runlog.AcquireLock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func test(suite, id string, said ...string) *result.Test {
 	}
 	for i := 0; i+1 < len(said); i += 2 {
 		t.Turns = append(t.Turns, result.Turn{Index: i/2 + 1, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: 840, Attempts: 1})
-		t.Output = append(t.Output, chat.Say(chat.User, said[i]), chat.Say(chat.Assistant, said[i+1]))
+		t.Output = append(t.Output, chat.NewMessage(chat.User, said[i]), chat.NewMessage(chat.Assistant, said[i+1]))
 		t.Scores = append(t.Scores, result.Score{Name: fmt.Sprintf("turn-%d", i/2+1), Type: "contains", Score: 1, Verdict: result.Pass})
 	}
 	return t
@@ -160,7 +160,7 @@ func TestLogProperty(t *testing.T) {
 					Target: rapid.SampledFrom([]string{"", "m"}).Draw(rt, "target"),
 					Trial:  rapid.IntRange(0, 2).Draw(rt, "trial"),
 					Score:  rapid.Float64Range(0, 1).Draw(rt, "score"), Verdict: result.Pass,
-					Output: []chat.Message{chat.Say(chat.User, rapid.String().Draw(rt, "text"))},
+					Output: []chat.Message{chat.NewMessage(chat.User, rapid.String().Draw(rt, "text"))},
 				}
 				if err := log.Append(x); err != nil {
 					rt.Fatal(err)

@@ -75,9 +75,9 @@ func read(path string) Tests {
 	}
 }
 
-// ReadWhole is Read for a run whose record has been read: of a run that has ended, records that its totals count and that the log has no longer are
+// ReadAll is Read for a run whose record has been read: of a run that has ended, records that its totals count and that the log has no longer are
 // an error at the end. Without it a test that failed could be missing unseen.
-func ReadWhole(dir string, run result.Run) Tests {
+func ReadAll(dir string, run result.Run) Tests {
 	tests := Read(dir)
 	if run.ExitCode == nil {
 		return tests

@@ -19,7 +19,7 @@ func Remove(ctx context.Context, dir, id string, marks map[string][]string) erro
 	if err != nil {
 		return err
 	}
-	lock, err := TakeLock(ctx, dir)
+	lock, err := AcquireLock(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestRemove(t *testing.T) {
 	if err := runlog.Remove(t.Context(), dir, "another", marks); err != nil || len(files(t, dir)) < 8 {
 		t.Errorf("%v, %v: the folder has another run", err, files(t, dir))
 	}
-	lock, err := runlog.TakeLock(t.Context(), dir)
+	lock, err := runlog.AcquireLock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestAway(t *testing.T) {
 		{"an odd code", code("5"), false},
 		{"another error", errors.New("x"), false},
 	} {
-		if got := store.Away(tc.err); got != tc.want {
+		if got := store.IsUnavailable(tc.err); got != tc.want {
 			t.Errorf("%s: %t, want %t", tc.name, got, tc.want)
 		}
 	}
@@ -49,21 +49,21 @@ func TestAway(t *testing.T) {
 func TestAwayOfStores(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
 	s.Close()
-	if err := s.Fleet().Ping(t.Context()); err == nil || store.Away(err) {
+	if err := s.Fleet().Ping(t.Context()); err == nil || store.IsUnavailable(err) {
 		t.Errorf("a closed file: %v", err)
 	}
 	nobody := url.URL{Scheme: "postgres", User: url.UserPassword("u", "p"), Host: "127.0.0.1:" + servertest.FreePort(t), Path: "/d"}
-	if _, err := store.OpenPostgres(t.Context(), nobody.String()); !store.Away(err) {
+	if _, err := store.OpenPostgres(t.Context(), nobody.String()); !store.IsUnavailable(err) {
 		t.Errorf("nothing listens: %v", err)
 	}
 	p := openPostgres(t, realPostgres(t).database(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	if err := p.Fleet().Ping(ctx); !store.Away(err) {
+	if err := p.Fleet().Ping(ctx); !store.IsUnavailable(err) {
 		t.Errorf("no time: %v", err)
 	}
 	p.Close()
-	if err := p.Fleet().Ping(t.Context()); err == nil || store.Away(err) {
+	if err := p.Fleet().Ping(t.Context()); err == nil || store.IsUnavailable(err) {
 		t.Errorf("a closed connection: %v", err)
 	}
 }

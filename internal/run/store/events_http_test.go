@@ -19,7 +19,7 @@ import (
 // eventServer takes events into a store, as `rehearse serve` does.
 func eventServer(t *testing.T, events *store.Events) (post func(path, media, body string) (status int, answer string)) {
 	t.Helper()
-	handler := api.Front(api.NewEvents(api.EventsConfig{Store: events, PerSecond: 100_000}).Beside(http.NotFoundHandler()), api.FrontConfig{})
+	handler := api.Front(api.NewEvents(api.EventsConfig{Store: events, PerSecond: 100_000}).With(http.NotFoundHandler()), api.FrontConfig{})
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
 	return func(path, media, body string) (int, string) {

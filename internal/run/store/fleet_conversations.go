@@ -16,8 +16,8 @@ type Conversation struct {
 	UsedAt time.Time
 }
 
-// ConversationRoom bounds the conversations of a store: their number, the sum of their sizes, and how long one is kept that nobody uses.
-type ConversationRoom struct {
+// ConversationLimit bounds the conversations of a store: their number, the sum of their sizes, and how long one is kept that nobody uses.
+type ConversationLimit struct {
 	Most, MaxBytes int
 	Idle           time.Duration
 }
@@ -27,7 +27,7 @@ const maxConversation = 16 << 20
 
 // CreateConversation keeps a new conversation. ErrExists means that its ID is taken, ErrTooLarge that there is no room. Those that were idle for too
 // long go first.
-func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room ConversationRoom) error {
+func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room ConversationLimit) error {
 	check := rowCheck{what: "conversation", id: c.ID}
 	check.key("id", c.ID)
 	if check.err != nil {
@@ -59,9 +59,9 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 	})
 }
 
-// HoldConversation gives a conversation to a holder for a time: nobody else holds it until it is freed, or until the time is over without a renewal.
+// LeaseConversation gives a conversation to a holder for a time: nobody else holds it until it is freed, or until the time is over without a renewal.
 // A holder's name must be that of one turn, such as a random one. ErrBusy means that somebody holds it, ErrUnknown that there is none.
-func (f *Fleet) HoldConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (c Conversation, err error) {
+func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (c Conversation, err error) {
 	const op = "hold a conversation in"
 	err = f.write(ctx, op, func(tx fleetTx) error {
 		now, err := tx.now(ctx)

@@ -131,7 +131,7 @@ func TestFleetServerCrashes(t *testing.T) {
 	if _, _, err := f.CreateRun(t.Context(), store.NewRun{Run: store.Run{ID: "r"}}); err != nil {
 		t.Fatal(err)
 	}
-	lease, ok, err := f.TakeLease(t.Context(), store.RunLease("r"), "server", time.Hour)
+	lease, ok, err := f.AcquireLease(t.Context(), store.RunLease("r"), "server", time.Hour)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -150,7 +150,7 @@ func TestFleetServerCrashes(t *testing.T) {
 					if err == nil {
 						break
 					}
-					if failed.Add(1); !store.Away(err) {
+					if failed.Add(1); !store.IsUnavailable(err) {
 						t.Errorf("not away: %v", err)
 						return
 					}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// KeepLabel is the label of runs that Prune never deletes, whatever its value.
-const KeepLabel = "keep"
+// RetainLabel is the label of runs that Prune never deletes, whatever its value.
+const RetainLabel = "keep"
 
 // DeleteRun deletes a run that has ended with all that belongs to it: its spec, results, events and rows of artifacts, and blobs that it alone
 // needed. The bytes of artifacts are with the caller: those that no run has any more are then in OrphanedArtifacts. A run that has not ended is
@@ -117,7 +117,7 @@ func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]strin
 		q.where("number < (SELECT number FROM exp.fleet_runs WHERE "+unfinished+" ORDER BY number DESC LIMIT 1 OFFSET %s)", int64(p.Newest-1))
 	}
 	q.conditions = append(q.conditions, "number NOT IN (SELECT run FROM exp.fleet_words WHERE kind = "+q.arg(wordLabel)+
-		" AND value >= "+q.arg(KeepLabel+":")+" AND value < "+q.arg(KeepLabel+";")+")")
+		" AND value >= "+q.arg(RetainLabel+":")+" AND value < "+q.arg(RetainLabel+";")+")")
 	return list(ctx, f, "read runs from", `SELECT id FROM exp.fleet_runs WHERE `+q.String()+` ORDER BY number LIMIT `+q.arg(int64(prunedAtOnce)),
 		q.args, func(row fleetRow) (id string, err error) {
 			err = row.Scan(&id)

@@ -64,9 +64,9 @@ func (f *Fleet) Announce(ctx context.Context, run string, deliveries []Delivery)
 	})
 }
 
-// TakeDelivery returns the delivery that has been due the longest, and counts a try. For the time hold no other server gets it. ok is false if none
+// ClaimDelivery returns the delivery that has been due the longest, and counts a try. For the time hold no other server gets it. ok is false if none
 // is due.
-func (f *Fleet) TakeDelivery(ctx context.Context, hold time.Duration) (d Delivery, ok bool, err error) {
+func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delivery, ok bool, err error) {
 	err = f.write(ctx, "read webhooks from", func(tx fleetTx) error {
 		if err := tx.lock(ctx, "deliveries"); err != nil {
 			return err

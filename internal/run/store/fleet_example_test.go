@@ -56,7 +56,7 @@ func lead(ctx context.Context, f *store.Fleet, server string) error {
 		return err
 	}
 	run := waiting[0].ID
-	lease, ok, err := f.TakeLease(ctx, store.RunLease(run), server, 15*time.Second) // and RenewLease every 5 s
+	lease, ok, err := f.AcquireLease(ctx, store.RunLease(run), server, 15*time.Second) // and RenewLease every 5 s
 	if err != nil || !ok {
 		return err
 	}
@@ -81,7 +81,7 @@ func lead(ctx context.Context, f *store.Fleet, server string) error {
 		if err == nil {
 			break
 		}
-		if !store.Away(err) {
+		if !store.IsUnavailable(err) {
 			return err
 		}
 		time.Sleep(time.Second)

@@ -19,10 +19,10 @@ type Lease struct {
 // Fence returns what writes demand, so that they happen only while the lease has not gone to somebody else.
 func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Number: l.Number} }
 
-// TakeLease gives the lease with the name to an owner for a time, without waiting. ok is false while another owner holds it; lease then says who,
+// AcquireLease gives the lease with the name to an owner for a time, without waiting. ok is false while another owner holds it; lease then says who,
 // and has no Until. Who holds it already keeps it with the same Number, and gets it renewed. An owner's name must be that of one process,
 // such as a random one. Leases expire by the clock of the database; in a file by the clock of the process, which is its only one.
-func (f *Fleet) TakeLease(ctx context.Context, name, owner string, ttl time.Duration) (lease Lease, ok bool, err error) {
+func (f *Fleet) AcquireLease(ctx context.Context, name, owner string, ttl time.Duration) (lease Lease, ok bool, err error) {
 	check := rowCheck{what: "lease", id: name}
 	check.key("name", name)
 	check.key("owner", owner)

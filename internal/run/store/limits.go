@@ -27,8 +27,8 @@ const (
 	makeSaltQuery    = `INSERT INTO visit_salt (one, salt) VALUES (1, ?) ON CONFLICT (one) DO NOTHING`
 )
 
-// Take takes a token from each of the buckets, or none: see limit.Store.
-func (c *Checkpoints) Take(ctx context.Context, now time.Time, buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
+// Acquire takes a token from each of the buckets, or none: see limit.Store.
+func (c *Checkpoints) Acquire(ctx context.Context, now time.Time, buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
 	err = c.store.write(ctx, func(tx *sql.Tx) error {
 		empty, wait = -1, 0
 		next := make([]int64, len(buckets))
@@ -37,7 +37,7 @@ func (c *Checkpoints) Take(ctx context.Context, now time.Time, buckets ...limit.
 			if err := tx.QueryRowContext(ctx, bucketQuery, b.Name).Scan(&until); err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
-			if next[i], wait = b.Taken(now, until); wait > 0 {
+			if next[i], wait = b.Acquire(now, until); wait > 0 {
 				empty = i
 				return nil
 			}
@@ -59,7 +59,7 @@ func (c *Checkpoints) Spend(ctx context.Context, site, day string, s limit.Spent
 		if _, err := tx.ExecContext(ctx, spendQuery, site, day, s.Tokens, s.CostUSD); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, forgetSpentQuery, site, limit.KeptFrom(day))
+		_, err := tx.ExecContext(ctx, forgetSpentQuery, site, limit.RetainedSince(day))
 		return err
 	}))
 }

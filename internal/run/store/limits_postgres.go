@@ -34,8 +34,8 @@ const (
 // errEmpty breaks off a transaction that takes from a bucket which has no token.
 var errEmpty = errors.New("a bucket is empty")
 
-// Take takes a token from each of the buckets, or none: see limit.Store.
-func (s *PostgresSessions) Take(ctx context.Context, now time.Time, buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
+// Acquire takes a token from each of the buckets, or none: see limit.Store.
+func (s *PostgresSessions) Acquire(ctx context.Context, now time.Time, buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
 	empty = -1
 	if len(buckets) == 0 {
 		return empty, 0, nil
@@ -48,7 +48,7 @@ func (s *PostgresSessions) Take(ctx context.Context, now time.Time, buckets ...l
 		var all pgx.Batch
 		for i, b := range buckets {
 			var next int64
-			if next, wait = b.Taken(now, until[i]); wait > 0 {
+			if next, wait = b.Acquire(now, until[i]); wait > 0 {
 				empty = i
 				return errEmpty
 			}
@@ -82,7 +82,7 @@ func holdBuckets(ctx context.Context, tx pgx.Tx, buckets []limit.Bucket) ([]int6
 func (s *PostgresSessions) Spend(ctx context.Context, site, day string, spent limit.Spent) error {
 	var all pgx.Batch
 	all.Queue(spendPostgres, plainText(site), day, spent.Tokens, spent.CostUSD)
-	all.Queue(forgetSpentPostgres, plainText(site), limit.KeptFrom(day))
+	all.Queue(forgetSpentPostgres, plainText(site), limit.RetainedSince(day))
 	return s.db.explain(ctx, "count what a turn has used in", s.db.pool.SendBatch(ctx, &all).Close())
 }
 

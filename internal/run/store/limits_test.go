@@ -28,7 +28,7 @@ func TestFullBucketsGo(t *testing.T) {
 	c, now := s.Checkpoints(0), time.Now()
 	for range 3 {
 		for range 200 {
-			if _, _, err := c.Take(t.Context(), now, limit.Bucket{Name: rand.Text(), Every: time.Second, Burst: 20}); err != nil {
+			if _, _, err := c.Acquire(t.Context(), now, limit.Bucket{Name: rand.Text(), Every: time.Second, Burst: 20}); err != nil {
 				t.Fatal(err)
 			}
 		}

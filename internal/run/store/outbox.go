@@ -106,10 +106,10 @@ func (c *Checkpoints) Tend(ctx context.Context, now time.Time, revive []lead.Add
 		if _, err := tx.ExecContext(ctx, forgottenQuery, now.UnixMicro(), lead.Unclaimed, before(lead.GiveUp)); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, dropBodyQuery, before(lead.KeepBody)); err != nil {
+		if _, err := tx.ExecContext(ctx, dropBodyQuery, before(lead.BodyRetention)); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, dropRowQuery, before(lead.KeepRow))
+		_, err := tx.ExecContext(ctx, dropRowQuery, before(lead.RowRetention))
 		return err
 	}))
 }

@@ -101,8 +101,8 @@ func (s *PostgresSessions) Tend(ctx context.Context, now time.Time, revive []lea
 		all.Queue(revivePostgres, now.UnixMicro(), a.Receiver, a.Site)
 	}
 	all.Queue(forgottenPostgres, now.UnixMicro(), lead.Unclaimed, before(lead.GiveUp))
-	all.Queue(dropBodyPostgres, before(lead.KeepBody))
-	all.Queue(dropRowPostgres, before(lead.KeepRow))
+	all.Queue(dropBodyPostgres, before(lead.BodyRetention))
+	all.Queue(dropRowPostgres, before(lead.RowRetention))
 	return s.db.explain(ctx, "tidy the leads of", s.db.pool.SendBatch(ctx, &all).Close())
 }
 

@@ -28,7 +28,7 @@ func (p *Postgres) explain(ctx context.Context, op string, err error) error {
 	if ctx.Err() != nil { // the caller's haste, not the server's fault
 		return fmt.Errorf("%s %s: %w", op, p.server, ctx.Err())
 	}
-	e := &Error{Op: op, Store: p.server.String(), Err: p.server.hide(err), away: Away(err)}
+	e := &Error{Op: op, Store: p.server.String(), Err: p.server.hide(err), away: IsUnavailable(err)}
 	e.Problem, e.Hint = diagnosePostgres(e.Err)
 	e.Problem = scrub(e.Problem)
 	return e

@@ -18,7 +18,7 @@ import (
 type SessionIndex interface {
 	lead.Outbox
 	lead.Ledger
-	sessionindex.Keeper
+	sessionindex.Index
 	limit.Store
 	// AddLeads stores rows by themselves. A row that is there already stays as it is.
 	AddLeads(ctx context.Context, rows []lead.Row) error
@@ -80,7 +80,7 @@ func (s *RedisSessions) SaveWith(ctx context.Context, thread string, r graph.Rec
 	return s.sessions.Save(ctx, thread, r)
 }
 
-// SaveTurn stores rows, then the record, then the entry: see sessionindex.Keeper. A turn whose entry cannot be written is
+// SaveTurn stores rows, then the record, then the entry: see sessionindex.Index. A turn whose entry cannot be written is
 // saved, and unindexed is called.
 func (s *RedisSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e sessionindex.Entry) error {
 	if err := s.SaveWith(ctx, thread, r, rows); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // The register lies beside the sessions, so that one transaction writes a turn and its row. Triggers take a row along with its session.
-var _ sessionindex.Keeper = (*Checkpoints)(nil)
+var _ sessionindex.Index = (*Checkpoints)(nil)
 
 // The kinds of notes.
 const (
@@ -63,7 +63,7 @@ const (
 	sessionColumns = `site, session, started, last, turns, language, iif(converted, 'converted', outcome), route, email, failed, up, down, person, logged`
 )
 
-// SaveTurn saves a record with its leads and its entry: see sessionindex.Keeper.
+// SaveTurn saves a record with its leads and its entry: see sessionindex.Index.
 func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e sessionindex.Entry) error {
 	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error {
 		if err := c.addRows(ctx, tx, rows); err != nil {
@@ -98,7 +98,7 @@ func (c *Checkpoints) alive() (condition string, args []any) {
 	return `iif(stateless, last >= ?, EXISTS (SELECT 1 FROM checkpoint_threads AS t WHERE t.name = r.thread AND t.used >= ?))`, []any{oldest * 1000, oldest}
 }
 
-// Sessions lists sessions: see sessionindex.Keeper.
+// Sessions lists sessions: see sessionindex.Index.
 func (c *Checkpoints) Sessions(ctx context.Context, q sessionindex.Query) ([]sessionindex.Row, error) {
 	alive, args := c.alive()
 	where := []string{alive}
@@ -141,15 +141,15 @@ func (c *Checkpoints) sessionRows(ctx context.Context, query string, args ...any
 	return found, err
 }
 
-// Session returns what is kept of a session: see sessionindex.Keeper.
-func (c *Checkpoints) Session(ctx context.Context, site, session string) (*sessionindex.Kept, error) {
+// Session returns what is kept of a session: see sessionindex.Index.
+func (c *Checkpoints) Session(ctx context.Context, site, session string) (*sessionindex.Stored, error) {
 	thread := sessionindex.Thread(site, session)
 	alive, args := c.alive()
 	rows, err := c.sessionRows(ctx, `SELECT `+sessionColumns+` FROM session_rows AS r WHERE `+alive+` AND thread = ?`, append(args, thread)...)
 	if err != nil || len(rows) == 0 {
 		return nil, explain("read a session of", c.store.path, err)
 	}
-	k := &sessionindex.Kept{Row: rows[0]}
+	k := &sessionindex.Stored{Row: rows[0]}
 	err = c.store.each(ctx, notesQuery, []any{thread}, func(rows *sql.Rows) error {
 		var kind, note string
 		if err := rows.Scan(&kind, &note); err != nil {
@@ -161,7 +161,7 @@ func (c *Checkpoints) Session(ctx context.Context, site, session string) (*sessi
 }
 
 // addNote adds a note to what is kept of a session.
-func addNote(k *sessionindex.Kept, kind string, note []byte) (err error) {
+func addNote(k *sessionindex.Stored, kind string, note []byte) (err error) {
 	switch kind {
 	case noteTurn:
 		k.Turns, err = appended(k.Turns, note)
@@ -179,7 +179,7 @@ func appended[T any](list []T, note []byte) ([]T, error) {
 	return append(list, one), err
 }
 
-// Note notes something that changed nothing of a state: see sessionindex.Keeper.
+// Note notes something that changed nothing of a state: see sessionindex.Index.
 func (c *Checkpoints) Note(ctx context.Context, site, session string, n sessionindex.Note) (there bool, err error) {
 	thread := sessionindex.Thread(site, session)
 	err = c.store.write(ctx, func(tx *sql.Tx) error {
@@ -203,7 +203,7 @@ func (c *Checkpoints) noteFailure(ctx context.Context, tx *sql.Tx, site, session
 	if err != nil {
 		return err
 	}
-	keep := sessionindex.KeepStateless
+	keep := sessionindex.StatelessRetention
 	if c.ttl > 0 {
 		keep = min(keep, c.ttl)
 	}
@@ -246,13 +246,13 @@ func changed(done sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// Pending returns sessions that are to be logged: see sessionindex.Keeper.
+// Pending returns sessions that are to be logged: see sessionindex.Index.
 func (c *Checkpoints) Pending(ctx context.Context, idle time.Time, limit int) ([]sessionindex.Row, error) {
 	rows, err := c.sessionRows(ctx, pendingQuery, idle.UnixMicro(), limit)
 	return rows, explain("look for turns to log in", c.store.path, err)
 }
 
-// Logged says what of a session is logged: see sessionindex.Keeper.
+// Logged says what of a session is logged: see sessionindex.Index.
 func (c *Checkpoints) Logged(ctx context.Context, site, session string, turn int, left bool) (there bool, err error) {
 	err = c.store.write(ctx, func(tx *sql.Tx) error {
 		there, err = changed(tx.ExecContext(ctx, loggedQuery, sessionindex.Thread(site, session), turn, left))

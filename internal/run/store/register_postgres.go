@@ -16,7 +16,7 @@ import (
 )
 
 // In PostgreSQL the register lies beside the sessions, too, and triggers take a row along with its session.
-var _ sessionindex.Keeper = (*PostgresSessions)(nil)
+var _ sessionindex.Index = (*PostgresSessions)(nil)
 
 const (
 	// expiredRowPostgres drops the row of a session that has expired and begins anew under its name. A session without an answer stays: it has not begun.
@@ -65,7 +65,7 @@ const (
 		person, logged`
 )
 
-// SaveTurn saves a record with its leads and its entry: see sessionindex.Keeper.
+// SaveTurn saves a record with its leads and its entry: see sessionindex.Index.
 func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e sessionindex.Entry) error {
 	name := []byte(thread)
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
@@ -100,7 +100,7 @@ func (s *PostgresSessions) alive() (condition string, args []any) {
 		[]any{oldest * 1000, oldest}
 }
 
-// Sessions lists sessions: see sessionindex.Keeper.
+// Sessions lists sessions: see sessionindex.Index.
 func (s *PostgresSessions) Sessions(ctx context.Context, q sessionindex.Query) ([]sessionindex.Row, error) {
 	alive, args := s.alive()
 	where := []string{alive}
@@ -148,8 +148,8 @@ func (s *PostgresSessions) rows(ctx context.Context, query string, args ...any) 
 	})
 }
 
-// Session returns what is kept of a session: see sessionindex.Keeper.
-func (s *PostgresSessions) Session(ctx context.Context, site, session string) (*sessionindex.Kept, error) {
+// Session returns what is kept of a session: see sessionindex.Index.
+func (s *PostgresSessions) Session(ctx context.Context, site, session string) (*sessionindex.Stored, error) {
 	name := []byte(sessionindex.Thread(site, session))
 	alive, args := s.alive()
 	args = append(args, name)
@@ -157,7 +157,7 @@ func (s *PostgresSessions) Session(ctx context.Context, site, session string) (*
 	if err != nil || len(rows) == 0 {
 		return nil, s.db.explain(ctx, "read a session of", err)
 	}
-	k := &sessionindex.Kept{Row: rows[0]}
+	k := &sessionindex.Stored{Row: rows[0]}
 	notes, err := s.db.pool.Query(ctx, notesPostgres, name)
 	if err == nil {
 		var kind, note string
@@ -166,7 +166,7 @@ func (s *PostgresSessions) Session(ctx context.Context, site, session string) (*
 	return k, s.db.explain(ctx, "read a session of", err)
 }
 
-// Note notes something that changed nothing of a state: see sessionindex.Keeper.
+// Note notes something that changed nothing of a state: see sessionindex.Index.
 func (s *PostgresSessions) Note(ctx context.Context, site, session string, n sessionindex.Note) (there bool, err error) {
 	name := []byte(sessionindex.Thread(site, session))
 	err = pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) error {
@@ -191,7 +191,7 @@ func (s *PostgresSessions) noteFailure(ctx context.Context, tx pgx.Tx, site, ses
 	if err != nil {
 		return err
 	}
-	keep := sessionindex.KeepStateless
+	keep := sessionindex.StatelessRetention
 	if s.ttl > 0 {
 		keep = min(keep, s.ttl)
 	}
@@ -226,13 +226,13 @@ func notePostgresThumb(ctx context.Context, tx pgx.Tx, name []byte, f *sessionin
 	return true, tx.SendBatch(ctx, &all).Close()
 }
 
-// Pending returns sessions that are to be logged: see sessionindex.Keeper.
+// Pending returns sessions that are to be logged: see sessionindex.Index.
 func (s *PostgresSessions) Pending(ctx context.Context, idle time.Time, limit int) ([]sessionindex.Row, error) {
 	rows, err := s.rows(ctx, pendingPostgres, idle.UnixMicro(), limit)
 	return rows, s.db.explain(ctx, "look for turns to log in", err)
 }
 
-// Logged says what of a session is logged: see sessionindex.Keeper.
+// Logged says what of a session is logged: see sessionindex.Index.
 func (s *PostgresSessions) Logged(ctx context.Context, site, session string, turn int, left bool) (there bool, err error) {
 	done, err := s.db.pool.Exec(ctx, loggedPostgres, []byte(sessionindex.Thread(site, session)), turn, left)
 	return err == nil && done.RowsAffected() > 0, s.db.explain(ctx, "note what was logged in", err)

@@ -18,7 +18,7 @@ func TestSessionsLeaveNoMemory(t *testing.T) {
 	const messages, size = 400, 12_000
 	sessions := newCheckpoints(t, time.Hour)
 	config := sitebottest.Config(t, sitebottest.Replies("LEARN"))
-	config.Checkpoints, config.Limits = sessions, limit.NewGuard(sessions, nil, nil)
+	config.Checkpoints, config.Limits = sessions, limit.NewLimiter(sessions, nil, nil)
 	bot, err := sitebot.New(config)
 	if err != nil {
 		t.Fatal(err)

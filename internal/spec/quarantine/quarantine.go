@@ -47,14 +47,14 @@ func (t Terms) Begins(now time.Time) error {
 	if err := t.Check(now); err != nil {
 		return err
 	}
-	if !t.Hold(now) {
+	if !t.Active(now) {
 		return fmt.Errorf("the quarantine ends on %s: choose tomorrow, %s, or a later day", t.Until, day(now).AddDate(0, 0, 1).Format(time.DateOnly))
 	}
 	return nil
 }
 
-// Hold reports whether the quarantine has not run out. One without a valid day holds nothing.
-func (t Terms) Hold(now time.Time) bool {
+// Active reports whether the quarantine has not run out. One without a valid day holds nothing.
+func (t Terms) Active(now time.Time) bool {
 	until, err := time.Parse(time.DateOnly, t.Until)
 	return err == nil && now.Before(until)
 }

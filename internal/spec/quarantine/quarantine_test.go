@@ -27,7 +27,7 @@ func TestTerms(t *testing.T) {
 		if got := terms.Begins(now) == nil; got != c.begins {
 			t.Errorf("%q: begins %t: %v", c.until, got, terms.Begins(now))
 		}
-		if got := terms.Hold(now); got != c.holds {
+		if got := terms.Active(now); got != c.holds {
 			t.Errorf("%q: holds %t", c.until, got)
 		}
 	}

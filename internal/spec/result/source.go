@@ -15,9 +15,9 @@ type Source struct {
 	Turns []int `json:"turns"`
 }
 
-// Place returns the file and line that a reader of the record should open: the first turn that failed or could not be graded, else the test.
+// Location returns the file and line that a reader of the record should open: the first turn that failed or could not be graded, else the test.
 // The file is empty where the record does not say.
-func (t *Test) Place() (file string, line int) {
+func (t *Test) Location() (file string, line int) {
 	if t.Source == nil {
 		return "", 0
 	}

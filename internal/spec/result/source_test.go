@@ -19,7 +19,7 @@ func TestPlace(t *testing.T) {
 		{"a turn that nobody wrote", Test{Verdict: Fail, Source: at, Scores: []Score{failed("turn-7", Fail)}}, "evals/shop.yaml", 4},
 		{"an aggregate", Test{Verdict: Fail, Source: at, Trials: &Trials{}, Failures: []Failure{{Code: Flaky}, {Turn: 3}, {Turn: 2}}}, "evals/shop.yaml", 9},
 	} {
-		if file, line := c.test.Place(); file != c.file || line != c.line {
+		if file, line := c.test.Location(); file != c.file || line != c.line {
 			t.Errorf("%s: %s:%d, want %s:%d", c.name, file, line, c.file, c.line)
 		}
 	}

@@ -139,7 +139,7 @@ type Replay struct {
 	TurnTimeout *Duration `json:"turn_timeout,omitempty"`
 	Slow        *Duration `json:"slow,omitempty"`
 	// Look is set by servers alone.
-	Look *Look `json:"look,omitempty"`
+	Look *Interim `json:"look,omitempty"`
 }
 
 // E2E is what a run of KindE2E asks for: recorded conversations whose next answer is graded. Its keys are the flags of rehearse e2e.

@@ -2,9 +2,9 @@ package runspec
 
 import "time"
 
-// Look makes a replay the look of a watch that a server keeps (replay.md 8): the sessions whose last event lies in its period, which days need not
+// Interim makes a replay the look of a watch that a server keeps (replay.md 8): the sessions whose last event lies in its period, which days need not
 // bound, without those of earlier looks. Only the server itself asks for one, so that its agents are those of the server's own configuration.
-type Look struct {
+type Interim struct {
 	// Watch is the name of the watch in the store of the server.
 	Watch string `json:"watch"`
 	// Since is when the watch begins, Until the end of the period; sessions end at or after the one and before the other.
@@ -14,5 +14,5 @@ type Look struct {
 	Settings string `json:"settings"`
 }
 
-// IsLook reports whether a run is the look of a watch.
-func (s *Spec) IsLook() bool { return s.Replay != nil && s.Replay.Look != nil }
+// IsInterim reports whether a run is the look of a watch.
+func (s *Spec) IsInterim() bool { return s.Replay != nil && s.Replay.Look != nil }

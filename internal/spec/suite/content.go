@@ -30,7 +30,7 @@ func (l *loader) messages(n source.Node) []chat.Message {
 		}
 		return messages
 	}
-	return []chat.Message{chat.Say(chat.User, n.Text())}
+	return []chat.Message{chat.NewMessage(chat.User, n.Text())}
 }
 
 // message reads {role, content}; input is another name for content.

@@ -62,27 +62,27 @@ type Test struct {
 	// Quarantine has the terms on which the test's failure decides nothing; nil for a test that counts.
 	Quarantine *quarantine.Terms `json:"-"`
 	// At is where the test was written. It decides nothing.
-	At Place `json:"-"`
+	At Location `json:"-"`
 
 	// entry is the number of the entry that the test was written as; users are those of which each makes a test.
 	entry int
 	users []namedUser
 }
 
-// Place is where a test was written: its file, the line on which it begins, and those of its turns. Lines count from 1; a test that was made has
+// Location is where a test was written: its file, the line on which it begins, and those of its turns. Lines count from 1; a test that was made has
 // none.
-type Place struct {
+type Location struct {
 	File  string
 	Line  int
 	Turns []int
 }
 
-// PlaceOfRow returns where a test was written that is a row of a file, with its one turn. A row without a line was made.
-func PlaceOfRow(file string, line int) Place {
+// LocationOfRow returns where a test was written that is a row of a file, with its one turn. A row without a line was made.
+func LocationOfRow(file string, line int) Location {
 	if line == 0 {
-		return Place{}
+		return Location{}
 	}
-	return Place{File: file, Line: line, Turns: []int{line}}
+	return Location{File: file, Line: line, Turns: []int{line}}
 }
 
 // OnDependencyFailure says when a test is skipped because of a test that it depends on. The zero value skips it after a test that could not be

@@ -51,7 +51,7 @@ func readTable(files source.Files, file string) iter.Seq2[source.Value, error] {
 			v := source.Value{}
 			if err != nil {
 				err = source.TableProblem(file, err)
-			} else if err = files.TakeRow(file, rows, row); err == nil {
+			} else if err = files.CountRow(file, rows, row); err == nil {
 				v, err = tableTest(file, header, row, rows)
 			}
 			if !yield(v, err) {

@@ -146,8 +146,8 @@ func (l *loader) quarantine(n source.Node) *quarantine.Terms {
 }
 
 // placeOfTest returns where a test and its turns begin. A test without a list of turns has one, where it begins itself.
-func placeOfTest(n source.Node) Place {
-	at := Place{File: n.File(), Line: n.Line}
+func placeOfTest(n source.Node) Location {
+	at := Location{File: n.File(), Line: n.Line}
 	if !n.Has("turns") {
 		at.Turns = []int{n.Line}
 		return at

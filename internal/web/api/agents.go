@@ -31,7 +31,7 @@ type AgentsConfig struct {
 	// Conversations keeps conversations with flows; nil keeps them in this process, until it ends.
 	Conversations ConversationStore
 	// Tokens keeps the tokens of Access; nil means that they cannot be changed here.
-	Tokens access.Keeper
+	Tokens access.TokenStore
 	// Version is the program's.
 	Version string
 	// Metrics count requests, and are served at /metrics; nil serves none.
@@ -102,17 +102,17 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	served := []table{a.flows.table()}
 	if c.Events != nil {
 		events := NewEvents(EventsConfig{Store: c.Events, Log: c.Log})
-		inside, served = events.Beside(inside), append(served, events.table())
+		inside, served = events.With(inside), append(served, events.table())
 	}
 	if c.Lists != nil {
-		inside, served = c.Lists.Beside(inside), append(served, c.Lists.table())
+		inside, served = c.Lists.With(inside), append(served, c.Lists.table())
 	}
 	if c.Runs != nil {
-		inside, served = c.Runs.Beside(inside), append(served, c.Runs.table())
+		inside, served = c.Runs.With(inside), append(served, c.Runs.table())
 	}
 	if c.Tokens != nil {
 		tokens := NewTokens(TokensConfig{Keeper: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log})
-		inside, served = tokens.Beside(inside), append(served, tokens.table())
+		inside, served = tokens.With(inside), append(served, tokens.table())
 	}
 	if a.chats != nil {
 		served = append(served, a.chats.visitorTable(), a.chats.testerTable())
@@ -124,7 +124,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if err != nil {
 		return nil, err
 	}
-	inside = described.Beside(inside)
+	inside = described.With(inside)
 	if c.Metrics != nil {
 		inside = metricsBeside(c.Metrics, inside)
 	}
@@ -137,7 +137,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 		front.Public = func(r *http.Request) bool { return a.chats != nil && a.chats.Open(r) }
 	}
 	if a.chats != nil {
-		inside = a.chats.Beside(inside)
+		inside = a.chats.With(inside)
 	}
 	a.front = newFront(inside, front)
 	a.Handler = counted(c.Metrics, a.front)

@@ -22,9 +22,9 @@ func BenchmarkOpenAI(b *testing.B) {
 	var r llm.Request
 	for range 8 {
 		r.Messages = append(r.Messages,
-			chat.Say(chat.User, strings.Repeat("question words ", 15)), chat.Say(chat.Assistant, strings.Repeat("answer words ", 30)))
+			chat.NewMessage(chat.User, strings.Repeat("question words ", 15)), chat.NewMessage(chat.Assistant, strings.Repeat("answer words ", 30)))
 	}
-	r.Messages = append(r.Messages, chat.Say(chat.User, "And now?"))
+	r.Messages = append(r.Messages, chat.NewMessage(chat.User, "And now?"))
 	used := func() float64 {
 		var use syscall.Rusage
 		if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {

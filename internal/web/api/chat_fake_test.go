@@ -147,7 +147,7 @@ func behindFront(chats *Chats, configured ...FrontConfig) http.Handler {
 	if chats.Public {
 		c.Public = chats.Open
 	}
-	return newFront(chats.Beside(http.NotFoundHandler()), c)
+	return newFront(chats.With(http.NotFoundHandler()), c)
 }
 
 // acme is the file of the site that the tests talk with.

@@ -58,7 +58,7 @@ func readSessionQuery(r *http.Request) (asked sitebot.Query, err error) {
 		return asked, err
 	}
 	asked.Limit = cmp.Or(page.Limit, sessionsPage)
-	if asked.After, err = sessionindex.ParsePlace(page.Cursor); err != nil {
+	if asked.After, err = sessionindex.ParseCursor(page.Cursor); err != nil {
 		return asked, newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
 	}
 	return asked, nil

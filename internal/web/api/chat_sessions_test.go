@@ -23,7 +23,7 @@ func TestChatSessions(t *testing.T) {
 	if list["next_cursor"] != "abc" || len(list["sessions"].([]any)) != 1 {
 		t.Errorf("%v", list)
 	}
-	place := sessionindex.Place{Last: o.asked[0].Since, Thread: "acme.example:s1"}
+	place := sessionindex.Cursor{Last: o.asked[0].Since, Thread: "acme.example:s1"}
 	want[map[string]any](d, 200, "GET", all+"?q=tea&since=2026-01-02T00:00:00Z&until=2026-01-03T00:00:00Z&outcome=failed&limit=7&cursor="+place.String(), "")
 	asked := o.asked[1]
 	if asked.Text != "tea" || asked.Since.Day() != 2 || asked.Until.Day() != 3 || asked.Outcome != sessionindex.Failed || asked.Limit != 7 || asked.After.Thread != place.Thread || o.asked[0].Limit != 50 {

@@ -137,8 +137,8 @@ func (s *Chats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.visitors.ServeHTTP(w, r)
 }
 
-// Beside serves the paths of chats and passes all others to next.
-func (s *Chats) Beside(next http.Handler) http.Handler {
+// With serves the paths of chats and passes all others to next.
+func (s *Chats) With(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.serves(r) {
 			s.ServeHTTP(w, r)

@@ -61,9 +61,9 @@ rules:
 // A script gives the same replies and faults in the process and over HTTP, by either name.
 func TestConformance(t *testing.T) {
 	talk := func(texts ...string) llm.Request {
-		r := llm.Request{Messages: []chat.Message{chat.Say(chat.System, "Be brief.")}}
+		r := llm.Request{Messages: []chat.Message{chat.NewMessage(chat.System, "Be brief.")}}
 		for i, text := range texts {
-			r.Messages = append(r.Messages, chat.Say([]chat.Role{chat.User, chat.Assistant}[i%2], text))
+			r.Messages = append(r.Messages, chat.NewMessage([]chat.Role{chat.User, chat.Assistant}[i%2], text))
 		}
 		return r
 	}
@@ -183,7 +183,7 @@ rules:
 	for i := range 60 {
 		kind, attempts := []string{"cut", "gone", "busy"}[i%3], []int{2, 2, 3}[i%3]
 		wg.Go(func() {
-			got, err := m.Generate(t.Context(), llm.Request{Messages: []chat.Message{chat.Say(chat.User, fmt.Sprint(kind, " ", i))}})
+			got, err := m.Generate(t.Context(), llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, fmt.Sprint(kind, " ", i))}})
 			if err != nil || got.Text != "after "+kind || got.Attempts != attempts {
 				t.Errorf("%s: got %q after %d attempts, %v", kind, got.Text, got.Attempts, err)
 			}

@@ -92,7 +92,7 @@ func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string, s
 		return nil, err
 	}
 	before, started := c.session.Context(), time.Now()
-	result, err := c.session.Say(ctx, message, flow.Options{Sink: sink, TraceID: trace.IDOf(ctx)})
+	result, err := c.session.Send(ctx, message, flow.Options{Sink: sink, TraceID: trace.IDOf(ctx)})
 	s.logTurn(ctx, c.flow.ID, &before, started, result, err)
 	return result, err
 }

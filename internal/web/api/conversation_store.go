@@ -14,8 +14,8 @@ import (
 
 // ConversationStore keeps conversations for all servers that share it. *store.Fleet is one.
 type ConversationStore interface {
-	CreateConversation(ctx context.Context, c store.Conversation, room store.ConversationRoom) error
-	HoldConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (store.Conversation, error)
+	CreateConversation(ctx context.Context, c store.Conversation, room store.ConversationLimit) error
+	LeaseConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (store.Conversation, error)
 	RenewConversation(ctx context.Context, id, holder string, ttl time.Duration) error
 	FreeConversation(ctx context.Context, id, holder string, changed *store.Conversation) error
 	DeleteConversation(ctx context.Context, id, holder string) error
@@ -34,7 +34,7 @@ const (
 type storeKeeper struct {
 	store  ConversationStore
 	server *Flows
-	bounds store.ConversationRoom
+	bounds store.ConversationLimit
 }
 
 // conversationLease is a held conversation.
@@ -104,7 +104,7 @@ func (k *storeKeeper) opened(kept store.Conversation) (*conversation, error) {
 
 func (k *storeKeeper) hold(ctx context.Context, id string) (*conversation, context.Context, error) {
 	holder := rand.Text()
-	kept, err := k.store.HoldConversation(ctx, id, holder, holdFor, k.bounds.Idle)
+	kept, err := k.store.LeaseConversation(ctx, id, holder, holdFor, k.bounds.Idle)
 	if err != nil {
 		return nil, nil, k.problem(id, err)
 	}
@@ -196,7 +196,7 @@ func (k *storeKeeper) look(ctx context.Context, id string) (conversation, error)
 
 func (k *storeKeeper) remove(ctx context.Context, id string) error {
 	holder := rand.Text()
-	_, err := k.store.HoldConversation(ctx, id, holder, holdFor, k.bounds.Idle)
+	_, err := k.store.LeaseConversation(ctx, id, holder, holdFor, k.bounds.Idle)
 	if err == nil {
 		err = k.store.DeleteConversation(ctx, id, holder)
 	}
@@ -220,7 +220,7 @@ func (k *storeKeeper) problem(id string, err error) error {
 		return holdLost()
 	case errors.Is(err, store.ErrTooLarge):
 		return tooLong()
-	case store.Away(err):
+	case store.IsUnavailable(err):
 		k.server.Log.Warn("the store of conversations is away", "error", err)
 		return unavailable()
 	}

@@ -113,10 +113,10 @@ func TestConversationThatIsLost(t *testing.T) {
 // takenStore gives each held conversation to somebody else at once.
 type takenStore struct{ *store.Fleet }
 
-func (s *takenStore) HoldConversation(ctx context.Context, id, holder string, _, idle time.Duration) (store.Conversation, error) {
-	c, err := s.Fleet.HoldConversation(ctx, id, holder, 0, idle)
+func (s *takenStore) LeaseConversation(ctx context.Context, id, holder string, _, idle time.Duration) (store.Conversation, error) {
+	c, err := s.Fleet.LeaseConversation(ctx, id, holder, 0, idle)
 	if err == nil {
-		_, err = s.Fleet.HoldConversation(ctx, id, "another", time.Hour, idle)
+		_, err = s.Fleet.LeaseConversation(ctx, id, "another", time.Hour, idle)
 	}
 	return c, err
 }

@@ -71,8 +71,8 @@ func (s *Events) table() table {
 
 const eventsPath = "/api/v1/events"
 
-// Beside serves the paths of events and passes all others to next.
-func (s *Events) Beside(next http.Handler) http.Handler {
+// With serves the paths of events and passes all others to next.
+func (s *Events) With(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == eventsPath || r.URL.Path == eventsPath+"/batch" {
 			s.routes.ServeHTTP(w, r)

@@ -61,7 +61,7 @@ func NewFlows(c FlowsConfig) *Flows {
 	}
 	if c.Conversations != nil {
 		s.conversations = &storeKeeper{
-			store: c.Conversations, server: s, bounds: store.ConversationRoom{
+			store: c.Conversations, server: s, bounds: store.ConversationLimit{
 				Most: cmp.Or(c.MaxConversations, 10_000), MaxBytes: cmp.Or(c.MaxBytes, 512<<20), Idle: c.Idle,
 			},
 		}

@@ -182,7 +182,7 @@ func (f *front) bound(sender string) *Problem {
 	if f.rate == nil {
 		return nil
 	}
-	wait := f.rate.Take(sender)
+	wait := f.rate.Acquire(sender)
 	if wait == 0 {
 		return nil
 	}

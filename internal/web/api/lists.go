@@ -59,8 +59,8 @@ func (s *Lists) table() table {
 	}
 }
 
-// Beside serves the paths of the lists and passes all others to next.
-func (s *Lists) Beside(next http.Handler) http.Handler {
+// With serves the paths of the lists and passes all others to next.
+func (s *Lists) With(next http.Handler) http.Handler {
 	paths := s.table()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, own := paths[r.URL.Path]; own {
@@ -81,7 +81,7 @@ func (s *Lists) faulty(list func(w http.ResponseWriter, r *http.Request) error) 
 		p, ok := errors.AsType[*Problem](err)
 		if !ok {
 			s.Log.ErrorContext(r.Context(), "a list cannot be read", "at", r.URL.Path, "error", err)
-			if p = problemOf(nil); store.Away(err) {
+			if p = problemOf(nil); store.IsUnavailable(err) {
 				p = unavailable()
 			}
 		}

@@ -60,8 +60,8 @@ func (d *docs) write(w http.ResponseWriter, media string, body []byte) {
 	_, _ = w.Write(body) // the client has gone
 }
 
-// Beside serves the document and its page, and passes all other paths to next.
-func (d *docs) Beside(next http.Handler) http.Handler {
+// With serves the document and its page, and passes all other paths to next.
+func (d *docs) With(next http.Handler) http.Handler {
 	routes := d.table().handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == documentPath || r.URL.Path == docsPath {

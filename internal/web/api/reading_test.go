@@ -37,7 +37,7 @@ func TestReadingIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			inside := chats.Beside(NewEvents(EventsConfig{}).Beside(NewRuns(RunsConfig{}).Beside(NewFlows(FlowsConfig{Engine: engine}))))
+			inside := chats.With(NewEvents(EventsConfig{}).With(NewRuns(RunsConfig{}).With(NewFlows(FlowsConfig{Engine: engine}))))
 			f := newFront(inside, FrontConfig{})
 			send := func(body string) *httptest.ResponseRecorder {
 				r := httptest.NewRequest(c.method, "http://localhost"+c.path, strings.NewReader(body))

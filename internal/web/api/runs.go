@@ -27,14 +27,14 @@ type Leader interface {
 	Files(ctx context.Context, id string) (dir string, err error)
 }
 
-// Crew knows the workers (natsconn.Conn).
-type Crew interface {
+// Workers knows the workers (natsconn.Conn).
+type Workers interface {
 	Workers(ctx context.Context) ([]natsconn.Worker, error)
 	Notices(run string, f func(natsconn.Notice)) (stop func(), err error)
 }
 
-// Shelf has the bytes of artifacts under their hashes (artifact.Place).
-type Shelf interface {
+// Conversations has the bytes of artifacts under their hashes (artifact.Storage).
+type Conversations interface {
 	Get(ctx context.Context, sha256 string) ([]byte, error)
 }
 
@@ -43,9 +43,9 @@ type RunsConfig struct {
 	Leader    Leader
 	Scheduler Scheduler
 	Store     *store.Fleet
-	Crew      Crew
+	Crew      Workers
 	// Artifacts has the bytes of artifacts; nil has none.
-	Artifacts Shelf
+	Artifacts Conversations
 	// Log gets what goes wrong; nil discards it.
 	Log *slog.Logger
 }
@@ -104,8 +104,8 @@ func (s *Runs) table() table {
 	return rows
 }
 
-// Beside serves the paths of runs and passes all others to next.
-func (s *Runs) Beside(next http.Handler) http.Handler {
+// With serves the paths of runs and passes all others to next.
+func (s *Runs) With(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, prefix := range []string{runsPath, artifactsPath, schedulesPath, "/api/v1/blobs", "/api/v1/suites", "/api/v1/workers"} {
 			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {

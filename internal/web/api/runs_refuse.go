@@ -73,7 +73,7 @@ func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		p.Problem = newProblem(http.StatusUnprocessableEntity, codeHash, "the bytes do not have the hash in the path", "send the SHA-256 of the bytes, in lower case")
 	case errors.Is(err, store.ErrInvalid):
 		p.Problem = newProblem(http.StatusBadRequest, codeQuery, "the request names what cannot be", "")
-	case store.Away(err):
+	case store.IsUnavailable(err):
 		s.Log.ErrorContext(r.Context(), "the store of runs is away", "error", err)
 		p.Problem = unavailable()
 	default:

@@ -18,7 +18,7 @@ import (
 // A body that does not arrive in time is refused. An empty 200 would tell the sender of a blob that it is there.
 func TestSlowBodiesAreRefused(t *testing.T) {
 	s := api.NewRuns(api.RunsConfig{})
-	listening := httptest.NewUnstartedServer(api.Front(s.Beside(http.NotFoundHandler()), api.FrontConfig{}))
+	listening := httptest.NewUnstartedServer(api.Front(s.With(http.NotFoundHandler()), api.FrontConfig{}))
 	listening.Config.ReadTimeout = 100 * time.Millisecond
 	listening.Start()
 	defer listening.Close()
@@ -45,7 +45,7 @@ func TestSlowBodiesAreRefused(t *testing.T) {
 }
 
 // waitingKeeper deletes no token before its request has ended.
-type waitingKeeper struct{ access.Keeper }
+type waitingKeeper struct{ access.TokenStore }
 
 func (waitingKeeper) DeleteToken(ctx context.Context, _ string) error {
 	<-ctx.Done()
@@ -64,5 +64,5 @@ func TestEndedRequestsAreNotAnswered(t *testing.T) {
 	}()
 	request := httptest.NewRequestWithContext(ctx, http.MethodDelete, "http://127.0.0.1/api/v1/tokens/ci", nil)
 	request.RemoteAddr = "127.0.0.1:1"
-	api.Front(tokens.Beside(http.NotFoundHandler()), api.FrontConfig{}).ServeHTTP(httptest.NewRecorder(), request)
+	api.Front(tokens.With(http.NotFoundHandler()), api.FrontConfig{}).ServeHTTP(httptest.NewRecorder(), request)
 }

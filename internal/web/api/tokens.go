@@ -18,7 +18,7 @@ const codeTokenExists = "token_exists"
 
 // TokensConfig is what a server of tokens uses. Keeper and Access are required.
 type TokensConfig struct {
-	Keeper access.Keeper
+	Keeper access.TokenStore
 	// Access is told of changes.
 	Access *access.Authenticator
 	// Now is the clock by which tokens expire; nil means time.Now. Log gets what goes wrong; nil discards it.
@@ -50,8 +50,8 @@ func (s *Tokens) table() table {
 	}
 }
 
-// Beside serves the paths of tokens and passes all others to next.
-func (s *Tokens) Beside(next http.Handler) http.Handler {
+// With serves the paths of tokens and passes all others to next.
+func (s *Tokens) With(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == tokensPath || strings.HasPrefix(r.URL.Path, tokensPath+"/") {
 			s.routes.ServeHTTP(w, r)
@@ -170,7 +170,7 @@ func (s *Tokens) problem(r *http.Request, err error) *Problem {
 		return newProblem(http.StatusConflict, codeFull, "there is no room for another token", "remove those that are not used")
 	case errors.Is(err, store.ErrCursor):
 		return newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
-	case store.Away(err):
+	case store.IsUnavailable(err):
 		s.Log.ErrorContext(r.Context(), "the store of tokens is away", "error", err)
 		return unavailable()
 	}

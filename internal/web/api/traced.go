@@ -28,7 +28,7 @@ func chatTurn(ctx context.Context, asked sitebot.Request) (context.Context, *tra
 		span.Set(trace.A(trace.UserID, asked.PersonID))
 	}
 	if span.Text() {
-		span.Set(trace.Said(trace.Input, asked.Input))
+		span.Set(trace.Text(trace.Input, asked.Input))
 	}
 	return ctx, span.As(trace.Server)
 }
@@ -51,7 +51,7 @@ func chatEnded(span *trace.Span, out *sitebot.Outcome, err error) {
 		}
 	}
 	if span.Text() {
-		span.Set(trace.Said(trace.Output, out.Response))
+		span.Set(trace.Text(trace.Output, out.Response))
 	}
 }
 

@@ -226,7 +226,7 @@ func (p *Pages) human(w http.ResponseWriter, r *http.Request, book *annotation.B
 	if o := book.Override(key); o != nil {
 		h.Reviewed = result.Verdict(o.Verdict)
 	}
-	if q := book.Quarantine(key.Suite, key.TestID); q != nil && q.Terms().Hold(p.Now()) {
+	if q := book.Quarantine(key.Suite, key.TestID); q != nil && q.Terms().Active(p.Now()) {
 		h.Quarantined = q
 		h.YAML = "quarantine: {owner: " + yamlText(q.Owner) + ", until: " + yamlText(q.Until) + ", reason: " + yamlText(q.Reason) + "}"
 	}

@@ -16,8 +16,8 @@ var places = map[string]bool{
 	"classify": true, "assets": true, "login": true,
 }
 
-// Beside returns a handler that answers for pages, and passes everything else on to rest.
-func Beside(pages, rest http.Handler) http.Handler {
+// With returns a handler that answers for pages, and passes everything else on to rest.
+func With(pages, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		if places[first] {
@@ -35,7 +35,7 @@ type Agents struct {
 	}
 }
 
-var _ frame.Guard = Agents{}
+var _ frame.Access = Agents{}
 
 // Admits returns nil for who has the scope read, or run for a form.
 func (a Agents) Admits(r *http.Request, token string, post bool) error {

@@ -17,7 +17,7 @@ func rich() *result.Test {
 	x.Turns[0].State = json.RawMessage(`{"profile":{"town":"Köln","age":3},"items":[{"name":"a"}],"facts":[{"key":"name","value":"Ada"}],"gone":1}`)
 	x.Turns[1].State = json.RawMessage(`{"profile":{"town":"Bonn","age":3},"items":[{"name":"a"},{"name":"b"}],"facts":[{"key":"name","value":"Bob"}]}`)
 	x.Turns[0].TraceID, x.Turns[0].Attempts, x.Turns[0].Usage, x.Turns[0].Cost = "trace-1", 2, chat.Usage{InputTokens: 3}, chat.Cost{USD: 0.5}
-	x.Output = []chat.Message{chat.Say(chat.System, "Be kind."), chat.Say(chat.User, x.Turns[0].Input.Text), chat.Say(chat.Assistant, x.Turns[0].Output), chat.Say(chat.User, "Bye")}
+	x.Output = []chat.Message{chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, x.Turns[0].Input.Text), chat.NewMessage(chat.Assistant, x.Turns[0].Output), chat.NewMessage(chat.User, "Bye")}
 	x.Scores[0].Assertions = []result.Assertion{
 		{Text: "is kind", Passed: true, Grader: "rubrics", Evidence: `It says "we **refund** it" and "never said".`, Score: new(0.75), Spans: [][2]int{{17, 33}}},
 		{Text: "contains refund", Passed: true, Grader: "contains", Evidence: `found "refund"`},

@@ -30,7 +30,7 @@ func (p *Pages) testAsSuite(w http.ResponseWriter, r *http.Request) {
 	for _, x := range t.Turns {
 		turns = append(turns, chatsession.Turn{Message: x.Input.String(), Reply: chat.Reply{Text: x.Output, ToolCalls: x.ToolCalls, Node: x.Node}})
 	}
-	p.suite(w, r, chatsession.Said{ID: t.TestID, Earlier: transcript.Earlier(t), Turns: turns})
+	p.suite(w, r, chatsession.Message{ID: t.TestID, Earlier: transcript.Earlier(t), Turns: turns})
 }
 
 // record returns the record of a conversation that a request names: of several trials the first that failed, unless one is named.
@@ -62,12 +62,12 @@ func (p *Pages) sessionAsSuite(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	p.suite(w, r, chatsession.Said{ID: s.Summary.ID, Turns: chatsession.OfSession(s.Session)})
+	p.suite(w, r, chatsession.Message{ID: s.Summary.ID, Turns: chatsession.OfSession(s.Session)})
 }
 
 // suite answers with a suite of one test.
-func (p *Pages) suite(w http.ResponseWriter, r *http.Request, said chatsession.Said) {
-	data, err := chatsession.Written(said.ID, []chatsession.Said{said}, chatsession.Saving{Mask: p.Mask})
+func (p *Pages) suite(w http.ResponseWriter, r *http.Request, said chatsession.Message) {
+	data, err := chatsession.Written(said.ID, []chatsession.Message{said}, chatsession.Saving{Mask: p.Mask})
 	p.download(w, r, data, err)
 }
 
@@ -121,7 +121,7 @@ func messagesOf(s *replay.Session) (messages []chat.Message) {
 		if m.User {
 			role = chat.User
 		}
-		messages = append(messages, chat.Say(role, m.Text))
+		messages = append(messages, chat.NewMessage(role, m.Text))
 	}
 	return messages
 }

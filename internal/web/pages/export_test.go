@@ -48,7 +48,7 @@ func TestSuiteOfBlankMessages(t *testing.T) {
 func TestSuiteOfHistory(t *testing.T) {
 	s := newSite(t)
 	x := test("shop", "polite", "agent", "hello", "Hi there")
-	x.Output = []chat.Message{chat.Say(chat.System, "Be kind."), chat.Say(chat.User, "earlier"), chat.Say(chat.Assistant, "yes"), chat.Say(chat.User, "hello"), chat.Say(chat.Assistant, "Hi there")}
+	x.Output = []chat.Message{chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, "earlier"), chat.NewMessage(chat.Assistant, "yes"), chat.NewMessage(chat.User, "hello"), chat.NewMessage(chat.Assistant, "Hi there")}
 	s.put(result.Run{ID: "r", Targets: []string{"agent"}}, x)
 	_, yaml := s.answer(http.MethodGet, "/runs/r/tests/polite/suite.yaml", nil, nil)
 	loaded, err := saved(t, yaml)

@@ -169,7 +169,7 @@ func (c coverage) mark(g *draw.Graph, of *flow.Flow) {
 		n.Tone, n.Label = toneOf(visits), counted(n.Label, visits)
 	}
 	option := func(edge int, from, id string) {
-		e, count := &g.Edges[edge], c.Taken(from, id)
+		e, count := &g.Edges[edge], c.Count(from, id)
 		e.Data = []draw.Datum{
 			{Name: "edge"}, {Name: "from", Value: from}, {Name: "to", Value: e.To}, {Name: "option", Value: id},
 			{Name: "count", Value: strconv.Itoa(count)},

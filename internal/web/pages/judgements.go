@@ -136,7 +136,7 @@ func judgementsOf(t *result.Test, row *runindex.Row) (all []judgement) {
 		for j := range s.Assertions {
 			a := &s.Assertions[j]
 			judged := names[a.Grader] || len(a.Voters) > 0 || names[s.Type] // an item has a type where all that grades it has
-			if !judged || a.Evidence == runner.NotAsked {
+			if !judged || a.Evidence == runner.NotCalled {
 				continue
 			}
 			all = append(all, judgement{Row: row, Item: s.Name, Assertion: a.Text, Grader: a.Grader, passed: a.Passed})

@@ -21,7 +21,7 @@ func TestWhatIsJudged(t *testing.T) {
 	x := rated("x", "t", result.Pass, 1, 10)
 	x.Judge.Calls = 1
 	skipped := say("left out", "rubrics")
-	skipped.Passed, skipped.Evidence = false, runner.NotAsked
+	skipped.Passed, skipped.Evidence = false, runner.NotCalled
 	x.Scores = []result.Score{
 		item("turn-1", "judge", say("implied", "expected_output")), item("turn-2", "rubrics", say("named", "polite")), item("turn-3", "composite", say("plain", "contains"), say("mixed", "rubrics"), skipped),
 		item("turn-4", "expression", say("counted", "one-question")), item("assertions", "judge", say("whole", "criteria")),

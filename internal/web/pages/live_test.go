@@ -87,7 +87,7 @@ func TestEventsOfRunning(t *testing.T) {
 	s := newSite(t)
 	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning, Totals: result.Totals{Planned: 2}})
 	dir := filepath.Join(s.root, "r")
-	lock, err := runlog.TakeLock(t.Context(), dir)
+	lock, err := runlog.AcquireLock(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ type Opener struct {
 	opened *wire.History
 }
 
-// Look returns the store, nil where there is none yet.
-func (o *Opener) Look(ctx context.Context) (*Stored, error) {
+// Open returns the store, nil where there is none yet.
+func (o *Opener) Open(ctx context.Context) (*Stored, error) {
 	found, err := o.with(ctx, wire.FindHistory)
 	if source.IsInvalid(err) {
 		return nil, nil
@@ -66,7 +66,7 @@ func ServedRuns(now func() time.Time, fleet func(context.Context) []string, open
 		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 		defer cancel()
 		dirs := fleet(ctx)
-		if s, err := opener.Look(ctx); err == nil && s != nil {
+		if s, err := opener.Open(ctx); err == nil && s != nil {
 			if own, err := s.Folders(ctx); err == nil {
 				dirs = append(dirs, own...)
 			}

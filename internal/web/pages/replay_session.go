@@ -97,8 +97,8 @@ func (p *Pages) replaySession(w http.ResponseWriter, r *http.Request) {
 // fill aligns the lanes by the numbers of their turns.
 func (p *replaySessionPage) fill(pair *replay.Pair) {
 	most := 0
-	for i := range pair.Lanes {
-		l := &pair.Lanes[i]
+	for i := range pair.Variations {
+		l := &pair.Variations[i]
 		ended := endOf(l)
 		if l.Name == replay.Observed {
 			ended = pair.Outcome
@@ -111,8 +111,8 @@ func (p *replaySessionPage) fill(pair *replay.Pair) {
 	p.Left = max(0, most-maxLaneTurns)
 	for n := 1; n <= most-p.Left; n++ {
 		row := laneRow{N: n}
-		for i := range pair.Lanes {
-			l := &pair.Lanes[i]
+		for i := range pair.Variations {
+			l := &pair.Variations[i]
 			cell := laneCell{Lane: l.Name, Diverges: l.Name != replay.Observed && divergesAt(l) == n}
 			for j := range l.Turns {
 				if t := &l.Turns[j]; t.Number == n {
@@ -125,7 +125,7 @@ func (p *replaySessionPage) fill(pair *replay.Pair) {
 	}
 }
 
-func (c *laneCell) fill(t *replay.LaneTurn, raw bool) {
+func (c *laneCell) fill(t *replay.VariationTurn, raw bool) {
 	c.There, c.Invented, c.Supported = true, t.Invented, t.Supported
 	c.User = transcript.MessageOf("user", chat.Content{Text: t.User}, nil, messages(raw))
 	c.Bot = transcript.MessageOf("assistant", chat.Content{Text: t.Bot}, nil, messages(raw))

@@ -111,9 +111,9 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 	}
 	address := "/replays/" + frame.Segment(run.ID)
 	page := replayPage{Page: p.frame.Base(r, "replay", "Replay "+run.ID), Run: run, Began: when(run.Started), Metrics: storedMetrics(run, found), Decision: gateWords[run.Outcome], Headline: found.headline}
-	_, page.RulesKept = run.KeptRules()
+	_, page.RulesKept = run.StoredRules()
 	if page.Belief = found.belief; run.Mode == replay.Simulated {
-		page.Fidelity = variants.FidelityWords(run.KeptFidelity())
+		page.Fidelity = variants.FidelityWords(run.StoredFidelity())
 	}
 	page.Query = frame.QueryOf(r, address, "verdict", "diverges", "lost", "rescued", "page", "per")
 	page.Trail = []frame.Link{{Label: "Replays", Address: "/replays", Up: true}}

@@ -105,7 +105,7 @@ func byInterval(d *replay.DifferenceReport, lowerIsBetter bool) string {
 
 // gateWords say what a gate decided.
 var gateWords = map[string]string{
-	string(replay.Passed): "Passed", string(replay.NotPassed): "Not passed", string(replay.CannotSay): "Cannot say",
+	string(replay.Passed): "Passed", string(replay.NotPassed): "Not passed", string(replay.Underpowered): "Cannot say",
 	string(replay.NotJudgeable): "Cannot be judged from this log",
 }
 

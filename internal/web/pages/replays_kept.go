@@ -56,11 +56,11 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 	}
 	if len(read.sessions) > 0 {
 		// Without the rules of the run the lists hold all the same, and the headline only where the default ones give what is stored.
-		rules, ok := run.KeptRules()
+		rules, ok := run.StoredRules()
 		if !ok {
 			rules = replay.DefaultRules()
 		}
-		report, err := tally.Report(replay.Report{Run: replay.Run{Mode: run.Mode, Gate: run.Gate}, Fidelity: run.KeptFidelity()}, rules)
+		report, err := tally.Report(replay.Report{Run: replay.Run{Mode: run.Mode, Gate: run.Gate}, Fidelity: run.StoredFidelity()}, rules)
 		if err != nil {
 			return nil, err
 		}
@@ -80,16 +80,16 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 func replayedSessionOf(run string, p *replay.Pair) replayedSession {
 	s := replayedSession{
 		ID: p.SessionID, Outcome: p.Outcome, Dropped: text.OneLine(p.Dropped, 400), Address: "/replays/" + frame.Segment(run) + "/sessions/" + frame.Segment(p.SessionID),
-		Diverges: divergesAt(p.Lane(replay.Candidate)), Baseline: endOf(p.Lane(replay.Baseline)), Compared: endOf(p.Lane(replay.Candidate)),
+		Diverges: divergesAt(p.Variation(replay.Candidate)), Baseline: endOf(p.Variation(replay.Baseline)), Compared: endOf(p.Variation(replay.Candidate)),
 	}
-	if observed := p.Lane(replay.Observed); observed != nil {
+	if observed := p.Variation(replay.Observed); observed != nil {
 		s.Turns = len(observed.Turns)
 	}
 	return s
 }
 
 // divergesAt returns the turn in which a lane first leaves the log's path; 0 where it does not, or where that is not known.
-func divergesAt(l *replay.Lane) int {
+func divergesAt(l *replay.Variation) int {
 	if l == nil || l.Metrics == nil || l.Metrics.FirstDivergence == nil || l.NoStates {
 		return 0
 	}
@@ -97,7 +97,7 @@ func divergesAt(l *replay.Lane) int {
 }
 
 // endOf says how a lane ended.
-func endOf(l *replay.Lane) string {
+func endOf(l *replay.Variation) string {
 	switch {
 	case l == nil || l.Error != "" || l.Endless:
 		return ""

@@ -13,10 +13,10 @@ import (
 )
 
 // laneOf is a lane with turns of the same texts.
-func laneOf(name string, completed bool, diverges int, said ...string) replay.Lane {
-	l := replay.Lane{Name: name, Completed: completed}
+func laneOf(name string, completed bool, diverges int, said ...string) replay.Variation {
+	l := replay.Variation{Name: name, Completed: completed}
 	for i := 0; i+1 < len(said); i += 2 {
-		l.Turns = append(l.Turns, replay.LaneTurn{Number: i/2 + 1, User: said[i], Bot: said[i+1], Before: "s" + string(rune('0'+i)), State: "t", Supported: true})
+		l.Turns = append(l.Turns, replay.VariationTurn{Number: i/2 + 1, User: said[i], Bot: said[i+1], Before: "s" + string(rune('0'+i)), State: "t", Supported: true})
 	}
 	if name != replay.Observed {
 		one := func(x float64) *float64 { return &x }
@@ -51,11 +51,11 @@ func TestReplays(t *testing.T) {
 	}
 	var outcomes []replay.Outcome
 	for _, p := range []*replay.Pair{
-		{SessionID: "a/1", FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now, Lanes: []replay.Lane{
+		{SessionID: "a/1", FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now, Variations: []replay.Variation{
 			laneOf(replay.Observed, true, 0, "hi", "Which tea?", "green", "**Done**"), laneOf(replay.Baseline, true, 0, "hi", "Which tea?", "green", "Done"),
 			laneOf(replay.Candidate, false, 2, "hi", "Which tea?", "green", "Which tea? <script>"),
 		}},
-		{SessionID: "b", FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now.Add(time.Minute), Lanes: []replay.Lane{
+		{SessionID: "b", FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now.Add(time.Minute), Variations: []replay.Variation{
 			laneOf(replay.Observed, true, 0, "hi", "x"), laneOf(replay.Baseline, true, 0, "hi", "x"), laneOf(replay.Candidate, true, 0, "hi", "x"),
 		}},
 	} {
@@ -142,7 +142,7 @@ func TestReplayByItsOwnRules(t *testing.T) {
 	s, kept := withStore(t)
 	tally, outcomes := &replay.Tally{}, []replay.Outcome{}
 	for i := range 60 {
-		p := &replay.Pair{SessionID: fmt.Sprintf("s%02d", i), FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now, Lanes: []replay.Lane{
+		p := &replay.Pair{SessionID: fmt.Sprintf("s%02d", i), FlowID: "tea", Mode: replay.Recorded, Outcome: "completed", Started: now, Variations: []replay.Variation{
 			laneOf(replay.Observed, true, 0, "hi", "x"), laneOf(replay.Baseline, i%8 > 0, 0, "hi", "x"), laneOf(replay.Candidate, i%6 > 0, 0, "hi", "x"),
 		}}
 		tally.Add(p)
@@ -194,7 +194,7 @@ func TestReplayByItsFidelity(t *testing.T) {
 	s, kept := withStore(t)
 	tally, outcomes := &replay.Tally{}, []replay.Outcome{}
 	for i := range 60 {
-		p := &replay.Pair{SessionID: fmt.Sprintf("s%02d", i), FlowID: "tea", Mode: replay.Simulated, Outcome: "completed", Started: now, Lanes: []replay.Lane{
+		p := &replay.Pair{SessionID: fmt.Sprintf("s%02d", i), FlowID: "tea", Mode: replay.Simulated, Outcome: "completed", Started: now, Variations: []replay.Variation{
 			laneOf(replay.Observed, true, 0, "hi", "x"), laneOf(replay.Baseline, true, 0, "hi", "x"), laneOf(replay.Candidate, true, 0, "hi", "x"),
 		}}
 		tally.Add(p)

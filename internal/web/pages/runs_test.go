@@ -38,7 +38,7 @@ func TestRuns(t *testing.T) {
 	running := died
 	running.StartedAt, running.Targets, running.Suites = now, []string{"agent", "other"}, []string{"other.yaml"}
 	put("running", running, bad, test("s", "b", "other"))
-	lock, err := runlog.TakeLock(t.Context(), filepath.Join(s.root, "running"))
+	lock, err := runlog.AcquireLock(t.Context(), filepath.Join(s.root, "running"))
 	if err != nil {
 		t.Fatal(err)
 	}

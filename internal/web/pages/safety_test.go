@@ -30,7 +30,7 @@ func TestHostile(t *testing.T) {
 	x.Turns[0].State = json.RawMessage(`{` + mustJSON(bad) + `:` + mustJSON(bad) + `,"facts":{` + mustJSON(bad) + `:1}}`)
 	x.Turns[0].Node, x.Turns[0].TraceID, x.Turns[0].TurnID = bad, bad, bad
 	x.Turns[0].Input = chat.Content{Blocks: []chat.Block{{Type: "image", Value: "https://evil.example/a.png"}, {Type: "image", Value: "data:image/svg+xml;base64,AAAA"}, {Type: "text", Value: bad}}}
-	x.Output = []chat.Message{chat.Say(chat.Role(bad), bad)}
+	x.Output = []chat.Message{chat.NewMessage(chat.Role(bad), bad)}
 	failed(x, result.Code(bad), bad, result.Assertion{Text: bad, Evidence: `"` + bad + `"`, Grader: bad, Voters: []result.Voter{{Model: bad, Reasoning: bad}}})
 	s.put(result.Run{
 		ID: "r", Targets: []string{bad, "u"}, Suites: []string{bad}, Judge: bad, ExitMessage: bad, Warnings: []string{bad}, RegradedFrom: bad, ExitCode: new(1),

@@ -126,15 +126,15 @@ func hitsIn(ctx context.Context, run *runindex.Found, index *runindex.Index, que
 	chosen := func(row *runindex.Row) bool {
 		return among(q["suite"], row.Suite) && among(q["target"], row.Target) && among(q["verdict"], string(row.Verdict))
 	}
-	seen := map[runindex.Place]bool{}
+	seen := map[runindex.Position]bool{}
 	for _, words := range questions {
 		found, others, err := run.Hits(ctx, index, words, q["role"], most-len(hits), chosen)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, h := range found {
-			if !seen[h.Place()] {
-				seen[h.Place()] = true
+			if !seen[h.Position()] {
+				seen[h.Position()] = true
 				hits = append(hits, hitIn{h, run, words})
 			}
 		}

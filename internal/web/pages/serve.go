@@ -58,7 +58,7 @@ func onLoopback(addr string) bool {
 // Tokens admits those whose token has the scope of what they ask for.
 type Tokens struct{ *access.Authenticator }
 
-var _ frame.Guard = Tokens{}
+var _ frame.Access = Tokens{}
 
 // errScope is that of a token which opens other things.
 var errScope = errors.New("the token does not open this")

@@ -20,7 +20,7 @@ import (
 func TestServeEnds(t *testing.T) {
 	s := newSite(t)
 	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning})
-	lock, err := runlog.TakeLock(t.Context(), filepath.Join(s.root, "r"))
+	lock, err := runlog.AcquireLock(t.Context(), filepath.Join(s.root, "r"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay/eventlog"
 )
 
-// Held are the sessions that chatbots hold.
-type Held interface {
+// LiveSessions are the sessions that chatbots hold.
+type LiveSessions interface {
 	// Sessions lists those of a site, or of all for an empty name: a page, with the newest message first.
 	Sessions(ctx context.Context, site string, q sitebot.Query) (*sitebot.SessionList, error)
 	// Recorded returns the session with the site and the id of a row; nil where there is none.
@@ -42,7 +42,7 @@ type heldLists struct {
 }
 
 // list returns the held sessions, the newest first. More is true where there are others.
-func (l *heldLists) list(ctx context.Context, held Held, now func() time.Time) (all []sessionSummary, more bool, err error) {
+func (l *heldLists) list(ctx context.Context, held LiveSessions, now func() time.Time) (all []sessionSummary, more bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	began := now()
@@ -69,7 +69,7 @@ func (l *heldLists) list(ctx context.Context, held Held, now func() time.Time) (
 }
 
 // read adds the rows of sessions that had a message at a time or later.
-func (l *heldLists) read(ctx context.Context, held Held, since time.Time) error {
+func (l *heldLists) read(ctx context.Context, held LiveSessions, since time.Time) error {
 	q := sitebot.Query{Query: sessionindex.Query{Since: since, Limit: heldPage}}
 	for {
 		page, err := held.Sessions(ctx, "", q)
@@ -93,7 +93,7 @@ func (l *heldLists) read(ctx context.Context, held Held, since time.Time) error 
 		if page.Next == nil {
 			return nil
 		}
-		if q.After, err = sessionindex.ParsePlace(*page.Next); err != nil {
+		if q.After, err = sessionindex.ParseCursor(*page.Next); err != nil {
 			return err
 		}
 	}

@@ -41,12 +41,12 @@ func (h *holder) Sessions(_ context.Context, _ string, q sitebot.Query) (*sitebo
 	list := &sitebot.SessionList{}
 	newest := slices.SortedFunc(slices.Values(h.sessions), func(a, b *sitebot.Session) int { return b.Row.Last.Compare(a.Row.Last) })
 	for _, s := range newest {
-		place := s.Row.Place()
+		place := s.Row.Cursor()
 		if s.Row.Last.Before(q.Since) || q.After.Thread != "" && !place.Last.Before(q.After.Last) {
 			continue
 		}
 		if len(list.Sessions) == q.Limit {
-			next := list.Sessions[len(list.Sessions)-1].Place().String()
+			next := list.Sessions[len(list.Sessions)-1].Cursor().String()
 			list.Next = &next
 			break
 		}

@@ -29,7 +29,7 @@ type Config struct {
 	// Make opens the store and makes it where it is not there; nil refuses what people say of runs.
 	Make func(ctx context.Context) (*Stored, error)
 	// Held are the sessions that chatbots of this server hold; nil has none.
-	Held Held
+	Held LiveSessions
 	// Flows returns the flows that can be drawn; nil has none.
 	Flows func() ([]*flow.Flow, error)
 	// Mask hides secrets in what goes into suites and datasets; nil hides nothing.
@@ -192,7 +192,7 @@ func (p *Pages) anew(w http.ResponseWriter, r *http.Request) {
 
 // unread answers that the record of a conversation cannot be read: that it comes again where it is another one now.
 func (p *Pages) unread(w http.ResponseWriter, r *http.Request, run *runindex.Found, err error) {
-	if errors.Is(err, runindex.ErrAnew) {
+	if errors.Is(err, runindex.ErrRewritten) {
 		p.anew(w, r)
 		return
 	}

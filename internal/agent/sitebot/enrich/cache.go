@@ -42,8 +42,8 @@ var errNoSalt = errors.New("enrichment.ip_hash_salt_env: no salt: set the variab
 
 func (c *Cached) key(v Visitor) string { return "enrich:" + v.Site + ":" + Hash(c.salt, v.IP) }
 
-// Look returns what the cache has for the visitor's address.
-func (c *Cached) Look(ctx context.Context, v Visitor) (Profile, error) {
+// Lookup returns what the cache has for the visitor's address.
+func (c *Cached) Lookup(ctx context.Context, v Visitor) (Profile, error) {
 	p, found, err := c.cache.Get(ctx, c.key(v))
 	if err != nil || !found {
 		return Profile{}, err
@@ -51,8 +51,8 @@ func (c *Cached) Look(ctx context.Context, v Visitor) (Profile, error) {
 	return p, nil
 }
 
-// Keep puts a company into the cache for TTL.
-func (c *Cached) Keep(ctx context.Context, v Visitor, p Profile) error {
+// Save puts a company into the cache for TTL.
+func (c *Cached) Save(ctx context.Context, v Visitor, p Profile) error {
 	return c.cache.Set(ctx, c.key(v), owner(v.Site, v.SessionID), p.company(), TTL)
 }
 

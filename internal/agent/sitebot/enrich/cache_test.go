@@ -57,7 +57,7 @@ func TestMemoryForgets(t *testing.T) {
 	other := visitor
 	other.IP, other.SessionID = "203.0.113.8", "other"
 	for _, v := range []Visitor{visitor, other} {
-		if err := c.Keep(t.Context(), v, acme); err != nil {
+		if err := c.Save(t.Context(), v, acme); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,10 +66,10 @@ func TestMemoryForgets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p, err := c.Look(t.Context(), visitor); err != nil || p.Status != "" {
+	if p, err := c.Lookup(t.Context(), visitor); err != nil || p.Status != "" {
 		t.Errorf("still there: %+v, %v", p, err)
 	}
-	if p, err := c.Look(t.Context(), other); err != nil || p.Status != Completed {
+	if p, err := c.Lookup(t.Context(), other); err != nil || p.Status != Completed {
 		t.Errorf("another's: %+v, %v", p, err)
 	}
 }
@@ -83,11 +83,11 @@ func TestCached(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Keep(t.Context(), visitor, Merge(acme, Profile{Email: "jo@acme.example"})); err != nil {
+		if err := c.Save(t.Context(), visitor, Merge(acme, Profile{Email: "jo@acme.example"})); err != nil {
 			t.Fatal(err)
 		}
 		look := func(v Visitor) Profile {
-			p, err := c.Look(t.Context(), v)
+			p, err := c.Lookup(t.Context(), v)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,16 +14,16 @@ const Budget = 2 * time.Second
 
 // Source knows something of visitors. Implementations are safe for concurrent use.
 type Source interface {
-	// Look returns what the source knows, with the Status Completed or Partial; any other status means that it knows nothing.
+	// Lookup returns what the source knows, with the Status Completed or Partial; any other status means that it knows nothing.
 	// It ends with ctx. Errors carry no secret and not the visitor's address.
-	Look(ctx context.Context, v Visitor) (Profile, error)
+	Lookup(ctx context.Context, v Visitor) (Profile, error)
 }
 
-// Keeper is a Source that remembers what other sources have found, until a visitor from the same address comes again.
-type Keeper interface {
+// Saver is a Source that remembers what other sources have found, until a visitor from the same address comes again.
+type Saver interface {
 	Source
-	// Keep remembers the company of a visitor with a public address. It ends with ctx.
-	Keep(ctx context.Context, v Visitor, p Profile) error
+	// Save remembers the company of a visitor with a public address. It ends with ctx.
+	Save(ctx context.Context, v Visitor, p Profile) error
 }
 
 // step is what the chain knows of a source before asking it.
@@ -192,7 +192,7 @@ func (s step) ask(ctx context.Context, v Visitor) (Profile, Attempt) {
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	start := time.Now()
-	p, err := s.source.Look(limited, v)
+	p, err := s.source.Lookup(limited, v)
 	a.Took = time.Since(start)
 	switch {
 	case err != nil:

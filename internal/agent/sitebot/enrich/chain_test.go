@@ -23,7 +23,7 @@ type fake struct {
 	asked   atomic.Int32
 }
 
-func (f *fake) Look(ctx context.Context, _ Visitor) (Profile, error) {
+func (f *fake) Lookup(ctx context.Context, _ Visitor) (Profile, error) {
 	f.asked.Add(1)
 	select {
 	case <-time.After(f.took):
@@ -41,7 +41,7 @@ type keeper struct {
 	kept     []Profile
 }
 
-func (k *keeper) Keep(ctx context.Context, _ Visitor, p Profile) error {
+func (k *keeper) Save(ctx context.Context, _ Visitor, p Profile) error {
 	select {
 	case <-time.After(k.keepTook):
 	case <-ctx.Done():

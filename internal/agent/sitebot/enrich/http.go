@@ -103,8 +103,8 @@ func NewHTTP(c HTTPConfig) (*HTTP, error) {
 	return &HTTP{c, s}, nil
 }
 
-// Look asks for the visitor's company. A visitor of whom nothing is known that the API goes by has none.
-func (h *HTTP) Look(ctx context.Context, v Visitor) (Profile, error) {
+// Lookup asks for the visitor's company. A visitor of whom nothing is known that the API goes by has none.
+func (h *HTTP) Lookup(ctx context.Context, v Visitor) (Profile, error) {
 	known := map[string]string{}
 	if v.public() {
 		address, _ := v.address()

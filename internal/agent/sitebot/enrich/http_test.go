@@ -54,7 +54,7 @@ func TestSnitcher(t *testing.T) {
 		"part": {Status: Partial, CompanyName: "Acme"},
 		"isp":  {}, "queued": {}, "nobody": {}, "odd": {}, "": {}, strings.Repeat("x", 101): {},
 	} {
-		got, err := s.Look(t.Context(), Visitor{SessionID: session})
+		got, err := s.Lookup(t.Context(), Visitor{SessionID: session})
 		if err != nil {
 			t.Errorf("%s: %v", session, err)
 		}
@@ -90,7 +90,7 @@ func TestEnrichso(t *testing.T) {
 		},
 		"203.0.113.8": {}, "203.0.113.9": {}, "10.0.0.1": {}, "x": {},
 	} {
-		got, err := s.Look(t.Context(), Visitor{IP: ip})
+		got, err := s.Lookup(t.Context(), Visitor{IP: ip})
 		if err != nil {
 			t.Errorf("%s: %v", ip, err)
 		}
@@ -115,7 +115,7 @@ func TestEnrichsoVersion3(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Look(t.Context(), visitor)
+	got, err := s.Lookup(t.Context(), visitor)
 	if d := cmp.Diff(Profile{Status: Completed, CompanyName: "Acme", CompanyDomain: "acme.example", Tier: "7"}, got); d != "" || err != nil {
 		t.Errorf("%v %s", err, d)
 	}

@@ -28,8 +28,8 @@ type writes struct {
 func (c *Chain) keep(ctx context.Context, v Visitor, p Profile) {
 	v.Reveal = nil // the caller's memory, and no keeper's business
 	for _, s := range c.steps {
-		if keeper, ok := s.source.(Keeper); ok {
-			c.writes.start(context.WithoutCancel(ctx), s.name, func(ctx context.Context) error { return keeper.Keep(ctx, v, p) })
+		if keeper, ok := s.source.(Saver); ok {
+			c.writes.start(context.WithoutCancel(ctx), s.name, func(ctx context.Context) error { return keeper.Save(ctx, v, p) })
 		}
 	}
 }

@@ -38,8 +38,8 @@ func RevealFields() Fields {
 	}
 }
 
-// Look reads the visitor's Reveal. It never waits.
-func (r *Reveal) Look(_ context.Context, v Visitor) (Profile, error) {
+// Lookup reads the visitor's Reveal. It never waits.
+func (r *Reveal) Lookup(_ context.Context, v Visitor) (Profile, error) {
 	if len(v.Reveal) == 0 {
 		return Profile{}, nil
 	}

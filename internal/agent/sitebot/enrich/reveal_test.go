@@ -44,7 +44,7 @@ func TestReveal(t *testing.T) {
 		{name: "no JSON", sent: `{`, err: "not JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := r.Look(t.Context(), Visitor{Reveal: json.RawMessage(c.sent)})
+			got, err := r.Lookup(t.Context(), Visitor{Reveal: json.RawMessage(c.sent)})
 			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 				t.Fatalf("got the error %v, want %q", err, c.err)
 			}

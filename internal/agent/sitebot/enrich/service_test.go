@@ -65,7 +65,7 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := s.Look(t.Context(), visitor)
+			p, err := s.Lookup(t.Context(), visitor)
 			if err == nil || !strings.Contains(err.Error(), fault.want) || !strings.HasPrefix(err.Error(), base) || p.Status != "" {
 				t.Fatalf("got %v, %v; want the error %q", p, err, fault.want)
 			}
@@ -101,7 +101,7 @@ func TestHanging(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		p, err := s.Look(ctx, visitor)
+		p, err := s.Lookup(ctx, visitor)
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), base) || p.Status != "" || time.Since(start) != 10*time.Second {
 			t.Fatalf("got %v, %v after %s", p, err, time.Since(start))
 		}

@@ -73,8 +73,8 @@ func columns(named map[string]string) (map[string]string, error) {
 	return all, nil
 }
 
-// Look returns the row of the visitor's address.
-func (s *Supabase) Look(ctx context.Context, v Visitor) (Profile, error) {
+// Lookup returns the row of the visitor's address.
+func (s *Supabase) Lookup(ctx context.Context, v Visitor) (Profile, error) {
 	hash := Hash(s.salt, v.IP)
 	answer, err := s.service.call(ctx, request{
 		method: http.MethodGet, path: s.path, private: []string{hash},
@@ -106,8 +106,8 @@ func (s *Supabase) read(row any) Profile {
 	return p
 }
 
-// Keep inserts or updates the row of the visitor's address. Columns that the profile leaves empty stay as they are.
-func (s *Supabase) Keep(ctx context.Context, v Visitor, p Profile) error {
+// Save inserts or updates the row of the visitor's address. Columns that the profile leaves empty stay as they are.
+func (s *Supabase) Save(ctx context.Context, v Visitor, p Profile) error {
 	hash := Hash(s.salt, v.IP)
 	row := map[string]string{"ip_hash": hash}
 	if column := s.columns["status"]; column != "" {

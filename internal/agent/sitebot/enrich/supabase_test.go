@@ -68,17 +68,17 @@ func TestSupabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := s.Look(t.Context(), visitor); err != nil || p.Status != "" {
+	if p, err := s.Lookup(t.Context(), visitor); err != nil || p.Status != "" {
 		t.Errorf("an empty table: %v, %v", p, err)
 	}
 	found := Profile{
 		Status: Completed, Source: "snitcher", Tier: "gold", CompanyName: "Acme", CompanyDomain: "acme.example",
 		Email: "jo@acme.example", IPAddress: visitor.IP,
 	}
-	if err := s.Keep(t.Context(), visitor, found); err != nil {
+	if err := s.Save(t.Context(), visitor, found); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Keep(t.Context(), visitor, Profile{Status: Completed, Sector: "Software", CompanyName: "unknown"}); err != nil {
+	if err := s.Save(t.Context(), visitor, Profile{Status: Completed, Sector: "Software", CompanyName: "unknown"}); err != nil {
 		t.Fatal(err)
 	}
 	hash := Hash("salt", visitor.IP)
@@ -88,7 +88,7 @@ func TestSupabase(t *testing.T) {
 	if d := cmp.Diff(want, server.rows); d != "" {
 		t.Errorf("the table: %s", d)
 	}
-	p, err := s.Look(t.Context(), visitor)
+	p, err := s.Lookup(t.Context(), visitor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +96,14 @@ func TestSupabase(t *testing.T) {
 		t.Error(d)
 	}
 	delete(server.rows[hash], "status") // a table that has no such column
-	if p, err := s.Look(t.Context(), visitor); err != nil || p.Status != Completed {
+	if p, err := s.Lookup(t.Context(), visitor); err != nil || p.Status != Completed {
 		t.Errorf("without a status: %v, %v", p, err)
 	}
 	other, err := NewSupabase(SupabaseConfig{URL: base, Key: testKey, Salt: "salt", Table: "other", Transport: tr})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Look(t.Context(), visitor); err == nil || !strings.Contains(err.Error(), "status 404: Could not find the table") {
+	if _, err := other.Lookup(t.Context(), visitor); err == nil || !strings.Contains(err.Error(), "status 404: Could not find the table") {
 		t.Errorf("a table that is not there: %v", err)
 	}
 }

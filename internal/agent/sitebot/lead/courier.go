@@ -40,8 +40,8 @@ type Delivery struct {
 	Took   time.Duration
 }
 
-// CourierConfig says what a Courier works with. Only Outbox is needed.
-type CourierConfig struct {
+// DispatcherConfig says what a Courier works with. Only Outbox is needed.
+type DispatcherConfig struct {
 	Outbox Outbox
 	// Receivers are those of the sites that this process serves.
 	Receivers map[Address]Receiver
@@ -54,10 +54,10 @@ type CourierConfig struct {
 	Now func() time.Time
 }
 
-// Courier takes the rows of an outbox to their receivers. Several couriers, in several processes, share an outbox: each row is in the hands of
+// Dispatcher takes the rows of an outbox to their receivers. Several couriers, in several processes, share an outbox: each row is in the hands of
 // one at a time. It is safe for concurrent use. Make it with NewCourier and end it with Close.
-type Courier struct {
-	CourierConfig
+type Dispatcher struct {
+	DispatcherConfig
 	names map[string][]string // of the receivers, by site
 	wake  chan struct{}
 	stop  chan struct{}
@@ -77,8 +77,8 @@ type Courier struct {
 // errEnding is why an attempt is broken off at the end of the program.
 var errEnding = errors.New("broken off: the program is ending")
 
-// NewCourier returns a courier that is at work: first of all, what nobody holds is due at once.
-func NewCourier(c CourierConfig) *Courier {
+// NewDispatcher returns a courier that is at work: first of all, what nobody holds is due at once.
+func NewDispatcher(c DispatcherConfig) *Dispatcher {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -88,8 +88,8 @@ func NewCourier(c CourierConfig) *Courier {
 	if c.Trouble == nil {
 		c.Trouble = func(error) {}
 	}
-	k := &Courier{
-		CourierConfig: c, names: names(c.Receivers), wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), underway: map[Address]int{},
+	k := &Dispatcher{
+		DispatcherConfig: c, names: names(c.Receivers), wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), underway: map[Address]int{},
 	}
 	k.ctx, k.abandon = context.WithCancelCause(context.Background())
 	go k.work()
@@ -97,7 +97,7 @@ func NewCourier(c CourierConfig) *Courier {
 }
 
 // Names returns the receivers of a site by name. Do not change them.
-func (k *Courier) Names(site string) []string { return k.names[site] }
+func (k *Dispatcher) Names(site string) []string { return k.names[site] }
 
 // names returns the receivers of each site by name.
 func names(receivers map[Address]Receiver) map[string][]string {
@@ -112,7 +112,7 @@ func names(receivers map[Address]Receiver) map[string][]string {
 }
 
 // Wake says that rows were added. It returns at once.
-func (k *Courier) Wake() {
+func (k *Dispatcher) Wake() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -120,7 +120,7 @@ func (k *Courier) Wake() {
 }
 
 // work claims rows until the courier is closed and what it waits for is done.
-func (k *Courier) work() {
+func (k *Dispatcher) work() {
 	defer close(k.ended)
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
@@ -143,7 +143,7 @@ func (k *Courier) work() {
 }
 
 // tend clears the outbox, the first time at the start, when it also makes due what nobody holds.
-func (k *Courier) tend() {
+func (k *Dispatcher) tend() {
 	now := k.Now()
 	var revive []Address
 	switch {
@@ -160,7 +160,7 @@ func (k *Courier) tend() {
 }
 
 // noted reports whether the outbox has answered. The first of several faults in a row is told.
-func (k *Courier) noted(err error) bool {
+func (k *Dispatcher) noted(err error) bool {
 	if err != nil && !k.troubled && k.ctx.Err() == nil {
 		k.Trouble(fmt.Errorf("leads wait for the store: %w", err))
 	}
@@ -169,7 +169,7 @@ func (k *Courier) noted(err error) bool {
 }
 
 // round claims what there is room for and begins to deliver it. It returns how many deliveries are under way.
-func (k *Courier) round() int {
+func (k *Dispatcher) round() int {
 	k.mu.Lock()
 	wants := make([]Want, 0, len(k.Receivers))
 	for a := range k.Receivers {
@@ -197,7 +197,7 @@ func (k *Courier) round() int {
 }
 
 // pending reports whether a row waits that will be lost with the process.
-func (k *Courier) pending() bool {
+func (k *Dispatcher) pending() bool {
 	ledger, ok := k.Outbox.(Ledger)
 	if !ok {
 		return false
@@ -207,7 +207,7 @@ func (k *Courier) pending() bool {
 }
 
 // begin delivers a row in the background.
-func (k *Courier) begin(c Claim) {
+func (k *Dispatcher) begin(c Claim) {
 	to := Address{c.Receiver, c.Site}
 	k.mu.Lock()
 	k.underway[to]++
@@ -222,7 +222,7 @@ func (k *Courier) begin(c Claim) {
 }
 
 // deliver makes one attempt and writes down what became of it.
-func (k *Courier) deliver(to Receiver, c Claim) {
+func (k *Dispatcher) deliver(to Receiver, c Claim) {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(k.ctx, attemptLimit)
 	err := to.Send(limited, c.Row)
@@ -241,7 +241,7 @@ func (k *Courier) deliver(to Receiver, c Claim) {
 }
 
 // judge says what an attempt comes to.
-func (k *Courier) judge(c Claim, err error) Result {
+func (k *Dispatcher) judge(c Claim, err error) Result {
 	now := k.Now()
 	r := Result{State: Delivered, At: now}
 	if err == nil {
@@ -280,7 +280,7 @@ func pause(tries int, err error) time.Duration {
 
 // Close takes no more time than it must: attempts under way end, and rows that are lost with the process are tried until ctx ends. Then the
 // rest is broken off, and the error says how many rows that were lost. Later calls return nil.
-func (k *Courier) Close(ctx context.Context) error {
+func (k *Dispatcher) Close(ctx context.Context) error {
 	var err error
 	k.closing.Do(func() {
 		close(k.stop)
@@ -297,7 +297,7 @@ func (k *Courier) Close(ctx context.Context) error {
 }
 
 // lost says how many rows end with the process.
-func (k *Courier) lost() error {
+func (k *Dispatcher) lost() error {
 	ledger, ok := k.Outbox.(Ledger)
 	if k.Lasting || !ok {
 		return nil

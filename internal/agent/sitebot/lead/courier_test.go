@@ -70,7 +70,7 @@ func (f wire) RoundTrip(r *http.Request) (*http.Response, error) {
 // office is an outbox in memory with a courier at work for one site.
 type office struct {
 	*lead.Memory
-	*lead.Courier
+	*lead.Dispatcher
 	t     *testing.T
 	mu    sync.Mutex
 	log   []lead.Delivery
@@ -103,7 +103,7 @@ func (o *office) open(webhook, posthog http.RoundTripper) {
 		}
 		receivers[lead.Address{Receiver: lead.PostHogName, Site: "acme.example"}] = p
 	}
-	o.Courier = lead.NewCourier(lead.CourierConfig{Outbox: o.Memory, Receivers: receivers, Lasting: true, Log: func(d lead.Delivery) {
+	o.Dispatcher = lead.NewDispatcher(lead.DispatcherConfig{Outbox: o.Memory, Receivers: receivers, Lasting: true, Log: func(d lead.Delivery) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.log = append(o.log, d)
@@ -137,7 +137,7 @@ func (o *office) rows() []lead.Row {
 
 func (o *office) finish() {
 	o.t.Helper()
-	if err := o.Courier.Close(context.Background()); err != nil {
+	if err := o.Dispatcher.Close(context.Background()); err != nil {
 		o.t.Error(err)
 	}
 }
@@ -310,7 +310,7 @@ func TestHangs(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := o.Courier.Close(ctx); err != nil { // they are kept, and nothing is lost
+		if err := o.Dispatcher.Close(ctx); err != nil { // they are kept, and nothing is lost
 			t.Error(err)
 		}
 		for _, r := range o.rows() {
@@ -366,7 +366,7 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := lead.NewMemory(graph.MemoryLimits{})
-		c := lead.NewCourier(lead.CourierConfig{Outbox: m, Receivers: map[lead.Address]lead.Receiver{{Receiver: lead.WebhookName, Site: "acme.example"}: w}})
+		c := lead.NewDispatcher(lead.DispatcherConfig{Outbox: m, Receivers: map[lead.Address]lead.Receiver{{Receiver: lead.WebhookName, Site: "acme.example"}: w}})
 		e := event("s1")
 		rows, err := e.Rows(lead.WebhookName)
 		if err != nil {

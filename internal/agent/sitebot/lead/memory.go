@@ -126,9 +126,9 @@ func (m *Memory) Tend(_ context.Context, now time.Time, revive []Address) error 
 	defer m.mu.Unlock()
 	for id, r := range m.rows {
 		switch {
-		case r.State != Pending && !r.ended.Add(KeepRow).After(now):
+		case r.State != Pending && !r.ended.Add(RowRetention).After(now):
 			delete(m.rows, id)
-		case r.State == Delivered && !r.ended.Add(KeepBody).After(now):
+		case r.State == Delivered && !r.ended.Add(BodyRetention).After(now):
 			r.Body = nil
 		case r.State != Pending || r.token != "" && r.Next.After(now):
 		case slices.Contains(revive, Address{r.Receiver, r.Site}):

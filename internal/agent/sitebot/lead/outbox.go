@@ -45,10 +45,10 @@ type Row struct {
 const (
 	// Lease is how long a process holds a row. It is longer than an attempt takes.
 	Lease = 15 * time.Second
-	// KeepBody is how long the body of a delivered row is kept.
-	KeepBody = 7 * 24 * time.Hour
-	// KeepRow is how long a row is kept after it was delivered or has failed.
-	KeepRow = 30 * 24 * time.Hour
+	// BodyRetention is how long the body of a delivered row is kept.
+	BodyRetention = 7 * 24 * time.Hour
+	// RowRetention is how long a row is kept after it was delivered or has failed.
+	RowRetention = 30 * 24 * time.Hour
 	// GiveUp is how long a row is tried.
 	GiveUp = 72 * time.Hour
 )

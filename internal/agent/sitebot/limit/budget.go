@@ -18,7 +18,7 @@ type Used struct {
 const countLimit = 5 * time.Second
 
 // afford refuses what a site has no money for today.
-func (g *Guard) afford(ctx context.Context, s *site.Site) error {
+func (g *Limiter) afford(ctx context.Context, s *site.Site) error {
 	if !s.Limits.HasBudget() {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (g *Guard) afford(ctx context.Context, s *site.Site) error {
 }
 
 // count writes down what a turn has used. The turn counts for the day on which it ends. It does so although the visitor may have gone: the money has.
-func (g *Guard) count(ctx context.Context, s *site.Site, u Used) {
+func (g *Limiter) count(ctx context.Context, s *site.Site, u Used) {
 	if !s.Limits.HasBudget() {
 		return
 	}
@@ -51,7 +51,7 @@ func (g *Guard) count(ctx context.Context, s *site.Site, u Used) {
 }
 
 // warn says once a day that a budget cannot see all that is used.
-func (g *Guard) warn(s *site.Site, day string, u Used) {
+func (g *Limiter) warn(s *site.Site, day string, u Used) {
 	unknown := ""
 	switch {
 	case s.Limits.CostPerDay > 0 && u.CostUnknown:

@@ -35,8 +35,8 @@ func (r *Refusal) Error() string { return "refused: " + r.Reason }
 // turnsWait is when another turn of an address may have ended.
 const turnsWait = 5 * time.Second
 
-// Guard lets messages in. Make it with NewGuard. It is safe for concurrent use.
-type Guard struct {
+// Limiter lets messages in. Make it with NewGuard. It is safe for concurrent use.
+type Limiter struct {
 	store Store
 	now   func() time.Time
 	log   *slog.Logger
@@ -47,20 +47,20 @@ type Guard struct {
 	unsure map[string]string // by site: the day of which it was said that not all is counted
 }
 
-// NewGuard returns a guard that counts in a store. A nil clock is time.Now.
-func NewGuard(store Store, now func() time.Time, log *slog.Logger) *Guard {
+// NewLimiter returns a guard that counts in a store. A nil clock is time.Now.
+func NewLimiter(store Store, now func() time.Time, log *slog.Logger) *Limiter {
 	if now == nil {
 		now = time.Now
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Guard{store: store, now: now, log: log, turns: map[string]int{}, unsure: map[string]string{}}
+	return &Limiter{store: store, now: now, log: log, turns: map[string]int{}, unsure: map[string]string{}}
 }
 
 // Enter lets a message in, or returns a *Refusal. A refused message is not counted. Another error says that the store is away. The caller calls leave once, with
 // what the turn has used, also of a turn that has failed.
-func (g *Guard) Enter(ctx context.Context, v Visit) (leave func(context.Context, Used), err error) {
+func (g *Limiter) Enter(ctx context.Context, v Visit) (leave func(context.Context, Used), err error) {
 	free := func() {}
 	if v.Visitor {
 		if free, err = g.visit(ctx, v); err != nil {
@@ -76,7 +76,7 @@ func (g *Guard) Enter(ctx context.Context, v Visit) (leave func(context.Context,
 }
 
 // visit lets a visitor in. What only looks comes first: a refused message takes no token from any bucket.
-func (g *Guard) visit(ctx context.Context, v Visit) (free func(), err error) {
+func (g *Limiter) visit(ctx context.Context, v Visit) (free func(), err error) {
 	address, err := g.address(ctx, v.IP)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (g *Guard) visit(ctx context.Context, v Visit) (free func(), err error) {
 }
 
 // take takes a token from the buckets of an address and of its site.
-func (g *Guard) take(ctx context.Context, s *site.Site, address string) error {
+func (g *Limiter) take(ctx context.Context, s *site.Site, address string) error {
 	var buckets []Bucket
 	var reasons []string
 	if l := s.Limits; l.VisitorPerMinute > 0 && l.VisitorBurst > 0 {
@@ -109,7 +109,7 @@ func (g *Guard) take(ctx context.Context, s *site.Site, address string) error {
 	if len(buckets) == 0 {
 		return nil
 	}
-	empty, wait, err := g.store.Take(ctx, g.now(), buckets...)
+	empty, wait, err := g.store.Acquire(ctx, g.now(), buckets...)
 	if err == nil && empty >= 0 {
 		err = &Refusal{reasons[empty], wait}
 	}
@@ -117,7 +117,7 @@ func (g *Guard) take(ctx context.Context, s *site.Site, address string) error {
 }
 
 // begin counts a turn of an address until free is called. Turns are counted in this process: each ends with it.
-func (g *Guard) begin(address string, most int) (free func(), err error) {
+func (g *Limiter) begin(address string, most int) (free func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if most > 0 && g.turns[address] >= most {
@@ -134,7 +134,7 @@ func (g *Guard) begin(address string, most int) (free func(), err error) {
 }
 
 // address names an address without giving it away: by a salted hash, of IPv6 that of its network of 64 bits, as one visitor can have all of it.
-func (g *Guard) address(ctx context.Context, ip netip.Addr) (string, error) {
+func (g *Limiter) address(ctx context.Context, ip netip.Addr) (string, error) {
 	salt, err := g.salted(ctx)
 	if err != nil {
 		return "", err
@@ -148,7 +148,7 @@ func (g *Guard) address(ctx context.Context, ip netip.Addr) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-func (g *Guard) salted(ctx context.Context) (salt string, err error) {
+func (g *Limiter) salted(ctx context.Context) (salt string, err error) {
 	g.mu.Lock()
 	salt = g.salt
 	g.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 // door is a guard with a clock that the test turns.
 type door struct {
-	*limit.Guard
+	*limit.Limiter
 	t   *testing.T
 	now time.Time
 	log strings.Builder
@@ -23,7 +23,7 @@ type door struct {
 
 func newDoor(t *testing.T) *door {
 	d := &door{t: t, now: time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC)}
-	d.Guard = limit.NewGuard(&limit.Memory{}, func() time.Time { return d.now }, slog.New(slog.NewTextHandler(&d.log, nil)))
+	d.Limiter = limit.NewLimiter(&limit.Memory{}, func() time.Time { return d.now }, slog.New(slog.NewTextHandler(&d.log, nil)))
 	return d
 }
 
@@ -209,7 +209,7 @@ func (awayStore) Salt(context.Context) (string, error) { return "", errors.New("
 
 // A store that is away lets no visitor in: else a flood that brings it down would have no limits.
 func TestStoreAway(t *testing.T) {
-	g := limit.NewGuard(awayStore{}, nil, nil)
+	g := limit.NewLimiter(awayStore{}, nil, nil)
 	if _, err := g.Enter(t.Context(), limit.Visit{Site: shop(t, "{}"), Visitor: true}); err == nil || errors.As(err, new(*limit.Refusal)) {
 		t.Errorf("%v", err)
 	}

@@ -22,13 +22,13 @@ var _ Store = (*Memory)(nil)
 // sweepFrom is how many buckets are kept before full ones are dropped.
 const sweepFrom = 1024
 
-// Take implements Store.
-func (m *Memory) Take(_ context.Context, now time.Time, buckets ...Bucket) (empty int, wait time.Duration, err error) {
+// Acquire implements Store.
+func (m *Memory) Acquire(_ context.Context, now time.Time, buckets ...Bucket) (empty int, wait time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := make([]int64, len(buckets))
 	for i, b := range buckets {
-		if next[i], wait = b.Taken(now, m.until[b.Name]); wait > 0 {
+		if next[i], wait = b.Acquire(now, m.until[b.Name]); wait > 0 {
 			return i, wait, nil
 		}
 	}
@@ -63,7 +63,7 @@ func (m *Memory) Spend(_ context.Context, site, day string, s Spent) error {
 		m.spent = map[[2]string]Spent{}
 	}
 	for known := range m.spent { // days of one site are few
-		if known[0] == site && known[1] < KeptFrom(day) {
+		if known[0] == site && known[1] < RetainedSince(day) {
 			delete(m.spent, known)
 		}
 	}

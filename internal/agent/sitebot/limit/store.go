@@ -25,9 +25,9 @@ type Spent struct {
 // Store keeps buckets and budgets. Implementations are safe for concurrent use, and for several processes on one store. Times come from the
 // caller.
 type Store interface {
-	// Take takes a token from each of the buckets, or none from any. Empty is the place of the first bucket that has none, and wait how long until it
+	// Acquire takes a token from each of the buckets, or none from any. Empty is the place of the first bucket that has none, and wait how long until it
 	// has one; empty is -1 when all gave theirs.
-	Take(ctx context.Context, now time.Time, buckets ...Bucket) (empty int, wait time.Duration, err error)
+	Acquire(ctx context.Context, now time.Time, buckets ...Bucket) (empty int, wait time.Duration, err error)
 	// Spend adds to what a site has used on a day, such as 2026-03-01.
 	Spend(ctx context.Context, site, day string, s Spent) error
 	// Spent returns what a site has used on a day.
@@ -36,17 +36,17 @@ type Store interface {
 	Salt(ctx context.Context) (string, error)
 }
 
-// KeepSpent is how long what was used on a day is kept, at least.
-const KeepSpent = 72 * time.Hour
+// SpentRetention is how long what was used on a day is kept, at least.
+const SpentRetention = 72 * time.Hour
 
-// KeptFrom returns the first day that is kept when something is spent on a day: KeepSpent before it. It is empty, which is before all days, for what is no
+// RetainedSince returns the first day that is kept when something is spent on a day: KeepSpent before it. It is empty, which is before all days, for what is no
 // day.
-func KeptFrom(day string) string {
+func RetainedSince(day string) string {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		return ""
 	}
-	return at.Add(-KeepSpent).Format(time.DateOnly)
+	return at.Add(-SpentRetention).Format(time.DateOnly)
 }
 
 // taken returns until when a bucket is used up if one more token is taken, by the generic cell rate algorithm: "until" is the moment at which it is full
@@ -62,9 +62,9 @@ func (b Bucket) taken(now, until time.Time) (next time.Time, wait time.Duration)
 	return next, 0
 }
 
-// Taken is what implementations count with: a bucket is kept as the moment at which it is full again, in microseconds since 1970, which is 0 for one that
+// Acquire is what implementations count with: a bucket is kept as the moment at which it is full again, in microseconds since 1970, which is 0 for one that
 // is not kept. It returns the new moment, and a wait above 0 when there is no token.
-func (b Bucket) Taken(now time.Time, until int64) (next int64, wait time.Duration) {
+func (b Bucket) Acquire(now time.Time, until int64) (next int64, wait time.Duration) {
 	moment, wait := b.taken(now.Truncate(time.Microsecond), time.UnixMicro(until))
 	return moment.UnixMicro(), wait
 }

@@ -34,7 +34,7 @@ type held struct {
 	failures            []Failure
 }
 
-var _ Keeper = (*Memory)(nil)
+var _ Index = (*Memory)(nil)
 
 // NewMemory returns an empty Memory.
 func NewMemory(limits graph.MemoryLimits) *Memory {
@@ -126,29 +126,29 @@ func (m *Memory) Sessions(_ context.Context, q Query) ([]Row, error) {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return b.Place().compare(a.Place()) })
+	slices.SortFunc(rows, func(a, b Row) int { return b.Cursor().compare(a.Cursor()) })
 	return rows[:min(len(rows), q.Limit)], nil
 }
 
 // selects reports whether a query selects a session.
 func (q Query) selects(r *Row) bool {
 	return (q.Site == "" || q.Site == r.Site) && (q.Outcome == "" || q.Outcome == r.Outcome) && !r.Last.Before(q.Since) &&
-		(q.Until.IsZero() || r.Last.Before(q.Until)) && (q.After.Thread == "" || r.Place().compare(q.After) < 0)
+		(q.Until.IsZero() || r.Last.Before(q.Until)) && (q.After.Thread == "" || r.Cursor().compare(q.After) < 0)
 }
 
-func (p Place) compare(other Place) int {
+func (p Cursor) compare(other Cursor) int {
 	return cmp.Or(p.Last.Compare(other.Last), strings.Compare(p.Thread, other.Thread))
 }
 
 // Session implements Keeper.
-func (m *Memory) Session(_ context.Context, site, session string) (*Kept, error) {
+func (m *Memory) Session(_ context.Context, site, session string) (*Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.held[Thread(site, session)]
 	if h == nil {
 		return nil, nil
 	}
-	k := &Kept{Row: h.row(), Failures: slices.Clone(h.failures)}
+	k := &Stored{Row: h.row(), Failures: slices.Clone(h.failures)}
 	for _, n := range slices.Sorted(maps.Keys(h.turns)) {
 		k.Turns = append(k.Turns, h.turns[n])
 	}
@@ -194,7 +194,7 @@ func (m *Memory) Pending(_ context.Context, idle time.Time, limit int) ([]Row, e
 			rows = append(rows, h.row())
 		}
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return a.Place().compare(b.Place()) })
+	slices.SortFunc(rows, func(a, b Row) int { return a.Cursor().compare(b.Cursor()) })
 	return rows[:min(len(rows), limit)], nil
 }
 

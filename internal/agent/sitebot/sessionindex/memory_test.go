@@ -17,11 +17,11 @@ func TestMemory(t *testing.T) {
 
 func TestParsePlace(t *testing.T) {
 	for _, cursor := range []string{"x", "!", "YQ", "MTIz", "MTIzIA"} {
-		if p, err := sessionindex.ParsePlace(cursor); err == nil {
+		if p, err := sessionindex.ParseCursor(cursor); err == nil {
 			t.Errorf("%q: %+v", cursor, p)
 		}
 	}
-	if p, err := sessionindex.ParsePlace(""); err != nil || p.String() != "" {
+	if p, err := sessionindex.ParseCursor(""); err != nil || p.String() != "" {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -108,8 +108,8 @@ const (
 	MaxFailures = 100
 	// MaxStateless is how many sessions without an answer are kept.
 	MaxStateless = 10_000
-	// KeepStateless is how long they are kept.
-	KeepStateless = 30 * 24 * time.Hour
+	// StatelessRetention is how long they are kept.
+	StatelessRetention = 30 * 24 * time.Hour
 )
 
 // Entry is what a save of a session tells the register.
@@ -144,8 +144,8 @@ type Note struct {
 	Language string
 }
 
-// Kept is all that is kept of one session.
-type Kept struct {
+// Stored is all that is kept of one session.
+type Stored struct {
 	Row      Row
 	Turns    []Turn     // by number; there is none of a turn that was injected
 	Failures []Failure  // the oldest first
@@ -161,11 +161,11 @@ type Query struct {
 	// Limit bounds the page.
 	Limit int
 	// After is the place behind which the page begins.
-	After Place
+	After Cursor
 }
 
-// Place is a place in the list of sessions, which begins with the newest. The zero value is its beginning.
-type Place struct {
+// Cursor is a place in the list of sessions, which begins with the newest. The zero value is its beginning.
+type Cursor struct {
 	Last   time.Time
 	Thread string
 }
@@ -174,42 +174,42 @@ type Place struct {
 var errPlace = errors.New("it is no cursor of a list of sessions")
 
 // String writes the place as a cursor; empty for the beginning.
-func (p Place) String() string {
+func (p Cursor) String() string {
 	if p.Thread == "" {
 		return ""
 	}
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.Last.UnixMicro(), 10) + " " + p.Thread))
 }
 
-// ParsePlace reads a cursor.
-func ParsePlace(cursor string) (Place, error) {
+// ParseCursor reads a cursor.
+func ParseCursor(cursor string) (Cursor, error) {
 	if cursor == "" {
-		return Place{}, nil
+		return Cursor{}, nil
 	}
 	data, err := base64.RawURLEncoding.DecodeString(cursor)
 	micros, thread, ok := strings.Cut(string(data), " ")
 	last, failed := strconv.ParseInt(micros, 10, 64)
 	if err != nil || failed != nil || !ok || thread == "" {
-		return Place{}, errPlace
+		return Cursor{}, errPlace
 	}
-	return Place{time.UnixMicro(last).UTC(), thread}, nil
+	return Cursor{time.UnixMicro(last).UTC(), thread}, nil
 }
 
 // Thread is the key of a session in the store: sites never share one.
 func Thread(site, session string) string { return site + ":" + session }
 
-// Place is the place of a session in the list.
-func (r *Row) Place() Place { return Place{r.Last, Thread(r.Site, r.Session)} }
+// Cursor is the place of a session in the list.
+func (r *Row) Cursor() Cursor { return Cursor{r.Last, Thread(r.Site, r.Session)} }
 
-// Keeper is a store of sessions with their register. Implementations are safe for concurrent use and for several processes. Times come from the
+// Index is a store of sessions with their register. Implementations are safe for concurrent use and for several processes. Times come from the
 // caller, in microseconds.
-type Keeper interface {
+type Index interface {
 	// SaveTurn saves a record of a session like Save and, in the same step, rows of its leads and its entry.
 	SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e Entry) error
 	// Sessions returns the sessions that a query selects, those with the newest message first.
 	Sessions(ctx context.Context, q Query) ([]Row, error)
 	// Session returns what is kept of a session; nil for one that there is not.
-	Session(ctx context.Context, site, session string) (*Kept, error)
+	Session(ctx context.Context, site, session string) (*Stored, error)
 	// Note notes something that changed nothing of the state. It reports whether there is such a session now.
 	Note(ctx context.Context, site, session string, n Note) (there bool, err error)
 	// Pending returns sessions whose turns are not all logged, and those without a conversion that were used last at idle or before and are not

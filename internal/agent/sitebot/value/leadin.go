@@ -11,8 +11,8 @@ var leadIns = set(`my our mine the a an is it its s are at on for to by in of or
 	meu minha nosso o e sao ou pode me nos sou obrigado obrigada ola sim endereco numero telefone celular ligue escreva data dia em no na
 	mijn onze de het is zijn en of u je kan kunt mij ons ik ben alstublieft alsjeblieft bedankt dank hallo ja adres nummer telefoon mobiel bel schrijf datum dag op naar`)
 
-// SaysMore reports whether what is left around values says something else than that they follow.
-func SaysMore(text string) bool {
+// HasMore reports whether what is left around values says something else than that they follow.
+func HasMore(text string) bool {
 	for _, t := range tokens([]byte(text)) {
 		if t.kind == number || t.kind == word && !leadIns[t.text] {
 			return true

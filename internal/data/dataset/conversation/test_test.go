@@ -11,7 +11,7 @@ import (
 
 // TestSaidIn takes the transcript where it fits the turns, and the turns where it does not.
 func TestSaidIn(t *testing.T) {
-	say := chat.Say
+	say := chat.NewMessage
 	turns := []result.Turn{{Input: chat.Content{Text: "a"}, Output: "A"}, {Input: chat.Content{Text: "b"}}}
 	for _, c := range []struct {
 		name   string

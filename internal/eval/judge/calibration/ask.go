@@ -57,14 +57,14 @@ type Vote struct {
 	Answer Answer
 }
 
-// Asked is an item with the judge's answers, none when the judge was not asked.
-type Asked struct {
+// Result is an item with the judge's answers, none when the judge was not asked.
+type Result struct {
 	*Item
 	Answers []Answer
 }
 
 // Verdict returns the judge's verdict, empty when it was not asked.
-func (a *Asked) Verdict() Verdict {
+func (a *Result) Verdict() Verdict {
 	if len(a.Answers) == 0 {
 		return ""
 	}
@@ -81,8 +81,8 @@ func (l *Labels) Unanswered(again bool) *Item {
 	return nil
 }
 
-// Asks reports whether a judge has to be asked.
-func (l *Labels) Asks(again bool) bool {
+// NeedsJudge reports whether a judge has to be asked.
+func (l *Labels) NeedsJudge(again bool) bool {
 	for _, item := range l.Items {
 		if (again || item.Judged == "") && item.decided() {
 			return true
@@ -106,10 +106,10 @@ func (l *Labels) Judges() string {
 	return cmp.Or(strings.Join(names, ", "), "of the file")
 }
 
-// Ask asks the judge about every item. After stop is closed it begins no other item; when ctx ends, the asks in flight are given up, too.
+// Judge asks the judge about every item. After stop is closed it begins no other item; when ctx ends, the asks in flight are given up, too.
 // Items that are not done have no answers. use is what all asks took.
-func Ask(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Labels, o Options) (asked []*Asked, use result.JudgeUse) {
-	work := make(chan *Asked)
+func Judge(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Labels, o Options) (asked []*Result, use result.JudgeUse) {
+	work := make(chan *Result)
 	var mu sync.Mutex
 	var progress Progress
 	var workers sync.WaitGroup
@@ -133,7 +133,7 @@ func Ask(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Label
 		})
 	}
 	for _, item := range l.Items {
-		asked = append(asked, &Asked{Item: item})
+		asked = append(asked, &Result{Item: item})
 	}
 	feed(ctx, stop, asked, work)
 	close(work)
@@ -142,7 +142,7 @@ func Ask(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Label
 }
 
 // feed hands items to the workers until it is stopped.
-func feed(ctx context.Context, stop <-chan struct{}, asked []*Asked, work chan<- *Asked) {
+func feed(ctx context.Context, stop <-chan struct{}, asked []*Result, work chan<- *Result) {
 	for _, a := range asked {
 		select { // of several ways select takes any: a stop goes first
 		case <-stop:
@@ -161,7 +161,7 @@ func feed(ctx context.Context, stop <-chan struct{}, asked []*Asked, work chan<-
 	}
 }
 
-func (p *Progress) count(a *Asked, threshold float64) {
+func (p *Progress) count(a *Result, threshold float64) {
 	if len(a.Answers) == 0 && a.decided() { // interrupted
 		return
 	}
@@ -177,7 +177,7 @@ func (p *Progress) count(a *Asked, threshold float64) {
 }
 
 // ask asks about one item, or takes what the judge said before. An item whose asks were interrupted has no answers.
-func (a *Asked) ask(ctx context.Context, judge grader.Judge, o Options) (use result.JudgeUse) {
+func (a *Result) ask(ctx context.Context, judge grader.Judge, o Options) (use result.JudgeUse) {
 	if !a.decided() {
 		return use
 	}
@@ -199,13 +199,13 @@ func (a *Asked) ask(ctx context.Context, judge grader.Judge, o Options) (use res
 }
 
 // once asks once. A panic becomes an answer without a verdict.
-func (a *Asked) once(ctx context.Context, judge grader.Judge, threshold float64) (answer Answer, use result.JudgeUse) {
+func (a *Result) once(ctx context.Context, judge grader.Judge, threshold float64) (answer Answer, use result.JudgeUse) {
 	defer func() {
 		if r := recover(); r != nil {
 			answer = Answer{Verdict: Undecided, Why: fmt.Sprintf("internal error in the judge, please report it: %v", r)}
 		}
 	}()
-	v, err := judge.Ask(ctx, a.question())
+	v, err := judge.Decide(ctx, a.question())
 	answer = a.answer(v, err, threshold)
 	for _, vote := range v.Samples {
 		answer.Votes = append(answer.Votes, Vote{vote.Model, a.answer(vote.Verdict, vote.Err, threshold)})
@@ -214,7 +214,7 @@ func (a *Asked) once(ctx context.Context, judge grader.Judge, threshold float64)
 }
 
 // answer reads a verdict, of the judge or of one of its voters.
-func (a *Asked) answer(v grader.Verdict, err error, threshold float64) Answer {
+func (a *Result) answer(v grader.Verdict, err error, threshold float64) Answer {
 	if err != nil {
 		return Answer{Verdict: Undecided, Why: err.Error()}
 	}
@@ -251,7 +251,7 @@ const criterionID = "criterion-1"
 
 // question asks as a run does: about a criterion in words as a checklist of one, about a score in the free form. Of a pair it asks which answer
 // is better.
-func (a *Asked) question() grader.Question {
+func (a *Result) question() grader.Question {
 	q := grader.Question{Mode: grader.Checklist, Input: a.Input, Output: a.Output, Expected: a.Expected}
 	switch {
 	case a.Pair:

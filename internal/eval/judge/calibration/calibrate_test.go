@@ -27,7 +27,7 @@ type judge struct {
 	then  func()
 }
 
-func (j *judge) Ask(ctx context.Context, q grader.Question) (grader.Verdict, error) {
+func (j *judge) Decide(ctx context.Context, q grader.Question) (grader.Verdict, error) {
 	j.asked.Add(1)
 	if j.then != nil {
 		j.then()
@@ -66,7 +66,7 @@ func load(t *testing.T, rows ...string) *calibration.Labels {
 func report(t *testing.T, o calibration.Options, gate calibration.Gate, rows ...string) *calibration.Report {
 	t.Helper()
 	l := load(t, rows...)
-	asked, use := calibration.Ask(t.Context(), nil, &judge{}, l, o)
+	asked, use := calibration.Judge(t.Context(), nil, &judge{}, l, o)
 	return calibration.New("j", l, asked, use, o, gate)
 }
 
@@ -199,7 +199,7 @@ func TestStop(t *testing.T) {
 			}
 		}
 		l, o := load(t, rows(50, "pass", "pass")...), calibration.Options{Samples: 1}
-		asked, use := calibration.Ask(ctx, stop, j, l, o)
+		asked, use := calibration.Judge(ctx, stop, j, l, o)
 		cancel()
 		r := calibration.New("j", l, asked, use, o, calibration.Gate{})
 		if done := r.Items - r.NotAsked; done < 2 || done > 4 || r.Exit() != result.ExitInterrupted || r.Undecided != 0 {
@@ -211,7 +211,7 @@ func TestStop(t *testing.T) {
 // preferring is a judge that always prefers the answer "good", and otherwise the first place.
 type preferring struct{}
 
-func (preferring) Ask(_ context.Context, q grader.Question) (grader.Verdict, error) {
+func (preferring) Decide(_ context.Context, q grader.Question) (grader.Verdict, error) {
 	prefers := func(a, b string) float64 {
 		switch {
 		case strings.HasPrefix(a, "good") != strings.HasPrefix(b, "good"):
@@ -233,7 +233,7 @@ func TestPairs(t *testing.T) {
 	}
 	l := load(t, row(1, "good", "bad", "model_a"), row(2, "bad", "good", "b"), row(3, "bad", "poor", "tie"), row(4, "bad", "poor", "a"), row(5, "good", "bad", "tie"))
 	o := calibration.Options{Workers: 2}
-	asked, use := calibration.Ask(t.Context(), nil, preferring{}, l, o)
+	asked, use := calibration.Judge(t.Context(), nil, preferring{}, l, o)
 	r := calibration.New("j", l, asked, use, o, calibration.Gate{})
 	if r.N != 5 || r.Agreed != 3 || r.Pairs.Preferences[calibration.A][calibration.Tie] != 1 || r.Pairs.Preferences[calibration.Tie][calibration.A] != 1 || r.Confusion != (calibration.Confusion{}) {
 		t.Fatalf("%+v", r.Figures)

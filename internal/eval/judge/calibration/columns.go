@@ -96,7 +96,7 @@ func (l *loader) read(n source.Node) row {
 		r.id = l.place(n)
 	}
 	if context := l.text(n, "context"); context != "" {
-		item.Input = append(item.Input, chat.Say(chat.System, context))
+		item.Input = append(item.Input, chat.NewMessage(chat.System, context))
 	}
 	if question, ok := l.field(n, "question"); ok {
 		item.Input = append(item.Input, messages(question)...)
@@ -204,7 +204,7 @@ func messages(n source.Node) []chat.Message {
 		}
 	}
 	if v.Kind != source.List {
-		return []chat.Message{chat.Say(chat.User, n.Text())}
+		return []chat.Message{chat.NewMessage(chat.User, n.Text())}
 	}
 	data, err := json.Marshal(v.Any())
 	var said []chat.Message
@@ -221,7 +221,7 @@ func messages(n source.Node) []chat.Message {
 	case err == nil:
 		return said
 	case n.Kind == source.String: // a text that happens to begin like a list
-		return []chat.Message{chat.Say(chat.User, n.Scalar)}
+		return []chat.Message{chat.NewMessage(chat.User, n.Scalar)}
 	}
 	n.Report(`write a text, or [{"role": "user", "content": …}]`, "cannot read the messages: %v", err)
 	return nil

@@ -74,7 +74,7 @@ type ScoreFigures struct {
 const seed = 1
 
 // figuresOf compares the verdicts on some items.
-func figuresOf(items []*Asked, threshold float64) Figures {
+func figuresOf(items []*Result, threshold float64) Figures {
 	var f Figures
 	var people, judge []Verdict
 	var raters [][]Verdict

@@ -16,7 +16,7 @@ type Consistency struct {
 }
 
 // consistency compares the verdicts on each answer with each other; nil when the judge was asked once.
-func consistency(asked []*Asked, samples int) *Consistency {
+func consistency(asked []*Result, samples int) *Consistency {
 	if samples < 2 {
 		return nil
 	}
@@ -56,7 +56,7 @@ type Swap struct {
 }
 
 // swapOf compares preferences with those after the answers have changed places; nil when none was asked for.
-func swapOf(asked []*Asked) *Swap {
+func swapOf(asked []*Result) *Swap {
 	var straight, swapped []stats.Preference
 	place := func(v, first, second Verdict) stats.Preference {
 		switch v {

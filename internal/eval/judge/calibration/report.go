@@ -85,7 +85,7 @@ type Case struct {
 const maxAnswer = 400
 
 // New makes a report of what a judge of a name was asked.
-func New(judge string, l *Labels, asked []*Asked, use result.JudgeUse, o Options, gate Gate) *Report {
+func New(judge string, l *Labels, asked []*Result, use result.JudgeUse, o Options, gate Gate) *Report {
 	r := &Report{
 		Schema: 1, Judge: judge, File: l.File, Items: len(asked), Annotators: len(l.Annotators), Threshold: o.Threshold, Use: use,
 		Figures: figuresOf(asked, o.Threshold), Disagreements: []Case{}, UndecidedItems: []Case{},
@@ -107,8 +107,8 @@ func New(judge string, l *Labels, asked []*Asked, use result.JudgeUse, o Options
 	return r
 }
 
-func (r *Report) byCriterion(asked []*Asked) {
-	of := map[string][]*Asked{}
+func (r *Report) byCriterion(asked []*Result) {
+	of := map[string][]*Result{}
 	var names []string
 	for _, a := range asked {
 		if of[a.Criterion] == nil {
@@ -122,8 +122,8 @@ func (r *Report) byCriterion(asked []*Asked) {
 }
 
 // byModel compares the first vote of each model.
-func (r *Report) byModel(asked []*Asked) {
-	of := map[string][]*Asked{}
+func (r *Report) byModel(asked []*Result) {
+	of := map[string][]*Result{}
 	var names []string
 	for _, a := range asked {
 		if len(a.Answers) == 0 {
@@ -138,7 +138,7 @@ func (r *Report) byModel(asked []*Asked) {
 			if of[vote.Model] == nil {
 				names = append(names, vote.Model)
 			}
-			of[vote.Model] = append(of[vote.Model], &Asked{Item: a.Item, Answers: []Answer{vote.Answer}})
+			of[vote.Model] = append(of[vote.Model], &Result{Item: a.Item, Answers: []Answer{vote.Answer}})
 		}
 	}
 	if len(names) < 2 {
@@ -150,7 +150,7 @@ func (r *Report) byModel(asked []*Asked) {
 }
 
 // place counts what is in no figure, and keeps the cases.
-func (r *Report) place(a *Asked) {
+func (r *Report) place(a *Result) {
 	people, judge := a.people(r.Threshold), a.Verdict()
 	switch {
 	case people == Unclear:
@@ -169,7 +169,7 @@ func (r *Report) place(a *Asked) {
 	}
 }
 
-func (a *Asked) tell(people Verdict) Case {
+func (a *Result) tell(people Verdict) Case {
 	first := a.Answers[0]
 	c := Case{
 		ID: a.ID, Line: a.Line, Criterion: a.Criterion, People: people, Judge: first.Verdict, JudgeScore: first.Score,

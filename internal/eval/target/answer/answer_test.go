@@ -185,7 +185,7 @@ func TestWhole(t *testing.T) {
 		{"", js, strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "error: not JSON"},
 		{"stream: {text: $.piece}", js, `{"piece":"one"}`, "one"},
 	} {
-		f, err := spec(t, tc.spec).Whole([]byte(tc.body), tc.media, 0)
+		f, err := spec(t, tc.spec).ReadAll([]byte(tc.body), tc.media, 0)
 		about := tc.spec + " of " + tc.body
 		check(t, about[:min(len(about), 200)], f, err, tc.want)
 	}
@@ -227,7 +227,7 @@ func TestByName(t *testing.T) {
 		`{"id":1,"status":"ok"}`:                                      "error: the answer has id, status (say where it is, with `answer` of the target; `rehearse init` with --agent looks deeper",
 		`{}`:                                                          "error: the answer is an object without keys",
 	} {
-		f, err := (&Spec{}).Whole([]byte(body), "application/json", 0)
+		f, err := (&Spec{}).ReadAll([]byte(body), "application/json", 0)
 		check(t, body, f, err, want)
 	}
 }
@@ -297,11 +297,11 @@ func TestStreams(t *testing.T) {
 // Of calls that an answer repeats, those of earlier turns are left out.
 func TestCumulative(t *testing.T) {
 	s := spec(t, "answer: {text: $.t, tool_calls: {path: '$.c[*]', cumulative: true}}\nstream: {format: jsonl}")
-	first, err := s.Whole([]byte(`{"t":"x","c":[{"name":"a"},{"name":"b"}]}`), "", 0)
+	first, err := s.ReadAll([]byte(`{"t":"x","c":[{"name":"a"},{"name":"b"}]}`), "", 0)
 	check(t, "first", first, err, "x|call :a{}|call :b{}")
-	second, err := s.Whole([]byte(`{"t":"x","c":[{"name":"a"},{"name":"b"},{"name":"a"}]}`), "", first.Calls)
+	second, err := s.ReadAll([]byte(`{"t":"x","c":[{"name":"a"},{"name":"b"},{"name":"a"}]}`), "", first.Calls)
 	check(t, "second", second, err, "x|call :a{}")
-	third, err := s.Whole([]byte(`{"t":"x","c":[]}`), "", second.Calls)
+	third, err := s.ReadAll([]byte(`{"t":"x","c":[]}`), "", second.Calls)
 	check(t, "third", third, err, "x")
 	if third.Calls != 3 {
 		t.Errorf("%d calls are known, want 3", third.Calls)
@@ -388,7 +388,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, s := range specs {
 			for _, one := range []func() (Found, error){
-				func() (Found, error) { return s.Whole(body, "application/json", 1) },
+				func() (Found, error) { return s.ReadAll(body, "application/json", 1) },
 				func() (Found, error) { return streamed(s, strings.NewReader(string(body)), SSE, 1<<20, 0, nil) },
 				func() (Found, error) { return streamed(s, strings.NewReader(string(body)), JSONL, 1<<20, 0, nil) },
 			} {
@@ -415,7 +415,7 @@ func TestAdmittedErrors(t *testing.T) {
 		`{"reply": "fine", "error": null, "status": "ok"}`:    "",
 		`{"reply": "fine", "success": true}`:                  "",
 	} {
-		found, err := bare.Whole([]byte(body), "application/json", 0)
+		found, err := bare.ReadAll([]byte(body), "application/json", 0)
 		if want == "" && (err != nil || found.Reply.Text != "fine") || want != "" && (!errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %+v, %v", body, found, err)
 		}

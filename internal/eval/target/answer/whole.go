@@ -15,9 +15,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/sse"
 )
 
-// Whole reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is Found.Calls of the turn before.
+// ReadAll reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is Found.Calls of the turn before.
 // Where a stream is configured, the answer is read like its only event.
-func (s *Spec) Whole(body []byte, media string, earlier int) (Found, error) {
+func (s *Spec) ReadAll(body []byte, media string, earlier int) (Found, error) {
 	foreign := foreignCharset(media)
 	media = mediaType(media)
 	switch {

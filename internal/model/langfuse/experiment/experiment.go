@@ -52,9 +52,9 @@ type Redactor interface {
 type Config struct {
 	Client  *langfuse.Client
 	Secrets Redactor
-	// Say prints what became of a run, in sentences. Only Log.Finish and Log.BreakOff call it.
-	Say  func(text string)
-	Pace Pace
+	// OnWarning prints what became of a run, in sentences. Only Log.Finish and Log.BreakOff call it.
+	OnWarning func(text string)
+	Pace      Pace
 }
 
 // Pace is how a run is logged while it goes on, and how long that may take at its end.

@@ -158,7 +158,7 @@ func (l *Log) close(ctx context.Context, scores map[string]float64, limit time.D
 	nudge(l.enough)
 	nudge(l.some)
 	if left > many {
-		l.config.Say(fmt.Sprintf("logging %d items to %s; Ctrl-C ends it", left, l.config.Client))
+		l.config.OnWarning(fmt.Sprintf("logging %d items to %s; Ctrl-C ends it", left, l.config.Client))
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -185,15 +185,15 @@ func (l *Log) tell(whole bool) {
 		place += fmt.Sprintf(", which broke off after %s", text.Plural(s.tried, "item"))
 	}
 	if len(s.faults) == 0 {
-		l.config.Say(fmt.Sprintf("logged to %s: %s", l.config.Client, place))
+		l.config.OnWarning(fmt.Sprintf("logged to %s: %s", l.config.Client, place))
 		return
 	}
-	l.config.Say(fmt.Sprintf("rehearse: the run %s of the dataset %s is not completely logged to %s:", s.run.Name, s.run.Dataset, l.config.Client))
+	l.config.OnWarning(fmt.Sprintf("rehearse: the run %s of the dataset %s is not completely logged to %s:", s.run.Name, s.run.Dataset, l.config.Client))
 	const most = 20
 	for _, fault := range s.faults[:min(len(s.faults), most)] {
-		l.config.Say("  " + fault)
+		l.config.OnWarning("  " + fault)
 	}
 	if more := len(s.faults) - most; more > 0 {
-		l.config.Say(fmt.Sprintf("  and %d more", more))
+		l.config.OnWarning(fmt.Sprintf("  and %d more", more))
 	}
 }

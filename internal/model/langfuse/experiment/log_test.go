@@ -42,7 +42,7 @@ func begin(t *testing.T, s *langfusetest.Server, pace experiment.Pace, environ .
 			ID: fmt.Sprintf("i%d", i+1), Input: "x", Start: now, End: now, Scores: map[string]float64{"correct": 1},
 		})
 	}
-	config := &experiment.Config{Client: client, Secrets: redact.New(environ), Say: func(text string) { fmt.Fprintln(said, text) }, Pace: pace}
+	config := &experiment.Config{Client: client, Secrets: redact.New(environ), OnWarning: func(text string) { fmt.Fprintln(said, text) }, Pace: pace}
 	return experiment.Begin(config, &experiment.Run{Kind: "test", Dataset: "d", Name: "r"}), said, items
 }
 

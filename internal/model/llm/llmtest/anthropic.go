@@ -64,36 +64,36 @@ var (
 	anthropicTool = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 )
 
-func (anthropicFormat) read(s *Server, _ vendor, _ string, body []byte) (Asked, error) {
+func (anthropicFormat) read(s *Server, _ vendor, _ string, body []byte) (Request, error) {
 	var r anthropicRequest
 	if err := strict(body, &r); err != nil {
-		return Asked{}, fmt.Errorf("%w: Extra inputs are not permitted", err)
+		return Request{}, fmt.Errorf("%w: Extra inputs are not permitted", err)
 	}
 	switch {
 	case r.MaxTokens < 1:
-		return Asked{}, errors.New("max_tokens: Field required")
+		return Request{}, errors.New("max_tokens: Field required")
 	case len(r.Messages) == 0:
-		return Asked{}, errors.New("messages: at least one message is required")
+		return Request{}, errors.New("messages: at least one message is required")
 	case r.Messages[0].Role != "user":
-		return Asked{}, errors.New("messages: first message must use the \"user\" role")
+		return Request{}, errors.New("messages: first message must use the \"user\" role")
 	case r.ToolChoice != nil && len(r.Tools) == 0:
-		return Asked{}, errors.New("tool_choice may only be specified while providing tools")
+		return Request{}, errors.New("tool_choice may only be specified while providing tools")
 	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 1):
-		return Asked{}, errors.New("temperature: range: 0..1")
+		return Request{}, errors.New("temperature: range: 0..1")
 	}
-	asked := Asked{Model: r.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, Stream: r.Stream}
+	asked := Request{Model: r.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, Stream: r.Stream}
 	if len(r.System) > 0 {
 		if err := json.Unmarshal(r.System, &asked.System); err != nil || strings.TrimSpace(asked.System) == "" {
-			return Asked{}, errors.New("system: text content blocks must contain non-whitespace text")
+			return Request{}, errors.New("system: text content blocks must contain non-whitespace text")
 		}
 	}
 	for i, tool := range r.Tools {
 		var schema struct{ Type string }
 		if json.Unmarshal(tool.RawSchema, &schema) != nil || schema.Type != "object" {
-			return Asked{}, fmt.Errorf("tools.%d.input_schema.type: Field required", i)
+			return Request{}, fmt.Errorf("tools.%d.input_schema.type: Field required", i)
 		}
 		if !anthropicTool.MatchString(tool.Name) {
-			return Asked{}, fmt.Errorf("tools.%d.name: String should match pattern", i)
+			return Request{}, fmt.Errorf("tools.%d.name: String should match pattern", i)
 		}
 		if tool.Description == "Gives the reply." { // the forced tool of a reply of a schema
 			asked.Schema = tool.RawSchema
@@ -111,7 +111,7 @@ func (anthropicFormat) read(s *Server, _ vendor, _ string, body []byte) (Asked, 
 }
 
 // readTurns holds that roles alternate, and that the calls of a message are answered at the head of the next.
-func readTurns(s *Server, r anthropicRequest, asked *Asked) error {
+func readTurns(s *Server, r anthropicRequest, asked *Request) error {
 	open, used := map[string]string{}, map[string]bool{}
 	for i, m := range r.Messages {
 		fail := func(format string, args ...any) error {
@@ -174,7 +174,7 @@ func readTurns(s *Server, r anthropicRequest, asked *Asked) error {
 		if m.Role == "assistant" && i == len(r.Messages)-1 && strings.TrimSpace(text) != text {
 			return fail("final assistant content cannot end with trailing whitespace")
 		}
-		asked.Said = append(asked.Said, text)
+		asked.Texts = append(asked.Texts, text)
 	}
 	if len(open) > 0 {
 		return errors.New("messages: `tool_use` ids were found without `tool_result` blocks immediately after")
@@ -184,7 +184,7 @@ func readTurns(s *Server, r anthropicRequest, asked *Asked) error {
 
 var anthropicFinish = map[string]string{"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal", "tool_calls": "tool_use"}
 
-func (anthropicFormat) content(s *Server, asked Asked, a Answer) []map[string]any {
+func (anthropicFormat) content(s *Server, asked Request, a Answer) []map[string]any {
 	var content []map[string]any
 	if a.Thought != "" {
 		content = append(content, map[string]any{"type": "thinking", "thinking": a.Thought, "signature": "sig:" + a.Thought})
@@ -206,13 +206,13 @@ func (anthropicFormat) content(s *Server, asked Asked, a Answer) []map[string]an
 }
 
 // schemaTool returns the name of the forced tool.
-func schemaTool(asked Asked) string {
+func schemaTool(asked Request) string {
 	var r anthropicRequest
 	_ = json.Unmarshal(asked.Raw, &r) // it was read before
 	return r.Tools[len(r.Tools)-1].Name
 }
 
-func (f anthropicFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Asked, a Answer) {
+func (f anthropicFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Request, a Answer) {
 	content, finish := f.content(s, asked, a), a.finish(anthropicFinish)
 	if asked.Schema != nil && finish == "end_turn" {
 		finish = "tool_use"

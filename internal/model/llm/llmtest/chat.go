@@ -79,30 +79,30 @@ type chatCall struct {
 
 var shortID = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
 
-func (f chatFormat) read(s *Server, v vendor, _ string, body []byte) (Asked, error) {
+func (f chatFormat) read(s *Server, v vendor, _ string, body []byte) (Request, error) {
 	var r chatRequest
 	if err := strict(body, &r); err != nil {
-		return Asked{}, err
+		return Request{}, err
 	}
 	switch {
 	case r.Model == "":
-		return Asked{}, errors.New("you must provide a model parameter")
+		return Request{}, errors.New("you must provide a model parameter")
 	case len(r.Messages) == 0:
-		return Asked{}, errors.New("messages: array too short")
+		return Request{}, errors.New("messages: array too short")
 	case r.Seed != nil && f.seed != "seed" || r.RandomSeed != nil && f.seed != "random_seed":
-		return Asked{}, errors.New("seed: extra inputs are not permitted")
+		return Request{}, errors.New("seed: extra inputs are not permitted")
 	case r.StreamOptions != nil && (!f.streamOptions || !r.Stream):
-		return Asked{}, errors.New("stream_options: extra inputs are not permitted")
+		return Request{}, errors.New("stream_options: extra inputs are not permitted")
 	case r.ToolChoice != nil && len(r.Tools) == 0:
-		return Asked{}, errors.New("tool_choice is only allowed when tools are specified")
+		return Request{}, errors.New("tool_choice is only allowed when tools are specified")
 	}
-	asked := Asked{Model: r.Model, Temperature: r.Temperature, Seed: r.Seed, MaxTokens: max(r.MaxTokens, r.MaxCompletionTokens), Stream: r.Stream}
+	asked := Request{Model: r.Model, Temperature: r.Temperature, Seed: r.Seed, MaxTokens: max(r.MaxTokens, r.MaxCompletionTokens), Stream: r.Stream}
 	if r.RandomSeed != nil {
 		asked.Seed = r.RandomSeed
 	}
 	for _, tool := range r.Tools {
 		if tool.Type != "function" || tool.Function.Name == "" {
-			return Asked{}, errors.New("tools: a function needs a name")
+			return Request{}, errors.New("tools: a function needs a name")
 		}
 		asked.Tools = append(asked.Tools, tool.Function.Name)
 	}
@@ -111,20 +111,20 @@ func (f chatFormat) read(s *Server, v vendor, _ string, body []byte) (Asked, err
 		switch {
 		case format.Type == "json_object" && !f.schemas:
 			if !strings.Contains(strings.ToLower(string(body)), "json") {
-				return Asked{}, errors.New("prompt must contain the word json")
+				return Request{}, errors.New("prompt must contain the word json")
 			}
 			asked.Schema = json.RawMessage("{}")
 		case format.Type == "json_schema" && f.schemas && format.JSONSchema != nil:
 			asked.Schema = format.JSONSchema.Schema
 		default:
-			return Asked{}, fmt.Errorf("response_format type %s is unavailable", format.Type)
+			return Request{}, fmt.Errorf("response_format type %s is unavailable", format.Type)
 		}
 	}
 	return asked, f.readMessages(s, r, &asked)
 }
 
 // readMessages holds that every call is answered once, directly behind the message that makes it.
-func (f chatFormat) readMessages(s *Server, r chatRequest, asked *Asked) error {
+func (f chatFormat) readMessages(s *Server, r chatRequest, asked *Request) error {
 	open := map[string]string{}
 	for i, m := range r.Messages {
 		text, images, err := chatText(m.Content)
@@ -149,12 +149,12 @@ func (f chatFormat) readMessages(s *Server, r chatRequest, asked *Asked) error {
 		case "system":
 			asked.System += text
 		case "user":
-			asked.Said = append(asked.Said, text)
+			asked.Texts = append(asked.Texts, text)
 		case "assistant":
 			if string(m.Content) == "null" && len(m.ToolCalls) == 0 {
 				return fmt.Errorf("messages[%d]: expected a string, got null", i)
 			}
-			asked.Said = append(asked.Said, text)
+			asked.Texts = append(asked.Texts, text)
 			for _, call := range m.ToolCalls {
 				_, twice := open[call.ID]
 				if call.ID == "" || twice || call.Type != "function" || len(call.ID) > 40 || f.shortIDs && !shortID.MatchString(call.ID) {
@@ -260,7 +260,7 @@ func (f chatFormat) usage() map[string]any {
 	}
 }
 
-func (f chatFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Asked, a Answer) {
+func (f chatFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Request, a Answer) {
 	m, finish := f.message(s, a), a.finish(chatFinish)
 	if !asked.Stream {
 		writeJSON(w, map[string]any{

@@ -67,28 +67,28 @@ type googlePart struct {
 	ThoughtSignature string `json:"thoughtSignature"`
 }
 
-func (googleFormat) read(s *Server, _ vendor, path string, body []byte) (Asked, error) {
+func (googleFormat) read(s *Server, _ vendor, path string, body []byte) (Request, error) {
 	model, method, _ := strings.Cut(path, ":")
 	if method != "generateContent?" && method != "streamGenerateContent?alt=sse" {
-		return Asked{}, fmt.Errorf("unknown method %q", method)
+		return Request{}, fmt.Errorf("unknown method %q", method)
 	}
 	var r googleRequest
 	if err := strict(body, &r); err != nil {
-		return Asked{}, fmt.Errorf("invalid JSON payload received: %w", err)
+		return Request{}, fmt.Errorf("invalid JSON payload received: %w", err)
 	}
 	c := r.GenerationConfig
-	asked := Asked{
+	asked := Request{
 		Model: model, Stream: strings.HasPrefix(method, "stream"), Temperature: c.Temperature, Seed: c.Seed, MaxTokens: c.MaxOutputTokens,
 		Schema: c.ResponseJSONSchema,
 	}
 	if (c.ResponseMIMEType == "application/json") != (c.ResponseJSONSchema != nil) {
-		return Asked{}, errors.New("responseJsonSchema needs responseMimeType application/json")
+		return Request{}, errors.New("responseJsonSchema needs responseMimeType application/json")
 	}
 	if r.System != nil {
 		for _, raw := range r.System.Parts {
 			var part googlePart
 			if err := strict(raw, &part); err != nil || part.Text == nil {
-				return Asked{}, errors.New("systemInstruction: must contain text")
+				return Request{}, errors.New("systemInstruction: must contain text")
 			}
 			asked.System += *part.Text
 		}
@@ -106,7 +106,7 @@ func (googleFormat) read(s *Server, _ vendor, path string, body []byte) (Asked, 
 }
 
 // readContents holds that roles alternate, and that the calls of a content are answered in the next.
-func readContents(s *Server, r googleRequest, asked *Asked) error {
+func readContents(s *Server, r googleRequest, asked *Request) error {
 	if len(r.Contents) == 0 {
 		return errors.New("GenerateContentRequest.contents: contents is not specified")
 	}
@@ -159,7 +159,7 @@ func readContents(s *Server, r googleRequest, asked *Asked) error {
 			}
 		}
 		open = calls
-		asked.Said = append(asked.Said, text)
+		asked.Texts = append(asked.Texts, text)
 	}
 	if len(open) > 0 {
 		return errors.New("please ensure that function call turn is followed by a function response turn")
@@ -169,7 +169,7 @@ func readContents(s *Server, r googleRequest, asked *Asked) error {
 
 var googleFinish = map[string]string{"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY", "tool_calls": "STOP"}
 
-func (googleFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Asked, a Answer) {
+func (googleFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Request, a Answer) {
 	var parts []any
 	if a.Thought != "" {
 		parts = append(parts, map[string]any{"text": a.Thought, "thought": true})

@@ -37,10 +37,10 @@ type responsesRequest struct {
 	Conversation    string   `json:"conversation"`
 }
 
-func (responsesFormat) read(s *Server, _ vendor, _ string, body []byte) (Asked, error) {
+func (responsesFormat) read(s *Server, _ vendor, _ string, body []byte) (Request, error) {
 	var r responsesRequest
 	if err := strict(body, &r); err != nil {
-		return Asked{}, err
+		return Request{}, err
 	}
 	known := r.Previous
 	if r.Conversation != "" {
@@ -48,16 +48,16 @@ func (responsesFormat) read(s *Server, _ vendor, _ string, body []byte) (Asked, 
 	}
 	switch {
 	case r.Model == "" || len(r.Input) == 0:
-		return Asked{}, errors.New("model and input are required")
+		return Request{}, errors.New("model and input are required")
 	case r.Previous != "" && r.Conversation != "":
-		return Asked{}, errors.New("previous_response_id cannot be used in conjunction with conversation")
+		return Request{}, errors.New("previous_response_id cannot be used in conjunction with conversation")
 	case known != "" && !s.responses[known]:
-		return Asked{}, fmt.Errorf("previous response with id %q not found", known)
+		return Request{}, fmt.Errorf("previous response with id %q not found", known)
 	}
-	asked := Asked{Model: r.Model, Temperature: r.Temperature, MaxTokens: r.MaxOutputTokens, Stream: r.Stream}
+	asked := Request{Model: r.Model, Temperature: r.Temperature, MaxTokens: r.MaxOutputTokens, Stream: r.Stream}
 	for _, tool := range r.Tools {
 		if tool.Type != "function" || tool.Name == "" || tool.Strict == nil {
-			return Asked{}, errors.New("tools: a function needs a name, and says whether it is strict")
+			return Request{}, errors.New("tools: a function needs a name, and says whether it is strict")
 		}
 		asked.Tools = append(asked.Tools, tool.Name)
 	}
@@ -77,12 +77,12 @@ func (responsesFormat) read(s *Server, _ vendor, _ string, body []byte) (Asked, 
 			Output    string          `json:"output"`
 		}
 		if err := strict(raw, &item); err != nil {
-			return Asked{}, fmt.Errorf("input[%d]: %w", i, err)
+			return Request{}, fmt.Errorf("input[%d]: %w", i, err)
 		}
 		switch {
 		case item.Type == "function_call":
 			if _, twice := open[item.CallID]; item.CallID == "" || len(item.CallID) > 64 || twice {
-				return Asked{}, fmt.Errorf("input[%d]: invalid call_id %q", i, item.CallID)
+				return Request{}, fmt.Errorf("input[%d]: invalid call_id %q", i, item.CallID)
 			}
 			open[item.CallID] = item.Name
 			asked.Results = nil
@@ -92,7 +92,7 @@ func (responsesFormat) read(s *Server, _ vendor, _ string, body []byte) (Asked, 
 				name, ok = s.signed[item.CallID], true
 			}
 			if !ok {
-				return Asked{}, fmt.Errorf("no tool call found for function call output with call_id %s", item.CallID)
+				return Request{}, fmt.Errorf("no tool call found for function call output with call_id %s", item.CallID)
 			}
 			delete(open, item.CallID)
 			asked.Results = append(asked.Results, Result{name, item.Output})
@@ -100,20 +100,20 @@ func (responsesFormat) read(s *Server, _ vendor, _ string, body []byte) (Asked, 
 		case item.Role == "system" || item.Role == "user" || item.Role == "assistant":
 			text, images, err := responsesText(item.Role, item.Content)
 			if err != nil {
-				return Asked{}, fmt.Errorf("input[%d]: %w", i, err)
+				return Request{}, fmt.Errorf("input[%d]: %w", i, err)
 			}
 			asked.Images += images
 			if item.Role == "system" {
 				asked.System += text
 				continue
 			}
-			asked.Said, asked.Results = append(asked.Said, text), nil
+			asked.Texts, asked.Results = append(asked.Texts, text), nil
 		default:
-			return Asked{}, fmt.Errorf("input[%d]: invalid item", i)
+			return Request{}, fmt.Errorf("input[%d]: invalid item", i)
 		}
 	}
 	for id := range open {
-		return Asked{}, fmt.Errorf("no tool output found for function call %s", id)
+		return Request{}, fmt.Errorf("no tool output found for function call %s", id)
 	}
 	return asked, nil
 }
@@ -143,7 +143,7 @@ func responsesText(role string, content json.RawMessage) (text string, images in
 	return text, images, nil
 }
 
-func (responsesFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Asked, a Answer) {
+func (responsesFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Request, a Answer) {
 	id := s.id("resp_")
 	s.responses[id] = true
 	output := []any{map[string]any{"type": "reasoning", "id": "rs_1", "summary": []any{}}}

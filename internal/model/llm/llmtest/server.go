@@ -17,11 +17,11 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// Asked is what a request asks, read from any format.
-type Asked struct {
+// Request is what a request asks, read from any format.
+type Request struct {
 	Model, System string
-	// Said are the user's and the assistant's texts, in order.
-	Said []string
+	// Texts are the user's and the assistant's texts, in order.
+	Texts []string
 	// Results are the answers to the calls of the last message of the model, by the name of the tool.
 	Results []Result
 	// Tools are the names of the tools that are offered, without the one by which a reply of a schema is forced.
@@ -74,8 +74,8 @@ const (
 type Server struct {
 	*httptest.Server
 	mu     sync.Mutex
-	answer func(Asked) Answer
-	asked  []Asked
+	answer func(Request) Answer
+	asked  []Request
 	// signed are the thoughts that were given with calls and have to come back, by the ID or name of the first call.
 	signed map[string]string
 	// responses and conversations are the IDs that OpenAI's responses know.
@@ -84,7 +84,7 @@ type Server struct {
 }
 
 // New starts a server, whose answers the function gives. The test ends it.
-func New(t testing.TB, answer func(Asked) Answer) *Server {
+func New(t testing.TB, answer func(Request) Answer) *Server {
 	t.Helper()
 	s := Start(answer)
 	t.Cleanup(s.Close)
@@ -92,7 +92,7 @@ func New(t testing.TB, answer func(Asked) Answer) *Server {
 }
 
 // Start starts a server, whose answers the function gives. The caller closes it.
-func Start(answer func(Asked) Answer) *Server {
+func Start(answer func(Request) Answer) *Server {
 	s := &Server{answer: answer, signed: map[string]string{}, responses: map[string]bool{}}
 	mux := http.NewServeMux()
 	for _, name := range Vendors() {
@@ -131,11 +131,11 @@ func (s *Server) Environ() map[string]string {
 	return env
 }
 
-// Asked returns the requests so far.
-func (s *Server) Asked() []Asked {
+// Requests returns the requests so far.
+func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Asked(nil), s.asked...)
+	return append([]Request(nil), s.asked...)
 }
 
 // Key is the key that the server wants.
@@ -155,9 +155,9 @@ type vendor struct {
 // format reads requests and writes answers.
 type format interface {
 	// read returns what a request asks, or what is wrong with it.
-	read(s *Server, v vendor, path string, body []byte) (Asked, error)
+	read(s *Server, v vendor, path string, body []byte) (Request, error)
 	// write answers.
-	write(s *Server, v vendor, w http.ResponseWriter, asked Asked, a Answer)
+	write(s *Server, v vendor, w http.ResponseWriter, asked Request, a Answer)
 	// refuse writes an error as the provider does.
 	refuse(w http.ResponseWriter, status int, message string)
 }

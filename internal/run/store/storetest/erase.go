@@ -19,11 +19,11 @@ const secret = "zebra-crossing"
 // spokenPair is a session that was replayed twice; everything in it that may hold words holds the secret.
 func spokenPair(session string) *replay.Pair {
 	pair := func() *replay.Pair {
-		turns := []replay.LaneTurn{{Number: 1, User: "a " + secret, Bot: "your " + secret, Before: "START", State: "ANSWER", Supported: true}}
+		turns := []replay.VariationTurn{{Number: 1, User: "a " + secret, Bot: "your " + secret, Before: "START", State: "ANSWER", Supported: true}}
 		return &replay.Pair{
 			SessionID: session, FlowID: "hotel_book", UnitID: secret, Mode: "recorded", Outcome: replay.EndCompleted, Started: eventTime,
 			Dropped: "no answer to " + secret,
-			Lanes: []replay.Lane{
+			Variations: []replay.Variation{
 				{Name: replay.Observed, Completed: true, Turns: turns, Data: map[string]any{"city": secret}},
 				{
 					Name: replay.Candidate, Error: "no rule for " + secret, Turns: turns, Data: map[string]any{secret: 1},
@@ -88,7 +88,7 @@ func outcomesErased(t *testing.T, r *store.ReplayRuns) {
 			t.Fatal(err)
 		}
 		for _, time := range p.Times() {
-			lane := time.Lane(replay.Candidate)
+			lane := time.Variation(replay.Candidate)
 			if lane == nil || lane.Error == "" || len(lane.Turns) != 1 || lane.Turns[0].State != "ANSWER" || *lane.Metrics.CompletionMatch != 1 {
 				t.Errorf("run %s has lost figures: %+v", run, lane)
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // roomy is more room than any test needs.
-var roomy = store.ConversationRoom{Most: 100, MaxBytes: 1 << 20, Idle: time.Hour}
+var roomy = store.ConversationLimit{Most: 100, MaxBytes: 1 << 20, Idle: time.Hour}
 
 func conversationHeld(t *testing.T, f Fleets) {
 	ctx := t.Context()
@@ -21,7 +21,7 @@ func conversationHeld(t *testing.T, f Fleets) {
 		t.Fatal(err)
 	}
 	wantError(t, f.CreateConversation(ctx, first, roomy), store.ErrExists)
-	_, err := f.HoldConversation(ctx, "nobody", "h", time.Minute, time.Hour)
+	_, err := f.LeaseConversation(ctx, "nobody", "h", time.Minute, time.Hour)
 	wantError(t, err, store.ErrUnknown)
 
 	// Of many who want it at once, one gets it, and keeps it until all others have asked.
@@ -31,7 +31,7 @@ func conversationHeld(t *testing.T, f Fleets) {
 	refused := make(chan struct{}, many)
 	for i := range many {
 		all.Go(func() {
-			c, err := f.HoldConversation(ctx, "c", fmt.Sprintf("h%d", i), time.Minute, time.Hour)
+			c, err := f.LeaseConversation(ctx, "c", fmt.Sprintf("h%d", i), time.Minute, time.Hour)
 			if err != nil {
 				wantError(t, err, store.ErrBusy)
 				refused <- struct{}{}
@@ -64,7 +64,7 @@ func conversationHeld(t *testing.T, f Fleets) {
 	// What a dead server holds is free again after its time, and the dead one writes nothing any more. A renewal keeps it.
 	hold := func(holder string, ttl time.Duration) {
 		t.Helper()
-		if _, err := f.HoldConversation(ctx, "c", holder, ttl, time.Hour); err != nil {
+		if _, err := f.LeaseConversation(ctx, "c", holder, ttl, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,8 +93,8 @@ func conversationHeld(t *testing.T, f Fleets) {
 
 func conversationBounds(t *testing.T, f Fleets) {
 	ctx := t.Context()
-	room := store.ConversationRoom{Most: 2, MaxBytes: 10, Idle: time.Hour}
-	create := func(id string, size int, room store.ConversationRoom) error {
+	room := store.ConversationLimit{Most: 2, MaxBytes: 10, Idle: time.Hour}
+	create := func(id string, size int, room store.ConversationLimit) error {
 		return f.CreateConversation(ctx, store.Conversation{ID: id, Data: []byte("{}"), Size: size}, room)
 	}
 	wantError(t, create("large", 11, room), store.ErrTooLarge)
@@ -111,7 +111,7 @@ func conversationBounds(t *testing.T, f Fleets) {
 	room.Idle = 10 * time.Millisecond
 	_, err := f.Conversation(ctx, "a", room.Idle)
 	wantError(t, err, store.ErrUnknown)
-	_, err = f.HoldConversation(ctx, "a", "h", time.Minute, room.Idle)
+	_, err = f.LeaseConversation(ctx, "a", "h", time.Minute, room.Idle)
 	wantError(t, err, store.ErrUnknown)
 	if err := create("c", 5, room); err != nil { // those that were idle went
 		t.Error(err)

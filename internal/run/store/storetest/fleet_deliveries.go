@@ -49,7 +49,7 @@ func endTold(t *testing.T, f Fleets) {
 		t.Errorf("told %d times", told.Load())
 	}
 	want("b")
-	if _, ok, err := f.TakeDelivery(t.Context(), time.Minute); err != nil || !ok {
+	if _, ok, err := f.ClaimDelivery(t.Context(), time.Minute); err != nil || !ok {
 		t.Errorf("%v, %v", ok, err)
 	}
 	// The end of a run that was deleted is not told, but what was to be told stays.
@@ -70,7 +70,7 @@ func deliveryTaken(t *testing.T, f Fleets) {
 	}
 	take := func() (store.Delivery, bool) {
 		t.Helper()
-		d, ok, err := f.Again().TakeDelivery(t.Context(), time.Hour)
+		d, ok, err := f.Again().ClaimDelivery(t.Context(), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -149,7 +149,7 @@ func eventsWithoutGaps(t *testing.T, f Fleets) {
 // leased takes a lease that is free.
 func leased(t *testing.T, f *store.Fleet, owner string, ttl time.Duration) store.Lease {
 	t.Helper()
-	lease, ok, err := f.TakeLease(t.Context(), "run r", owner, ttl)
+	lease, ok, err := f.AcquireLease(t.Context(), "run r", owner, ttl)
 	if err != nil || !ok || lease.Owner != owner {
 		t.Fatalf("TakeLease(%s): %+v, %t, %v", owner, lease, ok, err)
 	}
@@ -162,14 +162,14 @@ func leaseOnce(t *testing.T, f Fleets) {
 	if first.Until.Before(before.Add(never)) || first.Until.After(time.Now().Add(never)) {
 		t.Errorf("until %v", first.Until)
 	}
-	held, ok, err := f.Again().TakeLease(t.Context(), "run r", "b", never)
+	held, ok, err := f.Again().AcquireLease(t.Context(), "run r", "b", never)
 	if err != nil || ok || held.Owner != "a" || held.Number != first.Number || !held.Until.IsZero() {
 		t.Errorf("%+v, %t, %v", held, ok, err)
 	}
 	if again := leased(t, f.Again(), "a", never); again.Number != first.Number {
 		t.Errorf("number %d, want %d", again.Number, first.Number)
 	}
-	if _, ok, err := f.TakeLease(t.Context(), "run R", "b", never); !ok || err != nil {
+	if _, ok, err := f.AcquireLease(t.Context(), "run R", "b", never); !ok || err != nil {
 		t.Errorf("another lease: %t, %v", ok, err)
 	}
 	if err := f.GiveUpLease(t.Context(), first); err != nil {
@@ -182,11 +182,11 @@ func leaseOnce(t *testing.T, f Fleets) {
 	if err := f.GiveUpLease(t.Context(), first); err != nil { // which went to somebody else
 		t.Fatal(err)
 	}
-	if _, ok, _ := f.TakeLease(t.Context(), "run r", "c", never); ok {
+	if _, ok, _ := f.AcquireLease(t.Context(), "run r", "c", never); ok {
 		t.Error("who gave up an old lease has freed a new one")
 	}
 	for _, names := range [][2]string{{"", "a"}, {"a", ""}} {
-		if _, _, err := f.TakeLease(t.Context(), names[0], names[1], never); err == nil {
+		if _, _, err := f.AcquireLease(t.Context(), names[0], names[1], never); err == nil {
 			t.Errorf("%q: no error", names)
 		}
 	}
@@ -250,7 +250,7 @@ func leaseRenewed(t *testing.T, f Fleets) {
 	if err != nil || renewed.Number != first.Number || renewed.Until.Before(time.Now().Add(never/2)) {
 		t.Errorf("%+v, %v", renewed, err)
 	}
-	if _, ok, err := f.Again().TakeLease(t.Context(), "run r", "b", never); ok || err != nil {
+	if _, ok, err := f.Again().AcquireLease(t.Context(), "run r", "b", never); ok || err != nil {
 		t.Errorf("%t, %v", ok, err)
 	}
 }
@@ -261,7 +261,7 @@ func leaseRace(t *testing.T, f Fleets) {
 	var wg sync.WaitGroup
 	for i := range 15 {
 		wg.Go(func() {
-			_, ok, err := handles[i%len(handles)].TakeLease(t.Context(), "run r", fmt.Sprint(i), never)
+			_, ok, err := handles[i%len(handles)].AcquireLease(t.Context(), "run r", fmt.Sprint(i), never)
 			if err != nil {
 				t.Error(err)
 			}

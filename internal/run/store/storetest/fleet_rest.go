@@ -492,15 +492,15 @@ func fleetCancelled(t *testing.T, f Fleets) {
 	_, two := f.PutResults(ctx, "r", store.Fence{}, []store.NewResult{{Test: tested("a", 0, result.Pass)}})
 	_, three := f.CancelRun(ctx, "r")
 	_, four := f.Runs(ctx, store.RunFilter{}, store.PageOf{})
-	_, _, five := f.TakeLease(ctx, "a", "b", never)
+	_, _, five := f.AcquireLease(ctx, "a", "b", never)
 	_, six := f.PutBlob(ctx, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", bytes.NewBuffer(nil).Bytes())
 	var seven error
 	for _, err := range f.AllResults(ctx, "r", store.ResultFilter{}) {
 		seven = err
 	}
 	for i, err := range []error{one, two, three, four, five, six, seven, f.Ping(ctx)} {
-		if store.Away(err) || err == nil {
-			t.Errorf("%d: %v, away %t", i, err, store.Away(err))
+		if store.IsUnavailable(err) || err == nil {
+			t.Errorf("%d: %v, away %t", i, err, store.IsUnavailable(err))
 		}
 	}
 	if err := f.Ping(t.Context()); err != nil {

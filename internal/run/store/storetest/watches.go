@@ -22,7 +22,7 @@ func watchesKept(t *testing.T, runs *store.ReplayRuns) {
 		t.Fatalf("an unknown watch: %+v, %v", s, err)
 	}
 	state := &replay.WatchState{
-		Settings: json.RawMessage(`{"flow":"tea","alpha":0.05}`), Runs: []string{}, Looks: []replay.WatchLook{},
+		Settings: json.RawMessage(`{"flow":"tea","alpha":0.05}`), Runs: []string{}, Looks: []replay.Interim{},
 		Watches: []stats.Watch{{Alpha: 0.025, PassFail: true, Entries: stats.Moments{N: 3, Mean: math.Pi / 7, Squares: 1e-300}, Known: map[string]stats.Entry{"unit/ä\x00": {N: 1, Sum: 0.1}}}},
 	}
 	put := func(s *replay.WatchState, before int, want bool) {
@@ -35,7 +35,7 @@ func watchesKept(t *testing.T, runs *store.ReplayRuns) {
 	put(state, -1, true)
 	put(state, -1, false)
 	next := *state
-	next.Looks = []replay.WatchLook{{Until: "2026-03-01", New: 3, Sessions: 3, Metrics: map[string]replay.Watched{"answered": {N: 3, Mean: new(-0.1)}}}}
+	next.Looks = []replay.Interim{{Until: "2026-03-01", New: 3, Sessions: 3, Metrics: map[string]replay.Watched{"answered": {N: 3, Mean: new(-0.1)}}}}
 	next.AlarmedAt = "2026-03-01"
 	put(&next, 0, true)
 	put(&next, 0, false)
@@ -56,7 +56,7 @@ func watchesAtOnce(t *testing.T, runs *store.ReplayRuns) {
 		var wg sync.WaitGroup
 		next := *state
 		if before >= 0 {
-			next.Looks = make([]replay.WatchLook, before+1)
+			next.Looks = make([]replay.Interim, before+1)
 		}
 		for range 8 {
 			wg.Go(func() {

@@ -19,7 +19,7 @@ type Config struct {
 	// Hosts are names by which the server may be asked for, beside the address that a request came in on and localhost.
 	Hosts []string
 	// Guard decides who may see pages; nil lets everybody in.
-	Guard Guard
+	Guard Access
 	// Secure is true behind TLS: cookies are sent by it alone.
 	Secure bool
 	// ReadOnly refuses what changes something.
@@ -28,8 +28,8 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Guard knows tokens.
-type Guard interface {
+// Access knows tokens.
+type Access interface {
 	// Admits returns nil for a token that may see pages, and post where it may also send forms. An empty token is that of a request without one.
 	// ErrClosed is the error of a request that no token admits.
 	Admits(r *http.Request, token string, post bool) error

@@ -285,10 +285,10 @@ func checkKept(t *testing.T, one, two Store) {
 		resent bool
 		rows   int // of the first session
 	}{
-		{lead.KeepBody - time.Minute, other[0], true, 2},
-		{lead.KeepBody + time.Minute, made[0], false, 2},
-		{lead.KeepRow - time.Minute, other[1], true, 2},
-		{lead.KeepRow + time.Minute, made[1], false, 0},
+		{lead.BodyRetention - time.Minute, other[0], true, 2},
+		{lead.BodyRetention + time.Minute, made[0], false, 2},
+		{lead.RowRetention - time.Minute, other[1], true, 2},
+		{lead.RowRetention + time.Minute, made[1], false, 0},
 	} {
 		if err := two.Tend(t.Context(), at.Add(c.after), nil); err != nil {
 			t.Fatal(err)

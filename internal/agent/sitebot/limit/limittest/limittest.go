@@ -35,7 +35,7 @@ func begin() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 func take(t *testing.T, s limit.Store, now time.Time, buckets ...limit.Bucket) (empty int, wait time.Duration) {
 	t.Helper()
-	empty, wait, err := s.Take(t.Context(), now, buckets...)
+	empty, wait, err := s.Acquire(t.Context(), now, buckets...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func checkRace(t *testing.T, one, two limit.Store) {
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
-			empty, _, err := []limit.Store{one, two}[i%2].Take(t.Context(), now, b)
+			empty, _, err := []limit.Store{one, two}[i%2].Acquire(t.Context(), now, b)
 			if err != nil {
 				t.Error(err)
 			} else if empty < 0 {

@@ -18,7 +18,7 @@ import (
 // Store is what is checked.
 type Store interface {
 	graph.Checkpointer
-	sessionindex.Keeper
+	sessionindex.Index
 	Erase(ctx context.Context, thread, site, session string) error
 }
 
@@ -105,7 +105,7 @@ func want(t *testing.T, what, got, wanted string) {
 	}
 }
 
-func kept(t *testing.T, s Store, session string) *sessionindex.Kept {
+func kept(t *testing.T, s Store, session string) *sessionindex.Stored {
 	t.Helper()
 	k, err := s.Session(t.Context(), site, session)
 	if err != nil {
@@ -179,7 +179,7 @@ func checkList(t *testing.T, one, two Store) {
 		}
 		for _, r := range rows {
 			all = append(all, r.Session)
-			if q.After, err = sessionindex.ParsePlace(r.Place().String()); err != nil {
+			if q.After, err = sessionindex.ParseCursor(r.Cursor().String()); err != nil {
 				t.Fatal(err)
 			}
 		}
