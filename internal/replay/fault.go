@@ -19,6 +19,7 @@ const (
 	faultBothEnds    = "both_ends"
 	faultTooMany     = "too_many_messages"
 	faultTooMuchText = "too_much_text"
+	faultLatency     = "negative_latency"
 )
 
 // faultTexts say what is wrong with a row.
@@ -33,6 +34,7 @@ var faultTexts = map[string]string{
 	faultBothEnds:    "the session is both completed and dropped",
 	faultTooMany:     "the session has too many messages; what follows is left out",
 	faultTooMuchText: "the session has too much text; what this message says is left out",
+	faultLatency:     "the latency is negative; it counts as unknown",
 }
 
 // FaultText says in words what a kind of fault is.

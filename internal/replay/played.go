@@ -38,17 +38,25 @@ type PlayedTurn struct {
 	At         time.Time `json:"timestamp"`
 
 	untaken bool
+	// negativeLatency is true where the latency was negative; LatencyMS is then nil.
+	negativeLatency bool
 }
 
-// UnmarshalJSON reads a turn. Its time has any of the forms of events, or is zero where there is none.
+// UnmarshalJSON reads a turn. Its time has any of the forms of events, or is zero where there is none. A negative latency is unknown.
 func (t *PlayedTurn) UnmarshalJSON(data []byte) error {
 	type plain PlayedTurn
 	row := struct {
 		*plain
 		At *string `json:"timestamp"`
 	}{plain: (*plain)(t)}
-	if err := json.Unmarshal(data, &row); err != nil || row.At == nil {
+	if err := json.Unmarshal(data, &row); err != nil {
 		return err
+	}
+	if t.negativeLatency = t.LatencyMS != nil && *t.LatencyMS < 0; t.negativeLatency {
+		t.LatencyMS = nil
+	}
+	if row.At == nil {
+		return nil
 	}
 	at, err := ReadTime(*row.At)
 	t.At = at

@@ -108,6 +108,7 @@ func TestSessions(t *testing.T) {
 		say("3", "s", `{"sender":"user","message_text":null,"next_state":"c"}`),
 		say("4", "s", `{"sender":"system","message_text":"x"}`),
 		say("5", "s", `7`),
+		strings.Replace(say("9", "s", `{"sender":"bot","message_text":"there"}`), `"latency_ms":0`, `"latency_ms":-5`, 1),
 		`{"event_id":"6","event_type":"flow_completed","context":{"session_id":"s"},"payload":{"data_collected":{"name":"Ada"}},"timestamp":"2026-01-31T12:01:00Z"}`,
 		`{"event_id":"7","event_type":"user_dropped_off","context":{"session_id":"s"},"timestamp":"2026-01-31T12:02:00Z"}`,
 		`{"event_id":"8","event_type":"page_viewed","context":{"session_id":"t"},"timestamp":"2026-01-31T12:02:00Z"}`,
@@ -120,11 +121,11 @@ func TestSessions(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(s.ID, " ", s.FlowID, " ", s.Turns(), s.States(replay.Before), s.States(replay.After), s.Completed, s.Dropped, s.Known(), s.Data, len(s.Messages)))
 	}
-	if d := cmp.Diff([]string{"s f 2 [a a] [b c] true false true map[name:Ada] 3", "t  0 [] [] false false false map[] 0"}, got); d != "" {
+	if d := cmp.Diff([]string{"s f 2 [a a] [b c] true false true map[name:Ada] 4", "t  0 [] [] false false false map[] 0"}, got); d != "" {
 		t.Errorf("sessions (-want +got):\n%s", d)
 	}
 	want := map[string]int{
-		"no_text": 1, "unknown_sender": 1, "unreadable_payload": 1, "both_ends": 1,
+		"no_text": 1, "unknown_sender": 1, "unreadable_payload": 1, "both_ends": 1, "negative_latency": 1,
 	}
 	if d := cmp.Diff(want, faults.Counts); d != "" {
 		t.Errorf("faults (-want +got):\n%s", d)

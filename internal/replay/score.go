@@ -42,9 +42,11 @@ func (o ScoreOptions) Check() error {
 type Scored struct {
 	Flows map[string]*FlowScore `json:"flows"`
 	// Missing counts replays of sessions that are not in the store or were filtered out, Unpaired those of sessions that one variant lacks.
-	Missing  int    `json:"missing"`
-	Unpaired int    `json:"unpaired"`
-	Faults   Faults `json:"-"`
+	Missing  int `json:"missing"`
+	Unpaired int `json:"unpaired"`
+	// NegativeLatencies counts latencies of replays that are unknown, as they are negative.
+	NegativeLatencies int    `json:"negative_latencies"`
+	Faults            Faults `json:"-"`
 }
 
 // FlowScore is the score of one flow.
@@ -85,6 +87,7 @@ func (f *FlowScore) MarshalJSON() ([]byte, error) {
 // ScoreAll measures replays against the sessions of a store, one session at a time. Of variants that are compared, a session counts only when
 // all of them have played it without an error (X46).
 func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptions) (*Scored, error) {
+	out := &Scored{Flows: map[string]*FlowScore{}}
 	bySession, variants := map[string][]*Played{}, map[string]map[string]bool{} // the variants by flow
 	for i := range replays {
 		p := &replays[i]
@@ -96,8 +99,12 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 			variants[p.FlowID] = map[string]bool{}
 		}
 		variants[p.FlowID][p.Variant] = true
+		for t := range p.Turns {
+			if p.Turns[t].negativeLatency {
+				out.NegativeLatencies++
+			}
+		}
 	}
-	out := &Scored{Flows: map[string]*FlowScore{}}
 	if err := out.Faults.countUnusable(ctx, events, Filter{FlowID: o.FlowID}); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,23 @@ func TestTimesOfReplays(t *testing.T) {
 	}
 	if _, err := replay.ReadPlayed(strings.NewReader(`{"session_id":"s","variant":"v","results":[{"timestamp":"noon"}]}`)); err == nil || !strings.Contains(err.Error(), `"noon"`) {
 		t.Error(err)
+	}
+}
+
+// TestNegativeLatencies proves that a negative latency is unknown: it makes no mean smaller and hides no slow turn.
+func TestNegativeLatencies(t *testing.T) {
+	line := `{"session_id":"s","variant":"candidate","results":[{"state":"a","latency_ms":1500},{"state":"b","latency_ms":-800},{"state":"c"}]}`
+	played, err := replay.ReadPlayed(strings.NewReader(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := replay.Score(talked("s", "a x → a", "a y → b", "b z → c"), &played[0], replay.Measuring{Similarity: editSimilarity})
+	if got := m.AvgLatencyMS; got == nil || *got != 1500 || m.P95LatencyMS != nil || m.SlowTurns != nil {
+		t.Errorf("mean %v, p95 %v, slow turns %v", got, m.P95LatencyMS, m.SlowTurns)
+	}
+	scored, err := replay.ScoreAll(t.Context(), shortTalks(1), played, replay.ScoreOptions{})
+	if err != nil || !slices.Contains(scored.Notes(), "1 turn of replays with a negative latency, which counts as unknown") {
+		t.Error(scored.Notes(), err)
 	}
 }
 

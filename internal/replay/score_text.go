@@ -25,6 +25,9 @@ func (out *Scored) Notes() []string {
 	if out.Unpaired > 0 {
 		notes = append(notes, text.Plural(out.Unpaired, "replay")+" dropped, as another variant has not played the conversation")
 	}
+	if out.NegativeLatencies > 0 {
+		notes = append(notes, text.Plural(out.NegativeLatencies, "turn")+" of replays with a negative latency, which counts as unknown")
+	}
 	for _, kind := range slices.Sorted(maps.Keys(out.Faults.Counts)) {
 		notes = append(notes, fmt.Sprintf("%d times in the log: %s (%s)", out.Faults.Counts[kind], FaultText(kind), line(strings.Join(out.Faults.Examples[kind], ", "))))
 	}

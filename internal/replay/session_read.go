@@ -136,6 +136,10 @@ func (s *Session) say(e *Event, p *payload) {
 	if errors.Join(json.Unmarshal(orNull(e.Context), &context), json.Unmarshal(orNull(e.Metrics), &metrics)) != nil {
 		s.faults.note(faultContext, 1, e.ID)
 	}
+	if metrics.Latency != nil && *metrics.Latency < 0 {
+		s.faults.note(faultLatency, 1, e.ID)
+		metrics.Latency = nil
+	}
 	if metrics.Turn > 0 && metrics.Turn < s.turn {
 		s.faults.note(faultClockBack, 1, e.ID)
 	}
