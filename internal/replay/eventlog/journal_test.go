@@ -231,6 +231,25 @@ func TestJournalOfTheErased(t *testing.T) {
 	})
 }
 
+// TestEventsOfCopied checks that turns that an earlier version copied from another session are not logged again.
+func TestEventsOfCopied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &log{}
+		h, keep, _ := open(t, l)
+		copied := sessionindex.Entry{Site: "tea.example", Session: "a", At: time.Now(), Turns: 1, Turn: &sessionindex.Turn{Number: 1, Copied: true}}
+		if err := h.SaveTurn(t.Context(), "tea.example:a", graph.Record{ID: "1", Source: graph.SourceFork}, nil, copied); err != nil {
+			t.Fatal(err)
+		}
+		h.turn(t, "a", 2)
+		j := keep()
+		time.Sleep(time.Second)
+		j.Close()
+		if got := l.said(); got != "started user bot" || !strings.Contains(string(l.events[1].Payload), "question 2") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // What was injected was not said by a visitor, and is not logged; an export has it.
 func TestEventsOfInjected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
