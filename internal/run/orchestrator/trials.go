@@ -53,7 +53,9 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	sum.Interval = stability.Interval
 	if n.strategy() != suite.PassAtK { // which stops at the first pass: such trials are no sample
 		sum.PassHatK, sum.PassAtK = stats.PassHatK(graded, sum.Passed), stats.PassAtK(graded, sum.Passed)
-		sum.Class = result.Class(stability.Class)
+		if broke == 0 || stability.Class == stats.Flaky { // a trial that is not known may have differed
+			sum.Class = result.Class(stability.Class)
+		}
 	}
 	t.Trials = sum
 	if attributed {

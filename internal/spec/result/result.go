@@ -240,13 +240,14 @@ type Trials struct {
 	Passed   int       `json:"passed"`
 	Strategy string    `json:"strategy"`
 	Scores   []float64 `json:"scores"`
-	// Interval is the 95 % Wilson interval of the pass rate. It, PassHatK, PassAtK and Class are over the trials that could be graded.
+	// Interval is the 95 % Wilson interval of the pass rate. It, PassHatK and PassAtK are over the trials that could be graded.
 	Interval [2]float64 `json:"interval"`
 	// PassHatK[k-1] estimates the chance that k trials all pass, PassAtK[k-1] the chance that at least one of k passes; nil where trials
 	// stop at the first pass.
 	PassHatK []float64 `json:"pass_hat_k"`
 	PassAtK  []float64 `json:"pass_at_k"`
-	// Class is stable_pass, stable_fail or flaky; empty, and null in JSON, when no trial could be graded or trials stop at the first pass.
+	// Class is stable_pass, stable_fail or flaky; empty, and null in JSON, when trials stop at the first pass, and when a trial could not be graded
+	// and the others do not differ.
 	Class Class `json:"class"`
 	// Attribution says what varies; nil where nothing does, or nobody asked.
 	Attribution *Attribution `json:"attribution,omitempty"`
