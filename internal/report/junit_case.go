@@ -91,6 +91,9 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	switch e.verdict {
 	case result.Pass:
 		c.Output = strings.TrimPrefix(c.Output+"\n"+e.checks, "\n")
+		if e.trials != nil && trialsNotRun(e.trials) != "" {
+			c.Output = strings.TrimPrefix(c.Output+"\n"+trialsPassed(e.trials), "\n")
+		}
 		return c
 	case result.Ungraded:
 		c.Skipped = &problem{Message: "not graded: the test has no assertions"}
@@ -135,7 +138,7 @@ func body(t *result.Test, trial string) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	if t.Trials != nil {
-		fmt.Fprintf(&b, "%d of %s passed\n", t.Trials.Passed, text.Plural(t.Trials.Count, "trial"))
+		b.WriteString(trialsPassed(t.Trials) + "\n")
 	}
 	for _, f := range findings(t) {
 		fmt.Fprintf(&b, "%s\n", text.OneLine(f.place, 60)+f.about())

@@ -120,7 +120,7 @@ func (r *Report) mdTable(b *strings.Builder, run result.Run, s *survey) {
 				time = text.Milliseconds(e.durationMS)
 			}
 			if e.trials != nil {
-				scored += fmt.Sprintf("<br>%d of %s", e.trials.Passed, text.Plural(e.trials.Count, "trial"))
+				scored += fmt.Sprintf("<br>%d of %s%s", e.trials.Passed, text.Plural(e.trials.Count, "trial"), trialsNotRun(e.trials))
 			}
 			why := codeCell(e.codes)
 			if e.checks != "" {
@@ -174,7 +174,7 @@ func mdBlock(x explained, address string) string {
 	}
 	fmt.Fprintf(b, "<details><summary>%s %s %s</summary>\n\n", page.Emoji(x.verdict), name, about)
 	if x.trials != nil {
-		fmt.Fprintf(b, "%d of %s passed.\n\n", x.trials.Passed, text.Plural(x.trials.Count, "trial"))
+		b.WriteString(trialsPassed(x.trials) + ".\n\n")
 		mdFailures(b, x.entry.failures, nil)
 		if x.trial == 0 {
 			b.WriteString("\n</details>\n\n")

@@ -17,7 +17,7 @@ var pageSource string
 
 // pageTemplate returns the parsed template of a run's page: pieces, so that it can be written as a stream.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	functions := template.FuncMap{"words": codeWords}
+	functions := template.FuncMap{"words": codeWords, "notRun": trialsNotRun}
 	return page.Parse(transcript.Style+filterStyle(), transcript.Source+pageSource, transcript.Functions(), functions)
 })
 

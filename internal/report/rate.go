@@ -131,6 +131,19 @@ func tagRows(byTag map[string]result.GroupResult) (rows [][2]string, more int) {
 // maxTags is how many tags have a row in a report.
 const maxTags = 50
 
+// trialsPassed says how many trials of a test passed.
+func trialsPassed(t *result.Trials) string {
+	return fmt.Sprintf("%d of %s passed%s", t.Passed, text.Plural(t.Count, "trial"), trialsNotRun(t))
+}
+
+// trialsNotRun says how many planned trials a cost limit left out; "" for none, and where a pass was enough.
+func trialsNotRun(t *result.Trials) string {
+	if t.Planned <= t.Count || t.Early() && t.Passed > 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %d not run", t.Planned-t.Count, t.Planned)
+}
+
 // failedWords says which checks of a passed test failed: "1 of 6 checks failed: contains …"; empty for another test.
 func failedWords(t *result.Test) string {
 	if t == nil || !t.PassedWithFailures() || t.Trials != nil {

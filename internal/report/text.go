@@ -166,7 +166,7 @@ func (p paint) test(e *entry) {
 		about = append(about, "score "+scoreWords(e.score, e.graded))
 	}
 	if t := e.trials; t != nil {
-		about = append(about, fmt.Sprintf("%d of %s passed", t.Passed, text.Plural(t.Count, "trial")))
+		about = append(about, trialsPassed(t))
 	}
 	if e.durationMS > 0 {
 		about = append(about, text.Milliseconds(e.durationMS))
