@@ -131,12 +131,12 @@ func tagRows(byTag map[string]result.GroupResult) (rows [][2]string, more int) {
 // maxTags is how many tags have a row in a report.
 const maxTags = 50
 
-// trialsPassed says how many trials of a test passed.
+// trialsPassed returns how many trials of a test passed, in words.
 func trialsPassed(t *result.Trials) string {
 	return fmt.Sprintf("%d of %s passed%s", t.Passed, text.Plural(t.Count, "trial"), trialsNotRun(t))
 }
 
-// trialsNotRun says how many planned trials a cost limit left out; "" for none, and where a pass was enough.
+// trialsNotRun returns how many planned trials a cost limit left out, in words; "" for none, and where a pass was enough.
 func trialsNotRun(t *result.Trials) string {
 	if t.Planned <= t.Count || t.Early() && t.Passed > 0 {
 		return ""
