@@ -203,34 +203,6 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestModule: the path of the module is set everywhere, and set again.
-func TestModule(t *testing.T) {
-	checkout := commit(t)
-	for _, path := range []string{"example.org/first/re.hearse", "github.com/you/rehearse"} {
-		if said := run(t, checkout, "make", "module", "PATH="+path); said != "the module is "+path+"\n" {
-			t.Fatalf("make says %q", said)
-		}
-		for _, dir := range []string{checkout, filepath.Join(checkout, "bench")} {
-			for line := range strings.Lines(run(t, dir, "go", "list", "-deps", "-test", "-f", "{{.ImportPath}}", "./...")) {
-				if strings.HasPrefix(line, "rehearse/") || strings.HasPrefix(line, "example.org/") && path != "example.org/first/re.hearse" {
-					t.Errorf("%s still has %s", dir, line)
-				}
-			}
-		}
-		run(t, checkout, "go", "test", "-run", "^(TestImportsGoDown|TestDoors)$", ".")
-	}
-	for name, text := range map[string]string{"internal/base/telemetry/sender.go": `"rehearse/"`, ".golangci.yml": "module-path: github.com/you/rehearse"} {
-		if !strings.Contains(string(read(t, checkout, name)), text) {
-			t.Errorf("%s has no %s", name, text)
-		}
-	}
-	for _, path := range []string{"", "two words", "a:b", "/root"} {
-		if out, err := output(checkout, nil, "make", "module", "PATH="+path); err == nil {
-			t.Errorf("the path %q is taken: %s", path, out)
-		}
-	}
-}
-
 // commit makes a checkout of the repository as it stands here, the same commit every time.
 func commit(t *testing.T) string {
 	t.Helper()
