@@ -36,7 +36,7 @@ race: ## run the scripts of the whole program with the race detector
 
 .PHONY: simulate
 simulate: ## hold every round of the heavy simulations, which the race detector has fewer of
-	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/agent/draw ./internal/eval/grader ./graph ./internal/agent/knowledge ./internal/report ./internal/agent/sitebot ./internal/base/stats ./internal/run/store
+	REHEARSE_TEST_COMPLETE=1 go test -count=1 ./internal/agent/draw ./internal/app/evaluation ./internal/eval/grader ./graph ./internal/agent/knowledge ./internal/report ./internal/agent/sitebot ./internal/base/stats ./internal/run/store
 
 .PHONY: chaos
 chaos: ## disturb runs at 20 random moments in each way: kills, cut and slow networks, a full disk; SEED=n repeats the moments of an earlier time

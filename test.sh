@@ -77,6 +77,8 @@ go test -race -vet=off -gcflags='modernc.org/sqlite/lib=-race=false -d=checkptr=
 # The scripts start the whole program some thousand times, which takes four times as long with the race detector: its
 # packages were watched above, and `make race` watches the scripts.
 go test -vet=off -timeout 80m -parallel "$((3 * $(nproc)))" ./cmd/rehearse || status=1
+# All of the random attempts to cheat the gate, of which the race detector sees a few.
+go test -vet=off -run '^TestRandomCheats$' ./internal/app/evaluation || status=1
 # What packs releases has one goroutine, and packing takes five times as long when its memory is watched.
 go test -vet=off ./release || status=1
 go test -C bench -race -vet=off ./... || status=1

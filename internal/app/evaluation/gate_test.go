@@ -22,6 +22,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
+	"github.com/rehearse-dev/rehearse/internal/testkit/race"
 )
 
 // complete reports whether this is a complete test run.
@@ -418,7 +419,7 @@ default: {reply: '{"score": 1}'}
 // an agent that lost nothing is.
 func TestRandomCheats(t *testing.T) {
 	rounds := 25
-	if complete() {
+	if complete() && !race.Enabled {
 		rounds = 1000
 	}
 	for round := range rounds {
