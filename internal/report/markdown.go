@@ -62,6 +62,9 @@ func mdHead(b *strings.Builder, run result.Run) {
 	if mean := MeanScore(t); mean != "" {
 		facts = append(facts, fmt.Sprintf("mean score **%s**", mean))
 	}
+	if again := reruns(run); again != "" {
+		facts = append(facts, again)
+	}
 	if t.PassedWithFailures > 0 {
 		facts = append(facts, fmt.Sprintf("%s passed with failed checks", text.Count(t.PassedWithFailures)))
 	}

@@ -94,6 +94,9 @@ func factsOf(run result.Run) []page.Fact {
 	if mean := MeanScore(t); mean != "" {
 		facts = append(facts, page.Fact{Name: "Mean score", Value: mean, Note: "over the graded tests"})
 	}
+	if again := reruns(run); again != "" {
+		facts = append(facts, page.Fact{Name: "Reruns", Value: text.Count(run.Reruns()), Note: again})
+	}
 	if t.PassedWithFailures > 0 {
 		facts = append(facts, page.Fact{Name: "Passed with failed checks", Value: text.Count(t.PassedWithFailures)})
 	}

@@ -39,6 +39,7 @@ func (p paint) totals(run result.Run, dir string) {
 	}
 	row("pass rate", RateOf(t, run.PassRate).String())
 	row("mean score", MeanScore(t))
+	row("reruns", reruns(run))
 	if t.PassedWithFailures > 0 {
 		row("checks", text.Plural(t.PassedWithFailures, "test")+" passed with failed checks")
 	}
@@ -62,6 +63,15 @@ func (p paint) totals(run result.Run, dir string) {
 	row("graded again", regraded(run))
 	row("duration", text.Milliseconds(run.DurationMS))
 	row("results", text.OneLine(dir, 1000))
+}
+
+// reruns returns how often failed tests of a run ran again, in words; "" for a run without.
+func reruns(run result.Run) string {
+	n := run.Reruns()
+	if n == 0 {
+		return ""
+	}
+	return text.Plural(n, "rerun") + " of failed tests; only the last outcome of each counts"
 }
 
 // regraded says what a run that graded another one again has of it; "" for other runs.

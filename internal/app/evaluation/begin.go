@@ -70,6 +70,9 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Completed, p
 	if p, err = e.prior(h.Dir, kept.prints); err != nil {
 		return nil, p, err
 	}
+	if n := h.reruns + p.reruns; n > 0 {
+		config[result.RerunKey] = n
+	}
 	p.spent.Time = time.Duration(h.Run.DurationMS * float64(time.Millisecond))
 	h.Run.LeftOut = p.leftOutKeys()
 	if e.regraded != nil {

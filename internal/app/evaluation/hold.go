@@ -27,6 +27,8 @@ type Completed struct {
 	Cause error
 	// made prepares the reports while the run goes on.
 	made *report.Builder
+	// reruns counts the reruns of failed tests in earlier parts of a resumed run.
+	reruns int
 	// began is when this part of the run began; a resumed run started earlier.
 	began time.Time
 	// stop is why the run ended before its end, with a sentence; empty when nothing stopped it.

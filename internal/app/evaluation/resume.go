@@ -42,7 +42,7 @@ func (e *Evaluation) takeFolder(ctx context.Context, h *Completed) (err error) {
 	if err != nil {
 		return source.Invalid("cannot resume: %w", err)
 	}
-	h.Run.ID, h.Run.StartedAt, h.Run.DurationMS = before.ID, before.StartedAt, before.DurationMS
+	h.Run.ID, h.Run.StartedAt, h.Run.DurationMS, h.reruns = before.ID, before.StartedAt, before.DurationMS, before.Reruns()
 	return nil
 }
 
@@ -94,6 +94,8 @@ type prior struct {
 	// again are the tests that have a record and are run again; changed counts those of them that are not what they were.
 	again   map[result.Key]bool
 	changed int
+	// reruns counts those that run again because they failed.
+	reruns int
 	// leftOut are tests with records that the plan does not have.
 	leftOut map[result.Key]bool
 	// spent is what is known to have been spent so far; nothing without a budget.
@@ -151,6 +153,9 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 		broke := (t.Verdict == result.Error || t.Verdict == result.Skip) && e.Rerun != ""
 		if t.Trial == 0 && (failed || broke) {
 			p.again[whole] = true
+		}
+		if t.Trial == 0 && failed {
+			p.reruns++
 		}
 	}
 	p.changed = len(stale)
