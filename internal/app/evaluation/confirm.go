@@ -27,15 +27,11 @@ type confirmed struct {
 }
 
 // confirm runs tests again for a regression gate or webhook: first those that could not be graded, until a repeat grades them, then those that fell, until a
-// repeat passes. Nothing runs again where the exit code is known without it, and where answers come from a recording, which would repeat them. The
-// records go to runlog.RepeatFile: they count for the gate and the budget, and in no rate.
+// repeat passes. Nothing runs again where the exit code is known without it. Falls of a run that plays recorded answers stay unconfirmed. The records
+// go to runlog.RepeatFile: they count for the gate and the budget, and in no rate.
 func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *keeper, spent orchestrator.Budget) {
 	rule := compare.Rule(e.spec.Rule())
 	if !e.spec.Confirms() || e.baseline == "" || e.regraded != nil || h.Run.Stopped() {
-		return
-	}
-	if e.setup.Playback != "" {
-		e.warn("tests that fell are not run again: the recording would give the same answers")
 		return
 	}
 	baseline, err := compare.Open(e.baseline)
@@ -44,6 +40,12 @@ func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *keeper, sp
 	}
 	c, err := e.compared(h, baseline)
 	if err != nil || compare.Worse(c) != "" || len(compare.Errors(c))+len(c.Unconfirmed) == 0 {
+		return
+	}
+	if e.setup.Playback != "" {
+		if n := len(c.Unconfirmed); n > 0 {
+			h.confirmed.about = &result.Confirmation{Falls: n, Missing: recordedAnswers}
+		}
 		return
 	}
 	r := &repeater{e: e, h: h, kept: kept, spent: spent, units: map[result.Key]orchestrator.Unit{}, rounds: map[result.Key]int{}}
@@ -56,6 +58,9 @@ func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *keeper, sp
 	h.confirmed.about.Usage, h.confirmed.about.Cost = r.used.Usage.Add(r.used.Judge.Usage), r.used.Cost
 	h.confirmed.about.Conversations = r.used.Conversations
 }
+
+// recordedAnswers is why a fall cannot be confirmed in a run that plays recorded answers.
+const recordedAnswers = "recorded answers are always the same (run against the agent, or use --fail-on any-change)"
 
 // repeater runs tests again. It is an orchestrator.Results. One goroutine uses it.
 type repeater struct {
@@ -122,8 +127,8 @@ func (r *repeater) repeat(ctx context.Context, rule compare.Rule, falls []result
 	found.about.Falls, found.about.Repeats, found.about.Default = len(falls), n, rule.Confirm == 0
 	keys, err := r.add(falls)
 	r.note("%s that passed in the baseline failed: running again up to %s", len(keys), n)
-	if n := len(falls) - len(keys); n > 0 {
-		r.e.warn(text.Plural(n, "test") + " that passed in the baseline failed and cannot run again: recorded answers would be the same")
+	if len(keys) < len(falls) {
+		found.about.Missing = recordedAnswers
 	}
 	for round := 0; err == nil && round < n && len(keys) > 0; round++ {
 		err = r.round(ctx, keys)
