@@ -92,7 +92,7 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	case result.Pass:
 		c.Output = strings.TrimPrefix(c.Output+"\n"+e.checks, "\n")
 		if e.trials != nil && trialsNotRun(e.trials) != "" {
-			c.Output = strings.TrimPrefix(c.Output+"\n"+trialsPassed(e.trials), "\n")
+			c.Output = strings.TrimPrefix(c.Output+"\n"+TrialsPassed(e.trials), "\n")
 		}
 		return c
 	case result.Ungraded:
@@ -138,7 +138,7 @@ func body(t *result.Test, trial string) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	if t.Trials != nil {
-		b.WriteString(trialsPassed(t.Trials) + "\n")
+		b.WriteString(TrialsPassed(t.Trials) + "\n")
 	}
 	for _, f := range findings(t) {
 		fmt.Fprintf(&b, "%s\n", text.OneLine(f.place, 60)+f.about())

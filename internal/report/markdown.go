@@ -177,7 +177,7 @@ func mdBlock(x explained, address string) string {
 	}
 	fmt.Fprintf(b, "<details><summary>%s %s %s</summary>\n\n", page.Emoji(x.verdict), name, about)
 	if x.trials != nil {
-		b.WriteString(trialsPassed(x.trials) + ".\n\n")
+		b.WriteString(TrialsPassed(x.trials) + ".\n\n")
 		mdFailures(b, x.entry.failures, nil)
 		if x.trial == 0 {
 			b.WriteString("\n</details>\n\n")

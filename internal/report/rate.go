@@ -131,8 +131,8 @@ func tagRows(byTag map[string]result.GroupResult) (rows [][2]string, more int) {
 // maxTags is how many tags have a row in a report.
 const maxTags = 50
 
-// trialsPassed returns how many trials of a test passed, in words.
-func trialsPassed(t *result.Trials) string {
+// TrialsPassed returns how many trials of a test passed, in words.
+func TrialsPassed(t *result.Trials) string {
 	return fmt.Sprintf("%d of %s passed%s", t.Passed, text.Plural(t.Count, "trial"), trialsNotRun(t))
 }
 

@@ -166,7 +166,7 @@ func (p paint) test(e *entry) {
 		about = append(about, "score "+scoreWords(e.score, e.graded))
 	}
 	if t := e.trials; t != nil {
-		about = append(about, trialsPassed(t))
+		about = append(about, TrialsPassed(t))
 	}
 	if e.durationMS > 0 {
 		about = append(about, text.Milliseconds(e.durationMS))

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -265,7 +264,5 @@ func (r testRow) ShownTags() []string { return r.Tags[:min(len(r.Tags), maxMarks
 // ShownCodes are the codes that the row shows.
 func (r testRow) ShownCodes() []result.Code { return r.Codes[:min(len(r.Codes), maxMarks)] }
 
-// PassedOf says how many trials of a test passed.
-func (r testRow) PassedOf() string {
-	return fmt.Sprintf("%d of %s passed", r.Row.Trials.Passed, text.Plural(r.Row.Trials.Count, "trial"))
-}
+// PassedOf returns how many trials of a test passed, in words.
+func (r testRow) PassedOf() string { return report.TrialsPassed(r.Row.Trials) }

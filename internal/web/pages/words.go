@@ -144,10 +144,10 @@ func costFigure(c chat.Cost) frame.Figure {
 func rateFigure(t result.Totals, r result.PassRate) frame.Figure {
 	words := report.RateOf(t, r)
 	f := frame.Figure{Name: "pass_rate", Label: "Pass rate", Value: cmp.Or(words.Value, "unknown"), Note: cmp.Or(words.Note, "no test was graded")}
-	switch {
-	case r.Known() && r.Rate != nil:
+	if r.Rate != nil {
 		f.Data, f.Low, f.High = frame.Plain(*r.Rate), frame.Plain(r.Interval[0]), frame.Plain(r.Interval[1])
-	case r.Bounds != nil: // no single value: the limits of what is unknown
+	}
+	if r.Bounds != nil && !r.Known() { // the interval leaves out the unknown tests
 		f.Low, f.High = frame.Plain(r.Bounds[0]), frame.Plain(r.Bounds[1])
 	}
 	return f
@@ -161,8 +161,11 @@ func reviewedRate(passed, graded int) frame.Figure {
 
 func meanFigure(t result.Totals) frame.Figure {
 	f := frame.Figure{Name: "mean_score", Label: "Mean score", Value: cmp.Or(report.MeanScore(t), "unknown")}
-	if t.MeanScore != nil && t.Unknown() == 0 {
+	if t.MeanScore != nil {
 		f.Data = frame.Plain(*t.MeanScore)
+	}
+	if t.MeanScoreBounds != nil && t.Unknown() > 0 {
+		f.Low, f.High = frame.Plain(t.MeanScoreBounds[0]), frame.Plain(t.MeanScoreBounds[1])
 	}
 	return f
 }
