@@ -167,7 +167,7 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	if name := lacking(answer); name != "" {
 		return chat.Reply{}, fmt.Errorf("%s answered without %s; an execution result has it", s.at(), name)
 	}
-	reply, err := flowReply(&r)
+	reply, err := flowReply(&r, state.Memory)
 	if err != nil {
 		return chat.Reply{}, err
 	}

@@ -132,7 +132,7 @@ func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Repl
 			// A seed may have no facts. Graders could not tell its JSON from a memory that does not show them.
 			r.Memory = flow.Memory{TurnIndex: r.Memory.TurnIndex, Summary: r.Memory.Summary}
 		}
-		reply, err := flowReply(r)
+		reply, err := flowReply(r, r.Memory)
 		remembered(ctx, reply.State)
 		return reply, err
 	})
@@ -149,7 +149,7 @@ type flowState struct {
 	Transition         flow.Transition  `json:"transition"`
 	NextNodeDescriptor *flow.Descriptor `json:"next_node_descriptor"`
 	FlowCompleted      bool             `json:"flow_completed"`
-	Memory             flow.Memory      `json:"memory"`
+	Memory             any              `json:"memory"`
 	MemoryDelta        flow.MemoryDelta `json:"memory_delta"`
 	Warnings           []flow.Warning   `json:"warnings"`
 	Usage              flow.Usage       `json:"usage"`
@@ -185,8 +185,9 @@ func remembered(ctx context.Context, state json.RawMessage) {
 	})
 }
 
-// flowReply returns a turn of a flow as a target's reply.
-func flowReply(r *flow.Result) (chat.Reply, error) {
+// flowReply returns a turn of a flow as a target's reply. memory is that of the result, or the engine's own JSON: what an
+// engine does not report stays unknown to graders.
+func flowReply(r *flow.Result, memory any) (chat.Reply, error) {
 	reply := flowUse(r.Usage)
 	reply.Text, reply.TraceID, reply.Ended = r.AssistantMessage, r.TraceID, r.FlowCompleted
 	if r.NextNodeID != nil {
@@ -200,7 +201,7 @@ func flowReply(r *flow.Result) (chat.Reply, error) {
 	var err error
 	reply.State, err = json.Marshal(flowState{
 		PreviousNodeID: r.PreviousNodeID, CurrentNodeID: r.CurrentNodeID, NextNodeID: r.NextNodeID, Transition: r.Transition,
-		NextNodeDescriptor: r.NextNodeDescriptor, FlowCompleted: r.FlowCompleted, Memory: r.Memory, MemoryDelta: r.MemoryDelta,
+		NextNodeDescriptor: r.NextNodeDescriptor, FlowCompleted: r.FlowCompleted, Memory: memory, MemoryDelta: r.MemoryDelta,
 		Warnings: r.Warnings, Usage: r.Usage,
 	})
 	return reply, err
