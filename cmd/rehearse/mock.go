@@ -81,7 +81,7 @@ func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, late
 		Addr: addr, Guarded: token != "", TokenEnv: defaultTokenEnv, Stop: env.Signals, Grace: 2 * time.Second,
 		Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s/v1\n", at) },
 	})
-	if errors.Is(err, api.ErrGivenUp) { // whoever still holds on has had the time to finish
+	if errors.Is(err, api.ErrGivenUp) { // open connections had the grace period
 		return nil
 	}
 	return outcome(err)

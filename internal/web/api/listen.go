@@ -101,7 +101,7 @@ func (l *Listening) finish(s *http.Server, cancel context.CancelFunc) (complete 
 	}()
 	if complete = l.ends(given, s); !complete {
 		cancel()
-		_ = s.Close() // whoever still holds on has had the time to finish
+		_ = s.Close() // open connections had the grace period
 	}
 	close(finished)
 	<-watched
