@@ -38,7 +38,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 // fitting says what the schema says of the flows of a file.
 func fitting(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
-	docs, err := source.ParseYAMLStream("f.yaml", data)
+	docs, err := source.Files{}.ParseYAMLStream("f.yaml", data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -233,7 +233,7 @@ func FuzzSubmittedYAML(f *testing.F) {
 		if len(data) > 4<<10 {
 			return
 		}
-		own, ownErr := source.ParseYAMLStream("f", data)
+		own, ownErr := source.Files{}.ParseYAMLStream("f", data)
 		submitted, err := source.Files{}.Limited(source.NewAllowance()).ParseYAMLStream("f", data)
 		if err == nil && (ownErr != nil && !strings.Contains(ownErr.Error(), "merges and aliases add") || ownErr == nil && !reflect.DeepEqual(own, submitted)) {
 			t.Fatalf("%v, %v; on the disk %v, %v", submitted, err, own, ownErr)

@@ -42,11 +42,6 @@ func oneDocument(file string, docs []Value, err error) (Value, error) {
 
 // ParseYAMLStream parses every document of a YAML stream; empty documents are left out.
 // The error is a Problems with one entry.
-func ParseYAMLStream(file string, data []byte) ([]Value, error) {
-	return Files{}.ParseYAMLStream(file, data)
-}
-
-// ParseYAMLStream is ParseYAMLStream for a document of these files.
 func (f Files) ParseYAMLStream(file string, data []byte) ([]Value, error) {
 	if err := checkYAML(file, data); err != nil {
 		return nil, err

@@ -17,11 +17,6 @@ const partBytes = 8 << 10
 //
 // A long list is parsed in parts on all cores, so that the parser's tree of the whole document, forty times as large as the text,
 // never exists. Values, places and problems are those of ParseYAML.
-func ParseYAMLList(file string, data []byte, key string) (root Value, list Packed, err error) {
-	return Files{}.ParseYAMLList(file, data, key)
-}
-
-// ParseYAMLList is ParseYAMLList for a document of these files.
 func (f Files) ParseYAMLList(file string, data []byte, key string) (root Value, list Packed, err error) {
 	return f.parseYAMLList(file, data, key, partBytes)
 }

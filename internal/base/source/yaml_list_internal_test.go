@@ -256,7 +256,7 @@ func FuzzListInParts(f *testing.F) {
 // TestPackedListIsSmall holds that a list takes no more than twice the memory of its text.
 func TestPackedListIsSmall(t *testing.T) {
 	text := "tests:\n" + strings.Repeat("  - id: conversation\n    turns:\n      - {input: When does it come, expected_output: Tomorrow}\n", 1000)
-	_, list, err := ParseYAMLList("f", []byte(text), "tests")
+	_, list, err := Files{}.ParseYAMLList("f", []byte(text), "tests")
 	if err != nil {
 		t.Fatal(err)
 	}
