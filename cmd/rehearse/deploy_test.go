@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 )
 
 // TestDeployment: what is shipped to run the program with starts commands that there are, with flags that they have, and sets variables that the
@@ -27,7 +27,7 @@ func TestDeployment(t *testing.T) {
 		}
 		for part := range bytes.SplitSeq(data, []byte("\n---\n")) {
 			var whole any
-			if err := yaml.UnmarshalWithOptions(part, &whole, yaml.Strict()); err != nil {
+			if err := yaml.Load(part, &whole); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			words(whole, func(list []string) {

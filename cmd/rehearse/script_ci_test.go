@@ -10,23 +10,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.yaml.in/yaml/v4"
 )
 
 // composite is action.yml, as far as a runner reads it.
 type composite struct {
-	Inputs map[string]struct {
-		Required bool
-		Default  string
+	Name, Description, Author string
+	Branding                  map[string]string
+	Inputs                    map[string]struct {
+		Description string
+		Required    bool
+		Default     string
 	}
-	Outputs map[string]struct{ Value string }
+	Outputs map[string]struct{ Description, Value string }
 	Runs    struct {
 		Using string
 		Steps []struct {
-			ID, If, Shell, Run, Uses string
-			WorkingDirectory         string `yaml:"working-directory"`
-			Env, With                map[string]string
+			Name, ID, If, Shell, Run, Uses string
+			WorkingDirectory               string `yaml:"working-directory"`
+			Env, With                      map[string]string
 		}
 	}
 }
@@ -38,7 +41,7 @@ func runAction(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := os.ReadFile(filepath.Join(ts.Getenv("ROOT"), "action.yml"))
 	ts.Check(err)
 	var a composite
-	ts.Check(yaml.UnmarshalWithOptions(data, &a, yaml.DisallowUnknownField(), yaml.AllowFieldPrefixes("name", "description")))
+	ts.Check(yaml.Load(data, &a, yaml.WithKnownFields()))
 	values := map[string]string{"github.token": "token-of-the-job"}
 	for name, input := range a.Inputs {
 		values["inputs."+name] = input.Default
@@ -157,7 +160,7 @@ func runGitLab(ts *testscript.TestScript, neg bool, _ []string) {
 			}
 		}
 	}
-	ts.Check(yaml.UnmarshalWithOptions(data, &file, yaml.Strict()))
+	ts.Check(yaml.Load(data, &file, yaml.WithKnownFields()))
 	job := file.Rehearse
 	var call []string
 	for name, value := range job.Variables {
@@ -183,7 +186,7 @@ func TestRecipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := yaml.UnmarshalWithOptions(data, into, yaml.AllowDuplicateMapKey()); err != nil {
+		if err := yaml.Load(data, into, yaml.WithUniqueKeys(false)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		return string(data)

@@ -36,7 +36,6 @@ func doubled(first, line string, levels int) string {
 
 const (
 	tooManyNodes = "the submission has more than 250000 nodes, merges and aliases included"
-	tooSlow      = "the document takes too long to read"
 	tooMuchAdded = "merges and aliases add more than 10 nodes for each"
 )
 
@@ -55,8 +54,9 @@ func TestHostileDocuments(t *testing.T) {
 		"nested merges":            {doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: *xOLD, a: *xOLD, b: {<<: *xOLD}}\n", 30), tooManyNodes, tooMuchAdded},
 		"lists of aliases":         {doubled("- &x0 [1, 2]\n", "- &xNEW [*xOLD, *xOLD, *xOLD]\n", 60), tooManyNodes, tooMuchAdded},
 		"more than an int":         {doubled("- &x0 [1, 2]\n", "- &xNEW [*xOLD, *xOLD, *xOLD, *xOLD]\n", 90), tooManyNodes, tooMuchAdded},
-		"an anchor redefined":      {"- &x [1, 2]\n" + strings.Repeat("- &x [*x, *x]\n", 40), tooManyNodes, tooMuchAdded},
-		"aliases as keys":          {"- &x0 [1]\n- &x1 {*x0 : *x0}\n" + doubled("", "- &yNEW {a: *x1, b: *x0}\n", 3), "", ""},
+		"an anchor redefined":      {"- &x [1, 2]\n" + strings.Repeat("- &x [*x, *x]\n", 40), "unknown alias *x", "unknown alias *x"},
+		"aliases as keys":          {"- &x0 a\n- &x1 {*x0 : *x0}\n" + doubled("", "- &yNEW {a: *x1, b: *x0}\n", 3), "", ""},
+		"a list as a key":          {"- {[1]: 2}\n", "the key is a list", "the key is a list"},
 		"a cycle":                  {"a: &a [*a]\n", "unknown alias *a", "unknown alias *a"},
 		"a cycle of merges":        {"a: &a {<<: *a}\n", "unknown alias *a", "unknown alias *a"},
 		"a chain of merges":        {doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: *xOLD}\n", 300), "", ""},
@@ -68,16 +68,16 @@ func TestHostileDocuments(t *testing.T) {
 		"one more in lines":        {strings.Repeat("- 1\n", source.MaxSubmitted), tooManyNodes, ""},
 		"one more by an alias":     {"- &a [1, 2]\n- *a\n- [" + many(source.MaxSubmitted-7) + "]\n", tooManyNodes, ""},
 		"keys":                     {repeated(8_000, "k%d: 1\n"), "", ""},
-		"too many keys":            {repeated(2*size, "k%d: 1\n"), tooSlow, ""},
-		"a key twice":              {strings.Repeat("k: 1\n", 1000), "already defined", "already defined"},
-		"a long key":               {strings.Repeat("k", size/2) + ": [" + many(size/4) + "]", tooSlow, ""},
+		"too many keys":            {repeated(2*size, "k%d: 1\n"), "", ""},
+		"a key twice":              {strings.Repeat("k: 1\n", 1000), "written twice", "written twice"},
+		"a long key":               {strings.Repeat("k", size/2) + ": [" + many(size/4) + "]", "", ""},
 		"a long text":              {"k: " + strings.Repeat("word ", size), "", ""},
 		"prose":                    {"k: |\n" + strings.Repeat("  It's a \"text\", isn't it: [yes] {no} - 1, 2.\n", size/8), "", ""},
-		"empty lines behind text":  {"k: |\n  text\n" + strings.Repeat("\n", size), tooSlow, "-"},
-		"a row of signs":           {strings.Repeat("<", size), tooSlow, "-"},
-		"values left out":          {"{" + repeated(3*size, "k%d,") + "}", tooSlow, "-"},
-		"many documents":           {strings.Repeat("---\n- 1\n", 8000), tooSlow, "-"},
-		"comments":                 {strings.Repeat("#\n", 1_100_000), tooManyNodes, "-"},
+		"empty lines behind text":  {"k: |\n  text\n" + strings.Repeat("\n", size), "", ""},
+		"a row of signs":           {strings.Repeat("<", size), "", ""},
+		"values left out":          {"{" + repeated(3*size, "k%d,") + "}", "", ""},
+		"many documents":           {strings.Repeat("---\n- 1\n", 8000), "a second document", "a second document"},
+		"comments":                 {strings.Repeat("#\n", 1_100_000), tooManyNodes, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -89,9 +89,6 @@ func TestHostileDocuments(t *testing.T) {
 			}
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; c.wanted != "" && len(c.text) <= size+2100 && took > 50 {
 				t.Errorf("%d bytes took %d MB", len(c.text), took)
-			}
-			if c.local == "-" { // the library takes long for it
-				return
 			}
 			_, err = source.ParseYAML("f", []byte(c.text))
 			if fmt.Sprint(err) != "<nil>" != (c.local != "") || !strings.Contains(fmt.Sprint(err), c.local) {

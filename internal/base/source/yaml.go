@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Limits of one document. They bound what a hostile file can cost: aliases count as often as they are used. The nodes of submissions are bounded by
@@ -62,19 +64,16 @@ func (f Files) parse(file string, data []byte) ([]Value, *converter, error) {
 
 // converter returns one for a document of these files.
 func (f Files) converter(file string) *converter {
-	return &converter{file: file, anchors: map[string]Value{}, most: f.most(file), submitted: f.allowance != nil}
+	return &converter{file: file, anchors: map[*yaml.Node]Value{}, most: f.most(file), submitted: f.allowance != nil}
 }
 
-// checkYAML returns what makes a text unfit for the parser: its size, its encoding or its nesting.
+// checkYAML returns what makes a text unfit for the parser: its size or its encoding.
 func checkYAML(file string, data []byte) error {
 	if len(data) > MaxBytes {
 		return fault(file, 0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20), "split it, or keep the tests in a .jsonl file")
 	}
 	if line, column, broken := notUTF8(data); broken {
 		return fault(file, line, column, "the file is not UTF-8 text", "save it as UTF-8")
-	}
-	if line, deep := nestedTooDeep(data); deep {
-		return fault(file, line, 1, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten the document")
 	}
 	return nil
 }
@@ -85,32 +84,6 @@ func fault(file string, line, column int, message, hint string) error {
 
 // trimMark removes the byte order mark.
 func trimMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
-
-// nestedTooDeep bounds the recursion of the parser, whose stack could otherwise grow without limit.
-// Brackets inside of text count too, which the generous limit allows for.
-func nestedTooDeep(data []byte) (line int, deep bool) {
-	line = 1
-	depth, dashes := 0, 0
-	for i, b := range data {
-		switch b {
-		case '\n':
-			line++
-			dashes = 0
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth = max(0, depth-1)
-		case '-', '?', ':':
-			if i+1 < len(data) && (data[i+1] == ' ' || data[i+1] == '\t') {
-				dashes++
-			}
-		}
-		if depth > 20*maxDepth || dashes > 2*maxDepth && bytes.Count(data[max(0, i-2*maxDepth):i], []byte("- ")) > maxDepth/2 {
-			return line, true
-		}
-	}
-	return 0, false
-}
 
 // notUTF8 finds the first byte that is no UTF-8 text.
 func notUTF8(data []byte) (line, column int, broken bool) {

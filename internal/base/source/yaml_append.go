@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
 )
 
 // AppendYAML returns a document with an item added to the list under a key of its mapping. Everything else stays as it is written, comments
@@ -27,50 +25,29 @@ func AppendYAML(file string, data []byte, key string, item Value) ([]byte, error
 	case list.Kind != List && list.Kind != Null:
 		return nil, fault(file, list.Line, list.Column, fmt.Sprintf("%s is not a list in this file", key), "name another file")
 	}
-	parsed, err := parser.ParseBytes(trimMark(data), 0)
-	if err != nil || len(parsed.Docs) == 0 { // it was parsed a moment ago
+	var document yaml.Node
+	if err := yaml.Load(trimMark(data), &document); err != nil { // it was parsed a moment ago
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	entry, next := entryOf(parsed.Docs[0].Body, key)
-	if entry == nil {
-		return nil, fmt.Errorf("%s: %s is not written as a plain entry of the file", file, key)
-	}
-	end := len(lines(data))
-	if next != nil {
-		end = next.Key.GetToken().Position.Line - 1
-	}
-	switch n := entry.Value.(type) {
-	case *ast.SequenceNode:
-		if n.IsFlowStyle {
-			return insertFlow(data, n, item)
-		}
-		dash := strings.Repeat(" ", n.Start.Position.Column-1)
-		return addLines(data, end, indented(asItem(item), dash)), nil
-	case *ast.NullNode:
-		return addLines(data, entry.Key.GetToken().Position.Line, indented(asItem(item), "  ")), nil
-	}
-	return nil, fmt.Errorf("%s: %s is not written as a plain list", file, key)
-}
-
-// entryOf returns the entry of a mapping, and the one behind it; nil where there is none.
-func entryOf(n ast.Node, key string) (entry, next *ast.MappingValueNode) {
-	var entries []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		entries = n.Values
-	case *ast.MappingValueNode:
-		entries = []*ast.MappingValueNode{n}
-	}
-	for i, e := range entries {
-		if e.Key.GetToken().Value != key {
+	entries := bodyOf(&document).Content
+	for i := 0; i < len(entries); i += 2 {
+		if entries[i].Value != key {
 			continue
 		}
-		if i+1 < len(entries) {
-			next = entries[i+1]
+		end := len(lines(data))
+		if i+2 < len(entries) {
+			end = entries[i+2].Line - 1
 		}
-		return e, next
+		switch n := entries[i+1]; {
+		case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0:
+			return insertFlow(data, n, item)
+		case n.Kind == yaml.SequenceNode:
+			return addLines(data, end, indented(asItem(item), strings.Repeat(" ", n.Column-1))), nil
+		case n.Kind == yaml.ScalarNode && n.Value == "":
+			return addLines(data, entries[i].Line, indented(asItem(item), "  ")), nil
+		}
 	}
-	return nil, nil
+	return nil, fmt.Errorf("%s: %s is not written as a plain list of the file", file, key)
 }
 
 // asList returns an entry with a list of one item, in lines.
@@ -121,36 +98,64 @@ func addLines(data []byte, at int, added []byte) []byte {
 }
 
 // insertFlow inserts an item before the end of a list that is written in brackets. JSON is what may stand there.
-func insertFlow(data []byte, n *ast.SequenceNode, item Value) ([]byte, error) {
+func insertFlow(data []byte, n *yaml.Node, item Value) ([]byte, error) {
 	added, err := json.Marshal(item.Any())
 	if err != nil {
 		return nil, err
 	}
-	at := offset(data, n.End.Position)
+	at := endOfFlow(data, offset(data, n.Line, n.Column))
 	before := bytes.TrimRight(data[:at], " \t\r\n")
-	if len(n.Values) > 0 && !bytes.HasSuffix(before, []byte(",")) {
+	if len(n.Content) > 0 && !bytes.HasSuffix(before, []byte(",")) {
 		added = append([]byte(", "), added...)
 	}
 	out := append(bytes.Clone(before), added...)
 	return append(out, data[at:]...), nil
 }
 
-// offset returns the place of a token in the text, in bytes. Its column counts characters.
-func offset(data []byte, at *token.Position) int {
+// endOfFlow returns the place of the bracket that closes the first one at or behind a place. Brackets in quotes and comments do not count. Quotes
+// begin a text only behind a bracket, a comma or a colon.
+func endOfFlow(data []byte, at int) int {
+	depth, last, blank := 0, byte(','), false
+	for ; at < len(data); at++ {
+		switch b := data[at]; {
+		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
+			blank = true
+			continue
+		case b == '#' && blank:
+			at += bytes.IndexByte(append(data[at:len(data):len(data)], '\n'), '\n') - 1
+			continue
+		case (b == '"' || b == '\'') && strings.IndexByte("[{,:", last) >= 0:
+			for at++; at < len(data) && data[at] != b; at++ {
+				if b == '"' && data[at] == '\\' {
+					at++
+				}
+			}
+		case b == '[' || b == '{':
+			depth++
+		case b == ']' || b == '}':
+			if depth--; depth == 0 {
+				return at
+			}
+		}
+		last, blank = data[min(at, len(data)-1)], false
+	}
+	return len(data)
+}
+
+// offset returns a place of the text in bytes. Its column counts characters.
+func offset(data []byte, line, column int) int {
 	before := 0
-	for i, line := range lines(data) {
-		if i+1 < at.Line {
-			before += len(line)
+	for i, text := range lines(data) {
+		if i+1 < line {
+			before += len(text)
 			continue
 		}
-		column := at.Column - 1
-		for j := range string(line) {
-			if column == 0 {
+		for j := range string(text) {
+			if column--; column == 0 {
 				return before + j
 			}
-			column--
 		}
-		return before + len(line)
+		return before + len(text)
 	}
 	return len(data)
 }

@@ -45,7 +45,7 @@ func TestAppendYAML(t *testing.T) {
 			t.Errorf("%s: %v", name, is.Any())
 		}
 	}
-	for before, want := range map[string]string{"- a\n": "not a mapping", "tests: other.yaml\n": "not a list", "a: [": "suite.yaml", "tests: *x\n": "unknown alias"} {
+	for before, want := range map[string]string{"- a\n": "not a mapping", "tests: other.yaml\n": "not a list", "a: [": "suite.yaml", "tests: *x\n": "unknown anchor"} {
 		if _, err := source.AppendYAML("suite.yaml", []byte(before), "tests", item); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", before, err, want)
 		}

@@ -1,22 +1,27 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
+	"io"
+	"strings"
+	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
+
+// errTooMany is the error of a text with more nodes than it may have.
+var errTooMany = errors.New("too many nodes")
 
 // converter turns what the YAML library parsed into Values.
 type converter struct {
-	file    string
-	anchors map[string]Value
-	// most is how many nodes the text may have, and nodes how many it has. submitted is true of a text that comes with a submission, which has to be
-	// cheap to parse, too.
+	file string
+	// anchors has the values of nodes with an anchor.
+	anchors map[*yaml.Node]Value
+	// most is how many nodes the text may have, and nodes how many it has. submitted is true of a text of a submission, in which merges and aliases
+	// may add any share of the nodes.
 	most, nodes int
 	submitted   bool
 	// lines behind cutLine stand so many lines further down in the file than in the text that is parsed.
@@ -25,34 +30,58 @@ type converter struct {
 	err error
 }
 
-// parse returns the documents of a text that checkYAML has accepted.
-func (c *converter) parse(data []byte) (docs []Value, err error) {
-	const hint = "check the quotes, brackets and indentation"
-	defer func() {
-		if r := recover(); r != nil { // the library is known to panic on some broken input
-			docs, err = nil, fault(c.file, 1, 1, "not valid YAML", hint)
+// marksPerNode bounds the memory of the parser's tree: a text with more marks for each node that it may have is not parsed.
+const marksPerNode = 4
+
+// marks returns a number that no text has fewer nodes than: each node begins behind a sign or the end of a line, and a comma may end two.
+func marks(data []byte) (n int) {
+	for _, b := range data {
+		switch b {
+		case '\n', ':', '[', '{', '-', '?':
+			n++
+		case ',':
+			n += 2
 		}
-	}()
-	tokens, err := c.tokens(string(data))
+	}
+	return n
+}
+
+// limits bounds the recursion of the parser, and of what reads its tree.
+var limits = yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthFunc(func(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
+		return fmt.Errorf("nested deeper than %d levels", maxDepth)
+	}
+	return nil
+})))
+
+// parse returns the documents of a text that checkYAML has accepted.
+func (c *converter) parse(data []byte) ([]Value, error) {
+	if marks(data) > marksPerNode*c.most+1000 {
+		return nil, errTooMany
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(data), limits)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := parser.Parse(tokens, 0)
-	if err != nil {
-		var syntax *yaml.SyntaxError
-		if errors.As(err, &syntax) && syntax.Token != nil && syntax.Token.Position != nil {
-			line, column := c.place(syntax.Token)
-			return nil, fault(c.file, line, column, "not valid YAML: "+syntax.Message, hint+" here")
+	var stream []*yaml.Node
+	for {
+		var document yaml.Node
+		if err = loader.Load(&document); err != nil {
+			break
 		}
-		return nil, fault(c.file, 1, 1, "not valid YAML: "+firstLine(err.Error()), hint)
+		if body := bodyOf(&document); body != nil {
+			stream = append(stream, body)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, c.syntax(data, err)
 	}
 	if err := c.count(stream); err != nil {
 		return nil, err
 	}
-	for _, d := range stream.Docs {
-		if d.Body != nil && d.Body.Type() != ast.CommentType {
-			docs = append(docs, c.value(d.Body))
-		}
+	var docs []Value
+	for _, body := range stream {
+		docs = append(docs, c.value(body))
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -60,168 +89,153 @@ func (c *converter) parse(data []byte) (docs []Value, err error) {
 	return docs, nil
 }
 
-// place returns where a token stands in the file; 0, 0 when it does not know.
-func (c *converter) place(t *token.Token) (line, column int) {
-	if t == nil || t.Position == nil {
-		return 0, 0
+// bodyOf returns the value of a document; nil for an empty one.
+func bodyOf(document *yaml.Node) *yaml.Node {
+	if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
+		return nil
 	}
-	if t.Position.Line > c.cutLine {
-		return t.Position.Line + c.moved, t.Position.Column
+	body := document.Content[0]
+	if body.Kind == yaml.ScalarNode && body.Value == "" && body.Style == 0 {
+		return nil
 	}
-	return t.Position.Line, t.Position.Column
+	return body
 }
 
-func (c *converter) fail(n ast.Node, hint, format string, args ...any) Value {
+// syntax returns the problem of a text that is not YAML.
+func (c *converter) syntax(data []byte, err error) error {
+	const hint = "check the quotes, brackets and indentation"
+	found, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		return fault(c.file, 1, 1, "not valid YAML: "+firstLine(err.Error()), hint)
+	}
+	message := found.Message
+	if found.ContextMsg != "" {
+		message += " " + found.ContextMsg
+	}
+	line, column := found.Mark.Line, found.Mark.Column
+	if written := bytes.TrimRight(data, " \t\r\n"); found.Mark.Index >= utf8.RuneCount(written) { // where what has no end begins, or the last sign
+		line, column = found.ContextMark.Line, found.ContextMark.Column
+		if end := bytes.Count(written, []byte("\n")) + 1; line == 0 || line > end {
+			line, column = end, utf8.RuneCount(written[bytes.LastIndexByte(written, '\n')+1:])
+		}
+	}
+	line, column = c.place(line, column)
+	switch {
+	case strings.HasPrefix(found.Message, "nested deeper"):
+		return fault(c.file, line, column, found.Message, "flatten the document")
+	case strings.HasPrefix(found.Message, "unknown anchor"):
+		return fault(c.file, line, column, found.Message, "define the anchor earlier in the file, as &name")
+	}
+	return fault(c.file, line, column, "not valid YAML: "+message, hint+" here")
+}
+
+// place returns where a place of the text stands in the file.
+func (c *converter) place(line, column int) (int, int) {
+	if line > c.cutLine {
+		line += c.moved
+	}
+	return line, column
+}
+
+func (c *converter) fail(n *yaml.Node, hint, format string, args ...any) Value {
 	if c.err == nil {
-		line, column := c.place(n.GetToken())
+		line, column := c.place(n.Line, n.Column)
 		c.err = fault(c.file, line, column, fmt.Sprintf(format, args...), hint)
 	}
 	return Value{}
 }
 
-func (c *converter) value(n ast.Node) Value {
-	if c.err != nil || n == nil {
+func (c *converter) value(n *yaml.Node) (v Value) {
+	if c.err != nil {
 		return Value{}
 	}
-	v := Value{}
-	v.Line, v.Column = c.place(n.GetToken())
-	switch n := n.(type) {
-	case *ast.NullNode:
-	case *ast.BoolNode:
-		v.Kind, v.Scalar = Bool, strconv.FormatBool(n.Value)
-	case *ast.IntegerNode, *ast.FloatNode:
-		v.Kind, v.Scalar = Number, n.GetToken().Value
-	case *ast.InfinityNode, *ast.NanNode:
-		v.Kind, v.Scalar = String, n.GetToken().Value
-	case *ast.StringNode:
-		v.Kind, v.Scalar = String, n.Value
-		if n.Token.Type == token.StringType && wholeNumber.MatchString(n.Value) {
-			v.Kind = Number // the parser takes some that no machine word holds for text
-		}
-	case *ast.LiteralNode:
-		v.Kind, v.Scalar = String, n.Value.Value
-	case *ast.SequenceNode:
-		v.Kind, v.Items = List, make([]Value, 0, len(n.Values))
-		for i, item := range n.Values {
-			if text, at, ok := tightText(item); ok && n.IsFlowStyle {
-				line, column := c.place(at)
-				v.Items = append(v.Items, Value{Kind: String, Scalar: text, Line: line, Column: column})
-				continue
+	v.Line, v.Column = c.place(n.Line, n.Column)
+	switch n.Kind {
+	case yaml.ScalarNode:
+		v.Kind, v.Scalar = c.scalar(n)
+	case yaml.SequenceNode:
+		v.Kind, v.Items = List, make([]Value, len(n.Content))
+		for i, item := range n.Content {
+			v.Items[i] = c.value(item)
+			if line, column := c.place(item.Line, item.Column); line < v.Items[i].Line { // a mapping begins at its brace
+				v.Items[i].Line, v.Items[i].Column = line, column
 			}
-			v.Items = append(v.Items, c.item(n, i))
 		}
-	case *ast.MappingNode:
-		v.Kind = Map
-		v.Fields = c.fields(n.Values)
-		if len(n.Values) > 0 {
-			v.Line, v.Column = c.place(n.Values[0].Key.GetToken())
+	case yaml.MappingNode:
+		v.Kind, v.Fields = Map, c.fields(n)
+		if len(n.Content) > 0 {
+			v.Line, v.Column = c.place(n.Content[0].Line, n.Content[0].Column)
 		}
-	case *ast.MappingValueNode:
-		v.Kind = Map
-		v.Fields = c.fields([]*ast.MappingValueNode{n})
-		v.Line, v.Column = c.place(n.Key.GetToken())
-	case *ast.AnchorNode:
-		v = c.value(n.Value)
-		c.anchors[n.Name.GetToken().Value] = v
-	case *ast.AliasNode:
-		name := n.Value.GetToken().Value
-		target, ok := c.anchors[name]
+	case yaml.AliasNode:
+		target, ok := c.anchors[n.Alias]
 		if !ok {
-			return c.fail(n, "define it earlier with &"+name, "unknown alias *%s", name)
+			return c.fail(n, "define it earlier with &"+n.Value, "unknown alias *%s", n.Value)
 		}
 		target.Line, target.Column = v.Line, v.Column
 		return target
-	case *ast.TagNode:
-		return c.tagged(n)
 	default:
-		return c.fail(n, "write a plain value", "unsupported YAML %s", n.Type())
+		return c.fail(n, "write a plain value", "unsupported YAML")
+	}
+	if n.Anchor != "" {
+		c.anchors[n] = v
 	}
 	return v
 }
 
-// item returns an element of a list. A mapping whose first key stands below its dash or brace begins there.
-func (c *converter) item(list *ast.SequenceNode, i int) Value {
-	v := c.value(list.Values[i])
-	if v.Kind != Map {
-		return v
-	}
-	start := list.Values[i].GetToken()
-	if !list.IsFlowStyle && i < len(list.Entries) {
-		start = list.Entries[i].Start
-	}
-	if line, column := c.place(start); line > 0 && line < v.Line {
-		v.Line, v.Column = line, column
-	}
-	return v
-}
-
-// tightText gives back the text of an element such as a:b or 12:30, which the parser takes for a mapping although YAML 1.2 wants
-// a blank behind the colon of one.
-func tightText(n ast.Node) (text string, at *token.Token, ok bool) {
-	pair, isPair := n.(*ast.MappingValueNode)
-	if m, isMap := n.(*ast.MappingNode); isMap && !m.IsFlowStyle && len(m.Values) == 1 {
-		pair, isPair = m.Values[0], true
-	}
-	if !isPair || pair.Start == nil || pair.Value == nil {
-		return "", nil, false
-	}
-	key, colon := pair.Key.GetToken(), pair.Start.Position
-	rest, next, nested := tightText(pair.Value)
-	if !nested {
-		switch pair.Value.(type) {
-		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-			next = pair.Value.GetToken()
-			rest = next.Value
+// scalar returns the kind and the text of a scalar. A tag other than !!str changes no kind.
+func (c *converter) scalar(n *yaml.Node) (Kind, string) {
+	tag := n.ShortTag()
+	if n.Style&yaml.TaggedStyle != 0 {
+		switch tag {
+		case "!!str":
+			return String, n.Value
+		case "!!int", "!!float", "!!bool", "!!null":
 		default:
-			return "", nil, false
+			c.fail(n, "remove the tag", "unsupported YAML tag %s", tag)
+			return Null, ""
 		}
 	}
-	quoted := key.Type == token.DoubleQuoteType || key.Type == token.SingleQuoteType
-	if quoted || next.Position.Line != colon.Line || next.Position.Column != colon.Column+1 {
-		return "", nil, false
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return String, n.Value
 	}
-	return key.Value + ":" + rest, key, true
-}
-
-func (c *converter) tagged(n *ast.TagNode) Value {
-	tag := n.GetToken().Value
-	v := c.value(n.Value)
 	switch tag {
-	case "!!str":
-		if v.Kind == Bool || v.Kind == Number || v.Kind == Null {
-			v.Kind, v.Scalar = String, n.Value.GetToken().Value
+	case "!!null":
+		return Null, ""
+	case "!!bool":
+		return Bool, strings.ToLower(n.Value)
+	case "!!int", "!!float":
+		if _, ok := (Value{Kind: Number, Scalar: n.Value}).Float(); ok && strings.ContainsAny(n.Value, "0123456789") || wholeNumber.MatchString(n.Value) {
+			return Number, n.Value
 		}
-	case "!!int", "!!float", "!!bool", "!!null", "!!seq", "!!map":
-	default:
-		return c.fail(n, "remove the tag", "unsupported YAML tag %s", tag)
 	}
-	return v
+	return String, n.Value
 }
 
-func (c *converter) fields(entries []*ast.MappingValueNode) []Field {
-	fields := make([]Field, 0, len(entries))
-	seen := make(map[string]bool, len(entries))
+// fields returns the entries of a mapping. Those that it merges stand behind its own.
+func (c *converter) fields(n *yaml.Node) []Field {
+	fields := make([]Field, 0, len(n.Content)/2)
+	seen := make(map[string]bool, len(n.Content)/2)
 	var merged []Field
-	for _, e := range entries {
-		line, column := c.place(e.Key.GetToken())
-		if e.Key.IsMergeKey() {
-			merged = append(merged, c.merge(e.Value)...)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Tag == "!!merge" {
+			merged = append(merged, c.merge(value)...)
 			continue
 		}
-		key := c.value(e.Key)
-		if mk, ok := e.Key.(*ast.MappingKeyNode); ok {
-			key = c.value(mk.Value)
+		read := c.value(key)
+		if c.err == nil && (read.Kind == List || read.Kind == Map) {
+			c.fail(key, "write a text before the colon", "the key is %s", read.Kind)
 		}
-		name := key.Scalar
-		if key.Kind == Null {
-			name = e.Key.GetToken().Value
+		name := read.Scalar
+		if read.Kind == Null {
+			name = key.Value
 		}
 		if seen[name] {
-			c.fail(e.Key, "keep one of the two", "the key %q is written twice", name)
+			c.fail(key, "keep one of the two", "the key %q is written twice", name)
 			return nil
 		}
 		seen[name] = true
-		fields = append(fields, Field{Name: name, Line: line, Column: column, Value: c.value(e.Value)})
+		fields = append(fields, Field{Name: name, Line: read.Line, Column: read.Column, Value: c.value(value)})
 	}
 	for _, f := range merged {
 		if !seen[f.Name] {
@@ -232,7 +246,7 @@ func (c *converter) fields(entries []*ast.MappingValueNode) []Field {
 	return fields
 }
 
-func (c *converter) merge(n ast.Node) []Field {
+func (c *converter) merge(n *yaml.Node) []Field {
 	v := c.value(n)
 	switch v.Kind {
 	case Map:

@@ -3,7 +3,7 @@ package source
 import (
 	"fmt"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v4"
 )
 
 // maxGrowth is how many nodes merges and aliases of a local file may add for each that is written.
@@ -21,32 +21,32 @@ func (e extent) plus(o extent) extent {
 
 // counter counts what the converter would make of a stream of documents, before it does.
 type counter struct {
-	anchors map[string]extent
+	anchors map[*yaml.Node]extent
 	// written counts the nodes of the text itself.
 	written int
 	// largest is the alias that stands for most nodes.
-	largest   ast.Node
+	largest   *yaml.Node
 	largestIs int
 }
 
 // count refuses a stream of documents that has too many nodes or levels, merges and aliases included.
-func (c *converter) count(stream *ast.File) error {
-	all := counter{anchors: map[string]extent{}}
+func (c *converter) count(stream []*yaml.Node) error {
+	all := counter{anchors: map[*yaml.Node]extent{}}
 	c.nodes = 0
-	for _, d := range stream.Docs {
-		e := all.value(d.Body)
+	for _, body := range stream {
+		e := all.value(body)
 		if e.depth > maxDepth+1 {
-			line, column := c.place(d.Body.GetToken())
+			line, column := c.place(body.Line, body.Column)
 			return fault(c.file, line, column, fmt.Sprintf("nested deeper than %d levels, aliases included", maxDepth), "flatten the document")
 		}
 		c.nodes = min(c.nodes+e.nodes, endless)
 	}
 	c.nodes = max(c.nodes, all.written)
 	if !c.submitted && all.largest != nil && c.nodes-all.written > maxGrowth*all.written {
-		line, column := c.place(all.largest.GetToken())
+		line, column := c.place(all.largest.Line, all.largest.Column)
 		return fault(c.file, line, column,
 			fmt.Sprintf("merges and aliases add more than %d nodes for each of the %d that are written", maxGrowth, all.written),
-			fmt.Sprintf("use *%s less often: it stands for %d nodes here", aliasName(all.largest), all.largestIs))
+			fmt.Sprintf("use *%s less often: it stands for %d nodes here", all.largest.Value, all.largestIs))
 	}
 	if c.nodes > c.most {
 		return errTooMany
@@ -54,57 +54,35 @@ func (c *converter) count(stream *ast.File) error {
 	return nil
 }
 
-func aliasName(n ast.Node) string {
-	if alias, ok := n.(*ast.AliasNode); ok {
-		return alias.Value.GetToken().Value
-	}
-	return ""
-}
-
 // value counts a node with all that it stands for, as converter.value reads it.
-func (c *counter) value(n ast.Node) extent {
-	if n == nil {
-		return extent{}
-	}
+func (c *counter) value(n *yaml.Node) extent {
 	c.written++
 	e := extent{1, 1}
-	switch n := n.(type) {
-	case *ast.SequenceNode:
-		for _, item := range n.Values {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
 			e = e.plus(c.value(item))
 		}
-	case *ast.MappingNode:
-		e = c.fields(n.Values)
-	case *ast.MappingValueNode:
-		e = c.fields([]*ast.MappingValueNode{n})
-	case *ast.AnchorNode:
-		c.written--
-		e = c.value(n.Value)
-		c.anchors[n.Name.GetToken().Value] = e
-	case *ast.AliasNode:
-		if target, ok := c.anchors[n.Value.GetToken().Value]; ok {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Tag == "!!merge" { // the fields of what is merged stand beside the others
+				c.written++
+				merged := c.value(n.Content[i+1])
+				e = extent{min(e.nodes+merged.nodes-1, endless), max(e.depth, merged.depth)}
+				continue
+			}
+			e = e.plus(c.value(n.Content[i])).plus(c.value(n.Content[i+1]))
+		}
+	case yaml.AliasNode:
+		if target, ok := c.anchors[n.Alias]; ok {
 			e = target
 		}
 		if e.nodes > c.largestIs {
 			c.largest, c.largestIs = n, e.nodes
 		}
-	case *ast.TagNode:
-		c.written--
-		e = c.value(n.Value)
 	}
-	return e
-}
-
-func (c *counter) fields(entries []*ast.MappingValueNode) extent {
-	e := extent{1, 1}
-	for _, entry := range entries {
-		if entry.Key.IsMergeKey() { // the fields of what is merged stand beside the others
-			c.written++
-			merged := c.value(entry.Value)
-			e = extent{min(e.nodes+merged.nodes-1, endless), max(e.depth, merged.depth)}
-			continue
-		}
-		e = e.plus(c.value(entry.Key)).plus(c.value(entry.Value))
+	if n.Anchor != "" {
+		c.anchors[n] = e
 	}
 	return e
 }

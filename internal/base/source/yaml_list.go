@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 )
 
-// partBytes is the size of the parts in which a long list is parsed. The tree of a part takes about forty times as much memory.
+// partBytes is the size of the parts in which a long list is parsed. The tree of a part takes about twenty times as much memory.
 const partBytes = 8 << 10
 
 // ParseYAMLList parses one document like ParseYAML and takes its long list out: the one under the key, or the document itself
 // if it is a list. The root keeps the list's place, without its elements.
 //
-// A long list is parsed in parts on all cores, so that the parser's tree of the whole document, forty times as large as the text,
+// A long list is parsed in parts on all cores, so that the parser's tree of the whole document, twenty times as large as the text,
 // never exists. Values, places and problems are those of ParseYAML.
 func (f Files) ParseYAMLList(file string, data []byte, key string) (root Value, list Packed, err error) {
 	return f.parseYAMLList(file, data, key, partBytes)

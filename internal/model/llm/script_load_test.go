@@ -14,7 +14,7 @@ func TestScriptProblems(t *testing.T) {
 	for _, tc := range []struct{ name, yaml, want string }{
 		{"empty", "", "demo.yaml: expected a mapping, got nothing (write `key: value` pairs)"},
 		{"no rules", "name: x", "demo.yaml:1:1: the script has no rules (write `rules:` with a list of {when, reply}, or a default)"},
-		{"not YAML", "rules: [", `demo.yaml:1:8: not valid YAML: sequence end token ']' not found (check the quotes, brackets and indentation here)`},
+		{"not YAML", "rules: [", `demo.yaml:1:8: not valid YAML: did not find expected node content while parsing a flow node (check the quotes, brackets and indentation here)`},
 		{"many at once", `
 rule: []
 rules:

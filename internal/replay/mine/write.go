@@ -1,31 +1,24 @@
 package mine
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
 // Write writes a flow as YAML. The comment at the top names the command that learned it.
 func (f *Flow) Write(w io.Writer, command string) error {
-	body, err := yaml.MarshalWithOptions(f.document(), yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(false))
-	if err != nil {
-		return fmt.Errorf("write the flow as YAML: %w", err)
-	}
-	text := f.heading(command) + string(body)
+	text := f.heading(command) + string(f.document().YAML())
 	if len(text) > maxFile {
 		return fmt.Errorf("the flow would be %d MB, more than the %d that a file of flows may have: keep fewer examples, or ask for a larger count",
 			len(text)>>20, maxFile>>20)
 	}
-	_, err = io.WriteString(w, text)
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -48,94 +41,53 @@ func (f *Flow) heading(command string) string {
 	return b.String()
 }
 
-// The shape of the file. Fields are in the order in which they are written.
-type (
-	document struct {
-		ID      name   `yaml:"id"`
-		Version int    `yaml:"version"`
-		Start   name   `yaml:"start"`
-		Nodes   []node `yaml:"nodes"`
-	}
-	node struct {
-		ID       name     `yaml:"id"`
-		Type     string   `yaml:"type"`
-		Metadata metadata `yaml:"metadata,flow"`
-		Prompt   quoted   `yaml:"prompt,omitempty"`
-		Next     []name   `yaml:"next,omitempty,flow"`
-		Options  []option `yaml:"options,omitempty"`
-	}
-	option struct {
-		ID       name     `yaml:"id"`
-		Label    quoted   `yaml:"label"`
-		Next     *name    `yaml:"next"`
-		Metadata metadata `yaml:"metadata,flow"`
-		Examples []quoted `yaml:"examples,omitempty"`
-	}
-	metadata struct {
-		Count int    `yaml:"count"`
-		State quoted `yaml:"state,omitempty"`
-	}
-)
-
-func (f *Flow) document() document {
-	d := document{ID: name(f.ID), Version: 1, Start: name(f.Start)}
-	start := node{ID: d.Start, Type: "start", Metadata: metadata{Count: f.Learned.Sessions}}
-	for _, id := range f.First {
-		start.Next = append(start.Next, name(id))
-	}
-	d.Nodes = append(d.Nodes, start)
+// document returns the file as it is written.
+func (f *Flow) document() source.Value {
+	nodes := []source.Value{mapping(
+		entry("id", source.Text(f.Start)), entry("type", source.Text("start")), entry("metadata", mapping(entry("count", whole(f.Learned.Sessions)))),
+		entry("next", listOf(f.First)))}
 	for _, n := range f.Nodes {
-		written := node{ID: name(n.ID), Type: "conversation", Metadata: metadata{Count: n.Count}, Prompt: quoted(n.Prompt)}
+		kind, metadata := "conversation", mapping(entry("count", whole(n.Count)))
 		if n.Stop {
-			written.Type = "stop"
+			kind = "stop"
 		}
 		if n.State != n.ID {
-			written.Metadata.State = quoted(n.State)
+			metadata.Fields = append(metadata.Fields, entry("state", source.Text(n.State)))
 		}
+		options := source.Value{Kind: source.List}
 		for _, o := range n.Options {
-			written.Options = append(written.Options, o.written())
+			next := source.Value{}
+			if o.Next != "" {
+				next = source.Text(o.Next)
+			}
+			options.Items = append(options.Items, mapping(
+				entry("id", source.Text(o.ID)), entry("label", source.Text(o.Label)), entry("next", next),
+				entry("metadata", mapping(entry("count", whole(o.Count)))), entry("examples", listOf(o.Examples))))
 		}
-		d.Nodes = append(d.Nodes, written)
+		nodes = append(nodes, mapping(
+			entry("id", source.Text(n.ID)), entry("type", source.Text(kind)), entry("metadata", metadata), entry("prompt", source.Text(n.Prompt)),
+			entry("options", options)))
 	}
-	return d
+	return mapping(
+		entry("id", source.Text(f.ID)), entry("version", whole(1)), entry("start", source.Text(f.Start)),
+		entry("nodes", source.Value{Kind: source.List, Items: nodes}))
 }
 
-func (o *Option) written() option {
-	w := option{ID: name(o.ID), Label: quoted(o.Label), Metadata: metadata{Count: o.Count}}
-	if o.Next != "" {
-		w.Next = new(name(o.Next))
-	}
-	for _, e := range o.Examples {
-		w.Examples = append(w.Examples, quoted(e))
-	}
-	return w
+func entry(name string, v source.Value) source.Field { return source.Field{Name: name, Value: v} }
+
+// mapping returns a mapping without its empty texts and lists. An entry that is Null stays.
+func mapping(fields ...source.Field) source.Value {
+	return source.Value{Kind: source.Map, Fields: slices.DeleteFunc(fields, func(f source.Field) bool {
+		return f.Value.Kind == source.String && f.Value.Scalar == "" || f.Value.Kind == source.List && len(f.Value.Items) == 0
+	})}
 }
 
-// name is an ID. It is quoted only where a YAML version could misread it.
-type name string
+func whole(n int) source.Value { return source.FromAny(n) }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
-
-// MarshalYAML writes the name.
-func (n name) MarshalYAML() ([]byte, error) {
-	switch strings.ToLower(string(n)) {
-	case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
-		return quoted(n).MarshalYAML()
+func listOf(all []string) source.Value {
+	v := source.Value{Kind: source.List}
+	for _, text := range all {
+		v.Items = append(v.Items, source.Text(text))
 	}
-	if !plainName.MatchString(string(n)) {
-		return quoted(n).MarshalYAML()
-	}
-	return []byte(n), nil
-}
-
-// quoted is text from outside. It is always quoted.
-type quoted string
-
-// MarshalYAML writes the text as JSON, which is valid YAML.
-func (q quoted) MarshalYAML() ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(string(q))
-	return bytes.TrimRight(b.Bytes(), "\n"), err
+	return v
 }

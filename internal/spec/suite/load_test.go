@@ -248,7 +248,7 @@ func TestProblems(t *testing.T) {
 			`execution.threshold 1:24 2 is out of range`, `execution.retries 1:36 -1 is too small`, `execution.timeout 1:49 expected a positive time span`,
 		}},
 		{"not YAML", "tests: [\n", []string{`not valid YAML`}},
-		{"duplicate key", "tests:\n- id: a\n  id: b\n  input: x\n", []string{`3:3 not valid YAML: mapping key "id" already defined`}},
+		{"duplicate key", "tests:\n- id: a\n  id: b\n  input: x\n", []string{`3:3 the key "id" is written twice`}},
 		{"empty file", "", []string{`the file is empty`}},
 		{"only a comment", "# nothing\n", []string{`the file is empty`}},
 		{"no tests", "name: x\n", []string{`1:1 a suite needs tests`}},

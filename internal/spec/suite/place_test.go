@@ -33,7 +33,7 @@ tests:
           lines
       - {input: bye}
 `},
-			file: "suite.yaml", line: 3, turns: []int{6, 9, 13},
+			file: "suite.yaml", line: 3, turns: []int{6, 10, 13},
 		},
 		{
 			name:  "a single turn",

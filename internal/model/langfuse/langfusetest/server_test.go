@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
 )
