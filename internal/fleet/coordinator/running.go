@@ -95,7 +95,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 	}
 	transport := httpclient.Transport()
 	r.last = append(r.last, func() error { transport.CloseIdleConnections(); return nil })
-	place, err := artifact.Open(cmp.Or(o.Artifacts, filepath.Join(o.Data, "artifacts")), r.Conn, o.getenv, httpclient.Client(transport))
+	place, err := artifact.Open(cmp.Or(o.Artifacts, filepath.Join(o.Data, "artifacts")), r.Conn, o.getenv, transport)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

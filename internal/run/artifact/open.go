@@ -10,13 +10,13 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
 )
 
-// Open returns the place that a name says: a folder, nats, or s3://BUCKET/PREFIX. Getenv finds the AWS_* variables, client carries requests to S3.
-func Open(name string, conn *natsconn.Conn, getenv func(string) string, client *http.Client) (Storage, error) {
+// Open returns the place that a name says: a folder, nats, or s3://BUCKET/PREFIX. Getenv finds the AWS_* variables, transport carries requests to S3.
+func Open(name string, conn *natsconn.Conn, getenv func(string) string, transport http.RoundTripper) (Storage, error) {
 	switch scheme, rest, ok := strings.Cut(name, "://"); {
 	case name == "nats":
 		return inNATS{conn.Artifacts()}, nil
 	case ok && scheme == "s3":
-		return openS3(rest, getenv, client)
+		return openS3(rest, getenv, transport)
 	case ok || name == "":
 		return nil, source.Invalid("--artifacts %q: write a folder, nats, or s3://BUCKET/PREFIX", name)
 	}

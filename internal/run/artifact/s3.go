@@ -4,66 +4,83 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
 	"github.com/rehearse-dev/rehearse/internal/base/retry"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// s3 keeps artifacts in a bucket of Amazon S3, or of a server that speaks as it does. Objects are addressed by path, which all of them take:
-// https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
+// s3 stores artifacts in a bucket of Amazon S3, or of a server with its API. A bucket of Amazon's is addressed by host
+// name where its name allows that, every other bucket by path.
 type s3 struct {
-	// base is the address of the bucket with the prefix of all objects.
-	base   *url.URL
-	keys   credentials
-	client *http.Client
-	now    func() time.Time
-	// retry is how a request is sent again.
+	client               *minio.Core
+	host, bucket, prefix string
+	// retry says how often a request is sent again.
 	retry retry.Policy
-	// down is true since a request has failed in the end. Until one succeeds again, none is sent twice: a run does not wait for a dead server at each
-	// of its artifacts.
+	// down is true after a request failed for good. Until one succeeds, each request is sent once: a run must not wait
+	// for a dead server at each of its artifacts.
 	down atomic.Bool
 }
 
-// patience is how often a request is sent again: over about twelve seconds, in which a server that is busy or restarts comes back.
+// patience is the number of retries: about twelve seconds, in which a busy or restarted server comes back.
 const patience = 6
 
-// openS3 reads BUCKET/PREFIX and the variables that say where the bucket is and who asks.
-func openS3(at string, getenv func(string) string, client *http.Client) (*s3, error) {
+// Waits between attempts are those of package retry. The library would also wait after its last attempt.
+func init() { minio.DefaultRetryUnit = 0 }
+
+// openS3 reads BUCKET/PREFIX, and the server and the credentials from AWS_* variables.
+func openS3(at string, getenv func(string) string, transport http.RoundTripper) (*s3, error) {
 	bucket, prefix, _ := strings.Cut(at, "/")
-	if bucket == "" || strings.ContainsAny(at, "?#@") {
+	if s3utils.CheckValidBucketName(bucket) != nil || strings.ContainsAny(at, "?#@") {
 		return nil, source.Invalid("--artifacts s3://…: write s3://BUCKET/PREFIX; keys and the server are in AWS_* variables")
 	}
-	s := &s3{client: client, now: time.Now, retry: retry.Policy{Retries: patience, Transient: transient}, keys: credentials{
-		id: getenv("AWS_ACCESS_KEY_ID"), secret: getenv("AWS_SECRET_ACCESS_KEY"), session: getenv("AWS_SESSION_TOKEN"),
-		region: cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"), "us-east-1"),
-	}}
-	if s.keys.id == "" || s.keys.secret == "" {
+	id, secret := getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY")
+	if id == "" || secret == "" {
 		return nil, errors.New("--artifacts s3://…: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
-	server := cmp.Or(getenv("AWS_ENDPOINT_URL_S3"), getenv("AWS_ENDPOINT_URL"), "https://s3."+s.keys.region+".amazonaws.com")
+	region := cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"), "us-east-1")
+	server := cmp.Or(getenv("AWS_ENDPOINT_URL_S3"), getenv("AWS_ENDPOINT_URL"), "https://s3."+region+".amazonaws.com")
+	invalid := source.Invalid("invalid AWS_ENDPOINT_URL: write https://HOST or https://HOST:PORT, without a path")
 	base, err := url.Parse(server)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" {
-		return nil, source.Invalid("AWS_ENDPOINT_URL is no address of a server: write it as https://HOST")
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || strings.Trim(base.Path, "/") != "" ||
+		base.User != nil || base.RawQuery != "" {
+		return nil, invalid
 	}
-	s.base = base.JoinPath(bucket, strings.Trim(prefix, "/"))
-	return s, nil
+	client, err := minio.NewCore(base.Host, &minio.Options{
+		Creds:  credentials.NewStaticV4(id, secret, getenv("AWS_SESSION_TOKEN")),
+		Secure: base.Scheme == "https", Transport: transport, Region: region, MaxRetries: 1,
+	})
+	if err != nil {
+		return nil, invalid
+	}
+	client.SetS3EnableDualstack(false)
+	return &s3{
+		client: client, host: base.Host, bucket: bucket, prefix: path.Join("/", prefix)[1:],
+		retry: retry.Policy{Retries: patience, Transient: transient},
+	}, nil
 }
 
-// Put writes an object.
+// Put writes an object. The server checks that the hash is that of the bytes.
 func (s *s3) Put(ctx context.Context, sha256 string, data []byte) error {
-	_, err := s.ask(ctx, http.MethodPut, sha256, data)
+	_, err := s.do(ctx, http.MethodPut, sha256, func(ctx context.Context, key string) ([]byte, error) {
+		// Without streaming, the hash of the whole body is signed.
+		options := minio.PutObjectOptions{DisableContentSha256: true}
+		_, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(data), int64(len(data)), "", sha256, options)
+		return nil, err
+	})
 	return err
 }
 
@@ -72,39 +89,38 @@ func (s *s3) Get(ctx context.Context, sha256 string) ([]byte, error) {
 	if !IsHash(sha256) {
 		return nil, ErrNone
 	}
-	return s.ask(ctx, http.MethodGet, sha256, nil)
+	return s.do(ctx, http.MethodGet, sha256, func(ctx context.Context, key string) ([]byte, error) {
+		object, _, _, err := s.client.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = object.Close() }() // it was only read
+		data, err := io.ReadAll(io.LimitReader(object, MaxBytes+1))
+		if err == nil && len(data) > MaxBytes {
+			return nil, errTooLarge
+		}
+		return data, err
+	})
 }
 
-// Delete deletes an object. S3 says nothing when there is none.
+// Delete deletes an object. Deleting a missing object is not an error.
 func (s *s3) Delete(ctx context.Context, sha256 string) error {
-	if _, err := s.ask(ctx, http.MethodDelete, sha256, nil); err != nil && !errors.Is(err, ErrNone) {
-		return err
+	_, err := s.do(ctx, http.MethodDelete, sha256, func(ctx context.Context, key string) ([]byte, error) {
+		return nil, s.client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{})
+	})
+	if errors.Is(err, ErrNone) {
+		return nil
 	}
-	return nil
+	return err
 }
 
-// s3Error is an answer that is no success.
-type s3Error struct {
-	method string
-	status int
-	said   string
-}
+// requestTime bounds one request.
+const requestTime = 30 * time.Second
 
-func (e *s3Error) Error() string {
-	return strings.TrimSuffix(fmt.Sprintf("S3 answered a %s with %d %s: %s", e.method, e.status, http.StatusText(e.status), e.said), ": ")
-}
-
-// transient reports whether a request may succeed when it is sent again. All requests may be sent again.
-func transient(err error) bool {
-	if refused, ok := errors.AsType[*s3Error](err); ok {
-		return refused.status == http.StatusTooManyRequests || refused.status == http.StatusRequestTimeout || refused.status >= 500
-	}
-	return !errors.Is(err, ErrNone) && !errors.Is(err, errTooLarge)
-}
-
-var errTooLarge = errors.New("S3 has more under the name of an artifact than one can have")
-
-func (s *s3) ask(ctx context.Context, method, sha256 string, data []byte) ([]byte, error) {
+// do sends a request, again after a transient failure. Every request may be sent again.
+func (s *s3) do(
+	ctx context.Context, method, sha256 string, send func(ctx context.Context, key string) ([]byte, error),
+) ([]byte, error) {
 	if !IsHash(sha256) {
 		return nil, fmt.Errorf("keep an artifact: %q is no hash", sha256)
 	}
@@ -112,51 +128,72 @@ func (s *s3) ask(ctx context.Context, method, sha256 string, data []byte) ([]byt
 	if s.down.Load() {
 		policy.Retries = 0
 	}
-	body, _, err := retry.Do(ctx, policy, func(ctx context.Context) ([]byte, error) { return s.once(ctx, method, sha256, data) })
+	data, _, err := retry.Do(ctx, policy, func(ctx context.Context) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		data, err := send(ctx, path.Join(s.prefix, sha256))
+		return data, s.explain(method, err)
+	})
 	switch {
 	case err == nil || !transient(err):
 		s.down.Store(false)
 	case ctx.Err() == nil:
 		s.down.Store(true)
 	}
-	return body, err
+	return data, err
 }
 
-// requestTime bounds one request.
-const requestTime = 30 * time.Second
-
-func (s *s3) once(ctx context.Context, method, name string, data []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(name).String(), bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("ask S3: %w", err)
-	}
-	if data != nil {
-		request.Header.Set("Content-Type", "application/octet-stream")
-	}
-	sum := sha256.Sum256(data)
-	request.Header.Set("X-Amz-Content-Sha256", hex.EncodeToString(sum[:]))
-	s.keys.sign(request, hex.EncodeToString(sum[:]), s.now())
-	answer, err := s.client.Do(request)
-	if err != nil {
-		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // the client repeats the whole address
-		}
-		return nil, fmt.Errorf("ask S3 at %s: %w", s.base.Host, err)
-	}
-	defer func() { _ = answer.Body.Close() }() // it was only read
-	body, err := io.ReadAll(io.LimitReader(answer.Body, MaxBytes+1))
+// explain returns the library's error as ErrNone, a *refusedError, or an error that names the server.
+func (s *s3) explain(method string, err error) error {
+	refused, ok := errors.AsType[minio.ErrorResponse](err)
 	switch {
-	case answer.StatusCode == http.StatusNotFound && method != http.MethodPut:
-		return nil, ErrNone
-	case answer.StatusCode/100 != 2:
-		said := cmp.Or(httpclient.Redirect(answer), text.OneLine(string(body), 300))
-		return nil, &s3Error{method, answer.StatusCode, said}
-	case err != nil:
-		return nil, fmt.Errorf("read the answer of S3: %w", err)
-	case len(body) > MaxBytes:
-		return nil, errTooLarge
+	case err == nil || errors.Is(err, errTooLarge):
+		return err
+	case ok && refused.StatusCode == http.StatusNotFound && refused.Code != minio.NoSuchBucket && method != http.MethodPut:
+		return ErrNone
+	case ok:
+		return &refusedError{refused, method}
 	}
-	return body, nil
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // the client repeats the whole address
+	}
+	return fmt.Errorf("call S3 at %s: %w", s.host, err)
 }
+
+// refusedError is an answer that is not a success.
+type refusedError struct {
+	minio.ErrorResponse
+	method string
+}
+
+// fixes says what helps against errors of S3, by their codes.
+var fixes = map[string]string{
+	minio.InvalidAccessKeyID: "check AWS_ACCESS_KEY_ID", minio.SignatureDoesNotMatch: "check AWS_SECRET_ACCESS_KEY",
+	minio.NoSuchBucket: "create the bucket, or name another one", "ExpiredToken": "renew AWS_SESSION_TOKEN",
+}
+
+func (e *refusedError) Error() string {
+	status, said := fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)), e.ErrorResponse.Error()
+	if e.Code != status { // which the library takes for the code where the answer has none
+		said = e.Code + ": " + said
+	}
+	fix := fixes[e.Code]
+	if fix == "" && e.Region != "" {
+		fix = "AWS_REGION of the bucket is " + e.Region
+	}
+	if fix != "" {
+		fix = " (" + text.OneLine(fix, 100) + ")"
+	}
+	return fmt.Sprintf("S3 answered a %s with %s: %s%s", e.method, status, strings.TrimRight(text.OneLine(said, 300), "."), fix)
+}
+
+// transient reports whether a request may succeed when it is sent again.
+func transient(err error) bool {
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return refused.StatusCode == http.StatusTooManyRequests || refused.StatusCode == http.StatusRequestTimeout ||
+			refused.StatusCode >= 500
+	}
+	return !errors.Is(err, ErrNone) && !errors.Is(err, errTooLarge)
+}
+
+var errTooLarge = errors.New("S3 has more under the name of an artifact than one can have")

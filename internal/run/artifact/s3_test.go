@@ -1,55 +1,32 @@
 package artifact
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// TestSign holds the signatures that Amazon publishes: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
-func TestSign(t *testing.T) {
-	keys := credentials{id: "AKIAIOSFODNN7EXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", region: "us-east-1"}
-	at := time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		method, path, body, want string
-		header                   map[string]string
-	}{
-		{"GET", "/test.txt", "", "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41", map[string]string{"Range": "bytes=0-9"}},
-		{
-			"PUT", "/test$file.text", "Welcome to Amazon S3.", "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
-			map[string]string{"Date": "Fri, 24 May 2013 00:00:00 GMT", "x-amz-storage-class": "REDUCED_REDUNDANCY"},
-		},
-		{"GET", "/?lifecycle", "", "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543", nil},
-		{"GET", "/?max-keys=2&prefix=J", "", "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7", nil},
-	} {
-		r := httptest.NewRequest(c.method, "http://examplebucket.s3.amazonaws.com"+c.path, nil)
-		for name, value := range c.header {
-			r.Header.Set(name, value)
-		}
-		r.Header.Set("X-Amz-Content-Sha256", hashOf(c.body))
-		keys.sign(r, hashOf(c.body), at)
-		if got := r.Header.Get("Authorization"); !strings.HasSuffix(got, "Signature="+c.want) {
-			t.Errorf("%s %s: %s", c.method, c.path, got)
-		}
-	}
-}
-
-// fakeS3 is a server that refuses what is not signed as it should be.
+// fakeS3 is a server of one bucket. It rejects requests that carry other credentials, or other bytes than they sign.
 type fakeS3 struct {
 	t       *testing.T
-	keys    credentials
 	mu      sync.Mutex
 	objects map[string][]byte
-	// fail answers the next requests with these statuses.
-	fail []int
+	// answers are statuses and bodies of the next answers.
+	answers []string
 }
+
+var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=me/\d{8}/eu-north-1/s3/aws4_request, ` +
+	`SignedHeaders=\S*host;x-amz-content-sha256;x-amz-date;x-amz-security-token, ?Signature=[0-9a-f]{64}$`)
 
 func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
@@ -58,26 +35,22 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		f.t.Error(err)
 	}
-	if len(f.fail) > 0 {
-		w.WriteHeader(f.fail[0])
-		f.fail = f.fail[1:]
-		return
-	}
-	sum := sha256.Sum256(body)
-	at, err := time.Parse(amzTime, r.Header.Get("X-Amz-Date"))
-	signed := r.Clone(r.Context())
-	signed.Header = http.Header{}
-	_, names, _ := strings.Cut(r.Header.Get("Authorization"), "SignedHeaders=")
-	names, _, _ = strings.Cut(names, ",")
-	for name := range strings.SplitSeq(names, ";") {
-		if name != "host" {
-			signed.Header.Set(name, r.Header.Get(name))
+	if len(f.answers) > 0 {
+		var status int
+		_, err := fmt.Sscanf(f.answers[0], "%d", &status)
+		if err != nil {
+			f.t.Error(err)
 		}
-	}
-	f.keys.sign(signed, hex.EncodeToString(sum[:]), at)
-	if err != nil || signed.Header.Get("Authorization") != r.Header.Get("Authorization") || r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) {
-		http.Error(w, "<Error><Code>SignatureDoesNotMatch</Code></Error>", http.StatusForbidden)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, strings.TrimSpace(f.answers[0][3:]))
+		f.answers = f.answers[1:]
 		return
+	}
+	if got := r.Header.Get("Authorization"); !authorization.MatchString(got) || r.Header.Get("X-Amz-Security-Token") != "lent" {
+		f.t.Errorf("%s is signed %q", r.Method, got)
+	}
+	if got := r.Header.Get("X-Amz-Content-Sha256"); got != hashOf(string(body)) {
+		f.t.Errorf("%s of %q signs the hash %s", r.Method, body, got)
 	}
 	switch data, ok := f.objects[r.URL.Path]; r.Method {
 	case http.MethodPut:
@@ -90,32 +63,39 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "<Error><Code>NoSuchKey</Code></Error>", http.StatusNotFound)
 			return
 		}
+		w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
 		_, _ = w.Write(data)
 	}
 }
 
+// openTest opens s3://NAME with the variables of a test, to which more override some.
+func openTest(name string, transport http.RoundTripper, more map[string]string) (Storage, error) {
+	env := map[string]string{
+		"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "s3cret/KEY+1", "AWS_SESSION_TOKEN": "lent", "AWS_REGION": "eu-north-1",
+	}
+	return Open("s3://"+name, nil, func(name string) string {
+		if value, ok := more[name]; ok {
+			return value
+		}
+		return env[name]
+	}, transport)
+}
+
 func TestS3(t *testing.T) {
-	fake := &fakeS3{t: t, objects: map[string][]byte{}, keys: credentials{id: "me", secret: "s3cret/KEY+1", session: "lent", region: "eu-north-1"}}
+	fake := &fakeS3{t: t, objects: map[string][]byte{}}
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	env := map[string]string{
-		"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "s3cret/KEY+1", "AWS_SESSION_TOKEN": "lent", "AWS_REGION": "eu-north-1", "AWS_ENDPOINT_URL": server.URL,
-	}
-	opened, err := Open("s3://bucket/a b/c$+/", nil, func(name string) string { return env[name] }, &http.Client{Transport: transport})
+	s, err := openTest("bucket/a b/c$+/", transport, map[string]string{"AWS_ENDPOINT_URL": server.URL + "/"})
 	if err != nil {
 		t.Fatal(err)
-	}
-	s, ok := opened.(*s3)
-	if !ok {
-		t.Fatalf("%T", opened)
 	}
 	x := hashOf("x")
 	if _, err := s.Get(t.Context(), x); !errors.Is(err, ErrNone) {
 		t.Error(err)
 	}
-	fake.fail = []int{503, 500}
+	fake.answers = []string{"503", "500"}
 	for range 2 {
 		if err := s.Put(t.Context(), x, []byte("x")); err != nil {
 			t.Fatal(err)
@@ -143,33 +123,150 @@ func TestS3(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s.keys.secret = "wrong"
-	if err := s.Put(t.Context(), x, []byte("x")); err == nil || err.Error() != "S3 answered a PUT with 403 Forbidden: <Error><Code>SignatureDoesNotMatch</Code></Error>" {
-		t.Error(err)
-	}
-	if _, err := s.Get(t.Context(), x); err == nil || errors.Is(err, ErrNone) { // no answer is not: there is none
-		t.Error(err)
-	}
 	fake.objects["/bucket/a b/c$+/"+x] = make([]byte, MaxBytes+1)
-	s.keys.secret = "s3cret/KEY+1"
-	if _, err := s.Get(t.Context(), x); err == nil {
-		t.Error("a large object was read")
+	if _, err := s.Get(t.Context(), x); !errors.Is(err, errTooLarge) {
+		t.Errorf("a large object: %v", err)
+	}
+	for answer, want := range map[string]string{
+		"403 <Error><Code>SignatureDoesNotMatch</Code><Message>No.\n</Message></Error>": "S3 answered a PUT with 403 Forbidden: " +
+			"SignatureDoesNotMatch: No (check AWS_SECRET_ACCESS_KEY)",
+		"404 <Error><Code>NoSuchBucket</Code></Error>": "S3 answered a PUT with 404 Not Found: " +
+			"NoSuchBucket: The specified bucket does not exist (create the bucket, or name another one)",
+		"301 <Error><Code>PermanentRedirect</Code><Message>Elsewhere.</Message><Region>us-west-2</Region></Error>": "S3 answered a PUT with " +
+			"301 Moved Permanently: PermanentRedirect: Elsewhere (AWS_REGION of the bucket is us-west-2)",
+		"302 <html>log in</html>": "S3 answered a PUT with 302 Found: <html>log in</html>",
+		"401":                     "S3 answered a PUT with 401 Unauthorized: 401 Unauthorized",
+	} {
+		fake.answers = []string{answer}
+		if err := s.Put(t.Context(), x, []byte("x")); err == nil || err.Error() != want {
+			t.Errorf("%s:\n     %v\nwant %s", answer, err, want)
+		}
+		fake.answers = []string{answer} // another answer than "there is none" must not pass for it
+		if _, err := s.Get(t.Context(), x); err == nil || errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v", answer, err)
+		}
+		fake.answers = []string{answer}
+		if err := s.Delete(t.Context(), x); err == nil {
+			t.Errorf("%s: deleted", answer)
+		}
 	}
 }
 
-func TestOpen(t *testing.T) {
-	for name, want := range map[string]string{
-		"":             `--artifacts "": write a folder, nats, or s3://BUCKET/PREFIX`,
-		"gs://x":       `--artifacts "gs://x": write a folder, nats, or s3://BUCKET/PREFIX`,
-		"s3://":        "--artifacts s3://…: write s3://BUCKET/PREFIX; keys and the server are in AWS_* variables",
-		"s3://b/x?y=z": "--artifacts s3://…: write s3://BUCKET/PREFIX; keys and the server are in AWS_* variables",
-		"s3://b":       "--artifacts s3://…: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+// roundTrip is a transport that is a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestS3Address checks that the address follows from bucket, region and server, and that errors name the server alone.
+func TestS3Address(t *testing.T) {
+	x := hashOf("x")
+	for _, c := range []struct {
+		name string
+		env  map[string]string
+		want string
+	}{
+		{"bucket", nil, "https://bucket.s3.eu-north-1.amazonaws.com/" + x},
+		{"my.bucket/p", nil, "https://s3.eu-north-1.amazonaws.com/my.bucket/p/" + x},
+		{"bucket", map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "sa-east-1"}, "https://bucket.s3.sa-east-1.amazonaws.com/" + x},
+		{"bucket//../p/", map[string]string{"AWS_ENDPOINT_URL": "http://localhost:9000"}, "http://localhost:9000/bucket/p/" + x},
+		{
+			"bucket", map[string]string{"AWS_ENDPOINT_URL": "http://no.example", "AWS_ENDPOINT_URL_S3": "https://[::1]:9000"},
+			"https://[::1]:9000/bucket/" + x,
+		},
 	} {
-		if _, err := Open(name, nil, func(string) string { return "" }, nil); err == nil || err.Error() != want {
-			t.Errorf("%s: %v", name, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			s, err := openTest(c.name, roundTrip(func(r *http.Request) (*http.Response, error) {
+				got = append(got, r.URL.String())
+				return nil, errors.New("no route")
+			}), c.env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.Put(t.Context(), x, []byte("x"))
+			if len(got) != patience+1 || got[0] != c.want {
+				t.Errorf("requests to %q, want %d to %s", got, patience+1, c.want)
+			}
+			host := regexp.MustCompile(`^call S3 at [^/ ]+: no route$`)
+			if err == nil || !host.MatchString(err.Error()) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		})
 	}
-	if _, err := Open("s3://b", nil, func(name string) string { return name }, nil); err == nil || err.Error() != "AWS_ENDPOINT_URL is no address of a server: write it as https://HOST" {
-		t.Error(err)
+}
+
+// TestS3IsAway checks that a server that is away for seconds loses no artifact, and that a dead server costs a run one
+// wait and not one at each artifact.
+func TestS3IsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent, back := 0, time.Now().Add(3*time.Second)
+		s, err := openTest("bucket", roundTrip(func(r *http.Request) (*http.Response, error) {
+			sent++
+			answer := httptest.NewRecorder()
+			if time.Now().Before(back) {
+				answer.WriteHeader(http.StatusServiceUnavailable)
+			}
+			result := answer.Result()
+			result.Request = r
+			return result, nil
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func() error { return s.Put(t.Context(), hashOf("a"), []byte("a")) }
+		if err := put(); err != nil {
+			t.Errorf("away for three seconds: %v", err)
+		}
+		back = time.Now().Add(time.Hour)
+		if err := put(); err == nil {
+			t.Error("a dead server stores something")
+		}
+		sent = 0
+		began := time.Now()
+		for range 100 {
+			if err := put(); err == nil {
+				t.Error("a dead server stores something")
+			}
+		}
+		if lasted := time.Since(began); sent != 100 || lasted > 0 {
+			t.Errorf("%d requests in %s to a dead server for 100 artifacts", sent, lasted)
+		}
+		back = time.Now()
+		if err := put(); err != nil {
+			t.Errorf("back again: %v", err)
+		}
+		back = time.Now().Add(3 * time.Second)
+		if err := put(); err != nil {
+			t.Errorf("away again for three seconds: %v", err)
+		}
+	})
+}
+
+func TestOpen(t *testing.T) {
+	const form = "--artifacts s3://…: write s3://BUCKET/PREFIX; keys and the server are in AWS_* variables"
+	got := map[string]string{}
+	want := map[string]string{
+		"":                 `--artifacts "": write a folder, nats, or s3://BUCKET/PREFIX`,
+		"gs://x":           `--artifacts "gs://x": write a folder, nats, or s3://BUCKET/PREFIX`,
+		"s3://":            form,
+		"s3://b":           form,
+		"s3://bucket?y=z":  form,
+		"s3://id:key@host": form,
+		"s3://bucket":      "--artifacts s3://…: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+	}
+	for name := range want {
+		_, err := Open(name, nil, func(string) string { return "" }, nil)
+		got[name] = fmt.Sprint(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("errors mismatch (-want +got):\n%s", diff)
+	}
+	for _, server := range []string{
+		"s3.example", "ftp://s3.example", "https://", "https://me:s3cret@s3.example", "https://s3.example/v1", "https://s3.example?s3cret", "http://a b",
+	} {
+		_, err := openTest("bucket", nil, map[string]string{"AWS_ENDPOINT_URL": server})
+		if err == nil || err.Error() != "invalid AWS_ENDPOINT_URL: write https://HOST or https://HOST:PORT, without a path" {
+			t.Errorf("%s: %v", server, err)
+		}
 	}
 }
