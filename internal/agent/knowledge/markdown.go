@@ -1,38 +1,52 @@
 package knowledge
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	md "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // maxAnchor bounds the part of an id that comes from a heading.
 const maxAnchor = 80
 
-// splitMarkdown cuts a document at its headings ("# …") and each section into passages of whole paragraphs.
+// headings finds the headings ("# …") of a document and leaves out "#" in code. Without parsers for lists and quotations
+// it needs linear time, and headings inside them are text.
+var headings = parser.NewParser(parser.WithBlockParsers(
+	util.Prioritized(parser.NewCodeBlockParser(), 500),
+	util.Prioritized(parser.NewATXHeadingParser(), 600),
+	util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+	util.Prioritized(parser.NewParagraphParser(), 1000),
+))
+
+// splitMarkdown cuts a document at its headings and each section into passages of whole paragraphs.
 // The id of a passage is the file with the anchor of its heading, its title the headings above it.
 // Headings without text of their own give no passage; they are in the titles of those below.
 func splitMarkdown(name, text string) []passage {
 	c := newCutter(name)
 	d := document{cutter: c}
-	number, at, fence := 0, 0, ""
-	text = withoutFrontMatter(text)
-	for line := range strings.Lines(text) {
-		number++
-		marks, isFence := fenceOf(line)
-		switch level, heading := headingOf(line); {
-		case fence != "":
-			if isFence && strings.HasPrefix(marks, fence) {
-				fence = ""
-			}
-		case isFence:
-			fence = marks
-		case level > 0:
-			d.end(text[d.start:at])
-			d.begin(level, heading, at+len(line), number)
+	source := []byte(withoutFrontMatter(text))
+	line, counted := 1, 0
+	for n := headings.Parse(md.NewReader(source)).FirstChild(); n != nil; n = n.NextSibling() {
+		heading, ok := n.(*ast.Heading)
+		if !ok {
+			continue
 		}
-		at += len(line)
+		start := bytes.LastIndexByte(source[:n.Pos()], '\n') + 1
+		end := len(source)
+		if length := bytes.IndexByte(source[start:], '\n'); length >= 0 {
+			end = start + length + 1
+		}
+		line += bytes.Count(source[counted:start], []byte("\n"))
+		counted = start
+		d.end(string(source[d.start:start]))
+		d.begin(heading.Level, string(heading.Lines().Value(source)), end, line)
 	}
-	d.end(text[d.start:])
+	d.end(string(source[d.start:]))
 	return c.passages
 }
 
@@ -60,41 +74,6 @@ func (d *document) end(text string) {
 		}
 	}
 	d.cutter.add(d.id, strings.Join(title, " > "), text, d.line)
-}
-
-// headingOf returns the level and the text of a heading; the level of any other line is 0.
-func headingOf(line string) (level int, text string) {
-	line = withoutIndent(line)
-	text = strings.TrimLeft(line, "#")
-	level = len(line) - len(text)
-	if level < 1 || level > 6 || strings.TrimLeft(text, " \t\n") == text && text != "" {
-		return 0, ""
-	}
-	text = strings.TrimSpace(text)
-	if closed := strings.TrimRight(text, "#"); closed == "" || strings.HasSuffix(closed, " ") {
-		text = strings.TrimSpace(closed) // "## Text ##" is a way to write it as well
-	}
-	return level, text
-}
-
-// fenceOf returns the marks of a line that begins or ends a block of code, where "#" is no heading.
-func fenceOf(line string) (marks string, ok bool) {
-	line = withoutIndent(line)
-	for _, mark := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, mark)
-		if n := len(line) - len(rest); n >= 3 {
-			return line[:n], true
-		}
-	}
-	return "", false
-}
-
-// withoutIndent removes up to three blanks; a line with more is code.
-func withoutIndent(line string) string {
-	for range 3 {
-		line = strings.TrimPrefix(line, " ")
-	}
-	return line
 }
 
 // withoutFrontMatter blanks out settings between two lines of "---" at the very beginning.

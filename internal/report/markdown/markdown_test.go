@@ -23,7 +23,7 @@ func TestHiddenMarks(t *testing.T) {
 		in       string
 		from, to int
 		hidden   bool
-	}{{"a **b** c", 2, 4, true}, {"a **b** c", 2, 5, false}, {"# b", 0, 2, true}, {"[b](c)", 0, 1, true}, {"a * b", 2, 3, false}, {"a b", 0, 3, false}} {
+	}{{"a **b** c", 2, 4, true}, {"a **b** c", 2, 5, false}, {"# b", 0, 2, true}, {"[b](c)", 0, 1, true}, {"[b](cb 'd')", 4, 6, false}, {"[b](c 'd')", 7, 8, false}, {"a * b", 2, 3, false}, {"a b", 0, 3, false}} {
 		if _, hidden := markdown.Markdown(tc.in, []markdown.Mark{{From: tc.from, To: tc.to}}); hidden != tc.hidden {
 			t.Errorf("%q from %d to %d: hidden is %v", tc.in, tc.from, tc.to, hidden)
 		}
@@ -35,7 +35,7 @@ func TestMarkdown(t *testing.T) {
 		{"a paragraph", "Hello\nthere", "<p>Hello<br>there</p>"},
 		{"two paragraphs", "a\n\nb", "<p>a</p><p>b</p>"},
 		{"emphasis", "a **b** *c* __d__ _e_ ~~f~~ snake_case_name 2 * 3 * 4", "<p>a <strong>b</strong> <em>c</em> <strong>d</strong> <em>e</em> <del>f</del> snake_case_name 2 * 3 * 4</p>"},
-		{"both", "***b***", "<p><strong><em>b</em></strong></p>"},
+		{"both", "***b***", "<p><em><strong>b</strong></em></p>"},
 		{"escapes", `\*not\* <b>`, "<p>*not* &lt;b&gt;</p>"},
 		{"code", "use `a*b*c` and ``x`y``", "<p>use <code>a*b*c</code> and <code>x`y</code></p>"},
 		{"a heading", "# One #\n## Two", "<h3>One</h3><h3>Two</h3>"},
@@ -47,13 +47,21 @@ func TestMarkdown(t *testing.T) {
 		{"a quotation", "> a\n> b\n\nc", "<blockquote><p>a<br>b</p></blockquote><p>c</p>"},
 		{"fenced code", "```go\na *b*\n<x>\n```\nend", "<pre><em>go</em>\n<code>a *b*\n&lt;x&gt;</code></pre><p>end</p>"},
 		{"an open fence", "```\na", "<pre><code>a</code></pre>"},
-		{"a table", "| a | b |\n|---|:-:|\n| 1 | *2* | 3 |\n| 4 |", "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><em>2</em> | 3</td></tr><tr><td>4</td><td></td></tr></tbody></table>"},
+		{"a table", "| a | b |\n|---|:-:|\n| 1 | *2* | 3 |\n| 4 |", "<table><thead><tr><th>a</th><th>b</th></tr></thead><tr><td>1</td><td><em>2</em> | 3</td></tr><tr><td>4</td><td></td></tr></table>"},
 		{"a rule", "a\n\n---\nb", "<p>a</p><hr><p>b</p>"},
 		{"a link", "see [our *page*](https://evil.example/?q=1 \"t\")", "<p>see our <em>page</em> (https://evil.example/?q=1 &#34;t&#34;)</p>"},
 		{"a picture", "![cat](http://evil.example/cat.png)", "<p>cat (http://evil.example/cat.png)</p>"},
 		{"an address", "<https://evil.example> javascript:alert(1)", "<p>&lt;https://evil.example&gt; javascript:alert(1)</p>"},
 		{"a script", "<script>alert(1)</script>\n<img src=x onerror=alert(1)>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;<br>&lt;img src=x onerror=alert(1)&gt;</p>"},
 		{"what reorders", "a\u202eb\x1b[2J\x00", `<p>a\u202eb\x1b[2J\x00</p>`},
+		{"an address as words", "[http://a.example](http://a.example) []()", "<p>http://a.example </p>"},
+		{"no definition", "[a]: /b\n\n[a]", "<p>[a]: /b</p><p>[a]</p>"},
+		{"no character references", "&lt;b&gt; &#x202e;", "<p>&amp;lt;b&amp;gt; &amp;#x202e;</p>"},
+		{"indented code", "a\n\n\tb\n\n      c\n\nd", "<p>a</p><pre><code>b\n\n  c</code></pre><p>d</p>"},
+		{"depth", strings.Repeat("> ", 60) + "a", strings.Repeat("<blockquote>", 24) + "a" + strings.Repeat("</blockquote>", 24)},
+		{"too deep", strings.Repeat("> ", 101) + "*a*", strings.Repeat("&gt; ", 101) + "*a*"},
+		{"too many signs", strings.Repeat("*a ", 2_001), strings.Repeat("*a ", 2_001)},
+		{"too wide", strings.Repeat("a|", 51) + "\n" + strings.Repeat("-|", 51), "<p>" + strings.Repeat("a|", 51) + "<br>" + strings.Repeat("-|", 51) + "</p>"},
 		{"nothing", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -154,7 +162,7 @@ func TestHarmless(t *testing.T) {
 }
 
 func TestNoLongTime(t *testing.T) {
-	for _, piece := range []string{"*a ", "_a ", "**a", "`", "``` ", "[", "![a](", "> ", "- ", "|a", "~~a ", "\\", "[a](b", "1. a\n", "a\n|"} {
+	for _, piece := range []string{"*a ", "_a ", "**a", "`", "``` ", "[", "![a](", "> ", "- ", "|a", "~~a ", "\\", "[a](b", "1. a\n", "a\n|", "*a_ ", "[](", "+ - * ", "a|b\n-|-\n", "a|"} {
 		in := strings.Repeat(piece, 20_000/len(piece))
 		if len(htmlOf(in, nil)) == 0 {
 			t.Errorf("nothing of %q", piece)
