@@ -1,14 +1,16 @@
 package shell
 
-import "strings"
+import (
+	"strconv"
 
-// plain are the characters that mean themselves in every shell.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+	"mvdan.cc/sh/v3/syntax"
+)
 
-// Quote returns text as one word of a POSIX shell.
+// Quote returns text as one word for bash.
 func Quote(text string) string {
-	if text != "" && strings.Trim(text, plain) == "" {
-		return text
+	quoted, err := syntax.Quote(text, syntax.LangBash)
+	if err != nil { // no word of a shell has this text
+		return strconv.Quote(text)
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return quoted
 }

@@ -1,176 +1,124 @@
-// Package shell reads command lines as a shell quotes them. It runs nothing and expands nothing.
+// Package shell reads and quotes command lines. It runs nothing and expands nothing.
 package shell
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// Words splits a line into its words, by the quoting rules of a POSIX shell (POSIX.1-2017, XCU 2.2) and $'…' as bash has it. Blanks and line
-// ends separate words, and a backslash takes away the line end behind it. Nothing else is special: variables, patterns and operators such as
-// | stay as they are written.
+// Words splits a line into its words by the quoting rules of bash. Blanks and line ends separate words. Patterns, braces
+// and tildes are literal. Anything that needs a shell is an error with its position: variables, substitutions, pipes,
+// redirections, comments, and operators between commands. Errors quote nothing but operators and quotes, because a line
+// may have secrets.
 func Words(line string) ([]string, error) {
-	r := reader{rest: strings.ReplaceAll(line, "\r\n", "\n")}
+	line = strings.ReplaceAll(line, "\r\n", "\n")
+	if i := strings.IndexByte(line, 0); i >= 0 {
+		return nil, fmt.Errorf("a NUL character stands at %s", position(line, i))
+	}
 	var words []string
-	for {
-		r.rest = strings.TrimLeft(r.rest, " \t\n\r")
-		if after, ok := strings.CutPrefix(r.rest, "\\\n"); ok {
-			r.rest = after
-			continue
-		}
-		if r.rest == "" {
-			return words, nil
-		}
-		word, err := r.word()
+	end := 0
+	for word, err := range syntax.NewParser().WordsSeq(strings.NewReader(line)) {
 		if err != nil {
+			return nil, explain(line, err)
+		}
+		if err := noComment(line, end, int(word.Pos().Offset())); err != nil {
 			return nil, err
 		}
-		words = append(words, word)
-	}
-}
-
-// reader holds what is still to be read.
-type reader struct{ rest string }
-
-// word reads one word, which begins here.
-func (r *reader) word() (string, error) {
-	var b strings.Builder
-	for r.rest != "" && !strings.ContainsRune(" \t\n\r", rune(r.rest[0])) {
-		var err error
-		switch {
-		case r.rest[0] == '\'':
-			err = r.single(&b)
-		case r.rest[0] == '"':
-			err = r.double(&b)
-		case strings.HasPrefix(r.rest, "$'"):
-			err = r.escaped(&b)
-		case r.rest[0] == '\\':
-			err = r.backslash(&b)
-		default:
-			b.WriteByte(r.next())
+		var b strings.Builder
+		if err := literal(&b, line, word.Parts, ""); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			return "", err
-		}
+		words, end = append(words, b.String()), int(word.End().Offset())
 	}
-	return b.String(), nil
+	return words, noComment(line, end, len(line))
 }
 
-// next takes one byte. There is one.
-func (r *reader) next() byte {
-	c := r.rest[0]
-	r.rest = r.rest[1:]
-	return c
-}
-
-func (r *reader) backslash(b *strings.Builder) error {
-	if len(r.rest) == 1 {
-		return errors.New(`the line ends behind a \`)
-	}
-	if c := r.rest[1]; c != '\n' {
-		b.WriteByte(c)
-	}
-	r.rest = r.rest[2:]
-	return nil
-}
-
-func (r *reader) single(b *strings.Builder) error {
-	inside, after, closed := strings.Cut(r.rest[1:], "'")
-	if !closed {
-		return errors.New("a ' is never closed")
-	}
-	b.WriteString(inside)
-	r.rest = after
-	return nil
-}
-
-// double reads "…", in which a backslash takes away the meaning of $, `, ", \ and of a line end only.
-func (r *reader) double(b *strings.Builder) error {
-	r.next()
-	for r.rest != "" {
-		c := r.next()
-		switch {
-		case c == '"':
-			return nil
-		case c == '\\' && r.rest != "" && strings.ContainsRune("$`\"\\\n", rune(r.rest[0])):
-			if c = r.next(); c != '\n' {
-				b.WriteByte(c)
+// literal appends the text of a word's parts. A backslash is dropped before each of the escaped characters, and before
+// every character if escaped is empty.
+func literal(b *strings.Builder, line string, parts []syntax.WordPart, escaped string) error {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			for i := 0; i < len(p.Value); i++ {
+				last := i+1 == len(p.Value)
+				if p.Value[i] == '\\' && last && escaped == "" {
+					return fmt.Errorf(`the line ends after the \ at %s`, position(line, int(p.End().Offset())-1))
+				}
+				if p.Value[i] == '\\' && !last && (escaped == "" || strings.IndexByte(escaped, p.Value[i+1]) >= 0) {
+					i++
+				}
+				b.WriteByte(p.Value[i])
+			}
+		case *syntax.SglQuoted:
+			text := p.Value
+			if p.Dollar {
+				var err error
+				if text, _, err = expand.Format(nil, text, nil); err != nil {
+					return fmt.Errorf("the $' at %s cannot be read: %w", position(line, int(p.Pos().Offset())), err)
+				}
+			}
+			b.WriteString(text)
+		case *syntax.DblQuoted:
+			if err := literal(b, line, p.Parts, "$`\"\\"); err != nil {
+				return err
 			}
 		default:
-			b.WriteByte(c)
+			return needsShell(line, int(p.Pos().Offset()))
 		}
 	}
-	return errors.New(`a " is never closed`)
+	return nil
 }
 
-// letters are the escapes of $'…' that stand for one character.
-var letters = map[byte]byte{
-	'a': '\a', 'b': '\b', 'e': 0x1b, 'E': 0x1b, 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v', '\\': '\\', '\'': '\'', '"': '"', '?': '?',
+// noComment rejects a comment between two words, which a shell would leave out with all arguments in it.
+func noComment(line string, from, to int) error {
+	if i := strings.IndexByte(line[from:to], '#'); i >= 0 {
+		return fmt.Errorf(`"#" at %s begins a comment: quote it, or leave it and what follows out`, position(line, from+i))
+	}
+	return nil
 }
 
-// escaped reads $'…', in which a backslash begins an escape of the C language.
-func (r *reader) escaped(b *strings.Builder) error {
-	r.rest = r.rest[2:]
-	for r.rest != "" {
-		c := r.next()
-		switch {
-		case c == '\'':
-			return nil
-		case c != '\\' || r.rest == "":
-			b.WriteByte(c)
-		default:
-			r.escape(b)
-		}
+// needsShell is the error for a construct of a shell's.
+func needsShell(line string, offset int) error {
+	at, found := position(line, offset), line[offset:offset+1]
+	if found == "$" || found == "`" {
+		return fmt.Errorf("%q at %s begins a variable or a command: put it in single quotes, or write its value", found, at)
 	}
-	return errors.New("a $' is never closed")
+	return fmt.Errorf("%q at %s is for a shell: quote it, or leave it and what follows out", found, at)
 }
 
-func (r *reader) escape(b *strings.Builder) {
-	c := r.next()
-	if letter, ok := letters[c]; ok {
-		b.WriteByte(letter)
-		return
+// explain returns the parser's error with the position in the line.
+func explain(line string, err error) error {
+	failed, ok := errors.AsType[syntax.ParseError](err)
+	if !ok {
+		return err
 	}
-	switch c {
-	case 'x', 'u', 'U':
-		most := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
-		code, ok := r.number(16, most)
-		switch {
-		case !ok:
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c == 'x':
-			b.WriteByte(byte(code))
-		case code > utf8.MaxRune:
-			b.WriteRune(utf8.RuneError)
-		default:
-			b.WriteRune(rune(code))
-		}
-	case '0', '1', '2', '3', '4', '5', '6', '7':
-		r.rest = string(c) + r.rest
-		code, _ := r.number(8, 3)
-		b.WriteByte(byte(code))
-	default:
-		b.WriteByte('\\')
-		b.WriteByte(c)
+	offset := int(failed.Pos.Offset())
+	if offset >= len(line) {
+		return fmt.Errorf("%s at %s", failed.Text, position(line, offset))
 	}
+	quote := strings.TrimPrefix(line[offset:min(offset+2, len(line))], "$")[:1]
+	switch {
+	case failed.Incomplete && strings.Contains(`'"`, quote):
+		return fmt.Errorf("a %s at %s is never closed", quote, position(line, offset))
+	case strings.IndexByte("|&;<>()$`", line[offset]) >= 0:
+		return needsShell(line, offset)
+	}
+	return fmt.Errorf("%s at %s", failed.Text, position(line, offset))
 }
 
-// number reads at most that many digits of a base. ok is false when there is none.
-func (r *reader) number(base, most int) (n int, ok bool) {
-	const digits = "0123456789abcdef"
-	for ; most > 0 && r.rest != ""; most-- {
-		c := r.rest[0]
-		if c >= 'A' && c <= 'F' {
-			c += 'a' - 'A'
-		}
-		d := strings.IndexByte(digits[:base], c)
-		if d < 0 {
-			break
-		}
-		n, ok = n*base+d, true
-		r.next()
+// position returns where a byte of the line stands, in characters from 1.
+func position(line string, offset int) string {
+	before := line[:min(offset, len(line))]
+	start := strings.LastIndexByte(before, '\n') + 1
+	column := "column " + strconv.Itoa(utf8.RuneCountInString(before[start:])+1)
+	if !strings.Contains(strings.TrimRight(line, "\n"), "\n") {
+		return column
 	}
-	return n, ok
+	return "line " + strconv.Itoa(strings.Count(before, "\n")+1) + ", " + column
 }

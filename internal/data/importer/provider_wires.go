@@ -67,13 +67,13 @@ func answered(keys pairs, config *entry) pairs {
 }
 
 func execTarget(command string, config *entry) (pairs, string) {
-	words, err := shell.Words(environmentIn(strings.TrimSpace(command)))
+	words, err := shell.Words(environmentTag.ReplaceAllString(command, "{{env.$1}}")) // one word, also with blanks in it
 	if err != nil || len(words) == 0 {
 		return nil, "its command cannot be read"
 	}
 	list := make([]any, 0, len(words)+1)
 	for _, word := range words {
-		list = append(list, word)
+		list = append(list, environmentIn(word))
 	}
 	keys := pairs{{"kind", "command"}, {"command", append(list, "{{message}}")}, {"process", "turn"}}
 	return keys.with("cwd", config.text("basePath")), ""

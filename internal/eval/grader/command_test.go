@@ -182,7 +182,7 @@ func TestCommandProblems(t *testing.T) {
 		{"type: command", 1, 3, `needs "command"`},
 		{"type: code-grader\ncommand: ''", 2, 12, "the command is empty"},
 		{"type: command\ncommand: []", 2, 3, "the command is empty"},
-		{"type: command\ncommand: \"sh 'x\"", 2, 12, "a ' is never closed"},
+		{"type: command\ncommand: \"sh 'x\"", 2, 12, "a ' at column 4 is never closed"},
 		{"type: command\ncommand: sh\ntimeout: soon", 3, 12, "expected a positive time span"},
 	})
 }

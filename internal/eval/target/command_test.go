@@ -236,7 +236,7 @@ func TestCommandFaults(t *testing.T) {
   i: {kind: command, command: sh, until: END}
 `)
 	for _, want := range []string{
-		"a command target needs a program", "a ' is never closed", `"many"`, `"xml"`, `"A=B" is no name of a variable`,
+		"a command target needs a program", "a ' at column 4 is never closed", `"many"`, `"xml"`, `"A=B" is no name of a variable`,
 		"{{message}} has no value when the program is started", "until and prompt both say", "unknown placeholder {{ nothing }}",
 		"{{conversation_id}} has no value", "plain text does not say which conversation", "all of the output is the reply", "targets.f.answer", "targets.f.body",
 		"the session id is sent back nowhere", ":9:", "add `mode: text`",

@@ -47,8 +47,8 @@ func Parse(line string) (Request, error) {
 	if len(words) == 0 || words[0] != "curl" {
 		return Request{}, errors.New("the line does not begin with curl")
 	}
-	l := &parsed{words: words[1:]}
-	if err := l.read(); err != nil {
+	l := &parsed{}
+	if err := l.read(words[1:]); err != nil {
 		return Request{}, err
 	}
 	return l.request()
@@ -56,7 +56,6 @@ func Parse(line string) (Request, error) {
 
 // parsed is a line as far as it is read.
 type parsed struct {
-	words   []string
 	address string
 	method  string
 	user    string
@@ -65,30 +64,6 @@ type parsed struct {
 	hasData bool
 	// json is true for --json; get puts the data into the query.
 	json, get bool
-}
-
-func (l *parsed) read() error {
-	for len(l.words) > 0 {
-		word := l.words[0]
-		l.words = l.words[1:]
-		var err error
-		switch {
-		case strings.HasPrefix(word, "--") && len(word) > 2:
-			err = l.long(word)
-		case strings.HasPrefix(word, "-") && len(word) > 1 && word != "--":
-			err = l.short(word)
-		case word == "|" || word == ";" || word == "&" || word == "&&" || word == "||" || strings.HasPrefix(word, ">") || strings.HasPrefix(word, "<"):
-			err = fmt.Errorf("%s is for a shell: leave it and what follows out of the curl line", word)
-		case strings.HasPrefix(word, "^"):
-			err = errors.New("the curl line is quoted for cmd of Windows: copy it as cURL for bash")
-		case word != "--":
-			err = l.target(word)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (l *parsed) target(word string) error {

@@ -1,96 +1,101 @@
 package curl
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
-// option is what curl calls an option: its letter, if it has one, and what it does with its value. Options without a value have no take.
+// option is an option of curl with a value, and what it does.
 type option struct {
-	letter byte
-	name   string
-	take   func(l *parsed, value string) error
-	do     func(l *parsed)
+	name, letter string
+	set          func(l *parsed, value string) error
 }
 
-// options are those that are understood (curl.se/docs/manpage.html). Those that neither take nor do change nothing of a request.
+// options are the options with a value (curl.se/docs/manpage.html).
 var options = [...]option{
-	{'X', "request", func(l *parsed, v string) error { l.method = v; return nil }, nil},
-	{'H', "header", (*parsed).header, nil},
-	{'d', "data", (*parsed).plainData, nil},
-	{0, "data-ascii", (*parsed).plainData, nil},
-	{0, "data-binary", (*parsed).plainData, nil},
-	{0, "data-raw", func(l *parsed, v string) error { return l.add(v, "&") }, nil},
-	{0, "data-urlencode", (*parsed).encoded, nil},
-	{0, "json", (*parsed).jsonData, nil},
-	{'G', "get", nil, func(l *parsed) { l.get = true }},
-	{'u', "user", func(l *parsed, v string) error { l.user = v; return nil }, nil},
-	{'b', "cookie", (*parsed).cookie, nil},
-	{'A', "user-agent", func(l *parsed, v string) error { return l.header("User-Agent: " + v) }, nil},
-	{'e', "referer", func(l *parsed, v string) error { return l.header("Referer: " + strings.TrimSuffix(v, ";auto")) }, nil},
-	{0, "url", (*parsed).target, nil},
-	{'s', "silent", nil, nil},
-	{'S', "show-error", nil, nil},
-	{'L', "location", nil, nil},
-	{'i', "include", nil, nil},
-	{'i', "show-headers", nil, nil},
-	{'v', "verbose", nil, nil},
-	{'N', "no-buffer", nil, nil},
-	{0, "compressed", nil, nil},
+	{"request", "X", func(l *parsed, v string) error { l.method = v; return nil }},
+	{"header", "H", (*parsed).header},
+	{"data", "d", (*parsed).plainData},
+	{"data-ascii", "", (*parsed).plainData},
+	{"data-binary", "", (*parsed).plainData},
+	{"data-raw", "", func(l *parsed, v string) error { return l.add(v, "&") }},
+	{"data-urlencode", "", (*parsed).encoded},
+	{"json", "", (*parsed).jsonData},
+	{"user", "u", func(l *parsed, v string) error { l.user = v; return nil }},
+	{"cookie", "b", (*parsed).cookie},
+	{"user-agent", "A", func(l *parsed, v string) error { return l.header("User-Agent: " + v) }},
+	{"referer", "e", func(l *parsed, v string) error { return l.header("Referer: " + strings.TrimSuffix(v, ";auto")) }},
+	{"url", "", (*parsed).target},
 }
 
-func (l *parsed) long(word string) error {
+// value is an option on the line that is read.
+type value struct {
+	option
+
+	line *parsed
+}
+
+func (v value) Set(text string) error { return v.set(v.line, text) }
+func (v value) String() string        { return "" }
+func (v value) Type() string          { return "string" }
+
+// read reads the words behind curl.
+func (l *parsed) read(words []string) error {
+	flags := pflag.NewFlagSet("curl", pflag.ContinueOnError)
+	flags.Usage = func() {}
 	for _, o := range options {
-		if "--"+o.name == word {
-			return l.apply(o, word, "", false)
-		}
+		flags.VarP(value{o, l}, o.name, o.letter, "")
 	}
-	return unknown(word)
-}
-
-// short reads letters behind one -, such as -sX POST or -XPOST.
-func (l *parsed) short(word string) error {
-	for rest := word[1:]; rest != ""; rest = rest[1:] {
-		o, ok := byLetter(rest[0])
-		if !ok {
-			return unknown("-" + strings.ToValidUTF8(rest[:1], "?"))
+	flags.BoolVarP(&l.get, "get", "G", false, "")
+	for name, letter := range map[string]string{ // which change nothing of a request
+		"silent": "s", "show-error": "S", "location": "L", "include": "i", "show-headers": "", "verbose": "v", "no-buffer": "N",
+		"compressed": "",
+	} {
+		flags.BoolP(name, letter, false, "")
+	}
+	if err := explain(flags.Parse(words)); err != nil {
+		return err
+	}
+	for _, word := range flags.Args() {
+		if strings.HasPrefix(word, "^") {
+			return errors.New("the curl line is quoted for cmd of Windows: copy it as cURL for bash")
 		}
-		if o.take != nil {
-			return l.apply(o, "-"+rest[:1], rest[1:], rest[1:] != "")
-		}
-		if err := l.apply(o, "", "", false); err != nil {
+		if err := l.target(word); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func byLetter(letter byte) (option, bool) {
-	for _, o := range options {
-		if o.letter == letter {
-			return o, true
-		}
+// explain returns the error of reading options in terms of curl.
+func explain(err error) error {
+	var unknown string
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		unknown = dashed(missing.GetSpecifiedName(), missing.GetSpecifiedShortnames())
+	} else if malformed, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
+		unknown = malformed.GetSpecifiedFlag()
+	} else if errors.Is(err, pflag.ErrHelp) {
+		unknown = "--help"
 	}
-	return option{}, false
+	if unknown != "" {
+		return fmt.Errorf("%s of curl is not understood here: leave it out, or write the target into rehearse.yaml", unknown)
+	}
+	if lacking, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return fmt.Errorf("%s of curl needs a value", dashed(lacking.GetSpecifiedName(), lacking.GetSpecifiedShortnames()))
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return invalid.Unwrap()
+	}
+	return err
 }
 
-func unknown(word string) error {
-	return fmt.Errorf("%s of curl is not understood here: leave it out, or write the target into rehearse.yaml", word)
-}
-
-// apply carries an option out. Its value is the given one, else the next word.
-func (l *parsed) apply(o option, shown, value string, given bool) error {
-	switch {
-	case o.do != nil:
-		o.do(l)
-	case o.take != nil && given:
-		return o.take(l, value)
-	case o.take != nil:
-		if len(l.words) == 0 {
-			return fmt.Errorf("%s of curl needs a value", shown)
-		}
-		value, l.words = l.words[0], l.words[1:]
-		return o.take(l, value)
+// dashed returns an option as it was written: by its letter, if it was in a group of letters.
+func dashed(name, letters string) string {
+	if letters != "" {
+		return "-" + name
 	}
-	return nil
+	return "--" + name
 }
