@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 )
@@ -107,13 +106,4 @@ func readStamp(program string, modules map[string]module) (stamp, error) {
 		modules[used.Path] = module{path: used.Path, version: used.Version}
 	}
 	return s, nil
-}
-
-// sorted returns the modules by their paths.
-func sorted(modules map[string]module) (list []module) {
-	for _, m := range modules {
-		list = append(list, m)
-	}
-	slices.SortFunc(list, func(a, b module) int { return strings.Compare(a.path, b.path) })
-	return list
 }

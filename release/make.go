@@ -26,23 +26,30 @@ func releaseTo(dir, dist, version string, chosen []target) error {
 	if err := emptied(dist); err != nil {
 		return err
 	}
-	modules := map[string]module{}
-	var made []string
+	found := map[string]module{}
+	programs := make([][]byte, len(chosen))
 	var built stamp
-	for _, t := range chosen {
+	for i, t := range chosen {
 		log.Printf("%s/%s", t.os, t.arch)
 		program := filepath.Join(work, t.os+"-"+t.arch, t.binary())
 		if err := build(dir, program, version, t); err != nil {
 			return err
 		}
-		if built, err = readStamp(program, modules); err != nil {
+		if built, err = readStamp(program, found); err != nil {
 			return err
 		}
-		data, err := os.ReadFile(program)
-		if err != nil {
+		if programs[i], err = os.ReadFile(program); err != nil {
 			return err
 		}
-		files := append([]file{{name: t.binary(), data: data, program: true}}, shared...)
+	}
+	modules, err := licensed(dir, built, found)
+	if err != nil {
+		return err
+	}
+	shared = append(shared, thirdParty(modules))
+	var made []string
+	for i, t := range chosen {
+		files := append([]file{{name: t.binary(), data: programs[i], program: true}}, shared...)
 		packed, err := pack(t, files, built.time)
 		if err != nil {
 			return err
@@ -52,7 +59,11 @@ func releaseTo(dir, dist, version string, chosen []target) error {
 		}
 		made = append(made, t.archive(version))
 	}
-	bill, err := sbom(dir, version, built, modules)
+	own, _, err := licenceIn(dir)
+	if err != nil {
+		return err
+	}
+	bill, err := sbom(version, own, built, modules)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func TestSameBytes(t *testing.T) {
 	if err := unpack(read(t, dists[0], here.archive("1.2.3-rc.1")), into); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{here.binary(), "LICENSE", "README.md", "completion/rehearse.bash", "completion/_rehearse", "completion/rehearse.fish", "completion/rehearse.ps1"} {
+	for _, name := range []string{here.binary(), "LICENSE", "THIRD_PARTY_LICENSES", "README.md", "completion/rehearse.bash", "completion/_rehearse", "completion/rehearse.fish", "completion/rehearse.ps1"} {
 		if len(read(t, into, name)) == 0 {
 			t.Errorf("%s is empty", name)
 		}
@@ -77,7 +77,32 @@ func TestSameBytes(t *testing.T) {
 	if err := checkArchive(dists[0], "..", here.os, here.arch); err != nil {
 		t.Error(err)
 	}
-	listsEveryModule(t, read(t, dists[0], billName), filepath.Join(into, here.binary()))
+	program := filepath.Join(into, here.binary())
+	listsEveryModule(t, read(t, dists[0], billName), program)
+	hasEveryLicence(t, string(read(t, into, "THIRD_PARTY_LICENSES")), program)
+}
+
+// hasEveryLicence checks that the file with licences has the text of each module in the program.
+func hasEveryLicence(t *testing.T, texts, program string) {
+	t.Helper()
+	modules := map[string]module{}
+	built, err := readStamp(program, modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules[stdlib] = module{path: stdlib, version: built.compiler}
+	for _, m := range modules {
+		_, text, found := strings.Cut(texts, "\n"+m.path+" "+m.version+": ")
+		text, _, _ = strings.Cut(text, strings.Repeat("=", 80))
+		if licence, text, _ := strings.Cut(text, "\n"); !found || strings.Join(licencesOf(text), " ") == "" || licence == "" {
+			t.Errorf("%s %s: licence %q of %d bytes", m.path, m.version, licence, len(text))
+		}
+	}
+	for _, notice := range []string{"MinIO Cloud Storage, (C)", "Additional IP Rights Grant"} {
+		if !strings.Contains(texts, notice) {
+			t.Errorf("the notice %q is missing", notice)
+		}
+	}
 }
 
 // listsEveryModule checks the list of modules against what the compiler wrote into the program.
@@ -198,7 +223,7 @@ func TestLicences(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("Ask me."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if licence, err := licenceIn(dir); err == nil {
+	if licence, _, err := licenceIn(dir); err == nil {
 		t.Errorf("a licence that nobody knows is %q", licence)
 	}
 }
