@@ -77,7 +77,7 @@ var larger = map[string]int{
 	"eval/target":    53,
 	"model/llm":      69,
 	"replay":         60,
-	"run/store":      71,
+	"run/store":      68,
 	"web/api":        63,
 	"web/pages":      45,
 }
@@ -198,7 +198,7 @@ var drivers = map[string][]string{
 	"graph":                nil,
 	"graph/graphtest":      nil,
 	"graph/saver/sqlite":   {"modernc.org/sqlite"},
-	"graph/saver/redis":    {"github.com/gomodule/redigo"},
+	"graph/saver/redis":    {"github.com/redis/go-redis"},
 	"graph/saver/postgres": {"github.com/jackc/pgx/v5"},
 }
 

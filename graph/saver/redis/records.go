@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/rehearse-dev/rehearse/graph"
 )
@@ -31,7 +31,7 @@ import (
 // picked: reading a session leaves the Values of all but the last record on the server.
 
 // saveRecord checks the parent and adds a record. A retry whose first attempt succeeded without an answer finds its own mark and is done.
-var saveRecord = redis.NewScript(1, `
+var saveRecord = redis.NewScript(`
 local key, id, parent, fork, mark, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local newest = redis.call('HGET', key, 'newest') or ''
 if newest == id and redis.call('HGET', key, 'saved') == mark then return 'saved' end
@@ -66,16 +66,17 @@ return 'saved'`)
 // A record whose Parent is not the newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork;
 // a fork from what is not there fails with a wrapped graph.ErrNoCheckpoint.
 func (s *Saver) Save(ctx context.Context, thread string, record graph.Record) error {
+	op := fmt.Sprintf("save session %q in", thread)
 	meta, err := json.Marshal(recordMeta{
 		Parent: record.Parent, Turn: record.Turn, Source: record.Source, At: record.At.UnixMicro(),
 	})
 	if err != nil {
-		return fmt.Errorf("save session %q in %s: %w", thread, s.server, err)
+		return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 	}
-	outcome, err := redis.String(s.server.Run(ctx, saveRecord, s.server.Key("session", thread),
+	outcome, err := s.run(ctx, saveRecord, thread,
 		record.ID, record.Parent, record.Source == graph.SourceFork, rand.Text(), s.ttl,
-		meta, []byte(record.Values), []byte(record.Appended), record.Turn))
-	if err := s.server.Explain(ctx, fmt.Sprintf("save session %q in", thread), err); err != nil {
+		meta, []byte(record.Values), []byte(record.Appended), record.Turn).Text()
+	if err := s.options.Explain(ctx, op, err); err != nil {
 		return err
 	}
 	switch outcome {
@@ -86,7 +87,7 @@ func (s *Saver) Save(ctx context.Context, thread string, record graph.Record) er
 	default:
 		return nil
 	}
-	return fmt.Errorf("save session %q in %s: %w", thread, s.server, err)
+	return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 }
 
 // recordMeta is a record without its state.
@@ -103,13 +104,12 @@ func (m recordMeta) record(id string) graph.Record {
 
 // Delete forgets the thread; one that is unknown is no error.
 func (s *Saver) Delete(ctx context.Context, thread string) error {
-	_, err := s.server.Command(ctx, "UNLINK", s.server.Key("session", thread))
-	return s.server.Explain(ctx, fmt.Sprintf("delete session %q from", thread), err)
+	return s.options.Explain(ctx, fmt.Sprintf("delete session %q from", thread), s.client.Unlink(ctx, s.key(thread)).Err())
 }
 
 // loadRecords returns the values of a record, then id, meta and appended of each record on the way from it to the first. A parent is always
 // older than its child, so the way ends.
-var loadRecords = redis.NewScript(1, `
+var loadRecords = redis.NewScript(`
 local key, id, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
 if id == '' then id = redis.call('HGET', key, 'newest') end
 if not id then return {} end
@@ -126,7 +126,7 @@ if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
 return found`)
 
 // listRecords returns three values for each record, oldest first: id, meta, and an empty one.
-var listRecords = redis.NewScript(1, `
+var listRecords = redis.NewScript(`
 local key = KEYS[1]
 local found = {}
 for n = 1, tonumber(redis.call('HGET', key, 'count') or 0) do
@@ -138,20 +138,20 @@ end
 return found`)
 
 // newestRecord returns the id of the newest record.
-var newestRecord = redis.NewScript(1, `
+var newestRecord = redis.NewScript(`
 local key, ttl = KEYS[1], tonumber(ARGV[1])
 if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
 return redis.call('HGET', key, 'newest') or ''`)
 
 // Newest returns the id of the newest record; "" for an unknown thread.
 func (s *Saver) Newest(ctx context.Context, thread string) (string, error) {
-	id, err := redis.String(s.server.Run(ctx, newestRecord, s.server.Key("session", thread), s.refresh()))
-	return id, s.server.Explain(ctx, fmt.Sprintf("read session %q from", thread), err)
+	id, err := s.run(ctx, newestRecord, thread, s.refresh()).Text()
+	return id, s.options.Explain(ctx, fmt.Sprintf("read session %q from", thread), err)
 }
 
 // refresh is the time to live that reading gives a session; 0 leaves it as it is.
 func (s *Saver) refresh() int64 {
-	if s.onRead {
+	if s.options.RefreshOnRead {
 		return s.ttl
 	}
 	return 0
@@ -165,7 +165,7 @@ func (s *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, er
 	case err != nil:
 		return nil, err
 	case len(found) == 0 && id != "":
-		return nil, fmt.Errorf("session %q, checkpoint %q in %s: %w", thread, id, s.server, graph.ErrNoCheckpoint)
+		return nil, fmt.Errorf("session %q, checkpoint %q in %s: %w", thread, id, s.options.Server, graph.ErrNoCheckpoint)
 	case len(found) == 0:
 		return nil, nil
 	}
@@ -192,12 +192,16 @@ func (s *Saver) List(ctx context.Context, thread string) ([]graph.Record, error)
 }
 
 func (s *Saver) read(ctx context.Context, script *redis.Script, thread string, args ...any) ([]string, error) {
-	found, err := redis.Strings(s.server.Run(ctx, script, s.server.Key("session", thread), args...))
-	return found, s.server.Explain(ctx, fmt.Sprintf("read session %q from", thread), err)
+	parts, err := s.run(ctx, script, thread, args...).Slice()
+	found := make([]string, len(parts))
+	for i, part := range parts {
+		found[i], _ = part.(string) // nil, a missing part, becomes "", which is not JSON
+	}
+	return found, s.options.Explain(ctx, fmt.Sprintf("read session %q from", thread), err)
 }
 
 func (s *Saver) damaged(thread string, err error) error {
-	return fmt.Errorf("read session %q from %s: it is damaged (%w); delete the key %s", thread, s.server, err, s.server.Key("session", thread))
+	return fmt.Errorf("read session %q from %s: it is damaged (%w); delete the key %s", thread, s.options.Server, err, s.key(thread))
 }
 
 // readRecords makes records of triples of id, meta and appended.
@@ -231,25 +235,16 @@ const scanned = 1000
 
 // ThreadsEnding returns the threads whose names have the given end, in order of name. It reads every key of the server, some at a time.
 func (s *Saver) ThreadsEnding(ctx context.Context, end string) ([]string, error) {
-	before, behind, _ := strings.Cut(s.server.Key("session", "\x00"), "\x00")
+	before, after, _ := strings.Cut(s.key("\x00"), "\x00")
 	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
-	pattern := escape.Replace(before) + "*" + escape.Replace(end+behind)
+	keys := s.client.Scan(ctx, 0, escape.Replace(before)+"*"+escape.Replace(end+after), scanned).Iterator()
 	var names []string
-	for cursor := uint64(0); ; {
-		reply, err := redis.Values(s.server.Command(ctx, "SCAN", cursor, "MATCH", pattern, "COUNT", scanned))
-		var keys []string
-		if err == nil {
-			_, err = redis.Scan(reply, &cursor, &keys)
-		}
-		if err := s.server.Explain(ctx, fmt.Sprintf("look for sessions that end with %q in", end), err); err != nil {
-			return nil, err
-		}
-		for _, key := range keys {
-			names = append(names, strings.TrimSuffix(strings.TrimPrefix(key, before), behind))
-		}
-		if cursor == 0 {
-			slices.Sort(names)
-			return slices.Compact(names), nil // a key may come twice
-		}
+	for keys.Next(ctx) {
+		names = append(names, strings.TrimSuffix(strings.TrimPrefix(keys.Val(), before), after))
 	}
+	if err := s.options.Explain(ctx, fmt.Sprintf("look for sessions that end with %q in", end), keys.Err()); err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil // a key may come twice
 }

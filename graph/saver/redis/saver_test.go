@@ -6,8 +6,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	driver "github.com/redis/go-redis/v9"
 
 	"github.com/rehearse-dev/rehearse/graph"
 	"github.com/rehearse-dev/rehearse/graph/graphtest"
@@ -36,11 +38,7 @@ func TestSaver(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return open(t, "redis://"+miniredis.RunT(t).Addr()) })
 	})
 	t.Run("redis-server", func(t *testing.T) {
-		if os.Getenv("REHEARSE_TEST_REDIS") != "" {
-			t.Skip("the server is not this test's alone")
-		}
-		url := servertest.Redis(t)
-		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return open(t, url+fmt.Sprintf("/%d", freeDatabase(t, url))) })
+		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return open(t, freeDatabase(t)) })
 	})
 }
 
@@ -49,25 +47,57 @@ func TestLives(t *testing.T) {
 		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, "redis://"+miniredis.RunT(t).Addr()) })
 	})
 	t.Run("redis-server", func(t *testing.T) {
-		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver {
-			return open(t, servertest.Redis(t)+"?key_prefix="+rand.Text())
-		})
+		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, freeDatabase(t)) })
 	})
 }
 
 // databases counts those that tests have used; a server has 16, and each is emptied before it is used.
 var databases int
 
-func freeDatabase(t *testing.T, url string) int {
+// freeDatabase returns the URL of an empty database.
+func freeDatabase(t *testing.T) string {
 	t.Helper()
+	if os.Getenv("REHEARSE_TEST_REDIS") != "" {
+		t.Skip("the server is not this test's alone")
+	}
 	databases = databases%15 + 1
-	empty(t, fmt.Sprintf("%s/%d", url, databases))
-	return databases
+	url := fmt.Sprintf("%s/%d", servertest.Redis(t), databases)
+	options, err := driver.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := driver.NewClient(options)
+	defer client.Close()
+	if err := client.FlushDB(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// TestParseURL checks the settings that a URL leaves open, and that no error quotes the URL.
+func TestParseURL(t *testing.T) {
+	o, err := redis.ParseURL("rediss://user:secret@h/3?pool_size=9&read_timeout=50ms&max_retries=-1&dial_timeout=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Addr != "h:6379" || o.Username != "user" || o.Password != "secret" || o.DB != 3 || o.TLSConfig == nil || o.TLSConfig.ServerName != "h" ||
+		o.PoolSize != 9 || o.ReadTimeout != 50*time.Millisecond || o.DialTimeout != 3*time.Second || o.WriteTimeout != 2*time.Second ||
+		o.MaxRetries != -1 {
+		t.Errorf("settings %+v", o)
+	}
+	for _, url := range []string{
+		"redis://h/secret", "redis://h/-1", "redis://h?pool_size=-1", "redis://h?read_timeout=secret", "redis://h?secret=1",
+		"unix://", "h:6379", "http://:secret@h", "redis://:1#secret%@h",
+	} {
+		if _, err := redis.ParseURL(url); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v", url, err)
+		}
+	}
 }
 
 func TestOpenRefuses(t *testing.T) {
 	secret := rand.Text()
-	for _, url := range []string{"", "localhost:6379", "sqlite:a.db", "redis://", "redis://:" + secret + "@127.0.0.1:1/0", "redis://:" + secret + "@%zz"} {
+	for _, url := range []string{"", "localhost:6379", "sqlite:a.db", "redis://:" + secret + "@127.0.0.1:1/0", "redis://:" + secret + "@%zz"} {
 		s, err := redis.Open(t.Context(), url)
 		if err == nil {
 			t.Errorf("%q was opened", url)

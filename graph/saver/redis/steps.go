@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
 // saveStep adds a step. A retry whose first attempt succeeded without an answer finds its own mark and is done, unless another step came between
 // them; then the step is there twice, which says no more than once.
-var saveStep = redis.NewScript(1, `
+var saveStep = redis.NewScript(`
 local key, mark, step, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 if redis.call('HGET', key, 'stepped') == mark then return 'saved' end
 local n = redis.call('HINCRBY', key, 'steps', 1)
@@ -22,7 +22,7 @@ redis.call('HSET', key, 'step:' .. n, step, 'stepped', mark)
 if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
 return 'saved'`)
 
-var readSteps = redis.NewScript(1, `
+var readSteps = redis.NewScript(`
 local found = {}
 for n = 1, tonumber(redis.call('HGET', KEYS[1], 'steps') or 0) do
 	local step = redis.call('HGET', KEYS[1], 'step:' .. n)
@@ -30,14 +30,14 @@ for n = 1, tonumber(redis.call('HGET', KEYS[1], 'steps') or 0) do
 end
 return found`)
 
-var dropSteps = redis.NewScript(1, `
+var dropSteps = redis.NewScript(`
 for n = 1, tonumber(redis.call('HGET', KEYS[1], 'steps') or 0) do
 	redis.call('HDEL', KEYS[1], 'step:' .. n)
 end
 return redis.call('HDEL', KEYS[1], 'steps', 'stepped')`)
 
 // compactRecords replaces all records by one. The script is sent again when its answer was lost, and does the same then.
-var compactRecords = redis.NewScript(1, `
+var compactRecords = redis.NewScript(`
 local key, id = KEYS[1], ARGV[1]
 if redis.call('HGET', key, 'newest') ~= id then return 'conflict' end
 for n = 1, tonumber(redis.call('HGET', key, 'count') or 0) do
@@ -61,11 +61,12 @@ type storedStep struct {
 
 // SaveStep adds a step of the unfinished turn, and lets the time to live of the thread begin anew.
 func (s *Saver) SaveStep(ctx context.Context, thread string, step graph.Step) error {
+	op := fmt.Sprintf("save a step of session %q in", thread)
 	data, err := json.Marshal(storedStep{step.Turn, step.Node, step.Item, step.At.UnixMicro(), string(step.Writes)})
-	if err == nil {
-		_, err = s.server.Run(ctx, saveStep, s.server.Key("session", thread), rand.Text(), data, s.ttl)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 	}
-	return s.server.Explain(ctx, fmt.Sprintf("save a step of session %q in", thread), err)
+	return s.options.Explain(ctx, op, s.run(ctx, saveStep, thread, rand.Text(), data, s.ttl).Err())
 }
 
 // Steps returns the steps of the unfinished turn in the order in which they were saved; none for an unknown thread.
@@ -89,8 +90,7 @@ func (s *Saver) Steps(ctx context.Context, thread string) ([]graph.Step, error) 
 
 // DropSteps forgets the steps of a thread; none is no error.
 func (s *Saver) DropSteps(ctx context.Context, thread string) error {
-	_, err := s.server.Run(ctx, dropSteps, s.server.Key("session", thread))
-	return s.server.Explain(ctx, fmt.Sprintf("drop the steps of session %q in", thread), err)
+	return s.options.Explain(ctx, fmt.Sprintf("drop the steps of session %q in", thread), s.run(ctx, dropSteps, thread).Err())
 }
 
 // Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a wrapped graph.ErrConflict.
@@ -98,12 +98,11 @@ func (s *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 	op := fmt.Sprintf("compact session %q in", thread)
 	meta, err := json.Marshal(recordMeta{Turn: r.Turn, Source: r.Source, At: r.At.UnixMicro()})
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", op, s.server, err)
+		return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 	}
-	outcome, err := redis.String(s.server.Run(ctx, compactRecords, s.server.Key("session", thread),
-		r.ID, meta, []byte(r.Values), []byte(r.Appended)))
+	outcome, err := s.run(ctx, compactRecords, thread, r.ID, meta, []byte(r.Values), []byte(r.Appended)).Text()
 	if err == nil && outcome == "conflict" {
-		return fmt.Errorf("%s %s: %w", op, s.server, graph.ErrConflict)
+		return fmt.Errorf("%s %s: %w", op, s.options.Server, graph.ErrConflict)
 	}
-	return s.server.Explain(ctx, op, err)
+	return s.options.Explain(ctx, op, err)
 }

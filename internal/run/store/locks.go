@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
 )
 
 // Locks are locks within the process, with the method of Redis. The zero value is ready to use. It is safe for concurrent use.
@@ -40,18 +40,18 @@ func (l *Locks) free(name string) {
 
 // takeLock sets the key to the token unless another token is there. A retry whose first attempt succeeded without an answer
 // finds its own token and has the lock; plain SET NX would lock the caller out.
-var takeLock = redis.NewScript(1, `
+var takeLock = redis.NewScript(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
 return 0`)
 
 // freeLock deletes the key if it has the token. Another caller may hold a lock that has expired.
-var freeLock = redis.NewScript(1, `
+var freeLock = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`)
 
 // renewLock lets the ttl of a lock begin anew, if it is still held by the token.
-var renewLock = redis.NewScript(1, `
+var renewLock = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0`)
 
@@ -59,16 +59,20 @@ return 0`)
 type redisLocks struct{ r *Redis }
 
 func (l redisLocks) takeLock(ctx context.Context, name, token string, ttl time.Duration) (bool, error) {
-	taken, err := redis.Bool(l.r.client.run(ctx, takeLock, l.r.key("lock", name), token, max(wholeMillis(ttl), 1)))
+	taken, err := l.run(ctx, takeLock, name, token, max(ttl.Milliseconds(), 1)).Bool()
 	return taken, l.r.explain(ctx, "lock "+name+" on", err)
 }
 
 func (l redisLocks) renewLock(ctx context.Context, name, token string, ttl time.Duration) error {
-	_, err := l.r.client.run(ctx, renewLock, l.r.key("lock", name), token, max(wholeMillis(ttl), 1))
+	err := l.run(ctx, renewLock, name, token, max(ttl.Milliseconds(), 1)).Err()
 	return l.r.explain(ctx, "renew a lock on", err) // which notes that the server is away
 }
 
 func (l redisLocks) freeLock(ctx context.Context, name, token string) error {
-	_, err := l.r.client.run(ctx, freeLock, l.r.key("lock", name), token)
-	return err
+	return l.run(ctx, freeLock, name, token).Err()
+}
+
+// run runs a script on the key of a lock.
+func (l redisLocks) run(ctx context.Context, script *redis.Script, name string, args ...any) *redis.Cmd {
+	return script.Run(ctx, l.r.client, []string{l.r.key("lock", name)}, args...)
 }

@@ -25,6 +25,7 @@ func TestOpenRedisSaysWhatIsWrong(t *testing.T) {
 	loading.SetError("LOADING Redis is loading the dataset in memory")
 	for _, tc := range []struct{ name, url, want string }{
 		{"nothing listens", "redis://:" + secret + "@127.0.0.1:" + servertest.FreePort(t) + "/2", "/2: nothing listens there; start the server or correct the URL"},
+		{"nothing listens for TLS", "rediss://127.0.0.1:" + servertest.FreePort(t), "connect to Redis rediss://127.0.0.1:"},
 		{"no such socket", "unix:///nowhere/redis.sock", "connect to Redis unix:///nowhere/redis.sock: nothing listens there"},
 		{"no password", "redis://" + guarded.Addr(), "it wants a password; put it into the URL"},
 		{"wrong password", "redis://:" + secret + "@" + guarded.Addr(), "it refused the user or the password; correct them in the URL"},
@@ -35,7 +36,7 @@ func TestOpenRedisSaysWhatIsWrong(t *testing.T) {
 		{"no scheme", ":" + secret + "@host:6379", "write it as redis://user:password@host:6379/0"},
 		{"a password with odd characters", "redis://:1#" + secret + "%@host", "with % escapes for special characters in the password"},
 		{"a password with a slash", "redis://:1/" + secret + "@host", "with % escapes for special characters in the password"},
-		{"an unknown setting", "redis://host?" + secret + "=1", "the URL is not one of a Redis server"},
+		{"an unknown setting", "redis://host?" + secret + "=1", "connect to Redis: invalid Redis URL; write it as redis://"},
 	} {
 		r, err := store.OpenRedis(t.Context(), tc.url, store.RedisOptions{})
 		if err == nil {
