@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,8 +39,8 @@ type s3 struct {
 // patience is the number of retries: about twelve seconds, in which a busy or restarted server comes back.
 const patience = 6
 
-// Waits between attempts are those of package retry. The library would also wait after its last attempt.
-func init() { minio.DefaultRetryUnit = 0 }
+// noRetryWait turns off the wait of the library after its only attempt: waits are those of package retry.
+var noRetryWait = sync.OnceFunc(func() { minio.DefaultRetryUnit = 0 })
 
 // openS3 reads BUCKET/PREFIX, and the server and the credentials from AWS_* variables.
 func openS3(at string, getenv func(string) string, transport http.RoundTripper) (*s3, error) {
@@ -59,6 +60,7 @@ func openS3(at string, getenv func(string) string, transport http.RoundTripper) 
 		base.User != nil || base.RawQuery != "" {
 		return nil, invalid
 	}
+	noRetryWait()
 	client, err := minio.NewCore(base.Host, &minio.Options{
 		Creds:  credentials.NewStaticV4(id, secret, getenv("AWS_SESSION_TOKEN")),
 		Secure: base.Scheme == "https", Transport: transport, Region: region, MaxRetries: 1,
