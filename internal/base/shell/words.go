@@ -21,22 +21,70 @@ func Words(line string) ([]string, error) {
 	if i := strings.IndexByte(line, 0); i >= 0 {
 		return nil, fmt.Errorf("a NUL character stands at %s", position(line, i))
 	}
+	if err := refused(line); err != nil {
+		return nil, err
+	}
 	var words []string
-	end := 0
 	for word, err := range syntax.NewParser().WordsSeq(strings.NewReader(line)) {
 		if err != nil {
 			return nil, explain(line, err)
-		}
-		if err := noComment(line, end, int(word.Pos().Offset())); err != nil {
-			return nil, err
 		}
 		var b strings.Builder
 		if err := literal(&b, line, word.Parts, ""); err != nil {
 			return nil, err
 		}
-		words, end = append(words, b.String()), int(word.End().Offset())
+		words = append(words, b.String())
 	}
-	return words, noComment(line, end, len(line))
+	return words, nil
+}
+
+// refused rejects the first expansion or comment. The parser would drop a comment with all arguments in it, and would
+// follow nested expansions until the stack overflows.
+func refused(line string) error {
+	var quote byte // that is open; '$' for $'…'
+	begins := true // a word
+	for i := 0; i < len(line); i++ {
+		c, next := line[i], byte(0)
+		if i+1 < len(line) {
+			next = line[i+1]
+		}
+		switch {
+		case quote == '\'':
+			if c == '\'' {
+				quote = 0
+			}
+		case c == '\\':
+			i++
+			begins = begins && next == '\n'
+			continue
+		case quote == '$':
+			if c == '\'' {
+				quote = 0
+			}
+		case c == '`' || c == '$' && isExpansion(next):
+			return needsShell(line, i)
+		case c == '"':
+			quote ^= '"'
+		case quote == '"':
+		case c == '\'':
+			quote = '\''
+		case c == '$' && next == '\'':
+			quote = '$'
+			i++
+		case c == '(':
+			return needsShell(line, i)
+		case c == '#' && begins:
+			return fmt.Errorf(`"#" at %s begins a comment: quote it, or leave it and what follows out`, position(line, i))
+		}
+		begins = quote == 0 && strings.IndexByte(" \t\r\n|&;<>)", c) >= 0
+	}
+	return nil
+}
+
+// isExpansion reports whether a dollar sign before this character begins an expansion.
+func isExpansion(next byte) bool {
+	return next == '_' || next >= '0' && next <= '9' || next >= 'A' && next <= 'Z' || next >= 'a' && next <= 'z' ||
+		next != 0 && strings.IndexByte("@*#?$!-({[", next) >= 0
 }
 
 // literal appends the text of a word's parts. A backslash is dropped before each of the escaped characters, and before
@@ -75,14 +123,6 @@ func literal(b *strings.Builder, line string, parts []syntax.WordPart, escaped s
 	return nil
 }
 
-// noComment rejects a comment between two words, which a shell would leave out with all arguments in it.
-func noComment(line string, from, to int) error {
-	if i := strings.IndexByte(line[from:to], '#'); i >= 0 {
-		return fmt.Errorf(`"#" at %s begins a comment: quote it, or leave it and what follows out`, position(line, from+i))
-	}
-	return nil
-}
-
 // needsShell is the error for a construct of a shell's.
 func needsShell(line string, offset int) error {
 	at, found := position(line, offset), line[offset:offset+1]
@@ -102,11 +142,11 @@ func explain(line string, err error) error {
 	if offset >= len(line) {
 		return fmt.Errorf("%s at %s", failed.Text, position(line, offset))
 	}
-	quote := strings.TrimPrefix(line[offset:min(offset+2, len(line))], "$")[:1]
+	quote := strings.TrimPrefix(line[offset:min(offset+2, len(line))], "$")
 	switch {
-	case failed.Incomplete && strings.Contains(`'"`, quote):
-		return fmt.Errorf("a %s at %s is never closed", quote, position(line, offset))
-	case strings.IndexByte("|&;<>()$`", line[offset]) >= 0:
+	case failed.Incomplete && (strings.HasPrefix(quote, "'") || strings.HasPrefix(quote, `"`)):
+		return fmt.Errorf("a %s at %s is never closed", quote[:1], position(line, offset))
+	case strings.IndexByte("|&;<>)", line[offset]) >= 0:
 		return needsShell(line, offset)
 	}
 	return fmt.Errorf("%s at %s", failed.Text, position(line, offset))

@@ -129,11 +129,16 @@ func (w *writer) text(from, to int) {
 			}
 			w.open = covering
 		}
-		w.words(w.source[from:next])
+		w.write(w.source[from:next])
 		from = next
 		w.end = next
 	}
 }
 
-// words writes text that is not part of the source.
-func (w *writer) words(s string) { w.out.WriteString(html.EscapeString(text.Visible(s))) }
+// words writes text that is not part of the source, outside of marks.
+func (w *writer) words(s string) {
+	w.unmark()
+	w.write(s)
+}
+
+func (w *writer) write(s string) { w.out.WriteString(html.EscapeString(text.Visible(s))) }

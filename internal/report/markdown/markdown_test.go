@@ -96,6 +96,12 @@ func TestMarks(t *testing.T) {
 			`<p><mark data-evidence data-grader="x">a</mark><mark data-evidence data-grader="x"><mark data-evidence data-grader="y">b</mark></mark><mark data-evidence data-grader="x">c</mark>d</p>`,
 			`<mark data-evidence data-grader="x">a</mark><mark data-evidence data-grader="x"><mark data-evidence data-grader="y">b</mark></mark><mark data-evidence data-grader="x">c</mark>d`,
 		},
+		{
+			"an address", "[b](http://c 't')",
+			[]markdown.Mark{{From: 11, To: 99, Grader: "x"}},
+			`<p>b (http://<mark data-evidence data-grader="x">c</mark> &#34;<mark data-evidence data-grader="x">t</mark>&#34;)</p>`,
+			`[b](http://<mark data-evidence data-grader="x">c &#39;t&#39;)</mark>`,
+		},
 		{"none", "abc", []markdown.Mark{{From: 2, To: 2, Grader: "x"}, {From: -5, To: 0, Grader: "y"}}, "<p>abc</p>", "abc"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

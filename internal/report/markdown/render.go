@@ -206,7 +206,9 @@ func (w *writer) code(language *ast.Text, lines *text.Segments) {
 		if i > 0 {
 			w.words("\n")
 		}
-		w.words(strings.Repeat(" ", line.Padding))
+		if line.Padding > 0 {
+			w.words(strings.Repeat(" ", line.Padding))
+		}
 		w.text(line.Start, line.Start+len(strings.TrimRight(w.source[line.Start:line.Stop], "\r\n")))
 	}
 	w.tag("</code></pre>")
