@@ -73,19 +73,26 @@ func (s *Saver) Save(ctx context.Context, thread string, record graph.Record) er
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 	}
-	outcome, err := s.run(ctx, saveRecord, thread,
+	return s.saved(ctx, op, s.run(ctx, saveRecord, thread,
 		record.ID, record.Parent, record.Source == graph.SourceFork, rand.Text(), s.ttl,
-		meta, []byte(record.Values), []byte(record.Appended), record.Turn).Text()
+		meta, []byte(record.Values), []byte(record.Appended), record.Turn))
+}
+
+// saved returns nil if a script has saved something, else why it has not.
+func (s *Saver) saved(ctx context.Context, op string, reply *redis.Cmd) error {
+	outcome, err := reply.Text()
 	if err := s.options.Explain(ctx, op, err); err != nil {
 		return err
 	}
 	switch outcome {
+	case "saved":
+		return nil
 	case "conflict":
 		err = graph.ErrConflict
 	case "unknown":
 		err = graph.ErrNoCheckpoint
 	default:
-		return nil
+		err = fmt.Errorf("unexpected reply %q", outcome)
 	}
 	return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 }

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -91,6 +92,46 @@ func TestParseURL(t *testing.T) {
 	} {
 		if _, err := redis.ParseURL(url); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: error %v", url, err)
+		}
+	}
+}
+
+// replying makes every script return the same reply, as a proxy might.
+type replying struct{ reply any }
+
+func (*replying) DialHook(next driver.DialHook) driver.DialHook { return next }
+
+func (*replying) ProcessPipelineHook(next driver.ProcessPipelineHook) driver.ProcessPipelineHook {
+	return next
+}
+
+func (r *replying) ProcessHook(driver.ProcessHook) driver.ProcessHook {
+	return func(_ context.Context, cmd driver.Cmder) error {
+		cmd.(*driver.Cmd).SetVal(r.reply)
+		return nil
+	}
+}
+
+// TestUnexpectedReply checks that no reply of another kind looks like an empty thread or a saved record.
+func TestUnexpectedReply(t *testing.T) {
+	client := driver.NewClient(&driver.Options{Addr: miniredis.RunT(t).Addr()})
+	defer client.Close()
+	s, proxy := redis.On(client, redis.Options{}), &replying{}
+	client.AddHook(proxy)
+	for _, reply := range []any{int64(0), "QUEUED"} {
+		proxy.reply = reply
+		_, load := s.Load(t.Context(), "a", "")
+		_, list := s.List(t.Context(), "a")
+		_, steps := s.Steps(t.Context(), "a")
+		for name, err := range map[string]error{
+			"Load": load, "List": list, "Steps": steps,
+			"Save":     s.Save(t.Context(), "a", graph.Record{ID: "1"}),
+			"SaveStep": s.SaveStep(t.Context(), "a", graph.Step{}),
+			"Compact":  s.Compact(t.Context(), "a", graph.Record{ID: "1"}),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "session \"a\"") {
+				t.Errorf("%s of %v: error %v", name, reply, err)
+			}
 		}
 	}
 }

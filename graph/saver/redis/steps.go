@@ -66,7 +66,7 @@ func (s *Saver) SaveStep(ctx context.Context, thread string, step graph.Step) er
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 	}
-	return s.options.Explain(ctx, op, s.run(ctx, saveStep, thread, rand.Text(), data, s.ttl).Err())
+	return s.saved(ctx, op, s.run(ctx, saveStep, thread, rand.Text(), data, s.ttl))
 }
 
 // Steps returns the steps of the unfinished turn in the order in which they were saved; none for an unknown thread.
@@ -100,9 +100,5 @@ func (s *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", op, s.options.Server, err)
 	}
-	outcome, err := s.run(ctx, compactRecords, thread, r.ID, meta, []byte(r.Values), []byte(r.Appended)).Text()
-	if err == nil && outcome == "conflict" {
-		return fmt.Errorf("%s %s: %w", op, s.options.Server, graph.ErrConflict)
-	}
-	return s.options.Explain(ctx, op, err)
+	return s.saved(ctx, op, s.run(ctx, compactRecords, thread, r.ID, meta, []byte(r.Values), []byte(r.Appended)))
 }
