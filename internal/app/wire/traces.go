@@ -12,7 +12,7 @@ import (
 )
 
 // Traces returns a context whose spans go to the collector that the environment of o names, without its secrets. Turns of visitors of chatbots
-// go to the environment's Langfuse, too. sent sends what is left; Warn is told of what could not be sent. Nothing is opened before there is a span.
+// go to the environment's Langfuse, too. sent sends what is left; Warn gets what could not be sent. No request is made before there is a span.
 func Traces(ctx context.Context, o Options, version string) (traced context.Context, sent func()) {
 	to := telemetry.Options{LookupEnv: o.LookupEnv, Version: version, Mask: o.Secrets.Text, Warn: o.Warn}
 	all := telemetry.OpenTraces(to)

@@ -1,13 +1,12 @@
 package telemetry
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/base/trace"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // httpPort is where collectors take OTLP over HTTP.
@@ -97,46 +96,25 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// sample is trace.Tracer.Sample.
-type sample func(id [16]byte, parent *trace.IDs) bool
-
-func always(keep bool) sample { return func([16]byte, *trace.IDs) bool { return keep } }
-
-// ratio keeps a share of the traces, the same ones in every process.
-func ratio(share float64) sample {
-	bound := uint64(share * (1 << 63))
-	return func(id [16]byte, _ *trace.IDs) bool { return binary.BigEndian.Uint64(id[8:])>>1 < bound }
-}
-
-// byParent does as the caller does; root decides where there is none.
-func byParent(root sample) sample {
-	return func(id [16]byte, parent *trace.IDs) bool {
-		if parent != nil {
-			return parent.Sampled
-		}
-		return root(id, nil)
-	}
-}
-
-func (e environment) sampler() sample {
+func (e environment) sampler() sdk.Sampler {
 	name, _ := e.get("OTEL_TRACES_SAMPLER")
 	plain, parents := strings.CutPrefix(name, "parentbased_")
-	var s sample
+	var s sdk.Sampler
 	switch plain {
 	case "always_on":
-		s = always(true)
+		s = sdk.AlwaysSample()
 	case "always_off":
-		s = always(false)
+		s = sdk.NeverSample()
 	case "traceidratio":
-		s = ratio(e.share())
+		s = sdk.TraceIDRatioBased(e.share())
 	default:
 		if name != "" {
 			e.warn("OTEL_TRACES_SAMPLER=" + name + " is unknown: every trace is kept")
 		}
-		return byParent(always(true))
+		return sdk.ParentBased(sdk.AlwaysSample())
 	}
 	if parents {
-		return byParent(s)
+		return sdk.ParentBased(s)
 	}
 	return s
 }

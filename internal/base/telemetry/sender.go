@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,233 +8,208 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/base/retry"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
-	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
 const (
-	// batch is how many bytes of spans go into one request, at least, and every is how long they wait for more.
-	batch = 512 << 10
+	// most spans wait to be sent, mostText where they have message text and are longer. More are dropped.
+	most     = 32 << 10
+	mostText = 8 << 10
+	// every is how long spans wait for a full request.
 	every = 2 * time.Second
-	// most is how many bytes of spans wait to be sent. What comes on top is lost.
-	most = 64 << 20
-	// sendTime bounds one request. While the process ends, lastTime bounds the wait for one, and ending all of them.
+	// sendTime bounds one request, and the time in which it is sent again. While the process ends, lastTime
+	// bounds the wait for one answer, and ending the wait for all of them.
 	sendTime = 10 * time.Second
 	lastTime = 3 * time.Second
 	ending   = 20 * time.Second
-	// maxAnswer is how much is read of an answer.
+	// maxAnswer is how many bytes of an answer are read.
 	maxAnswer = 64 << 10
 )
 
-// sender sends spans in the background, one request at a time. Nothing is sent, and no goroutine runs, until there is a span.
+// sender sends the spans that end to one collector, in the background.
 type sender struct {
-	place    Resource
-	client   *http.Client
-	resource []trace.Attribute
-	version  string
-	// warn is told when spans are lost, once until some are taken again.
-	warn func(text string)
+	sdk.SpanProcessor // the batches before exporter
+	place             Resource
+	resource          *resource.Resource
+	exporter          sdk.SpanExporter
+	answers           *answers
+	// warn gets the first failure, and the next one after a success.
+	warn func(string)
+	// sending ends with stop, and all requests with it.
+	sending context.Context
+	stop    context.CancelFunc
+	// ended and sent count spans. Those in between are waiting or lost.
+	ended, sent atomic.Int64
 
-	mu      sync.Mutex
-	waiting [][]byte
-	size    int
-	// lost counts the spans that were not told of; failing is true from a failure to the next success.
-	lost    int
+	mu sync.Mutex
+	// failing is true from a failure to the next success.
 	failing bool
-	working bool
-	// more wakes the goroutine, sent says that a request succeeded, closing that nothing more comes, done that the goroutine has ended.
-	more, sent, closing, done chan struct{}
+	// patience calls stop; nil until the process ends.
+	patience *time.Timer
 }
 
-func newSender(p Resource, client *http.Client, resource []trace.Attribute, version string, warn func(string)) *sender {
-	return &sender{
-		place: p, client: client, resource: resource, version: version, warn: warn,
-		more: make(chan struct{}, 1), sent: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
+// newSender returns a sender. Close it.
+func newSender(p Resource, of *resource.Resource, version string, withText bool, warn func(string)) (*sender, error) {
+	s := &sender{
+		place: p, resource: of, warn: warn,
+		answers: &answers{Transport: httpclient.Transport(), to: p.URL, agent: "rehearse/" + version},
 	}
+	client := httpclient.Client(s.answers)
+	client.Timeout = sendTime
+	headers := map[string]string{}
+	for _, h := range p.Headers {
+		headers[h[0]] = h[1]
+	}
+	var err error
+	// Some options are there because the exporter reads the environment, too, where WithTLSClientConfig(nil) keeps a
+	// certificate from failing it.
+	s.exporter, err = otlptracehttp.New(context.Background(),
+		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.URL.String()),
+		otlptracehttp.WithHeaders(headers),
+		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf), otlptracehttp.WithTLSClientConfig(nil),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+			Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: 5 * time.Second,
+			MaxElapsedTime: sendTime,
+		}))
+	if err != nil {
+		return nil, err
+	}
+	queue := most
+	if withText {
+		queue = mostText
+	}
+	s.sending, s.stop = context.WithCancel(context.Background())
+	s.SpanProcessor = sdk.NewBatchSpanProcessor(exporter(s.export), sdk.WithMaxQueueSize(queue), sdk.WithBatchTimeout(every))
+	return s, nil
 }
 
-// add takes an encoded span. It never waits for the network. The goroutine that it starts ends with close.
-func (s *sender) add(ctx context.Context, span []byte) {
+// exporter is a function as a sdk.SpanExporter.
+type exporter func(ctx context.Context, spans []sdk.ReadOnlySpan) error
+
+// ExportSpans implements sdk.SpanExporter.
+func (e exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	return e(ctx, spans)
+}
+
+// Shutdown implements sdk.SpanExporter.
+func (exporter) Shutdown(context.Context) error { return nil }
+
+// OnEnd implements sdk.SpanProcessor. It never waits for the network.
+func (s *sender) OnEnd(span sdk.ReadOnlySpan) {
+	s.ended.Add(1)
+	s.SpanProcessor.OnEnd(located{span, s.resource})
+}
+
+// located is a span with the resource of its collector: the spans of visitors go to two, which may differ.
+type located struct {
+	sdk.ReadOnlySpan
+	resource *resource.Resource
+}
+
+// Resource implements sdk.ReadOnlySpan.
+func (l located) Resource() *resource.Resource { return l.resource }
+
+// export sends spans. It reports failures itself, and returns none.
+func (s *sender) export(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.sending, cancel)()
+	reason := s.answers.reason(ctx, s.exporter.ExportSpans(ctx, spans))
+	s.mu.Lock()
+	reported := s.failing
+	s.failing = reason != ""
+	if !s.failing && s.patience != nil {
+		s.patience.Reset(lastTime)
+	}
+	s.mu.Unlock()
+	if s.answers.success {
+		s.sent.Add(max(0, int64(len(spans))-s.answers.refused))
+	}
+	if reason != "" && !reported {
+		s.warn(fmt.Sprintf("traces cannot be sent to %s: %s; all else goes on", s.place.shown(), reason))
+	}
+	return nil
+}
+
+// close sends the spans that wait, and reports how many were lost. It gives up on a collector that does not answer.
+func (s *sender) close() {
+	s.mu.Lock()
+	s.patience = time.AfterFunc(lastTime, s.stop)
+	s.mu.Unlock()
+	defer s.patience.Stop()
+	defer time.AfterFunc(ending, s.stop).Stop()
+	_ = s.Shutdown(context.Background())          // it ends with the requests, which end with stop
+	_ = s.exporter.Shutdown(context.Background()) // no request is in flight
+	s.stop()
+	s.answers.CloseIdleConnections()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.size+len(span) > most {
-		s.lost++
-		return
-	}
-	if s.waiting, s.size = append(s.waiting, span), s.size+len(span); !s.working {
-		s.working = true
-		go s.work(ctx)
-	}
-	if s.size >= batch {
-		poke(s.more)
+	if lost := s.ended.Load() - s.sent.Load(); lost > 0 && !s.failing {
+		s.warn(text.Plural(int(lost), "span") + " not sent to " + s.place.shown())
 	}
 }
 
-// poke says something to a goroutine, which may not listen just now.
-func poke(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+// answers sends requests to a collector and keeps what it answered last. Requests come one after the other.
+type answers struct {
+	*http.Transport
+	to    *url.URL
+	agent string
+	// status is empty while there is no answer. refused is the number of spans that an answer of success rejects.
+	status  string
+	success bool
+	refused int64
 }
 
-// take returns spans for one request; none when nothing waits.
-func (s *sender) take() (spans [][]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	size, n := 0, 0
-	for ; n < len(s.waiting) && size < batch; n++ {
-		size += len(s.waiting[n])
+// RoundTrip sends a request with the user and the query of the address, which the exporter drops. The answer has no
+// body, so that no error repeats what a collector writes.
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.status, a.success, a.refused = "", false, 0
+	r = r.Clone(r.Context())
+	r.URL.RawQuery = a.to.RawQuery
+	r.Header.Set("User-Agent", a.agent)
+	if user := a.to.User; user != nil && r.Header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		r.SetBasicAuth(user.Username(), password)
 	}
-	spans, s.waiting, s.size = s.waiting[:n:n], s.waiting[n:], s.size-size
-	if len(s.waiting) == 0 {
-		s.waiting = nil // what was sent is not kept
+	response, err := a.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
 	}
-	return spans
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // an unreadable answer refuses nothing
+	_ = response.Body.Close()
+	response.Body, response.ContentLength = http.NoBody, 0
+	a.status, a.success = text.OneLine(response.Status, 100), response.StatusCode/100 == 2
+	var answer collector.ExportTraceServiceResponse
+	if a.success && proto.Unmarshal(body, &answer) == nil {
+		a.refused = answer.GetPartialSuccess().GetRejectedSpans()
+	}
+	return response, nil
 }
 
-// work sends what waits whenever there is enough of it, or it has waited long enough, and in the end.
-func (s *sender) work(ctx context.Context) {
-	defer close(s.done)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for last := false; !last; {
-		select {
-		case <-s.more:
-		case <-tick.C:
-		case <-s.closing:
-			last = true
-		}
-		for spans := s.take(); len(spans) > 0; spans = s.take() {
-			if !s.send(ctx, spans) {
-				break
-			}
-		}
-	}
-}
-
-// close sends what waits and ends. A collector that does not answer is not waited for.
-func (s *sender) close(stop context.CancelFunc) {
-	s.mu.Lock()
-	working := s.working
-	s.working = true // nothing starts any more
-	s.mu.Unlock()
-	close(s.closing)
-	if working {
-		s.finish(stop)
-	}
-	s.mu.Lock()
-	lost, failing := s.lost+len(s.waiting), s.failing
-	s.mu.Unlock()
-	if lost > 0 && !failing {
-		s.warn(text.Plural(lost, "span") + " not sent to " + s.place.shown())
-	}
-	s.client.CloseIdleConnections()
-}
-
-// finish waits for the goroutine while it gets on.
-func (s *sender) finish(stop context.CancelFunc) {
-	defer time.AfterFunc(ending, stop).Stop()
-	for {
-		patience := time.NewTimer(lastTime)
-		select {
-		case <-s.done:
-			patience.Stop()
-			return
-		case <-s.sent:
-			patience.Stop()
-		case <-patience.C:
-			stop()
-			<-s.done
-			return
-		}
-	}
-}
-
-// send sends spans, and reports whether they were taken. Those that were not are lost.
-func (s *sender) send(ctx context.Context, spans [][]byte) bool {
-	body := encodeRequest(s.resource, s.version, spans)
-	refused, _, err := retry.Do(ctx, patient(), func(ctx context.Context) (int, error) {
-		limited, cancel := context.WithTimeout(ctx, sendTime)
-		defer cancel()
-		return s.post(limited, body)
-	})
+// reason returns why spans were rejected, given the error of the exporter; empty if they were accepted.
+func (a *answers) reason(ctx context.Context, err error) string {
+	failed, ok := errors.AsType[*url.Error](err)
 	switch {
-	case err == nil && refused > 0:
-		err = errors.New("it refused " + text.Plural(refused, "span"))
-	case ctx.Err() != nil:
-		err = errNoAnswer
+	case a.success && a.refused > 0:
+		return "it refused " + text.Plural(int(a.refused), "span")
+	case err == nil:
+		return ""
+	case a.status != "":
+		return "it answers " + a.status
+	case ctx.Err() != nil, ok && failed.Timeout():
+		return "it does not answer"
+	case ok:
+		err = failed.Err // the whole repeats the address
 	}
-	s.mu.Lock()
-	told := s.failing
-	s.failing = err != nil
-	s.mu.Unlock()
-	if err == nil {
-		poke(s.sent)
-		return true
-	}
-	if !told {
-		s.warn(fmt.Sprintf("traces cannot be sent to %s: %v; all else goes on", s.place.shown(), err))
-	}
-	return false
-}
-
-// patient is the policy that tries again where a collector may take the spans later.
-func patient() retry.Policy {
-	return retry.Policy{
-		Retries: 2, First: 500 * time.Millisecond, MaxAfter: sendTime,
-		Transient: func(err error) bool { return errors.As(err, new(*busy)) },
-		After: func(err error) time.Duration {
-			if b, ok := errors.AsType[*busy](err); ok {
-				return b.after
-			}
-			return 0
-		},
-	}
-}
-
-var errNoAnswer = errors.New("it does not answer")
-
-// busy is the error of a collector that may take the spans later.
-type busy struct {
-	status string
-	after  time.Duration
-}
-
-func (b *busy) Error() string { return "it answers " + b.status }
-
-// post sends one request and returns how many spans were refused.
-func (s *sender) post(ctx context.Context, body []byte) (refused int, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.place.URL.String(), bytes.NewReader(body))
-	if err != nil {
-		return 0, errors.New("it is no address that can be asked")
-	}
-	request.Header.Set("User-Agent", "rehearse/"+s.version)
-	for _, h := range s.place.Headers {
-		request.Header.Set(h[0], h[1])
-	}
-	request.Header.Set("Content-Type", "application/x-protobuf")
-	response, err := s.client.Do(request)
-	if err != nil {
-		if ctx.Err() != nil {
-			return 0, errNoAnswer
-		}
-		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // the whole repeats the address
-		}
-		return 0, errors.New(text.OneLine(err.Error(), 200))
-	}
-	defer response.Body.Close() //nolint:errcheck // what was read is enough
-	answer, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	status := text.OneLine(response.Status, 100)
-	switch code := response.StatusCode; {
-	case code/100 == 2:
-		return rejected(answer), nil
-	case code == http.StatusTooManyRequests, code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
-		return 0, &busy{status, retry.After(response.Header, time.Now())}
-	}
-	return 0, errors.New("it answers " + status)
+	return text.OneLine(err.Error(), 200)
 }

@@ -1,35 +1,37 @@
-// Package telemetry sends the spans of a process to a collector, by the standard variables of OpenTelemetry: OTLP over HTTP, as protobuf.
+// Package telemetry sends the spans of a process to a collector, by the standard variables of OpenTelemetry: OTLP over
+// HTTP, as protobuf.
 package telemetry
 
 import (
 	"cmp"
-	"context"
 	"net/url"
 
-	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
-// Options say where spans go. LookupEnv is required.
+// Options are where spans are sent and how. LookupEnv is required.
 type Options struct {
 	LookupEnv func(name string) (string, bool)
 	// Version is the program's.
 	Version string
 	// Mask takes secrets out of spans; nil changes nothing.
 	Mask func(text string) string
-	// Warn gets each problem once, in a sentence without secrets; nil discards it. It may be called by several goroutines.
+	// Warn gets each problem once, in a sentence without secrets; nil discards it. It may be called by several
+	// goroutines.
 	Warn func(text string)
 }
 
-// Traces is where the spans of a process go. A nil Traces keeps none. Close it.
+// Traces sends the spans of a process. A nil Traces sends none. Close it.
 type Traces struct {
 	tracer *trace.Tracer
 	sender *sender
-	// sending is the context of all requests, which stop ends.
-	sending context.Context
-	stop    context.CancelFunc
-	// beside also gets every span; nil for none. It is closed by whoever opened it.
-	beside *Traces
 }
 
 // Resource is a collector: where it takes OTLP over HTTP, and the headers of every request to it.
@@ -43,10 +45,10 @@ type Resource struct {
 // shown returns the address without what may be secret.
 func (p Resource) shown() string { return p.URL.Scheme + "://" + p.URL.Host }
 
-// TextEnv is the variable that lets spans hold what was said.
+// TextEnv is the variable that allows message text in spans.
 const TextEnv = "REHEARSE_TRACE_TEXT"
 
-// OpenTraces reads the environment; nil where it names no collector. It asks nobody.
+// OpenTraces reads the environment; nil where it names no collector. It sends no request.
 func OpenTraces(o Options) *Traces {
 	e := environment{o.LookupEnv, once(o.warn)}
 	if to := e.place(); to != nil {
@@ -55,9 +57,10 @@ func OpenTraces(o Options) *Traces {
 	return nil
 }
 
-// OpenWith returns traces that go to a place of their own, and to those of beside, which may be nil. It is nil where the environment switches traces off.
+// OpenWith returns traces that go to a collector of their own, and to that of beside, which may be nil and which its
+// caller closes. It is nil where the environment switches traces off.
 func OpenWith(o Options, p Resource, beside *Traces) *Traces {
-	e := environment{o.LookupEnv, func(string) {}} // what is wrong there was told
+	e := environment{o.LookupEnv, func(string) {}} // OpenTraces has reported what is wrong there
 	switch {
 	case e.disabled():
 		return nil
@@ -68,26 +71,44 @@ func OpenWith(o Options, p Resource, beside *Traces) *Traces {
 }
 
 func (o Options) open(e environment, to Resource, beside *Traces) *Traces {
+	quiet()
 	service, _ := e.get("OTEL_SERVICE_NAME")
-	resource := []trace.Attribute{trace.A("service.name", cmp.Or(service, "rehearse")), trace.A("service.version", o.Version)}
+	attributes := []attribute.KeyValue{
+		attribute.String("service.name", cmp.Or(service, "rehearse")), attribute.String("service.version", o.Version),
+	}
 	for name, value := range to.Resource {
-		resource = append(resource, trace.A(name, value))
+		attributes = append(attributes, attribute.String(name, value))
 	}
-	t := &Traces{sender: newSender(to, httpclient.Client(httpclient.Transport()), resource, o.Version, o.warn), beside: beside}
-	t.sending, t.stop = context.WithCancel(context.Background())
-	text, _ := e.get(TextEnv)
-	t.tracer = &trace.Tracer{Record: t.record, Sample: e.sampler(), Mask: o.Mask, Text: text == "1"}
-	return t
+	of := resource.NewSchemaless(attributes...)
+	content, _ := e.get(TextEnv)
+	s, err := newSender(to, of, o.Version, content == "1", o.warn)
+	if err != nil {
+		o.warn("traces cannot be sent to " + to.shown() + ": " + err.Error())
+		return nil
+	}
+	limits := sdk.NewSpanLimits()
+	limits.EventCountLimit = maxEvents
+	options := []sdk.TracerProviderOption{
+		sdk.WithResource(of), sdk.WithSampler(e.sampler()), sdk.WithRawSpanLimits(limits), sdk.WithSpanProcessor(s),
+	}
+	if beside != nil {
+		options = append(options, sdk.WithSpanProcessor(beside.sender))
+	}
+	tracer := sdk.NewTracerProvider(options...).Tracer("rehearse", oteltrace.WithInstrumentationVersion(o.Version))
+	return &Traces{&trace.Tracer{Tracer: tracer, Mask: o.Mask, Text: content == "1"}, s}
 }
 
-func (t *Traces) record(s *trace.Span) {
-	span := encodeSpan(s)
-	for ; t != nil; t = t.beside {
-		t.sender.add(t.sending, span)
-	}
+// maxEvents bounds the events of a span. A conversation has one for each assertion.
+const maxEvents = 1000
+
+// quiet keeps the OpenTelemetry library from writing to stderr. It reads the standard variables on its own and repeats
+// invalid values, such as headers with keys; environment reports them without the values, and sender reports failures.
+func quiet() {
+	otel.SetLogger(logr.Discard())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 }
 
-// Tracer returns what spans are made with; nil for a nil Traces.
+// Tracer returns the tracer of the process; nil for a nil Traces.
 func (t *Traces) Tracer() *trace.Tracer {
 	if t == nil {
 		return nil
@@ -95,11 +116,11 @@ func (t *Traces) Tracer() *trace.Tracer {
 	return t.tracer
 }
 
-// Close sends what was not sent yet. It takes a few seconds where the collector does not answer, and tells of what could not be sent.
+// Close sends the remaining spans and reports how many were lost. It gives up on a collector after a few seconds without
+// an answer.
 func (t *Traces) Close() {
 	if t != nil {
-		t.sender.close(t.stop)
-		t.stop()
+		t.sender.close()
 	}
 }
 

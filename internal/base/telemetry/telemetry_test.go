@@ -48,6 +48,7 @@ func TestEnvironment(t *testing.T) {
 		{"an endpoint", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL"}, "/v1/traces", ""},
 		{"an endpoint with a path", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL/api/public/otel/"}, "/api/public/otel/v1/traces", ""},
 		{"an endpoint of traces", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/in", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, "/in", ""},
+		{"a user and a query", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "USER/?tenant=a"}, "/v1/traces?tenant=a", ""},
 		{"switched off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_SDK_DISABLED": "TRUE"}, "", ""},
 		{"grpc", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "/v1/traces", "at port 4318"},
 		{"grpc for other signals", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}, "/v1/traces", ""},
@@ -62,8 +63,9 @@ func TestEnvironment(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := telemetrytest.New(t)
+			urls := strings.NewReplacer("URL", c.URL, "USER", strings.Replace(c.URL, "//", "//me:hunter2@", 1))
 			for name, value := range tc.env {
-				tc.env[name] = strings.Replace(value, "URL", c.URL, 1)
+				tc.env[name] = urls.Replace(value)
 			}
 			traces, warned := opened(t, tc.env)
 			span(t, traces, "x")
@@ -78,6 +80,9 @@ func TestEnvironment(t *testing.T) {
 			}
 			if said := strings.Join(*warned, "\n"); !strings.Contains(said, tc.warning) || tc.warning == "" && said != "" || strings.Contains(said, "hunter2") {
 				t.Errorf("it warned %q", said)
+			}
+			if tc.name == "a user and a query" && headers[0].Get("Authorization") != "Basic bWU6aHVudGVyMg==" {
+				t.Errorf("headers %v", headers[0])
 			}
 			if tc.name == "headers" && (headers[0].Get("Authorization") != "Basic aGk=" || headers[0].Get("x-a") != "b,c") {
 				t.Errorf("headers %v", headers[0])
@@ -158,18 +163,65 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestPartialSuccess: spans that a collector refuses are told of.
-func TestPartialSuccess(t *testing.T) {
-	c := telemetrytest.New(t)
-	c.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
-		_, _ = w.Write([]byte{0x0a, 0x02, 0x08, 0x02}) // partial_success: {rejected_spans: 2}
-		return true
+// TestFailures checks that every span arrives or is counted in a warning, and that no warning repeats what a collector writes.
+func TestFailures(t *testing.T) {
+	status := func(code int) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { http.Error(w, "the key hunter2 is unknown", code) }
 	}
-	traces, warned := opened(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
-	span(t, traces, "x")
-	traces.Close()
-	if len(*warned) != 1 || !strings.Contains((*warned)[0], "refused 2 spans") {
-		t.Errorf("it warned %q", *warned)
+	refuse := func(w http.ResponseWriter) { // partial_success: {rejected_spans: 2, error_message: "hunter2"}
+		_, _ = w.Write([]byte{0x0a, 0x0b, 0x08, 0x02, 0x12, 0x07, 'h', 'u', 'n', 't', 'e', 'r', '2'})
+	}
+	for _, tc := range []struct {
+		name  string
+		spans int
+		// first answers the first request; the collector takes all others.
+		first    func(w http.ResponseWriter)
+		warnings []string
+	}{
+		{"refused in part", 3, refuse, []string{"it refused 2 spans"}},
+		{"refused, then taken", 600, refuse, []string{"it refused 2 spans", "2 spans not sent to"}},
+		{"an error", 1, status(401), []string{"it answers 401 Unauthorized"}},
+		{"an error, then taken", 600, status(400), []string{"it answers 400 Bad Request", "spans not sent to"}},
+		{"more than wait", 40_000, nil, []string{"spans not sent to"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := telemetrytest.New(t)
+			ended := make(chan struct{})
+			var requests atomic.Int64
+			c.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
+				if requests.Add(1) > 1 {
+					return false
+				}
+				if tc.first == nil { // it answers once all spans have ended
+					<-ended
+					return false
+				}
+				tc.first(w)
+				return true
+			}
+			traces, warned := opened(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
+			for range tc.spans {
+				span(t, traces, "x")
+			}
+			close(ended)
+			traces.Close()
+			if len(*warned) != len(tc.warnings) || strings.Contains(fmt.Sprint(*warned), "hunter2") {
+				t.Fatalf("it warned %q", *warned)
+			}
+			for i, w := range *warned {
+				if !strings.Contains(w, tc.warnings[i]) {
+					t.Errorf("it warned %q, want %q", w, tc.warnings[i])
+				}
+			}
+			if len(tc.warnings) > 1 && strings.HasPrefix(tc.warnings[0], "it refused") {
+				return // the collector has taken the others of that request, and does not list them
+			}
+			var lost int
+			_, _ = fmt.Sscanf(strings.ReplaceAll((*warned)[len(*warned)-1], ",", ""), "%d span", &lost)
+			if n := len(c.Spans()); lost > 0 && n+lost != tc.spans {
+				t.Errorf("%d spans came and %d were counted as lost, of %d", n, lost, tc.spans)
+			}
+		})
 	}
 }
 

@@ -3,18 +3,17 @@ package trace
 import (
 	"context"
 	"slices"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
-// place is what a context knows of traces.
+// place is what a context has on traces, besides its span.
 type place struct {
 	tracer *Tracer
 	// visitors is the tracer of the turns that visitors have with a chatbot.
 	visitors *Tracer
 	// mask takes secrets out of what spans hold; private takes more out of what was said.
 	mask, private func(string) string
-	ids           IDs
-	// remote is true when ids are those of a span in another process.
-	remote bool
 	// shared are the attributes of all spans below.
 	shared  []Attribute
 	role    string
@@ -32,7 +31,8 @@ func at(ctx context.Context) place {
 
 func (p place) in(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, &p) }
 
-// With returns a context whose spans go to a tracer, and those of visitors of chatbots (ForVisitor) to another; nil keeps none.
+// With returns a context whose spans go to a tracer, and those of visitors of chatbots (ForVisitor) to another; nil
+// keeps none.
 func With(ctx context.Context, t, visitors *Tracer) context.Context {
 	p := at(ctx)
 	p.tracer, p.visitors = t, visitors
@@ -49,7 +49,8 @@ func ForVisitor(ctx context.Context) context.Context {
 	return p.in(ctx)
 }
 
-// Masked returns a context whose spans are masked by a function, instead of by that of the tracer. What was said (Said) is masked by private.
+// Masked returns a context whose spans are masked by a function, instead of by that of the tracer. What was said (Said)
+// is masked by private.
 func Masked(ctx context.Context, mask, private func(text string) string) context.Context {
 	p := at(ctx)
 	p.mask, p.private = mask, private
@@ -88,8 +89,10 @@ func Attempted(ctx context.Context, n int) context.Context {
 // AttemptOf returns which time it is that a conversation is held: 1 where nobody said it.
 func AttemptOf(ctx context.Context) int { return max(1, at(ctx).attempt) }
 
-// Carry returns ctx with what another context knows of traces.
-func Carry(ctx, from context.Context) context.Context { return at(from).in(ctx) }
+// Carry returns ctx with the span of another context, and with everything else that this context has on traces.
+func Carry(ctx, from context.Context) context.Context {
+	return trace.ContextWithSpan(at(from).in(ctx), trace.SpanFromContext(from))
+}
 
 // About returns the attributes that all spans of ctx have; of several with one key the last holds.
 func About(ctx context.Context) []Attribute { return slices.Clone(at(ctx).shared) }

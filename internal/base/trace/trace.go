@@ -1,16 +1,18 @@
-// Package trace has the spans of a process, and the headers by which an agent knows a conversation: its id, and the trace context of the W3C
-// (https://www.w3.org/TR/trace-context/#traceparent-header).
+// Package trace records the spans of a process with OpenTelemetry, and has the headers by which an agent recognizes a
+// conversation: its id, and the W3C trace context (https://www.w3.org/TR/trace-context/#traceparent-header).
 //
-// A span is begun below that of a context. Whether a span is kept is up to the Tracer of the context; without one, spans have ids and nothing
-// else, so that requests belong to a trace all the same.
+// A span starts below the span of its context and is recorded by the context's Tracer. Without a tracer there are no
+// spans; requests belong to the trace of their conversation all the same.
 package trace
 
 import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // The names of the headers.
@@ -19,88 +21,35 @@ const (
 	ParentHeader       = "traceparent"
 )
 
-// IDs name a span: the trace that it belongs to, and itself. The zero value names none.
-type IDs struct {
-	Trace [16]byte
-	Span  [8]byte
-	// Sampled is true of a span that is kept, as far as those who call this process have to say.
-	Sampled bool
-}
-
-func (id IDs) valid() bool { return id.Trace != [16]byte{} }
-
 // ID returns the trace id of a conversation: 32 hexadecimal digits, the same for the same conversation.
-func ID(conversationID string) string {
-	id := idOf(conversationID)
-	return hex.EncodeToString(id[:])
-}
+func ID(conversationID string) string { return idOf(conversationID).String() }
 
-func idOf(conversationID string) [16]byte {
+func idOf(conversationID string) trace.TraceID {
 	sum := sha256.Sum256([]byte(conversationID))
 	sum[0] |= 1 // an id of zeros only is invalid
-	return [16]byte(sum[:16])
+	return trace.TraceID(sum[:16])
 }
 
-func newTrace() (id [16]byte) {
-	_, _ = rand.Read(id[:]) // it never fails
-	id[0] |= 1
-	return id
-}
-
-func newSpan() (id [8]byte) {
-	_, _ = rand.Read(id[:]) // as above
-	id[0] |= 1
-	return id
-}
-
-// Parent returns the traceparent of a request: the span of ctx, or a new one of a new trace where ctx has none.
+// Parent returns the traceparent of a request: the span of ctx. Where ctx has no span that this process records, the
+// span id is a new one for each request, in the trace of ctx if there is one.
 func Parent(ctx context.Context) string {
-	id := at(ctx).ids
-	if !id.valid() {
-		id = IDs{newTrace(), newSpan(), true}
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsValid() || span.IsRemote() {
+		var id trace.SpanID
+		_, _ = rand.Read(id[:]) // never fails
+		id[0] |= 1
+		span = trace.SpanContextFromContext(inSomeTrace(ctx)).WithSpanID(id)
 	}
-	flags := "-00"
-	if id.Sampled {
-		flags = "-01"
-	}
-	return "00-" + hex.EncodeToString(id.Trace[:]) + "-" + hex.EncodeToString(id.Span[:]) + flags
+	flags := span.TraceFlags() & trace.FlagsSampled
+	return "00-" + span.TraceID().String() + "-" + span.SpanID().String() + "-" + flags.String()
 }
 
-// parse reads a traceparent. Later versions may have more behind the flags.
-func parse(parent string) (id IDs, ok bool) {
-	const length = len("00-") + 32 + 1 + 16 + 1 + 2
-	if len(parent) < length || parent[2] != '-' || parent[35] != '-' || parent[52] != '-' ||
-		len(parent) > length && (parent[:2] == "00" || parent[length] != '-') {
-		return IDs{}, false
-	}
-	var version, flags [1]byte
-	for _, part := range []struct {
-		to   []byte
-		text string
-	}{{version[:], parent[:2]}, {id.Trace[:], parent[3:35]}, {id.Span[:], parent[36:52]}, {flags[:], parent[53:length]}} {
-		for i := range len(part.text) {
-			if c := part.text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-				return IDs{}, false
-			}
-		}
-		_, _ = hex.Decode(part.to, []byte(part.text)) // the digits are
-	}
-	id.Sampled = flags[0]&1 == 1
-	return id, version[0] != 0xff && id.valid() && id.Span != [8]byte{}
-}
-
-// Remote returns a context whose spans belong to the trace of a traceparent; ctx itself where that is not valid.
+// Remote returns a context whose spans belong to the trace of a traceparent; ctx itself if that is invalid.
 func Remote(ctx context.Context, parent string) context.Context {
-	id, ok := parse(parent)
-	if !ok {
-		return ctx
-	}
-	p := at(ctx)
-	p.ids, p.remote = id, true
-	return p.in(ctx)
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{ParentHeader: parent})
 }
 
-// FromRequest is Remote with the traceparent of a request. Several of them are none.
+// FromRequest is Remote with the traceparent of a request. A request with several of them has none.
 func FromRequest(ctx context.Context, r *http.Request) context.Context {
 	if values := r.Header.Values(ParentHeader); len(values) == 1 {
 		return Remote(ctx, values[0])
@@ -108,21 +57,36 @@ func FromRequest(ctx context.Context, r *http.Request) context.Context {
 	return ctx
 }
 
-// Of returns a context for what belongs to a conversation: ctx itself where it has the conversation's trace already.
+// Of returns a context for what belongs to a conversation: ctx itself if it has the conversation's trace already.
 func Of(ctx context.Context, conversationID string) context.Context {
-	p := at(ctx)
 	id := idOf(conversationID)
-	if p.ids.Trace == id {
+	if trace.SpanContextFromContext(ctx).TraceID() == id {
 		return ctx
 	}
-	p.ids, p.remote = IDs{Trace: id, Sampled: true}, false
-	return p.in(ctx)
+	return inTrace(ctx, id)
+}
+
+// inTrace returns a context without a span, whose spans are the roots of a trace.
+func inTrace(ctx context.Context, id trace.TraceID) context.Context {
+	root := trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, TraceFlags: trace.FlagsSampled})
+	return trace.ContextWithSpanContext(ctx, root)
+}
+
+// inSomeTrace returns ctx, or a context with a new trace if ctx has none.
+func inSomeTrace(ctx context.Context) context.Context {
+	if trace.SpanContextFromContext(ctx).HasTraceID() {
+		return ctx
+	}
+	var id trace.TraceID
+	_, _ = rand.Read(id[:]) // never fails
+	id[0] |= 1
+	return inTrace(ctx, id)
 }
 
 // IDOf returns the trace id of ctx; empty without one.
 func IDOf(ctx context.Context) string {
-	if id := at(ctx).ids; id.valid() {
-		return hex.EncodeToString(id.Trace[:])
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		return span.TraceID().String()
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
@@ -75,13 +77,9 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestSampled: spans below one that is not kept are not kept, and requests say so.
+// TestSampled checks that spans below one that is not recorded are not recorded, and that the flags of requests say so.
 func TestSampled(t *testing.T) {
-	var kept []string
-	tracer := &trace.Tracer{
-		Record: func(s *trace.Span) { kept = append(kept, s.Name) },
-		Sample: func(id [16]byte, parent *trace.IDs) bool { return parent != nil && parent.Sampled },
-	}
+	tracer, ended := recorded(sdk.ParentBased(sdk.NeverSample()), false)
 	ctx := trace.With(t.Context(), tracer, nil)
 	with := func(ctx context.Context, name string) (parent string) {
 		ctx, s := trace.Start(ctx, name)
@@ -95,16 +93,17 @@ func TestSampled(t *testing.T) {
 		with(trace.Remote(ctx, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"), "called"),
 		with(trace.Remote(ctx, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"), "called softly"),
 	}
-	if got := strings.Join(kept, ", "); got != "called below, called" {
-		t.Errorf("kept are %s", got)
+	if got := ended(); len(got) != 2 || got[0].Name != "called below" || got[1].Name != "called" ||
+		got[0].Parent.SpanID() != got[1].SpanContext.SpanID() {
+		t.Errorf("the spans are %v", got)
 	}
 	for i, flags := range []string{"-00", "-01", "-00"} {
 		if !strings.HasSuffix(parents[i], flags) {
 			t.Errorf("parent %d is %s", i, parents[i])
 		}
 	}
-	if ctx = trace.ForVisitor(ctx); with(ctx, "visitor") == "" || len(kept) != 2 {
-		t.Errorf("kept are %v", kept)
+	if ctx = trace.ForVisitor(ctx); with(ctx, "visitor") == "" || len(ended()) != 2 {
+		t.Errorf("the spans are %v", ended())
 	}
 }
 

@@ -9,7 +9,11 @@ import (
 
 // sending begins the span of one request to an agent; the address is empty for an agent in the process.
 func sending(ctx context.Context, kind, address string) (context.Context, *trace.Span) {
-	ctx, span := trace.Start(ctx, trace.Send)
+	of := trace.Client
+	if address == "" {
+		of = trace.Internal
+	}
+	ctx, span := trace.StartKind(ctx, of, trace.Send)
 	if span == nil {
 		return ctx, nil
 	}
@@ -17,7 +21,6 @@ func sending(ctx context.Context, kind, address string) (context.Context, *trace
 	if address == "" {
 		return ctx, span
 	}
-	span.As(trace.Client)
 	if u, err := url.Parse(address); err == nil {
 		span.Set(trace.A(trace.ServerAddress, u.Hostname()))
 	}

@@ -32,11 +32,11 @@ func (t *traced) Stream(ctx context.Context, r Request, token func(string)) (cha
 // beginCall begins the span of a call (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/#inference).
 func beginCall(ctx context.Context, m config.Model, r Request) (context.Context, *trace.Span) {
 	name := cmp.Or(m.Name, m.Provider)
-	ctx, span := trace.Start(ctx, trace.Chat+" "+name)
+	ctx, span := trace.StartKind(ctx, trace.Client, trace.Chat+" "+name)
 	if span == nil {
 		return ctx, nil
 	}
-	span.As(trace.Client).Set(
+	span.Set(
 		trace.A(trace.Operation, trace.Chat), trace.A(trace.Provider, trace.ProviderName(m.Provider)), trace.A(trace.RequestModel, name),
 		trace.A(trace.Role, trace.RoleOf(ctx)),
 	)

@@ -17,20 +17,20 @@ func flowTurn(r *http.Request, conversation, testCase string) (*http.Request, *t
 			ctx = trace.Sharing(ctx, trace.A(name, id))
 		}
 	}
-	ctx, span := trace.Start(ctx, trace.Turn)
-	return r.WithContext(ctx), span.As(trace.Server)
+	ctx, span := trace.StartKind(ctx, trace.Server, trace.Turn)
+	return r.WithContext(ctx), span
 }
 
 // chatTurn begins the span of a visitor's turn.
 func chatTurn(ctx context.Context, asked sitebot.Request) (context.Context, *trace.Span) {
-	ctx, span := trace.Start(ctx, trace.ChatTurn, trace.A(trace.SessionID, asked.Session), trace.A(trace.Site, asked.Site))
+	ctx, span := trace.StartKind(ctx, trace.Server, trace.ChatTurn, trace.A(trace.SessionID, asked.Session), trace.A(trace.Site, asked.Site))
 	if asked.PersonID != "" {
 		span.Set(trace.A(trace.UserID, asked.PersonID))
 	}
 	if span.Text() {
 		span.Set(trace.Text(trace.Input, asked.Input))
 	}
-	return ctx, span.As(trace.Server)
+	return ctx, span
 }
 
 // chatEnded ends the span of a visitor's turn.

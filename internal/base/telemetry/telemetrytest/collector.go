@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
-	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
-	traces "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	traces "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -75,7 +75,7 @@ func (c *Collector) Close() { c.server.Close() }
 // ServeHTTP takes spans.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
-	c.paths, c.headers = append(c.paths, r.Method+" "+r.URL.Path), append(c.headers, r.Header)
+	c.paths, c.headers = append(c.paths, r.Method+" "+r.URL.RequestURI()), append(c.headers, r.Header)
 	c.mu.Unlock()
 	body, err := io.ReadAll(r.Body)
 	if c.Answer != nil && c.Answer(w, r) {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
