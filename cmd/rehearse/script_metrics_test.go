@@ -99,8 +99,8 @@ func sumOf(ts *testscript.TestScript, results string) map[string]float64 {
 	sum := map[string]float64{}
 	spent := func(role string, s spentRecord) {
 		if s.Usage != nil {
-			sum["rehearse_tokens_total "+role+" input"] += s.Usage.Input
-			sum["rehearse_tokens_total "+role+" output"] += s.Usage.Output
+			sum["rehearse_tokens_total input "+role] += s.Usage.Input
+			sum["rehearse_tokens_total output "+role] += s.Usage.Output
 		}
 		if s.Cost != nil {
 			sum["rehearse_cost_usd_total "+role] += *s.Cost

@@ -4,9 +4,14 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -24,8 +29,11 @@ type State interface {
 
 // led are the metrics of a process that leads runs.
 type led struct {
-	runs, conversations, turns, attempts, failures *counters
-	judgeCalls, judgeHits, tokens, cost            *counters
+	// handler answers with these metrics and those that every process has.
+	handler                                        http.Handler
+	runs, conversations, turns, attempts, failures *prometheus.CounterVec
+	judgeCalls, judgeHits, tokens, cost            *prometheus.CounterVec
+	jobs, workers, active                          *prometheus.Desc
 	state                                          State
 
 	mu sync.Mutex
@@ -56,36 +64,55 @@ func (m *Metrics) Lead(state State) {
 	if m == nil {
 		return
 	}
-	m.led.Store(&led{
-		state: state, ending: map[chan struct{}]bool{},
-		runs: newCounters("rehearse_runs_total", "Runs that ended under the lead of this server.", []string{"status"}, each(statuses)...),
-		conversations: newCounters("rehearse_conversations_total",
-			"Results that this server stored; each is counted once, and of a test with trials each trial.", []string{"verdict"}, each(verdicts)...),
-		turns: newCounters("rehearse_turns_total", "Turns of these results.", nil, values{}),
-		attempts: newCounters("rehearse_attempts_total",
+	registry := prometheus.NewRegistry()
+	of := promauto.With(registry)
+	l := &led{
+		handler: promhttp.HandlerFor(prometheus.Gatherers{m.registry, registry}, promhttp.HandlerOpts{}),
+		state:   state, ending: map[chan struct{}]bool{},
+		jobs: prometheus.NewDesc("rehearse_queue_jobs",
+			"Jobs of the runs of all servers: those that wait for a worker, and those that workers have.",
+			[]string{"state"}, nil),
+		workers: prometheus.NewDesc("rehearse_workers", "Processes that hold conversations.", nil, nil),
+		active: prometheus.NewDesc("rehearse_runs_active",
+			"Runs that are under way under the lead of this server.", nil, nil),
+		runs: newCounters(of, "rehearse_runs_total", "Runs that ended under the lead of this server.", "status"),
+		conversations: newCounters(of, "rehearse_conversations_total",
+			"Results that this server stored; each is counted once, and of a test with trials each trial.", "verdict"),
+		turns: newCounters(of, "rehearse_turns_total", "Turns of these results."),
+		attempts: newCounters(of, "rehearse_attempts_total",
 			"How often the conversations of these results were held, and what came of it: ok is the one that counts, whatever its verdict.",
-			[]string{"outcome"}, each(outcomes)...),
-		failures:   newCounters("rehearse_failures_total", "Failures of these results.", []string{"code"}, each(result.Codes)...),
-		judgeCalls: newCounters("rehearse_judge_calls_total", "Calls of judges for these results.", nil, values{}),
-		judgeHits:  newCounters("rehearse_judge_cache_hits_total", "Verdicts of these results that were remembered.", nil, values{}),
-		tokens: newCounters("rehearse_tokens_total",
-			"Tokens of these results. A result that does not know how many it took is left out.", []string{"role", "direction"}),
-		cost: newCounters("rehearse_cost_usd_total",
-			"Cost of these results in US dollars. A result that does not know its cost is left out, so that the true cost may be higher.", []string{"role"}),
-	})
-}
-
-// each returns a series for each word.
-func each[W ~string](words []W) []values {
-	all := make([]values, len(words))
-	for i, w := range words {
-		all[i] = values{string(w)}
+			"outcome"),
+		failures:   newCounters(of, "rehearse_failures_total", "Failures of these results.", "code"),
+		judgeCalls: newCounters(of, "rehearse_judge_calls_total", "Calls of judges for these results."),
+		judgeHits: newCounters(of, "rehearse_judge_cache_hits_total",
+			"Verdicts of these results that were remembered."),
+		tokens: newCounters(of, "rehearse_tokens_total",
+			"Tokens of these results. A result that does not know how many it took is left out.", "role", "direction"),
+		cost: newCounters(of, "rehearse_cost_usd_total",
+			"Cost of these results in US dollars. A result that does not know its cost is left out, so that the true cost may be higher.",
+			"role"),
 	}
-	return all
+	for _, total := range []*prometheus.CounterVec{l.turns, l.judgeCalls, l.judgeHits} {
+		total.WithLabelValues()
+	}
+	begin(l.runs, statuses)
+	begin(l.conversations, verdicts)
+	begin(l.attempts, outcomes)
+	begin(l.failures, result.Codes)
+	registry.MustRegister(l)
+	m.led.Store(l)
 }
 
-// Ending says that the end of a run is being kept. Whoever has seen the end must find it counted, so that a scrape waits for ended: a moment, since
-// the store may be away. Call ended once, with the status of the run, or with "" of one whose end was not kept here.
+// begin starts a series at 0 for each word.
+func begin[W ~string](series *prometheus.CounterVec, words []W) {
+	for _, w := range words {
+		series.WithLabelValues(string(w))
+	}
+}
+
+// Ending says that the end of a run is being kept. Whoever has seen the end must find it counted, so that a scrape
+// waits for ended: a moment, since the store may be away. Call ended once, with the status of the run, or with "" of
+// one whose end was not kept here.
 func (m *Metrics) Ending() (ended func(status string)) {
 	l := m.leading()
 	if l == nil {
@@ -97,7 +124,7 @@ func (m *Metrics) Ending() (ended func(status string)) {
 	l.mu.Unlock()
 	return func(status string) {
 		if status != "" {
-			l.runs.add(1, known(status, statuses))
+			add(l.runs, 1, known(status, statuses))
 		}
 		l.mu.Lock()
 		delete(l.ending, kept)
@@ -131,25 +158,26 @@ func (m *Metrics) leading() *led {
 	return m.led.Load()
 }
 
-// Stored counts a result that was stored under the lead of this process. Call it once for each. The summary of a test's trials is not counted.
+// Stored counts a result that was stored under the lead of this process. Call it once for each. The summary of a test's
+// trials is not counted.
 func (m *Metrics) Stored(t *result.Test) {
 	l := m.leading()
 	if l == nil || t.Trials != nil {
 		return
 	}
-	l.conversations.add(1, known(t.Verdict, verdicts))
-	l.turns.add(float64(len(t.Turns)))
+	add(l.conversations, 1, known(t.Verdict, verdicts))
+	add(l.turns, float64(len(t.Turns)))
 	for _, a := range t.Attempts {
-		l.attempts.add(1, known(cmp.Or(a.Code, held), outcomes))
+		add(l.attempts, 1, known(cmp.Or(a.Code, held), outcomes))
 	}
 	if len(t.Attempts) == 0 && t.Verdict != result.Skip { // it was held once
-		l.attempts.add(1, string(held))
+		add(l.attempts, 1, string(held))
 	}
 	for _, f := range t.Failures {
-		l.failures.add(1, known(f.Code, result.Codes))
+		add(l.failures, 1, known(f.Code, result.Codes))
 	}
-	l.judgeCalls.add(float64(t.Judge.Calls))
-	l.judgeHits.add(float64(t.Judge.CacheHits))
+	add(l.judgeCalls, float64(t.Judge.Calls))
+	add(l.judgeHits, float64(t.Judge.CacheHits))
 	target := chat.Cost{} // the cost of the whole has the judge's in it
 	for _, turn := range t.Turns {
 		target = target.Add(turn.Cost)
@@ -164,30 +192,35 @@ func (m *Metrics) Stored(t *result.Test) {
 // spent counts tokens and cost, if they are known.
 func (l *led) spent(role string, u chat.Usage, c chat.Cost) {
 	if !u.Unknown {
-		l.tokens.add(float64(u.InputTokens), role, "input")
-		l.tokens.add(float64(u.OutputTokens), role, "output")
+		add(l.tokens, float64(u.InputTokens), role, "input")
+		add(l.tokens, float64(u.OutputTokens), role, "output")
 	}
 	if !c.Unknown {
-		l.cost.add(c.USD, role)
+		add(l.cost, c.USD, role)
 	}
 }
 
-func (l *led) write(ctx context.Context, p *page) {
-	l.settle(ctx)
-	for _, c := range []*counters{l.runs, l.conversations, l.turns, l.attempts, l.failures, l.judgeCalls, l.judgeHits, l.tokens, l.cost} {
-		c.write(p)
+// Describe implements prometheus.Collector.
+func (l *led) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- l.jobs
+	descriptions <- l.workers
+	descriptions <- l.active
+}
+
+// Collect implements prometheus.Collector. What the state does not know is left out.
+func (l *led) Collect(metrics chan<- prometheus.Metric) {
+	gauge := func(of *prometheus.Desc, n int, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, float64(n), labels...)
 	}
-	now := l.look(ctx)
+	now := l.look()
 	if now.waiting != nil && now.running != nil {
-		const name = "rehearse_queue_jobs"
-		p.begin(name, "Jobs of the runs of all servers: those that wait for a worker, and those that workers have.", "gauge", 1)
-		p.sample(name, []string{"state"}, values{"running"}, "", float64(*now.running))
-		p.sample(name, []string{"state"}, values{"waiting"}, "", float64(*now.waiting))
+		gauge(l.jobs, *now.running, "running")
+		gauge(l.jobs, *now.waiting, "waiting")
 	}
 	if now.workers != nil {
-		p.gauge("rehearse_workers", "Processes that hold conversations.", float64(*now.workers))
+		gauge(l.workers, *now.workers)
 	}
-	p.gauge("rehearse_runs_active", "Runs that are under way under the lead of this server.", float64(l.state.Active()))
+	gauge(l.active, l.state.Active())
 }
 
 // A reading of the state counts for fresh, and takes lookTime at most.
@@ -197,13 +230,13 @@ const (
 )
 
 // look reads the state, at most once in fresh.
-func (l *led) look(ctx context.Context) fleet {
+func (l *led) look() fleet {
 	l.looking.Lock()
 	defer l.looking.Unlock()
 	if time.Since(l.read) < fresh {
 		return l.known
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	l.known = fleet{}
 	if waiting, running, err := l.state.Jobs(ctx); err == nil {

@@ -1,5 +1,5 @@
-// Package metrics counts what a process does, and tells it to Prometheus. The list of metrics is closed (service.md 5), and no label holds a name
-// from a suite.
+// Package metrics counts what a process does, for Prometheus. The list of metrics is closed, apart from those of the Go
+// runtime and the process, and no label has a name from a suite.
 package metrics
 
 import (
@@ -7,57 +7,98 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // other is the value of a label that is none of those that the program knows.
 const other = "other"
 
-// Metrics are the metrics of a process: those that every process has, and those of a server once Lead was called. They begin at 0 with the process.
-// They are safe for concurrent use. Nil counts nothing. Use New.
+// Metrics are the metrics of a process: those that every process has, and those of a server once Lead was called. They
+// start at 0 with the process. They are safe for concurrent use. Nil counts nothing. Use New.
 type Metrics struct {
-	build    build
-	calls    *histograms
-	judgings *histograms
-	requests *counters
-	answers  *histograms
+	registry                 *prometheus.Registry
+	handler                  http.Handler
+	calls, judgings, answers *prometheus.HistogramVec
+	requests                 *prometheus.CounterVec
 	// led is nil until Lead is called.
 	led atomic.Pointer[led]
 }
 
 // New returns the metrics of a process, which has a version and was built from a commit.
 func New(version, commit string) *Metrics {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	of := promauto.With(registry)
+	of.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "rehearse_build_info", Help: "The version of the program, and the commit that it was built from.",
+	}, []string{"version", "commit"}).WithLabelValues(version, commit).Set(1)
 	return &Metrics{
-		build: build{version, commit},
-		calls: newHistograms("rehearse_target_seconds",
+		registry: registry, handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		calls: newHistograms(of, "rehearse_target_seconds",
 			"Time of the turns of targets that this process asked, those that failed too, by the provider of a model, or by the kind of any other target.",
 			"provider"),
-		judgings: newHistograms("rehearse_judge_seconds",
-			"Time of the calls of judges by this process, those that failed too, by the provider of the model.", "provider"),
-		requests: newCounters("rehearse_http_requests_total",
-			"HTTP requests that were answered. The route is other where nothing is served, and of what was refused at the door.", httpLabels),
-		answers: newHistograms("rehearse_http_seconds", "Time from an HTTP request to the end of its answer; a stream takes long.", httpLabels...),
+		judgings: newHistograms(of, "rehearse_judge_seconds",
+			"Time of the calls of judges by this process, those that failed too, by the provider of the model.",
+			"provider"),
+		requests: newCounters(of, "rehearse_http_requests_total",
+			"HTTP requests that were answered. The route is other where nothing is served, and of what was refused at the door.",
+			httpLabels...),
+		answers: newHistograms(of, "rehearse_http_seconds",
+			"Time from an HTTP request to the end of its answer; a stream takes long.", httpLabels...),
 	}
 }
 
 var httpLabels = []string{"route", "method", "status"}
 
+func newCounters(of promauto.Factory, name, help string, labels ...string) *prometheus.CounterVec {
+	return of.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+// newHistograms returns a histogram of times in seconds, whose buckets range from a cache to a model that thinks.
+func newHistograms(of promauto.Factory, name, help string, labels ...string) *prometheus.HistogramVec {
+	return of.NewHistogramVec(prometheus.HistogramOpts{
+		Name: name, Help: help,
+		Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120},
+	}, labels)
+}
+
+// add adds to a series. A number below 0 comes from outside and is left out: a counter never falls.
+func add(to *prometheus.CounterVec, n float64, labels ...string) {
+	if n >= 0 {
+		to.WithLabelValues(labels...).Add(n)
+	}
+}
+
+// observe adds a time to a series; less than 0 counts as 0.
+func observe(in *prometheus.HistogramVec, took time.Duration, labels ...string) {
+	in.WithLabelValues(labels...).Observe(max(0, took.Seconds()))
+}
+
 // Target counts a turn of a target. The provider must be the program's own word for it.
 func (m *Metrics) Target(provider string, took time.Duration) {
 	if m != nil {
-		m.calls.observe(took, provider)
+		observe(m.calls, took, strings.ToValidUTF8(provider, "\uFFFD"))
 	}
 }
 
 // Judge counts a call of a judge. The provider must be the program's own word for it.
 func (m *Metrics) Judge(provider string, took time.Duration) {
 	if m != nil {
-		m.judgings.observe(took, provider)
+		observe(m.judgings, took, strings.ToValidUTF8(provider, "\uFFFD"))
 	}
 }
 
-// Answered counts an HTTP request. The route is a pattern of the server's tables, empty for none; method and status may be anything.
+// Answered counts an HTTP request. The route is a pattern of the server's tables, empty for none; method and status may
+// be anything.
 func (m *Metrics) Answered(route, method string, status int, took time.Duration) {
 	if m == nil {
 		return
@@ -66,8 +107,8 @@ func (m *Metrics) Answered(route, method string, status int, took time.Duration)
 	if status >= 100 && status <= 599 {
 		labels[2] = strconv.Itoa(status)
 	}
-	m.requests.add(1, labels...)
-	m.answers.observe(took, labels...)
+	add(m.requests, 1, labels...)
+	observe(m.answers, took, labels...)
 }
 
 var methods = []string{
@@ -82,26 +123,12 @@ func known[W ~string](word W, list []W) string {
 	return other
 }
 
-// build says what the program was made of.
-type build struct{ version, commit string }
-
-func (b build) write(p *page) {
-	const name = "rehearse_build_info"
-	p.begin(name, "The version of the program, and the commit that it was built from.", "gauge", 1)
-	p.sample(name, []string{"version", "commit"}, values{b.version, b.commit}, "", 1)
-}
-
-// ServeHTTP answers with all metrics in Prometheus's text format. What is not known is left out.
+// ServeHTTP answers with all metrics in a format that Prometheus reads. A metric with an unknown value is left out.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var p page
 	if l := m.led.Load(); l != nil {
-		l.write(r.Context(), &p)
+		l.settle(r.Context())
+		l.handler.ServeHTTP(w, r)
+		return
 	}
-	m.calls.write(&p)
-	m.judgings.write(&p)
-	m.requests.write(&p)
-	m.answers.write(&p)
-	m.build.write(&p)
-	w.Header().Set("Content-Type", mediaType)
-	_, _ = w.Write(p.Bytes()) // whoever scraped may have gone
+	m.handler.ServeHTTP(w, r)
 }

@@ -131,23 +131,23 @@ func TestStored(t *testing.T) {
 		"rehearse_attempts_total outcome=ok": 3, "rehearse_attempts_total outcome=WORKER_LOST": 1, "rehearse_attempts_total outcome=ENGINE_ERROR": 1,
 		"rehearse_attempts_total outcome=TIMEOUT":   0,
 		"rehearse_failures_total code=ENGINE_ERROR": 2, "rehearse_failures_total code=other": 1, "rehearse_failures_total code=FLAKY": 0,
-		"rehearse_tokens_total role=target direction=input": 10, "rehearse_tokens_total role=target direction=output": 2,
-		"rehearse_tokens_total role=judge direction=input": 100, "rehearse_tokens_total role=user direction=output": 4,
+		"rehearse_tokens_total direction=input role=target": 10, "rehearse_tokens_total direction=output role=target": 2,
+		"rehearse_tokens_total direction=input role=judge": 100, "rehearse_tokens_total direction=output role=user": 4,
 		"rehearse_cost_usd_total role=target": 0.5, "rehearse_cost_usd_total role=user": 0.25,
 		"rehearse_runs_total status=completed": 1, "rehearse_runs_total status=other": 1, "rehearse_runs_total status=failed": 0,
-		"rehearse_build_info version=1.2.3 commit=abc": 1,
+		"rehearse_build_info commit=abc version=1.2.3": 1,
 	})
 }
 
 // TestUnknownIsAbsent holds that what is not known has no series, not even one of 0.
 func TestUnknownIsAbsent(t *testing.T) {
 	m := metrics.New("1", "")
-	holds(t, scrape(t, m), map[string]float64{"rehearse_runs_active": absent, "rehearse_turns_total": absent, "rehearse_build_info version=1 commit=": 1})
+	holds(t, scrape(t, m), map[string]float64{"rehearse_runs_active": absent, "rehearse_turns_total": absent, "rehearse_build_info commit= version=1": 1})
 	m.Lead(runs{active: 3, err: errors.New("NATS is away")})
 	m.Stored(&result.Test{Verdict: result.Pass, Turns: []result.Turn{{Cost: chat.Cost{Unknown: true}}}, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}})
 	holds(t, scrape(t, m), map[string]float64{
 		"rehearse_queue_jobs state=waiting": absent, "rehearse_workers": absent, "rehearse_runs_active": 3,
-		"rehearse_tokens_total role=target direction=input": absent, "rehearse_cost_usd_total role=target": absent,
+		"rehearse_tokens_total direction=input role=target": absent, "rehearse_cost_usd_total role=target": absent,
 		"rehearse_cost_usd_total role=user": absent,
 	})
 }
@@ -187,10 +187,12 @@ func TestCalls(t *testing.T) {
 	m.Target("openai", 100*time.Millisecond)
 	m.Target("openai", 3*time.Minute)
 	m.Target("http", -time.Second)
+	m.Target("\xff", time.Second) // invalid UTF-8
 	m.Judge("scripted", time.Millisecond)
 	holds(t, scrape(t, m), map[string]float64{
 		"rehearse_target_seconds provider=openai count": 2, "rehearse_target_seconds provider=openai 0.1": 1, "rehearse_target_seconds provider=openai sum": 180.1,
-		"rehearse_target_seconds provider=http sum": 0, "rehearse_judge_seconds provider=scripted count": 1, "rehearse_judge_seconds provider=openai count": absent,
+		"rehearse_target_seconds provider=\uFFFD count": 1,
+		"rehearse_target_seconds provider=http sum":     0, "rehearse_judge_seconds provider=scripted count": 1, "rehearse_judge_seconds provider=openai count": absent,
 	})
 }
 
@@ -200,9 +202,19 @@ func TestAnswered(t *testing.T) {
 	m.Answered("", "BREW", 0, time.Second)
 	m.Answered("", "get", 99999, time.Second)
 	holds(t, scrape(t, m), map[string]float64{
-		"rehearse_http_requests_total route=/api/v1/runs/{run_id} method=GET status=200": 1, "rehearse_http_requests_total route=other method=other status=other": 2,
-		"rehearse_http_seconds route=other method=other status=other count": 2,
+		"rehearse_http_requests_total method=GET route=/api/v1/runs/{run_id} status=200": 1, "rehearse_http_requests_total method=other route=other status=other": 2,
+		"rehearse_http_seconds method=other route=other status=other count": 2,
 	})
+}
+
+// TestProcess checks that every process has the figures of the Go runtime and of itself.
+func TestProcess(t *testing.T) {
+	got := scrape(t, metrics.New("1", ""))
+	for _, name := range []string{"go_goroutines", "process_start_time_seconds", "process_resident_memory_bytes"} {
+		if !(got[name] > 0) {
+			t.Errorf("%s is %v", name, got[name])
+		}
+	}
 }
 
 // TestNil holds that nothing is counted where nobody wants to know.
@@ -238,6 +250,6 @@ func TestAtOnce(t *testing.T) {
 	group.Wait()
 	holds(t, scrape(t, m), map[string]float64{
 		"rehearse_conversations_total verdict=pass": 1600, "rehearse_target_seconds provider=openai count": 1600,
-		"rehearse_http_requests_total route=/ method=GET status=200": 1600,
+		"rehearse_http_requests_total method=GET route=/ status=200": 1600,
 	})
 }

@@ -24,13 +24,15 @@ func TestReference(t *testing.T) {
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	var b strings.Builder
-	b.WriteString("# Metrics\n\nWritten from what `/metrics` of `rehearse serve` gives out, in the text format of Prometheus; do not edit.\n\n| metric | type | meaning |\n|---|---|---|\n")
+	b.WriteString("# Metrics\n\nGenerated from `/metrics` of `rehearse serve`; do not edit. " +
+		"Workers have those of calls and requests.\nThe metrics `go_*` and `process_*` of Prometheus's Go client are there as well.\n\n" +
+		"| metric | type | meaning |\n|---|---|---|\n")
 	about := map[string]string{}
 	for line := range strings.Lines(w.Body.String()) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "# ")), " ")
 		name, said, _ := strings.Cut(rest, " ")
 		switch {
-		case !strings.HasPrefix(line, "# "):
+		case !strings.HasPrefix(line, "# "), !strings.HasPrefix(name, "rehearse_"):
 		case word == "HELP":
 			about[name] = said
 		case word == "TYPE":
