@@ -48,6 +48,7 @@ var (
 
 	extractedColumn = graph.Last(func(s *State) *bool { return &s.Extracted })
 	observedColumn  = graph.Last(func(s *State) *bool { return &s.Observed })
+	spokenColumn    = graph.Last(func(s *State) *Spoken { return &s.Spoken }).PerTurn()
 	suggesterColumn = graph.Last(func(s *State) *string { return &s.Suggester })
 	fallenColumn    = graph.Last(func(s *State) *int { return &s.Fallen }).PerTurn()
 )
@@ -156,6 +157,7 @@ func columns() []graph.Column[State] {
 	return []graph.Column[State]{
 		messagesColumn, inputColumn, responseColumn, docsColumn, siteColumn, sessionColumn, routeColumn, turnColumn, visitorColumn,
 		dialogColumn, interestColumn, formColumn, intentsColumn, routerColumn, skillsColumn, bookingColumn, profilingColumn,
-		hackColumn, spamColumn, lastInputColumn, followUpsColumn, answersColumn, ctaColumn, warningsColumn, extractedColumn, observedColumn, suggesterColumn, summaryColumn, fallenColumn,
+		hackColumn, spamColumn, lastInputColumn, followUpsColumn, answersColumn, ctaColumn, warningsColumn, extractedColumn, observedColumn,
+		spokenColumn, suggesterColumn, summaryColumn, fallenColumn,
 	}
 }

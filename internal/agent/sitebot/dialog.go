@@ -2,12 +2,13 @@ package sitebot
 
 import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/marker"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/value"
 )
 
 // addressIn returns the address that a message gives, or nothing.
 func addressIn(message string) string {
-	found, _ := value.In(message).Email()
+	found, _ := value.In(message, site.Negates).Email()
 	return found.Value
 }
 

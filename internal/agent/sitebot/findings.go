@@ -18,11 +18,12 @@ type findings struct {
 	refused value.Refusal
 }
 
-// find looks for values of fields in a message. Asked is the field that the visitor was asked for; empty for none. Typed fields are found in the whole
-// message, one after the other, and free text only fills the one that was asked.
-func (r *rules) find(b *Booking, fields []site.BookingField, asked, message string) findings {
+// find searches the visitor's message for values of fields. Asked is the field of the last question; empty for none. Typed
+// fields are searched for in the whole message, one after the other, and free text only fills the requested one.
+func (r *rules) find(b *Booking, fields []site.BookingField, asked string, s *State) findings {
 	f := findings{values: map[string]string{}}
-	text := value.In(message)
+	message := s.Input
+	text := value.In(message, site.Negates)
 	address, hasAddress := text.Email()
 	if hasAddress {
 		f.keep(b, fields, site.Email, asked, message, address)
@@ -35,8 +36,12 @@ func (r *rules) find(b *Booking, fields []site.BookingField, asked, message stri
 		case typed(fields, site.Date):
 			f.refused = refused
 		}
-		if number, ok := text.Phone(); ok {
+		unplaced := f.speak(b, fields, asked, s, text)
+		if number, ok := text.Phone(r.Region); ok {
 			f.keep(b, fields, site.Phone, asked, message, number)
+		}
+		if unplaced { // its words are not free text
+			text.Take(0, len(message))
 		}
 	}
 	if t, ok := fieldOf(fields, asked); ok && t.Type == site.Text && !f.correct(b) {
@@ -48,6 +53,27 @@ func (r *rules) find(b *Booking, fields []site.BookingField, asked, message stri
 		}
 	}
 	return f
+}
+
+// speak notes the days that the message names in words, and reports whether the words of one are unknown.
+func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s *State, text *value.Text) (unplaced bool) {
+	for _, field := range fields {
+		day, ok := s.Spoken.Days[field.ID]
+		if !ok || field.Type != site.Date {
+			continue
+		}
+		from, to, placed := text.Find(day.Said)
+		if text.Take(from, to); !placed {
+			unplaced = true
+		}
+		f.keep(b, []site.BookingField{field}, site.Date, asked, s.Input, value.Found{Value: day.Value, From: from, To: to})
+	}
+	field, _ := fieldOf(fields, asked)
+	unread := s.Spoken.Refused == value.Unclear && field.Type != site.Date // the message may be about something else
+	if typed(fields, site.Date) && len(s.Spoken.Days) == 0 && !unread && f.refused == value.Accepted {
+		f.refused = s.Spoken.Refused
+	}
+	return unplaced
 }
 
 // keep notes a typed value for the field that it is for: the one that was asked, else the first without a value, else the one that it corrects. Once a
@@ -120,7 +146,8 @@ func freeText(message string, rest []string) string {
 			clauses = clauses[:len(clauses)-1]
 		}
 		for _, clause := range clauses {
-			if clause = strings.Trim(clause, " \t\r.:!()<>\"'-–"); value.HasMore(clause) {
+			clause = strings.Trim(clause, " \t\r.:!()<>\"'-–")
+			if clause != "" && !site.Accepts(clause) && !site.Declines(clause) {
 				said = append(said, clause)
 			}
 		}

@@ -47,6 +47,7 @@ func (th *theater) news() []string {
 // TestEvents walks through a booking and holds what each turn tells (2.16).
 func TestEvents(t *testing.T) {
 	th := openBooker(t)
+	th.readsDays(map[string]string{"on Monday": "2026-11-30", "on Tuesday": "2026-12-01", "Wednesday": "2026-12-02", "not Tuesday": "denied", "on Thursday": "2026-11-26"})
 	for _, tc := range []struct {
 		intent sitebot.Intent
 		input  string
@@ -117,7 +118,7 @@ func TestEventsOfAnAddress(t *testing.T) {
 	}
 	th.inject(t, "known", `{"booking_state":{"active":true,"values":{"email":"a@x.com"},"field":"day","asked_turn":1}}`)
 	th.intent(sitebot.Context)
-	th.say(t, "known", "on Monday")
+	th.say(t, "known", "30/11/2026")
 	if got := th.captured(); got[len(got)-1].Event != lead.BookingUpdated || got[len(got)-1].Email != "a@x.com" {
 		t.Errorf("an address that was injected: %+v", got)
 	}

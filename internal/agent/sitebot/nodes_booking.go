@@ -21,10 +21,10 @@ func (b *Bot) book(ctx context.Context, s State, out graph.TokenSink) (update, e
 	if booking.AskedTurn > 0 {
 		asked = booking.Field
 	}
-	found := t.find(&booking, t.Booking.Fields, asked, s.Input)
+	found := t.find(&booking, t.Booking.Fields, asked, &s)
 	booking.take(found.values, &s)
 	next, missing := site.Next(t.Booking.Fields, booking.Values)
-	vars := prompt.Vars{Field: next.ID, Values: booking.Values, Problem: problems[found.refused]}
+	vars := prompt.Vars{Field: next.ID, Values: booking.Values, Problem: t.problem(found.refused)}
 	booking.Field, booking.AskedTurn = next.ID, s.SkillTurn()
 	if !missing {
 		more, _ := site.Next(t.Booking.PostConversion, booking.Values)
@@ -40,9 +40,9 @@ func (b *Bot) afterConversion(ctx context.Context, s State, out graph.TokenSink)
 	booking := s.Booking.clone()
 	vars := prompt.Vars{Action: string(s.Router.Action)}
 	if s.Router.Action == HandlePost {
-		found := t.findAfter(&booking, s.Input, s.Intents.believed())
+		found := t.findAfter(&booking, &s)
 		booking.take(found.values, &s)
-		vars.Problem = problems[found.refused]
+		vars.Problem = t.problem(found.refused)
 		if booking.Field != "" {
 			next, missing := site.Next(t.Booking.PostConversion, booking.Values)
 			booking.Field, vars.Field = next.ID, next.ID
@@ -56,12 +56,24 @@ func (b *Bot) afterConversion(ctx context.Context, s State, out graph.TokenSink)
 	return b.respondWith(ctx, t.booked(&s, booking), "post_conversion_handler", &s, vars, out)
 }
 
-// problems say in words why a day was not taken.
+// problems say in words why a day does not count.
 var problems = map[value.Refusal]string{
 	value.Past:    "the day that the visitor names has passed",
 	value.Denied:  "the visitor says only which day does not suit",
 	value.Several: "the visitor names different days, and one is needed",
 	value.NoSuch:  "there is no such day in the calendar",
+}
+
+// problem says in words why the day in a message was not stored.
+func (r *rules) problem(why value.Refusal) string {
+	if why != value.Unclear {
+		return problems[why]
+	}
+	day, order := r.calendar.Today.AddDate(0, 0, 7), "02/01/2006"
+	if r.calendar.MonthFirst {
+		order = "01/02/2006"
+	}
+	return "the day could not be read; it can be written as " + day.Format("2006-01-02") + " or " + day.Format(order)
 }
 
 // booked writes a booking with what follows from it: the visitor's address, and the call to action's form.

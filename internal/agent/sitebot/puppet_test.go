@@ -3,6 +3,7 @@ package sitebot_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -80,6 +81,19 @@ func (p *puppet) does(node string, do play) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.plays[node] = do
+}
+
+// readsDays makes the form_field_extractor read days of the booking in the words of the last message.
+func (p *puppet) readsDays(days map[string]string) {
+	p.does("form_field_extractor", func(_ context.Context, r llm.Request) (string, error) {
+		message := r.Messages[len(r.Messages)-1].Content.String()
+		for words, day := range days {
+			if strings.Contains(message, words) {
+				return fmt.Sprintf(`{"fields": {"day": %q}, "said": {"day": %q}}`, day, words), nil
+			}
+		}
+		return `{"fields": {}, "said": {}}`, nil
+	})
 }
 
 // nodes returns who asked since the last call, by name, each once.

@@ -79,7 +79,7 @@ func (r *routing) whileBooking(s *State, rules *rules, intent Intent) {
 	case redirected[intent] != "":
 		r.Booking.Active, r.Booking.Paused = false, false
 		r.to(RedirectRoute, redirected[intent], "the visitor leaves the booking: "+string(intent))
-	case intent == Book || rules.find(&r.Booking, rules.Booking.Fields, r.Booking.Field, s.Input).holds:
+	case intent == Book || rules.find(&r.Booking, rules.Booking.Fields, r.Booking.Field, s).holds:
 		r.Booking.Paused = false
 		r.to(BookingRoute, HandleBooking, fmt.Sprintf("the booking goes on with %q", r.Booking.Field))
 	default:
@@ -93,7 +93,7 @@ const openTurns = 3
 
 // afterConversion routes what is about the booking once it is complete, and reports whether the message is.
 func (r *routing) afterConversion(s *State, rules *rules, intent Intent) bool {
-	found := rules.findAfter(&r.Booking, s.Input, intent)
+	found := rules.findAfter(&r.Booking, s)
 	_, answered := found.values[r.Booking.Field]
 	switch {
 	case answered:
@@ -112,18 +112,24 @@ func (r *routing) afterConversion(s *State, rules *rules, intent Intent) bool {
 
 // findAfter is find once the booking is complete: what is kept may be corrected, and as long as a question is open it and those behind it may be answered.
 // Free text is no answer in a message that is about something else.
-func (r *rules) findAfter(b *Booking, message string, intent Intent) findings {
-	var fields []site.BookingField
+func (r *rules) findAfter(b *Booking, s *State) findings {
+	fields := r.changeable(b)
+	found := r.find(b, fields, b.Field, s)
+	intent := s.Intents.believed()
+	if f, open := fieldOf(fields, b.Field); open && f.Type == site.Text && (intent == Learn || intent == Support || intent == OffTopic) {
+		delete(found.values, b.Field)
+	}
+	return found
+}
+
+// changeable returns the fields of a complete booking that a message may fill or correct.
+func (r *rules) changeable(b *Booking) (fields []site.BookingField) {
 	for _, f := range slices.Concat(r.Booking.Fields, r.Booking.PostConversion) {
 		if b.Values[f.ID] != "" || b.Field != "" {
 			fields = append(fields, f)
 		}
 	}
-	found := r.find(b, fields, b.Field, message)
-	if f, open := fieldOf(fields, b.Field); open && f.Type == site.Text && (intent == Learn || intent == Support || intent == OffTopic) {
-		delete(found.values, b.Field)
-	}
-	return found
+	return fields
 }
 
 func (r *routing) startBooking(rules *rules) {

@@ -128,8 +128,13 @@ func TestRoute(t *testing.T) {
 		{"barely believed", func(s *State) { s.Intents = Intents{Intent: Support, Confidence: 0.4} }, RedirectRoute, HandleSupport, nil},
 		{"certainly a hack", func(s *State) { s.Intents = Intents{Intent: Hack, Confidence: 0.6} }, RedirectRoute, HandleHack, nil},
 		{"hardly a hack", func(s *State) { s.Intents = Intents{Intent: Hack, Confidence: 0.1} }, RedirectRoute, HandleOther, nil},
-		{"stay: another field", booking("email", "on Monday", Context), BookingRoute, HandleBooking, nil},
-		{"pause: a day that has passed", booking("day", "yesterday", Context), AnswerRoute, Educate, nil},
+		{"stay: another field", booking("email", "on 30/11/2026", Context), BookingRoute, HandleBooking, nil},
+		{"stay: a day in words", func(s *State) {
+			booking("email", "on Monday", Context)(s)
+			s.Spoken = on("2026-11-30", "Monday")
+		}, BookingRoute, HandleBooking, nil},
+		{"pause: words that nobody has read", booking("day", "on Monday", Context), AnswerRoute, Educate, nil},
+		{"pause: a day that has passed", booking("day", "24/11/2026", Context), AnswerRoute, Educate, nil},
 		{"post: free text", booked("company_size", 1, "50", Context), PostConversion, HandlePost, nil},
 		{"post: free text, off the classifier's mind", booked("company_size", 1, "50", Other), PostConversion, HandlePost, nil},
 		{"post: free text is no question", booked("company_size", 1, "50?", Context), AnswerRoute, Qualify, nil},
@@ -245,31 +250,40 @@ func TestFind(t *testing.T) {
 		values  map[string]string
 		asked   string
 		message string
+		spoken  Spoken
 		want    string
 		holds   bool
 		refused value.Refusal
 	}{
-		{"an address", nil, "email", "It is Ada@X.Example, thanks?", "email=Ada@x.example", true, ""},
-		{"no address", nil, "email", "ada at x", "", false, ""},
-		{"a number in groups", nil, "phone", "call me on +44 20 7946 0958 please", "phone=+442079460958", true, ""},
-		{"too short", nil, "phone", "room 123456", "", false, ""},
-		{"all at once", nil, "phone", "a@x.com, next Monday, 06 12 34 56 78", "day=2026-11-30 email=a@x.com phone=0612345678", true, ""},
-		{"a day is no number", nil, "phone", "on 14 03 2027", "day=2027-03-14", true, ""},
-		{"an address is no day", nil, "day", "2026-12-03@x.com", "email=2026-12-03@x.com", true, ""},
-		{"a question fills", nil, "day", "Is Monday fine?", "day=2026-11-30", true, ""},
-		{"a correction", kept, "phone", "Sorry, use b@x.com", "email=b@x.com", true, ""},
-		{"two corrections", kept, "phone", "b@x.com, and on Monday", "day=2026-11-30 email=b@x.com", true, ""},
-		{"a question corrects nothing", kept, "phone", "Can I use b@x.com instead?", "", true, ""},
-		{"a statement before a question does", kept, "phone", "Use b@x.com instead. Is that fine?", "email=b@x.com", true, ""},
-		{"the same again", kept, "phone", "a@x.com as I said", "", true, ""},
-		{"a past day", nil, "day", "yesterday", "", false, value.Past},
-		{"a denied day and an address", nil, "day", "not Monday, write to a@x.com", "email=a@x.com", true, value.Denied},
-		{"two days", nil, "day", "Monday or Tuesday", "", false, value.Several},
-		{"no such day", nil, "day", "on 31 April", "", false, value.NoSuch},
+		{"an address", nil, "email", "It is Ada@X.Example, thanks?", Spoken{}, "email=Ada@x.example", true, ""},
+		{"no address", nil, "email", "ada at x", Spoken{}, "", false, ""},
+		{"a number in groups", nil, "phone", "call me on +44 20 7946 0958 please", Spoken{}, "phone=+442079460958", true, ""},
+		{"too short", nil, "phone", "room 123456", Spoken{}, "", false, ""},
+		{"all at once", nil, "phone", "a@x.com, next Monday, 06 12 34 56 78", on("2026-11-30", "next Monday"), "day=2026-11-30 email=a@x.com phone=0612345678", true, ""},
+		{"all at once, without a quotation", nil, "phone", "a@x.com, next Monday, 06 12 34 56 78", on("2026-11-30", ""), "day=2026-11-30 email=a@x.com phone=0612345678", true, ""},
+		{"a day is no number", nil, "phone", "on 14 03 2027", Spoken{}, "day=2027-03-14", true, ""},
+		{"an address is no day", nil, "day", "2026-12-03@x.com", Spoken{}, "email=2026-12-03@x.com", true, ""},
+		{"a question fills", nil, "day", "Is 30/11/2026 fine?", Spoken{}, "day=2026-11-30", true, ""},
+		{"a question in words fills", nil, "day", "Is Monday fine?", on("2026-11-30", "Monday"), "day=2026-11-30", true, ""},
+		{"words that nobody has read", nil, "day", "next Monday", Spoken{}, "", false, ""},
+		{"a correction", kept, "phone", "Sorry, use b@x.com", Spoken{}, "email=b@x.com", true, ""},
+		{"two corrections", kept, "phone", "b@x.com, and on Monday", on("2026-11-30", "Monday"), "day=2026-11-30 email=b@x.com", true, ""},
+		{"a question corrects nothing", kept, "phone", "Can I use b@x.com instead?", Spoken{}, "", true, ""},
+		{"a question in words corrects nothing", kept, "phone", "Can we make it Monday?", on("2026-11-30", ""), "", true, ""},
+		{"a statement before a question does", kept, "phone", "Use b@x.com instead. Is that fine?", Spoken{}, "email=b@x.com", true, ""},
+		{"in words, too", kept, "phone", "Make it Monday. Is that fine?", on("2026-11-30", "Monday"), "day=2026-11-30", true, ""},
+		{"the same again", kept, "phone", "a@x.com as I said", Spoken{}, "", true, ""},
+		{"a past day", nil, "day", "24/11/2026", Spoken{}, "", false, value.Past},
+		{"a past day in words", nil, "day", "yesterday", Spoken{Refused: value.Past}, "", false, value.Past},
+		{"a denied day and an address", nil, "day", "not 30/11/2026, write to a@x.com", Spoken{}, "email=a@x.com", true, value.Denied},
+		{"two days", nil, "day", "30/11/2026 or 1/12/2026", Spoken{}, "", false, value.Several},
+		{"no such day", nil, "day", "on 31/4/2027", Spoken{}, "", false, value.NoSuch},
+		{"an unreadable answer", nil, "day", "some day", Spoken{Refused: value.Unclear}, "", false, value.Unclear},
+		{"an unreadable answer to something else", nil, "phone", "some day", Spoken{Refused: value.Unclear}, "", false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := shopRules(t)
-			f := r.find(&Booking{Active: true, Values: tc.values}, r.Booking.Fields, tc.asked, tc.message)
+			f := r.find(&Booking{Active: true, Values: tc.values}, r.Booking.Fields, tc.asked, &State{Input: tc.message, Spoken: tc.spoken})
 			if got := inOrder(f.values); got != tc.want || f.holds != tc.holds || f.refused != tc.refused {
 				t.Errorf("%q %v %q, want %q %v %q", got, f.holds, f.refused, tc.want, tc.holds, tc.refused)
 			}
@@ -280,22 +294,31 @@ func TestFind(t *testing.T) {
 // TestFindText holds what free text is: the answer to its own question, without what typed fields have taken, and never a question.
 func TestFindText(t *testing.T) {
 	fields := []site.BookingField{{ID: "name", Type: site.Text}, {ID: "email", Type: site.Email}, {ID: "day", Type: site.Date}, {ID: "colleague", Type: site.Email}}
-	for _, tc := range []struct{ asked, message, want string }{
-		{"name", " Ada Lovelace ", "name=Ada Lovelace"},
-		{"name", "What for?", ""},
-		{"email", "Ada Lovelace", ""},
-		{"name", "my email is a@x.com", "email=a@x.com"},
-		{"name", "Ada Lovelace, a@x.com, tomorrow", "day=2026-11-26 email=a@x.com name=Ada Lovelace"},
-		{"colleague", "b@x.com", "colleague=b@x.com"},
-		{"", "Ada", ""},
+	for _, tc := range []struct {
+		asked, message string
+		spoken         Spoken
+		want           string
+	}{
+		{"name", " Ada Lovelace ", Spoken{}, "name=Ada Lovelace"},
+		{"name", "What for?", Spoken{}, ""},
+		{"email", "Ada Lovelace", Spoken{}, ""},
+		{"name", "my email is a@x.com", Spoken{}, "email=a@x.com"},
+		{"name", "Ada Lovelace, a@x.com, tomorrow", on("2026-11-26", "Tomorrow"), "day=2026-11-26 email=a@x.com name=Ada Lovelace"},
+		{"name", "Ada Lovelace, a@x.com, tomorrow", on("2026-11-26", ""), "day=2026-11-26 email=a@x.com"},
+		{"name", "OK, Ada Lovelace, a@x.com, please", Spoken{}, "email=a@x.com name=Ada Lovelace"},
+		{"colleague", "b@x.com", Spoken{}, "colleague=b@x.com"},
+		{"", "Ada", Spoken{}, ""},
 	} {
 		r := shopRules(t)
-		f := r.find(&Booking{Active: true}, fields, tc.asked, tc.message)
+		f := r.find(&Booking{Active: true}, fields, tc.asked, &State{Input: tc.message, Spoken: tc.spoken})
 		if got := inOrder(f.values); got != tc.want {
 			t.Errorf("%q asked %q: %q, want %q", tc.message, tc.asked, got, tc.want)
 		}
 	}
 }
+
+// on is a day that a model has read in the words of a message.
+func on(day, said string) Spoken { return Spoken{Days: map[string]SpokenDay{"day": {day, said}}} }
 
 // inOrder writes values in the order of their fields.
 func inOrder(values map[string]string) string {

@@ -42,6 +42,8 @@ type State struct {
 	// Extracted is true once this turn's message was taken as the answer to a question, Observed once the dialog has seen the answer.
 	Extracted bool `json:"-"`
 	Observed  bool `json:"-"`
+	// Spoken are the days that this turn's message names in words.
+	Spoken Spoken `json:"-"`
 	// Suggester names the node that suggests what to click on; empty for none.
 	Suggester string `json:"-"`
 	// Fallen is how many turns the model that has answered was not shown.

@@ -37,12 +37,13 @@ func (b *Bot) define() *graph.Builder[State] {
 
 	g.Edge("system_router", "agentic_system_entry")
 
-	// The analysis runs side by side; the router waits for all of it.
+	// The analysis runs side by side; the router waits for all of it, and for the days that a booking step needs.
 	analysis := []string{"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor"}
 	g.Edge("agentic_system_entry", analysis...)
 	for _, node := range analysis {
-		g.Edge(node, "intent_router")
+		g.Edge(node, "booking_value_extractor")
 	}
+	g.Edge("booking_value_extractor", "intent_router")
 	g.Branch("intent_router", func(s State) string {
 		switch s.NextRoute {
 		case RedirectRoute:
@@ -95,6 +96,7 @@ func (b *Bot) defineNodes(g *graph.Builder[State]) {
 	g.Node("interest_signals_detector", b.detect).Limit(analysisLimit).OrElse(nothing)
 	g.Node("skill_selector", b.selectSkills).Limit(analysisLimit).OrElse(proposeNothing)
 	g.Node("early_profile_extractor", b.extract).Limit(analysisLimit).OrElse(nothing)
+	g.Node("booking_value_extractor", b.readDays).Limit(analysisLimit).OrElse(leaveUnread)
 	g.Node("intent_router", b.decideRoute)
 
 	g.Node("enricher_awaiter", b.awaitEnrichment).OrElse(nothing)

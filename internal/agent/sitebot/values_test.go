@@ -98,15 +98,21 @@ func TestFurtherAnswers(t *testing.T) {
 // The handler is told why a day was not taken, and what is asked once everything is there; the form of the call to action follows a correction.
 func TestHandlersAreTold(t *testing.T) {
 	th := openBooker(t)
+	th.readsDays(map[string]string{"yesterday": "2026-11-24", "not Monday": "denied", "Monday or": "several", "31 April": "2027-04-31", "some day": "whenever", "the 3rd": "2026-12-03"})
 	th.intent(sitebot.Book)
 	th.say(t, "h", "book me a demo")
 	for message, want := range map[string]string{
-		"a@x.com, yesterday": "has passed", "not Monday": "does not suit", "Monday or Tuesday": "different days", "31 April": "no such day", "what else?": "gave: none",
+		"a@x.com, yesterday": "has passed", "not Monday": "does not suit", "Monday or Tuesday": "different days", "31 April": "no such day", "31/4/2027": "no such day",
+		"what else?": "gave: none",
 	} {
 		th.say(t, "h", message)
 		if asked := th.request("booking_handler").Messages[0].Content.String(); !strings.Contains(asked, want) {
 			t.Errorf("%q: the handler reads\n%s", message, asked)
 		}
+	}
+	th.say(t, "h", "some day")
+	if asked := th.request("booking_handler").Messages[0].Content.String(); !strings.Contains(asked, "could not be read; it can be written as 2026-12-02 or 02/12/2026") {
+		t.Errorf("the handler reads\n%s", asked)
 	}
 	o := th.say(t, "h", "the 3rd, call 0612345678")
 	if asked := th.request("booking_handler").Messages[0].Content.String(); !strings.Contains(asked, "everything is there: size") || o.Metadata.CTA["mail"] != "a@x.com" {

@@ -17,6 +17,7 @@ func (s *Set) Check(ctx context.Context, of *site.Site) (warnings source.Problem
 	for _, node := range Nodes() {
 		l.node(node)
 	}
+	l.days(daysName)
 	for _, skill := range Skills() {
 		l.skill(skill)
 	}

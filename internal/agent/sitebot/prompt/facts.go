@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 )
@@ -30,7 +31,7 @@ func factsOf(s *site.Site) *facts {
 func siteTexts(s *site.Site) map[string]string {
 	texts := map[string]string{
 		"site": s.Name, "company": s.Company.Name, "cta_url": s.CTA.URL, "asset": or(s.ContentGating.Asset, "more material"),
-		"signals": signalLines(s), "fields": formLines(s),
+		"signals": signalLines(s), "fields": formLines(s), "days": dayLines(s),
 	}
 	for name, text := range texts {
 		texts[name] = or(strings.TrimSpace(text), none)
@@ -87,6 +88,27 @@ func formLines(s *site.Site) string {
 	return b.String()
 }
 
+// dayLines describes the days of a booking, with the question.
+func dayLines(s *site.Site) string {
+	var b strings.Builder
+	for _, id := range dayFields(s) {
+		b.WriteString("- " + id + ": " + asking(s, id).question + "\n")
+	}
+	return b.String()
+}
+
+// calendarDays is how many days a prompt lists: this week and the next two.
+const calendarDays = 21
+
+// calendarLines lists the days from today on with the day of the week, so that a model need not calculate.
+func calendarLines(today time.Time) string {
+	var b strings.Builder
+	for i := range calendarDays {
+		b.WriteString(today.AddDate(0, 0, i).Format("- Monday 2006-01-02\n"))
+	}
+	return b.String()
+}
+
 // Vars are what a node knows at this turn. What is left empty reads "none" in the prompt. What the site says is filled in from the site.
 type Vars struct {
 	// Language is the visitor's, such as fr or pt-BR; empty means the site's.
@@ -99,6 +121,9 @@ type Vars struct {
 	Collected, Values map[string]string
 	// Field is the id of what is asked for or taken down now: a field of the qualification or of the booking.
 	Field string
+	// Today is set where form_field_extractor reads days: the day of the site. MonthFirst is the order of its figures.
+	Today      time.Time
+	MonthFirst bool
 	// More is the id of what is asked for once a booking is complete.
 	More string
 	// Problem says in words why a value that the visitor gave was not taken.

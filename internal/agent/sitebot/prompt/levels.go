@@ -24,6 +24,11 @@ func (l *loader) node(node string) template {
 	return meta.fill(agentSlot, own.fill(instructionsSlot, l.instructions(a)))
 }
 
+// days returns the template of what form_field_extractor does before a booking step.
+func (l *loader) days(name string) template {
+	return l.load("", name, append(slices.Clone(variables), "calendar", "order", "today"))
+}
+
 // skill returns the template of a skill.
 func (l *loader) skill(name string) template { return l.load("", "skills/"+name, variables) }
 

@@ -41,6 +41,9 @@ const (
 	instructionsName = "response-agents/{agent}/instructions/{site}"
 )
 
+// daysName is the prompt that form_field_extractor has besides its own before a booking step.
+const daysName = "nodes/form_field_extractor.days"
+
 // agent is a node that writes to the visitor: from three levels.
 type agent struct {
 	// id takes the place of {agent} in names, name is the built-in template, and own what the site calls it.

@@ -38,6 +38,10 @@ func reply(of *site.Site, node, field string) object {
 	case VisitorProfile:
 		return profile()
 	case FormFieldExtractor:
+		if field != "" { // before a booking step
+			days := closed(textsOrNull(dayFields(of)))
+			return object{"fields": days, "said": days}
+		}
 		return object{"fields": closed(textsOrNull(formFields(of))), "corrections": closed(textsOrNull(of.FieldIDs()))}
 	case FollowUpSuggester:
 		return object{"suggestions": listOf(text())}
@@ -117,6 +121,17 @@ func signalIDs(of *site.Site) []string {
 	var ids []string
 	for _, s := range of.Qualification.InterestSignals.Signals {
 		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// dayFields returns the days that a booking, or a question after it, requests.
+func dayFields(of *site.Site) []string {
+	var ids []string
+	for _, f := range slices.Concat(of.Booking.Fields, of.Booking.PostConversion) {
+		if f.Type == site.Date {
+			ids = append(ids, f.ID)
+		}
 	}
 	return ids
 }

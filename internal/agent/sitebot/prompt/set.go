@@ -26,10 +26,11 @@ func (s *Set) Render(ctx context.Context, of *site.Site, node string, v Vars) (s
 	if t.has("skills") {
 		values.skills = l.skills(&values)
 	}
-	if err := l.err(); err != nil {
-		return "", err
+	text := t.render(values.of)
+	if node == FormFieldExtractor && !v.Today.IsZero() {
+		text += "\n\n" + l.prepare(&known.nodes, daysName, (*loader).days).render(values.of)
 	}
-	return t.render(values.of), nil
+	return text, l.err()
 }
 
 // Schema is the function of that name, from memory: the result must not be changed.

@@ -22,6 +22,9 @@ func (v *values) of(name string) string {
 	if name == "skills" {
 		return v.skills
 	}
+	if name == "fields" && !v.vars.Today.IsZero() {
+		name = "days"
+	}
 	if text, ok := v.facts.texts[name]; ok {
 		return text
 	}
@@ -33,6 +36,8 @@ func (v *values) atTurn(name string) string {
 	switch name {
 	case "action":
 		return v.vars.Action
+	case "calendar":
+		return calendarLines(v.vars.Today)
 	case "choices":
 		return or(strings.Join(v.asked.choices, ", "), "any")
 	case "collected":
@@ -55,6 +60,11 @@ func (v *values) atTurn(name string) string {
 		return missing(v.facts.fields, v.vars.Collected)
 	case "more":
 		return inWords(v.vars.More)
+	case "order":
+		if v.vars.MonthFirst {
+			return "month"
+		}
+		return "day"
 	case "problem":
 		return v.vars.Problem
 	case "profile":
@@ -63,6 +73,8 @@ func (v *values) atTurn(name string) string {
 		return v.asked.question
 	case "summary":
 		return data(v.vars.Summary)
+	case "today":
+		return v.vars.Today.Format("Monday 2006-01-02")
 	case "turn":
 		return strconv.Itoa(v.vars.Turn)
 	case "values":

@@ -1,9 +1,13 @@
 package site
 
-import "github.com/rehearse-dev/rehearse/internal/base/source"
+import (
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
 
 // YesWords are the ways to accept a proposal in all languages.
-func YesWords() []string { return inAll(yesWords) }
+func YesWords() []string { return slices.Concat(yesWords...) }
 
 // LoadFile reads the file of a site as a library reads those of its folder.
 func LoadFile(path string) (*Site, error) {

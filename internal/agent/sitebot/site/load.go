@@ -135,4 +135,5 @@ func (r *reader) read(n source.Node) {
 	if s.Company.Name == "" {
 		s.Company.Name = s.Name
 	}
+	s.Region = regionOf(s.Locale, s.Zone())
 }

@@ -18,7 +18,9 @@ type Site struct {
 	// Language is the primary subtag of the language for visitors who do not say theirs.
 	Language string
 	// Locale is the tag that the file names, such as en-US.
-	Locale        string
+	Locale string
+	// Region is the country (ISO 3166) of phone numbers without a country code; empty if the file does not show it.
+	Region        string
 	Company       Company
 	Prompts       Prompts
 	Models        Models

@@ -1,10 +1,14 @@
 package site
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // zones are known also on machines that have no table of them
+
+	"github.com/nyaruka/phonenumbers/v2"
+	"github.com/nyaruka/phonenumbers/v2/timezone"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
@@ -31,15 +35,38 @@ func (s *Site) Zone() *time.Location {
 	return s.zone
 }
 
+// regionOf returns the country of a language tag, such as BE in fr-BE, else of a time zone: of several countries with one
+// calling code, the main one. It is empty where neither names one.
+func regionOf(locale string, zone *time.Location) string {
+	for _, part := range subtags(locale)[1:] {
+		if len(part) == 2 {
+			return strings.ToUpper(part)
+		}
+	}
+	if zone == time.UTC {
+		return ""
+	}
+	for _, code := range slices.Sorted(maps.Keys(phonenumbers.GetSupportedCallingCodes())) {
+		anyNumber := &phonenumbers.PhoneNumber{CountryCode: new(int32(code)), NationalNumber: new(uint64(0))}
+		zones, err := timezone.GetTimeZonesForGeographicalNumber(anyNumber)
+		if err == nil && slices.Contains(zones, zone.String()) {
+			return phonenumbers.GetRegionCodeForCountryCode(code)
+		}
+	}
+	return ""
+}
+
+// subtags returns the parts of a language tag in lower case; there is at least one.
+func subtags(tag string) []string {
+	return strings.Split(strings.ToLower(strings.ReplaceAll(strings.TrimSpace(tag), "_", "-")), "-")
+}
+
 // MonthFirst reports whether a visitor who asked for a language writes the month of a date before the day: those of the United States do.
 func (s *Site) MonthFirst(requested string) bool {
 	tag := requested
 	if Primary(tag) == "" {
 		tag = s.Locale
 	}
-	parts := strings.Split(strings.ToLower(strings.ReplaceAll(strings.TrimSpace(tag), "_", "-")), "-")
-	if parts[0] != English {
-		return false
-	}
-	return slices.Contains(parts[1:], "us")
+	parts := subtags(tag)
+	return parts[0] == English && slices.Contains(parts[1:], "us")
 }

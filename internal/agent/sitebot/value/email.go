@@ -21,71 +21,31 @@ const (
 // lastLabel matches the last part of a domain.
 var lastLabel = regexp.MustCompile(`^([a-z]+|xn--[a-z0-9-]+)$`)
 
-// reach is how many words behind a negation something may come that is taken away by it.
-const reach = 3
-
-// Email returns the address that the message gives, its domain in lower-case ASCII: the last one that no negation takes away. All addresses are taken,
-// also those that do not count.
+// Email returns the address in the message, its domain in lower-case ASCII: the last one that no negation cancels. All
+// addresses are taken, also those that do not count.
 func (t *Text) Email() (Found, bool) {
 	if !slices.Contains(t.rest, '@') {
 		return Found{}, false
 	}
-	var last Found
-	denied := 0 // so many words are still in the reach of a negation
-	var said []string
+	var all []Found
 	var places []piece
 	for _, w := range fields(t.rest) {
 		for _, c := range candidates(t.rest, w) {
-			address, at := addressIn(t.rest, c)
-			if address == "" {
-				continue
+			if address, at := addressIn(t.rest, c); address != "" {
+				all, places = append(all, Found{address, at.from, at.to}), append(places, at)
 			}
-			if denied == 0 {
-				last = Found{address, at.from, at.to}
-			}
-			denied = 0
-			places = append(places, at)
 		}
-		text := string(t.rest[w.from:w.to])
-		said = append(said[max(0, len(said)-longestDenial+1):], plainWord(text))
-		switch {
-		case strings.ContainsAny(text[len(text)-1:], ",.;!?"): // another clause
-			denied, said = 0, said[:0]
-		case isPlace(said): // "no meu e-mail" says where, and denies nothing
-			denied = 0
-		case denies(said):
-			denied = reach
-		default:
-			denied = max(0, denied-1)
+	}
+	var last Found
+	for i, negated := range t.negated(places, false) {
+		if !negated {
+			last = all[i]
 		}
 	}
 	for _, p := range places {
-		t.take(p.from, p.to)
+		t.Take(p.from, p.to)
 	}
 	return last, last.Value != ""
-}
-
-// piece is a part of a text.
-type piece struct{ from, to int }
-
-// fields returns the parts of a text between white space.
-func fields(text []byte) []piece {
-	var all []piece
-	from := -1
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		switch space := unicode.IsSpace(r); {
-		case space && from >= 0:
-			all, from = append(all, piece{from, i}), -1
-		case !space && from < 0:
-			from = i
-		}
-		i += size
-	}
-	if from >= 0 {
-		all = append(all, piece{from, len(text)})
-	}
-	return all
 }
 
 // between reports whether a character stands between words and addresses.

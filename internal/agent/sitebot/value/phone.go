@@ -6,26 +6,30 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers/v2"
 )
 
-// What may be a number to call: figures in groups, with or without the sign of an international one. Narrowly, at most one character stands between two
-// groups.
+// Candidates for phone numbers: figures in groups, with or without the sign of an international number. In narrow ones
+// at most one character separates two groups.
 var (
 	numbers = regexp.MustCompile(`\+?[0-9(][0-9 ().\x{00a0}\x{202f}/-]*[0-9]`)
 	narrow  = regexp.MustCompile(`\+?(?:\([0-9]+\)|[0-9]+)(?:[ .\x{00a0}\x{202f}/-]?(?:\([0-9]+\)|[0-9]+))*`)
 )
 
-// The figures that numbers to call have.
+// The digits of a phone number.
 const (
 	minPhone = 7
 	maxPhone = 15
 )
 
-// Phone returns the first number to call that the message gives: its figures, with a plus where it was said. Look for days before, as a day is none.
-func (t *Text) Phone() (Found, bool) {
+// Phone returns the first phone number in the message: its digits, with a plus sign if the visitor wrote one. Region is
+// the country (ISO 3166) whose numbers need no country code; without one any such number with enough digits counts.
+// Search for days first: a day in figures is not a number.
+func (t *Text) Phone(region string) (Found, bool) {
 	for _, at := range numbers.FindAllIndex(t.rest, -1) {
 		places := [][]int{at}
-		if len(figures(t.rest[at[0]:at[1]])) > maxPhone { // perhaps two of them
+		if len(figures(t.rest[at[0]:at[1]])) > maxPhone { // perhaps two numbers
 			places = narrow.FindAllIndex(t.rest[at[0]:at[1]], -1)
 			for _, p := range places {
 				p[0], p[1] = p[0]+at[0], p[1]+at[0]
@@ -33,17 +37,29 @@ func (t *Text) Phone() (Found, bool) {
 		}
 		for _, p := range places {
 			digits := figures(t.rest[p[0]:p[1]])
-			if len(digits) < minPhone || len(digits) > maxPhone || !t.alone(p[0], p[1]) {
-				continue
-			}
 			if t.rest[p[0]] == '+' {
 				digits = "+" + digits
 			}
-			t.take(p[0], p[1])
-			return Found{digits, p[0], p[1]}, true
+			if possible(digits, region) && t.alone(p[0], p[1]) {
+				t.Take(p[0], p[1])
+				return Found{digits, p[0], p[1]}, true
+			}
 		}
 	}
 	return Found{}, false
+}
+
+// possible reports whether a number with these digits can exist in a region, or anywhere if it has a country code.
+func possible(digits, region string) bool {
+	national := strings.TrimPrefix(digits, "+")
+	switch {
+	case len(national) < minPhone || len(national) > maxPhone:
+		return false
+	case national == digits && region == "":
+		return true
+	}
+	n, err := phonenumbers.Parse(digits, region)
+	return err == nil && phonenumbers.IsPossibleNumber(n)
 }
 
 // figures returns the digits of a text.
