@@ -13,7 +13,7 @@ import (
 
 // TestDaysInWords checks what becomes of a model's answer about days, on Wednesday 25 November 2026.
 func TestDaysInWords(t *testing.T) {
-	const monday = `{"fields":{"day":"2026-11-30"},"said":{"day":"next Monday"}}`
+	const monday = `{"fields":{"day":"2026-11-30"},"quotes":{"day":"next Monday"}}`
 	for _, tc := range []struct {
 		name, state, input string
 		intent             sitebot.Intent
@@ -31,8 +31,8 @@ func TestDaysInWords(t *testing.T) {
 		{"a correction after the booking", `{"converted":true,"asked_turn":1,"values":{"email":"a@x.com","day":"2026-12-02","phone":"0612345678"}}`, "next Monday, sorry", sitebot.Learn, monday, "2026-11-30", false},
 		{"a question corrects nothing", `{"converted":true,"asked_turn":1,"values":{"email":"a@x.com","day":"2026-12-02","phone":"0612345678"}}`, "Why not next Monday?", sitebot.Learn, "", "2026-12-02", false},
 		{"words that the visitor did not write", `{"active":true,"field":"day","asked_turn":1}`, "Whatever you like", sitebot.Context, monday, nil, false},
-		{"no words for it", `{"active":true,"field":"day","asked_turn":1}`, "next Monday", sitebot.Context, `{"fields":{"day":"2026-11-30"},"said":{"day":null}}`, nil, false},
-		{"words in an address", `{"active":true,"field":"day","asked_turn":1}`, "it is monday@x.com", sitebot.Context, `{"fields":{"day":"2026-11-30"},"said":{"day":"monday"}}`, nil, false},
+		{"no words for it", `{"active":true,"field":"day","asked_turn":1}`, "next Monday", sitebot.Context, `{"fields":{"day":"2026-11-30"},"quotes":{"day":null}}`, nil, false},
+		{"words in an address", `{"active":true,"field":"day","asked_turn":1}`, "it is monday@x.com", sitebot.Context, `{"fields":{"day":"2026-11-30"},"quotes":{"day":"monday"}}`, nil, false},
 		{"a past day", `{"active":true,"field":"day","asked_turn":1}`, "on Tuesday", sitebot.Book, `{"fields":{"day":"2026-11-24"}}`, nil, false},
 		{"an impossible day", `{"active":true,"field":"day","asked_turn":1}`, "on 31 April", sitebot.Book, `{"fields":{"day":"2027-04-31"}}`, nil, false},
 		{"not a day", `{"active":true,"field":"day","asked_turn":1}`, "next Monday", sitebot.Book, `{"fields":{"day":"next Monday"}}`, nil, false},

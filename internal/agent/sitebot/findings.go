@@ -41,7 +41,7 @@ func (r *rules) find(b *Booking, fields []site.BookingField, asked string, s *St
 			f.keep(b, fields, site.Phone, asked, message, number)
 		}
 		if unplaced { // its words are not free text
-			text.Take(0, len(message))
+			text.Remove(0, len(message))
 		}
 	}
 	if t, ok := fieldOf(fields, asked); ok && t.Type == site.Text && !f.correct(b) {
@@ -62,8 +62,8 @@ func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s
 		if !ok || field.Type != site.Date {
 			continue
 		}
-		from, to, placed := text.Find(day.Said)
-		if text.Take(from, to); !placed {
+		from, to, placed := text.Find(day.Words)
+		if text.Remove(from, to); !placed {
 			unplaced = true
 		}
 		f.keep(b, []site.BookingField{field}, site.Date, asked, s.Input, value.Found{Value: day.Value, From: from, To: to})

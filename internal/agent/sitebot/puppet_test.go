@@ -89,10 +89,10 @@ func (p *puppet) readsDays(days map[string]string) {
 		message := r.Messages[len(r.Messages)-1].Content.String()
 		for words, day := range days {
 			if strings.Contains(message, words) {
-				return fmt.Sprintf(`{"fields": {"day": %q}, "said": {"day": %q}}`, day, words), nil
+				return fmt.Sprintf(`{"fields": {"day": %q}, "quotes": {"day": %q}}`, day, words), nil
 			}
 		}
-		return `{"fields": {}, "said": {}}`, nil
+		return `{"fields": {}, "quotes": {}}`, nil
 	})
 }
 

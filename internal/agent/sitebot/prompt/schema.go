@@ -40,7 +40,7 @@ func reply(of *site.Site, node, field string) object {
 	case FormFieldExtractor:
 		if field != "" { // before a booking step
 			days := closed(textsOrNull(dayFields(of)))
-			return object{"fields": days, "said": days}
+			return object{"fields": days, "quotes": days}
 		}
 		return object{"fields": closed(textsOrNull(formFields(of))), "corrections": closed(textsOrNull(of.FieldIDs()))}
 	case FollowUpSuggester:

@@ -68,7 +68,7 @@ func (t *Text) Date(c Calendar) (Found, Refusal) {
 	}
 	found, why := c.choose(places, days, t.negated(places, true), ranged)
 	for _, p := range formed {
-		t.Take(p.from, p.to)
+		t.Remove(p.from, p.to)
 	}
 	return found, why
 }

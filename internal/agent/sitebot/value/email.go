@@ -43,7 +43,7 @@ func (t *Text) Email() (Found, bool) {
 		}
 	}
 	for _, p := range places {
-		t.Take(p.from, p.to)
+		t.Remove(p.from, p.to)
 	}
 	return last, last.Value != ""
 }

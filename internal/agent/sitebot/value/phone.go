@@ -41,7 +41,7 @@ func (t *Text) Phone(region string) (Found, bool) {
 				digits = "+" + digits
 			}
 			if possible(digits, region) && t.alone(p[0], p[1]) {
-				t.Take(p[0], p[1])
+				t.Remove(p[0], p[1])
 				return Found{digits, p[0], p[1]}, true
 			}
 		}

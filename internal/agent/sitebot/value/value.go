@@ -32,8 +32,8 @@ type Found struct {
 // taken stands for a byte of a value that a search has found. It is part of no other value.
 const taken = 0
 
-// Take removes a part of the message from later searches.
-func (t *Text) Take(from, to int) { clear(t.rest[from:to]) }
+// Remove excludes a part of the message from later searches.
+func (t *Text) Remove(from, to int) { clear(t.rest[from:to]) }
 
 // Find returns the position of words in the message, in whatever case, outside of values that were found. Words without a
 // letter or digit are nowhere.

@@ -160,7 +160,7 @@ func TestTaken(t *testing.T) {
 	if from, to, ok := m.Find(" asap "); !ok {
 		t.Error("words are not found in another case")
 	} else {
-		m.Take(from, to)
+		m.Remove(from, to)
 	}
 	for _, words := range []string{"asap", "12/3/2027", "", "?", " ", "Monday"} {
 		if _, _, ok := m.Find(words); ok {
