@@ -12,6 +12,10 @@ func (r *reader) lint(n source.Node) {
 	r.lintOrder()
 	r.lintQuestions(n)
 	r.lintSignals(n)
+	if language := r.site.Language; !slices.Contains(Languages(), language) {
+		r.warn(n.Field("language"), "built-in texts exist in "+strings.Join(Languages(), ", "),
+			"there are no built-in texts in %q: visitors read fixed messages in English", language)
+	}
 	if s := r.site; s.ContentGating.Enabled && s.ContentGating.Asset == "" {
 		r.warn(n.Field("content_gating"), "add `asset:` with what visitors get for their e-mail address", "nothing is offered for an e-mail address")
 	}

@@ -169,6 +169,7 @@ func TestSecretIsNotRepeated(t *testing.T) {
 }
 
 var warnings = []struct{ name, yaml, want string }{
+	{"language", "site: x\nlanguage: ja-JP", `s.yaml:2:11: language: there are no built-in texts in "ja": visitors read fixed messages in English (built-in texts exist in en, fr,`},
 	{
 		"order", fields(indent + "{id: a}\n" + indent + "{id: b, required: true}"),
 		`s.yaml:8:22: qualification.profiling.forms[0].field_groups[0].fields[1].id: the required field "b" stands below "a", which is not required (move required fields up`,
