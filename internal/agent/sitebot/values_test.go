@@ -110,10 +110,15 @@ func TestHandlersAreTold(t *testing.T) {
 			t.Errorf("%q: the handler reads\n%s", message, asked)
 		}
 	}
-	th.say(t, "h", "some day")
-	if asked := th.request("booking_handler").Messages[0].Content.String(); !strings.Contains(asked, "could not be read; it can be written as 2026-12-02 or 02/12/2026") {
-		t.Errorf("the handler reads\n%s", asked)
+	days := th.plays["form_field_extractor"]
+	for _, message := range []string{"some day", "in spring"} { // an answer that is not a day, and none
+		th.say(t, "h", message)
+		if asked := th.request("booking_handler").Messages[0].Content.String(); !strings.Contains(asked, "could not be read; it can be written as 2026-12-02 or 02/12/2026") {
+			t.Errorf("%q: the handler reads\n%s", message, asked)
+		}
+		th.says("form_field_extractor", "I would rather not.")
 	}
+	th.does("form_field_extractor", days)
 	o := th.say(t, "h", "the 3rd, call 0612345678")
 	if asked := th.request("booking_handler").Messages[0].Content.String(); !strings.Contains(asked, "everything is there: size") || o.Metadata.CTA["mail"] != "a@x.com" {
 		t.Errorf("CTA %v, the handler reads\n%s", o.Metadata.CTA, asked)
