@@ -11,7 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// The state of a chatbot as in sitebot.md 2.2: what tests and benchmarks of whole turns work with.
+// The state of a chatbot: what tests and benchmarks of whole turns work with.
 type (
 	botState struct {
 		Messages  []message         `json:"messages"`
@@ -128,7 +128,7 @@ func mergeDialog(old, written dialog) dialog {
 
 type botUpdate = graph.Update[botState]
 
-// newBot returns the builder of a graph like that of sitebot.md 2.4. What its models would say follows from the input: "redirect" and "book"
+// newBot returns the builder of a graph like that of the website chatbot. What its models would say follows from the input: "redirect" and "book"
 // take the short ways, "converted" the way after a booking.
 func newBot() *graph.Builder[botState] {
 	b := graph.New("bot", messages, input, response, docs, site, route, turn, profile, dialogue, interests, form, intents, routing, skillset,

@@ -302,7 +302,7 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// The whole bot: each way through it (S3.1 to S3.7), with the log of what ran.
+// The whole bot: each way through it, with the log of what ran.
 func TestBot(t *testing.T) {
 	for message, want := range map[string]struct {
 		nodes []string

@@ -210,7 +210,7 @@ const history44 = `{"messages":[
 	{"id":"1:u","role":"user","content":"I'm exploring an idea"},{"id":"1:a","role":"assistant","content":"👉 Business or technical profile?"}],
 	"turn_number":2,"profiling_state":{"company_stage":"I'm exploring an idea"}}`
 
-// S0.4 to S0.6, S0.44, X31 and X32: one write through the reducers, nothing scheduled, and the next turn runs from START as if the
+// One write through the reducers, nothing scheduled, and the next turn runs from START as if the
 // conversation had been held.
 func TestUpdateState(t *testing.T) {
 	w := &watch{}

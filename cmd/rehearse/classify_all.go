@@ -16,7 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// The evaluation of answers (S3.34, S3.35), and the dataset that it is of.
+// The evaluation of answers, and the dataset that it is of.
 const (
 	e2eAPI     = "e2e-api"
 	e2eDataset = "main-dataset"
@@ -73,7 +73,7 @@ func (f *classifyFlags) checkAlone(c *cobra.Command, args []string, more ...stri
 	return one.check()
 }
 
-// all evaluates everything there is of the chatbot, one after the other (S3.34).
+// all evaluates everything there is of the chatbot, one after the other.
 func (f *classifyFlags) all(ctx context.Context, env *Env) error {
 	all := classify.Summary{Passed: true}
 	worst := result.ExitPassed

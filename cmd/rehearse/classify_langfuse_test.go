@@ -106,7 +106,7 @@ func onSites(t *testing.T, args ...string) []string {
 	return append(args, "--sites", root, "--model", "scripted:"+filepath.Join(root, "bot.yaml"))
 }
 
-// TestClassifyLogs holds what is logged of a classification on items of Langfuse, in both versions (S3.41).
+// TestClassifyLogs holds what is logged of a classification on items of Langfuse, in both versions.
 func TestClassifyLogs(t *testing.T) {
 	for _, version := range []string{"3.150.0", "4.0.1"} {
 		p := labelledServer(t)

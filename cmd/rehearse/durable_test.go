@@ -83,7 +83,7 @@ func (m *countedModel) asked() map[string]int {
 }
 
 // TestDurableTurns kills the server in the middle of turns, with each store of sessions: the same message goes on, and nothing that had settled is
-// asked again; another message begins anew (sitebot.md 2.9).
+// asked again; another message begins anew.
 func TestDurableTurns(t *testing.T) {
 	for name, store := range map[string]func(t *testing.T) []string{
 		"sqlite":     func(*testing.T) []string { return []string{"--store", "sqlite:chat.db"} },

@@ -8,7 +8,7 @@ import (
 
 // Agent is what a session is replayed against. Implementations are safe for concurrent use.
 type Agent interface {
-	// Open begins a conversation that touches no other one, nor anything of production (S4.18).
+	// Open begins a conversation that touches no other one, nor anything of production.
 	Open(ctx context.Context, at Moment) (Conversation, error)
 	// RequestedField says what the user is asked for in a state: a field, or a set of options, in a form that can be compared. It is empty where the
 	// agent does not know the state, or asks for nothing in particular.

@@ -31,7 +31,7 @@ func (a *FlowAgent) nodes() *Nodes {
 	return a.known
 }
 
-// Open begins at the flow's start (S4.13), or behind it: in a log of this flow the first state is a target of its start node when the agent
+// Open begins at the flow's start, or behind it: in a log of this flow the first state is a target of its start node when the agent
 // greets before the user says anything.
 func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
 	node, err := a.nodes().begin(at)

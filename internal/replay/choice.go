@@ -27,7 +27,7 @@ type Choice struct {
 }
 
 // LogToFigures says what became of the sessions of a log that have an event in the range: each stands in one line, the first that applies, and
-// the lines add up to Read (replay.md 6).
+// the lines add up to Read.
 type LogToFigures struct {
 	Read int `json:"read"`
 	// OtherFlow are those of which no row names the flow, MixedFlow those that name another one, too.

@@ -2,7 +2,7 @@ package replay
 
 import "math"
 
-// The rules by which a candidate passes (S4.28 to S4.31).
+// The rules by which a candidate passes.
 const (
 	turnMargin    = 1.1 // of the baseline's turn count ratio
 	latencyMargin = 1.2 // of the baseline's latency

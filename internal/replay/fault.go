@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The kinds of faults of rows (replay.md 6).
+// The kinds of faults of rows.
 const (
 	faultNoPlace     = "no_session_or_time"
 	faultPayload     = "unreadable_payload"

@@ -42,7 +42,7 @@ const (
 	NotJudgeable Decision = "not_judgeable" // the log does not fit the agents
 )
 
-// ExitCode is the program's (replay.md 9).
+// ExitCode is the program's.
 func (d Decision) ExitCode() int {
 	switch d {
 	case Passed:
@@ -151,7 +151,7 @@ type findings struct {
 	mode     Mode
 }
 
-// judge decides as replay.md 5 says, the first that applies.
+// judge applies the first rule that matches.
 func (f *findings) judge(rules *Rules) Gate {
 	g := Gate{
 		Name: GatePaired, Verdict: f.verdict(), Require: rules.Require, MinPower: rules.MinPower, MinSupport: rules.MinSupport, MaxLost: rules.MaxLost,

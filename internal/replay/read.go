@@ -21,7 +21,7 @@ const (
 	maxYear = 9999
 )
 
-// The kinds of rows that cannot be kept (replay.md 1).
+// The kinds of rows that cannot be kept.
 const (
 	NotJSON     = "not_json"
 	NotAnObject = "not_an_object"

@@ -97,7 +97,7 @@ func (s *SimulatedTurns) count(lane, observed *Variation) {
 	}
 }
 
-// Fidelity says how like the real users a simulated one is, each from 0 to 1 (replay.md 3): in the kinds of messages, the logged data that it
+// Fidelity says how like the real users a simulated one is, each from 0 to 1: in the kinds of messages, the logged data that it
 // gives, the length of conversations and how they end. Overall is the least of them, Floor what is needed, Sessions how many were played.
 type Fidelity struct {
 	Kinds    float64 `json:"kinds"`

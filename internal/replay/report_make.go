@@ -121,7 +121,7 @@ func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 	run.Verdict, run.Outcome = string(gate.Verdict), string(gate.Outcome)
 	run.Better = new(gate.Verdict == stats.Better)
 	if run.Gate == GateSpec {
-		run.Better = &spec.Passed // the letter of S4.33
+		run.Better = &spec.Passed
 	}
 	run.NonInferior = new(gate.Verdict == stats.Better || gate.Verdict == stats.NonInferior)
 	r.Passed = new(gate.Outcome == Passed)

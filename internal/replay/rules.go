@@ -10,7 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
-// Rules are what the paired gate asks of a candidate (replay.md 5). DefaultRules returns those that hold when nothing else is said.
+// Rules are what the paired gate asks of a candidate. DefaultRules returns those that hold when nothing else is said.
 type Rules struct {
 	Require Requirement
 	// MinSupport is the least mean support coverage of a lane in recorded mode, MinFidelity the least fidelity of a simulated user, MaxLost

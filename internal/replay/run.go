@@ -21,7 +21,7 @@ const (
 // StaleAfter is how long a run may say nothing before it counts as broken off.
 const StaleAfter = 2 * time.Minute
 
-// Run is a row of exp.conversation_replay_results (S4.33): one evaluation of a candidate. Figures are the candidate's; nil is not applicable.
+// Run is a row of exp.conversation_replay_results: one evaluation of a candidate. Figures are the candidate's; nil is not applicable.
 type Run struct {
 	ID             string `json:"evaluation_run_id"`
 	VariantID      string `json:"variant_id"`

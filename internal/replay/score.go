@@ -18,7 +18,7 @@ type ScoreOptions struct {
 	Measuring
 	// Rules are those of the paired comparison.
 	Rules Rules
-	// Looks adds a watch with a look at the end of each day on which sessions began (replay.md 8).
+	// Looks adds a watch with a look at the end of each day on which sessions began.
 	Looks bool
 	// Each gets the metrics of every session and variant as they are computed; nil is allowed.
 	Each func(Metrics) error

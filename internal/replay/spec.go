@@ -131,7 +131,7 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	}
 	head.Run = Run{
 		ID: s.RunID, VariantID: s.VariantID, BaselineID: s.BaselineID, FlowID: s.FlowID,
-		DatasetVersion: fmt.Sprintf("%s_%s_%s", s.FlowID, s.FirstDay, s.LastDay), // S4.34
+		DatasetVersion: fmt.Sprintf("%s_%s_%s", s.FlowID, s.FirstDay, s.LastDay),
 		Mode:           s.Mode, Gate: s.Gate, Settings: encoded,
 	}
 	return &Evaluation{

@@ -2,7 +2,7 @@ package replay
 
 import "github.com/rehearse-dev/rehearse/internal/base/stats"
 
-// Seed is that of samples, of the order of lanes and of bootstraps (S4.5).
+// Seed is that of samples, of the order of lanes and of bootstraps.
 const Seed = 42
 
 // harmlessLatency is a difference in milliseconds below which no mean latency is harm.
@@ -60,7 +60,7 @@ var fivePoints = stats.Margin{Absolute: 0.05}
 // slower is the loss of latency that does not matter.
 var slower = stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticedLatency}
 
-// table lists the metrics of a report in its order, with their roles and margins of replay.md 5. A new metric is a line here.
+// table lists the metrics of a report in its order, with their roles and margins. A new metric is a line here.
 var table = []metric{
 	{
 		name: CompletionMatch, unit: Share, passFail: true, role: decides, margin: fivePoints,

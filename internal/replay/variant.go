@@ -13,7 +13,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 )
 
-// Variant is a flow with a prompt and a model, under a name (S4.8).
+// Variant is a flow with a prompt and a model, under a name.
 type Variant struct {
 	ID           string `json:"id"`
 	ExperimentID string `json:"experiment_id,omitempty"`
@@ -22,7 +22,7 @@ type Variant struct {
 	Config json.RawMessage `json:"config"`
 }
 
-// PromptVersion is a prompt with the model that answers to it (S4.11).
+// PromptVersion is a prompt with the model that answers to it.
 type PromptVersion struct {
 	ID string `json:"id"`
 	// FilePath is where the text stands, below the folder of prompts.
@@ -58,7 +58,7 @@ func unknownIsInvalid(err error) error {
 	return err
 }
 
-// PromptTemplate is the only execution strategy that can be replayed (S4.9).
+// PromptTemplate is the only execution strategy that can be replayed.
 const PromptTemplate = "prompt_template"
 
 // Settings is what a variant's configuration says.

@@ -14,7 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
-// Watching says what a watch looks at again and again (replay.md 8).
+// Watching says what a watch looks at again and again.
 type Watching struct {
 	// Name is the watch's in its store.
 	Name string

@@ -1,4 +1,4 @@
-// Package apicall carries out what flows call over HTTP: to hosts that are allowed, once, without following a redirect (flow-engine.md 3.11).
+// Package apicall carries out what flows call over HTTP: to hosts that are allowed, once, without following a redirect.
 package apicall
 
 import (

@@ -47,7 +47,7 @@ type Outcome struct {
 	Use Use
 }
 
-// Metadata is what the page around the chat needs besides the answer (sitebot.md 2.12).
+// Metadata is what the page around the chat needs besides the answer.
 type Metadata struct {
 	FollowUps  []string          `json:"suggested_follow_ups"`
 	Answers    []string          `json:"suggested_answers"`
@@ -88,7 +88,7 @@ const (
 	Failed         Fault = "turn_failed"   // no handler could answer
 	StoreFailed    Fault = "store_failed"  // the session could not be read or written
 
-	// Refused by the limits (sitebot.md 2.17): the message is what the visitor reads, in their language.
+	// Refused by the limits: the message is what the visitor reads, in their language.
 	RateLimited  Fault = site.RateLimited
 	TooManyTurns Fault = site.TooManyTurns
 	SiteBusy     Fault = site.SiteBusy

@@ -53,7 +53,7 @@ type Locks interface {
 	Lock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }
 
-// Limits say which messages may come in (sitebot.md 2.17). Implementations are safe for concurrent use.
+// Limits say which messages may come in. Implementations are safe for concurrent use.
 type Limits interface {
 	// Enter lets a message in. Its error is a *limit.Refusal, or says that the store is away. Leave is called once, when the turn has ended.
 	Enter(ctx context.Context, v limit.Visit) (leave func(context.Context, limit.Used), err error)

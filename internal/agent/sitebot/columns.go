@@ -11,7 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/enrich"
 )
 
-// The columns of the state: how writes reach each field (sitebot.md 2.2), and which fields begin every turn empty (2.1).
+// The columns of the state: how writes reach each field, and which fields begin every turn empty (2.1).
 // They are declarations and never change.
 var (
 	messagesColumn = graph.Append(func(s *State) *[]Message { return &s.Messages }).Keyed(func(m Message) string { return m.ID })

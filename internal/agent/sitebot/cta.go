@@ -8,7 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/marker"
 )
 
-// CTA is the call to action below an answer: a button that leads to where a demo is booked (sitebot.md 2.12).
+// CTA is the call to action below an answer: a button that leads to where a demo is booked.
 type CTA struct {
 	// URL is the site's address with the fields in its query.
 	URL   string `json:"url"`

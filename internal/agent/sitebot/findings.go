@@ -8,7 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/value"
 )
 
-// findings are what a visitor's message gives for the fields of a booking (sitebot.md 2.15).
+// findings are what a visitor's message gives for the fields of a booking.
 type findings struct {
 	// values are those that are new or other than the kept ones, by field.
 	values map[string]string

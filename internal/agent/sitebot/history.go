@@ -226,7 +226,7 @@ func rebuiltProfiling(rows []row, fields []string, out *Rebuilt) *RebuiltProfili
 	return p
 }
 
-// Patch returns the state as UpdateState takes it: with what is known, and nothing else (S0.39, S0.42).
+// Patch returns the state as UpdateState takes it: with what is known, and nothing else.
 func (r Rebuilt) Patch() (json.RawMessage, error) {
 	patch := map[string]any{"turn_number": r.TurnNumber}
 	messages := make([]Message, 0, len(r.Messages))

@@ -12,7 +12,7 @@ import (
 func TestRebuild(t *testing.T) {
 	for _, tc := range []struct{ name, input, want string }{
 		{
-			"S0.44",
+			"the answers to two questions",
 			`{"query":"Technical","field_ids":["company_stage","profile_type"],"history":[{"role":"user","content":"I want to apply"},
 				{"role":"assistant","content":"👉 What stage is your company at?"},{"role":"user","content":"I'm exploring an idea"},
 				{"role":"assistant","content":"👉 Business or technical profile?"}]}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 )
 
-// saver saves what a turn has found out, and its entry in the register, together with its checkpoint: either all are kept or none (sitebot.md 2.16).
+// saver saves what a turn has found out, and its entry in the register, together with its checkpoint: either all are kept or none.
 type saver struct {
 	graph.Checkpointer
 	bot *Bot

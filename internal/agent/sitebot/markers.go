@@ -14,7 +14,7 @@ import (
 // markerOf is the marker that a skill asks an answer for.
 var markerOf = map[Skill]string{AskQualification: marker.Question, ProposeDemoSkill: marker.Demo, AskEmail: marker.Email}
 
-// believed returns the markers that a node's answer may hold: those of the skills that were applied in this turn (sitebot.md 2.7).
+// believed returns the markers that a node's answer may hold: those of the skills that were applied in this turn.
 func (b *Bot) believed(node string, s *State) []string {
 	switch {
 	case b.MarkersStand:

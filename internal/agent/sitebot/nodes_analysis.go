@@ -57,7 +57,7 @@ func assumeLearning(s State, _ error) update {
 }
 
 // nextIntent is what this message adds to the intents. Who says yes to a demo that was just proposed wants to book, whatever a classifier
-// makes of the one word (sitebot.md 2.5).
+// makes of the one word.
 func nextIntent(s *State, intent Intent, confidence float64) Intents {
 	if is(s.Dialog.DemoProposedLastTurn) && site.Accepts(s.Input) {
 		intent, confidence = Book, 1
@@ -90,7 +90,7 @@ func (b *Bot) detect(ctx context.Context, s State) (update, error) {
 // unseen reports whether no turn has scored the conversation: it was injected without its score.
 func (i *Interest) unseen() bool { return !i.Seen && i.Cumulative == 0 && len(i.Signals) == 0 }
 
-// scored adds the weights of signals that are new (sitebot.md 2.5). A demo that was just proposed begins the score anew.
+// scored adds the weights of signals that are new. A demo that was just proposed begins the score anew.
 func scored(s *State, known []site.Signal, named []string) Interest {
 	next := Interest{Cumulative: s.Interest.Cumulative, Signals: append([]string{}, s.Interest.Signals...), New: []string{}, Seen: true}
 	if is(s.Dialog.DemoProposedLastTurn) {
@@ -160,7 +160,7 @@ func describeDialog(s *State) string {
 	return strings.Join(said, "; ")
 }
 
-// Limits of the abuse gate (S3.20–S3.22).
+// Limits of the abuse gate.
 const (
 	maxHacks   = 2
 	maxRepeats = 3
@@ -206,7 +206,7 @@ func gate(s *State, input string, spam int) Block {
 	return NotBlocked
 }
 
-// extract takes the visitor's message as the answer to the question of the turn before (sitebot.md 2.6).
+// extract takes the visitor's message as the answer to the question of the turn before.
 func (b *Bot) extract(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	if !t.extracts(&s) {

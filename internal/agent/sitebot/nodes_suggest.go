@@ -11,7 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// suggester names the node that suggests what to click on: answers below a question, questions below anything else (sitebot.md 2.4).
+// suggester names the node that suggests what to click on: answers below a question, questions below anything else.
 func suggester(t *rules, response string) string {
 	marks := marker.Of(response)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/prompt"
 )
 
-// The background tasks of a turn: they begin at its start, and the answer waits for them only where it needs them (sitebot.md 2.10).
+// The background tasks of a turn: they begin at its start, and the answer waits for them only where it needs them.
 var (
 	retrieval  = graph.NewTask[string]("retrieval")
 	enrichment = graph.NewTask[enrich.Profile]("enricher")

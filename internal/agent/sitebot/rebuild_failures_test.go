@@ -49,7 +49,7 @@ func (th *theater) reads(words map[string]string) {
 	})
 }
 
-// The three failures of S0.7: what goes wrong when only messages are injected, and that it goes right with the rebuilt state.
+// Three failures: what goes wrong when only messages are injected, and that it goes right with the rebuilt state.
 func TestFailuresWithoutReconstruction(t *testing.T) {
 	signals := map[string]string{"pricing": "price", "urgency": "by May"}
 	t.Run("the call to action stays blocked although the qualification is complete", func(t *testing.T) {

@@ -15,7 +15,7 @@ const (
 	minHackConfidence = 0.6
 )
 
-// routing is what the router decides from, and what it changes (sitebot.md 2.5).
+// routing is what the router decides from, and what it changes.
 type routing struct {
 	Decision
 	Booking   Booking

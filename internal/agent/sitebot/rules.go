@@ -45,7 +45,7 @@ func (r *rules) missing(s *State) bool {
 	return missing
 }
 
-// pending reports whether the turn before asked a question (sitebot.md 2.6, guard 3).
+// pending reports whether the turn before asked a question.
 func (r *rules) pending(s *State) bool {
 	last := s.Profiling.LastExtractionTurn
 	return last != nil && *last >= 0 && *last == s.TurnNumber

@@ -29,7 +29,7 @@ func proposals(skills []Skill) []Skill {
 	return kept
 }
 
-// apply turns the proposals into the skills of this answer, by the rules of sitebot.md 2.7 in their order.
+// apply turns the proposals into the skills of this answer, by the rules in their order.
 func apply(s *State, rules *rules) []Skill {
 	if s.Booking.Active { // 1
 		return []Skill{NoSkill}

@@ -10,7 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/draw"
 )
 
-// Time limits of nodes that ask a model (sitebot.md 2.4).
+// Time limits of nodes that ask a model.
 const (
 	analysisLimit = 8 * time.Second
 	writerLimit   = time.Minute
@@ -20,7 +20,7 @@ const (
 // nothing stands in for a node that failed and has nothing to say.
 func nothing(State, error) update { return nil }
 
-// define draws the graph: the one place that says which node leads where (sitebot.md 2.4).
+// define draws the graph: the one place that says which node leads where.
 func (b *Bot) define() *graph.Builder[State] {
 	g := graph.New("sitebot", columns()...)
 	g.Warn(func(node string, err error) graph.Write[State] {
@@ -139,7 +139,7 @@ func (b *Bot) compile() error {
 	return nil
 }
 
-// Drawing returns the graph that every turn runs, to be drawn: the same definition that runs (S3.8).
+// Drawing returns the graph that every turn runs, to be drawn: the same definition that runs.
 func Drawing() (draw.Graph, error) {
 	b := &Bot{Config: Config{Log: slog.New(slog.DiscardHandler)}}
 	if err := b.compile(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// TestNodesOfRoutes holds which nodes ask a model on each route (sitebot.md 2.4).
+// TestNodesOfRoutes holds which nodes ask a model on each route.
 func TestNodesOfRoutes(t *testing.T) {
 	analysis := "intent_classifier interest_signals_detector skill_selector"
 	for _, tc := range []struct {

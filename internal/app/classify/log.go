@@ -44,7 +44,7 @@ func (l *Log) add(c *Config, r *classification.Records, i int) {
 	}
 }
 
-// Finish logs the items that wait, and the figures of the run (S3.41).
+// Finish logs the items that wait, and the figures of the run.
 func (l *Log) Finish(ctx context.Context, c *Config, o *Outcome) {
 	if l == nil {
 		return
@@ -82,7 +82,7 @@ type loggedMessage struct {
 	Content string    `json:"content"`
 }
 
-// logged is an item as it is logged, with its scores: whether it is right, and how sure the classifier was (S3.41).
+// logged is an item as it is logged, with its scores: whether it is right, and how sure the classifier was.
 func logged(item *dataset.Item, r *classification.Records, i int) experiment.Item {
 	p, start, end := r.Prediction(i)
 	in := loggedInput{Message: item.Message}

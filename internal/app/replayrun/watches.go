@@ -16,7 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// Watches are the watches of a configuration, which a server keeps (replay.md 8). Make them with OpenWatches.
+// Watches are the watches of a configuration, which a server keeps. Make them with OpenWatches.
 type Watches struct {
 	configs []WatchConfig
 	log     *slog.Logger

@@ -72,7 +72,7 @@ func (s *Setup) JudgeName(j Judging) string {
 	return strings.Join(names, ", ")
 }
 
-// judges finds the judging models: the requested one, the suite's, the configuration's, or the default pair (S1.76–S1.77).
+// judges finds the judging models: the requested one, the suite's, the configuration's, or the default pair.
 func (s *Setup) judges(j Judging) (found judges, err error) {
 	configured := s.config.Judge
 	found.samples, found.complexity = cmp.Or(j.Suite.Samples, configured.Samples), cmp.Or(j.Suite.Complexity, configured.Complexity)

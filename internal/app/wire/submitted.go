@@ -12,7 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// Submitted are the rules for a run that somebody else has submitted (service.md 3.1). The zero value allows nothing.
+// Submitted are the rules for a run that somebody else has submitted. The zero value allows nothing.
 type Submitted struct {
 	// AllowPrivate lets the run name private addresses, and reach them.
 	AllowPrivate bool `json:"allow_private,omitempty"`

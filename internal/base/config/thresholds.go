@@ -2,7 +2,7 @@ package config
 
 import "github.com/rehearse-dev/rehearse/internal/base/source"
 
-// The default thresholds of an evaluation (S3.42, X38).
+// The default thresholds of an evaluation.
 const (
 	DefaultMacroF1        = 0.80
 	DefaultMinClassF1     = 0.60

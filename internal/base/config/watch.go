@@ -7,7 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Watch is a watch that "rehearse serve" keeps (replay.md 8). Its fields are as the flags of "rehearse replay watch"; zero is the default of each.
+// Watch is a watch that "rehearse serve" keeps. Its fields are as the flags of "rehearse replay watch"; zero is the default of each.
 type Watch struct {
 	Name, Candidate, Baseline, Flow string
 	// Since and Until are days, YYYY-MM-DD.

@@ -253,7 +253,7 @@ func decode(t *testing.T, s string) (v any) {
 	return v
 }
 
-func TestModelChoice(t *testing.T) { // S1.76, S1.77
+func TestModelChoice(t *testing.T) {
 	simple := grader.Question{Mode: grader.Free, Output: "short"}
 	many := grader.Question{Mode: grader.Criteria, Names: []string{"a", "b", "c", "d", "e"}}
 	word := strings.Repeat("word ", 5000)

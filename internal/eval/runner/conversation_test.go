@@ -175,7 +175,7 @@ func compare(t *testing.T, name string, r *result.Test) {
 	golden.Compare(t, name, string(got)+"\n")
 }
 
-func TestActualRepliesAreCarriedForward(t *testing.T) { // S2.15
+func TestActualRepliesAreCarriedForward(t *testing.T) {
 	a := echo()
 	got := hold(t, `
 id: x
@@ -206,7 +206,7 @@ turns:
 	}
 }
 
-func TestWhatGradersSee(t *testing.T) { // S2.22, S2.24, S2.25
+func TestWhatGradersSee(t *testing.T) {
 	j := denying()
 	hold(t, `
 id: x
@@ -247,14 +247,14 @@ func TestScoring(t *testing.T) {
 		asked      int
 	}{
 		{
-			"a turn with nothing to grade scores 1 and asks nobody (S2.20)",
+			"a turn with nothing to grade scores 1 and asks nobody",
 			"id: x\nmode: conversation\nturns: [{input: a}, {input: b, assertions: [no]}]",
 			[]string{"no"},
 			[]string{"turn-1 pass 1", "turn-2 fail 0"},
 			0.5, 1,
 		},
 		{
-			"min is the weakest link (S2.4)",
+			"min is the weakest link",
 			"id: x\nmode: conversation\naggregation: min\nturns: [{input: a, assertions: [yes, no]}, {input: b}]",
 			[]string{"no"},
 			[]string{"turn-1 fail 0.5", "turn-2 pass 1"},
@@ -267,40 +267,40 @@ func TestScoring(t *testing.T) {
 			1, 1,
 		},
 		{
-			"stop skips the rest, which scores 0; the whole is still graded (S2.21, X9)",
+			"stop skips the rest, which scores 0; the whole is still graded",
 			"id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a}, {input: b, assertions: [no]}, {input: c, assertions: [yes]}]\nassertions: [whole]",
 			[]string{"no"},
 			[]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions pass 1"},
 			0.5, 2,
 		},
 		{
-			"continue runs everything (S2.21)",
+			"continue runs everything",
 			"id: x\nmode: conversation\nturns: [{input: a, assertions: [no]}, {input: b, assertions: [yes]}]",
 			[]string{"no"},
 			[]string{"turn-1 fail 0", "turn-2 pass 1"},
 			0.5, 2,
 		},
 		{
-			"criteria is judged only without any assertion (S2.18)",
+			"criteria is judged only without any assertion",
 			"id: x\nmode: conversation\ncriteria: good\nturns: [{input: a}, {input: b}]", nil,
 			[]string{"turn-1 pass 1", "turn-2 pass 1", "assertions pass 1"},
 			1, 1,
 		},
 		{
-			"criteria is not judged next to an assertion (S2.18)",
+			"criteria is not judged next to an assertion",
 			"id: x\nmode: conversation\ncriteria: good\nturns: [{input: a, assertions: [{type: contains, value: answer}]}]", nil,
 			[]string{"turn-1 pass 1"},
 			1, 0,
 		},
 		{
-			"strings and structured graders mix; the strings are one grader (S2.11)",
+			"strings and structured graders mix; the strings are one grader",
 			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [yes, {type: contains, value: answer, weight: 2}, no]",
 			[]string{"no"},
 			[]string{"turn-1 pass 0.8333"},
 			5.0 / 6, 1,
 		},
 		{
-			"a failed required criterion makes its grader 0 (S2.13)",
+			"a failed required criterion makes its grader 0",
 			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, criteria: [{id: a, outcome: yes, weight: 3}, {id: b, outcome: no, required: true}]}]",
 			[]string{"no"},
 			[]string{"turn-1 fail 0"},
@@ -333,7 +333,7 @@ func TestScoring(t *testing.T) {
 			0, 1,
 		},
 		{
-			"an expected output is judged by itself where no assertion asks a judge (S2.16)",
+			"an expected output is judged by itself where no assertion asks a judge",
 			"id: x\nmode: conversation\nturns: [{input: a, expected_output: r}, {input: b, expected_output: r, assertions: [{type: contains, value: zebra}]}]", nil,
 			[]string{"turn-1 pass 1", "turn-2 fail 0.5"},
 			0.75, 2,

@@ -18,7 +18,7 @@ import (
 )
 
 // Execute is a flow behind HTTP as a target: a server that answers POST /execute or /internal/agent/test
-// with an ExecutionResult (flow-engine.md 3.8). The server keeps nothing; the session sends the whole state with every turn.
+// with an ExecutionResult. The server keeps nothing; the session sends the whole state with every turn.
 // It gives the same results as Flow does for the same flow.
 type Execute struct {
 	URL string

@@ -113,7 +113,7 @@ func TestSitebotSeedMismatch(t *testing.T) {
 	}
 }
 
-// The example of the specification (S0.44): the fields and the open question are rebuilt, and the query is the answer to it.
+// The example of the specification: the fields and the open question are rebuilt, and the query is the answer to it.
 func TestSitebotRebuildsHistory(t *testing.T) {
 	rows := `[{"role":"user","content":"I want to apply"},{"role":"assistant","content":"👉 Which stage?"},{"role":"User","content":"Seed"},
 		{"role":"system","content":"x"},{"role":"assistant","content":"👉 And then?"},{"role":"user","content":"B"},{"role":"assistant","content":"late"}]`

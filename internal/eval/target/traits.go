@@ -9,7 +9,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// Traits are what a replay needs to know of an agent (replay.md 2). The zero value is that of an agent that tells its replies and nothing else.
+// Traits are what a replay needs to know of an agent. The zero value is that of an agent that tells its replies and nothing else.
 type Traits struct {
 	// States is true of an agent that says in what state a conversation stands, Ends of one that says when a conversation is over.
 	States, Ends bool

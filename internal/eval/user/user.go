@@ -1,4 +1,4 @@
-// Package user plays the user of a conversation by a model (targets.md 8): what the model is told, what of its words reaches the agent, and
+// Package user plays the user of a conversation by a model: what the model is told, what of its words reaches the agent, and
 // what it must not do.
 package user
 

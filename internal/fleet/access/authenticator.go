@@ -34,7 +34,7 @@ var (
 	ErrExpired = errors.New("the token has expired")
 )
 
-// Reading the tokens takes lookTime at most, and what was read is used for keep. So a change counts within 4 s; service.md 3.1 allows 5.
+// Reading the tokens takes lookTime at most, and what was read is used for keep. So a change counts within 4 s.
 const (
 	keep     = time.Second
 	lookTime = 3 * time.Second

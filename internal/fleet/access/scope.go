@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Scope is a kind of request that a token opens (service.md 3.1).
+// Scope is a kind of request that a token opens.
 type Scope string
 
 // The scopes. Run opens what Read opens, too, and Admin opens everything.

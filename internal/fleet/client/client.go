@@ -1,4 +1,4 @@
-// Package client speaks to a server's API of runs from outside (service.md 3).
+// Package client speaks to a server's API of runs from outside.
 package client
 
 import (

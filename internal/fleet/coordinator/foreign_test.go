@@ -17,7 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 )
 
-// A worker leaves jobs of another version alone and says so (service.md 2).
+// A worker leaves jobs of another version alone and says so.
 func TestJobsOfAnotherVersion(t *testing.T) {
 	h := newHouse(t)
 	subject := fmt.Sprintf("rehearse.job.%d.plain.run.job", orchestrator.JobSchema+1)

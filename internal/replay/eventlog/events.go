@@ -1,4 +1,4 @@
-// Package eventlog tells what visitors and chatbots have said to each other as logged events (replay.md 1), so that what happened yesterday can be
+// Package eventlog tells what visitors and chatbots have said to each other as logged events, so that what happened yesterday can be
 // replayed today. Events are made of what a session has kept: whoever makes them again makes the same ones.
 package eventlog
 

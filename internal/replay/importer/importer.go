@@ -1,4 +1,4 @@
-// Package importer reads logged conversations of any format as events (replay.md 1), and says what became of every row.
+// Package importer reads logged conversations of any format as events, and says what became of every row.
 package importer
 
 import (

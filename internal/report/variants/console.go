@@ -20,7 +20,7 @@ const meaningColumn = "What it is"
 // console prints the parts of a report.
 type console struct{ *terminal.Printer }
 
-// Text writes the report of a replay run as plain text: the specification's block as it is (S4.36), the comparison with
+// Text writes the report of a replay run as plain text: the specification's block as it is, the comparison with
 // its intervals, what was left out, and last the line that names the run.
 func Text(w io.Writer, r *replay.Report) error {
 	p := console{terminal.New(w, consoleWidth, false)}

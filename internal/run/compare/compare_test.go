@@ -69,7 +69,7 @@ func listed(c *result.Comparison) map[string][]string {
 	return lists
 }
 
-// Each pair of verdicts belongs in one list (suites.md 8); "" is a run without the test, not_run one that planned it.
+// Each pair of verdicts belongs in one list; "" is a run without the test, not_run one that planned it.
 func TestListOfEveryPair(t *testing.T) {
 	const p, f, e, s, u, none, not = result.Pass, result.Fail, result.Error, result.Skip, result.Ungraded, result.Verdict(""), result.NotRun
 	want := map[[2]result.Verdict]string{

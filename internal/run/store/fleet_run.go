@@ -44,7 +44,7 @@ func (s RunStatus) follows(before RunStatus) bool {
 	return false
 }
 
-// Run is a run of a server. Its JSON is that of the API (service.md 3.2); what is nil is not known, or not yet.
+// Run is a run of a server. Its JSON is that of the API; what is nil is not known, or not yet.
 type Run struct {
 	ID          string            `json:"id"`
 	Schema      int               `json:"schema"`

@@ -99,7 +99,7 @@ func foreignVariants(t *testing.T, u *url.URL) {
 	}
 }
 
-// foreignResults is the table of S4.33, as a product may have made it, with its own types and without a key.
+// foreignResults is the table of results as another program made it, with its own types and without a key.
 func foreignResults(t *testing.T, u *url.URL) {
 	execute(t, u, `CREATE SCHEMA exp; CREATE TABLE exp.conversation_replay_results (variant_id uuid, flow_id varchar(100), dataset_version text,
 		evaluation_run_id uuid, completion_match_score numeric(6,4), turn_count_ratio real, state_progression_match numeric, avg_latency_ms integer,

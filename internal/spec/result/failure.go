@@ -27,7 +27,7 @@ var Codes = []Code{
 	JudgeError, SpecInvalid, SeedMismatch, Budget,
 }
 
-// Source returns who finds failures of this code (S1.63 to S1.70), empty for a code that any part may find.
+// Source returns who finds failures of this code, empty for a code that any part may find.
 func (c Code) Source() string {
 	switch c {
 	case NodeMismatch, ToolArgsMismatch, AssistantContent:

@@ -2,7 +2,7 @@ package runspec
 
 import "time"
 
-// Interim makes a replay the look of a watch that a server keeps (replay.md 8): the sessions whose last event lies in its period, which days need not
+// Interim makes a replay the look of a watch that a server keeps: the sessions whose last event lies in its period, which days need not
 // bound, without those of earlier looks. Only the server itself asks for one, so that its agents are those of the server's own configuration.
 type Interim struct {
 	// Watch is the name of the watch in the store of the server.

@@ -23,7 +23,7 @@ import (
 // Schema is the version of the JSON form.
 const Schema = 1
 
-// Spec is what is asked to be run. Its JSON form is that of the service (service.md 2); what is left out is left to the suites and the
+// Spec is what is asked to be run. Its JSON form is that of the service; what is left out is left to the suites and the
 // configuration. Secrets are named, never held.
 type Spec struct {
 	Schema int `json:"schema"`

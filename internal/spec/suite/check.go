@@ -12,7 +12,7 @@ import (
 // conversationKeys are keys that need mode: conversation.
 var conversationKeys = []string{"aggregation", "on_turn_failure", "window_size", "every_turn"}
 
-// checkShape reports keys of a test that do not go together (S2.26–S2.31).
+// checkShape reports keys of a test that do not go together.
 func checkShape(n source.Node, t *Test) {
 	if !n.Has("id") || blank(t.ID) {
 		n.Field("id").Report("add `id:` with a name that is unique in the suite", "a test needs an id")

@@ -213,17 +213,17 @@ func TestProblems(t *testing.T) {
 	}{
 		{"unknown key", "tests:\n- id: a\n  input: x\n  asserts: [y]\n", []string{`tests[0].asserts 4:3 unknown key "asserts" did you mean "assertions"?`}},
 		{"unknown key at the top", "test: []\n", []string{`test 1:1 unknown key "test" did you mean "tests"?`, `1:1 a suite needs tests`}},
-		{"turns without mode (S2.26)", "tests:\n- id: a\n  turns: [{input: x}]\n", []string{`tests[0].turns 3:3 turns need mode: conversation`}},
-		{"mode without turns (S2.27)", "tests:\n- id: a\n  mode: conversation\n", []string{`tests[0].mode 3:9 mode: conversation needs turns`}},
-		{"empty turns (S2.27)", "tests:\n- id: a\n  mode: conversation\n  turns: []\n", []string{`tests[0].turns 4:3 mode: conversation needs turns`}},
-		{"empty turn input (S2.28)", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - input: \"  \"\n", []string{`tests[0].turns[0].input 5:12 the turn has no input`}},
-		{"missing turn input (S2.28)", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - expected_output: x\n", []string{`tests[0].turns[0].input 5:5 the turn has no input`}},
-		{"turns with expected_output (S2.29)", "tests:\n- id: a\n  mode: conversation\n  expected_output: y\n  turns: [{input: x}]\n", []string{`tests[0].expected_output 4:20 a conversation has no expected_output`}},
-		{"aggregation without mode (S2.30)", "tests:\n- id: a\n  input: x\n  aggregation: min\n", []string{`tests[0].aggregation 4:16 aggregation needs mode: conversation`}},
-		{"on_turn_failure and window_size without mode (S2.31)", "tests:\n- id: a\n  input: x\n  on_turn_failure: stop\n  window_size: 2\n", []string{
+		{"turns without mode", "tests:\n- id: a\n  turns: [{input: x}]\n", []string{`tests[0].turns 3:3 turns need mode: conversation`}},
+		{"mode without turns", "tests:\n- id: a\n  mode: conversation\n", []string{`tests[0].mode 3:9 mode: conversation needs turns`}},
+		{"empty turns", "tests:\n- id: a\n  mode: conversation\n  turns: []\n", []string{`tests[0].turns 4:3 mode: conversation needs turns`}},
+		{"empty turn input", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - input: \"  \"\n", []string{`tests[0].turns[0].input 5:12 the turn has no input`}},
+		{"missing turn input", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - expected_output: x\n", []string{`tests[0].turns[0].input 5:5 the turn has no input`}},
+		{"turns with expected_output", "tests:\n- id: a\n  mode: conversation\n  expected_output: y\n  turns: [{input: x}]\n", []string{`tests[0].expected_output 4:20 a conversation has no expected_output`}},
+		{"aggregation without mode", "tests:\n- id: a\n  input: x\n  aggregation: min\n", []string{`tests[0].aggregation 4:16 aggregation needs mode: conversation`}},
+		{"on_turn_failure and window_size without mode", "tests:\n- id: a\n  input: x\n  on_turn_failure: stop\n  window_size: 2\n", []string{
 			`tests[0].on_turn_failure 4:20 on_turn_failure needs`, `tests[0].window_size 5:16 window_size needs`,
 		}},
-		{"window_size of 0 (S2.31)", "tests:\n- id: a\n  mode: conversation\n  window_size: 0\n  turns: [{input: x}]\n", []string{`tests[0].window_size 4:16 0 is too small use 1 or more`}},
+		{"window_size of 0", "tests:\n- id: a\n  mode: conversation\n  window_size: 0\n  turns: [{input: x}]\n", []string{`tests[0].window_size 4:16 0 is too small use 1 or more`}},
 		{"unknown mode and aggregation", "tests:\n- id: a\n  mode: chat\n  aggregation: median\n  turns: [{input: x}]\n", []string{
 			`tests[0].mode 3:9 unknown value "chat"`, `tests[0].aggregation 4:16 unknown value "median" use one of: mean, min, max`,
 		}},

@@ -7,7 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// StateFields are the fields of a chatbot's state that a test may begin with: those that outlive a turn (S0.39).
+// StateFields are the fields of a chatbot's state that a test may begin with: those that outlive a turn.
 // Two are left out: the messages are the history, and the chatbot finds the interest in the history.
 var StateFields = []string{
 	"turn_number", "visitor_profile", "dialog_supervision_state", "form_collection_state", "skill_selection_state", "booking_state",

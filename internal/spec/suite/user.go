@@ -7,7 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// User is a user whose messages a model writes (targets.md 8). At least one of Persona and Goal is set.
+// User is a user whose messages a model writes. At least one of Persona and Goal is set.
 type User struct {
 	Persona string
 	Goal    string

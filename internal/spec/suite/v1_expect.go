@@ -39,7 +39,7 @@ func (l *loader) readFinal(n source.Node, t *Test) {
 	}
 }
 
-// keys are the expectations that a turn can have; dots in their names are part of them (S1.54).
+// keys are the expectations that a turn can have; dots in their names are part of them.
 func (e *expectations) keys() map[string]func(source.Node) {
 	return map[string]func(source.Node){
 		"tool_call":              e.toolCall,

@@ -82,7 +82,7 @@ func (c *comparisons) of(a, b side, ignoreTarget bool) *comparison {
 	return kept
 }
 
-// make compares two runs in everything that a page tells. Its lists are those of suites.md 8.
+// make compares two runs in everything that a page tells.
 func (c *comparison) make(a, b side, ignoreTarget bool) {
 	var was, now []measures
 	matched, err := compare.Match(a.compared(&was), b.compared(&now), compare.Options{IgnoreTarget: ignoreTarget})

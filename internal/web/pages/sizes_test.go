@@ -9,7 +9,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// A page is under 1 MB, however much was said, and says what it leaves out (ui.md 10).
+// A page is under 1 MB, however much was said, and says what it leaves out.
 func TestLongConversationsAreBounded(t *testing.T) {
 	s := newSite(t)
 	for i, id := range []string{"a", "b"} {

@@ -1,5 +1,5 @@
 // Package limit keeps the visitors of sites within what a site allows: messages a minute of each address and of the site, turns under way, and
-// what a day may use of models (sitebot.md 2.17). What it counts lies in a Store that several processes share.
+// what a day may use of models. What it counts lies in a Store that several processes share.
 package limit
 
 import (

@@ -1,5 +1,5 @@
 // Package marker implements the emoji protocol of the site chatbot: the model marks its answers, and rules act on the marks
-// without asking a model again (S0.58). The chatbot, the reconstruction of a state from a history and the graders share it.
+// without asking a model again. The chatbot, the reconstruction of a state from a history and the graders share it.
 package marker
 
 import (
@@ -29,7 +29,7 @@ func Of(text string) Marks {
 	return Marks{Questions: strings.Count(text, Question), Demo: strings.Contains(text, Demo), Email: strings.Contains(text, Email)}
 }
 
-// Strip removes the markers for display, each with its skin tone or variation selector and one space (sitebot.md 2.7).
+// Strip removes the markers for display, each with its skin tone or variation selector and one space.
 func Strip(text string) string {
 	for _, m := range All() {
 		if strings.Contains(text, m) {

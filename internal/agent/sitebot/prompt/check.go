@@ -80,7 +80,7 @@ func (l *loader) anyInstructions() bool {
 	return false
 }
 
-// order warns of instructions that name questions in another order than the site's file. Histories are rebuilt in the order of the file (S0.60).
+// order warns of instructions that name questions in another order than the site's file. Histories are rebuilt in the order of the file.
 func (l *loader) order() source.Problems {
 	name := l.name(or(l.site.Prompts.Instructions, instructionsName), agents[AnswerWriter].id)
 	t, err := l.get(name, variables)

@@ -11,7 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/prompt"
 )
 
-// The replies of sitebot.md 2.13 follow the schemas, and others do not.
+// Documented replies follow the schemas, and others do not.
 func TestSchema(t *testing.T) {
 	s := load(t, siteFile)
 	reasons := `{"none":null,"suggest_follow_up":"early","ask_qualification":null,"propose_demo":null,

@@ -1,4 +1,4 @@
-// Package sessionindex keeps beside the sessions of chatbots what their operators look at (sitebot.md 2.19): a row for each session, so that a list of
+// Package sessionindex keeps beside the sessions of chatbots what their operators look at: a row for each session, so that a list of
 // them decodes no state, a note of each answered turn, messages that were not answered, and thumbs. A row is written in the same save as its session.
 package sessionindex
 

@@ -16,7 +16,7 @@ func (s *Site) Fields() []Field {
 	return fields
 }
 
-// FieldIDs returns the ids of Fields. A reconstructed history fills them from the front (S0.31).
+// FieldIDs returns the ids of Fields. A reconstructed history fills them from the front.
 func (s *Site) FieldIDs() []string {
 	fields := s.Fields()
 	ids := make([]string, len(fields))

@@ -50,7 +50,7 @@ func readLanguage(n source.Node) string {
 	return primary
 }
 
-// gateTexts are what visitors read whose message is not answered, by language and reason (sitebot.md 2.8).
+// gateTexts are what visitors read whose message is not answered, by language and reason.
 //
 
 var gateTexts = map[string]map[string]string{

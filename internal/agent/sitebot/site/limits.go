@@ -5,7 +5,7 @@ import "github.com/rehearse-dev/rehearse/internal/base/source"
 // maxCost bounds what a site may say that a day costs, in dollars: more is a slip of the pen.
 const maxCost = 1e9
 
-// Limits bound what the visitors of a site may ask for, and what the site may spend (sitebot.md 2.17). A value of 0 switches a limit off.
+// Limits bound what the visitors of a site may ask for, and what the site may spend. A value of 0 switches a limit off.
 type Limits struct {
 	// VisitorPerMinute is how many messages a minute one address may send in the long run, VisitorBurst how many at once.
 	VisitorPerMinute, VisitorBurst int

@@ -1,6 +1,6 @@
 package site
 
-// Why a message is refused beside the abuse gate (sitebot.md 2.17). The values are the codes of problem documents.
+// Why a message is refused beside the abuse gate. The values are the codes of problem documents.
 const (
 	RateLimited  = "rate_limited"
 	TooManyTurns = "too_many_turns"

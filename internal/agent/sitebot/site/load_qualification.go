@@ -119,7 +119,7 @@ func readSignals(n source.Node, to *InterestSignals) {
 	}
 }
 
-// maxScore is where a cumulative score ends (sitebot.md 2.5).
+// maxScore is where a cumulative score ends.
 const maxScore = 100
 
 func readSignal(n source.Node) Signal {

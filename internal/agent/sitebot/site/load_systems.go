@@ -45,7 +45,7 @@ func readLightRAG(n source.Node) *LightRAG {
 	return l
 }
 
-// sources are where visitors can be looked up, in the order of sitebot.md 2.11.
+// sources are where visitors can be looked up, in the order in which they are tried.
 var sources = []string{"cache", "supabase", "reveal", "snitcher", "enrich_so"}
 
 func readEnrichment(n source.Node, to *Enrichment) {

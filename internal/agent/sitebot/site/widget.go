@@ -1,6 +1,6 @@
 package site
 
-// Widget is how the chat looks to visitors, and what it says first (sitebot.md 2.18).
+// Widget is how the chat looks to visitors, and what it says first.
 type Widget struct {
 	// Title is the heading of the chat; without one the company's name stands there.
 	Title string
