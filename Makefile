@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 GOLANGCI_VERSION := v2.15.0
+VALE_VERSION := v3.21.0
 
 .PHONY: help
 help: ## list the targets
@@ -54,6 +55,7 @@ pictures: ## make the pictures of the README from the pages of the demonstration
 lint: ## check style and common mistakes
 	go vet ./...
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run ./...
+	go run github.com/vale-cli/vale/v3/cmd/vale@$(VALE_VERSION) --no-global --output line README.md docs
 
 .PHONY: fmt
 fmt: ## format the code

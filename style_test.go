@@ -15,6 +15,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
@@ -26,11 +29,19 @@ var bannedNames = strings.Fields(`hold holds held holder holding talk talks talk
 	insistent noting lent away foreign belief hurry pupil lesson unheard heard faulty led whole deed life story
 	turnstile room rooms floor house door mend nobody somebody whoever anew behind beside`)
 
-// bannedTexts match wording that the documentation, the messages and the comments avoid: programs do not speak, actors
-// have names, and sentences have the usual word order.
-var bannedTexts = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anew|holds?|held|holding|asks?|asked|asking|says?|` +
-	`said|unsaid|tells?|told|keeps|kept|crew|courier|house|floors?|rooms?|doors?|goes on|go on|goes before|stands? in|` +
-	`so many|at last|is no [a-z]+)\b|\d %`)
+// bannedTexts returns a pattern of the wording that testdata/style/vale lists, and of a number with a space before "%".
+func bannedTexts(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	var rule struct{ Tokens []string }
+	data, err := os.ReadFile("testdata/style/vale/Rehearse/Wording.yml")
+	if err == nil {
+		err = yaml.Unmarshal(data, &rule)
+	}
+	if err != nil || len(rule.Tokens) == 0 {
+		t.Fatalf("%d patterns: %v", len(rule.Tokens), err)
+	}
+	return regexp.MustCompile(`(?i)\b(` + strings.Join(rule.Tokens, "|") + `)\b|\d %`)
+}
 
 var camelWords = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
 
@@ -78,9 +89,9 @@ func TestNames(t *testing.T) {
 // TestTexts checks the wording of documentation, page templates, messages and comments. testdata/style/texts.txt has the
 // number of findings that are left in each folder; UPDATE_GOLDEN=1 lowers the numbers, and raises none.
 func TestTexts(t *testing.T) {
-	found := map[string]int{}
+	banned, found := bannedTexts(t), map[string]int{}
 	count := func(name, text string) {
-		if n := len(bannedTexts.FindAllString(text, -1)); n > 0 {
+		if n := len(banned.FindAllString(text, -1)); n > 0 {
 			found[filepath.ToSlash(filepath.Dir(name))] += n
 		}
 	}
@@ -107,6 +118,28 @@ func TestTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	ratchet(t, "testdata/style/texts.txt", found, "reword it")
+}
+
+// TestLineWidths checks that no line of Go is over 120 columns, a tab counting 4. testdata/style/widths.txt has the number
+// of wider lines that are left in each folder; UPDATE_GOLDEN=1 lowers the numbers, and raises none.
+func TestLineWidths(t *testing.T) {
+	found := map[string]int{}
+	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for line := range strings.Lines(string(text)) {
+			if utf8.RuneCountInString(strings.TrimRight(line, "\n"))+3*strings.Count(line, "\t") > 120 {
+				found[filepath.ToSlash(filepath.Dir(name))]++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ratchet(t, "testdata/style/widths.txt", found, "wrap it")
 }
 
 // goTexts passes the comments and the string literals with several words of a Go file to count.
