@@ -6,7 +6,9 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -355,4 +357,25 @@ func declaresCommand(file *ast.File) (found bool) {
 		return !found
 	})
 	return found
+}
+
+// TestDependencies checks that each direct dependency has its line in the decision on dependencies.
+func TestDependencies(t *testing.T) {
+	decision, err := os.ReadFile("docs/decisions/0001-dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requirements, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := regexp.MustCompile(`(?m)^\t(\S+?)(?:/v\d+)? v\S+$`).FindAllStringSubmatch(string(requirements), -1)
+	if len(direct) < 10 {
+		t.Fatalf("%d direct dependencies in go.mod", len(direct))
+	}
+	for _, found := range direct {
+		if name := strings.TrimPrefix(found[1], "github.com/"); !strings.Contains(string(decision), name) {
+			t.Errorf("docs/decisions/0001-dependencies.md has no line for %s", name)
+		}
+	}
 }

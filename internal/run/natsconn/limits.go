@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nuid"
+	"github.com/google/uuid"
 	"golang.org/x/time/rate"
 )
 
@@ -37,7 +37,7 @@ type Limits struct {
 // NewLimits returns limits whose shares end wait after a process was heard of last.
 func NewLimits(conn *Conn, wait time.Duration) *Limits {
 	ctx, stop := context.WithCancel(context.Background())
-	return &Limits{conn: conn, id: nuid.Next(), wait: wait, ctx: ctx, stop: stop, known: map[string]*lease{}}
+	return &Limits{conn: conn, id: uuid.NewString(), wait: wait, ctx: ctx, stop: stop, known: map[string]*lease{}}
 }
 
 // Close gives the shares of this process back.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 )
 
 const (
@@ -51,7 +51,7 @@ type Received struct {
 // Lead begins to receive the returns of a run: all that were not settled, also those that an earlier leader received. Who led the run before
 // receives no more.
 func (c *Conn) Lead(ctx context.Context, run string) (*Returns, error) {
-	o := &Returns{conn: c, run: run, consumer: leaderPrefix(run) + nuid.Next()}
+	o := &Returns{conn: c, run: run, consumer: leaderPrefix(run) + uuid.NewString()}
 	err := Again(ctx, func(ctx context.Context) error {
 		if err := c.displace(ctx, run); err != nil {
 			return err

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 )
 
 func returnSubject(o Return) string {
@@ -64,7 +64,7 @@ func (c *Conn) putResult(ctx context.Context, record []byte) (name string, err e
 	if err != nil {
 		return "", err
 	}
-	name = nuid.Next()
+	name = uuid.NewString()
 	return name, Again(ctx, func(ctx context.Context) error {
 		_, err := store.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(record))
 		return err
