@@ -169,20 +169,3 @@ func nines(digits string) string {
 
 // MarshalJSON writes the number itself.
 func (w wide) MarshalJSON() ([]byte, error) { return []byte(w.figure().String()), nil }
-
-// jsonNumbers returns a value with every wide as a json.Number, which the checker of schemas knows. Lists and mappings are changed in place.
-func jsonNumbers(v any) any {
-	switch v := v.(type) {
-	case wide:
-		return json.Number(v.figure().String())
-	case []any:
-		for i := range v {
-			v[i] = jsonNumbers(v[i])
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = jsonNumbers(v[name])
-		}
-	}
-	return v
-}

@@ -5,12 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 )
 
 // parseJSON parses a text that is one JSON value with nothing but white space around it.
-// Whole numbers that fit become int64, larger ones a figure, all others float64.
+// Whole numbers that fit become int64, larger ones wide, all others float64.
 func parseJSON(text string) (any, error) {
+	v, err := parseExactJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	return plainNumbers(v), nil
+}
+
+// parseExactJSON is parseJSON with each number as it is written, a json.Number.
+// A number with an exponent beyond float64 is an error: written out, it could be huge.
+func parseExactJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
@@ -26,33 +37,54 @@ func parseJSON(text string) (any, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the value")
 	}
-	return plainNumbers(v)
+	for n := range numbers(v) {
+		if _, err := n.Float64(); err != nil && strings.ContainsAny(n.String(), "eE") {
+			return nil, fmt.Errorf("the number %.20s… is out of range", n)
+		}
+	}
+	return v, nil
 }
 
-// plainNumbers returns a decoded value with its numbers as plainNumber has them. Lists and mappings are changed in place.
-// A number with an exponent beyond float64 is an error: written out, it could be huge.
-func plainNumbers(v any) (any, error) {
-	var err error
+// numbers returns the numbers of a decoded value.
+func numbers(v any) iter.Seq[json.Number] {
+	return func(yield func(json.Number) bool) { eachNumber(v, yield) }
+}
+
+func eachNumber(v any, yield func(json.Number) bool) bool {
 	switch v := v.(type) {
 	case json.Number:
-		if _, err := v.Float64(); err != nil && strings.ContainsAny(v.String(), "eE") {
-			return nil, fmt.Errorf("the number %.20s… is out of range", v)
-		}
-		return plainNumber(v.String()), nil
+		return yield(v)
 	case []any:
 		for i := range v {
-			if v[i], err = plainNumbers(v[i]); err != nil {
-				return nil, err
+			if !eachNumber(v[i], yield) {
+				return false
 			}
 		}
 	case map[string]any:
 		for k := range v {
-			if v[k], err = plainNumbers(v[k]); err != nil {
-				return nil, err
+			if !eachNumber(v[k], yield) {
+				return false
 			}
 		}
 	}
-	return v, nil
+	return true
+}
+
+// plainNumbers returns a decoded value with its numbers as plainNumber has them. Lists and mappings are changed in place.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return plainNumber(v.String())
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plainNumbers(v[k])
+		}
+	}
+	return v
 }
 
 // unfence returns the inside of a text that is one fenced code block. The fence may be marked json.

@@ -1,10 +1,10 @@
 package grader
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,9 +27,14 @@ func (a *Args) schema() *jsonschema.Schema {
 	if !ok {
 		return nil
 	}
-	doc, err := a.schemaDocument(n)
+	value, err := a.schemaValue(n)
 	if err != nil {
 		n.Report("give the schema as a mapping, or the path of a file relative to the suite", "%s", err)
+		return nil
+	}
+	doc, err := exactDocument(value)
+	if err != nil {
+		n.Report(fmt.Sprintf("write exponents from -%d to %[1]d", maxDecimals), "schema: %s", err)
 		return nil
 	}
 	schema, err := compileSchema(doc)
@@ -51,11 +56,10 @@ func (a *Args) schema() *jsonschema.Schema {
 	return nil
 }
 
-func (a *Args) schemaDocument(n source.Node) (any, error) {
-	var value source.Value
+func (a *Args) schemaValue(n source.Node) (source.Value, error) {
 	switch n.Kind {
 	case source.Map:
-		value = n.Value
+		return n.Value, nil
 	case source.String:
 		path := n.Scalar
 		if !filepath.IsAbs(path) {
@@ -63,27 +67,58 @@ func (a *Args) schemaDocument(n source.Node) (any, error) {
 		}
 		info, err := a.set.Files.Stat(path)
 		if err != nil {
-			return nil, fmt.Errorf("schema file: %w", err)
+			return source.Value{}, fmt.Errorf("schema file: %w", err)
 		}
 		if !info.Mode().IsRegular() || info.Size() > source.MaxBytes {
-			return nil, fmt.Errorf("schema file %s: not a file of reasonable size", n.Scalar)
+			return source.Value{}, fmt.Errorf("schema file %s: not a file of reasonable size", n.Scalar)
 		}
 		data, err := a.set.Files.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("schema file: %w", err)
+			return source.Value{}, fmt.Errorf("schema file: %w", err)
 		}
-		if value, err = parseFile(a.set.Files, n.Scalar, data); err != nil {
-			return nil, err
+		return parseFile(a.set.Files, n.Scalar, data)
+	}
+	return source.Value{}, fmt.Errorf("expected a mapping or a path, got %s", n.Kind)
+}
+
+// exactDocument returns a document as encoding/json decodes it, with each number as it is written: rounded to float64, a limit could
+// allow what it forbids. A number with an exponent beyond maxDecimals is an error, because the library ignores such a limit.
+func exactDocument(v source.Value) (any, error) {
+	var err error
+	switch v.Kind {
+	case source.Number:
+		text := []byte(v.Scalar)
+		if !json.Valid(text) { // a form of YAML, such as 0x1F, +5 or .5
+			if text, err = json.Marshal(v.Any()); err != nil {
+				return nil, err
+			}
+			if text[0] == '"' {
+				return v.Scalar, nil
+			}
 		}
-	default:
-		return nil, fmt.Errorf("expected a mapping or a path, got %s", n.Kind)
+		number := json.Number(text)
+		if exp := readFigure(number.String()).exp; exp < -maxDecimals || exp > maxDecimals {
+			return nil, fmt.Errorf("the number %.20s… is out of range", number)
+		}
+		return number, nil
+	case source.List:
+		items := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			if items[i], err = exactDocument(item); err != nil {
+				return nil, err
+			}
+		}
+		return items, nil
+	case source.Map:
+		fields := make(map[string]any, len(v.Fields))
+		for _, f := range v.Fields {
+			if fields[f.Name], err = exactDocument(f.Value); err != nil {
+				return nil, err
+			}
+		}
+		return fields, nil
 	}
-	// The compiler expects a document as encoding/json decodes it, numbers included.
-	data, err := json.Marshal(value.Any())
-	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	return v.Any(), nil
 }
 
 func parseFile(files source.Files, name string, data []byte) (source.Value, error) {
@@ -146,14 +181,39 @@ func byPlace(x, y *jsonschema.ValidationError) int {
 }
 
 func violation(leaf *jsonschema.ValidationError) string {
-	if k, ok := leaf.ErrorKind.(*kind.AdditionalProperties); ok {
-		slices.Sort(k.Properties)
-	}
-	text := leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	text := faultText(leaf.ErrorKind)
 	if len(text) > maxQuoted {
 		text = text[:runeStart(text, maxQuoted)] + "…"
 	}
 	return "at /" + strings.Join(leaf.InstanceLocation, "/") + ": " + text
+}
+
+// faultText returns the library's text for a fault, except that numbers are exact: rounded, both could read the same.
+func faultText(fault jsonschema.ErrorKind) string {
+	numbers := func(keyword string, got, want *big.Rat) string {
+		return fmt.Sprintf("%s: got %s, want %s", keyword, exactDecimal(got), exactDecimal(want))
+	}
+	switch k := fault.(type) {
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties)
+	case *kind.Minimum:
+		return numbers("minimum", k.Got, k.Want)
+	case *kind.Maximum:
+		return numbers("maximum", k.Got, k.Want)
+	case *kind.ExclusiveMinimum:
+		return numbers("exclusiveMinimum", k.Got, k.Want)
+	case *kind.ExclusiveMaximum:
+		return numbers("exclusiveMaximum", k.Got, k.Want)
+	case *kind.MultipleOf:
+		return numbers("multipleOf", k.Got, k.Want)
+	}
+	return fault.LocalizedString(message.NewPrinter(language.English))
+}
+
+// exactDecimal writes a decimal fraction in full.
+func exactDecimal(r *big.Rat) string {
+	places, _ := r.FloatPrec()
+	return r.FloatString(places)
 }
 
 // descend returns the node that a JSON pointer leads to.

@@ -34,6 +34,9 @@ func TestIsJSON(t *testing.T) {
 		{"{type: is_json, schema: {type: object, required: [a]}}", `{"a": 1}`, 1, ""},
 		{"{type: is_json, schema: {type: object, required: [a, b]}}", `{}`, 0, "JSON that follows the schema; got: at /: missing properties"},
 		{"{type: is_json, schema: {properties: {a: {type: integer, minimum: 2}}}}", `{"a": 1}`, 0, "at /a: minimum: got 1, want 2"},
+		{"{type: is_json, schema: {minimum: 9007199254740993}}", "9007199254740992", 0, "at /: minimum: got 9007199254740992, want 9007199254740993"},
+		{"{type: is_json, schema: {maximum: .1}}", "0.1000000000000000000010", 0, "at /: maximum: got 0.100000000000000000001, want 0.1"},
+		{"{type: is_json, schema: {const: 0x1F}}", "31", 1, ""},
 		{"{type: is_json, schema: {properties: {a: {type: integer}}}}", `{"a": 1.0}`, 1, ""},
 		{"{type: is_json, schema: {properties: {d: {type: string, format: date}}}}", `{"d": "31.12.2025"}`, 0, "not valid date"},
 		{"{type: is_json, schema: {items: {type: string}}}", `[1, 2, 3, 4, 5, 6, 7, "x"]`, 0, "2 more"},
@@ -52,6 +55,7 @@ func TestIsJSONProblems(t *testing.T) {
 		{"type: is_json\nschema: {$ref: '#/nowhere'}", 2, 3, "not found"},
 		{"type: is_json\nschema: {pattern: '(?=x)'}", 2, 21, "not valid regex"},
 		{"type: is_json\nschema: {allOf: [{type: object}, {minLength: -1}]}", 2, 48, "at /allOf/1/minLength"},
+		{"type: is_json\nschema: {items: {multipleOf: 1e-9999999}}", 2, 3, "out of range"},
 		{"type: is_json\nschema: nowhere.json", 2, 11, "schema file: "},
 		{"type: is_json\nschema: [1]", 2, 3, "expected a mapping or a path"},
 		{"type: is_json\nfenced: perhaps", 2, 11, "expected true or false"},
@@ -61,7 +65,7 @@ func TestIsJSONProblems(t *testing.T) {
 func TestIsJSONSchemaFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"s.json": "{\n\t\"required\": [\"a\"]}", "s.yaml": "required: [a]", "bad.json": "{", "wrong.yaml": "type: 3", "empty.yaml": "",
+		"s.json": "{\n\t\"required\": [\"a\"]}", "s.yaml": "required: [a]", "bad.json": "{", "huge.json": `{"minimum": 1e9999999}`, "wrong.yaml": "type: 3", "empty.yaml": "",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -72,6 +76,7 @@ func TestIsJSONSchemaFile(t *testing.T) {
 		{"s.json", ""},
 		{"./s.yaml", ""},
 		{filepath.Join(dir, "s.json"), ""},
+		{"huge.json", "the number 1e9999999… is out of range"},
 		{"bad.json", "schema file bad.json, line 1, column 2: not valid JSON"},
 		{"wrong.yaml", "not a valid JSON Schema: at /type"},
 		{".", "not a file of reasonable size"},
