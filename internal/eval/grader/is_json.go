@@ -14,8 +14,8 @@ import (
 // maxSchemaBytes bounds a reply that is checked against a schema: each fault in it costs much memory.
 const maxSchemaBytes = 1 << 20
 
-// maxDecimals bounds the decimal places of a number that is checked against a schema, and the exponent of a number in a schema: numbers
-// are compared as exact fractions, whose cost grows with both. The smallest float64 has 324.
+// maxDecimals bounds the decimal places of a number that is checked against a schema, and the exponent of a number in a
+// schema: numbers are compared as exact fractions, whose cost grows with both. The smallest float64 has 324.
 const maxDecimals = 1_000
 
 func newIsJSON(a *Args) runner.Grader {
@@ -52,8 +52,8 @@ func checkJSON(text string, schema *jsonschema.Schema, fenced bool) (passed bool
 	}
 	for n := range numbers(value) {
 		if readFigure(n.String()).exp < -maxDecimals {
-			return false, "", fmt.Errorf("the number %.20s… has more than %d decimal places, too many to be checked against a schema",
-				n, maxDecimals)
+			return false, "", fmt.Errorf(
+				"the number %.20s… has more than %d decimal places, too many to be checked against a schema", n, maxDecimals)
 		}
 	}
 	if faults := violations(schema.Validate(value)); len(faults) > 0 {

@@ -70,7 +70,8 @@ func eachNumber(v any, yield func(json.Number) bool) bool {
 	return true
 }
 
-// plainNumbers returns a decoded value with its numbers as plainNumber has them. Lists and mappings are changed in place.
+// plainNumbers returns a decoded value with its numbers as plainNumber has them.
+// Lists and mappings are changed in place.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:

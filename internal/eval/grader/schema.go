@@ -81,8 +81,9 @@ func (a *Args) schemaValue(n source.Node) (source.Value, error) {
 	return source.Value{}, fmt.Errorf("expected a mapping or a path, got %s", n.Kind)
 }
 
-// exactDocument returns a document as encoding/json decodes it, with each number as it is written: rounded to float64, a limit could
-// allow what it forbids. A number with an exponent beyond maxDecimals is an error, because the library ignores such a limit.
+// exactDocument returns a document as encoding/json decodes it, with each number as it is written: rounded to float64,
+// a limit could allow what it forbids. A number with an exponent beyond maxDecimals is an error, because the library
+// ignores such a limit.
 func exactDocument(v source.Value) (any, error) {
 	var err error
 	switch v.Kind {
@@ -147,9 +148,12 @@ func compileSchema(doc any) (*jsonschema.Schema, error) {
 
 // violations returns what the schema forbids in a value: the first few faults in the order of their places.
 func violations(err error) []string {
+	if err == nil {
+		return nil
+	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		return nil
+		return []string{err.Error()}
 	}
 	faults := leaves(invalid)
 	slices.SortStableFunc(faults, byPlace)

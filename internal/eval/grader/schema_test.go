@@ -74,6 +74,8 @@ var schemaCases = []struct {
 	{`{"$defs": {"a": {"type": "integer"}}, "definitions": {"b": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/definitions/b"}}}`, []string{`{"a": 1, "b": ""}`}, []string{`{"a": ""}`, `{"b": 1}`}},
 	{`{"components": {"a": {"type": "string"}}, "$ref": "#/components/a"}`, []string{`"a"`}, []string{`1`}},
 	{`{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"type": "string"}}, "properties": {"x": {"$ref": "#/definitions/a", "maxLength": 1}}}`, []string{`{"x": "ab"}`}, []string{`{"x": 1}`}},
+	{`{"$ref": "#"}`, nil, []string{`1`}},
+	{`{"$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}, "anyOf": [{"$ref": "#/$defs/a"}]}`, nil, []string{`1`}},
 	{`{"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": true}`, []string{`2`}, []string{`1`}},
 	{`{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": [{"type": "string"}], "additionalItems": false}`, []string{`["a"]`}, []string{`[1]`, `["a", 1]`}},
 	{`{"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": false}`, []string{`{"a": 1}`}, []string{`{"b": 1}`}},
