@@ -333,6 +333,9 @@ func TestReadContextFaults(t *testing.T) {
 		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[{"role":"system","content":"x"}],"memory":{"turn_index":0}}`, "/history/0/role"},
 		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[],"memory":{"turn_index":-1}}`, "/memory/turn_index"},
 		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[],"memory":{"turn_index":0},"more":1}`, ""},
+		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[],"memory":{"turn_index":0},"model":{"temperature":1e9999999}}`, "/model/temperature"},
+		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[],"memory":{"turn_index":0},"model":{"top_p":1e-9999999}}`, "/model/top_p"},
+		{`{"flow":{"ref":"a"},"current_node_id":"x","latest_user_message":"m","history":[{"turn":1E+99999999999999999999}],"memory":{}}`, "/history/0/turn"},
 	} {
 		_, err := flow.ReadContext([]byte(tc.body))
 		var failed *flow.Error

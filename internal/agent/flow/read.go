@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -51,6 +52,9 @@ func ReadContext(data []byte) (*Context, error) {
 	if err != nil {
 		return nil, &Error{Fault: Invalid, Message: "the body is not JSON", Hint: "send one JSON object", Err: err}
 	}
+	if at, found := outOfRange(doc, nil); found {
+		return nil, &Error{Fault: Invalid, Pointer: pointerTo(at), Message: "the number does not fit"}
+	}
 	if err := schema.Validate(doc); err != nil {
 		return nil, violation(err)
 	}
@@ -66,6 +70,33 @@ func ReadContext(data []byte) (*Context, error) {
 	}
 	c.keepMemory(data)
 	return &c, nil
+}
+
+// maxExponent bounds the exponents of numbers, which the validator writes out as fractions; it panics beyond a million.
+const maxExponent = 1_000
+
+// outOfRange returns the location of a number with an exponent beyond maxExponent.
+func outOfRange(v any, at []string) (location []string, found bool) {
+	switch v := v.(type) {
+	case json.Number:
+		if i := strings.IndexAny(v.String(), "eE"); i >= 0 {
+			exponent, err := strconv.Atoi(v.String()[i+1:])
+			return at, err != nil || exponent < -maxExponent || exponent > maxExponent
+		}
+	case []any:
+		for i, item := range v {
+			if location, found = outOfRange(item, append(at, strconv.Itoa(i))); found {
+				return location, true
+			}
+		}
+	case map[string]any:
+		for name, item := range v {
+			if location, found = outOfRange(item, append(at, name)); found {
+				return location, true
+			}
+		}
+	}
+	return nil, false
 }
 
 // oneOfEachKey refuses a body that has a key twice: readers differ in which of the two values they take.
