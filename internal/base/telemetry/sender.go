@@ -71,12 +71,7 @@ func newSender(p Resource, of *resource.Resource, version string, withText bool,
 		headers[h[0]] = h[1]
 	}
 	var err error
-	// Some options are there because the exporter reads the environment, too, where WithTLSClientConfig(nil) keeps a
-	// certificate from failing it.
-	s.exporter, err = otlptracehttp.New(context.Background(),
-		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.URL.String()),
-		otlptracehttp.WithHeaders(headers),
-		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf), otlptracehttp.WithTLSClientConfig(nil),
+	s.exporter, err = NewExporter(p.URL.String(), client, otlptracehttp.WithHeaders(headers),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
 			Enabled: true, InitialInterval: 500 * time.Millisecond, MaxInterval: 5 * time.Second,
 			MaxElapsedTime: sendTime,
@@ -91,6 +86,17 @@ func newSender(p Resource, of *resource.Resource, version string, withText bool,
 	s.sending, s.stop = context.WithCancel(context.Background())
 	s.SpanProcessor = sdk.NewBatchSpanProcessor(exporter(s.export), sdk.WithMaxQueueSize(queue), sdk.WithBatchTimeout(every))
 	return s, nil
+}
+
+// NewExporter returns an exporter that sends spans as protobuf to an address. It reads the standard variables on its
+// own; the address and the client count instead of them. Headers, compression and retries are among the options.
+func NewExporter(address string, client *http.Client, options ...otlptracehttp.Option) (sdk.SpanExporter, error) {
+	quiet()
+	return otlptracehttp.New(context.Background(), append([]otlptracehttp.Option{
+		otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(address),
+		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf),
+		otlptracehttp.WithTLSClientConfig(nil), // a certificate that the variables name would be an error
+	}, options...)...)
 }
 
 // exporter is a function as a sdk.SpanExporter.

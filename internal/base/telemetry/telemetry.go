@@ -71,7 +71,6 @@ func OpenWith(o Options, p Resource, beside *Traces) *Traces {
 }
 
 func (o Options) open(e environment, to Resource, beside *Traces) *Traces {
-	quiet()
 	service, _ := e.get("OTEL_SERVICE_NAME")
 	attributes := []attribute.KeyValue{
 		attribute.String("service.name", cmp.Or(service, "rehearse")), attribute.String("service.version", o.Version),

@@ -7,23 +7,33 @@ import (
 	"maps"
 	"math"
 	"slices"
-)
+	"strings"
 
-// attribute is an OpenTelemetry attribute in OTLP's JSON.
-type attribute struct {
-	Key   string         `json:"key"`
-	Value map[string]any `json:"value"`
-}
+	"go.opentelemetry.io/otel/attribute"
+)
 
 // attributes collects the attributes of a span. Empty values are left out.
 type attributes struct {
-	list []attribute
+	list []attribute.KeyValue
+	// size is at least the number of bytes that they have as protobuf.
+	size int
 	err  error
 }
 
+// framing is at least the number of bytes that protobuf adds to an attribute, or to an element of one.
+const framing = 32
+
+func (a *attributes) add(value attribute.KeyValue, text int) {
+	a.list = append(a.list, value)
+	a.size += len(value.Key) + text + framing
+}
+
+// valid returns a text as protobuf requires it: in UTF-8.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 func (a *attributes) text(key, value string) {
-	if value != "" {
-		a.list = append(a.list, attribute{key, map[string]any{"stringValue": value}})
+	if value = valid(value); value != "" {
+		a.add(attribute.String(valid(key), value), len(value))
 	}
 }
 
@@ -35,13 +45,15 @@ func (a *attributes) texts(prefix string, values map[string]string) {
 }
 
 func (a *attributes) strings(key string, values []string) {
-	list := []map[string]any{}
-	for _, v := range values {
-		list = append(list, map[string]any{"stringValue": v})
+	if len(values) == 0 {
+		return
 	}
-	if len(list) > 0 {
-		a.list = append(a.list, attribute{key, map[string]any{"arrayValue": map[string]any{"values": list}}})
+	list, size := make([]string, len(values)), 0
+	for i, v := range values {
+		list[i] = valid(v)
+		size += len(list[i]) + framing
 	}
+	a.add(attribute.StringSlice(valid(key), list), size)
 }
 
 // raw adds JSON. It adds the content of a JSON text, like Langfuse's SDKs.
@@ -76,17 +88,17 @@ func (a *attributes) any(key string, value any) {
 	case []string:
 		a.strings(key, v)
 	case bool:
-		a.list = append(a.list, attribute{key, map[string]any{"boolValue": v}})
+		a.add(attribute.Bool(valid(key), v), 0)
 	case int:
 		a.any(key, int64(v))
 	case int64:
-		a.list = append(a.list, attribute{key, map[string]any{"intValue": v}})
+		a.add(attribute.Int64(valid(key), v), 0)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			a.fail("the attribute %s is not a finite number", quote(key))
 			return
 		}
-		a.list = append(a.list, attribute{key, map[string]any{"doubleValue": v}})
+		a.add(attribute.Float64(valid(key), v), 0)
 	default:
 		a.fail("the attribute %s has the type %T, which no attribute can have", quote(key), value)
 	}

@@ -76,10 +76,16 @@ func (c *Client) once(ctx context.Context, r request, into answer) error {
 	case err != nil:
 		return c.broken(r, err, limited.Err() != nil)
 	}
-	return c.decode(r, data, into)
+	return c.decode(r, res.Header, data, into)
 }
 
-func (c *Client) decode(r request, data []byte, into answer) error {
+func (c *Client) decode(r request, header http.Header, data []byte, into answer) error {
+	if spans, ok := into.(*delivery); ok && strings.HasPrefix(header.Get("Content-Type"), "application/x-protobuf") {
+		if spans.UnmarshalBinary(data) != nil {
+			return c.malformed(r, "the answer is not protobuf, as its Content-Type says")
+		}
+		return nil
+	}
 	err := json.Unmarshal(data, into)
 	var wrong *json.UnmarshalTypeError
 	switch {

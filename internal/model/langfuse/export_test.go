@@ -1,17 +1,24 @@
 package langfuse_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
@@ -153,9 +160,13 @@ func TestBatches(t *testing.T) {
 
 func TestPartialSuccess(t *testing.T) {
 	for body, want := range map[string]string{
+		`{"message":"OK"}`: "", `{"successes":[{"id":"a"}],"errors":[]}`: "",
+		`{"successes":[],"errors":[{"status":400,"message":"bad"}]}`: "1 of 2 spans were refused: bad",
+		`{"partialSuccess":{"rejectedSpans":-1}}`:                    "-1 of 2 spans were refused", `{"partialSuccess":{"rejectedSpans":"x"}}`: "cannot be read",
+		`[]`: "cannot be read", ``: "the answer is not JSON", `<html>`: "the answer is not JSON",
 		`{}`: "", `{"partialSuccess":{}}`: "", `{"partialSuccess":{"rejectedSpans":"0","errorMessage":"all is well"}}`: "", `{"partialSuccess":null}`: "",
-		`{"partialSuccess":{"rejectedSpans":2,"errorMessage":"too\nold ` + langfusetest.SecretKey + `"}}`: "some spans were refused: too old ***",
-		`{"partialSuccess":{"rejectedSpans":"1"}}`:                                                        "some spans were refused: it gave no reason",
+		`{"partialSuccess":{"rejectedSpans":2,"errorMessage":"too\nold ` + langfusetest.SecretKey + `"}}`: "2 of 2 spans were refused: too old ***",
+		`{"partialSuccess":{"rejectedSpans":"1"}}`:                                                        "1 of 2 spans were refused: it gave no reason",
 	} {
 		err := answering(t, says(200, body)).Export(t.Context(), []langfuse.Trace{conversation()})
 		if want != "" {
@@ -164,6 +175,127 @@ func TestPartialSuccess(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
+	refused, err := proto.Marshal(&collector.ExportTraceServiceResponse{
+		PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 2, ErrorMessage: "too old " + langfusetest.SecretKey},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]string{"": "", string(refused): "2 of 2 spans were refused: too old ***", "{}": "the answer is not protobuf"} {
+		err := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/x-protobuf")
+			says(200, body)(w, r)
+		}).Export(t.Context(), []langfuse.Trace{conversation()})
+		if want != "" {
+			wants(t, err, want)
+		} else if err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
+
+// TestInvalidText sends texts that are not UTF-8, with which no protobuf can be written.
+func TestInvalidText(t *testing.T) {
+	s, c := inside(t)
+	trace := conversation()
+	trace.SessionID, trace.Spans[0].Name, trace.Spans[0].Failure = "s\xff", "n\xff", "f\xff"
+	trace.Spans[0].Input, trace.Spans[0].Attributes = raw("[\"\xff\"]"), map[string]any{"k\xff": []string{"\xff"}}
+	if err := c.Export(t.Context(), []langfuse.Trace{trace}); err != nil {
+		t.Fatal(err)
+	}
+	got := s.Spans()[0]
+	texts := fmt.Sprintln(got.Name, got.Attributes["langfuse.session.id"], got.Attributes["langfuse.observation.input"], got.Attributes["k\uFFFD"])
+	if texts != "n\uFFFD s\uFFFD [\"\uFFFD\"] [\uFFFD]\n" {
+		t.Error(texts)
+	}
+}
+
+// TestBatchSize sends many small values, whose keys and lengths are most of a request.
+func TestBatchSize(t *testing.T) {
+	var traces []langfuse.Trace
+	for n := range 200 {
+		t := conversation()
+		t.ID, t.Tags, t.Metadata = langfuse.TraceID(strconv.Itoa(n)), slices.Repeat([]string{"t"}, 300), map[string]string{}
+		for m := range 300 {
+			t.Metadata[strconv.Itoa(m)] = "v"
+		}
+		traces = append(traces, t)
+	}
+	requests := 0
+	client := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		if body, _ := io.ReadAll(r.Body); len(body) > 3<<20 || len(body) < 1<<20 && requests == 1 {
+			t.Errorf("a request of %d bytes", len(body))
+		}
+		says(200, `{}`)(w, r)
+	})
+	if err := client.Export(t.Context(), traces); err != nil || requests < 2 {
+		t.Errorf("%d requests, %v", requests, err)
+	}
+}
+
+// TestExportRetry has requests for spans fail on their way. The variables of OpenTelemetry change nothing.
+func TestExportRetry(t *testing.T) {
+	for name, value := range map[string]string{
+		"ENDPOINT": "http://collector.example:1", "HEADERS": "X-Other=secret", "COMPRESSION": "gzip", "PROTOCOL": "http/json", "TIMEOUT": "1",
+		"CERTIFICATE": "absent.pem", "INSECURE": "nonsense",
+	} {
+		t.Setenv("OTEL_EXPORTER_OTLP_"+name, value)
+	}
+	for name, c := range map[string]struct {
+		faults   []langfusetest.Fault
+		requests int
+		want     string
+		least    time.Duration
+	}{
+		"asked to wait": {repeat(langfusetest.TooMany("7"), 1), 2, "", 7 * time.Second},
+		"500":           {repeat(langfusetest.Broken(500), 2), 3, "", 750 * time.Millisecond},
+		"cut off":       {repeat(langfusetest.Fault{Cut: true}, 1), 2, "", 250 * time.Millisecond},
+		"too long":      {repeat(langfusetest.TooMany("3600"), 1), 1, "it asks to wait 1h0m0s", 0},
+		"no answer": {
+			repeat(langfusetest.Fault{Delay: time.Hour}, 9), 4, "send traces: no answer within 30s (4 attempts); check LANGFUSE_HOST", 2 * time.Minute,
+		},
+		"keys refused": {repeat(langfusetest.Broken(401), 1), 1, "check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, client := inside(t)
+			s.OnAnswer(func(r *http.Request) {
+				if r.Header.Get("X-Other") != "" {
+					t.Error("it has a header of another collector")
+				}
+			})
+			s.Fail(c.faults...)
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				err := client.Export(t.Context(), []langfuse.Trace{conversation()})
+				if c.want != "" {
+					wants(t, err, c.want)
+				} else if err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(start); took < c.least {
+					t.Errorf("it took %s", took)
+				}
+			})
+			if n := len(s.Requests()); n != c.requests {
+				t.Errorf("%d requests, want %d", n, c.requests)
+			}
+			if n := len(s.Spans()); c.want == "" && n != 2 || c.want != "" && n != 0 {
+				t.Errorf("%d spans", n)
+			}
+		})
+	}
+	s, client := inside(t)
+	s.Fail(langfusetest.TooMany("50"))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err := client.Export(ctx, []langfuse.Trace{conversation(), sized("a", 4<<20)})
+		wants(t, err, "send traces: context deadline exceeded")
+		if got := fateOf(t, err); len(got.Done) != 0 || len(got.Rest) != 1 {
+			t.Error(got)
+		}
+	})
 }
 
 // TestIDs holds the ids: they must not change, or what is sent again would be there twice.
@@ -187,15 +319,15 @@ func TestIDs(t *testing.T) {
 func TestRealTime(t *testing.T) {
 	client := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
-		got := fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("X-Langfuse-Ingestion-Version"), " ", r.Header.Get("Content-Type"), " ", user, " ", password)
-		if got != "POST /base/api/public/otel/v1/traces 4 application/json "+langfusetest.PublicKey+" "+langfusetest.SecretKey {
+		got := fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("X-Langfuse-Ingestion-Version"), " ", r.Header.Get("Content-Type"), " ", r.Header.Get("User-Agent"), " ", user, " ", password)
+		if got != "POST /base/api/public/otel/v1/traces 4 application/x-protobuf rehearse "+langfusetest.PublicKey+" "+langfusetest.SecretKey {
 			t.Error(got)
 		}
-		says(400, `{"error":"Failed to parse OTel JSON Trace"}`)(w, r)
+		says(400, `{"error":"Failed to parse OTel Protobuf Trace"}`)(w, r)
 	})
 	err := client.Export(t.Context(), []langfuse.Trace{conversation()})
 	if e, ok := errors.AsType[*langfuse.Error](err); !ok || e.Status != 400 {
 		t.Error(err)
 	}
-	wants(t, err, "send traces: status 400: Failed to parse OTel JSON Trace")
+	wants(t, err, "send traces: status 400: Failed to parse OTel Protobuf Trace")
 }

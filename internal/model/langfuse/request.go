@@ -41,10 +41,10 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	if err != nil {
 		return nil, c.invalid(r.what, "the address cannot be asked: check %s", HostEnv)
 	}
-	maps.Copy(req.Header, r.header)
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	maps.Copy(req.Header, r.header)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "rehearse")
 	req.Header.Set("Authorization", c.auth)

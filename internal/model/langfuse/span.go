@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Trace is the work on one input: a tree of spans. The trace's own data are written on each of its spans, as Langfuse 4 expects.
@@ -90,15 +91,9 @@ type Span struct {
 	Attributes map[string]any
 }
 
-var (
-	traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	spanID  = regexp.MustCompile(`^[0-9a-f]{16}$`)
-	zeros   = regexp.MustCompile(`^0+$`)
-)
-
 // root returns the span without a parent, or why the trace cannot be sent.
 func (t Trace) root() (Span, error) {
-	if !traceID.MatchString(t.ID) || zeros.MatchString(t.ID) {
+	if _, err := trace.TraceIDFromHex(t.ID); err != nil {
 		return Span{}, fmt.Errorf("%s is no trace id: it needs 32 hexadecimal digits, not all 0", quote(t.ID))
 	}
 	if e := t.Experiment; e != nil {
@@ -126,10 +121,12 @@ func (t Trace) root() (Span, error) {
 }
 
 func (s Span) check() error {
+	_, err := trace.SpanIDFromHex(s.ID)
+	_, parentErr := trace.SpanIDFromHex(s.ParentID)
 	switch {
-	case !spanID.MatchString(s.ID) || zeros.MatchString(s.ID):
+	case err != nil:
 		return fmt.Errorf("%s is no span id: it needs 16 hexadecimal digits, not all 0", quote(s.ID))
-	case s.ParentID != "" && !spanID.MatchString(s.ParentID):
+	case s.ParentID != "" && parentErr != nil:
 		return fmt.Errorf("the span %s has the parent %s, which is no span id", s.ID, quote(s.ParentID))
 	case s.Name == "":
 		return fmt.Errorf("the span %s has no name", s.ID)

@@ -51,6 +51,16 @@ func (s *Server) answer(r *http.Request, body []byte) (int, []byte) {
 	if s.document == nil {
 		return http.StatusInternalServerError, nil
 	}
+	if isProtobuf(r) { // the document describes JSON alone
+		var err error
+		if body, err = spansAsJSON(body); err != nil {
+			s.t.Errorf("%s %s: %v", r.Method, r.URL, err)
+			return http.StatusBadRequest, nil
+		}
+		r = r.Clone(r.Context())
+		r.GetBody = nil // it returns what came
+		r.Header.Set("Content-Type", "application/json")
+	}
 	_, pattern := s.mux.Handler(r)
 	if pattern == "" {
 		s.t.Errorf("%s %s: the published API has no such call, or the fake does not", r.Method, r.URL)
@@ -58,14 +68,6 @@ func (s *Server) answer(r *http.Request, body []byte) (int, []byte) {
 	}
 	match := &matched{}
 	s.mux.ServeHTTP(nil, r.WithContext(context.WithValue(r.Context(), matchKey{}, match)))
-	if isProtobuf(r) { // the document describes JSON alone
-		data, err := spansAsJSON(body)
-		if err != nil {
-			s.t.Errorf("%s %s: %v", r.Method, r.URL, err)
-			return http.StatusBadRequest, nil
-		}
-		return s.perform(match, r, data)
-	}
 	checked := s.document.call(match.request, strings.TrimPrefix(pattern, r.Method+" "), body)
 	if err := checked.request(r.Context()); err != nil {
 		s.t.Errorf("%s %s: the request is not as published: %.1000s\n%.500s", r.Method, r.URL, err.Error(), body)
