@@ -82,7 +82,7 @@ func (c *Client) once(ctx context.Context, r request, into answer) error {
 func (c *Client) decode(r request, header http.Header, data []byte, into answer) error {
 	if spans, ok := into.(*delivery); ok && strings.HasPrefix(header.Get("Content-Type"), "application/x-protobuf") {
 		if spans.UnmarshalBinary(data) != nil {
-			return c.malformed(r, "the answer is not protobuf, as its Content-Type says")
+			return c.malformed(r, "the answer is not protobuf, which its Content-Type names")
 		}
 		return nil
 	}

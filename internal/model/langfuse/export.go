@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
 	"github.com/rehearse-dev/rehearse/internal/base/telemetry"
 )
 
@@ -79,13 +80,13 @@ func (c *Client) export(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 		if err := c.do(encoded.Context(), r, &d); err != nil {
 			return nil, err
 		}
-		if d.refused != 0 {
-			return nil, c.malformed(r, fmt.Sprintf("%d of %d spans were refused: %s", d.refused, len(spans),
-				clip(orNothing(c.secrets.scrub(d.reason)), maxMessage)))
+		if n := d.GetRejectedSpans(); n != 0 {
+			return nil, c.malformed(r, fmt.Sprintf("%d of %d spans were refused: %s", n, len(spans),
+				clip(orNothing(c.secrets.scrub(d.GetErrorMessage())), maxMessage)))
 		}
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
 	}
-	exporter, err := telemetry.NewExporter(c.base+"/api/public/otel/v1/traces", &http.Client{Transport: roundTripper(send)},
+	exporter, err := telemetry.NewExporter(c.base+"/api/public/otel/v1/traces", httpclient.Client(roundTripper(send)),
 		otlptracehttp.WithHeaders(map[string]string{
 			"X-Langfuse-Ingestion-Version": "4", // without, Langfuse 4 shows them ten minutes later
 		}),
@@ -111,18 +112,17 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// delivery is the answer to spans: how many were refused, and why. Langfuse answers JSON, other receivers of OTLP
-// protobuf.
+// delivery is the answer to spans: how many were refused, and why; nil for none. Langfuse answers JSON, other receivers
+// of OTLP protobuf.
 type delivery struct {
-	refused int64
-	reason  string
+	*collector.ExportTracePartialSuccess
 }
 
 // UnmarshalBinary reads an ExportTraceServiceResponse.
 func (d *delivery) UnmarshalBinary(data []byte) error {
 	var answer collector.ExportTraceServiceResponse
 	err := proto.Unmarshal(data, &answer)
-	d.refused, d.reason = answer.GetPartialSuccess().GetRejectedSpans(), answer.GetPartialSuccess().GetErrorMessage()
+	d.ExportTracePartialSuccess = answer.GetPartialSuccess()
 	return err
 }
 
@@ -141,9 +141,11 @@ func (d *delivery) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &early); err != nil {
 		return err
 	}
-	d.refused, d.reason = answer.GetPartialSuccess().GetRejectedSpans(), answer.GetPartialSuccess().GetErrorMessage()
+	d.ExportTracePartialSuccess = answer.GetPartialSuccess()
 	if n := len(early.Errors); n > 0 {
-		d.refused, d.reason = int64(n), early.Errors[0].Message
+		d.ExportTracePartialSuccess = &collector.ExportTracePartialSuccess{
+			RejectedSpans: int64(n), ErrorMessage: early.Errors[0].Message,
+		}
 	}
 	return nil
 }
