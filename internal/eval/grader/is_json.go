@@ -53,7 +53,8 @@ func checkJSON(text string, schema *jsonschema.Schema, fenced bool) (passed bool
 	for n := range numbers(value) {
 		if readFigure(n.String()).exp < -maxDecimals {
 			return false, "", fmt.Errorf(
-				"the number %.20s… has more than %d decimal places, too many to be checked against a schema", n, maxDecimals)
+				"the number %.20s… has more than %d decimal places, too many to be checked against a schema",
+				n, maxDecimals)
 		}
 	}
 	if faults := violations(schema.Validate(value)); len(faults) > 0 {

@@ -66,8 +66,8 @@ type batch struct {
 	size int
 }
 
-// export has the exporter of OpenTelemetry encode spans, and sends its request like all others: do has the attempts, the
-// bounds and the errors.
+// export sends spans that OpenTelemetry's exporter encodes. do sends the request: attempts, bounds and errors are those
+// of every request.
 func (c *Client) export(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	r := request{what: "send traces", method: http.MethodPost, path: []string{"otel", "v1", "traces"}, retry: true}
 	send := func(encoded *http.Request) (*http.Response, error) {
@@ -183,7 +183,8 @@ func (c *Client) spans(t Trace, of *resource.Resource) (all tracetest.SpanStubs,
 		parent, _ := trace.SpanIDFromHex(s.ParentID)
 		in := trace.SpanContextConfig{TraceID: id, SpanID: own, TraceFlags: trace.FlagsSampled}
 		span := tracetest.SpanStub{
-			Name: valid(s.Name), SpanKind: trace.SpanKindInternal, StartTime: s.Start, EndTime: s.End, Attributes: a.list,
+			Name: valid(s.Name), SpanKind: trace.SpanKindInternal,
+			StartTime: s.Start, EndTime: s.End, Attributes: a.list,
 			SpanContext: trace.NewSpanContext(in), Parent: trace.NewSpanContext(in).WithSpanID(parent),
 			Resource: of, InstrumentationScope: instrumentation.Scope{Name: "rehearse"},
 		}
