@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/web/api"
@@ -19,8 +20,11 @@ import (
 // eventServer takes events into a store, as `rehearse serve` does.
 func eventServer(t *testing.T, events *store.Events) (post func(path, media, body string) (status int, answer string)) {
 	t.Helper()
-	handler := api.Front(api.NewEvents(api.EventsConfig{Store: events, PerSecond: 100_000}).With(http.NotFoundHandler()), api.FrontConfig{})
-	s := httptest.NewServer(handler)
+	agents, err := api.NewAgents(api.AgentsConfig{Engine: flow.New(flow.Config{}), Events: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(agents)
 	t.Cleanup(s.Close)
 	return func(path, media, body string) (int, string) {
 		t.Helper()

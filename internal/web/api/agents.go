@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
@@ -98,41 +99,36 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 		}
 	}
 	a.flows = NewFlows(FlowsConfig{Engine: c.Engine, Conversations: c.Conversations, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns})
-	var inside http.Handler = a.flows
-	served := []table{a.flows.table()}
+	served := a.flows.table()
 	if c.Events != nil {
-		events := NewEvents(EventsConfig{Store: c.Events, Log: c.Log})
-		inside, served = events.With(inside), append(served, events.table())
+		served = append(served, NewEvents(EventsConfig{Store: c.Events, Log: c.Log}).table()...)
 	}
 	if c.Lists != nil {
-		inside, served = c.Lists.With(inside), append(served, c.Lists.table())
+		served = append(served, c.Lists.table()...)
 	}
 	if c.Runs != nil {
-		inside, served = c.Runs.With(inside), append(served, c.Runs.table())
+		served = append(served, c.Runs.table()...)
 	}
 	if c.Tokens != nil {
 		tokens := NewTokens(TokensConfig{Keeper: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log})
-		inside, served = tokens.With(inside), append(served, tokens.table())
-	}
-	if a.chats != nil {
-		served = append(served, a.chats.visitorTable(), a.chats.testerTable())
+		served = append(served, tokens.table()...)
 	}
 	if c.Metrics != nil {
-		served = append(served, metricsTable(c.Metrics))
+		served = append(served, metricsRoutes(c.Metrics)...)
 	}
-	described, err := newDocs(c.Version, served...)
+	documented := served
+	if a.chats != nil {
+		documented = slices.Concat(served, a.chats.table())
+	}
+	docs, err := newDocs(c.Version, documented)
 	if err != nil {
 		return nil, err
 	}
-	inside = described.With(inside)
-	if c.Metrics != nil {
-		inside = metricsBeside(c.Metrics, inside)
-	}
+	inside := ownPages().Handler(append(served, docs...).handler())
 	front := FrontConfig{
 		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log, Healthy: c.Healthy,
 		Stopping: a.flows.stopped,
 	}
-	inside = ownPages().Handler(inside)
 	if c.Public {
 		front.Public = func(r *http.Request) bool { return a.chats != nil && a.chats.Open(r) }
 	}

@@ -24,11 +24,6 @@ type Operator interface {
 // sessionsPage is how many sessions a page has.
 const sessionsPage = 50
 
-const (
-	siteSessions = chatPath + "/{site_name}/sessions"
-	oneSession   = chatPath + "/{site_name}/{session_id}"
-)
-
 // sessions is GET /api/v1/chat/{site_name}/sessions.
 func (s *Chats) sessions(w http.ResponseWriter, r *http.Request) {
 	asked, err := readSessionQuery(r)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
 // Chatbot answers visitors of sites. It is safe for concurrent use; its errors are of the type *sitebot.Error.
@@ -73,32 +74,106 @@ func NewChats(c ChatsConfig) (*Chats, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.public = s.visitorTable().mux()
+	var public, others table
+	for _, r := range s.table() {
+		if r.public {
+			public = append(public, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	s.public = public.mux()
 	s.visitors = pages.Handler(s.public)
-	s.testers = ownPages().Handler(s.testerTable().handler())
+	s.testers = ownPages().Handler(others.handler())
 	return s, nil
 }
 
-func (s *Chats) visitorTable() table {
-	return table{
-		chatPath:                        {http.MethodPost: tests(s.chat).orPublic(), http.MethodOptions: tests(s.preflight).orPublic()},
-		oneSession:                      {http.MethodDelete: admins(s.erase).orPublic()},
-		oneSession + "/feedback":        {http.MethodPost: reads(s.feedback).orPublic()},
-		"/chat/{site_name}":             {http.MethodGet: reads(s.page).orPublic()},
-		"/chat/{site_name}/config.json": {http.MethodGet: reads(s.config).orPublic()},
-		"/chat/{site_name}/theme.css":   {http.MethodGet: reads(s.theme).orPublic()},
-		"/chat/assets/page.css":         {http.MethodGet: reads(s.asset).orPublic()},
-		"/chat/assets/page.js":          {http.MethodGet: reads(s.asset).orPublic()},
-		"/chat/assets/page/{file}":      {http.MethodGet: reads(s.module).orPublic()},
-		"/chat.js":                      {http.MethodGet: reads(s.widget).orPublic()},
+func (s *Chats) table() table {
+	type whole struct {
+		Response string            `json:"response"`
+		Metadata *sitebot.Metadata `json:"metadata"`
 	}
-}
-
-func (s *Chats) testerTable() table {
+	spoken := []parameter{{"language", "of the page's texts, such as fr"}}
 	return table{
-		oneSession + "/state": {http.MethodGet: tests(s.showState), http.MethodPatch: tests(s.injectState)},
-		siteSessions:          {http.MethodGet: reads(s.sessions)},
-		oneSession:            {http.MethodGet: reads(s.showSession)},
+		{
+			pattern: "POST /api/v1/chat", scope: access.Test, public: true, handle: s.chat,
+			summary: "Talk to the chatbot of a site",
+			query: []parameter{
+				{"start", "1 asks for an event at the beginning"},
+				{"answered", "1 asks for one at the end of the answer, before suggestions"},
+			},
+			body: json.RawMessage(`{"type": "object", "required": ["site_name", "session_id", "input"], "properties": {
+				"site_name": {"type": "string"}, "session_id": {"type": "string"}, "input": {"type": "string"},
+				"person_id": {"type": "string"}, "language": {"type": "string"},
+				"turn_number": {"type": "integer", "minimum": 0}, "reveal": {"type": "object"}}}`),
+			answers: answers{200: either{mediaEvents, whole{}}},
+		},
+		{
+			pattern: "OPTIONS /api/v1/chat", scope: access.Test, public: true, handle: s.preflight,
+			summary: "May a page of another site ask?", answers: answers{204: nil},
+		},
+		{
+			pattern: "GET /api/v1/chat/{site_name}/sessions", scope: access.Read, handle: s.sessions,
+			summary: "The sessions of a site, those with the newest message first",
+			query: []parameter{
+				{"q", "text in the messages, in any case"},
+				{"since", "a time; of the last message"},
+				{"until", "a time"},
+				{"outcome", "converted, open, blocked or failed"},
+				{"limit", "the most that the page has: 50, at most 1000"},
+				{"cursor", "next_cursor of the page before"},
+			},
+			answers: answers{200: sitebot.SessionList{}},
+		},
+		{
+			pattern: "GET /api/v1/chat/{site_name}/{session_id}", scope: access.Read, handle: s.showSession,
+			summary: "A session with its turns, failures, leads and thumbs", answers: answers{200: sitebot.Session{}},
+		},
+		{
+			pattern: "DELETE /api/v1/chat/{site_name}/{session_id}", scope: access.Admin, public: true, handle: s.erase,
+			summary: "Erase a session with all that it has left", answers: answers{204: nil},
+		},
+		{
+			pattern: "POST /api/v1/chat/{site_name}/{session_id}/feedback", scope: access.Read, public: true,
+			handle: s.feedback, summary: "A thumb for a turn, up or down", body: feedbackBody{}, answers: answers{204: nil},
+		},
+		{
+			pattern: "GET /api/v1/chat/{site_name}/{session_id}/state", scope: access.Test, handle: s.showState,
+			summary: "The state of a session", answers: answers{200: anyObject},
+		},
+		{
+			pattern: "PATCH /api/v1/chat/{site_name}/{session_id}/state", scope: access.Test, handle: s.injectState,
+			summary: "Inject state", query: []parameter{{"replace", "1 replaces the whole state"}}, body: anyObject,
+			answers: answers{200: anyObject, 204: nil},
+		},
+		{
+			pattern: "GET /chat/{site_name}", scope: access.Read, public: true, handle: s.page,
+			summary: "A page to talk on", query: spoken, answers: answers{200: media("text/html")},
+		},
+		{
+			pattern: "GET /chat/{site_name}/config.json", scope: access.Read, public: true, handle: s.config,
+			summary: "How the chat of a site looks and what it says", query: spoken, answers: answers{200: chatConfig{}},
+		},
+		{
+			pattern: "GET /chat/{site_name}/theme.css", scope: access.Read, public: true, handle: s.theme,
+			summary: "The colours of a site's page", answers: answers{200: media("text/css")},
+		},
+		{
+			pattern: "GET /chat/assets/page.css", scope: access.Read, public: true, handle: s.asset,
+			summary: "How the page looks", answers: answers{200: media("text/css")},
+		},
+		{
+			pattern: "GET /chat/assets/page.js", scope: access.Read, public: true, handle: s.asset,
+			summary: "The script of the page", answers: answers{200: media("text/javascript")},
+		},
+		{
+			pattern: "GET /chat/assets/page/{file}", scope: access.Read, public: true, handle: s.module,
+			summary: "A part of it", answers: answers{200: media("text/javascript")},
+		},
+		{
+			pattern: "GET /chat.js", scope: access.Read, public: true, handle: s.widget,
+			summary: "The chat as a part of other pages", answers: answers{200: media("text/javascript")},
+		},
 	}
 }
 

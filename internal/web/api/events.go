@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
@@ -46,7 +48,6 @@ type Events struct {
 	EventsConfig
 	places gate
 	rate   *rate.Limiter
-	routes http.Handler
 }
 
 // NewEvents returns a server of logged events.
@@ -54,32 +55,23 @@ func NewEvents(c EventsConfig) *Events {
 	c.Log = logOrDiscard(c.Log)
 	c.MaxTime = cmp.Or(c.MaxTime, 10*time.Second)
 	c.PerSecond = cmp.Or(c.PerSecond, 5_000)
-	s := &Events{
+	return &Events{
 		EventsConfig: c, places: make(gate, cmp.Or(c.MaxRequests, 16)),
 		rate: rate.NewLimiter(rate.Limit(c.PerSecond), max(2*c.PerSecond, maxBatchEvents)),
 	}
-	s.routes = s.table().handler()
-	return s
 }
 
 func (s *Events) table() table {
 	return table{
-		eventsPath:            {http.MethodPost: tests(s.bounded(s.one))},
-		eventsPath + "/batch": {http.MethodPost: tests(s.bounded(s.batch))},
+		{
+			pattern: "POST /api/v1/events", scope: access.Test, handle: s.bounded(s.one), summary: "Keep a logged event",
+			body: anyObject, answers: answers{201: oneAnswer{}, 200: oneAnswer{}},
+		},
+		{
+			pattern: "POST /api/v1/events/batch", scope: access.Test, handle: s.bounded(s.batch), summary: "Keep many",
+			body: json.RawMessage(`{}`), answers: answers{200: batchAnswer{}, 207: batchAnswer{}},
+		},
 	}
-}
-
-const eventsPath = "/api/v1/events"
-
-// With serves the paths of events and passes all others to next.
-func (s *Events) With(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == eventsPath || r.URL.Path == eventsPath+"/batch" {
-			s.routes.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // The codes of problems with events.

@@ -56,7 +56,7 @@ func postEvents(t testing.TB, s *Events, path, media, body string) *httptest.Res
 		r.Header.Set("Content-Type", media)
 	}
 	w := httptest.NewRecorder()
-	Front(s.With(http.NotFoundHandler()), FrontConfig{}).ServeHTTP(w, r)
+	Front(s.table().handler(), FrontConfig{}).ServeHTTP(w, r)
 	if w.Code >= 400 {
 		var p Problem
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != w.Code || p.Code == "" || p.Detail == "" || p.Hint == "" ||
@@ -151,7 +151,7 @@ func TestLoggedEventsAreClosedToOthers(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer secret")
 		tc.prepare(r)
 		w := httptest.NewRecorder()
-		Front(s.With(http.NotFoundHandler()), FrontConfig{Access: access.New(access.Config{Token: "secret"})}).ServeHTTP(w, r)
+		Front(s.table().handler(), FrontConfig{Access: access.New(access.Config{Token: "secret"})}).ServeHTTP(w, r)
 		if w.Code != tc.status && (tc.status != http.StatusCreated || w.Code != http.StatusOK) {
 			t.Errorf("%d %s, want %d", w.Code, w.Body, tc.status)
 		}

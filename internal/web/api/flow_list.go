@@ -25,6 +25,11 @@ func summarise(f *flow.Flow) flowSummary {
 	return flowSummary{f.ID, f.Version, kind, f.Description, len(f.Nodes), len(f.Warnings)}
 }
 
+// flowsView is a list of flows.
+type flowsView struct {
+	Flows []flowSummary `json:"flows"`
+}
+
 // listFlows is GET /api/v1/flows.
 func (s *Flows) listFlows(w http.ResponseWriter, _ *http.Request) {
 	list := []flowSummary{}
@@ -33,7 +38,7 @@ func (s *Flows) listFlows(w http.ResponseWriter, _ *http.Request) {
 			list = append(list, summarise(f))
 		}
 	}
-	writeBody(w, http.StatusOK, "application/json", map[string]any{"flows": list})
+	writeBody(w, http.StatusOK, "application/json", flowsView{list})
 }
 
 // flowView is a flow with its nodes.

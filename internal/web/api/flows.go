@@ -3,12 +3,13 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
@@ -38,7 +39,6 @@ type FlowsConfig struct {
 type Flows struct {
 	FlowsConfig
 	turnstile
-	routes        http.Handler
 	sockets       gate
 	conversations keeper
 }
@@ -66,26 +66,63 @@ func NewFlows(c FlowsConfig) *Flows {
 			},
 		}
 	}
-	s.routes = s.table().handler()
 	return s
 }
 
 func (s *Flows) table() table {
+	state, result := json.RawMessage(flow.ContextSchema()), json.RawMessage(flow.ResultSchema())
 	return table{
-		"/execute":                                         {http.MethodPost: tests(s.execute)},
-		"/internal/agent/test":                             {http.MethodPost: tests(s.executeTrusted), http.MethodGet: tests(s.socket)},
-		"/api/v1/flows":                                    {http.MethodGet: reads(withoutQuery(s.listFlows))},
-		"/api/v1/flows/{flow_id}":                          {http.MethodGet: reads(withoutQuery(s.showFlow))},
-		"/api/v1/flows/{flow_id}/drawing":                  {http.MethodGet: reads(s.drawFlow)},
-		"/api/v1/conversations":                            {http.MethodPost: tests(s.beginConversation)},
-		"/api/v1/conversations/{conversation_id}":          {http.MethodGet: tests(s.showConversation), http.MethodDelete: tests(s.endConversation)},
-		"/api/v1/conversations/{conversation_id}/messages": {http.MethodPost: tests(s.say)},
-		"/api/v1/conversations/{conversation_id}/reset":    {http.MethodPost: tests(s.resetConversation)},
+		{
+			pattern: "POST /execute", scope: access.Test, handle: s.execute, body: state,
+			summary: "Take one turn of a conversation whose state the caller keeps",
+			answers: answers{200: either{result, mediaEvents}},
+		},
+		{
+			pattern: "POST /internal/agent/test", scope: access.Test, handle: s.executeTrusted, body: state,
+			summary: "The same with sampling parameters and tracing",
+			answers: answers{200: either{result, mediaEvents}},
+		},
+		{
+			pattern: "GET /internal/agent/test", scope: access.Test, handle: s.socket,
+			summary: "The same over a WebSocket", answers: answers{101: nil},
+		},
+		{
+			pattern: "GET /api/v1/flows", scope: access.Read, handle: withoutQuery(s.listFlows),
+			summary: "List flows", answers: answers{200: flowsView{}},
+		},
+		{
+			pattern: "GET /api/v1/flows/{flow_id}", scope: access.Read, handle: withoutQuery(s.showFlow),
+			summary: "A flow with its nodes", answers: answers{200: flowView{}},
+		},
+		{
+			pattern: "GET /api/v1/flows/{flow_id}/drawing", scope: access.Read, handle: s.drawFlow,
+			summary: "A picture of a flow: SVG, or Mermaid",
+			answers: answers{200: either{media(mediaSVG), media(mediaMermaid)}},
+		},
+		{
+			pattern: "POST /api/v1/conversations", scope: access.Test, handle: s.beginConversation,
+			summary: "Begin a conversation", answers: answers{201: openingView{}},
+			body: json.RawMessage(`{"type": "object", "properties": {"flow_id": {"type": "string"}}, "required": ["flow_id"]}`),
+		},
+		{
+			pattern: "GET /api/v1/conversations/{conversation_id}", scope: access.Test, handle: s.showConversation,
+			summary: "A conversation with its messages", answers: answers{200: transcriptView{}},
+		},
+		{
+			pattern: "DELETE /api/v1/conversations/{conversation_id}", scope: access.Test, handle: s.endConversation,
+			summary: "End a conversation", answers: answers{204: nil},
+		},
+		{
+			pattern: "POST /api/v1/conversations/{conversation_id}/messages", scope: access.Test, handle: s.say,
+			summary: "Say something", answers: answers{200: either{replyView{}, mediaEvents}},
+			body: json.RawMessage(`{"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}`),
+		},
+		{
+			pattern: "POST /api/v1/conversations/{conversation_id}/reset", scope: access.Test, handle: s.resetConversation,
+			summary: "Go back to the beginning", answers: answers{200: openingView{}},
+		},
 	}
 }
-
-// ServeHTTP answers a request.
-func (s *Flows) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
 
 // Drain refuses new turns and waits for those under way, until ctx ends. WebSockets are closed after their turn.
 // Call it once.

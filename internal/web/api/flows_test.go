@@ -110,7 +110,7 @@ func openDesk(t testing.TB, model llm.Model, change ...func(*FlowsConfig)) *desk
 		f(&c)
 	}
 	d := &desk{t: t, flows: NewFlows(c), log: log}
-	web := httptest.NewServer(Front(d.flows, FrontConfig{Log: logger}))
+	web := httptest.NewServer(Front(d.flows.table().handler(), FrontConfig{Log: logger}))
 	transport := httpclient.Transport()
 	d.url, d.client = web.URL, &http.Client{Transport: transport}
 	t.Cleanup(web.Close)

@@ -106,10 +106,10 @@ func TestSlowReadersOfFiles(t *testing.T) {
 	}{"slow": {10 * time.Second, true}, "stopped": {time.Minute, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan bool, 1)
-			s := (&Listening{}).server(newFront(table{"/": {http.MethodGet: reads(func(w http.ResponseWriter, r *http.Request) {
+			s := (&Listening{}).server(newFront(table{{pattern: "GET /", scope: access.Read, handle: func(w http.ResponseWriter, r *http.Request) {
 				http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.Repeat("x", size)))
 				ended <- true
-			})}}.handler(), FrontConfig{Public: func(*http.Request) bool { return true }}))
+			}}}.handler(), FrontConfig{Public: func(*http.Request) bool { return true }}))
 			listener := make(pipes)
 			go func() { _ = s.Serve(listener) }()
 			here, there := net.Pipe()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
@@ -37,38 +38,40 @@ type ListsConfig struct {
 }
 
 // Lists serves pages of the datasets, sessions, replays and variants of a store. It is safe for concurrent use.
-type Lists struct {
-	ListsConfig
-	routes http.Handler
-}
+type Lists struct{ ListsConfig }
 
 // NewLists returns a server of lists.
 func NewLists(c ListsConfig) *Lists {
 	c.Log = logOrDiscard(c.Log)
-	s := &Lists{ListsConfig: c}
-	s.routes = s.table().handler()
-	return s
+	return &Lists{c}
 }
 
 func (s *Lists) table() table {
 	return table{
-		"/api/v1/datasets": {http.MethodGet: reads(s.faulty(s.datasets))},
-		"/api/v1/sessions": {http.MethodGet: reads(s.faulty(s.sessions))},
-		"/api/v1/replays":  {http.MethodGet: reads(s.faulty(s.replays))},
-		"/api/v1/variants": {http.MethodGet: reads(s.faulty(s.variants))},
+		{
+			pattern: "GET /api/v1/datasets", scope: access.Read, handle: s.faulty(s.datasets),
+			summary: "List datasets", query: paged(), answers: answers{200: store.Page[datasetView]{}},
+		},
+		{
+			pattern: "GET /api/v1/sessions", scope: access.Read, handle: s.faulty(s.sessions),
+			summary: "List logged sessions", query: paged(parameter{"flow_id", "only those of a flow"}),
+			answers: answers{200: store.Page[sessionView]{}},
+		},
+		{
+			pattern: "GET /api/v1/replays", scope: access.Read, handle: s.faulty(s.replays),
+			summary: "List replay runs, the newest first", query: paged(), answers: answers{200: store.Page[replay.Run]{}},
+		},
+		{
+			pattern: "GET /api/v1/variants", scope: access.Read, handle: s.faulty(s.variants),
+			summary: "List variants", query: paged(), answers: answers{200: store.Page[replay.Variant]{}},
+		},
 	}
 }
 
-// With serves the paths of the lists and passes all others to next.
-func (s *Lists) With(next http.Handler) http.Handler {
-	paths := s.table()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, own := paths[r.URL.Path]; own {
-			s.routes.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// paged are the parameters of a list: others, limit and cursor.
+func paged(others ...parameter) []parameter {
+	return append(others, parameter{"limit", "the most that the page has: 100, at most 1000"},
+		parameter{"cursor", "next_cursor of the page before"})
 }
 
 // faulty answers with the problem of what went wrong.

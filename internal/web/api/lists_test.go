@@ -66,7 +66,7 @@ func TestListPages(t *testing.T) {
 		held.runs = append(held.runs, replay.Run{ID: id, Started: begin.Add(-time.Duration(i/2) * time.Hour)})
 	}
 	slices.Reverse(held.datasets)
-	lists := NewLists(ListsConfig{Sessions: held, Variants: held, Replays: held, Datasets: held.datasets}).With(http.NotFoundHandler())
+	lists := NewLists(ListsConfig{Sessions: held, Variants: held, Replays: held, Datasets: held.datasets}).table().handler()
 	for _, path := range []string{"/api/v1/sessions", "/api/v1/datasets", "/api/v1/replays"} {
 		for limit := 1; limit <= n+1; limit++ {
 			var ids []string
@@ -102,7 +102,7 @@ func TestListPages(t *testing.T) {
 // TestListCursors refuses cursors of other lists, and what is none.
 func TestListCursors(t *testing.T) {
 	held := fixedLists{datasets: fixedDatasets{{Name: "a"}, {Name: "b"}}}
-	lists := NewLists(ListsConfig{Sessions: held, Variants: held, Replays: held, Datasets: held.datasets}).With(http.NotFoundHandler())
+	lists := NewLists(ListsConfig{Sessions: held, Variants: held, Replays: held, Datasets: held.datasets}).table().handler()
 	get := func(target string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		lists.ServeHTTP(w, reading(target))

@@ -5,23 +5,15 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/run/metrics"
 )
 
-// metricsBeside serves the metrics of the process and passes all other paths to next.
-func metricsBeside(m *metrics.Metrics, next http.Handler) http.Handler {
-	routes := metricsTable(m).handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/metrics" {
-			routes.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func metricsTable(m *metrics.Metrics) table {
-	return table{"/metrics": {http.MethodGet: reads(m.ServeHTTP)}}
+func metricsRoutes(m *metrics.Metrics) table {
+	return table{{
+		pattern: "GET /metrics", scope: access.Read, handle: m.ServeHTTP,
+		summary: "What Prometheus reads", answers: answers{200: media("text/plain")},
+	}}
 }
 
 // counted counts the requests that next answers. It stands outside of everything else, so that what is refused is counted as well.

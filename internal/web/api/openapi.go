@@ -12,40 +12,21 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Where the document of the API is, and the page that shows it.
+// media is a body that is not JSON, by its media type.
+type media string
+
+// either is a body of any of several kinds.
+type either []any
+
 const (
-	documentPath = "/openapi.json"
-	docsPath     = "/docs"
+	mediaEvents = media("text/event-stream")
+	mediaBytes  = media("application/octet-stream")
 )
 
-// operation documents a route: what it takes and how it answers. Errors are problem documents everywhere and are not listed.
-type operation struct {
-	summary string
-	// query and headers are the parameters that a request may have.
-	query, headers []parameter
-	// body is a value of the type that the request's body has; nil for none. A json.RawMessage is the schema itself.
-	body    any
-	answers []answer
-}
+// anyObject is the schema of an object whose members are documented elsewhere.
+var anyObject = json.RawMessage(`{"type": "object"}`)
 
-// parameter is a text that a request may have; the path's are always required.
-type parameter struct{ name, about string }
-
-// answer is one way in which a route answers.
-type answer struct {
-	status int
-	media  string
-	// of is a value of the type that the body has; nil for one that is no JSON, or for none where media is empty.
-	of any
-}
-
-// gives is an answer in JSON.
-func gives(status int, of any) answer { return answer{status, "application/json", of} }
-
-// sends is an answer in another media type.
-func sends(media string) answer { return answer{status: http.StatusOK, media: media} }
-
-// Document is the description of an API (OpenAPI 3.1, https://spec.openapis.org/oas/v3.1.0), of what one server serves.
+// Document describes the routes of one server (OpenAPI 3.1, https://spec.openapis.org/oas/v3.1.0).
 type Document struct {
 	OpenAPI    string                              `json:"openapi"`
 	Info       map[string]string                   `json:"info"`
@@ -96,8 +77,8 @@ type documentMedia struct {
 	Schema any `json:"schema"`
 }
 
-// document describes the routes of tables. A route that nobody has documented is an error.
-func document(version string, strict bool, tables ...table) (*Document, error) {
+// document describes the routes of a table.
+func document(version string, strict bool, served table) (*Document, error) {
 	d := &Document{
 		strict:  strict,
 		named:   map[string]reflect.Type{},
@@ -107,99 +88,107 @@ func document(version string, strict bool, tables ...table) (*Document, error) {
 			"token": map[string]string{"type": "http", "scheme": "bearer"},
 		}},
 	}
-	known := operations()
-	for _, t := range tables {
-		for path, methods := range t {
-			for method, r := range methods {
-				o, ok := known[method+" "+path]
-				if !ok {
-					return nil, fmt.Errorf("%s %s is served and not documented", method, path)
-				}
-				described, err := d.describe(method, path, r, o)
-				if err != nil {
-					return nil, fmt.Errorf("%s %s: %w", method, path, err)
-				}
-				if d.Paths[path] == nil {
-					d.Paths[path] = map[string]documentRoute{}
-				}
-				d.Paths[path][strings.ToLower(method)] = described
-			}
+	for _, r := range served {
+		method, path, _ := strings.Cut(r.pattern, " ")
+		described, err := d.describe(method, path, r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.pattern, err)
 		}
+		if d.Paths[path] == nil {
+			d.Paths[path] = map[string]documentRoute{}
+		}
+		d.Paths[path][strings.ToLower(method)] = described
 	}
 	return d, nil
 }
 
-// placeholder matches what a path leaves open.
+// placeholder matches a parameter of a path.
 var placeholder = regexp.MustCompile(`\{(\w+)\}`)
 
-func (d *Document) describe(method, path string, r route, o operation) (documentRoute, error) {
+func (d *Document) describe(method, path string, r route) (documentRoute, error) {
 	scope := string(r.scope)
 	described := documentRoute{
-		ID: nameOf(method, path), Summary: o.summary, Scope: scope, Description: "Needs the scope `" + scope + "`.",
-		Security: []map[string][]string{{"token": {scope}}}, Responses: map[string]documentAnswer{},
+		ID: nameOf(method, path), Summary: r.summary, Scope: scope, Description: "Needs the scope `" + scope + "`.",
+		Security: []map[string][]string{{"token": {scope}}},
 	}
 	if r.public {
 		described.Description = "Needs the scope `" + scope + "`, unless the server is open to visitors."
 		described.Security = append(described.Security, map[string][]string{})
 	}
-	text := map[string]any{"type": "string"}
+	var inPath []parameter
 	for _, found := range placeholder.FindAllStringSubmatch(path, -1) {
-		described.Parameters = append(described.Parameters, documentParameter{Name: found[1], In: "path", Required: true, Schema: text})
+		inPath = append(inPath, parameter{name: found[1]})
 	}
-	for _, p := range o.query {
-		described.Parameters = append(described.Parameters, documentParameter{Name: p.name, In: "query", Description: p.about, Schema: text})
+	for i, parameters := range [][]parameter{inPath, r.query, r.headers} {
+		for _, p := range parameters {
+			described.Parameters = append(described.Parameters, documentParameter{
+				Name: p.name, In: []string{"path", "query", "header"}[i], Required: i == 0, Description: p.about, Schema: textSchema,
+			})
+		}
 	}
-	for _, p := range o.headers {
-		described.Parameters = append(described.Parameters, documentParameter{Name: p.name, In: "header", Description: p.about, Schema: text})
-	}
-	if o.body != nil {
-		schema, err := d.schema(o.body)
+	if r.body != nil {
+		content, err := d.content(r.body)
 		if err != nil {
 			return described, err
 		}
-		described.Body = &documentBody{Required: true, Content: map[string]documentMedia{mediaOf(o.body): {schema}}}
+		described.Body = &documentBody{Required: true, Content: content}
 	}
-	for _, a := range append(o.answers, answer{media: "application/problem+json", of: runsProblem{}}) {
-		status, about := "default", "What went wrong."
-		if a.status > 0 {
-			status, about = strconv.Itoa(a.status), http.StatusText(a.status)
+	problem, err := d.schema(runsProblem{})
+	if err != nil {
+		return described, err
+	}
+	described.Responses = map[string]documentAnswer{"default": {
+		"What went wrong.", map[string]documentMedia{"application/problem+json": {problem}},
+	}}
+	for status, body := range r.answers {
+		content, err := d.content(body)
+		if err != nil {
+			return described, err
 		}
-		all := described.Responses[status]
-		all.Description = about
-		if a.media != "" {
-			schema, err := d.schema(a.of)
-			if err != nil {
-				return described, err
-			}
-			if all.Content == nil {
-				all.Content = map[string]documentMedia{}
-			}
-			all.Content[a.media] = documentMedia{schema}
-		}
-		described.Responses[status] = all
+		described.Responses[strconv.Itoa(status)] = documentAnswer{http.StatusText(status), content}
 	}
 	return described, nil
 }
 
-// bytesBody is the body of a request that is no JSON.
-type bytesBody struct{}
+var textSchema = map[string]any{"type": "string"}
 
-func mediaOf(body any) string {
-	if _, is := body.(bytesBody); is {
-		return "application/octet-stream"
+// content describes a body by its media types: a media, a value of the type whose JSON is sent, a json.RawMessage with
+// the schema of that JSON, or either of several of those. A nil body has none.
+func (d *Document) content(body any) (map[string]documentMedia, error) {
+	if body == nil {
+		return nil, nil
 	}
-	return "application/json"
+	kinds, several := body.(either)
+	if !several {
+		kinds = either{body}
+	}
+	content := map[string]documentMedia{}
+	var schemas []any
+	for _, kind := range kinds {
+		if name, is := kind.(media); is {
+			content[string(name)] = documentMedia{textSchema}
+			continue
+		}
+		s, err := d.schema(kind)
+		if err != nil {
+			return nil, err
+		}
+		schemas = append(schemas, s)
+	}
+	switch len(schemas) {
+	case 0:
+	case 1:
+		content["application/json"] = documentMedia{schemas[0]}
+	default:
+		content["application/json"] = documentMedia{map[string]any{"anyOf": schemas}}
+	}
+	return content, nil
 }
 
-// schema returns the schema of a value's type, as a reference where the type has a name.
+// schema returns the schema of a value's type, as a reference if the type has a name.
 func (d *Document) schema(of any) (any, error) {
-	switch written := of.(type) {
-	case nil, bytesBody:
-		return map[string]any{"type": "string"}, nil
-	case json.RawMessage:
+	if written, is := of.(json.RawMessage); is {
 		return d.published(written)
-	case anyOf:
-		return d.alternatives(written)
 	}
 	t := reflect.TypeOf(of)
 	name := componentName(t)
@@ -218,22 +207,6 @@ func (d *Document) schema(of any) (any, error) {
 	}
 	d.Components.Schemas[name], d.named[name] = s, t
 	return map[string]string{"$ref": "#/components/schemas/" + name}, nil
-}
-
-// anyOf is a body of any of several types.
-type anyOf []any
-
-// alternatives returns the schema of a value of any of several types.
-func (d *Document) alternatives(of anyOf) (any, error) {
-	var all []any
-	for _, one := range of {
-		s, err := d.schema(one)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return map[string]any{"anyOf": all}, nil
 }
 
 // nameOf makes the name of an operation: getRunsResults of GET /api/v1/runs/{run_id}/results.

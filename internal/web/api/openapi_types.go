@@ -61,10 +61,8 @@ func written() map[reflect.Type]*jsonschema.Schema {
 	}
 	// A result is its record with where it stands.
 	if record, err := jsonschema.For[result.Test](&jsonschema.ForOptions{TypeSchemas: all}); err == nil {
-		for name, s := range map[string]*jsonschema.Schema{"id": text, "seq": whole, "worker": text} {
-			record.Properties[name] = s
-			record.Required = append(record.Required, name)
-		}
+		record.Properties["id"], record.Properties["seq"], record.Properties["worker"] = text, whole, text
+		record.Required = append(record.Required, "id", "seq", "worker")
 		all[reflect.TypeFor[resultView]()] = record
 	}
 	return all

@@ -32,7 +32,7 @@ type Probes struct {
 // NewProbes returns a server of probes, whose process is not healthy until Ready.
 func NewProbes(c ProbesConfig) *Probes {
 	p := &Probes{}
-	p.Handler = counted(c.Metrics, Front(metricsBeside(c.Metrics, table{}.handler()), FrontConfig{
+	p.Handler = counted(c.Metrics, Front(metricsRoutes(c.Metrics).handler(), FrontConfig{
 		Access: access.New(access.Config{Token: c.Token}), Log: c.Log, Healthy: p.health, Stopping: p.stopping.Load,
 	}))
 	return p

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,7 +38,8 @@ func TestReadingIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			inside := chats.With(NewEvents(EventsConfig{}).With(NewRuns(RunsConfig{}).With(NewFlows(FlowsConfig{Engine: engine}))))
+			inside := chats.With(slices.Concat(NewEvents(EventsConfig{}).table(), NewRuns(RunsConfig{}).table(),
+				NewFlows(FlowsConfig{Engine: engine}).table()).handler())
 			f := newFront(inside, FrontConfig{})
 			send := func(body string) *httptest.ResponseRecorder {
 				r := httptest.NewRequest(c.method, "http://localhost"+c.path, strings.NewReader(body))

@@ -8,29 +8,31 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
-// route is a handler, and who may ask for it (service.md 3.1). Make it with reads, runs, tests or admins.
+// route is one operation of the API: its pattern, who may request it, its handler and its documentation. Errors are
+// problem documents everywhere and are not listed.
 type route struct {
-	scope access.Scope
-	// public is true for what visitors of websites may ask for, if the server lets them in.
+	// pattern is a method and a path, as http.ServeMux reads them.
+	pattern string
+	scope   access.Scope
+	// public also admits visitors of websites, on servers that are open to them.
 	public bool
 	handle http.HandlerFunc
+
+	summary string
+	// query and headers are optional parameters; those of the path are always required.
+	query, headers []parameter
+	// body is the request's, as Document.content describes it; nil for none.
+	body    any
+	answers answers
 }
 
-func reads(h http.HandlerFunc) route { return route{scope: access.Read, handle: h} }
+// answers are the bodies of responses by status, as Document.content describes them; nil for an empty one.
+type answers map[int]any
 
-func runs(h http.HandlerFunc) route { return route{scope: access.Run, handle: h} }
+// parameter is a string in a query or a header.
+type parameter struct{ name, about string }
 
-func tests(h http.HandlerFunc) route { return route{scope: access.Test, handle: h} }
-
-func admins(h http.HandlerFunc) route { return route{scope: access.Admin, handle: h} }
-
-// orPublic opens a route to visitors, too.
-func (r route) orPublic() route {
-	r.public = true
-	return r
-}
-
-// ServeHTTP answers those who have the scope. Front has found out who asks.
+// ServeHTTP serves requests whose grant, which Front puts into their context, allows the scope; others get 403.
 func (r route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, path, _ := strings.Cut(req.Pattern, " ")
 	noteRoute(req, path)
@@ -44,21 +46,20 @@ func (r route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	writeProblem(w, p)
 }
 
-// table maps paths and methods to routes.
-type table map[string]map[string]route
+// table has the routes of a subject or of a server; its patterns are unique.
+type table []route
 
-// methods are those that a path may be asked with.
+// methods are those that routes can have, in the order of the header Allow.
 var methods = []string{
-	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions,
 }
 
-// mux answers other methods with 405 and other paths with 404, both as problem documents.
+// mux serves the routes. Other methods of their paths get 405, other paths 404, both with problem documents.
 func (t table) mux() *http.ServeMux {
 	mux := http.NewServeMux()
-	for path, methods := range t {
-		for method, handle := range methods {
-			mux.Handle(method+" "+path, handle)
-		}
+	for _, r := range t {
+		mux.Handle(r.pattern, r)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if allowed := allowedAt(mux, r); len(allowed) > 0 {
@@ -70,11 +71,11 @@ func (t table) mux() *http.ServeMux {
 	return mux
 }
 
-// handler is the mux, but it sends no request to another path.
+// handler is mux with 404 for paths with an empty element, which http.ServeMux redirects: a client with an empty ID.
 func (t table) handler() http.Handler {
 	mux := t.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "//") { // the mux would redirect to another path; a client with an empty id means none
+		if strings.Contains(r.URL.Path, "//") {
 			notServed(w, r)
 			return
 		}
@@ -83,32 +84,35 @@ func (t table) handler() http.Handler {
 }
 
 func notServed(w http.ResponseWriter, r *http.Request) {
-	writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "nothing is served at "+clip(r.URL.Path, maxDetail), "GET "+documentPath+" says what is"))
+	writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, "nothing is served at "+clip(r.URL.Path, maxDetail),
+		"GET /openapi.json says what is"))
 }
 
 func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	writeProblem(w, newProblem(http.StatusMethodNotAllowed, codeMethod, clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail),
-		"use "+strings.Join(allowed, " or ")))
+	writeProblem(w, newProblem(http.StatusMethodNotAllowed, codeMethod,
+		clean(r.Method)+" is not served at "+clip(r.URL.Path, maxDetail), "use "+strings.Join(allowed, " or ")))
 }
 
-// withoutQuery refuses parameters, where a path takes none.
+// withoutQuery rejects requests with query parameters.
 func withoutQuery(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for name := range r.URL.Query() {
-			writeProblem(w, newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the parameter %s cannot be read", clip(name, 100)), "leave it out: there are none here"))
+			writeProblem(w, newProblem(http.StatusBadRequest, codeQuery,
+				fmt.Sprintf("the parameter %s cannot be read", clip(name, 100)), "leave it out: there are none here"))
 			return
 		}
 		handle(w, r)
 	}
 }
 
-// allowedAt returns the methods with which the path of a request is served.
+// allowedAt returns the methods of the routes at a request's path; HEAD only where a route names it.
 func allowedAt(mux *http.ServeMux, r *http.Request) (allowed []string) {
 	for _, method := range methods {
 		other := r.Clone(r.Context())
 		other.Method = method
-		if _, pattern := mux.Handler(other); pattern != "/" && (method != http.MethodHead || strings.HasPrefix(pattern, method)) {
+		_, pattern := mux.Handler(other)
+		if pattern != "/" && (method != http.MethodHead || strings.HasPrefix(pattern, method)) {
 			allowed = append(allowed, method)
 		}
 	}

@@ -4,16 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
+	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/report/classification"
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
@@ -50,10 +53,9 @@ type RunsConfig struct {
 	Log *slog.Logger
 }
 
-// Runs serves the API of runs (service.md 3.2 and 3.3). It is safe for concurrent use. Put it behind Front, which checks access.
+// Runs serves the API of runs and schedules. It is safe for concurrent use. Put it behind Front, which checks access.
 type Runs struct {
 	RunsConfig
-	routes http.Handler
 	// stopping is true once no more runs are taken; ended is closed when no more events come.
 	stopping atomic.Bool
 	ended    chan struct{}
@@ -71,9 +73,7 @@ const runsPath = "/api/v1/runs"
 // NewRuns returns a server of runs.
 func NewRuns(c RunsConfig) *Runs {
 	c.Log = logOrDiscard(c.Log)
-	s := &Runs{RunsConfig: c, ended: make(chan struct{})}
-	s.routes = s.table().handler()
-	return s
+	return &Runs{RunsConfig: c, ended: make(chan struct{})}
 }
 
 // Stop takes no more runs.
@@ -83,38 +83,91 @@ func (s *Runs) Stop() { s.stopping.Store(true) }
 func (s *Runs) End() { s.ending.Do(func() { close(s.ended) }) }
 
 func (s *Runs) table() table {
-	one := runsPath + "/{run_id}"
-	rows := table{
-		runsPath:                     {http.MethodPost: runs(s.answer(s.submit)), http.MethodGet: reads(s.answer(s.list))},
-		runsPath + "/prune":          {http.MethodPost: admins(s.answer(s.prune))},
-		one:                          {http.MethodGet: reads(s.answer(s.show)), http.MethodDelete: admins(s.answer(s.remove))},
-		one + "/cancel":              {http.MethodPost: runs(s.answer(s.cancel))},
-		one + "/spec":                {http.MethodGet: reads(s.answer(s.spec))},
-		one + "/events":              {http.MethodGet: reads(s.answer(s.events))},
-		one + "/results":             {http.MethodGet: reads(s.answer(s.results))},
-		one + "/results/{result_id}": {http.MethodGet: reads(s.answer(s.result))},
-		one + "/artifacts":           {http.MethodGet: reads(s.answer(s.artifacts))},
-		one + "/{file}":              {http.MethodGet: reads(s.answer(s.file))},
-		"/api/v1/blobs/{sha256}":     {http.MethodPut: runs(s.answer(s.putBlob)), http.MethodHead: runs(s.answer(s.hasBlob))},
-		"/api/v1/suites/validate":    {http.MethodPost: runs(s.answer(s.validate))},
-		"/api/v1/workers":            {http.MethodGet: reads(s.answer(s.workers))},
-		artifactsPath + "/{sha256}":  {http.MethodGet: reads(s.answer(s.artifact))},
-	}
-	maps.Copy(rows, s.scheduleTable())
-	return rows
-}
-
-// With serves the paths of runs and passes all others to next.
-func (s *Runs) With(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, prefix := range []string{runsPath, artifactsPath, schedulesPath, "/api/v1/blobs", "/api/v1/suites", "/api/v1/workers"} {
-			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
-				s.routes.ServeHTTP(w, r)
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
+	return append(table{
+		{
+			pattern: "POST /api/v1/runs", scope: access.Run, handle: s.answer(s.submit),
+			summary: "Submit a run", headers: []parameter{idempotencyHeader}, body: runspec.Spec{},
+			answers: answers{201: store.Run{}, 200: store.Run{}},
+		},
+		{
+			pattern: "GET /api/v1/runs", scope: access.Read, handle: s.answer(s.list),
+			summary: "List runs, the newest first", answers: answers{200: store.Page[store.Run]{}},
+			query: paged(parameter{"status", ""}, parameter{"name", ""}, parameter{"suite", ""}, parameter{"target", ""},
+				parameter{"schedule", ""}, parameter{"label", "k:v"}, parameter{"since", "a time"}, parameter{"until", "a time"}),
+		},
+		{
+			pattern: "POST /api/v1/runs/prune", scope: access.Admin, handle: s.answer(s.prune),
+			summary: "Delete old runs", body: pruning{}, answers: answers{200: pruned{}},
+		},
+		{
+			pattern: "GET /api/v1/runs/{run_id}", scope: access.Read, handle: s.answer(s.show),
+			summary: "A run", answers: answers{200: store.Run{}},
+		},
+		{
+			pattern: "DELETE /api/v1/runs/{run_id}", scope: access.Admin, handle: s.answer(s.remove),
+			summary: "Delete a run that has ended", answers: answers{204: nil},
+		},
+		{
+			pattern: "POST /api/v1/runs/{run_id}/cancel", scope: access.Run, handle: s.answer(s.cancel),
+			summary: "Cancel a run", answers: answers{202: store.Run{}},
+		},
+		{
+			pattern: "GET /api/v1/runs/{run_id}/spec", scope: access.Read, handle: s.answer(s.spec),
+			summary: "The RunSpec of a run, files by their hashes", answers: answers{200: runspec.Spec{}},
+		},
+		{
+			pattern: "GET /api/v1/runs/{run_id}/events", scope: access.Read, handle: s.answer(s.events),
+			summary: "What happens to a run, as server-sent events", answers: answers{200: mediaEvents},
+			query:   []parameter{{"last_event_id", "the same"}},
+			headers: []parameter{{"Last-Event-ID", "the stream begins after this event"}},
+		},
+		{
+			pattern: "GET /api/v1/runs/{run_id}/results", scope: access.Read, handle: s.answer(s.results),
+			summary: "Results of a run, or all as JSON Lines",
+			query: paged(parameter{"verdict", "pass, fail, error or skip"}, parameter{"code", "a failure code"},
+				parameter{"suite", ""}, parameter{"test_id", ""}, parameter{"target", ""}, parameter{"trial", ""},
+				parameter{"q", "text in the transcript"}),
+			answers: answers{200: either{store.Page[resultView]{}, media("application/x-ndjson")}},
+		},
+		{
+			pattern: "GET /api/v1/runs/{run_id}/results/{result_id}", scope: access.Read, handle: s.answer(s.result),
+			summary: "A result", answers: answers{200: resultView{}},
+		},
+		{
+			pattern: "GET /api/v1/runs/{run_id}/artifacts", scope: access.Read, handle: s.answer(s.artifacts),
+			summary: "What was kept of the conversations of a run", query: paged(),
+			answers: answers{200: store.Page[store.Artifact]{}},
+		},
+		{
+			pattern: "GET /api/v1/runs/{run_id}/{file}", scope: access.Read, handle: s.answer(s.file),
+			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml, of a " +
+				"classification also classification.json, of a replay report.json",
+			answers: answers{200: either{
+				result.Run{}, classification.Report{}, replay.Report{}, media("application/x-ndjson"), media("text/html"),
+				media("text/markdown"), media("application/xml"),
+			}},
+		},
+		{
+			pattern: "PUT /api/v1/blobs/{sha256}", scope: access.Run, handle: s.answer(s.putBlob),
+			summary: "Keep a file under its SHA-256", body: mediaBytes, answers: answers{201: keptBlob{}, 200: keptBlob{}},
+		},
+		{
+			pattern: "HEAD /api/v1/blobs/{sha256}", scope: access.Run, handle: s.answer(s.hasBlob),
+			summary: "Is a file there?", answers: answers{200: nil},
+		},
+		{
+			pattern: "POST /api/v1/suites/validate", scope: access.Run, handle: s.answer(s.validate),
+			summary: "Check a run without beginning it", body: runspec.Spec{}, answers: answers{200: validation{}},
+		},
+		{
+			pattern: "GET /api/v1/artifacts/{sha256}", scope: access.Read, handle: s.answer(s.artifact),
+			summary: "The bytes of an artifact", answers: answers{200: mediaBytes},
+		},
+		{
+			pattern: "GET /api/v1/workers", scope: access.Read, handle: s.answer(s.workers),
+			summary: "Who holds conversations", query: paged(), answers: answers{200: store.Page[natsconn.Worker]{}},
+		},
+	}, s.schedulesTable()...)
 }
 
 func (s *Runs) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
@@ -199,6 +252,17 @@ func (s *Runs) remove(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
+
+// pruning is the body of a request that deletes runs; pruned is the answer.
+type (
+	pruning struct {
+		OlderThan *runspec.Age `json:"older_than,omitempty"`
+		Keep      *int         `json:"keep,omitempty"`
+	}
+	pruned struct {
+		Pruned int `json:"pruned"`
+	}
+)
 
 // prune deletes finished runs that neither limit keeps.
 func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {

@@ -147,6 +147,12 @@ func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// keptBlob is a stored file.
+type keptBlob struct {
+	SHA256 string `json:"sha256"`
+	Bytes  int    `json:"bytes"`
+}
+
 func (s *Runs) putBlob(w http.ResponseWriter, r *http.Request) error {
 	body, err := readUpTo(w, r, maxBlobMB, "a file of a run has at most 64 MB")
 	if err != nil {
@@ -160,7 +166,7 @@ func (s *Runs) putBlob(w http.ResponseWriter, r *http.Request) error {
 	if created {
 		status = http.StatusCreated
 	}
-	writeBody(w, status, "application/json", map[string]any{"sha256": r.PathValue("sha256"), "bytes": len(body)})
+	writeBody(w, status, "application/json", keptBlob{r.PathValue("sha256"), len(body)})
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package api_test
+package api
 
 import (
 	"bufio"
@@ -12,13 +12,12 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
-	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
 // A body that does not arrive in time is refused. An empty 200 would tell the sender of a blob that it is there.
 func TestSlowBodiesAreRefused(t *testing.T) {
-	s := api.NewRuns(api.RunsConfig{})
-	listening := httptest.NewUnstartedServer(api.Front(s.With(http.NotFoundHandler()), api.FrontConfig{}))
+	s := NewRuns(RunsConfig{})
+	listening := httptest.NewUnstartedServer(Front(s.table().handler(), FrontConfig{}))
 	listening.Config.ReadTimeout = 100 * time.Millisecond
 	listening.Start()
 	defer listening.Close()
@@ -54,7 +53,7 @@ func (waitingKeeper) DeleteToken(ctx context.Context, _ string) error {
 
 // A request that ends before it is served gets no answer rather than an empty 200.
 func TestEndedRequestsAreNotAnswered(t *testing.T) {
-	tokens := api.NewTokens(api.TokensConfig{Keeper: waitingKeeper{}, Access: access.New(access.Config{})})
+	tokens := NewTokens(TokensConfig{Keeper: waitingKeeper{}, Access: access.New(access.Config{})})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	defer func() {
@@ -64,5 +63,5 @@ func TestEndedRequestsAreNotAnswered(t *testing.T) {
 	}()
 	request := httptest.NewRequestWithContext(ctx, http.MethodDelete, "http://127.0.0.1/api/v1/tokens/ci", nil)
 	request.RemoteAddr = "127.0.0.1:1"
-	api.Front(tokens.With(http.NotFoundHandler()), api.FrontConfig{}).ServeHTTP(httptest.NewRecorder(), request)
+	Front(tokens.table().handler(), FrontConfig{}).ServeHTTP(httptest.NewRecorder(), request)
 }

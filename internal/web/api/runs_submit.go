@@ -95,6 +95,12 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
+// validation is the outcome of a check; Errors is empty if Valid.
+type validation struct {
+	Valid  bool            `json:"valid"`
+	Errors source.Problems `json:"errors"`
+}
+
 func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
 	err := withSpec(w, r, func(spec runspec.Spec) error {
 		_, err := s.Leader.Check(r.Context(), spec, caller(r))
@@ -110,6 +116,6 @@ func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
 			found = source.Problems{{Message: invalid.Message}}
 		}
 	}
-	writeBody(w, http.StatusOK, "application/json", map[string]any{"valid": !faulty, "errors": found})
+	writeBody(w, http.StatusOK, "application/json", validation{!faulty, found})
 	return nil
 }

@@ -25,7 +25,7 @@ func TestWorkersPages(t *testing.T) {
 	var seen []string
 	for at := "/api/v1/workers?limit=2"; at != ""; {
 		w := httptest.NewRecorder()
-		s.routes.ServeHTTP(w, reading(at))
+		s.table().handler().ServeHTTP(w, reading(at))
 		var page store.Page[natsconn.Worker]
 		if err := json.Unmarshal(w.Body.Bytes(), &page); w.Code != http.StatusOK || err != nil || len(seen) > 3 {
 			t.Fatalf("%d %s, %v", w.Code, w.Body, err)
@@ -42,7 +42,7 @@ func TestWorkersPages(t *testing.T) {
 	}
 	for _, query := range []string{"limit=0", "limit=1001", "name=a", "cursor=zzz", "limit=1&limit=2"} {
 		w := httptest.NewRecorder()
-		s.routes.ServeHTTP(w, reading("/api/v1/workers?"+query))
+		s.table().handler().ServeHTTP(w, reading("/api/v1/workers?"+query))
 		if w.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, w.Code, w.Body)
 		}
@@ -55,7 +55,7 @@ func TestLongKeysAreRefused(t *testing.T) {
 	for at, body := range map[string]string{runsPath: `{"schema": 1, "suites": ["a"], "files": {"a": ""}}`, schedulesPath + "/nightly/run": ""} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, at, strings.NewReader(body))
 		r.Header.Set("Idempotency-Key", strings.Repeat("k", store.MaxIdempotencyKey+1))
-		s.routes.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Grant{Scopes: []access.Scope{access.Run}})))
+		s.table().handler().ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Grant{Scopes: []access.Scope{access.Run}})))
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), codeQuery) {
 			t.Errorf("%s: %d %s", at, w.Code, w.Body)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
@@ -23,13 +24,34 @@ const (
 	codeScheduleExists = "schedule_exists"
 )
 
-// scheduleTable has the rows of schedules.
-func (s *Runs) scheduleTable() table {
-	one := schedulesPath + "/{name}"
+// schedulesTable has the routes of schedules.
+func (s *Runs) schedulesTable() table {
+	type newSchedule struct {
+		scheduleHead
+		Spec runspec.Spec `json:"spec"`
+	}
 	return table{
-		schedulesPath: {http.MethodGet: reads(s.ofSchedules(s.schedules)), http.MethodPost: runs(s.ofSchedules(s.addSchedule))},
-		one:           {http.MethodGet: reads(s.ofSchedules(s.schedule)), http.MethodDelete: runs(s.ofSchedules(s.removeSchedule))},
-		one + "/run":  {http.MethodPost: runs(s.ofSchedules(s.runSchedule))},
+		{
+			pattern: "GET /api/v1/schedules", scope: access.Read, handle: s.ofSchedules(s.schedules),
+			summary: "List schedules", query: paged(), answers: answers{200: store.Page[store.Schedule]{}},
+		},
+		{
+			pattern: "POST /api/v1/schedules", scope: access.Run, handle: s.ofSchedules(s.addSchedule),
+			summary: "Add a schedule", body: newSchedule{}, answers: answers{201: store.Schedule{}},
+		},
+		{
+			pattern: "GET /api/v1/schedules/{name}", scope: access.Read, handle: s.ofSchedules(s.schedule),
+			summary: "A schedule, and what became of its last time", answers: answers{200: store.Schedule{}},
+		},
+		{
+			pattern: "DELETE /api/v1/schedules/{name}", scope: access.Run, handle: s.ofSchedules(s.removeSchedule),
+			summary: "Remove a schedule; its runs stay", answers: answers{204: nil},
+		},
+		{
+			pattern: "POST /api/v1/schedules/{name}/run", scope: access.Run, handle: s.ofSchedules(s.runSchedule),
+			summary: "Begin a run of a schedule now", headers: []parameter{idempotencyHeader},
+			answers: answers{202: store.Run{}},
+		},
 	}
 }
 
@@ -55,24 +77,6 @@ type scheduleHead struct {
 	Name     string `json:"name"`
 	Cron     string `json:"cron"`
 	Timezone string `json:"timezone,omitempty"`
-}
-
-func scheduleOperations() map[string]operation {
-	one := schedulesPath + "/{name}"
-	type newSchedule struct {
-		scheduleHead
-		Spec runspec.Spec `json:"spec"`
-	}
-	return map[string]operation{
-		"GET " + schedulesPath:  {summary: "List schedules", query: paged(), answers: []answer{gives(http.StatusOK, store.Page[store.Schedule]{})}},
-		"POST " + schedulesPath: {summary: "Add a schedule", body: newSchedule{}, answers: []answer{gives(http.StatusCreated, store.Schedule{})}},
-		"GET " + one:            {summary: "A schedule, and what became of its last time", answers: []answer{gives(http.StatusOK, store.Schedule{})}},
-		"DELETE " + one:         {summary: "Remove a schedule; its runs stay", answers: []answer{{status: http.StatusNoContent}}},
-		"POST " + one + "/run": {
-			summary: "Begin a run of a schedule now", answers: []answer{gives(http.StatusAccepted, store.Run{})},
-			headers: []parameter{idempotencyHeader},
-		},
-	}
 }
 
 func isMissing(err error) bool {

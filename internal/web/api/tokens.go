@@ -1,11 +1,11 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
@@ -26,11 +26,9 @@ type TokensConfig struct {
 	Log *slog.Logger
 }
 
-// Tokens makes, lists and removes tokens at /api/v1/tokens (service.md 3.2). It is safe for concurrent use. Put it behind Front, which checks access.
-type Tokens struct {
-	TokensConfig
-	routes http.Handler
-}
+// Tokens makes, lists and removes tokens at /api/v1/tokens. It is safe for concurrent use. Put it behind Front, which
+// checks access.
+type Tokens struct{ TokensConfig }
 
 // NewTokens returns a server of tokens.
 func NewTokens(c TokensConfig) *Tokens {
@@ -38,27 +36,26 @@ func NewTokens(c TokensConfig) *Tokens {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Tokens{TokensConfig: c}
-	s.routes = s.table().handler()
-	return s
+	return &Tokens{c}
 }
 
 func (s *Tokens) table() table {
 	return table{
-		tokensPath:             {http.MethodGet: admins(s.answer(s.list)), http.MethodPost: admins(s.answer(s.create))},
-		tokensPath + "/{name}": {http.MethodDelete: admins(s.answer(s.remove))},
+		{
+			pattern: "GET /api/v1/tokens", scope: access.Admin, handle: s.answer(s.list),
+			summary: "List tokens", query: paged(), answers: answers{200: store.Page[tokenView]{}},
+		},
+		{
+			pattern: "POST /api/v1/tokens", scope: access.Admin, handle: s.answer(s.create),
+			summary: "Make a token", answers: answers{201: tokenView{}},
+			body: json.RawMessage(`{"type": "object", "required": ["name", "scopes"], "properties": {
+				"name": {"type": "string"}, "scopes": {"type": "array", "items": {"type": "string"}}, "expires": {"type": "string"}}}`),
+		},
+		{
+			pattern: "DELETE /api/v1/tokens/{name}", scope: access.Admin, handle: s.answer(s.remove),
+			summary: "Remove a token", answers: answers{204: nil},
+		},
 	}
-}
-
-// With serves the paths of tokens and passes all others to next.
-func (s *Tokens) With(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == tokensPath || strings.HasPrefix(r.URL.Path, tokensPath+"/") {
-			s.routes.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // tokenView is a token as the API shows it. The token itself is there only where it was made.
