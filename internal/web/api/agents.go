@@ -65,8 +65,8 @@ type Agents struct {
 	front *front
 }
 
-// Admits returns what a request may do that sends a token, or none where it is empty, as Front decides for programs. The error of one that no token
-// would let in wraps ErrOnlyHere.
+// Admits returns what a request with a token may do, or without one if it is empty, as Front decides for programs. The
+// error wraps ErrOnlyHere if no token would admit the request.
 func (a *Agents) Admits(r *http.Request, token string) (access.Grant, error) {
 	asked := r.Clone(r.Context())
 	asked.Header.Del("Authorization")
@@ -92,8 +92,8 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	if c.Bot != nil {
 		var err error
 		if a.chats, err = NewChats(ChatsConfig{
-			Bot: c.Bot, Operator: c.Operator, Sites: c.Sites, Log: c.Log, Public: c.Public, Origins: c.Origins, TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns,
-			SessionKey: c.SessionKey,
+			Bot: c.Bot, Operator: c.Operator, Sites: c.Sites, Log: c.Log, Public: c.Public, Origins: c.Origins,
+			TrustedProxies: c.TrustedProxies, MaxTurns: c.MaxTurns, SessionKey: c.SessionKey,
 		}); err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func (a *Agents) Stop() {
 	}
 }
 
-// Drain is Stop, and waits for the turns under way, until ctx ends. Then it ends the streams of runs, which no longer go on here. Call it once.
+// Drain is Stop, and waits for the turns under way, until ctx ends. Then it ends the streams of runs. Call it once.
 func (a *Agents) Drain(ctx context.Context) error {
 	a.Stop()
 	err := a.flows.Drain(ctx)

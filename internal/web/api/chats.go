@@ -45,16 +45,17 @@ type ChatsConfig struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Without any, a visitor's address is the peer's.
 	TrustedProxies []netip.Prefix
 
-	// SessionKey signs session ids that a site's owner has chosen (sitebot.md 2.17); without one visitors' ids have to be hard to guess.
+	// SessionKey signs session ids that a site's owner has chosen; without one, visitors' ids have
+	// to be hard to guess.
 	SessionKey []byte
 	// MaxTurns is the number of concurrent turns (256), MaxTime the time limit of a turn (2 min).
 	MaxTurns int
 	MaxTime  time.Duration
 }
 
-// Chats serves chatbots to visitors of websites. POST /api/v1/chat takes a turn, GET /chat/{site_name} is a page to talk on, /chat.js embeds
-// that page in other pages, /api/v1/chat/{site_name}/{session_id}/state shows and injects state for tests, and the rest is for operators (sitebot.md 2.19). It is safe for concurrent
-// use. Put it behind Front, which checks access and asks Open what everybody may do. It refuses pages of other sites itself, but for the origins.
+// Chats serves chatbots to visitors of websites, and their sessions to tests and operators. It is safe for concurrent use.
+// Put it behind Front, which checks access and calls Open for requests of visitors. It rejects pages of other sites
+// itself, except for the origins.
 type Chats struct {
 	ChatsConfig
 	turnstile
@@ -106,7 +107,7 @@ func (s *Chats) table() table {
 				"site_name": {"type": "string"}, "session_id": {"type": "string"}, "input": {"type": "string"},
 				"person_id": {"type": "string"}, "language": {"type": "string"},
 				"turn_number": {"type": "integer", "minimum": 0}, "reveal": {"type": "object"}}}`),
-			answers: answers{200: either{mediaEvents, whole{}}},
+			ok: either{"text/event-stream", whole{}},
 		},
 		{
 			pattern: "OPTIONS /api/v1/chat", scope: access.Test, public: true, handle: s.preflight,
@@ -123,11 +124,11 @@ func (s *Chats) table() table {
 				{"limit", "the most that the page has: 50, at most 1000"},
 				{"cursor", "next_cursor of the page before"},
 			},
-			answers: answers{200: sitebot.SessionList{}},
+			ok: sitebot.SessionList{},
 		},
 		{
 			pattern: "GET /api/v1/chat/{site_name}/{session_id}", scope: access.Read, handle: s.showSession,
-			summary: "A session with its turns, failures, leads and thumbs", answers: answers{200: sitebot.Session{}},
+			summary: "A session with its turns, failures, leads and thumbs", ok: sitebot.Session{},
 		},
 		{
 			pattern: "DELETE /api/v1/chat/{site_name}/{session_id}", scope: access.Admin, public: true, handle: s.erase,
@@ -139,7 +140,7 @@ func (s *Chats) table() table {
 		},
 		{
 			pattern: "GET /api/v1/chat/{site_name}/{session_id}/state", scope: access.Test, handle: s.showState,
-			summary: "The state of a session", answers: answers{200: anyObject},
+			summary: "The state of a session", ok: anyObject,
 		},
 		{
 			pattern: "PATCH /api/v1/chat/{site_name}/{session_id}/state", scope: access.Test, handle: s.injectState,
@@ -148,31 +149,31 @@ func (s *Chats) table() table {
 		},
 		{
 			pattern: "GET /chat/{site_name}", scope: access.Read, public: true, handle: s.page,
-			summary: "A page to talk on", query: spoken, answers: answers{200: media("text/html")},
+			summary: "A page to talk on", query: spoken, ok: "text/html",
 		},
 		{
 			pattern: "GET /chat/{site_name}/config.json", scope: access.Read, public: true, handle: s.config,
-			summary: "How the chat of a site looks and what it says", query: spoken, answers: answers{200: chatConfig{}},
+			summary: "How the chat of a site looks and what it says", query: spoken, ok: chatConfig{},
 		},
 		{
 			pattern: "GET /chat/{site_name}/theme.css", scope: access.Read, public: true, handle: s.theme,
-			summary: "The colours of a site's page", answers: answers{200: media("text/css")},
+			summary: "The colours of a site's page", ok: "text/css",
 		},
 		{
 			pattern: "GET /chat/assets/page.css", scope: access.Read, public: true, handle: s.asset,
-			summary: "How the page looks", answers: answers{200: media("text/css")},
+			summary: "How the page looks", ok: "text/css",
 		},
 		{
 			pattern: "GET /chat/assets/page.js", scope: access.Read, public: true, handle: s.asset,
-			summary: "The script of the page", answers: answers{200: media("text/javascript")},
+			summary: "The script of the page", ok: "text/javascript",
 		},
 		{
 			pattern: "GET /chat/assets/page/{file}", scope: access.Read, public: true, handle: s.module,
-			summary: "A part of it", answers: answers{200: media("text/javascript")},
+			summary: "A part of it", ok: "text/javascript",
 		},
 		{
 			pattern: "GET /chat.js", scope: access.Read, public: true, handle: s.widget,
-			summary: "The chat as a part of other pages", answers: answers{200: media("text/javascript")},
+			summary: "The chat as a part of other pages", ok: "text/javascript",
 		},
 	}
 }

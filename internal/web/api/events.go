@@ -16,7 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// EventLog keeps logged events. It is safe for concurrent use.
+// EventLog stores logged events. It is safe for concurrent use.
 type EventLog interface {
 	// Add adds all of the events or none, and returns for each whether it was new. An event with a known ID changes nothing. An error with a
 	// method Refused that returns true means that the store works but cannot keep one of the events.
@@ -42,8 +42,8 @@ const (
 	maxBatchEvents = 1_000
 )
 
-// Events accepts logged events of a running product: POST /api/v1/events one, POST /api/v1/events/batch many. It is safe for concurrent use.
-// Put it behind Front, which checks access.
+// Events accepts logged events of a running product. It is safe for concurrent use. Put it behind Front, which checks
+// access.
 type Events struct {
 	EventsConfig
 	places gate

@@ -75,12 +75,12 @@ func (s *Flows) table() table {
 		{
 			pattern: "POST /execute", scope: access.Test, handle: s.execute, body: state,
 			summary: "Take one turn of a conversation whose state the caller keeps",
-			answers: answers{200: either{result, mediaEvents}},
+			ok:      either{result, "text/event-stream"},
 		},
 		{
 			pattern: "POST /internal/agent/test", scope: access.Test, handle: s.executeTrusted, body: state,
 			summary: "The same with sampling parameters and tracing",
-			answers: answers{200: either{result, mediaEvents}},
+			ok:      either{result, "text/event-stream"},
 		},
 		{
 			pattern: "GET /internal/agent/test", scope: access.Test, handle: s.socket,
@@ -88,16 +88,16 @@ func (s *Flows) table() table {
 		},
 		{
 			pattern: "GET /api/v1/flows", scope: access.Read, handle: withoutQuery(s.listFlows),
-			summary: "List flows", answers: answers{200: flowsView{}},
+			summary: "List flows", ok: flowsView{},
 		},
 		{
 			pattern: "GET /api/v1/flows/{flow_id}", scope: access.Read, handle: withoutQuery(s.showFlow),
-			summary: "A flow with its nodes", answers: answers{200: flowView{}},
+			summary: "A flow with its nodes", ok: flowView{},
 		},
 		{
 			pattern: "GET /api/v1/flows/{flow_id}/drawing", scope: access.Read, handle: s.drawFlow,
 			summary: "A picture of a flow: SVG, or Mermaid",
-			answers: answers{200: either{media(mediaSVG), media(mediaMermaid)}},
+			ok:      either{mediaSVG, mediaMermaid},
 		},
 		{
 			pattern: "POST /api/v1/conversations", scope: access.Test, handle: s.beginConversation,
@@ -106,7 +106,7 @@ func (s *Flows) table() table {
 		},
 		{
 			pattern: "GET /api/v1/conversations/{conversation_id}", scope: access.Test, handle: s.showConversation,
-			summary: "A conversation with its messages", answers: answers{200: transcriptView{}},
+			summary: "A conversation with its messages", ok: transcriptView{},
 		},
 		{
 			pattern: "DELETE /api/v1/conversations/{conversation_id}", scope: access.Test, handle: s.endConversation,
@@ -114,12 +114,12 @@ func (s *Flows) table() table {
 		},
 		{
 			pattern: "POST /api/v1/conversations/{conversation_id}/messages", scope: access.Test, handle: s.say,
-			summary: "Say something", answers: answers{200: either{replyView{}, mediaEvents}},
+			summary: "Say something", ok: either{replyView{}, "text/event-stream"},
 			body: json.RawMessage(`{"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}`),
 		},
 		{
 			pattern: "POST /api/v1/conversations/{conversation_id}/reset", scope: access.Test, handle: s.resetConversation,
-			summary: "Go back to the beginning", answers: answers{200: openingView{}},
+			summary: "Go back to the beginning", ok: openingView{},
 		},
 	}
 }

@@ -50,20 +50,20 @@ func (s *Lists) table() table {
 	return table{
 		{
 			pattern: "GET /api/v1/datasets", scope: access.Read, handle: s.faulty(s.datasets),
-			summary: "List datasets", query: paged(), answers: answers{200: store.Page[datasetView]{}},
+			summary: "List datasets", query: paged(), ok: store.Page[datasetView]{},
 		},
 		{
 			pattern: "GET /api/v1/sessions", scope: access.Read, handle: s.faulty(s.sessions),
 			summary: "List logged sessions", query: paged(parameter{"flow_id", "only those of a flow"}),
-			answers: answers{200: store.Page[sessionView]{}},
+			ok: store.Page[sessionView]{},
 		},
 		{
 			pattern: "GET /api/v1/replays", scope: access.Read, handle: s.faulty(s.replays),
-			summary: "List replay runs, the newest first", query: paged(), answers: answers{200: store.Page[replay.Run]{}},
+			summary: "List replay runs, the newest first", query: paged(), ok: store.Page[replay.Run]{},
 		},
 		{
 			pattern: "GET /api/v1/variants", scope: access.Read, handle: s.faulty(s.variants),
-			summary: "List variants", query: paged(), answers: answers{200: store.Page[replay.Variant]{}},
+			summary: "List variants", query: paged(), ok: store.Page[replay.Variant]{},
 		},
 	}
 }

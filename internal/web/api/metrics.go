@@ -12,11 +12,11 @@ import (
 func metricsRoutes(m *metrics.Metrics) table {
 	return table{{
 		pattern: "GET /metrics", scope: access.Read, handle: m.ServeHTTP,
-		summary: "What Prometheus reads", answers: answers{200: media("text/plain")},
+		summary: "What Prometheus reads", ok: "text/plain",
 	}}
 }
 
-// counted counts the requests that next answers. It stands outside of everything else, so that what is refused is counted as well.
+// counted counts the requests that next answers. It wraps all other handlers, so that it also counts rejected requests.
 func counted(m *metrics.Metrics, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, route, told, returned := time.Now(), "", &statusWriter{ResponseWriter: w}, false

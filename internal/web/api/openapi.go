@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -12,16 +13,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// media is a body that is not JSON, by its media type.
-type media string
-
 // either is a body of any of several kinds.
 type either []any
-
-const (
-	mediaEvents = media("text/event-stream")
-	mediaBytes  = media("application/octet-stream")
-)
 
 // anyObject is the schema of an object whose members are documented elsewhere.
 var anyObject = json.RawMessage(`{"type": "object"}`)
@@ -32,7 +25,7 @@ type Document struct {
 	Info       map[string]string                   `json:"info"`
 	Paths      map[string]map[string]documentRoute `json:"paths"`
 	Components documentParts                       `json:"components"`
-	// strict refuses members that the program does not write. Clients must expect more: answers may grow.
+	// strict rejects members that are not described. Clients must accept them: answers may grow.
 	strict bool
 	// named has the type behind the name of each schema.
 	named map[string]reflect.Type
@@ -140,7 +133,12 @@ func (d *Document) describe(method, path string, r route) (documentRoute, error)
 	described.Responses = map[string]documentAnswer{"default": {
 		"What went wrong.", map[string]documentMedia{"application/problem+json": {problem}},
 	}}
-	for status, body := range r.answers {
+	all := maps.Clone(r.answers)
+	if r.ok != nil {
+		all = answers{200: r.ok}
+		maps.Copy(all, r.answers)
+	}
+	for status, body := range all {
 		content, err := d.content(body)
 		if err != nil {
 			return described, err
@@ -152,8 +150,8 @@ func (d *Document) describe(method, path string, r route) (documentRoute, error)
 
 var textSchema = map[string]any{"type": "string"}
 
-// content describes a body by its media types: a media, a value of the type whose JSON is sent, a json.RawMessage with
-// the schema of that JSON, or either of several of those. A nil body has none.
+// content describes a body by its media types. A string is the media type of a body that is not JSON, a json.RawMessage
+// the schema of one that is; any other value has the type that is sent as JSON. either is one of several, nil no body.
 func (d *Document) content(body any) (map[string]documentMedia, error) {
 	if body == nil {
 		return nil, nil
@@ -165,8 +163,8 @@ func (d *Document) content(body any) (map[string]documentMedia, error) {
 	content := map[string]documentMedia{}
 	var schemas []any
 	for _, kind := range kinds {
-		if name, is := kind.(media); is {
-			content[string(name)] = documentMedia{textSchema}
+		if media, is := kind.(string); is {
+			content[media] = documentMedia{textSchema}
 			continue
 		}
 		s, err := d.schema(kind)

@@ -15,7 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// written returns the schemas of types that do not look in JSON as they do in Go.
+// written returns the schemas of types whose JSON differs from their Go fields.
 func written() map[reflect.Type]*jsonschema.Schema {
 	text := &jsonschema.Schema{Type: "string"}
 	whole := &jsonschema.Schema{Type: "integer"}
@@ -49,9 +49,11 @@ func written() map[reflect.Type]*jsonschema.Schema {
 	}
 	// The use of a judge has those of its models in it.
 	all[reflect.TypeFor[result.JudgeUse]()] = &jsonschema.Schema{
-		Type: "object", Required: []string{"calls", "cache_hits", "usage", "cost_usd"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+		Type: "object", Required: []string{"calls", "cache_hits", "usage", "cost_usd"},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 		Properties: map[string]*jsonschema.Schema{
-			"calls": whole, "cache_hits": whole, "usage": all[reflect.TypeFor[chat.Usage]()], "cost_usd": all[reflect.TypeFor[chat.Cost]()], "models": object,
+			"calls": whole, "cache_hits": whole, "usage": all[reflect.TypeFor[chat.Usage]()],
+			"cost_usd": all[reflect.TypeFor[chat.Cost]()], "models": object,
 		},
 	}
 	// A score that could not be graded is null.
@@ -59,7 +61,7 @@ func written() map[reflect.Type]*jsonschema.Schema {
 		score.Properties["score"] = &jsonschema.Schema{Types: []string{"null", "number"}}
 		all[reflect.TypeFor[result.Score]()] = score
 	}
-	// A result is its record with where it stands.
+	// A result adds these members to its record.
 	if record, err := jsonschema.For[result.Test](&jsonschema.ForOptions{TypeSchemas: all}); err == nil {
 		record.Properties["id"], record.Properties["seq"], record.Properties["worker"] = text, whole, text
 		record.Required = append(record.Required, "id", "seq", "worker")
@@ -82,7 +84,7 @@ func required(name string, of *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Required: []string{name}, Properties: map[string]*jsonschema.Schema{name: of}}
 }
 
-// published returns a schema that is written elsewhere. What it defines becomes a part of the document, where every reader finds it.
+// published returns a schema given as JSON, after it moves the schema's $defs into the document's components.
 func (d *Document) published(written json.RawMessage) (any, error) {
 	var whole map[string]any
 	if err := json.Unmarshal(written, &whole); err != nil {
@@ -100,7 +102,7 @@ func (d *Document) published(written json.RawMessage) (any, error) {
 	return relinked(whole, prefix), nil
 }
 
-// relinked returns a value with references to parts of the document.
+// relinked returns value, in which it replaces references to $defs by those to components.
 func relinked(value any, prefix string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -137,7 +139,8 @@ func open(s *jsonschema.Schema) {
 	open(s.AdditionalProperties)
 }
 
-// componentName returns the name of a type for the document: Run of store.Run, RunPage of store.Page[store.Run], ReplayRun of replay.Run.
+// componentName returns the name of a type in the document, such as Run for store.Run, RunPage for store.Page[store.Run]
+// and ReplayRun for replay.Run; empty for a type without a name.
 func componentName(t reflect.Type) string {
 	name, place, outer := t.Name(), t.PkgPath(), ""
 	if cut, inner, generic := strings.Cut(name, "["); generic {

@@ -22,7 +22,9 @@ type route struct {
 	// query and headers are optional parameters; those of the path are always required.
 	query, headers []parameter
 	// body is the request's, as Document.content describes it; nil for none.
-	body    any
+	body any
+	// ok is the body of the response 200, answers are those of others or of 200 without a body.
+	ok      any
 	answers answers
 }
 

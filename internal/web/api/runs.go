@@ -91,17 +91,17 @@ func (s *Runs) table() table {
 		},
 		{
 			pattern: "GET /api/v1/runs", scope: access.Read, handle: s.answer(s.list),
-			summary: "List runs, the newest first", answers: answers{200: store.Page[store.Run]{}},
+			summary: "List runs, the newest first", ok: store.Page[store.Run]{},
 			query: paged(parameter{"status", ""}, parameter{"name", ""}, parameter{"suite", ""}, parameter{"target", ""},
 				parameter{"schedule", ""}, parameter{"label", "k:v"}, parameter{"since", "a time"}, parameter{"until", "a time"}),
 		},
 		{
 			pattern: "POST /api/v1/runs/prune", scope: access.Admin, handle: s.answer(s.prune),
-			summary: "Delete old runs", body: pruning{}, answers: answers{200: pruned{}},
+			summary: "Delete old runs", body: pruning{}, ok: pruned{},
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}", scope: access.Read, handle: s.answer(s.show),
-			summary: "A run", answers: answers{200: store.Run{}},
+			summary: "A run", ok: store.Run{},
 		},
 		{
 			pattern: "DELETE /api/v1/runs/{run_id}", scope: access.Admin, handle: s.answer(s.remove),
@@ -113,11 +113,11 @@ func (s *Runs) table() table {
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}/spec", scope: access.Read, handle: s.answer(s.spec),
-			summary: "The RunSpec of a run, files by their hashes", answers: answers{200: runspec.Spec{}},
+			summary: "The RunSpec of a run, files by their hashes", ok: runspec.Spec{},
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}/events", scope: access.Read, handle: s.answer(s.events),
-			summary: "What happens to a run, as server-sent events", answers: answers{200: mediaEvents},
+			summary: "What happens to a run, as server-sent events", ok: "text/event-stream",
 			query:   []parameter{{"last_event_id", "the same"}},
 			headers: []parameter{{"Last-Event-ID", "the stream begins after this event"}},
 		},
@@ -127,29 +127,30 @@ func (s *Runs) table() table {
 			query: paged(parameter{"verdict", "pass, fail, error or skip"}, parameter{"code", "a failure code"},
 				parameter{"suite", ""}, parameter{"test_id", ""}, parameter{"target", ""}, parameter{"trial", ""},
 				parameter{"q", "text in the transcript"}),
-			answers: answers{200: either{store.Page[resultView]{}, media("application/x-ndjson")}},
+			ok: either{store.Page[resultView]{}, "application/x-ndjson"},
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}/results/{result_id}", scope: access.Read, handle: s.answer(s.result),
-			summary: "A result", answers: answers{200: resultView{}},
+			summary: "A result", ok: resultView{},
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}/artifacts", scope: access.Read, handle: s.answer(s.artifacts),
 			summary: "What was kept of the conversations of a run", query: paged(),
-			answers: answers{200: store.Page[store.Artifact]{}},
+			ok: store.Page[store.Artifact]{},
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}/{file}", scope: access.Read, handle: s.answer(s.file),
 			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml, of a " +
 				"classification also classification.json, of a replay report.json",
-			answers: answers{200: either{
-				result.Run{}, classification.Report{}, replay.Report{}, media("application/x-ndjson"), media("text/html"),
-				media("text/markdown"), media("application/xml"),
-			}},
+			ok: either{
+				result.Run{}, classification.Report{}, replay.Report{}, "application/x-ndjson", "text/html",
+				"text/markdown", "application/xml",
+			},
 		},
 		{
 			pattern: "PUT /api/v1/blobs/{sha256}", scope: access.Run, handle: s.answer(s.putBlob),
-			summary: "Keep a file under its SHA-256", body: mediaBytes, answers: answers{201: keptBlob{}, 200: keptBlob{}},
+			summary: "Keep a file under its SHA-256", body: "application/octet-stream",
+			answers: answers{201: keptBlob{}, 200: keptBlob{}},
 		},
 		{
 			pattern: "HEAD /api/v1/blobs/{sha256}", scope: access.Run, handle: s.answer(s.hasBlob),
@@ -157,15 +158,15 @@ func (s *Runs) table() table {
 		},
 		{
 			pattern: "POST /api/v1/suites/validate", scope: access.Run, handle: s.answer(s.validate),
-			summary: "Check a run without beginning it", body: runspec.Spec{}, answers: answers{200: validation{}},
+			summary: "Check a run without beginning it", body: runspec.Spec{}, ok: validation{},
 		},
 		{
 			pattern: "GET /api/v1/artifacts/{sha256}", scope: access.Read, handle: s.answer(s.artifact),
-			summary: "The bytes of an artifact", answers: answers{200: mediaBytes},
+			summary: "The bytes of an artifact", ok: "application/octet-stream",
 		},
 		{
 			pattern: "GET /api/v1/workers", scope: access.Read, handle: s.answer(s.workers),
-			summary: "Who holds conversations", query: paged(), answers: answers{200: store.Page[natsconn.Worker]{}},
+			summary: "Who holds conversations", query: paged(), ok: store.Page[natsconn.Worker]{},
 		},
 	}, s.schedulesTable()...)
 }

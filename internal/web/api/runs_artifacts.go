@@ -8,8 +8,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/artifact"
 )
 
-const artifactsPath = "/api/v1/artifacts"
-
 // artifacts answers with a page of what was kept of the conversations of a run.
 func (s *Runs) artifacts(w http.ResponseWriter, r *http.Request) error {
 	q := query{r.URL.Query(), nil}

@@ -33,7 +33,7 @@ func (s *Runs) schedulesTable() table {
 	return table{
 		{
 			pattern: "GET /api/v1/schedules", scope: access.Read, handle: s.ofSchedules(s.schedules),
-			summary: "List schedules", query: paged(), answers: answers{200: store.Page[store.Schedule]{}},
+			summary: "List schedules", query: paged(), ok: store.Page[store.Schedule]{},
 		},
 		{
 			pattern: "POST /api/v1/schedules", scope: access.Run, handle: s.ofSchedules(s.addSchedule),
@@ -41,7 +41,7 @@ func (s *Runs) schedulesTable() table {
 		},
 		{
 			pattern: "GET /api/v1/schedules/{name}", scope: access.Read, handle: s.ofSchedules(s.schedule),
-			summary: "A schedule, and what became of its last time", answers: answers{200: store.Schedule{}},
+			summary: "A schedule, and what became of its last time", ok: store.Schedule{},
 		},
 		{
 			pattern: "DELETE /api/v1/schedules/{name}", scope: access.Run, handle: s.ofSchedules(s.removeSchedule),
@@ -60,13 +60,17 @@ func (s *Runs) ofSchedules(handle func(http.ResponseWriter, *http.Request) error
 	return s.answer(func(w http.ResponseWriter, r *http.Request) error {
 		err := handle(w, r)
 		field, faulty := errors.AsType[*coordinator.FieldError](err)
+		_, lacks := errors.AsType[*store.MissingBlobsError](err)
 		switch {
 		case faulty:
-			return newProblem(http.StatusBadRequest, codeQuery, clip(field.Error(), maxDetail), `send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/" + field.Field)
+			return newProblem(http.StatusBadRequest, codeQuery, clip(field.Error(), maxDetail),
+				`send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/" + field.Field)
 		case errors.Is(err, store.ErrExists):
-			return newProblem(http.StatusConflict, codeScheduleExists, "there is a schedule of that name", "remove it first, or take another name")
-		case errors.Is(err, store.ErrUnknown) && !isMissing(err):
-			return newProblem(http.StatusNotFound, codeNotFound, "there is no such schedule", "GET "+schedulesPath+" lists the schedules")
+			return newProblem(http.StatusConflict, codeScheduleExists, "there is a schedule of that name",
+				"remove it first, or take another name")
+		case errors.Is(err, store.ErrUnknown) && !lacks:
+			return newProblem(http.StatusNotFound, codeNotFound, "there is no such schedule",
+				"GET "+schedulesPath+" lists the schedules")
 		}
 		return err
 	})
@@ -77,11 +81,6 @@ type scheduleHead struct {
 	Name     string `json:"name"`
 	Cron     string `json:"cron"`
 	Timezone string `json:"timezone,omitempty"`
-}
-
-func isMissing(err error) bool {
-	_, lacks := errors.AsType[*store.MissingBlobsError](err)
-	return lacks
 }
 
 func (s *Runs) addSchedule(w http.ResponseWriter, r *http.Request) error {
