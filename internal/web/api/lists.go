@@ -50,28 +50,28 @@ func (s *Lists) table() table {
 	return table{
 		{
 			pattern: "GET /api/v1/datasets", scope: access.Read, handle: s.faulty(s.datasets),
-			summary: "List datasets", query: paged(), ok: store.Page[datasetView]{},
+			summary: "List datasets", query: pageQuery, ok: store.Page[datasetView]{},
 		},
 		{
 			pattern: "GET /api/v1/sessions", scope: access.Read, handle: s.faulty(s.sessions),
-			summary: "List logged sessions", query: paged(parameter{"flow_id", "only those of a flow"}),
+			summary: "List logged sessions", query: append([]parameter{{"flow_id", "only those of a flow"}}, pageQuery...),
 			ok: store.Page[sessionView]{},
 		},
 		{
 			pattern: "GET /api/v1/replays", scope: access.Read, handle: s.faulty(s.replays),
-			summary: "List replay runs, the newest first", query: paged(), ok: store.Page[replay.Run]{},
+			summary: "List replay runs, the newest first", query: pageQuery, ok: store.Page[replay.Run]{},
 		},
 		{
 			pattern: "GET /api/v1/variants", scope: access.Read, handle: s.faulty(s.variants),
-			summary: "List variants", query: paged(), ok: store.Page[replay.Variant]{},
+			summary: "List variants", query: pageQuery, ok: store.Page[replay.Variant]{},
 		},
 	}
 }
 
-// paged are the parameters of a list: others, limit and cursor.
-func paged(others ...parameter) []parameter {
-	return append(others, parameter{"limit", "the most that the page has: 100, at most 1000"},
-		parameter{"cursor", "next_cursor of the page before"})
+// pageQuery are the parameters of every list with pages of store.DefaultLimit.
+var pageQuery = []parameter{
+	{"limit", "the most that the page has: 100, at most 1000"},
+	{"cursor", "next_cursor of the page before"},
 }
 
 // faulty answers with the problem of what went wrong.

@@ -133,7 +133,7 @@ func (d *Document) describe(method, path string, r route) (documentRoute, error)
 	described.Responses = map[string]documentAnswer{"default": {
 		"What went wrong.", map[string]documentMedia{"application/problem+json": {problem}},
 	}}
-	all := maps.Clone(r.answers)
+	all := r.answers
 	if r.ok != nil {
 		all = answers{200: r.ok}
 		maps.Copy(all, r.answers)

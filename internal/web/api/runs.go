@@ -92,8 +92,8 @@ func (s *Runs) table() table {
 		{
 			pattern: "GET /api/v1/runs", scope: access.Read, handle: s.answer(s.list),
 			summary: "List runs, the newest first", ok: store.Page[store.Run]{},
-			query: paged(parameter{"status", ""}, parameter{"name", ""}, parameter{"suite", ""}, parameter{"target", ""},
-				parameter{"schedule", ""}, parameter{"label", "k:v"}, parameter{"since", "a time"}, parameter{"until", "a time"}),
+			query: append([]parameter{{"status", ""}, {"name", ""}, {"suite", ""}, {"target", ""},
+				{"schedule", ""}, {"label", "k:v"}, {"since", "a time"}, {"until", "a time"}}, pageQuery...),
 		},
 		{
 			pattern: "POST /api/v1/runs/prune", scope: access.Admin, handle: s.answer(s.prune),
@@ -124,9 +124,9 @@ func (s *Runs) table() table {
 		{
 			pattern: "GET /api/v1/runs/{run_id}/results", scope: access.Read, handle: s.answer(s.results),
 			summary: "Results of a run, or all as JSON Lines",
-			query: paged(parameter{"verdict", "pass, fail, error or skip"}, parameter{"code", "a failure code"},
-				parameter{"suite", ""}, parameter{"test_id", ""}, parameter{"target", ""}, parameter{"trial", ""},
-				parameter{"q", "text in the transcript"}),
+			query: append([]parameter{{"verdict", "pass, fail, error or skip"}, {"code", "a failure code"},
+				{"suite", ""}, {"test_id", ""}, {"target", ""}, {"trial", ""},
+				{"q", "text in the transcript"}}, pageQuery...),
 			ok: either{store.Page[resultView]{}, "application/x-ndjson"},
 		},
 		{
@@ -135,7 +135,7 @@ func (s *Runs) table() table {
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}/artifacts", scope: access.Read, handle: s.answer(s.artifacts),
-			summary: "What was kept of the conversations of a run", query: paged(),
+			summary: "What was kept of the conversations of a run", query: pageQuery,
 			ok: store.Page[store.Artifact]{},
 		},
 		{
@@ -166,7 +166,7 @@ func (s *Runs) table() table {
 		},
 		{
 			pattern: "GET /api/v1/workers", scope: access.Read, handle: s.answer(s.workers),
-			summary: "Who holds conversations", query: paged(), ok: store.Page[natsconn.Worker]{},
+			summary: "Who holds conversations", query: pageQuery, ok: store.Page[natsconn.Worker]{},
 		},
 	}, s.schedulesTable()...)
 }

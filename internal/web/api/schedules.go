@@ -33,7 +33,7 @@ func (s *Runs) schedulesTable() table {
 	return table{
 		{
 			pattern: "GET /api/v1/schedules", scope: access.Read, handle: s.ofSchedules(s.schedules),
-			summary: "List schedules", query: paged(), ok: store.Page[store.Schedule]{},
+			summary: "List schedules", query: pageQuery, ok: store.Page[store.Schedule]{},
 		},
 		{
 			pattern: "POST /api/v1/schedules", scope: access.Run, handle: s.ofSchedules(s.addSchedule),

@@ -43,7 +43,7 @@ func (s *Tokens) table() table {
 	return table{
 		{
 			pattern: "GET /api/v1/tokens", scope: access.Admin, handle: s.answer(s.list),
-			summary: "List tokens", query: paged(), ok: store.Page[tokenView]{},
+			summary: "List tokens", query: pageQuery, ok: store.Page[tokenView]{},
 		},
 		{
 			pattern: "POST /api/v1/tokens", scope: access.Admin, handle: s.answer(s.create),
