@@ -149,8 +149,8 @@ func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
 
 // keptBlob is a stored file.
 type keptBlob struct {
-	SHA256 string `json:"sha256"`
 	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
 }
 
 func (s *Runs) putBlob(w http.ResponseWriter, r *http.Request) error {
@@ -166,7 +166,7 @@ func (s *Runs) putBlob(w http.ResponseWriter, r *http.Request) error {
 	if created {
 		status = http.StatusCreated
 	}
-	writeBody(w, status, "application/json", keptBlob{r.PathValue("sha256"), len(body)})
+	writeBody(w, status, "application/json", keptBlob{len(body), r.PathValue("sha256")})
 	return nil
 }
 

@@ -97,8 +97,8 @@ func idempotencyKey(r *http.Request) (string, error) {
 
 // validation is the outcome of a check; Errors is empty if Valid.
 type validation struct {
-	Valid  bool            `json:"valid"`
 	Errors source.Problems `json:"errors"`
+	Valid  bool            `json:"valid"`
 }
 
 func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
@@ -116,6 +116,6 @@ func (s *Runs) validate(w http.ResponseWriter, r *http.Request) error {
 			found = source.Problems{{Message: invalid.Message}}
 		}
 	}
-	writeBody(w, http.StatusOK, "application/json", validation{!faulty, found})
+	writeBody(w, http.StatusOK, "application/json", validation{found, !faulty})
 	return nil
 }
