@@ -80,7 +80,7 @@ var larger = map[string]int{
 	"model/llm":      69,
 	"replay":         60,
 	"run/store":      68,
-	"web/api":        63,
+	"web/api":        62,
 	"web/pages":      45,
 }
 

@@ -137,14 +137,14 @@ func reworded(t *testing.T, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const node, prompt = "\n  - id: ask_name\n", `"May I have your name, please?"`
+	const node, prompt = "\n  - id: ask_name\n", "prompt: May I have your name, please?"
 	before, rest, ok := strings.Cut(string(data), node)
 	own, after, there := strings.Cut(rest, "\n  - id: ")
 	if !ok || !there || !strings.Contains(own, prompt) {
 		t.Fatalf("%s does not ask for a name", path)
 	}
-	before = strings.NewReplacer("next: ask_name", "next: who", "next: [hello]", "next: [hello, ask_name]").Replace(before)
-	who := strings.Replace(own, prompt, `"Who is it?"`, 1)
+	before = strings.NewReplacer("next: ask_name", "next: who", "next:\n      - hello\n", "next:\n      - hello\n      - ask_name\n").Replace(before)
+	who := strings.Replace(own, prompt, "prompt: Who is it?", 1)
 	path = filepath.Join(t.TempDir(), "flow.yaml")
 	if err := os.WriteFile(path, []byte(before+node+own+"\n  - id: who\n"+who+"\n  - id: "+after), 0o600); err != nil {
 		t.Fatal(err)

@@ -26,8 +26,28 @@ type converter struct {
 	submitted   bool
 	// lines behind cutLine stand so many lines further down in the file than in the text that is parsed.
 	cutLine, moved int
+	// restore undoes hideBreaks in a scalar.
+	restore func(string) string
 	// err is the first fault.
 	err error
+}
+
+// hideBreaks replaces U+0085, U+2028 and U+2029 by characters that the text does not have. The parser takes them for the
+// end of a line, as YAML 1.1 does; in YAML 1.2 and JSON they are characters of a text like others.
+func hideBreaks(data []byte) (text []byte, restore func(string) string) {
+	if !bytes.ContainsAny(data, "\u0085\u2028\u2029") {
+		return data, func(s string) string { return s }
+	}
+	var hide, show []string
+	free := rune(0xFDD0) // the first of 32 characters that Unicode leaves to programs
+	for _, b := range []string{"\u0085", "\u2028", "\u2029"} {
+		for bytes.ContainsRune(data, free) {
+			free++
+		}
+		hide, show = append(hide, b, string(free)), append(show, string(free), b)
+		free++
+	}
+	return []byte(strings.NewReplacer(hide...).Replace(string(data))), strings.NewReplacer(show...).Replace
 }
 
 // marksPerNode bounds the memory of the parser's tree: a text with more marks for each node that it may have is not parsed.
@@ -59,7 +79,9 @@ func (c *converter) parse(data []byte) ([]Value, error) {
 	if marks(data) > marksPerNode*c.most+1000 {
 		return nil, errTooMany
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(data), limits)
+	text, restore := hideBreaks(data)
+	c.restore = restore
+	loader, err := yaml.NewLoader(bytes.NewReader(text), limits)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +175,7 @@ func (c *converter) value(n *yaml.Node) (v Value) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		v.Kind, v.Scalar = c.scalar(n)
+		v.Scalar = c.restore(v.Scalar)
 	case yaml.SequenceNode:
 		v.Kind, v.Items = List, make([]Value, len(n.Content))
 		for i, item := range n.Content {
@@ -228,7 +251,7 @@ func (c *converter) fields(n *yaml.Node) []Field {
 		}
 		name := read.Scalar
 		if read.Kind == Null {
-			name = key.Value
+			name = c.restore(key.Value)
 		}
 		if seen[name] {
 			c.fail(key, "keep one of the two", "the key %q is written twice", name)

@@ -93,13 +93,20 @@ func fields(text []byte) []piece {
 	return all
 }
 
-// reach is how many words a negation reaches.
-const reach = 3
+const (
+	// reach is how many words a negation reaches.
+	reach = 3
+	// longestNegation is how many words a Negation needs to see: more than the longest phrase has.
+	longestNegation = 6
+)
 
 // negated reports which of some places, in their order, a negation cancels: the next one within reach and in the same
 // clause. With back set, a negation without a next place cancels the place before it.
 func (t *Text) negated(places []piece, back bool) []bool {
 	out := make([]bool, len(places))
+	if len(places) == 0 {
+		return out
+	}
 	var said []string
 	next := 0
 	ahead := 0                       // words that the last negation still reaches
@@ -120,6 +127,9 @@ func (t *Text) negated(places []piece, back bool) []bool {
 		text := string(t.rest[w.from:w.to])
 		if !inside {
 			since++
+			if len(said) == longestNegation {
+				said = append(said[:0], said[1:]...)
+			}
 			said = append(said, plain(text))
 			cancels, harmless := t.negates(said)
 			switch {
