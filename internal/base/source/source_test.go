@@ -29,7 +29,10 @@ func TestParseYAML(t *testing.T) {
 		{"a colon without a blank is text", "a: [b:c, 12:30, x:y:z, 'q': 1, k: v]\nb: {c: [d:e, f g:h i]}\n", map[string]any{
 			"a": []any{"b:c", "12:30", "x:y:z", map[string]any{"q": 1}, map[string]any{"k": "v"}}, "b": map[string]any{"c": []any{"d:e", "f g:h i"}},
 		}},
-		{"no breaks but those of YAML 1.2", "a: x\u2028y\nb: \"x\u0085\u2029\uFDD0y\"\n", map[string]any{"a": "x\u2028y", "b": "x\u0085\u2029\uFDD0y"}},
+		{
+			"no breaks but those of YAML 1.2", "a: x\u2028y\nb: \"x\u0085\u2029\uFDD0y\"\n",
+			map[string]any{"a": "x\u2028y", "b": "x\u0085\u2029\uFDD0y"},
+		},
 		{"byte order mark", "\ufeffa: 1\n", map[string]any{"a": 1}},
 		{"number keys", "0: zero\n3: three\n", map[string]any{"0": "zero", "3": "three"}},
 		{"empty", "# only a comment\n", nil},

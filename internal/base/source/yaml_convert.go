@@ -32,8 +32,8 @@ type converter struct {
 	err error
 }
 
-// hideBreaks replaces U+0085, U+2028 and U+2029 by characters that the text does not have. The parser takes them for the
-// end of a line, as YAML 1.1 does; in YAML 1.2 and JSON they are characters of a text like others.
+// hideBreaks replaces U+0085, U+2028 and U+2029 by characters that the text does not have. The parser takes them for
+// the end of a line, as YAML 1.1 does; in YAML 1.2 and JSON they are characters of a text like others.
 func hideBreaks(data []byte) (text []byte, restore func(string) string) {
 	if !bytes.ContainsAny(data, "\u0085\u2028\u2029") {
 		return data, func(s string) string { return s }
