@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// TargetKeyEnv is the environment variable with the key of targets that have an address of their own. TargetURLEnv is the one with that address.
+// TargetKeyEnv is the environment variable with the key of targets that have an address of their own. TargetURLEnv is
+// the one with that address.
 const (
 	TargetKeyEnv = "REHEARSE_TARGET_KEY"
 	TargetURLEnv = "REHEARSE_TARGET_URL"
@@ -35,7 +36,8 @@ func (m Model) At(address string) (Model, error) {
 	return m, nil
 }
 
-// Named returns the model at the address that stands behind its @. Reports name the target by the whole, so it may hold no password.
+// Named returns the model at the address that stands behind its @. Reports name the target by the whole, so it may hold
+// no password.
 func (m Model) Named(address string) (Model, error) {
 	at, err := m.At(address)
 	if parsed, _ := url.Parse(address); err == nil && (parsed.User != nil || parsed.RawQuery != "") {

@@ -22,9 +22,11 @@ type File struct {
 	Embedder *Model
 	// Prices are the prices of models by PROVIDER:MODEL, in which * stands for any characters.
 	Prices map[string]Price
-	// Store is where runs are indexed and verdicts are remembered: the path of a file, or the address postgres://…; empty means the default.
+	// Store is where runs are indexed and verdicts are remembered: the path of a file, or the address postgres://…;
+	// empty means the default.
 	Store string
-	// Variables are those of the file that env_file names, in the form of os.Environ. Those of the process go before them.
+	// Variables are those of the file that env_file names, in the form of os.Environ. Those of the process go before
+	// them.
 	Variables []string
 	// PublicEnv are variables of the environment that ${{ NAME }} may show.
 	PublicEnv []string

@@ -19,9 +19,10 @@ var (
 	escapes = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\\`, `\`, `\$`, `$`)
 )
 
-// ReadEnvFile reads a file of variables such as .env, a NAME=VALUE each line, in the form of os.Environ. `export ` may stand before a name; a value
-// may stand in single quotes, in which every character is itself, or in double quotes, in which \n, \r, \t, \", \\ and \$ are escapes. Lines that begin
-// with # are comments, and so is what stands behind a blank and # after a value. Nothing is put in place of $NAME. An error never shows a value.
+// ReadEnvFile reads a file of variables such as .env, a NAME=VALUE each line, in the form of os.Environ. `export ` may
+// stand before a name; a value may stand in single quotes, in which every character is itself, or in double quotes, in
+// which \n, \r, \t, \", \\ and \$ are escapes. Lines that begin with # are comments, and so is what stands behind a
+// blank and # after a value. Nothing is put in place of $NAME. An error never shows a value.
 func ReadEnvFile(files source.Files, path string) ([]string, error) {
 	info, err := files.Stat(path)
 	switch {
@@ -90,7 +91,8 @@ func envValue(said string) (value string, ok bool) {
 	return value, true
 }
 
-// readVariables reads the file of variables that a configuration names, and returns an environment that has them behind that of the process.
+// readVariables reads the file of variables that a configuration names, and returns an environment that has them behind
+// that of the process.
 func (f *File) readVariables(files source.Files, n source.Node, env Environment) Environment {
 	if !n.Has("env_file") {
 		return env

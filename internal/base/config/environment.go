@@ -23,8 +23,8 @@ type filling struct {
 	unset []unset
 }
 
-// value returns the node's value with the values of variables. In place of a variable that is not set stands its mask: so a playback, which needs
-// no secrets, makes the requests that were recorded.
+// value returns the node's value with the values of variables. In place of a variable that is not set stands its mask:
+// so a playback, which needs no secrets, makes the requests that were recorded.
 func (f *filling) value(n source.Node) source.Value {
 	v := n.Value
 	switch v.Kind {
@@ -58,7 +58,8 @@ func (f *filling) variable(found, path string) string {
 	return "[redacted " + match[1] + "]"
 }
 
-// Unset returns the variables that are not set although texts at or below a place take them in, such as "targets", NAME. A name comes once.
+// Unset returns the variables that are not set although texts at or below a place take them in, such as "targets",
+// NAME. A name comes once.
 func (f *File) Unset(place ...string) []string {
 	at := strings.Join(place, ".")
 	var names []string
@@ -71,7 +72,8 @@ func (f *File) Unset(place ...string) []string {
 	return names
 }
 
-// decided returns the problems that have nothing to do with a variable that is not set: what such a text will say is not known.
+// decided returns the problems that have nothing to do with a variable that is not set: what such a text will say is
+// not known.
 func (f *File) decided(problems source.Problems) source.Problems {
 	return slices.DeleteFunc(problems, func(p source.Problem) bool {
 		return slices.ContainsFunc(f.unset, func(u unset) bool { return u.path == p.Path })

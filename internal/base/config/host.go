@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// HostOf splits HOST[:PORT] of a list of hosts; an IPv6 address with a port stands in brackets. The host may be *.DOMAIN.
+// HostOf splits HOST[:PORT] of a list of hosts; an IPv6 address with a port stands in brackets. The host may be
+// *.DOMAIN.
 func HostOf(pattern string) (host, port string) {
 	pattern = strings.TrimSpace(pattern)
 	if host, port, err := net.SplitHostPort(pattern); err == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +16,8 @@ import (
 // Name is the name of the configuration file.
 const Name = "rehearse.yaml"
 
-// Find returns the path of the configuration file of a folder or of the nearest folder above it; empty when there is none.
+// Find returns the path of the configuration file of a folder or of the nearest folder above it; empty when there is
+// none.
 func Find(files source.Files, dir string) string {
 	dir, err := files.Abs(dir)
 	if err != nil {
@@ -34,8 +36,8 @@ func Find(files source.Files, dir string) string {
 	}
 }
 
-// Load reads a configuration file, with targets of those kinds and with the variables of the environment in its texts. Keys that are passed over
-// are not read. For a faulty file, the error is a source.Problems with every fault.
+// Load reads a configuration file, with targets of those kinds and with the variables of the environment in its texts.
+// Keys that are passed over are not read. For a faulty file, the error is a source.Problems with every fault.
 func Load(files source.Files, path string, kinds Kinds, env Environment, passedOver ...string) (File, error) {
 	data, err := files.ReadFile(path)
 	if err != nil {
@@ -57,7 +59,7 @@ func Load(files source.Files, path string, kinds Kinds, env Environment, passedO
 		f.unset = fill.unset
 		f.read(files, reader.Node(root, ""), kinds)
 	}
-	problems := f.decided(reader.Problems)
+	problems := f.decided(reader.Problems.InOrder())
 	for _, name := range f.Unset("store") {
 		problems = append(problems, source.Problem{
 			File: path, Path: "store", Message: "the environment variable " + name + " is not set", Hint: "set it, or write ${{ " + name + ":-FALLBACK }}",
@@ -66,77 +68,104 @@ func Load(files source.Files, path string, kinds Kinds, env Environment, passedO
 	return f, problems.Err()
 }
 
+// fileKeys are the keys of a configuration file. Nodes are read when the models are known.
+type fileKeys struct {
+	Target     string      `key:"target" doc:"the name of the default target"`
+	Targets    source.Node `key:"targets" schema:"targets"`
+	Models     source.Node `key:"models" schema:"models"`
+	Judge      source.Node `key:"judge" schema:"judge"`
+	User       source.Node `key:"user" schema:"model"`
+	Embedder   source.Node `key:"embedder" schema:"model"`
+	Prices     source.Node `key:"prices" schema:"prices"`
+	PublicEnv  []string    `key:"public_env" doc:"variables that may be shown"`
+	Redact     patterns    `key:"redact" doc:"regular expressions of what artifacts mask"`
+	EnvFile    source.Node `key:"env_file" schema:"text" doc:"a file of NAME=VALUE lines, such as .env"`
+	Store      source.Node `key:"store" schema:"text" doc:"sqlite:PATH, a path, or postgres://USER@HOST/DATABASE"`
+	APIHosts   hosts       `key:"api_hosts" doc:"hosts that flows may call; without any, none"`
+	APIPrivate bool        `key:"api_private" doc:"whether flows may call hosts at private addresses"`
+	Workers    int         `key:"workers" minimum:"1"`
+	Watches    source.Node `key:"watches" schema:"watches" doc:"comparisons that rehearse serve repeats"`
+	Thresholds source.Node `key:"thresholds" schema:"thresholds"`
+}
+
 func (f *File) read(files source.Files, n source.Node, kinds Kinds) {
-	if n.Has("models") { // first, so that targets and the judge may name them
-		for name, model := range n.Field("models").Entries() {
+	keys := fileKeys{}
+	source.Decode(n, &keys)
+	f.Target, f.Workers, f.PublicEnv, f.Redact = keys.Target, keys.Workers, keys.PublicEnv, keys.Redact
+	f.APIHosts, f.APIPrivate = keys.APIHosts, keys.APIPrivate
+	given := func(n source.Node) bool { return n.Kind != source.Null }
+	if given(keys.Models) { // first, so that targets and the judge may name them
+		for name, model := range keys.Models.Entries() {
 			f.Models[name] = f.model(model)
 		}
 	}
-	n.Read(map[string]func(source.Node){
-		"models": func(source.Node) {},
-		"targets": func(n source.Node) {
-			for name, target := range n.Entries() {
-				f.Targets[name] = kinds.Read(target, Location{file: f, Files: files})
-			}
-		},
-		"target":      func(n source.Node) { f.Target = n.Text() },
-		"judge":       func(n source.Node) { f.Judge = f.judge(n) },
-		"user":        func(n source.Node) { f.User = new(f.model(n)) },
-		"embedder":    func(n source.Node) { f.Embedder = new(f.model(n)) },
-		"env_file":    func(source.Node) {}, // it was read before, as texts take in what it says
-		"store":       func(n source.Node) { f.Store = f.store(n) },
-		"public_env":  func(n source.Node) { f.PublicEnv = n.Texts() },
-		"redact":      func(n source.Node) { f.Redact = readPatterns(n) },
-		"prices":      func(n source.Node) { f.Prices = readPrices(n) },
-		"api_hosts":   func(n source.Node) { f.APIHosts = readHosts(n) },
-		"api_private": func(n source.Node) { f.APIPrivate = n.Bool() },
-		"workers":     func(n source.Node) { f.Workers = n.Int(1) },
-		"watches":     func(n source.Node) { f.Watches = f.readWatches(n) },
-		"thresholds":  func(n source.Node) { f.Thresholds = readThresholds(n) },
-	})
+	if given(keys.Targets) {
+		for name, target := range keys.Targets.Entries() {
+			f.Targets[name] = kinds.Read(target, Location{file: f, Files: files})
+		}
+	}
+	if given(keys.Judge) {
+		f.Judge = f.judge(keys.Judge)
+	}
+	if given(keys.User) {
+		f.User = new(f.model(keys.User))
+	}
+	if given(keys.Embedder) {
+		f.Embedder = new(f.model(keys.Embedder))
+	}
+	if given(keys.Prices) {
+		f.Prices = readPrices(keys.Prices)
+	}
+	if given(keys.Store) {
+		f.Store = f.store(keys.Store)
+	}
+	if given(keys.Watches) {
+		f.Watches = f.readWatches(keys.Watches)
+	}
+	if given(keys.Thresholds) {
+		f.Thresholds = new(f.Least())
+		source.Decode(keys.Thresholds, f.Thresholds)
+	}
 	if _, ok := f.Targets[f.Target]; f.Target != "" && !ok && !strings.Contains(f.Target, ":") {
 		n.Field("target").Report(source.Suggest(f.Target, names(f.Targets)), "there is no target called %q", f.Target)
 	}
 }
 
-// readHosts reads HOST, HOST:PORT or *.DOMAIN.
-func readHosts(n source.Node) []string {
-	if n.Kind == source.String {
-		n = n.With(source.Value{Kind: source.List, Items: []source.Value{n.Value}, Line: n.Line, Column: n.Column})
+// hosts are HOST, HOST:PORT or *.DOMAIN.
+type hosts []string
+
+// DecodeNode reads a list of hosts, or one.
+func (h *hosts) DecodeNode(n source.Node) {
+	if n.Kind != source.String && n.Kind != source.List {
+		n.Report("write HOST, HOST:PORT or *.DOMAIN", "expected hosts, got %s", n.Kind)
+		return
 	}
-	var hosts []string
-	for _, item := range n.List() {
+	for item := range n.Each() {
 		host := item.Text()
 		if fault := HostFault(host); fault != "" && item.Kind == source.String {
 			item.Report("write HOST, HOST:PORT or *.DOMAIN", "%s", fault)
 		}
-		hosts = append(hosts, host)
+		*h = append(*h, host)
 	}
-	return hosts
 }
 
-// readPatterns reads regular expressions. One that matches the empty text would match everywhere.
-func readPatterns(n source.Node) (patterns []*regexp.Regexp) {
-	read := func(n source.Node) {
-		pattern, err := regexp.Compile(n.Text())
+// patterns are regular expressions. One that matches the empty text would match everywhere.
+type patterns []*regexp.Regexp
+
+// DecodeNode reads a list of regular expressions, or one.
+func (p *patterns) DecodeNode(n source.Node) {
+	for item := range n.Each() {
+		pattern, err := regexp.Compile(item.Text())
 		switch {
-		case n.Kind != source.String:
+		case item.Kind != source.String:
 		case err != nil:
-			n.Report("write a regular expression of Go (RE2)", "%v", err)
+			item.Report("write a regular expression of Go (RE2)", "%v", err)
 		case pattern.MatchString(""):
-			n.Report("write a pattern for the text that is to be masked", "the pattern matches the empty text")
+			item.Report("write a pattern for the text that is to be masked", "the pattern matches the empty text")
 		default:
-			patterns = append(patterns, pattern)
+			*p = append(*p, pattern)
 		}
 	}
-	if n.Kind != source.List {
-		read(n)
-		return patterns
-	}
-	for _, item := range n.List() {
-		read(item)
-	}
-	return patterns
 }
 
 // store reads where the store is.
@@ -163,6 +192,16 @@ func firstSet[T comparable](a, b T) T {
 	return b
 }
 
+// judgeKeys are the keys of a judge.
+type judgeKeys struct {
+	Model      source.Node   `key:"model" schema:"model"`
+	Secondary  source.Node   `key:"secondary" schema:"model"`
+	Panel      []source.Node `key:"panel" schema:"model"`
+	Complexity int           `key:"complexity" minimum:"1"`
+	Samples    int           `key:"samples" minimum:"1"`
+	Canary     string        `key:"canary" enum:"on,off,strict" doc:"control criteria in each list (on)"`
+}
+
 func (f *File) judge(n source.Node) Judge {
 	j := Judge{}
 	if n.Kind == source.String {
@@ -170,18 +209,18 @@ func (f *File) judge(n source.Node) Judge {
 		j.Primary = &m
 		return j
 	}
-	n.Read(map[string]func(source.Node){
-		"model":     func(n source.Node) { j.Primary = new(f.model(n)) },
-		"secondary": func(n source.Node) { j.Secondary = new(f.model(n)) },
-		"panel": func(n source.Node) {
-			for _, item := range n.List() {
-				j.Panel = append(j.Panel, f.model(item))
-			}
-		},
-		"complexity": func(n source.Node) { j.Complexity = n.Int(1) },
-		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
-		"canary":     func(n source.Node) { j.Canary = n.Switch("strict") },
-	})
+	keys := judgeKeys{}
+	source.Decode(n, &keys)
+	j.Complexity, j.Samples, j.Canary = keys.Complexity, keys.Samples, keys.Canary
+	if n.Has("model") {
+		j.Primary = new(f.model(keys.Model))
+	}
+	if n.Has("secondary") {
+		j.Secondary = new(f.model(keys.Secondary))
+	}
+	for _, model := range keys.Panel {
+		j.Panel = append(j.Panel, f.model(model))
+	}
 	if n.Has("panel") && len(j.Panel) == 0 {
 		n.Field("panel").Report("name the models that judge", "the panel is empty")
 	}
@@ -191,10 +230,4 @@ func (f *File) judge(n source.Node) Judge {
 	return j
 }
 
-func names[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for name := range m {
-		out = append(out, name)
-	}
-	return out
-}
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,45 +14,62 @@ import (
 
 // Model is a model of a provider, with its address, limits and prices.
 type Model struct {
-	Provider string
+	Provider string `key:"provider" doc:"such as openai, azure, anthropic, google, ollama"`
 	// Name is the model's name at the provider; for scripted and cassette, it is the file.
-	Name    string
-	BaseURL string
-	// APIKeyEnv names the environment variable with the key; the provider's if empty. TokenEnv names that of a bearer token in its place.
-	APIKeyEnv, TokenEnv string
+	Name    string `key:"model" required:"a model needs a name" doc:"the model's name, or PROVIDER:MODEL"`
+	BaseURL string `key:"base_url"`
+	// APIKeyEnv names the environment variable with the key; the provider's if empty. TokenEnv names that of a bearer
+	// token in its place.
+	APIKeyEnv string `key:"api_key_env" doc:"the variable that holds the key"`
+	TokenEnv  string `key:"token_env"`
 	// API is chat_completions (default) or responses. APIVersion is that of Azure's dated API.
-	API, APIVersion string
-	Temperature     *float64
-	TopP            *float64
-	Seed            *int
-	MaxTokens       int
-	// Headers go along with every request; nil takes one away that would go along anyway. Body is merged into every request last, deep. System is
-	// put first where a conversation has no system message. All three are templates (package template).
-	Headers map[string]*string `json:",omitempty"`
-	Body    map[string]any     `json:",omitempty"`
-	System  string             `json:",omitempty"`
-	// The rest of this block is for a model that is a target. Stream asks for replies in pieces. State is how a server with the API responses keeps
-	// the conversation: previous_response_id or conversation; empty sends the whole each time.
-	Stream     *bool    `json:",omitempty"`
-	Tools      tool.Set `json:",omitempty"`
-	ToolChoice string   `json:",omitempty"`
-	// MaxToolRounds is how often a turn may go on with the results of tools; 0 means 8.
-	MaxToolRounds int    `json:",omitempty"`
-	State         string `json:",omitempty"`
+	API         string   `key:"api" enum:"chat_completions,responses"`
+	APIVersion  string   `key:"api_version"`
+	Temperature *float64 `key:"temperature" minimum:"0" maximum:"2"`
+	TopP        *float64 `key:"top_p" minimum:"0" maximum:"1"`
+	Seed        *int     `key:"seed"`
+	MaxTokens   int      `key:"max_tokens" minimum:"1"`
+	// Headers go along with every request; nil takes one away that would go along anyway. Body is merged into every
+	// request last, deep. System is put first where a conversation has no system message. All three are templates
+	// (package template).
+	Headers Headers      `key:"headers" json:",omitempty" doc:"headers of each request"`
+	Body    TemplateBody `key:"body" json:",omitempty" doc:"merged into the body of each request"`
+	System  string       `key:"system" json:",omitempty" doc:"the system message of tests without one"`
+	// The rest of this block is for a model that is a target. State is how a server with the API responses keeps the
+	// conversation; empty sends the whole each time.
+	Stream        *bool    `key:"stream" json:",omitempty" doc:"whether answers come as streams"`
+	Tools         tool.Set `key:"tools" json:",omitempty" doc:"tools with scripted results"`
+	ToolChoice    string   `key:"tool_choice" json:",omitempty" doc:"auto, none, required, or the name of a tool"`
+	MaxToolRounds int      `key:"max_tool_rounds" json:",omitempty" minimum:"1" doc:"rounds of tool results in a turn (8)"`
+	State         string   `key:"state" json:",omitempty" enum:"previous_response_id,conversation" doc:"how a server keeps it"`
 	// Retries is how often a failed call is retried; nil means 2.
-	Retries *int
+	Retries *int `key:"retries" minimum:"0"`
 	// Timeout bounds one call; 0 means two minutes.
-	Timeout time.Duration
-	// RequestsPerMinute, TokensPerMinute and Concurrency are shared by everything in the process that uses this model; 0 means no limit.
-	RequestsPerMinute int
-	TokensPerMinute   int
-	Concurrency       int
+	Timeout time.Duration `key:"timeout"`
+	// RequestsPerMinute, TokensPerMinute and Concurrency are shared by everything in the process that uses this model;
+	// 0 means no limit.
+	RequestsPerMinute int `key:"requests_per_minute" minimum:"1"`
+	TokensPerMinute   int `key:"tokens_per_minute" minimum:"1"`
+	Concurrency       int `key:"concurrency" minimum:"1"`
 	// Price is the model's own; what it leaves open is File.Prices' or the built-in table's.
 	Price Price
 	// Dir is the folder from which a relative file name starts.
 	Dir string
 	// Unset are the variables that are not set although the model's settings take them in.
 	Unset []string `json:",omitempty"`
+}
+
+// modelKeys are the keys of a model in a configuration. Kind is that of a target.
+type modelKeys struct {
+	Kind source.Node `key:"kind"`
+	Model
+	TokenPrices
+}
+
+// TokenPrices are the prices of a model's tokens, in US dollars per million.
+type TokenPrices struct {
+	InputPrice  *float64 `key:"input_price" minimum:"0" maximum:"1000000" doc:"dollars per million tokens of input"`
+	OutputPrice *float64 `key:"output_price" minimum:"0" maximum:"1000000" doc:"dollars per million tokens of output"`
 }
 
 // String returns the short form, "provider:name".
@@ -66,42 +82,15 @@ func (f *File) model(n source.Node) Model {
 		m.Unset = slices.Concat(m.Unset, f.Unset(n.Path()))
 		return m
 	}
-	m := Model{Dir: f.Dir, Unset: f.Unset(n.Path())}
-	n.Read(map[string]func(source.Node){
-		"kind":                func(source.Node) {},
-		"provider":            func(n source.Node) { m.Provider = n.Text() },
-		"model":               func(n source.Node) { m.Name = n.Text() },
-		"base_url":            func(n source.Node) { m.BaseURL = n.Text() },
-		"api_key_env":         func(n source.Node) { m.APIKeyEnv = n.Text() },
-		"token_env":           func(n source.Node) { m.TokenEnv = n.Text() },
-		"api_version":         func(n source.Node) { m.APIVersion = n.Text() },
-		"api":                 func(n source.Node) { m.API = n.OneOf("chat_completions", "responses") },
-		"temperature":         func(n source.Node) { m.Temperature = new(n.Number(0, 2)) },
-		"top_p":               func(n source.Node) { m.TopP = new(n.Number(0, 1)) },
-		"seed":                func(n source.Node) { m.Seed = new(n.Int(math.MinInt32)) },
-		"max_tokens":          func(n source.Node) { m.MaxTokens = n.Int(1) },
-		"headers":             func(n source.Node) { m.Headers = readHeaders(n) },
-		"body":                func(n source.Node) { m.Body = readBody(n) },
-		"system":              func(n source.Node) { template.ReadText(n, template.Scope{}); m.System = n.Text() },
-		"stream":              func(n source.Node) { m.Stream = new(n.Bool()) },
-		"tools":               func(n source.Node) { m.Tools = tool.Read(n) },
-		"tool_choice":         func(n source.Node) { m.ToolChoice = n.Text() },
-		"max_tool_rounds":     func(n source.Node) { m.MaxToolRounds = n.Int(1) },
-		"state":               func(n source.Node) { m.State = n.OneOf("previous_response_id", "conversation") },
-		"retries":             func(n source.Node) { m.Retries = new(n.Int(0)) },
-		"timeout":             func(n source.Node) { m.Timeout = n.Duration() },
-		"requests_per_minute": func(n source.Node) { m.RequestsPerMinute = n.Int(1) },
-		"tokens_per_minute":   func(n source.Node) { m.TokensPerMinute = n.Int(1) },
-		"concurrency":         func(n source.Node) { m.Concurrency = n.Int(1) },
-		"input_price":         func(n source.Node) { m.Price.Input = new(n.Number(0, maxPrice)) },
-		"output_price":        func(n source.Node) { m.Price.Output = new(n.Number(0, maxPrice)) },
-	})
-	if n.Kind != source.Map {
+	keys := modelKeys{Model: Model{Dir: f.Dir, Unset: f.Unset(n.Path())}}
+	source.Decode(n, &keys)
+	m := keys.Model
+	m.Price.Input, m.Price.Output = keys.InputPrice, keys.OutputPrice
+	if !n.Has("model") {
 		return m
 	}
-	if !n.Has("model") {
-		n.Report("add `model: PROVIDER:MODEL`", "a model needs a name")
-		return m
+	if n.Has("system") {
+		template.ReadText(n.Field("system"), template.Scope{})
 	}
 	if m.Provider == "" {
 		named := f.Model(n.Field("model"), m.Name)
@@ -128,28 +117,34 @@ func (m Model) check(n source.Node) {
 // headerName matches the name of a header (RFC 9110, section 5.1).
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-func readHeaders(n source.Node) map[string]*string {
-	headers := map[string]*string{}
+// Headers are templates of headers by their names. A nil one takes a header away.
+type Headers map[string]*string
+
+// DecodeNode reads a mapping of names and texts.
+func (h *Headers) DecodeNode(n source.Node) {
+	*h = Headers{}
 	for name, value := range n.Entries() {
 		if !headerName.MatchString(name) {
 			value.Report("write letters, digits and -", "%q is not the name of a header", name)
 		}
 		if value.Kind == source.Null {
-			headers[name] = nil
+			(*h)[name] = nil
 			continue
 		}
 		template.ReadText(value, template.Scope{})
-		headers[name] = new(value.Text())
+		(*h)[name] = new(value.Text())
 	}
-	return headers
 }
 
-func readBody(n source.Node) map[string]any {
+// TemplateBody is a part of the body of a request, whose texts are templates.
+type TemplateBody map[string]any
+
+// DecodeNode reads a mapping.
+func (b *TemplateBody) DecodeNode(n source.Node) {
 	template.Read(n, template.Scope{})
 	for range n.Entries() { // which reports what is no mapping
 	}
-	body, _ := n.Any().(map[string]any)
-	return body
+	*b, _ = n.Any().(map[string]any)
 }
 
 // Model returns the model that a short form names: an entry of models, or PROVIDER:MODEL. Problems go to n.

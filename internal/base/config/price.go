@@ -8,15 +8,14 @@ import (
 
 // Price is what a million tokens cost, in US dollars. Nil is unknown; 0 is a price, such as that of a local model.
 type Price struct {
-	Input, Output *float64
+	Input  *float64 `key:"input" required:"a price needs its input" minimum:"0" maximum:"1000000" doc:"0 is a price"`
+	Output *float64 `key:"output" minimum:"0" maximum:"1000000"`
 	// CachedInput is the price of input that the provider has in its cache; nil means Input.
-	CachedInput *float64
+	CachedInput *float64 `key:"cached_input" minimum:"0" maximum:"1000000"`
 }
 
-// maxPrice bounds a price.
-const maxPrice = 1e6
-
-// Over returns p with the gaps filled from base. The price of cached input belongs to that of other input, so it comes from the same price.
+// Over returns p with the gaps filled from base. The price of cached input belongs to that of other input, so it comes
+// from the same price.
 func (p Price) Over(base Price) Price {
 	if p.Input == nil {
 		p.Input, p.CachedInput = base.Input, first(p.CachedInput, base.CachedInput)
@@ -32,14 +31,7 @@ func readPrices(n source.Node) map[string]Price {
 			n.Report("write PROVIDER:MODEL, such as openai:gpt-5-mini; * stands for any characters", "%q names no model", name)
 		}
 		p := Price{}
-		n.Read(map[string]func(source.Node){
-			"input":        func(n source.Node) { p.Input = new(n.Number(0, maxPrice)) },
-			"output":       func(n source.Node) { p.Output = new(n.Number(0, maxPrice)) },
-			"cached_input": func(n source.Node) { p.CachedInput = new(n.Number(0, maxPrice)) },
-		})
-		if n.Kind == source.Map && !n.Has("input") {
-			n.Report("add `input:`, in dollars per million tokens; 0 is a price", "the price of %s has no input", name)
-		}
+		source.Decode(n, &p)
 		prices[name] = p
 	}
 	return prices

@@ -9,8 +9,9 @@ import (
 //go:embed config.schema.json
 var schema []byte
 
-// Schema returns the JSON Schema of configuration files, in the draft of 2020-12. The caller may change it. It refuses nothing that the program takes:
-// a key that is there without a value is as good as missing, and a number is as good as a text.
+// Schema returns the JSON Schema of configuration files, in the draft of 2020-12. The caller may change it. It refuses
+// nothing that the program takes: a key that is there without a value is as good as missing, and a number is as good as
+// a text.
 func Schema() []byte {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {

@@ -22,11 +22,12 @@ type Target struct {
 	Follows *Follows `json:",omitempty"`
 }
 
-// Follows names a flow that an agent is said to follow: its states are nodes of that flow. Path is a file of flows or a folder of them, ID chooses
-// one; it may be empty when there is only one.
+// Follows names a flow that an agent is said to follow: its states are nodes of that flow. Path is a file of flows or a
+// folder of them, ID chooses one; it may be empty when there is only one.
 type Follows struct{ Path, ID string }
 
-// Completion says when a replayed conversation is complete, and what its state and data are. All are expressions; empty ones say nothing.
+// Completion says when a replayed conversation is complete, and what its state and data are. All are expressions; empty
+// ones say nothing.
 type Completion struct {
 	// When and Judge say when: by an expression, or by a criterion that a judge decides. At most one of them is set.
 	When, Judge     string
@@ -39,8 +40,8 @@ type Kinds interface {
 	Read(n source.Node, at Location) Target
 }
 
-// Location is the configuration in which a target stands. It reads what targets of several kinds have. The zero value is that of a target that no
-// configuration describes: paths begin at the working folder, and there are no models.
+// Location is the configuration in which a target stands. It reads what targets of several kinds have. The zero value
+// is that of a target that no configuration describes: paths begin at the working folder, and there are no models.
 type Location struct {
 	file *File
 	// Files are where its paths are read from.

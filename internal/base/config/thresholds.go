@@ -1,7 +1,5 @@
 package config
 
-import "github.com/rehearse-dev/rehearse/internal/base/source"
-
 // The default thresholds of an evaluation.
 const (
 	DefaultMacroF1        = 0.80
@@ -13,9 +11,11 @@ const (
 // Thresholds are the least scores from which an evaluation passes, each from 0 to 1.
 type Thresholds struct {
 	// MacroF1 and MinClassF1 apply to classifiers with one label, SkillRecall to those with any number of labels.
-	MacroF1, MinClassF1, SkillRecall float64
+	MacroF1     float64 `key:"macro_f1" minimum:"0" maximum:"1"`
+	MinClassF1  float64 `key:"min_class_f1" minimum:"0" maximum:"1"`
+	SkillRecall float64 `key:"skill_recall" minimum:"0" maximum:"1"`
 	// AnswerAccuracy is the share of good answers.
-	AnswerAccuracy float64
+	AnswerAccuracy float64 `key:"answer_accuracy" minimum:"0" maximum:"1"`
 }
 
 // Least returns the thresholds of the file, with defaults for those that it does not set.
@@ -24,16 +24,4 @@ func (f *File) Least() Thresholds {
 		return *f.Thresholds
 	}
 	return Thresholds{MacroF1: DefaultMacroF1, MinClassF1: DefaultMinClassF1, SkillRecall: DefaultSkillRecall, AnswerAccuracy: DefaultAnswerAccuracy}
-}
-
-func readThresholds(n source.Node) *Thresholds {
-	t := (&File{}).Least()
-	share := func(to *float64) func(source.Node) { return func(n source.Node) { *to = n.Number(0, 1) } }
-	n.Read(map[string]func(source.Node){
-		"macro_f1":        share(&t.MacroF1),
-		"min_class_f1":    share(&t.MinClassF1),
-		"skill_recall":    share(&t.SkillRecall),
-		"answer_accuracy": share(&t.AnswerAccuracy),
-	})
-	return &t
 }

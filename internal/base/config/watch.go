@@ -7,26 +7,32 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Watch is a watch that "rehearse serve" keeps. Its fields are as the flags of "rehearse replay watch"; zero is the default of each.
+// Watch is a watch that "rehearse serve" repeats. Its fields are as the flags of "rehearse replay watch"; zero is the
+// default of each.
 type Watch struct {
-	Name, Candidate, Baseline, Flow string
+	Name      string `key:"name" required:"a watch needs name" notblank:"true" doc:"name of the watch"`
+	Candidate string `key:"candidate" required:"a watch needs candidate" notblank:"true" doc:"variant:ID or target:NAME"`
+	Baseline  string `key:"baseline" required:"a watch needs baseline" notblank:"true" doc:"variant:ID or target:NAME"`
+	Flow      string `key:"flow_id" required:"a watch needs flow_id" notblank:"true"`
 	// Since and Until are days, YYYY-MM-DD.
-	Since, Until string
-	Every        time.Duration
-	Metrics      []string
-	Alpha        float64
-	Cluster      string
-	Mode         string
-	MinTurns     *int
+	Since    string        `key:"since" required:"a watch needs since" notblank:"true" doc:"first day of the first period, YYYY-MM-DD"`
+	Until    string        `key:"until" doc:"the day with whose end the last look is taken"`
+	Every    time.Duration `key:"every" doc:"the length of a period, such as 24h"`
+	Metrics  []string      `key:"metrics"`
+	Alpha    float64       `key:"alpha" minimum:"0" maximum:"1" doc:"the chance of a false alarm over the whole watch"`
+	Cluster  string        `key:"cluster" doc:"auto, session or unit"`
+	Mode     string        `key:"mode" doc:"recorded, forced or simulated"`
+	MinTurns *int          `key:"min_turns" minimum:"0"`
 	// Slow is the latency above which a turn is slow; 0 leaves it to the default. Margin has entries METRIC=VALUE.
-	Slow   time.Duration
-	Margin []string
+	Slow   time.Duration `key:"slow" doc:"latency above which a turn is slow, such as 10s"`
+	Margin []string      `key:"margin" doc:"losses that do not matter, METRIC=VALUE"`
 	// Workers is how many sessions are replayed at once.
-	Workers int
+	Workers int `key:"workers" minimum:"1" doc:"how many sessions are replayed at once"`
 	// Flows and Prompts are paths.
-	Flows, Prompts string
-	// Alert is an address that is told of the alarm.
-	Alert string
+	Flows   string `key:"flows" doc:"the folder, or file, of the flows that variants name"`
+	Prompts string `key:"prompts" doc:"the folder of the prompt files that variants name"`
+	// Alert is the address that an alarm is posted to.
+	Alert string `key:"alert" doc:"the address that an alarm is posted to"`
 }
 
 // readWatches reads the watches of a file. Paths start from its folder.
@@ -34,29 +40,10 @@ func (f *File) readWatches(n source.Node) (watches []Watch) {
 	known := map[string]bool{}
 	for _, item := range n.List() {
 		w := Watch{}
-		text := func(to *string) func(source.Node) { return func(n source.Node) { *to = n.Text() } }
-		path := func(to *string) func(source.Node) {
-			return func(n source.Node) {
-				if *to = n.Text(); *to != "" && !filepath.IsAbs(*to) {
-					*to = filepath.Join(f.Dir, *to)
-				}
-			}
-		}
-		item.Read(map[string]func(source.Node){
-			"name": text(&w.Name), "candidate": text(&w.Candidate), "baseline": text(&w.Baseline), "flow_id": text(&w.Flow),
-			"since": text(&w.Since), "until": text(&w.Until), "cluster": text(&w.Cluster), "mode": text(&w.Mode), "alert": text(&w.Alert),
-			"flows": path(&w.Flows), "prompts": path(&w.Prompts),
-			"every":     func(n source.Node) { w.Every = n.Duration() },
-			"metrics":   func(n source.Node) { w.Metrics = n.Texts() },
-			"slow":      func(n source.Node) { w.Slow = n.Duration() },
-			"margin":    func(n source.Node) { w.Margin = n.Texts() },
-			"alpha":     func(n source.Node) { w.Alpha = n.Number(0, 1) },
-			"min_turns": func(n source.Node) { w.MinTurns = new(n.Int(0)) },
-			"workers":   func(n source.Node) { w.Workers = n.Int(1) },
-		})
-		for name, value := range map[string]string{"name": w.Name, "candidate": w.Candidate, "baseline": w.Baseline, "flow_id": w.Flow, "since": w.Since} {
-			if value == "" {
-				item.Report("write "+name+": …", "the watch has no %s", name)
+		source.Decode(item, &w)
+		for _, path := range []*string{&w.Flows, &w.Prompts} {
+			if *path != "" && !filepath.IsAbs(*path) {
+				*path = filepath.Join(f.Dir, *path)
 			}
 		}
 		if known[w.Name] {

@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// MaxSubmitted is how many nodes the documents of one submission have together. A node is a scalar, a list, a mapping or a key; what merges and
-// aliases stand for counts as often as they are used.
+// MaxSubmitted is how many nodes the documents of one submission have together. A node is a scalar, a list, a mapping
+// or a key; what merges and aliases stand for counts as often as they are used.
 const MaxSubmitted = 250_000
 
-// The work of a submission that its nodes do not bound: maxAgain is how many nodes are read again, in documents that several others name, and
-// maxUnpacked how many bytes of packed files are unpacked.
+// The work of a submission that its nodes do not bound: maxAgain is how many nodes are read again, in documents that
+// several others name, and maxUnpacked how many bytes of packed files are unpacked.
 const (
 	maxAgain    = 20 * MaxSubmitted
 	maxUnpacked = 1 << 30
 )
 
-// Allowance is what one submission may cost: its documents have MaxSubmitted nodes together. It is safe for concurrent use. Use NewAllowance, and
-// Files.Limited.
+// Allowance is what one submission may cost: its documents have MaxSubmitted nodes together. It is safe for concurrent
+// use. Use NewAllowance, and Files.Limited.
 type Allowance struct {
 	mu sync.Mutex
 	// left, again and unpacked are what may still be read.
@@ -54,7 +54,8 @@ func (a *Allowance) most(file string, line int) int {
 	return a.left
 }
 
-// take counts the nodes of a document or of the row at a line, and refuses those that do not fit. Rows are read in order.
+// take counts the nodes of a document or of the row at a line, and refuses those that do not fit. Rows are read in
+// order.
 func (a *Allowance) take(file string, line, nodes int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +129,8 @@ func (f Files) take(file string, nodes int) error {
 // rowsOf is the name under which the rows of a file count: a text that is read as a whole, too, counts twice.
 func rowsOf(file string) string { return "row of " + file }
 
-// CountRow counts a row of a table of these files, which was read last: its cells, and what is written in them as JSON. The error is a Problems.
+// CountRow counts a row of a table of these files, which was read last: its cells, and what is written in them as JSON.
+// The error is a Problems.
 func (f Files) CountRow(file string, rows *csv.Reader, row []string) error {
 	if f.allowance == nil {
 		return nil

@@ -39,7 +39,8 @@ const (
 	tooMuchAdded = "merges and aliases add more than 10 nodes for each"
 )
 
-// TestHostileDocuments checks what a document of a submission may cost: it is refused before its merges and aliases are made.
+// TestHostileDocuments checks what a document of a submission may cost: it is refused before its merges and aliases are
+// made.
 func TestHostileDocuments(t *testing.T) {
 	const size = 65_000
 	many := func(n int) string { return strings.Repeat("1,", n-1) + "1" }
@@ -98,7 +99,8 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// TestSubmissionsShareAnAllowance checks that the documents, rows and packed files of one submission count together, and each once.
+// TestSubmissionsShareAnAllowance checks that the documents, rows and packed files of one submission count together,
+// and each once.
 func TestSubmissionsShareAnAllowance(t *testing.T) {
 	list := func(n int) []byte { return []byte("[" + strings.Repeat("1,", n-2) + "1]") } // n nodes
 	aliases := func(n int) []byte {                                                      // n nodes, of which few are written

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Files are where a suite, a configuration and what they name are read from: the disk, or one folder that no name leads out of. The zero value is
-// the disk. It is safe for concurrent use.
+// Files are where a suite, a configuration and what they name are read from: the disk, or one folder that no name leads
+// out of. The zero value is the disk. It is safe for concurrent use.
 type Files struct {
 	root     *os.Root
 	recorded *Recorded
@@ -27,8 +27,8 @@ const Stdin = "-"
 // WithStdin returns the files of the disk, among which Stdin is the file at a path.
 func WithStdin(path string) Files { return Files{input: path} }
 
-// Within returns the files of a folder. Their names are relative to it; an absolute name, one that leads out of it by .. or by a link, is an error.
-// The folder stays the caller's to close, after the last use.
+// Within returns the files of a folder. Their names are relative to it; an absolute name, one that leads out of it by
+// .. or by a link, is an error. The folder stays the caller's to close, after the last use.
 func Within(root *os.Root) Files { return Files{root: root} }
 
 // ErrOutside says that a name leads out of the folder that files are read from.
@@ -149,7 +149,8 @@ func (f Files) Abs(name string) (string, error) {
 	return inside("open", name)
 }
 
-// OnDisk returns the path at which a program finds a file or a folder. A name that leads out of a folder is cut at its top.
+// OnDisk returns the path at which a program finds a file or a folder. A name that leads out of a folder is cut at its
+// top.
 func (f Files) OnDisk(name string) string {
 	if f.recorded != nil {
 		return filepath.Join(f.recorded.top, filepath.Join(string(filepath.Separator), name))

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// InputError is a mistake of whoever asked for something: a wrong name, an unusable file, flags that exclude each other.
-// Trying again leads to it again. Errors of other types say that something could not be done.
+// InputError is a mistake of whoever asked for something: a wrong name, an unusable file, flags that exclude each
+// other. Trying again leads to it again. Errors of other types say that something could not be done.
 type InputError struct{ Err error }
 
 // Error returns the mistake in words.

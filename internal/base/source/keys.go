@@ -28,8 +28,9 @@ func (e *KeyError) Error() string {
 // Keyed is a type that reads its own JSON: its objects have these keys.
 type Keyed interface{ Keys() []string }
 
-// CheckKeys finds what decoding into a type passes over: a key that is written twice, one that the type does not have, and one that differs from
-// its own by case. The error is a *KeyError. Text that is no JSON, or not of the type, is left to the decoder.
+// CheckKeys finds what decoding into a type passes over: a key that is written twice, one that the type does not have,
+// and one that differs from its own by case. The error is a *KeyError. Text that is no JSON, or not of the type, is
+// left to the decoder.
 func CheckKeys(data []byte, of reflect.Type) error {
 	w := keyWalk{json: json.NewDecoder(bytes.NewReader(data))}
 	w.value(of, "", 0)

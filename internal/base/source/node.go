@@ -40,8 +40,8 @@ type Node struct {
 	path   *step
 }
 
-// step is one step of a path: a key or, without one, the number of an element below a parent. A step without a parent is a whole path.
-// Steps hold no values, so that a node keeps nothing alive but what stands below it.
+// step is one step of a path: a key or, without one, the number of an element below a parent. A step without a parent
+// is a whole path. Steps hold no values, so that a node keeps nothing alive but what stands below it.
 type step struct {
 	parent  *step
 	name    string
@@ -162,8 +162,8 @@ func (n Node) at(i int, item Value) Node {
 	return Node{Value: item, reader: n.reader, path: &step{parent: n.path, element: i}}
 }
 
-// Read calls, for each entry of a mapping, the function registered under its name.
-// An entry without one is reported as unknown; so is a node that is not a mapping. Entries that are null count as absent.
+// Read calls, for each entry of a mapping, the function registered under its name. An entry without one is reported as
+// unknown; so is a node that is not a mapping. Entries that are null count as absent.
 func (n Node) Read(fields map[string]func(Node)) {
 	if n.Kind != Map {
 		n.Report("write `key: value` pairs", "expected a mapping, got %s", n.Kind)
@@ -187,7 +187,8 @@ func Removed(replacement string) func(Node) {
 	return func(n Node) { n.Report("", "removed: use %s", replacement) }
 }
 
-// Entries yields the entries of a mapping whose names the author chooses. Any other kind is reported and yields nothing.
+// Entries yields the entries of a mapping whose names the author chooses. Any other kind is reported and yields
+// nothing.
 func (n Node) Entries() iter.Seq2[string, Node] {
 	return func(yield func(string, Node) bool) {
 		if n.Kind != Map {
@@ -211,6 +212,21 @@ func (n Node) List() iter.Seq2[int, Node] {
 		}
 		for i, item := range n.Items {
 			if !yield(i, n.at(i, item)) {
+				return
+			}
+		}
+	}
+}
+
+// Each yields the elements of a list, or the node itself when it is none.
+func (n Node) Each() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		if n.Kind != List {
+			yield(n)
+			return
+		}
+		for _, item := range n.List() {
+			if !yield(item) {
 				return
 			}
 		}

@@ -17,8 +17,8 @@ var decimalNumber = regexp.MustCompile(`^([+-]?)(\d*)(\.\d*)?([eE][+-]?\d+)?$`)
 // wholeNumber matches a whole number in YAML's core schema (https://yaml.org/spec/1.2.2/#1032-tag-resolution).
 var wholeNumber = regexp.MustCompile(`^[+-]?\d+$`)
 
-// exactNumber returns the number that a scalar writes as an int, a float64 or, where neither holds the number that was written (whole
-// numbers of more than 64 bits, 1e400), as a json.Number.
+// exactNumber returns the number that a scalar writes as an int, a float64 or, where neither holds the number that was
+// written (whole numbers of more than 64 bits, 1e400), as a json.Number.
 func exactNumber(scalar string) any {
 	if i, err := strconv.Atoi(scalar); err == nil {
 		return i
@@ -38,7 +38,8 @@ func exactNumber(scalar string) any {
 	return scalar // no parser takes it for a number
 }
 
-// jsonNumber returns a matched decimal number in the form of JSON, which knows no sign +, no zeros in front and no bare point.
+// jsonNumber returns a matched decimal number in the form of JSON, which knows no sign +, no zeros in front and no bare
+// point.
 func jsonNumber(parts []string) any {
 	whole := strings.TrimLeft(parts[2], "0")
 	if whole == "" {

@@ -63,7 +63,8 @@ func packPart(values []Value) packedPart {
 	return packedPart{string(p.text), len(values)}
 }
 
-// packer writes values: their kind, their place and what they hold. A line is written as its distance from the one before.
+// packer writes values: their kind, their place and what they hold. A line is written as its distance from the one
+// before.
 type packer struct {
 	text []byte
 	line int

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -67,6 +68,21 @@ func (ps Problems) Err() error {
 	return nil
 }
 
+// InOrder returns the problems file by file, and those of a file in the order of their places.
+func (ps Problems) InOrder() Problems {
+	files := map[string]int{}
+	for _, p := range ps {
+		if _, met := files[p.File]; !met {
+			files[p.File] = len(files)
+		}
+	}
+	sorted := slices.Clone(ps)
+	slices.SortStableFunc(sorted, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return sorted
+}
+
 // Split tells faults from warnings.
 func (ps Problems) Split() (faults, warnings Problems) {
 	for _, p := range ps {
@@ -87,8 +103,8 @@ func Suggest(word string, known []string) string {
 	return "known: " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 }
 
-// Nearest returns the known word that differs least from the misspelt one, if it differs in at most a third of its letters or in one.
-// Hyphens and case do not count.
+// Nearest returns the known word that differs least from the misspelt one, if it differs in at most a third of its
+// letters or in one. Hyphens and case do not count.
 func Nearest(word string, known []string) (string, bool) {
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "-", "_")) }
 	best, bestDistance := "", len(word)

@@ -16,8 +16,8 @@ type Recorded struct {
 	files, folders map[string]bool
 }
 
-// Recording returns the files of a whole disk, whose top is given, and what is read through them. Names are relative to the top, as those of
-// Within are to their folder; an absolute name is an error.
+// Recording returns the files of a whole disk, whose top is given, and what is read through them. Names are relative to
+// the top, as those of Within are to their folder; an absolute name is an error.
 func Recording(top string) (Files, *Recorded) {
 	r := &Recorded{top: top, files: map[string]bool{}, folders: map[string]bool{}}
 	return Files{recorded: r}, r
@@ -38,7 +38,8 @@ func (r *Recorded) sorted(names map[string]bool) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// RecordFolder notes that everything in a folder is read, by whoever takes it by its path (OnDisk). It does nothing for files that do not record.
+// RecordFolder notes that everything in a folder is read, by whoever takes it by its path (OnDisk). It does nothing for
+// files that do not record.
 func (f Files) RecordFolder(folder string) {
 	if f.recorded == nil || folder == "" {
 		return

@@ -228,7 +228,8 @@ func FuzzParseYAML(f *testing.F) {
 	})
 }
 
-// FuzzSubmittedYAML checks that a submission reads a document as the disk does, or refuses it, and never with more nodes than are counted.
+// FuzzSubmittedYAML checks that a submission reads a document as the disk does, or refuses it, and never with more
+// nodes than are counted.
 func FuzzSubmittedYAML(f *testing.F) {
 	for _, text := range []string{"a: &x {k: [1]}\nb: {<<: [*x, {c: *x}]}\n", "- &x [1]\n- &x [*x, *x]\n", "{a, b: , c: [d: e]}", "k: |\n a\n\n\n", "---\na: 1\n"} {
 		f.Add([]byte(text))

@@ -1,8 +1,9 @@
-// Package source reads the documents that people write (suites, configuration, scripts) and remembers where each value stood.
+// Package source reads the documents that people write (suites, configuration, scripts) and remembers where each value
+// stood.
 //
-// A document is parsed into Values, plain trees with places.
-// A Node is a Value being read: it knows its path and reports what is wrong with it. One pass finds every fault of a file,
-// and each fault names file, line, column, path and a hint.
+// A document is parsed into Values, plain trees with places. A Node is a Value being read: it knows its path and
+// reports what is wrong with it. One pass finds every fault of a file, and each fault names file, line, column, path
+// and a hint.
 package source
 
 import (
@@ -30,8 +31,8 @@ func (k Kind) String() string {
 	return [...]string{"nothing", "true or false", "a number", "text", "a list", "a mapping"}[k]
 }
 
-// Value is one node of a parsed document.
-// The zero value is Null without a place. Values are never changed after parsing, so they may be shared between goroutines.
+// Value is one node of a parsed document. The zero value is Null without a place. Values are never changed after
+// parsing, so they may be shared between goroutines.
 type Value struct {
 	Kind Kind
 	// Line and Column count from 1; 0 when the value did not come from a file.

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Limits of one document. They bound what a hostile file can cost: aliases count as often as they are used. The nodes of submissions are bounded by
-// their Allowance instead.
+// Limits of one document. They bound what a hostile file can cost: aliases count as often as they are used. The nodes
+// of submissions are bounded by their Allowance instead.
 const (
 	MaxBytes = 64 << 20
 	maxNodes = 4_000_000

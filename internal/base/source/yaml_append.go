@@ -9,8 +9,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// AppendYAML returns a document with an item added to the list under a key of its mapping. Everything else stays as it is written, comments
-// included. A key that is missing is added; an empty document becomes a mapping. The error is a Problems, or says where the list is none.
+// AppendYAML returns a document with an item added to the list under a key of its mapping. Everything else stays as it
+// is written, comments included. A key that is missing is added; an empty document becomes a mapping. The error is a
+// Problems, or says where the list is none.
 func AppendYAML(file string, data []byte, key string, item Value) ([]byte, error) {
 	root, err := ParseYAML(file, data)
 	if err != nil {
@@ -78,8 +79,8 @@ func lines(data []byte) [][]byte {
 	return all
 }
 
-// addLines inserts lines behind so many of the text. Blank lines, and comments at the margin, that stand right before that place belong to what
-// follows.
+// addLines inserts lines behind so many of the text. Blank lines, and comments at the margin, that stand right before
+// that place belong to what follows.
 func addLines(data []byte, at int, added []byte) []byte {
 	all := lines(data)
 	belongs := func(line []byte) bool {
@@ -112,8 +113,8 @@ func insertFlow(data []byte, n *yaml.Node, item Value) ([]byte, error) {
 	return append(out, data[at:]...), nil
 }
 
-// endOfFlow returns the place of the bracket that closes the first one at or behind a place. Brackets in quotes and comments do not count. Quotes
-// begin a text only behind a bracket, a comma or a colon.
+// endOfFlow returns the place of the bracket that closes the first one at or behind a place. Brackets in quotes and
+// comments do not count. Quotes begin a text only behind a bracket, a comma or a colon.
 func endOfFlow(data []byte, at int) int {
 	depth, last, blank := 0, byte(','), false
 	for ; at < len(data); at++ {

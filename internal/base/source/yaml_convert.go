@@ -20,8 +20,8 @@ type converter struct {
 	file string
 	// anchors has the values of nodes with an anchor.
 	anchors map[*yaml.Node]Value
-	// most is how many nodes the text may have, and nodes how many it has. submitted is true of a text of a submission, in which merges and aliases
-	// may add any share of the nodes.
+	// most is how many nodes the text may have, and nodes how many it has. submitted is true of a text of a submission,
+	// in which merges and aliases may add any share of the nodes.
 	most, nodes int
 	submitted   bool
 	// lines behind cutLine stand so many lines further down in the file than in the text that is parsed.
@@ -50,10 +50,12 @@ func hideBreaks(data []byte) (text []byte, restore func(string) string) {
 	return []byte(strings.NewReplacer(hide...).Replace(string(data))), strings.NewReplacer(show...).Replace
 }
 
-// marksPerNode bounds the memory of the parser's tree: a text with more marks for each node that it may have is not parsed.
+// marksPerNode bounds the memory of the parser's tree: a text with more marks for each node that it may have is not
+// parsed.
 const marksPerNode = 4
 
-// marks returns a number that no text has fewer nodes than: each node begins behind a sign or the end of a line, and a comma may end two.
+// marks returns a number that no text has fewer nodes than: each node begins behind a sign or the end of a line, and a
+// comma may end two.
 func marks(data []byte) (n int) {
 	for _, b := range data {
 		switch b {

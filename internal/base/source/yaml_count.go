@@ -12,7 +12,8 @@ const maxGrowth = 10
 // extent is how many nodes a value has, and how many levels.
 type extent struct{ nodes, depth int }
 
-// endless is more nodes than any document may have. Sums end there, since aliases of aliases can stand for more than an int counts.
+// endless is more nodes than any document may have. Sums end there, since aliases of aliases can stand for more than an
+// int counts.
 const endless = 1 << 40
 
 func (e extent) plus(o extent) extent {

@@ -12,7 +12,8 @@ type cutList struct {
 	keyLine int
 	// indent is how many blanks stand before the dashes.
 	indent int
-	// parts are the pieces of the list. The last one reaches to the end of the document, with whatever stands behind the list.
+	// parts are the pieces of the list. The last one reaches to the end of the document, with whatever stands behind
+	// the list.
 	parts []listPart
 	// converter makes a converter for one of the pieces.
 	converter func() *converter

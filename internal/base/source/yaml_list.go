@@ -9,14 +9,15 @@ import (
 	"sync/atomic"
 )
 
-// partBytes is the size of the parts in which a long list is parsed. The tree of a part takes about twenty times as much memory.
+// partBytes is the size of the parts in which a long list is parsed. The tree of a part takes about twenty times as
+// much memory.
 const partBytes = 8 << 10
 
-// ParseYAMLList parses one document like ParseYAML and takes its long list out: the one under the key, or the document itself
-// if it is a list. The root keeps the list's place, without its elements.
+// ParseYAMLList parses one document like ParseYAML and takes its long list out: the one under the key, or the document
+// itself if it is a list. The root keeps the list's place, without its elements.
 //
-// A long list is parsed in parts on all cores, so that the parser's tree of the whole document, twenty times as large as the text,
-// never exists. Values, places and problems are those of ParseYAML.
+// A long list is parsed in parts on all cores, so that the parser's tree of the whole document, twenty times as large
+// as the text, never exists. Values, places and problems are those of ParseYAML.
 func (f Files) ParseYAMLList(file string, data []byte, key string) (root Value, list Packed, err error) {
 	return f.parseYAMLList(file, data, key, partBytes)
 }
@@ -64,7 +65,8 @@ func takeList(document Value, key string) (root Value, items []Value) {
 	return document, items
 }
 
-// parse parses the parts. It gives up (ok is false) when one of them is not what the cuts promised, is faulty, or may depend on another.
+// parse parses the parts. It gives up (ok is false) when one of them is not what the cuts promised, is faulty, or may
+// depend on another.
 func (l *cutList) parse() (root Value, list Packed, nodes int, ok bool) {
 	last := len(l.parts) - 1
 	root, items, nodes, ok := l.parseRest()
@@ -122,7 +124,8 @@ func (l *cutList) parseRest() (root Value, items []Value, nodes int, ok bool) {
 	return root, items, c.nodes, true
 }
 
-// parsePart parses one part but the last as a document of its own, under the same key and with an element behind it that ends it.
+// parsePart parses one part but the last as a document of its own, under the same key and with an element behind it
+// that ends it.
 func (l *cutList) parsePart(i int) (items []Value, nodes int, ok bool) {
 	part, next := l.parts[i], l.parts[i+1]
 	var text bytes.Buffer

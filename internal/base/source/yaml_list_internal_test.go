@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkCut reports where reading a document in parts of a size differs from reading it whole, and whether it was read in parts at all.
+// checkCut reports where reading a document in parts of a size differs from reading it whole, and whether it was read
+// in parts at all.
 func checkCut(t interface {
 	Helper()
 	Fatalf(string, ...any)

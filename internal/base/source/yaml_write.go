@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// YAML writes a value as people write it: mappings and lists in lines of their own, texts without quotes where they need none, and texts of
-// several lines as blocks. ParseYAML reads the same value from it.
+// YAML writes a value as people write it: mappings and lists in lines of their own, texts without quotes where they
+// need none, and texts of several lines as blocks. ParseYAML reads the same value from it.
 func (v Value) YAML() []byte {
 	var w yamlWriter
 	switch {
@@ -109,8 +109,8 @@ func (w *yamlWriter) block(text string, indent int) {
 	}
 }
 
-// isBlock reports whether a text may be written as a literal block: of several lines, none of which begins or ends with white space, and with
-// at most one line end behind the last.
+// isBlock reports whether a text may be written as a literal block: of several lines, none of which begins or ends with
+// white space, and with at most one line end behind the last.
 func isBlock(text string) bool {
 	body := strings.TrimSuffix(text, "\n")
 	if !strings.Contains(body, "\n") || strings.HasSuffix(body, "\n") || strings.HasPrefix(body, "\n") {

@@ -68,7 +68,8 @@ func Failure(message string) Answer {
 	return Answer{Value: data, Failed: message}
 }
 
-// Call answers a call, after the delay that the result has. The error is an *UnknownError, an *UnfitError, or the context's.
+// Call answers a call, after the delay that the result has. The error is an *UnknownError, an *UnfitError, or the
+// context's.
 func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (Answer, error) {
 	r, err := s.Choose(name, args)
 	if err != nil {

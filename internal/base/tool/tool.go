@@ -1,5 +1,5 @@
-// Package tool has tools with scripted results: what a tool answers to which arguments stands in configuration. A model that is a target and a
-// stand-in for an MCP server both answer calls with it.
+// Package tool has tools with scripted results: what a tool answers to which arguments stands in configuration. A model
+// that is a target and a stand-in for an MCP server both answer calls with it.
 package tool
 
 import (
@@ -13,11 +13,12 @@ import (
 
 // Tool is a tool that a model may call, with its results.
 type Tool struct {
-	Name, Description string
+	Name        string `key:"name"`
+	Description string `key:"description"`
 	// Parameters is a JSON Schema; nil for a tool without parameters.
 	Parameters json.RawMessage
 	// Results are the results, the first that fits counts.
-	Results []Result
+	Results []Result `key:"results"`
 }
 
 // Result is what a tool answers to arguments that fit.
@@ -25,11 +26,11 @@ type Result struct {
 	// When is a part of the arguments; nil fits all. Texts between slashes are patterns.
 	When any
 	// Times is how often the result is given in a conversation; 0 means always.
-	Times int
+	Times int `key:"times" minimum:"1"`
 	// Value is the result as JSON. Error is the text of a failure in its place; empty for none.
 	Value json.RawMessage
-	Error string
-	Delay time.Duration
+	Error string        `key:"error"`
+	Delay time.Duration `key:"delay"`
 }
 
 // Set are the tools of a target. It is never changed.
@@ -38,61 +39,52 @@ type Set []Tool
 // names are how tools may be called: what all providers take.
 var names = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
-// Read reads a list of tools. Problems go to n.
-func Read(n source.Node) Set {
-	var set Set
+// DecodeNode reads a list of tools.
+func (s *Set) DecodeNode(n source.Node) {
 	for _, item := range n.List() {
-		t := read(item)
-		if slices.ContainsFunc(set, func(other Tool) bool { return other.Name == t.Name }) && t.Name != "" {
+		keys := struct {
+			Tool
+			Parameters source.Node `key:"parameters"`
+		}{}
+		source.Decode(item, &keys)
+		t := keys.Tool
+		if keys.Parameters.Kind != source.Null {
+			for range keys.Parameters.Entries() { // which reports what is no mapping
+			}
+			t.Parameters = asJSON(keys.Parameters)
+		}
+		if item.Kind == source.Map && !names.MatchString(t.Name) {
+			item.Report("letters, digits, - and _, at most 64, and no digit first", "a tool needs a name, got %q", t.Name)
+		}
+		if slices.ContainsFunc(*s, func(other Tool) bool { return other.Name == t.Name }) && t.Name != "" {
 			item.Field("name").Report("give each tool a name of its own", "there are two tools called %q", t.Name)
 		}
-		set = append(set, t)
+		*s = append(*s, t)
 	}
-	return set
 }
 
-func read(n source.Node) Tool {
-	var t Tool
-	n.Read(map[string]func(source.Node){
-		"name":        func(n source.Node) { t.Name = n.Text() },
-		"description": func(n source.Node) { t.Description = n.Text() },
-		"parameters": func(n source.Node) {
-			for range n.Entries() { // which reports what is no mapping
-			}
-			t.Parameters = asJSON(n)
-		},
-		"results": func(n source.Node) {
-			for _, item := range n.List() {
-				t.Results = append(t.Results, readResult(item))
-			}
-		},
-	})
-	if n.Kind == source.Map && !names.MatchString(t.Name) {
-		n.Report("letters, digits, - and _, at most 64, and no digit first", "a tool needs a name, got %q", t.Name)
+// DecodeNode reads {when, times, result or error, delay}.
+func (r *Result) DecodeNode(n source.Node) {
+	type plain Result
+	keys := struct {
+		plain
+		When   source.Node `key:"when"`
+		Result source.Node `key:"result"`
+	}{}
+	source.Decode(n, &keys)
+	*r = Result(keys.plain)
+	if keys.When.Kind != source.Null {
+		r.When = readWhen(keys.When)
 	}
-	return t
-}
-
-func readResult(n source.Node) Result {
-	var r Result
-	n.Read(map[string]func(source.Node){
-		"when":   func(n source.Node) { r.When = readWhen(n) },
-		"times":  func(n source.Node) { r.Times = n.Int(1) },
-		"result": func(n source.Node) { r.Value = asJSON(n) },
-		"error":  func(n source.Node) { r.Error = n.Text() },
-		"delay":  func(n source.Node) { r.Delay = n.Duration() },
-	})
-	valued := slices.ContainsFunc(n.Fields, func(f source.Field) bool { return f.Name == "result" }) // null is a result, too
-	if valued && r.Value == nil {
-		r.Value = json.RawMessage("null")
+	if result, given := n.Get("result"); given { // null is a result, too
+		r.Value = asJSON(n.With(result))
 	}
-	if n.Kind == source.Map && valued == n.Has("error") {
+	if n.Kind == source.Map && (r.Value != nil) == n.Has("error") {
 		n.Report("write `result:` with what the tool returns, or `error:` with what it says of a failure", "a result needs one of the two")
 	}
 	if n.Has("error") && r.Error == "" {
 		n.Field("error").Report("say what the tool says", "the error is empty")
 	}
-	return r
 }
 
 // readWhen reads a part of arguments and checks its patterns.
@@ -130,18 +122,22 @@ func asJSON(n source.Node) json.RawMessage {
 	return data
 }
 
-// Load reads a file of tools, which is one of these files: a mapping with the key tools. For a faulty file the error is a source.Problems.
+// Load reads a file of tools, which is one of these files: a mapping with the key tools. For a faulty file the error is
+// a source.Problems.
 func Load(files source.Files, path string, data []byte) (Set, error) {
 	root, err := files.ParseYAML(path, data)
 	if err != nil {
 		return nil, err
 	}
-	var set Set
 	reader := &source.Reader{File: path}
 	n := reader.Node(root, "")
-	n.Read(map[string]func(source.Node){"tools": func(n source.Node) { set = Read(n) }})
+	keys := struct {
+		Tools Set `key:"tools"`
+	}{}
+	source.Decode(n, &keys)
+	set := keys.Tools
 	if n.Kind == source.Map && len(set) == 0 && reader.Problems.Err() == nil {
 		n.Report("add `tools:`, a list", "there are no tools")
 	}
-	return set, reader.Problems.Err()
+	return set, reader.Problems.InOrder().Err()
 }

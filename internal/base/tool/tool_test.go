@@ -20,7 +20,8 @@ func read(t *testing.T, text string) (tool.Set, error) {
 		t.Fatal(err)
 	}
 	reader := &source.Reader{File: "tools.yaml"}
-	set := tool.Read(reader.Node(v, "tools"))
+	var set tool.Set
+	set.DecodeNode(reader.Node(v, "tools"))
 	return set, reader.Problems.Err()
 }
 

@@ -16,15 +16,19 @@ const maxTools = 8 << 20
 
 // readTools reads the tools that a target's agent is offered over MCP: a list, or the name of a file with one.
 func readTools(n source.Node, at config.Location) (set tool.Set) {
-	n.Read(map[string]func(source.Node){"tools": func(n source.Node) {
-		if n.Kind == source.List {
-			if set = tool.Read(n); len(set) == 0 {
-				n.Report("write at least one tool, or remove `mcp`", "there are no tools")
-			}
-			return
+	keys := struct {
+		Tools source.Node `key:"tools"`
+	}{}
+	source.Decode(n, &keys)
+	switch keys.Tools.Kind {
+	case source.Null:
+	case source.List:
+		if set.DecodeNode(keys.Tools); len(set) == 0 {
+			keys.Tools.Report("write at least one tool, or remove `mcp`", "there are no tools")
 		}
-		set = readToolsFile(n, at)
-	}})
+	default:
+		set = readToolsFile(keys.Tools, at)
+	}
 	if n.Kind == source.Map && !n.Has("tools") {
 		n.Report("add `tools:`, a list or the name of a file", "there are no tools")
 	}

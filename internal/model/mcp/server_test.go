@@ -30,7 +30,8 @@ func toolSet(t *testing.T, text string) tool.Set {
 		t.Fatal(err)
 	}
 	reader := &source.Reader{}
-	set := tool.Read(reader.Node(v, ""))
+	var set tool.Set
+	set.DecodeNode(reader.Node(v, ""))
 	if err := reader.Problems.Err(); err != nil {
 		t.Fatal(err)
 	}
