@@ -102,8 +102,8 @@ func planOf(t reflect.Type) *plan {
 // add returns the hint for a missing key.
 func (f *field) add() string {
 	hint := "add `" + f.name + ":`"
-	if f.doc != "" {
-		hint += ", " + f.doc
+	if about := cmp.Or(f.doc, strings.Join(f.enum, ", ")); about != "" {
+		hint += ", " + about
 	}
 	return hint
 }
@@ -258,4 +258,14 @@ func (n Node) number(f *field) float64 {
 		n.Report(fmt.Sprintf("use a number above %g", *f.above), "%s is too small", n.Scalar)
 	}
 	return number
+}
+
+// Keys returns the names of the keys of a struct, without those of other names, in the order of its fields.
+func Keys[T any]() []string {
+	fields := planOf(reflect.TypeFor[T]()).fields
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
 }

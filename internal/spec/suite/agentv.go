@@ -11,8 +11,19 @@ import (
 
 // Suites of AgentV 4.x are conversation suites with a few more keys.
 
-// keptKeys are keys of a suite that have no effect. They are kept in its metadata.
-var keptKeys = []string{"$schema", "author", "license", "category", "version", "requires", "governance"}
+// ineffective are keys of a suite that have no effect. They are copied to its metadata.
+type ineffective struct {
+	Schema     any `key:"$schema" doc:"copied to the metadata, as author, license and so on"`
+	Author     any `key:"author"`
+	License    any `key:"license"`
+	Category   any `key:"category"`
+	Version    any `key:"version"`
+	Requires   any `key:"requires"`
+	Governance any `key:"governance"`
+}
+
+// ineffectiveKeys are the names of these keys.
+var ineffectiveKeys = source.Keys[ineffective]()
 
 // otherAssertionKeys are names under which a test may have assertions besides assertions.
 var otherAssertionKeys = []string{"assert", "evaluators", "rubrics"}
@@ -66,7 +77,8 @@ func merged(base, top map[string]any) map[string]any {
 	return all
 }
 
-// allAssertions returns the assertions of a test under all of their names, as one list in the order in which they are written.
+// allAssertions returns the assertions of a test under all of their names, as one list in the order in which they are
+// written.
 func allAssertions(n source.Node) source.Node {
 	var all source.Node
 	for _, f := range n.Fields {
@@ -116,21 +128,28 @@ func (l *loader) attach(files source.Node, c *chat.Content) {
 	c.Text, c.Blocks = "", append(blocks, c.Blocks...)
 }
 
-// expectedMessage reads a message of an expected output: the text that the judge is shown, with the tool calls behind it. It is false for
-// messages that are not the assistant's.
+// expectedMessage reads a message of an expected output: the text that the judge is shown, with the tool calls behind
+// it. It is false for messages that are not the assistant's.
 func (l *loader) expectedMessage(n source.Node) (text string, ok bool) {
+	keys := struct {
+		Role       string      `key:"role" enum:"system,user,assistant,tool"`
+		Name       source.Node `key:"name"`
+		Content    source.Node `key:"content"`
+		ToolCalls  source.Node `key:"tool_calls"`
+		ToolCallID string      `key:"tool_call_id"`
+	}{}
+	source.Decode(n, &keys)
 	var parts []string
-	n.Read(map[string]func(source.Node){
-		"role":         func(n source.Node) { ok = n.OneOf("system", "user", "assistant", "tool") == string(chat.Assistant) },
-		"name":         func(source.Node) {}, // whose message it is
-		"content":      func(n source.Node) { parts = append(parts, l.content(n).String()) },
-		"tool_calls":   func(n source.Node) { parts = append(parts, toolCallsOf(n)) },
-		"tool_call_id": func(n source.Node) { n.Text() },
-	})
+	if keys.Content.Kind != source.Null {
+		parts = append(parts, l.content(keys.Content).String())
+	}
+	if keys.ToolCalls.Kind != source.Null {
+		parts = append(parts, toolCallsOf(keys.ToolCalls))
+	}
 	if n.Kind == source.Map && len(parts) == 0 {
 		n.Report("add `content:` or `tool_calls:`", "a message needs content")
 	}
-	return strings.Join(parts, "\n"), ok
+	return strings.Join(parts, "\n"), keys.Role == string(chat.Assistant)
 }
 
 // toolCallsOf returns the tool calls of an expected message as text for the judge, one a line.

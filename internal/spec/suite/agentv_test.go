@@ -172,6 +172,6 @@ tests:
 		"14 tests[1].rubrics expected a list, got text",
 		"15 tests cannot read the tests: no file matches gone.yaml",
 		"18 tests[3].input_files[0] cannot read the attached file: gone.txt: no such file or directory",
-		"19 tests[3].execution.trials.cost_limit_usd a limit of 0 dollars leaves no trial",
+		"19 tests[3].execution.trials.cost_limit_usd 0 is too small",
 	}, err)
 }

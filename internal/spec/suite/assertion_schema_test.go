@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
-// TestSchemaOfAssertionsIsMadeOfTheKinds keeps the file that the program carries the same as what the kinds of graders say of themselves.
+// TestSchemaOfAssertionsIsMadeOfTheKinds keeps the file that the program carries the same as what the kinds of graders
+// say of themselves.
 func TestSchemaOfAssertionsIsMadeOfTheKinds(t *testing.T) {
 	const file = "assertion.schema.json"
 	made, err := json.MarshalIndent(grader.Schemas(), "", "  ")

@@ -144,7 +144,8 @@ func (l *loader) checkDependencies(s *Suite, ids map[string]bool, dependents map
 	l.collect(reader.Problems)
 }
 
-// CheckDependencies reads the tests again and returns a problem at each dependency that fault finds something wrong with.
+// CheckDependencies reads the tests again and returns a problem at each dependency that fault finds something wrong
+// with.
 func (s *Suite) CheckDependencies(fault func(t *Test, on string) (message string, err error)) (source.Problems, error) {
 	const hint = "give both tests the same targets, or remove the dependency"
 	var problems source.Problems

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tests of one scenario are a cluster: those of one entry's users, and the rows of one file among several. An author's word takes precedence.
+// The tests of one scenario are a cluster: those of one entry's users, and the rows of one file among several. An
+// author's word takes precedence.
 func TestClusters(t *testing.T) {
 	rows := "id,input\nr1,Hi\nr2,Ho\n"
 	const test = "  - {id: one, input: x, required: true}\n"

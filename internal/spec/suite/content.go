@@ -35,18 +35,15 @@ func (l *loader) messages(n source.Node) []chat.Message {
 
 // message reads {role, content}; input is another name for content.
 func (l *loader) message(n source.Node) chat.Message {
-	m := chat.Message{}
-	n.Read(map[string]func(source.Node){
-		"role":         func(n source.Node) { m.Role = chat.Role(n.OneOf("system", "user", "assistant", "tool")) },
-		"content":      func(n source.Node) { m.Content = l.content(n) },
-		"input":        func(n source.Node) { m.Content = l.content(n) },
-		"tool_call_id": func(n source.Node) { m.ToolCallID = n.Text() },
-	})
-	if n.Kind == source.Map && !n.Has("role") {
-		n.Report("add `role: system`, `user` or `assistant`", "a message needs a role")
-	}
-	if n.Kind == source.Map && !n.Has("content") && !n.Has("input") {
-		n.Report("add `content:`", "a message needs content")
+	keys := struct {
+		Role       chat.Role   `key:"role" required:"a message needs a role" enum:"system,user,assistant,tool"`
+		Content    source.Node `key:"content" alias:"input" required:"a message needs content"`
+		ToolCallID string      `key:"tool_call_id"`
+	}{}
+	source.Decode(n, &keys)
+	m := chat.Message{Role: keys.Role, ToolCallID: keys.ToolCallID}
+	if keys.Content.Kind != source.Null {
+		m.Content = l.content(keys.Content)
 	}
 	return m
 }
@@ -67,11 +64,12 @@ func (l *loader) content(n source.Node) chat.Content {
 }
 
 func (l *loader) block(n source.Node) chat.Block {
-	b := chat.Block{}
-	n.Read(map[string]func(source.Node){
-		"type":  func(n source.Node) { b.Type = n.OneOf("text", "file", "image") },
-		"value": func(n source.Node) { b.Value = n.Text() },
-	})
+	keys := struct {
+		Type  string `key:"type" enum:"text,file,image"`
+		Value string `key:"value"`
+	}{}
+	source.Decode(n, &keys)
+	b := chat.Block{Type: keys.Type, Value: keys.Value}
 	if n.Kind == source.Map && (!n.Has("type") || !n.Has("value")) {
 		n.Report("write {type: text|file|image, value: …}", "a content block needs a type and a value")
 		return b
@@ -104,7 +102,8 @@ func (l *loader) attachment(n source.Node, name string, most int64) []byte {
 	return data
 }
 
-// reference reads an expected output: text, a mapping (as JSON), content blocks, or messages, of which the assistant's count.
+// reference reads an expected output: text, a mapping (as JSON), content blocks, or messages, of which the assistant's
+// count.
 func (l *loader) reference(n source.Node) string {
 	if n.Kind != source.List {
 		return l.content(n).String()

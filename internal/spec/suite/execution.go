@@ -7,26 +7,67 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Execution says how tests are run. Zero values mean "not said here".
+// Execution says how tests are run. Zero values mean that the document does not set it.
 type Execution struct {
-	Targets   []string
+	Targets   []string `key:"targets" notblank:"true" doc:"names from rehearse.yaml, or PROVIDER:MODEL"`
 	Workers   int
-	Threshold *float64
-	Trials    Trials
+	Threshold *float64 `key:"threshold" minimum:"0" maximum:"1" doc:"score from which a turn and a test pass (0.8)"`
+	Trials    Trials   `key:"trials" schema:"trials"`
 	// Retries is how often a failed call to the target is tried again.
-	Retries *int
+	Retries *int `key:"retries" minimum:"0" doc:"how often a failed call is tried again (2)"`
 	// Timeout bounds one call to the target, ConversationTimeout the whole conversation.
-	Timeout             time.Duration
-	ConversationTimeout time.Duration
+	Timeout             time.Duration `key:"timeout" doc:"longest wait for one reply"`
+	ConversationTimeout time.Duration `key:"conversation_timeout" doc:"longest time for a whole conversation"`
 	BudgetUSD           float64
 	// Cache says which remembered verdicts of judges count; empty means CacheOn.
-	Cache Cache
+	Cache Cache `key:"cache" enum:"on,off,shared" doc:"remembered verdicts of the judge; shared: by all trials"`
 	// SkipDefaults leaves the suite's input and assertions out of a test.
 	SkipDefaults bool
 	// ShortCircuit leaves the judge out once a deterministic grader has failed the turn.
-	ShortCircuit *bool
+	ShortCircuit *bool `key:"short_circuit" doc:"no judge for a turn after a failed deterministic assertion"`
 	// Strict fails a turn, and so its test, when one of its checks fails, whatever the turn scores.
-	Strict *bool
+	Strict *bool `key:"strict" alias:"all_must_pass" doc:"a failed check fails its turn, whatever the score"`
+}
+
+// suiteExecution are the keys of a suite's execution: some are about the run as a whole.
+type suiteExecution struct {
+	Execution
+	Target    string  `key:"target" notblank:"true" doc:"a name from rehearse.yaml, or PROVIDER:MODEL"`
+	Workers   int     `key:"workers" minimum:"1" doc:"conversations at the same time"`
+	BudgetUSD float64 `key:"budget_usd" minimum:"0" maximum:"1000000000" doc:"what the run may cost"`
+}
+
+// DecodeNode reads the keys of a suite's execution.
+func (e *suiteExecution) DecodeNode(n source.Node) {
+	type plain suiteExecution
+	source.Decode(n, (*plain)(e))
+	e.Execution.Workers, e.Execution.BudgetUSD = e.Workers, e.BudgetUSD
+	e.Targets = uniqueTargets(e.Target, e.Targets)
+}
+
+// testExecution are the keys of a test's execution.
+type testExecution struct {
+	Execution
+	Target       string `key:"target" notblank:"true" doc:"a name from rehearse.yaml, or PROVIDER:MODEL"`
+	SkipDefaults bool   `key:"skip_defaults" doc:"leave the suite's input and assertions out"`
+}
+
+// DecodeNode reads the keys of a test's execution.
+func (e *testExecution) DecodeNode(n source.Node) {
+	type plain testExecution
+	source.Decode(n, (*plain)(e))
+	e.Execution.SkipDefaults = e.SkipDefaults
+	e.Targets = uniqueTargets(e.Target, e.Targets)
+}
+
+// uniqueTargets returns a target, if there is one, and others, each once: a test runs with each target once.
+func uniqueTargets(target string, others []string) (unique []string) {
+	for _, name := range append([]string{target}, others...) {
+		if name != "" && !slices.Contains(unique, name) {
+			unique = append(unique, name)
+		}
+	}
+	return unique
 }
 
 // IsStrict reports whether Strict is true.
@@ -56,10 +97,10 @@ const (
 
 // Trials asks for repeats of a test. Count 0 means none were asked for.
 type Trials struct {
-	Count    int
-	Strategy Strategy
+	Count    int      `key:"count" required:"trials need a count" minimum:"1" maximum:"10000"`
+	Strategy Strategy `key:"strategy" enum:"pass_at_k,pass_all,mean,confidence_interval"`
 	// CostLimitUSD is what the trials of a test may cost before no further one begins; 0 means no limit.
-	CostLimitUSD float64
+	CostLimitUSD float64 `key:"cost_limit_usd" exclusiveMinimum:"0" maximum:"1000000000"`
 }
 
 // Over returns e with the gaps filled from base.
@@ -106,81 +147,15 @@ func (e Execution) Over(base Execution) Execution {
 	return e
 }
 
-// suiteExecution reads how the tests of a suite are run: some keys are about the run as a whole.
-func suiteExecution(n source.Node) Execution {
-	e := Execution{}
-	keys := e.keys()
-	keys["workers"] = func(n source.Node) { e.Workers = n.Int(1) }
-	keys["budget_usd"] = func(n source.Node) { e.BudgetUSD = n.Number(0, 1e9) }
-	n.Read(keys)
-	return e
-}
-
-// testExecution reads how one test is run.
-func testExecution(n source.Node) Execution {
-	e := Execution{}
-	keys := e.keys()
-	keys["skip_defaults"] = func(n source.Node) { e.SkipDefaults = n.Bool() }
-	n.Read(keys)
-	return e
-}
-
-// keys returns the readers of the keys that suites and tests have in common.
-func (e *Execution) keys() map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"target":    func(n source.Node) { e.Targets = addTargets(e.Targets, n.Text()) },
-		"targets":   func(n source.Node) { e.Targets = addTargets(e.Targets, n.Texts()...) },
-		"threshold": func(n source.Node) { e.Threshold = new(n.Number(0, 1)) },
-		"trials":    func(n source.Node) { e.Trials = readTrials(n) },
-		"retries":   func(n source.Node) { e.Retries = new(n.Int(0)) },
-		"timeout":   func(n source.Node) { e.Timeout = n.Duration() },
-		"conversation_timeout": func(n source.Node) {
-			e.ConversationTimeout = n.Duration()
-		},
-		"cache":         func(n source.Node) { e.Cache = Cache(n.Switch("shared")) },
-		"short_circuit": func(n source.Node) { e.ShortCircuit = new(n.Bool()) },
-		"strict":        func(n source.Node) { e.Strict = new(n.Bool()) },
-		"all_must_pass": func(n source.Node) { e.Strict = new(n.Bool()) }, // its old name
-	}
-}
-
-// addTargets adds names that are not there yet: a test runs with each target once.
-func addTargets(targets []string, names ...string) []string {
-	for _, name := range names {
-		if !slices.Contains(targets, name) {
-			targets = append(targets, name)
-		}
-	}
-	return targets
-}
-
-// readTrials reads {count, strategy}, or just the count.
-func readTrials(n source.Node) Trials {
-	t := Trials{}
+// DecodeNode reads {count, strategy, cost_limit_usd}, or just the count.
+func (t *Trials) DecodeNode(n source.Node) {
 	if n.Kind == source.Number {
 		t.Count = n.Int(1)
-		return t
+		return
 	}
-	n.Read(map[string]func(source.Node){
-		"count": func(n source.Node) {
-			if t.Count = n.Int(1); t.Count > 10_000 {
-				n.Report("use 10000 or fewer", "%d trials are too many", t.Count)
-			}
-		},
-		"strategy": func(n source.Node) {
-			t.Strategy = Strategy(n.OneOf(string(PassAtK), string(PassAll), string(MeanScore), string(ConfidenceInterval)))
-		},
-		"cost_limit_usd": func(n source.Node) {
-			if t.CostLimitUSD = n.Number(0, 1e9); t.CostLimitUSD == 0 && n.Kind == source.Number {
-				n.Report("use an amount above 0, or count: 1", "a limit of 0 dollars leaves no trial")
-			}
-		},
-	})
-	if n.Kind == source.Map && !n.Has("count") {
-		n.Report("add `count:`", "trials need a count")
-	}
+	type plain Trials
+	source.Decode(n, (*plain)(t))
 	t.check(n)
-	return t
 }
 
 // check reports trials of which no confidence interval can be made.

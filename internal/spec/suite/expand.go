@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// placeholder matches ${{ NAME }}, ${{ NAME:-fallback }} and {{ var.path }}. A backslash in front makes any {{ a plain text.
+// placeholder matches ${{ NAME }}, ${{ NAME:-fallback }} and {{ var.path }}. A backslash in front makes any {{ a plain
+// text.
 var placeholder = regexp.MustCompile(`\\\{\{|(\$?)\{\{\s*([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?::-([^}]*?))?\s*\}\}`)
 
 // escaped writes a plain {{.
@@ -104,7 +105,8 @@ func (s scope) text(n source.Node) source.Value {
 	return v
 }
 
-// lookup resolves one match of placeholder. A name that it cannot resolve stays as written, and is reported if it should be known.
+// lookup resolves one match of placeholder. A name that it cannot resolve stays as written, and is reported if it
+// should be known.
 func (s scope) lookup(n source.Node, match []string) (source.Value, bool) {
 	name, fallback := match[2], match[3]
 	if match[1] == "$" {

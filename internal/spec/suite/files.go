@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Find returns the suites that an argument of a command names: the file itself, the matches of a glob,
-// or the suites below a folder (suite.yaml, *.suite.yaml, *.eval.yaml; each also as .yml, .json, .jsonl and .gz), in order of name.
+// Find returns the suites that an argument of a command names: the file itself, the matches of a glob, or the suites
+// below a folder (suite.yaml, *.suite.yaml, *.eval.yaml; each also as .yml, .json, .jsonl and .gz), in order of name.
 func Find(files source.Files, arg string) ([]string, error) {
 	info, err := files.Stat(arg)
 	if err != nil {
@@ -121,8 +121,8 @@ const testsKey = "tests"
 // maxCommas bounds the values of a JSON file, since a value takes much more memory than its text.
 const maxCommas = 4_000_000
 
-// parse reads one document by its file's extension and takes its list of tests out.
-// A .json file that is not JSON is read as YAML, which allows comments for example; if it is not YAML either, the problem is that of JSON.
+// parse reads one document by its file's extension and takes its list of tests out. A .json file that is not JSON is
+// read as YAML, which allows comments for example; if it is not YAML either, the problem is that of JSON.
 func parse(files source.Files, file string, data []byte) (root source.Value, tests source.Packed, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if format(file) != ".json" || len(bytes.TrimSpace(data)) == 0 {

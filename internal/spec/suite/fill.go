@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Fill fills the test's variables into the text of a file that an assertion names. The variables of a judge's prompt stay as they are.
-// Any other name is a problem of the file, and so is an environment variable: only suites have those.
+// Fill fills the test's variables into the text of a file that an assertion names. The variables of a judge's prompt
+// stay as they are. Any other name is a problem of the file, and so is an environment variable: only suites have those.
 func (a Assertion) Fill(file, text string) (filled string, problems source.Problems) {
 	var b strings.Builder
 	done := 0

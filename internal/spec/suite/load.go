@@ -11,9 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Suite is one loaded and validated suite.
-// Tests are decoded whenever they are asked for. Those of JSON Lines and CSV files are read again, so that a million of them cost no memory;
-// those of YAML and JSON files are kept in a form about as large as their text.
+// Suite is one loaded and validated suite. Tests are decoded whenever they are asked for. Those of JSON Lines and CSV
+// files are read again, so that a million of them cost no memory; those of YAML and JSON files are kept in a form about
+// as large as their text.
 type Suite struct {
 	File string
 	// Name is the author's, or the file's.
@@ -39,17 +39,19 @@ type Suite struct {
 	made []*Test
 }
 
-// Judge is what a suite says about its judge. The zero value leaves it to the configuration.
+// Judge is the judge of a suite. The zero value leaves it to the configuration.
 type Judge struct {
-	Model, Secondary string
+	Model     string `key:"model"`
+	Secondary string `key:"secondary" doc:"the model for simple criteria"`
 	// Panel are models that all judge every question, in place of Model and Secondary.
-	Panel []string
-	// Provider serves the Model when neither its name nor the configuration says who does. Empty means that one of them must.
+	Panel []string `key:"panel" doc:"models that all judge, in place of model and secondary"`
+	// Provider serves the Model when neither its name nor the configuration names one. Empty means that one of them
+	// must.
 	Provider   string
-	Samples    int
-	Complexity int
+	Samples    int `key:"samples" minimum:"1" doc:"how often each question is judged"`
+	Complexity int `key:"complexity" minimum:"0" doc:"criteria, plus one per 4,000 characters, above which model judges"`
 	// Canary is "on", "off" or "strict"; empty leaves it to the configuration.
-	Canary string
+	Canary string `key:"canary" enum:"on,off,strict" doc:"control criteria in each list (on)"`
 }
 
 // Kinds knows the types of assertions.
@@ -62,7 +64,8 @@ type Kinds interface {
 	Prompts(typ string) []string
 }
 
-// Options are what loading needs from outside. The zero value reads the process's environment and accepts every type of assertion.
+// Options are what loading needs from outside. The zero value reads the process's environment and accepts every type of
+// assertion.
 type Options struct {
 	Kinds Kinds
 	// Files are where the suite and what it names are read from.
@@ -71,7 +74,8 @@ type Options struct {
 	Getenv func(string) (string, bool)
 	// Now is the clock by which quarantines are judged; nil means time.Now.
 	Now func() time.Time
-	// Seen gets each value that is read, before placeholders are filled: the suite, and one test after another. It may be nil.
+	// Seen gets each value that is read, before placeholders are filled: the suite, and one test after another. It may
+	// be nil.
 	Seen func(source.Value)
 }
 
@@ -105,11 +109,12 @@ func Load(path string, o Options) (*Suite, error) {
 	return s, nil
 }
 
-// Rename gives the suite another name, for a run with two suites of the same name. It must not be called while tests are yielded.
+// Rename gives the suite another name, for a run with two suites of the same name. It must not be called while tests
+// are yielded.
 func (s *Suite) Rename(name string) { s.Name = name }
 
-// Tests yields the suite's tests in their order. The fields of a test may be set; the values that they point to are shared.
-// An error means that a file has changed since it was validated.
+// Tests yields the suite's tests in their order. The fields of a test may be set; the values that they point to are
+// shared. An error means that a file has changed since it was validated.
 func (s *Suite) Tests() iter.Seq2[*Test, error] {
 	return func(yield func(*Test, error) bool) {
 		for i, t := range s.made {

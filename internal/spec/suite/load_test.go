@@ -205,7 +205,8 @@ func TestExternalTests(t *testing.T) {
 	}
 }
 
-// TestProblems holds one faulty suite a row against the problems that must be reported, as "path line:column message hint" parts.
+// TestProblems holds one faulty suite a row against the problems that must be reported, as "path line:column message
+// hint" parts.
 func TestProblems(t *testing.T) {
 	for _, tc := range []struct {
 		name, yaml string

@@ -72,6 +72,46 @@ func fileProblem(path string, err error) error {
 	return source.Problems{{File: path, Message: "cannot read the file: " + err.Error(), Hint: "check the path and its permissions"}}
 }
 
+// suiteKeys are the keys of a suite. Nodes are read for each test, whose variables they may use.
+type suiteKeys struct {
+	ineffective
+	Name        string         `key:"name" notblank:"true" doc:"the suite's name in results (the file's)"`
+	Description string         `key:"description"`
+	Tags        []string       `key:"tags" doc:"tags of every test, for --tag"`
+	Metadata    mapping        `key:"metadata" doc:"free data about the suite"`
+	Vars        variables      `key:"vars" doc:"values for {{ name }}; a test's own vars replace them"`
+	Input       source.Node    `key:"input" schema:"messages" doc:"messages before every test's own"`
+	InputFiles  source.Node    `key:"input_files" schema:"texts" doc:"files before the text of every first message"`
+	Assertions  source.Node    `key:"assertions" schema:"assertions" doc:"added to every test without skip_defaults"`
+	Tests       source.Node    `key:"tests" schema:"tests"`
+	Stubs       Stubs          `key:"stubs"`
+	Target      string         `key:"target" notblank:"true" doc:"a name from rehearse.yaml, or PROVIDER:MODEL"`
+	Targets     []string       `key:"targets" notblank:"true" doc:"several targets; every test runs with each"`
+	Execution   suiteExecution `key:"execution"`
+	Judge       Judge          `key:"judge" schema:"judge"`
+}
+
+// mapping is plain data.
+type mapping map[string]any
+
+// DecodeNode reads a mapping.
+func (m *mapping) DecodeNode(n source.Node) {
+	if n.Kind != source.Map {
+		n.Report("write `key: value` pairs", "expected a mapping, got %s", n.Kind)
+		return
+	}
+	*m, _ = n.Any().(map[string]any)
+}
+
+// variables are the values of placeholders.
+type variables struct{ value source.Value }
+
+// DecodeNode reads a mapping.
+func (v *variables) DecodeNode(n source.Node) {
+	new(mapping).DecodeNode(n)
+	v.value = n.Value
+}
+
 // suite reads the top level of a suite file.
 func (l *loader) suite(n source.Node, s *Suite) {
 	if l.isV1(n) {
@@ -84,30 +124,21 @@ func (l *loader) suite(n source.Node, s *Suite) {
 	}
 	n = n.With(withoutRefused(n))
 	n = n.With(l.expandTop(n))
-	keys := map[string]func(source.Node){
-		"name": func(n source.Node) {
-			if s.Name = n.Text(); blank(s.Name) {
-				n.Report("write a name, or leave the key out", "the name is empty")
-			}
-		},
-		"description": func(n source.Node) { s.Description = n.Text() },
-		"tags":        func(n source.Node) { s.Tags = n.Texts() },
-		"metadata":    func(n source.Node) { s.Metadata = merged(s.Metadata, mapping(n)) },
-		"vars":        func(n source.Node) { mapping(n); l.vars = n.Value },
-		"input":       func(n source.Node) { l.input = n },
-		"input_files": func(n source.Node) { l.inputFiles = n },
-		"assertions":  func(n source.Node) { l.assertions = n },
-		"tests":       func(n source.Node) { l.tests = n },
-		"stubs":       func(n source.Node) { l.stubs = readStubs(n) },
-		"target":      func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Text()) },
-		"targets":     func(n source.Node) { s.Execution.Targets = addTargets(s.Execution.Targets, n.Texts()...) },
-		"execution":   func(n source.Node) { s.Execution = suiteExecution(n).Over(s.Execution) },
-		"judge":       func(n source.Node) { s.Judge = readJudge(n) },
+	keys := suiteKeys{Name: s.Name}
+	source.Decode(n, &keys)
+	s.Name, s.Description, s.Tags, s.Judge = keys.Name, keys.Description, keys.Tags, keys.Judge
+	s.Metadata = keys.Metadata
+	for _, name := range ineffectiveKeys {
+		if n.Has(name) {
+			s.Metadata = kept(s.Metadata, name, n.Field(name))
+		}
 	}
-	for _, name := range keptKeys {
-		keys[name] = func(n source.Node) { s.Metadata = kept(s.Metadata, name, n) }
+	s.Execution = keys.Execution.Execution
+	if len(s.Execution.Targets) == 0 {
+		s.Execution.Targets = uniqueTargets(keys.Target, keys.Targets)
 	}
-	n.Read(keys)
+	l.vars, l.stubs = keys.Vars.value, keys.Stubs
+	l.input, l.inputFiles, l.assertions, l.tests = keys.Input, keys.InputFiles, keys.Assertions, keys.Tests
 	switch {
 	case n.Kind != source.Map:
 	case l.tests.Kind == source.Null:
@@ -174,36 +205,21 @@ func warningKey(w source.Problem) string {
 	return w.File + w.Message
 }
 
-// mapping returns a mapping as plain data; anything else is a problem.
-func mapping(n source.Node) map[string]any {
+// DecodeNode reads a model, or {model, secondary, …}.
+func (j *Judge) DecodeNode(n source.Node) {
 	if n.Kind != source.Map {
-		n.Report("write `key: value` pairs", "expected a mapping, got %s", n.Kind)
-		return nil
+		j.Model = n.Text()
+		return
 	}
-	m, _ := n.Any().(map[string]any)
-	return m
-}
-
-func readJudge(n source.Node) Judge {
-	if n.Kind != source.Map {
-		return Judge{Model: n.Text()}
-	}
-	j := Judge{}
-	n.Read(map[string]func(source.Node){
-		"model":      func(n source.Node) { j.Model = n.Text() },
-		"secondary":  func(n source.Node) { j.Secondary = n.Text() },
-		"panel":      func(n source.Node) { j.Panel = n.Texts() },
-		"canary":     func(n source.Node) { j.Canary = n.Switch("strict") },
-		"samples":    func(n source.Node) { j.Samples = n.Int(1) },
-		"complexity": func(n source.Node) { j.Complexity = n.Int(0) },
-	})
+	type plain Judge
+	source.Decode(n, (*plain)(j))
 	if n.Has("panel") && len(j.Panel) == 0 {
 		n.Field("panel").Report("name the models that judge", "the panel is empty")
 	}
 	if n.Has("panel") && (n.Has("model") || n.Has("secondary")) {
-		n.Field("panel").Report("keep one of the two: every model of a panel judges every question", "a judge has a panel, or a model and a secondary")
+		n.Field("panel").Report("keep one of the two: every model of a panel judges every question",
+			"a judge has a panel, or a model and a secondary")
 	}
-	return j
 }
 
 // sorted returns the problems file by file (the suite's own first) and by place, without repeats.

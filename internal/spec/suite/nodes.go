@@ -6,7 +6,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// NodeName is the name of a flow's node in a test: where the conversation begins, or where an assertion expects the flow.
+// NodeName is the name of a flow's node in a test: where the conversation begins, or where an assertion expects the
+// flow.
 type NodeName struct {
 	ID string
 	at source.Problem
@@ -18,7 +19,8 @@ func (n NodeName) Problem(message, hint string) source.Problem {
 	return n.at
 }
 
-// NodeNames returns the names of nodes in a test that was loaded, in the order of reading. Suite.NamesNodes says whether there are any.
+// NodeNames returns the names of nodes in a test that was loaded, in the order of reading. Suite.NamesNodes says
+// whether there are any.
 func (t *Test) NodeNames() []NodeName {
 	var names []NodeName
 	if t.Start.Node != "" && t.Start.at.Path != "" {
@@ -62,8 +64,8 @@ func placeOf(n source.Node) source.Problem {
 	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
 }
 
-// CheckNodes reads the tests again and returns the problems that faults finds with the names of nodes in each, every problem once.
-// It stops at as many problems as loading keeps.
+// CheckNodes reads the tests again and returns the problems that faults finds with the names of nodes in each, every
+// problem once. It stops at as many problems as loading keeps.
 func (s *Suite) CheckNodes(faults func(t *Test, names []NodeName) source.Problems) (source.Problems, error) {
 	if !s.NamesNodes {
 		return nil, nil

@@ -45,14 +45,16 @@ var wholeSchema = sync.OnceValue(func() []byte {
 	return append(text, '\n')
 })
 
-// placeholderPattern matches a text that holds a placeholder. numeralPattern also matches one that the program reads as a number.
+// placeholderPattern matches a text that holds a placeholder. numeralPattern also matches one that the program reads as
+// a number.
 const (
 	placeholderPattern = `\{\{`
 	numeralPattern     = `^\s*[-+]?[0-9._][-+0-9a-fA-FxXoOpP._]*$|\{\{`
 )
 
-// relax adds to a schema what holds for every value of a suite, and would be tiresome to say of each: a key that is null counts as absent,
-// a placeholder may stand for any value, numbers may be written as text, and hyphens for underscores in the values that are listed.
+// relax adds to a schema what holds for every value of a suite, and would be tiresome to say of each: a key that is
+// null counts as absent, a placeholder may stand for any value, numbers may be written as text, and hyphens for
+// underscores in the values that are listed.
 func relax(schema map[string]any) {
 	for name, part := range schema {
 		switch name {

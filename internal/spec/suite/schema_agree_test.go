@@ -29,8 +29,8 @@ func program(path string) error {
 	return err
 }
 
-// TestSchemaAcceptsWhatTheProgramAccepts holds every suite of the repository, those within its scripts too, against the schema.
-// REHEARSE_SHARED_DATA may name a folder with more.
+// TestSchemaAcceptsWhatTheProgramAccepts holds every suite of the repository, those within its scripts too, against the
+// schema. REHEARSE_SHARED_DATA may name a folder with more.
 func TestSchemaAcceptsWhatTheProgramAccepts(t *testing.T) {
 	roots := []string{"../../../examples", "../../../cmd/rehearse/starter", "../../../internal", unpacked(t, "../../../testdata/script")}
 	if shared := os.Getenv("REHEARSE_SHARED_DATA"); shared != "" {
@@ -196,8 +196,9 @@ tests:
 `
 )
 
-// TestSchemaAndProgramAgree changes whole suites in one place after another: a key that nobody knows, a value of another kind, nothing, an
-// empty text or list, a placeholder. What the program accepts the schema accepts, and a key that one of them refuses the other refuses, too.
+// TestSchemaAndProgramAgree changes whole suites in one place after another: a key that nobody knows, a value of
+// another kind, nothing, an empty text or list, a placeholder. What the program accepts the schema accepts, and a key
+// that one of them refuses the other refuses, too.
 func TestSchemaAndProgramAgree(t *testing.T) {
 	s := compiled(t)
 	file := filepath.Join(t.TempDir(), "suite.json")
@@ -244,7 +245,8 @@ func TestSchemaAndProgramAgree(t *testing.T) {
 	}
 }
 
-// wholes are suites with everything in them, by name. Each assertion of the conversation suite stands in a suite of its own, which is quicker.
+// wholes are suites with everything in them, by name. Each assertion of the conversation suite stands in a suite of its
+// own, which is quicker.
 func wholes(t *testing.T) map[string]any {
 	all := map[string]any{"conversation": instance(t, everything), "v1": instance(t, everyV1)}
 	test := all["conversation"].(map[string]any)["tests"].([]any)[0].(map[string]any)

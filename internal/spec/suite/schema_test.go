@@ -86,8 +86,8 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 	}
 }
 
-// TestSchemaListsTheGraders holds the types of assertions in the schema equal to the table of graders, and that every way to write one
-// is accepted: hyphens for underscores, and not_ before it.
+// TestSchemaListsTheGraders holds the types of assertions in the schema equal to the table of graders, and that every
+// way to write one is accepted: hyphens for underscores, and not_ before it.
 func TestSchemaListsTheGraders(t *testing.T) {
 	var schema struct {
 		Defs struct {

@@ -7,53 +7,74 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// StateFields are the fields of a chatbot's state that a test may begin with: those that outlive a turn.
-// Two are left out: the messages are the history, and the chatbot finds the interest in the history.
-var StateFields = []string{
-	"turn_number", "visitor_profile", "dialog_supervision_state", "form_collection_state", "skill_selection_state", "booking_state",
-	"profiling_state", "hack_count", "spam_count", "last_input",
+// stateFields are the fields of a chatbot's state that outlive a turn. Two are left out: the messages are the history,
+// and the chatbot computes the interest from the history.
+type stateFields struct {
+	TurnNumber     any `key:"turn_number" schema:"count"`
+	VisitorProfile any `key:"visitor_profile" schema:"object"`
+	Dialog         any `key:"dialog_supervision_state" schema:"object"`
+	Form           any `key:"form_collection_state" schema:"object"`
+	Skill          any `key:"skill_selection_state" schema:"object"`
+	Booking        any `key:"booking_state" schema:"object"`
+	Profiling      any `key:"profiling_state" schema:"object"`
+	HackCount      any `key:"hack_count" schema:"count"`
+	SpamCount      any `key:"spam_count" schema:"count"`
+	LastInput      any `key:"last_input" schema:"text"`
 }
 
-// interestField is the field of the state that is never injected, since it is computed from the history.
-const interestField = "interest_signals_state"
+// StateFields are the names of the fields of a chatbot's state that a test may begin with.
+var StateFields = source.Keys[stateFields]()
 
-// readStart reads {node, memory} of a flow, or the fields of a chatbot's state.
-func readStart(n source.Node) Start {
-	s := Start{}
+// startKeys are the keys of a state: node and memory of a flow, or the fields of a chatbot's state.
+type startKeys struct {
+	stateFields
+	Node     source.Node `key:"node" schema:"name" doc:"the node of a flow"`
+	Memory   *memory     `key:"memory"`
+	Interest source.Node `key:"interest_signals_state" schema:"false"`
+}
+
+// DecodeNode reads the start of a conversation.
+func (s *Start) DecodeNode(n source.Node) {
+	keys := startKeys{}
+	source.Decode(n, &keys)
+	if keys.Node.Kind != source.Null {
+		s.Node, s.at = readNodeID(keys.Node), placeOf(keys.Node)
+	}
+	if keys.Memory != nil {
+		s.Memory = marshal(n, keys.Memory)
+	}
+	if keys.Interest.Kind != source.Null {
+		keys.Interest.Report("remove it, and give the test the history that shows the interest",
+			"the interest is never injected: it is computed from the history")
+	}
 	fields := map[string]any{}
-	keys := map[string]func(source.Node){
-		"node":   func(n source.Node) { s.Node, s.at = readNodeID(n), placeOf(n) },
-		"memory": func(n source.Node) { s.Memory = readMemory(n) },
-		interestField: func(n source.Node) {
-			n.Report("remove it, and give the test the history that shows the interest", "the interest is never injected: it is computed from the history")
-		},
-	}
 	for _, name := range StateFields {
-		keys[name] = func(n source.Node) { fields[name] = n.Any() }
+		if n.Has(name) {
+			fields[name] = n.Field(name).Any()
+		}
 	}
-	n.Read(keys)
 	if len(fields) > 0 {
 		s.Fields = marshal(n, fields)
 	}
-	return s
 }
 
-// readHistory reads what was said before, as it was recorded.
-func readHistory(n source.Node) json.RawMessage {
-	rows := []map[string]any{}
-	for _, item := range n.List() {
-		row := map[string]any{}
-		item.Read(map[string]func(source.Node){
-			"role":          func(n source.Node) { row["role"] = n.Text() },
-			"content":       func(n source.Node) { row["content"] = n.Any() },
-			"message_index": func(n source.Node) { row["message_index"] = n.Any() },
-		})
-		if item.Kind == source.Map && !item.Has("role") {
-			item.Report("write {role: user, content: …} or {role: assistant, content: …}", "the row does not say who speaks")
-		}
-		rows = append(rows, row)
+// history is what was recorded before a conversation: a JSON list of rows {role, content, message_index}.
+type history json.RawMessage
+
+// DecodeNode reads a list of rows.
+func (h *history) DecodeNode(n source.Node) {
+	type row struct {
+		Content any    `json:"content,omitempty"`
+		Index   any    `json:"message_index,omitempty"`
+		Role    string `json:"role" required:"a row needs a role" doc:"user or assistant"`
 	}
-	return marshal(n, rows)
+	rows := []row{}
+	for _, item := range n.List() {
+		var r row
+		source.Decode(item, &r)
+		rows = append(rows, r)
+	}
+	*h = history(marshal(n, rows))
 }
 
 // marshal returns what was read as JSON.
@@ -75,16 +96,16 @@ func readNodeID(n source.Node) string {
 
 // memory is what an agent remembers before the first turn, in the JSON form of a flow's execution context.
 type memory struct {
-	TurnIndex int      `json:"turn_index"`
+	TurnIndex int      `json:"turn_index" minimum:"0"`
 	Facts     []fact   `json:"facts,omitempty"`
 	Summary   *summary `json:"summary,omitempty"`
 }
 
 type fact struct {
-	Key        string      `json:"key"`
-	Value      string      `json:"value"`
-	SourceTurn *int        `json:"source_turn,omitempty"`
-	Confidence *float64    `json:"confidence,omitempty"`
+	Key        string      `json:"key" required:"a fact needs a key and a value"`
+	Value      string      `json:"value" required:"a fact needs a key and a value"`
+	SourceTurn *int        `json:"source_turn,omitempty" minimum:"0"`
+	Confidence *float64    `json:"confidence,omitempty" minimum:"0" maximum:"1"`
 	Previous   []pastValue `json:"previous,omitempty"`
 	Deleted    bool        `json:"deleted,omitempty"`
 }
@@ -92,103 +113,38 @@ type fact struct {
 // pastValue is a value that a fact had before.
 type pastValue struct {
 	Value      string `json:"value"`
-	SourceTurn int    `json:"source_turn"`
-}
-
-// summary is the summary of what was said before.
-type summary struct {
-	Level              int     `json:"level"`
-	LastSummarizedTurn int     `json:"last_summarized_turn"`
-	Chunks             []chunk `json:"chunks"`
-}
-
-type chunk struct {
-	ID       string   `json:"id"`
-	Level    int      `json:"level"`
-	FromTurn int      `json:"from_turn"`
-	ToTurn   int      `json:"to_turn"`
-	Text     string   `json:"text"`
-	Sources  []string `json:"sources,omitempty"`
-}
-
-// readMemory reads a seeded memory and returns it as JSON in its full form.
-func readMemory(n source.Node) json.RawMessage {
-	m := memory{}
-	n.Read(map[string]func(source.Node){
-		"turn_index": func(n source.Node) { m.TurnIndex = n.Int(0) },
-		"facts": func(n source.Node) {
-			for _, item := range n.List() {
-				m.Facts = append(m.Facts, readFact(item))
-			}
-		},
-		"summary": func(n source.Node) { m.Summary = readSummary(n) },
-	})
-	data, err := json.Marshal(m)
-	if err != nil { // it holds texts and whole numbers, and confidence is between 0 and 1
-		return nil
-	}
-	return data
+	SourceTurn int    `json:"source_turn" minimum:"0"`
 }
 
 var factKey = regexp.MustCompile(`^[\pL\pM\pN_.]+$`)
 
-func readFact(n source.Node) fact {
-	f := fact{}
-	n.Read(map[string]func(source.Node){
-		"key":         func(n source.Node) { f.Key = n.Text() },
-		"value":       func(n source.Node) { f.Value = n.Text() },
-		"source_turn": func(n source.Node) { f.SourceTurn = new(n.Int(0)) },
-		"confidence":  func(n source.Node) { f.Confidence = new(n.Number(0, 1)) },
-		"deleted":     func(n source.Node) { f.Deleted = n.Bool() },
-		"previous": func(n source.Node) {
-			for _, item := range n.List() {
-				var e pastValue
-				item.Read(map[string]func(source.Node){
-					"value":       func(n source.Node) { e.Value = n.Text() },
-					"source_turn": func(n source.Node) { e.SourceTurn = n.Int(0) },
-				})
-				f.Previous = append(f.Previous, e)
-			}
-		},
-	})
-	switch {
-	case n.Kind != source.Map:
-	case !n.Has("key") || !n.Has("value"):
-		n.Report("write {key: …, value: …}", "a fact needs a key and a value")
-	case !factKey.MatchString(f.Key):
+// DecodeNode reads a fact.
+func (f *fact) DecodeNode(n source.Node) {
+	type plain fact
+	source.Decode(n, (*plain)(f))
+	if n.Has("key") && n.Has("value") && !factKey.MatchString(f.Key) {
 		n.Field("key").Report("use letters, digits, _ and .", "%q is not the key of a fact", f.Key)
 	}
-	return f
 }
 
-func readSummary(n source.Node) *summary {
-	r := summary{Chunks: []chunk{}}
-	n.Read(map[string]func(source.Node){
-		"level":                func(n source.Node) { r.Level = n.Int(0) },
-		"last_summarized_turn": func(n source.Node) { r.LastSummarizedTurn = n.Int(0) },
-		"chunks": func(n source.Node) {
-			for _, item := range n.List() {
-				r.Chunks = append(r.Chunks, readChunk(item))
-			}
-		},
-	})
-	return &r
+// summary is the summary of the messages before.
+type summary struct {
+	Level              int    `json:"level" minimum:"0"`
+	LastSummarizedTurn int    `json:"last_summarized_turn" minimum:"0"`
+	Chunks             chunks `json:"chunks"`
 }
 
-func readChunk(n source.Node) chunk {
-	c := chunk{}
-	n.Read(map[string]func(source.Node){
-		"id":        func(n source.Node) { c.ID = n.Text() },
-		"level":     func(n source.Node) { c.Level = n.Int(0) },
-		"from_turn": func(n source.Node) { c.FromTurn = n.Int(1) },
-		"to_turn":   func(n source.Node) { c.ToTurn = n.Int(1) },
-		"text":      func(n source.Node) { c.Text = n.Text() },
-		"sources":   func(n source.Node) { c.Sources = n.Texts() },
-	})
-	for _, key := range []string{"id", "level", "from_turn", "to_turn", "text"} {
-		if n.Kind == source.Map && !n.Has(key) {
-			n.Report("write {id, level, from_turn, to_turn, text}", "a chunk of the summary needs %s", key)
-		}
-	}
-	return c
+// chunks are never null in JSON.
+type chunks []chunk
+
+// MarshalJSON returns a list.
+func (c chunks) MarshalJSON() ([]byte, error) { return json.Marshal(append([]chunk{}, c...)) }
+
+type chunk struct {
+	ID       string   `json:"id" required:"a chunk of the summary needs id"`
+	Level    int      `json:"level" required:"a chunk of the summary needs level" minimum:"0"`
+	FromTurn int      `json:"from_turn" required:"a chunk of the summary needs from_turn" minimum:"1"`
+	ToTurn   int      `json:"to_turn" required:"a chunk of the summary needs to_turn" minimum:"1"`
+	Text     string   `json:"text" required:"a chunk of the summary needs text"`
+	Sources  []string `json:"sources,omitempty"`
 }

@@ -38,41 +38,40 @@ func (t *Test) Stubbed() bool {
 
 const hintStub = "write {result: …}, {error: …}, or a list with one for each call"
 
-// readStubs reads {NAME: {result} | {error} | [one for each call]}.
-func readStubs(n source.Node) Stubs {
-	stubs := Stubs{}
+// DecodeNode reads {NAME: {result} | {error} | [one for each call]}.
+func (s *Stubs) DecodeNode(n source.Node) {
+	*s = Stubs{}
 	for name, item := range n.Entries() {
-		if item.Kind != source.List {
-			stubs[name] = []Stub{readStub(item)}
-			continue
+		for one := range item.Each() {
+			var stub Stub
+			stub.DecodeNode(one)
+			(*s)[name] = append((*s)[name], stub)
 		}
-		for _, one := range item.List() {
-			stubs[name] = append(stubs[name], readStub(one))
-		}
-		if len(stubs[name]) == 0 {
+		if len((*s)[name]) == 0 {
 			item.Report(hintStub, "the stub %q has no answers", name)
 		}
 	}
-	return stubs
 }
 
-func readStub(n source.Node) (s Stub) {
+// DecodeNode reads {result} or {error}.
+func (s *Stub) DecodeNode(n source.Node) {
 	if n.Kind != source.Map {
 		n.Report(hintStub, "expected a stub, got %s", n.Kind)
-		return s
+		return
 	}
-	n.Read(map[string]func(source.Node){
-		"result": func(source.Node) {}, // null is one, too
-		"error":  func(n source.Node) { s.Error = n.Text() },
-	})
-	value, given := n.Get("result")
+	keys := struct {
+		Result source.Node `key:"result"`
+		Error  string      `key:"error"`
+	}{}
+	source.Decode(n, &keys)
+	s.Error = keys.Error
+	result, given := n.Get("result") // null is one, too
 	switch {
 	case given && n.Has("error"):
 		n.Report(hintStub, "a stub has a result or an error, and this has both")
 	case given:
-		s.Result = marshal(n, value.Any())
+		s.Result = marshal(n, result.Any())
 	case blank(s.Error):
 		n.Report(hintStub, "the stub has no result and no error")
 	}
-	return s
 }

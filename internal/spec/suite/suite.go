@@ -57,7 +57,8 @@ type Test struct {
 	Execution           Execution
 	// Required is true where the fall of this test alone fails the regression gate.
 	Required bool `json:",omitempty"`
-	// Cluster names the tests of the suite whose outcomes may depend on each other; empty for a test that is a cluster of its own.
+	// Cluster names the tests of the suite whose outcomes may depend on each other; empty for a test that is a cluster
+	// of its own.
 	Cluster string `json:",omitempty"`
 	// Quarantine has the terms on which the test's failure decides nothing; nil for a test that counts.
 	Quarantine *quarantine.Terms `json:"-"`
@@ -69,15 +70,16 @@ type Test struct {
 	users []namedUser
 }
 
-// Location is where a test was written: its file, the line on which it begins, and those of its turns. Lines count from 1; a test that was made has
-// none.
+// Location is where a test was written: its file, the line on which it begins, and those of its turns. Lines count from
+// 1; a test that was made has none.
 type Location struct {
 	File  string
 	Line  int
 	Turns []int
 }
 
-// LocationOfRow returns where a test was written that is a row of a file, with its one turn. A row without a line was made.
+// LocationOfRow returns where a test was written that is a row of a file, with its one turn. A row without a line was
+// made.
 func LocationOfRow(file string, line int) Location {
 	if line == 0 {
 		return Location{}
@@ -85,8 +87,8 @@ func LocationOfRow(file string, line int) Location {
 	return Location{File: file, Line: line, Turns: []int{line}}
 }
 
-// OnDependencyFailure says when a test is skipped because of a test that it depends on. The zero value skips it after a test that could not be
-// run or graded, or was skipped itself; a low score does not.
+// OnDependencyFailure says when a test is skipped because of a test that it depends on. The zero value skips it after a
+// test that could not be run or graded, or was skipped itself; a low score does not.
 type OnDependencyFailure string
 
 // The other values: SkipUnlessPassed skips after anything but a pass, RunAnyway never skips.
@@ -95,7 +97,8 @@ const (
 	RunAnyway        OnDependencyFailure = "run"
 )
 
-// Of returns a suite of valid tests that were not read from a suite file; origin says what they were made from, such as a dataset.
+// Of returns a suite of valid tests that were not read from a suite file; origin says what they were made from, such as
+// a dataset.
 func Of(name, origin string, tests []*Test) *Suite {
 	return &Suite{File: origin, Name: name, Count: len(tests), Needed: map[string]bool{}, made: tests}
 }
@@ -112,7 +115,8 @@ type Start struct {
 	// History is what was said before, as it was recorded: a JSON list of rows {role, content, message_index}.
 	// A target with a state rebuilds it from the History. Fields replace what it finds there.
 	History json.RawMessage
-	// CutAt is the message_index of the first turn in the History; nil finds the turn by its text, which must then stand there once.
+	// CutAt is the message_index of the first turn in the History; nil finds the turn by its text, which must then
+	// stand there once.
 	CutAt *float64
 }
 
@@ -217,7 +221,8 @@ type Assertion struct {
 	// Name is the author's, or empty.
 	Name   string
 	Weight float64
-	// Required is the score below which the whole turn scores 0; negative means the test's threshold, nil that there is none.
+	// Required is the score below which the whole turn scores 0; negative means the test's threshold, nil that there is
+	// none.
 	Required *float64
 	// MinScore counts a lower score as 0.
 	MinScore float64
@@ -228,7 +233,8 @@ type Assertion struct {
 	Params source.Node
 	// Dir is the folder of the suite, which relative paths start from.
 	Dir string
-	// Vars are the test's variables. They are filled into the parameters already; files that the assertion names need them.
+	// Vars are the test's variables. They are filled into the parameters already; files that the assertion names need
+	// them.
 	Vars source.Value
 	// written says where the author of a v1 suite wrote the parameters; nil elsewhere.
 	written []param

@@ -21,8 +21,8 @@ var tableColumns = []string{
 	"cluster",
 }
 
-// readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of one;
-// empty cells are absent.
+// readTable reads CSV with a header line. Cells that hold lists are written as JSON, or as plain text for a list of
+// one; empty cells are absent.
 func readTable(files source.Files, file string) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
 		f, err := open(files, file)
@@ -83,8 +83,9 @@ func checkHeader(file string, header []string, rows *csv.Reader) source.Problems
 	return problems
 }
 
-// misspelt reports whether a column is a misspelt key rather than a variable: it has the key's letters in another order,
-// or differs in one letter from a key of five or more, or in two from a key of eight or more. So age and code are variables, tgas is not.
+// misspelt reports whether a column is a misspelt key rather than a variable: it has the key's letters in another
+// order, or differs in one letter from a key of five or more, or in two from a key of eight or more. So age and code
+// are variables, tgas is not.
 func misspelt(name, key string) bool {
 	if name == key || strings.Contains(name, ".") {
 		return false

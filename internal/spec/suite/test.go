@@ -9,12 +9,44 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/quarantine"
 )
 
+// testKeys are the keys of a test. Nodes are read with the loader's variables and files.
+type testKeys struct {
+	ID             string        `key:"id" doc:"unique in the suite"`
+	Mode           string        `key:"mode" enum:"conversation"`
+	Criteria       string        `key:"criteria" doc:"of all turns; judged if the test has no assertion"`
+	Input          source.Node   `key:"input" schema:"messages"`
+	InputFiles     source.Node   `key:"input_files" schema:"texts" doc:"files before the text of the first message"`
+	ConversationID any           `key:"conversation_id" doc:"copied to the metadata; has no effect"`
+	State          Start         `key:"state" schema:"state" doc:"the agent's state in which the conversation begins"`
+	History        history       `key:"history" schema:"history" doc:"recorded messages, from which the state is rebuilt"`
+	Expected       source.Node   `key:"expected_output" schema:"reference"`
+	Assertions     source.Node   `key:"assertions" schema:"assertions" doc:"of the whole conversation"`
+	Turns          source.Node   `key:"turns" schema:"turns"`
+	User           source.Node   `key:"user" schema:"user" doc:"a simulated user, who goes on after the turns"`
+	Users          source.Node   `key:"users" schema:"users" doc:"simulated users, each of which makes a test"`
+	EveryTurn      source.Node   `key:"every_turn" schema:"assertions" doc:"added to the assertions of each turn"`
+	Aggregation    Aggregation   `key:"aggregation" enum:"mean,min,max"`
+	OnTurnFailure  string        `key:"on_turn_failure" enum:"continue,stop"`
+	WindowSize     int           `key:"window_size" minimum:"1" doc:"turns that graders of a turn see"`
+	DependsOn      []string      `key:"depends_on"`
+	Required       bool          `key:"required" doc:"its regression fails the run by itself"`
+	Cluster        string        `key:"cluster" notblank:"true" doc:"name of tests that count as one observation"`
+	Quarantine     source.Node   `key:"quarantine" schema:"quarantine"`
+	Vars           source.Node   `key:"vars" schema:"object"`
+	Tags           []string      `key:"tags"`
+	Stubs          Stubs         `key:"stubs"`
+	Metadata       mapping       `key:"metadata"`
+	Execution      testExecution `key:"execution"`
+	// OnDependencyFailure is skip, run or empty: skip after an error.
+	OnDependencyFailure OnDependencyFailure `key:"on_dependency_failure" enum:"skip,run"`
+}
+
 // test reads one test. Placeholders are filled in first, so that the rest reads plain values.
 func (l *loader) test(n source.Node, s *Suite) *Test {
 	if l.v1 != nil {
 		return l.testV1(n, s)
 	}
-	t := &Test{Suite: s.Name, Aggregation: Mean}
+	t := &Test{Suite: s.Name}
 	if n.Kind != source.Map {
 		n.Report("a test is a mapping with an id, an input or turns, and assertions", "expected a test, got %s", n.Kind)
 		return t
@@ -24,52 +56,39 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	t.Vars, _ = vars.Any().(map[string]any)
 	n = n.With(l.expandTest(n, vars))
 
-	var files source.Node
+	keys := testKeys{Aggregation: Mean}
+	source.Decode(n.With(without(n.Value, otherAssertionKeys)), &keys)
+	t.ID, t.Conversation, t.Criteria, t.Start = keys.ID, keys.Mode != "", keys.Criteria, keys.State
+	t.Start.History = json.RawMessage(keys.History)
+	t.Aggregation, t.StopOnFailure, t.WindowSize = keys.Aggregation, keys.OnTurnFailure == "stop", keys.WindowSize
+	t.DependsOn, t.OnDependencyFailure = keys.DependsOn, keys.OnDependencyFailure
+	t.Required, t.Cluster, t.Tags, t.Stubs = keys.Required, keys.Cluster, keys.Tags, keys.Stubs
+	t.Metadata, t.Execution = keys.Metadata, keys.Execution.Execution
+	if at := n.Field("conversation_id"); at.Kind != source.Null {
+		t.Metadata = kept(t.Metadata, "conversation_id", at)
+		at.Warn("keep conversations together as turns of one test", "conversation_id has no effect: it is kept in the test's metadata")
+	}
+	if n.Has("quarantine") {
+		t.Quarantine = l.quarantine(keys.Quarantine)
+	}
 	var input []chat.Message
-	var expected string
-	var start Start
-	var history json.RawMessage
-	var every source.Node
-	n.With(without(n.Value, otherAssertionKeys)).Read(map[string]func(source.Node){
-		"id":              func(n source.Node) { t.ID = n.Text() },
-		"mode":            func(n source.Node) { t.Conversation = n.OneOf("conversation") != "" },
-		"criteria":        func(n source.Node) { t.Criteria = n.Text() },
-		"input":           func(n source.Node) { input = l.messages(n) },
-		"state":           func(n source.Node) { start = readStart(n) },
-		"history":         func(n source.Node) { history = readHistory(n) },
-		"expected_output": func(n source.Node) { expected = l.reference(n) },
-		"input_files":     func(n source.Node) { files = n },
-		"assertions":      func(source.Node) {}, // below, with their other names
-		"conversation_id": func(n source.Node) {
-			t.Metadata = kept(t.Metadata, "conversation_id", n)
-			n.Warn("keep conversations together as turns of one test", "conversation_id has no effect: it is kept in the test's metadata")
-		},
-		"turns":      func(n source.Node) { t.Turns = l.turns(n, vars) },
-		"user":       func(source.Node) {}, // below, once the turns are known
-		"users":      func(source.Node) {},
-		"every_turn": func(n source.Node) { every = n },
-		"aggregation": func(n source.Node) {
-			t.Aggregation = Aggregation(n.OneOf(string(Mean), string(Min), string(Max)))
-		},
-		"on_turn_failure":       func(n source.Node) { t.StopOnFailure = n.OneOf("continue", "stop") == "stop" },
-		"window_size":           func(n source.Node) { t.WindowSize = n.Int(1) },
-		"depends_on":            func(n source.Node) { t.DependsOn = n.Texts() },
-		"on_dependency_failure": func(n source.Node) { t.OnDependencyFailure = OnDependencyFailure(n.OneOf("skip", "run")) },
-		"required":              func(n source.Node) { t.Required = n.Bool() },
-		"cluster":               func(n source.Node) { t.Cluster = readCluster(n) },
-		"quarantine":            func(n source.Node) { t.Quarantine = l.quarantine(n) },
-		"vars":                  func(source.Node) {},
-		"tags":                  func(n source.Node) { t.Tags = n.Texts() },
-		"stubs":                 func(n source.Node) { t.Stubs = readStubs(n) },
-		"metadata":              func(n source.Node) { t.Metadata = merged(t.Metadata, mapping(n)) },
-		"execution":             func(n source.Node) { t.Execution = testExecution(n) },
-	})
+	if n.Has("input") {
+		input = l.messages(keys.Input)
+	}
+	expected := ""
+	if n.Has("expected_output") {
+		expected = l.reference(keys.Expected)
+	}
+	if n.Has("turns") {
+		for _, item := range keys.Turns.List() {
+			t.Turns = append(t.Turns, l.turn(item, vars))
+		}
+	}
+	files := keys.InputFiles
 	l.simulated(n, t, vars)
-	l.everyTurn(every, t, vars)
+	l.everyTurn(keys.EveryTurn, t, vars)
 	checkShape(n, t)
 	t.At = placeOfTest(n)
-	t.Start = start
-	t.Start.History = history
 	t.Stubs = t.Stubs.Over(l.stubs)
 	t.Tags = append(t.Tags, s.Tags...)
 	own := t.Execution.Trials
@@ -120,23 +139,15 @@ func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions 
 	t.Turns = []Turn{turn}
 }
 
-// readCluster reads the name of a cluster.
-func readCluster(n source.Node) string {
-	name := n.Text()
-	if n.Kind == source.String && blank(name) {
-		n.Report("write a name, or remove the key", "the name of the cluster is empty")
-	}
-	return name
-}
-
 // quarantine reads the terms of a test's quarantine.
 func (l *loader) quarantine(n source.Node) *quarantine.Terms {
-	t := &quarantine.Terms{}
-	n.Read(map[string]func(source.Node){
-		"owner":  func(n source.Node) { t.Owner = n.Text() },
-		"until":  func(n source.Node) { t.Until = n.Text() },
-		"reason": func(n source.Node) { t.Reason = n.Text() },
-	})
+	keys := struct {
+		Owner  string `key:"owner" doc:"who repairs the test"`
+		Until  string `key:"until" doc:"the day from which the test counts again, in UTC"`
+		Reason string `key:"reason" doc:"why the test may fail"`
+	}{}
+	source.Decode(n, &keys)
+	t := &quarantine.Terms{Owner: keys.Owner, Until: keys.Until, Reason: keys.Reason}
 	if n.Kind == source.Map {
 		if err := t.Check(l.options.Now()); err != nil {
 			n.Report("write {owner: …, until: 2006-01-02, reason: …}", "%s", err)
@@ -158,24 +169,26 @@ func placeOfTest(n source.Node) Location {
 	return at
 }
 
-func (l *loader) turns(n source.Node, vars source.Value) []Turn {
-	var turns []Turn
-	for _, item := range n.List() {
-		turns = append(turns, l.turn(item, vars))
-	}
-	return turns
+// turnKeys are the keys of a turn.
+type turnKeys struct {
+	Input      source.Node `key:"input" schema:"said" doc:"the user's message"`
+	Expected   source.Node `key:"expected_output" schema:"reference" doc:"a reference for the judge only"`
+	Assertions source.Node `key:"assertions" schema:"assertions"`
+	Stubs      Stubs       `key:"stubs"`
 }
 
 func (l *loader) turn(n source.Node, vars source.Value) Turn {
-	t := Turn{}
-	n.Read(map[string]func(source.Node){
-		"input":           func(n source.Node) { t.Input = l.content(n) },
-		"expected_output": func(n source.Node) { t.Expected = l.reference(n) },
-		"assertions":      func(n source.Node) { t.Assertions = l.readAssertions(n, vars) },
-		"stubs":           func(n source.Node) { t.Stubs = readStubs(n) },
-	})
+	var keys turnKeys
+	source.Decode(n, &keys)
+	t := Turn{Stubs: keys.Stubs, Assertions: l.readAssertions(keys.Assertions, vars)}
+	if n.Has("input") {
+		t.Input = l.content(keys.Input)
+	}
+	if n.Has("expected_output") {
+		t.Expected = l.reference(keys.Expected)
+	}
 	if n.Kind == source.Map && t.Input.Empty() {
-		n.Field("input").Report("write what the user says in this turn", "the turn has no input")
+		n.Field("input").Report("write the user's message", "the turn has no input")
 	}
 	return t
 }
@@ -258,8 +271,8 @@ func (l *loader) expandTurns(n source.Node, vars source.Value) source.Value {
 	return v
 }
 
-// suiteInput, suiteFiles and suiteAssertions are read for each test, since their placeholders are filled from its variables.
-// They report to the suite's own file.
+// suiteInput, suiteFiles and suiteAssertions are read for each test, since their placeholders are filled from its
+// variables. They report to the suite's own file.
 func (l *loader) suiteInput(test source.Node, vars source.Value) []chat.Message {
 	if l.input.Kind == source.Null {
 		return nil

@@ -70,8 +70,9 @@ func (l *loader) named(v source.Value) ([]*testFile, error) {
 	return files, nil
 }
 
-// rowsOf returns the name of the cluster of the rows of a file: its path from the suite's folder where the suite has tests of several sources. Else it is
-// empty: the rows of an only source are the tests of the suite, and clusters of their own. Tests that authors wrote in YAML are no rows.
+// rowsOf returns the name of the cluster of the rows of a file: its path from the suite's folder where the suite has
+// tests of several sources. Else it is empty: the rows of an only source are the tests of the suite, and clusters of
+// their own. Tests that authors wrote in YAML are no rows.
 func (l *loader) rowsOf(file string) string {
 	switch format(file) {
 	case ".jsonl", ".csv":

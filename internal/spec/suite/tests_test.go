@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// TestLongListsKeepTheirPlaces holds that a problem deep in a long list names its line and path, in a suite and in a file of tests.
+// TestLongListsKeepTheirPlaces holds that a problem deep in a long list names its line and path, in a suite and in a
+// file of tests.
 func TestLongListsKeepTheirPlaces(t *testing.T) {
 	text := conversations(300)
 	line := strings.Count(text, "\n") + 1

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"math"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
@@ -45,20 +44,33 @@ func (t *Test) MostTurns() int {
 	return len(t.Turns)
 }
 
-// userKeys reads the keys of a user into u.
-func (l *loader) userKeys(u *User, vars source.Value) map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"persona":     func(n source.Node) { u.Persona = said(n, "say who the user is") },
-		"goal":        func(n source.Node) { u.Goal = said(n, "say what the user wants") },
-		"facts":       func(n source.Node) { u.Facts = readFacts(n) },
-		"opening":     func(n source.Node) { u.Opening = said(n, "write what the user says first") },
-		"style":       func(n source.Node) { u.Style = said(n, "say how the user speaks") },
-		"stop":        func(n source.Node) { l.readStop(n, u, vars) },
-		"max_turns":   func(n source.Node) { u.MaxTurns = readMaxTurns(n) },
-		"model":       func(n source.Node) { u.Model = said(n, "write PROVIDER:MODEL, or a name of rehearse.yaml") },
-		"seed":        func(n source.Node) { u.Seed = new(n.Int(math.MinInt32)) },
-		"temperature": func(n source.Node) { u.Temperature = new(n.Number(0, 2)) },
+// userKeys are the keys of a user.
+type userKeys struct {
+	Persona     string      `key:"persona" notblank:"true" doc:"who the user is"`
+	Goal        string      `key:"goal" notblank:"true" doc:"what the user wants"`
+	Facts       facts       `key:"facts" schema:"user_facts" doc:"what the user knows"`
+	Opening     string      `key:"opening" notblank:"true" doc:"the user's first message"`
+	Style       string      `key:"style" notblank:"true" doc:"how the user writes"`
+	Stop        source.Node `key:"stop" schema:"user_stop"`
+	MaxTurns    int         `key:"max_turns" minimum:"1" maximum:"100" doc:"messages of the user (10)"`
+	Model       string      `key:"model" notblank:"true" doc:"PROVIDER:MODEL, or a name from rehearse.yaml"`
+	Seed        *int        `key:"seed"`
+	Temperature *float64    `key:"temperature" minimum:"0" maximum:"2"`
+}
+
+// user returns the user with these keys.
+func (l *loader) user(k userKeys, vars source.Value) *User {
+	u := &User{
+		Persona: k.Persona, Goal: k.Goal, Facts: k.Facts, Opening: k.Opening, Style: k.Style, MaxTurns: k.MaxTurns,
+		Model: k.Model, Seed: k.Seed, Temperature: k.Temperature,
 	}
+	if u.MaxTurns == 0 {
+		u.MaxTurns = DefaultUserTurns
+	}
+	if k.Stop.Kind != source.Null {
+		l.readStop(k.Stop, u, vars)
+	}
+	return u
 }
 
 // simulated reads who says what comes after the turns.
@@ -76,8 +88,9 @@ func (l *loader) simulated(n source.Node, t *Test, vars source.Value) {
 
 // readUser reads one user; written is how many turns the test has before it.
 func (l *loader) readUser(n source.Node, written int, vars source.Value) *User {
-	u := &User{MaxTurns: DefaultUserTurns}
-	n.Read(l.userKeys(u, vars))
+	var keys userKeys
+	source.Decode(n, &keys)
+	u := l.user(keys, vars)
 	checkUser(n, n, u, written)
 	return u
 }
@@ -108,33 +121,25 @@ func said(n source.Node, hint string) string {
 	return text
 }
 
-func readMaxTurns(n source.Node) int {
-	most := n.Int(1)
-	if most > MostUserTurns {
-		n.Report("use 1 to 100", "%s is too large", n.Scalar)
-		return MostUserTurns
-	}
-	return most
-}
+// facts are what a user knows.
+type facts []Fact
 
-// readFacts reads `name: value` pairs, a list of texts, or one text.
-func readFacts(n source.Node) []Fact {
-	var facts []Fact
+// DecodeNode reads `name: value` pairs, a list of texts, or one text.
+func (f *facts) DecodeNode(n source.Node) {
 	if n.Kind != source.Map {
-		for _, item := range eachOf(n) {
-			facts = append(facts, Fact{Value: said(item, "write what the user knows")})
+		for item := range n.Each() {
+			*f = append(*f, Fact{Value: said(item, "write what the user knows")})
 		}
-		return facts
+		return
 	}
 	for name, value := range n.Entries() {
-		facts = append(facts, Fact{name, said(value, "write what the user knows")})
+		*f = append(*f, Fact{name, said(value, "write what the user knows")})
 	}
-	return facts
 }
 
 // readStop reads texts, which the model looks out for, and assertions, which code holds against each reply.
 func (l *loader) readStop(n source.Node, u *User, vars source.Value) {
-	for _, item := range eachOf(n) {
+	for item := range n.Each() {
 		if item.Kind != source.Map {
 			u.Stop = append(u.Stop, said(item, "say what ends the talk"))
 			continue

@@ -120,11 +120,11 @@ func TestUserProblems(t *testing.T) {
 4 tests[2].user.temperature: 3 is out of range (use a number from 0 to 2)
 4 tests[2].user.seed: expected a whole number, got "x" (write a whole number)
 5 tests[3].user.max_turns: 101 is too large (use 1 to 100)
-5 tests[3].user.opening: the text is empty (write what the user says first, or leave the key out)
+5 tests[3].user.opening: the text is empty (write the user's first message, or leave the key out)
 5 tests[3].user.facts.n: expected text, got a list (write text, in quotes if it has special characters)
 5 tests[3].user.stop[0]: unknown grader type "contians" (did you mean "contains"?)
 6 tests[4].user: expected a mapping, got a list (write ` + "`key: value`" + ` pairs)
-7 tests[5].user.goal: the text is empty (say what the user wants, or leave the key out)`},
+7 tests[5].user.goal: the text is empty (write what the user wants, or leave the key out)`},
 		{
 			"stop is decided by code", "tests:\n- {id: a, user: {goal: x, stop: [{type: rubrics, criteria: [y]}, {type: composite, aggregator: {type: all}, assertions: [z]}]}}\n",
 			`2 tests[0].user.stop[0]: the assertion rubrics asks a judge, and stop is decided by code (write it as a text for the user's model, or use a type that needs no judge)
@@ -156,7 +156,7 @@ func TestUserProblems(t *testing.T) {
 `, `2 tests[0].users: the list of users is empty (add a user: ` + "`- goal: …`" + `)
 3 tests[1].users: users needs personas or goals (add ` + "`personas:` or `goals:`" + ` with a list, or write a list of users; a single one is ` + "`user:`" + `)
 4 tests[2].users.goals: the list is empty (add a text, or {name, text})
-4 tests[2].users.personas[0]: there is no text (write {name: …, text: …})
+4 tests[2].users.personas[0]: there is no text (add ` + "`text:`" + `)
 4 tests[2].users.persona: persona stands beside personas (keep one of the two)
 5 tests[3].users: two users are called "n" (give each a name of its own)
 6 tests[4].users: expected a list, got text (write a list: each element on its own line behind ` + "`- `" + `)

@@ -34,22 +34,33 @@ func (l *loader) readUsers(n source.Node, written int, vars source.Value) []name
 }
 
 func (l *loader) namedUser(n source.Node, name string, written int, vars source.Value) namedUser {
-	named := namedUser{name, &User{MaxTurns: DefaultUserTurns}}
-	keys := l.userKeys(named.user, vars)
-	keys["name"] = func(n source.Node) { named.name = said(n, "name the user") }
-	n.Read(keys)
+	keys := struct {
+		userKeys
+		Name string `key:"name" notblank:"true" doc:"added to the id of the test (u1, u2, …)"`
+	}{}
+	source.Decode(n, &keys)
+	named := namedUser{cmp.Or(keys.Name, name), l.user(keys.userKeys, vars)}
 	checkUser(n, n, named.user, written)
 	return named
 }
 
-// combined reads {personas, goals, …}: a user for each persona with each goal, who share the other keys. One of the two lists may be missing.
+// combined reads {personas, goals, …}: a user for each persona with each goal, who share the other keys. One of the two
+// lists may be missing.
 func (l *loader) combined(n source.Node, written int, vars source.Value) []namedUser {
-	shared := &User{MaxTurns: DefaultUserTurns}
+	keys := struct {
+		userKeys
+		Personas source.Node `key:"personas" schema:"user_parts"`
+		Goals    source.Node `key:"goals" schema:"user_parts"`
+	}{}
+	source.Decode(n, &keys)
+	shared := l.user(keys.userKeys, vars)
 	var personas, goals []part
-	keys := l.userKeys(shared, vars)
-	keys["personas"] = func(n source.Node) { personas = readParts(n, "p") }
-	keys["goals"] = func(n source.Node) { goals = readParts(n, "g") }
-	n.Read(keys)
+	if n.Has("personas") {
+		personas = readParts(keys.Personas, "p")
+	}
+	if n.Has("goals") {
+		goals = readParts(keys.Goals, "g")
+	}
 	for _, key := range []string{"persona", "goal"} {
 		if n.Has(key) && n.Has(key+"s") {
 			n.Field(key).Report("keep one of the two", "%s stands beside %ss", key, key)
@@ -97,13 +108,12 @@ func readParts(n source.Node, letter string) []part {
 	for i, item := range n.List() {
 		p := part{name: fmt.Sprintf("%s%d", letter, i+1)}
 		if item.Kind == source.Map {
-			item.Read(map[string]func(source.Node){
-				"name": func(n source.Node) { p.name = said(n, "write a name") },
-				"text": func(n source.Node) { p.text = said(n, "write the text") },
-			})
-			if !item.Has("text") {
-				item.Report("write {name: …, text: …}", "there is no text")
-			}
+			keys := struct {
+				Name string `key:"name" notblank:"true"`
+				Text string `key:"text" required:"there is no text" notblank:"true"`
+			}{}
+			source.Decode(item, &keys)
+			p.name, p.text = cmp.Or(keys.Name, p.name), keys.Text
 		} else {
 			p.text = said(item, "write the text")
 		}

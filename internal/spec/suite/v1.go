@@ -2,6 +2,7 @@ package suite
 
 import (
 	"strings"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
@@ -18,7 +19,8 @@ type defaultsV1 struct {
 	criteria source.Node
 }
 
-// isV1 reports whether a suite is of the v1 dialect: it has a suite_id, says so, or has a version and tests with the keys of that dialect.
+// isV1 reports whether a suite is of the v1 dialect: it has a suite_id, says so, or has a version and tests with the
+// keys of that dialect.
 func (l *loader) isV1(n source.Node) bool {
 	if n.Has("suite_id") || n.Field("version").Scalar == Version1 {
 		return true
@@ -43,19 +45,20 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 	}
 	l.v1 = &defaultsV1{}
 	s.Execution.ShortCircuit = new(true)
-	n.Read(map[string]func(source.Node){
-		"version": func(source.Node) {},
-		"suite_id": func(n source.Node) {
-			if s.Name = n.Text(); blank(s.Name) {
-				n.Report("write a name, or leave the key out", "the suite_id is empty")
-			}
-		},
-		"description": func(n source.Node) { s.Description = n.Text() },
-		"metadata":    func(n source.Node) { s.Metadata = mapping(n) },
-		"defaults":    func(n source.Node) { l.readDefaults(n, s) },
-		"stubs":       func(n source.Node) { l.stubs = readStubs(n) },
-		"tests":       func(n source.Node) { l.tests = n },
-	})
+	keys := struct {
+		Version     string      `key:"version"`
+		SuiteID     string      `key:"suite_id" notblank:"true" doc:"a name"`
+		Description string      `key:"description"`
+		Metadata    mapping     `key:"metadata"`
+		Defaults    source.Node `key:"defaults" schema:"v1_defaults"`
+		Stubs       Stubs       `key:"stubs"`
+		Tests       source.Node `key:"tests" schema:"v1_tests"`
+	}{SuiteID: s.Name}
+	source.Decode(n, &keys)
+	s.Name, s.Description, s.Metadata, l.stubs, l.tests = keys.SuiteID, keys.Description, keys.Metadata, keys.Stubs, keys.Tests
+	if n.Has("defaults") {
+		l.readDefaults(keys.Defaults, s)
+	}
 	switch {
 	case !n.Has("tests"):
 		n.Report("add `tests:` with a list of {test_id, turns}", "a suite needs tests")
@@ -67,29 +70,24 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 }
 
 func (l *loader) readDefaults(n source.Node, s *Suite) {
-	n.Read(map[string]func(source.Node){
-		"max_turns":       func(n source.Node) { l.v1.maxTurns = n.Int(1) },
-		"stop_on_failure": func(n source.Node) { l.v1.stop = n.Bool() },
-		"retries":         func(n source.Node) { s.Execution.Retries = new(n.Int(0)) },
-		"timeout":         func(n source.Node) { s.Execution.Timeout = n.Duration() },
-		"threshold":       func(n source.Node) { s.Execution.Threshold = new(n.Number(0, 1)) },
-		"llm_judge": func(n source.Node) {
-			n.Read(map[string]func(source.Node){
-				"model": func(n source.Node) { s.Judge.Model, s.Judge.Provider = readModel(n), "openai" },
-				"criteria": func(n source.Node) {
-					n.Texts()
-					l.v1.criteria = n
-				},
-			})
-		},
-	})
-}
-
-// readModel reads the name of a judging model.
-func readModel(n source.Node) string {
-	name := strings.TrimSpace(n.Text())
-	if name == "" && n.Kind == source.String {
-		n.Report("write a model such as gpt-5, or leave the key out", "the model has no name")
+	keys := struct {
+		MaxTurns  int           `key:"max_turns" minimum:"1"`
+		Stop      bool          `key:"stop_on_failure"`
+		Retries   *int          `key:"retries" minimum:"0"`
+		Timeout   time.Duration `key:"timeout"`
+		Threshold *float64      `key:"threshold" minimum:"0" maximum:"1"`
+		Judge     struct {
+			Model    string      `key:"model" notblank:"true" doc:"a model such as gpt-5"`
+			Criteria source.Node `key:"criteria" schema:"texts"`
+		} `key:"llm_judge"`
+	}{}
+	source.Decode(n, &keys)
+	l.v1.maxTurns, l.v1.stop, l.v1.criteria = keys.MaxTurns, keys.Stop, keys.Judge.Criteria
+	s.Execution.Retries, s.Execution.Timeout, s.Execution.Threshold = keys.Retries, keys.Timeout, keys.Threshold
+	if model := n.Field("llm_judge").Field("model"); model.Kind != source.Null {
+		s.Judge.Model, s.Judge.Provider = strings.TrimSpace(keys.Judge.Model), "openai"
 	}
-	return name
+	if keys.Judge.Criteria.Kind != source.Null {
+		keys.Judge.Criteria.Texts()
+	}
 }

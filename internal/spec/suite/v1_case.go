@@ -1,44 +1,57 @@
 package suite
 
 import (
-	"math"
-
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// testV1 reads one test of a v1 suite. It passes when every turn and the final assertions pass, so the least score counts.
-// A failed turn ends it only with stop_on_failure. The target is asked to answer the same way every time.
+// testV1 reads one test of a v1 suite. It passes when every turn and the final assertions pass, so the least score
+// counts. A failed turn ends it only with stop_on_failure. The target is asked to answer the same way every time.
 func (l *loader) testV1(n source.Node, s *Suite) *Test {
 	t := &Test{
-		Suite: s.Name, Conversation: true, Aggregation: Min, StopOnFailure: l.v1.stop, Execution: s.Execution,
+		Suite: s.Name, Conversation: true, Aggregation: Min, Execution: s.Execution,
 		Sampling: &Sampling{Temperature: new(0.0), TopP: new(1.0)},
 	}
 	if n.Kind != source.Map {
 		n.Report("a test is a mapping with a test_id and turns", "expected a test, got %s", n.Kind)
 		return t
 	}
-	description := ""
-	n.Read(map[string]func(source.Node){
-		"test_id":          func(n source.Node) { t.ID = n.Text() },
-		"description":      func(n source.Node) { description = n.Text() },
-		"initial_node_id":  func(n source.Node) { t.Start.Node, t.Start.at = readNodeID(n), placeOf(n) },
-		"seed":             func(n source.Node) { t.Sampling.Seed = new(n.Int(math.MinInt)) },
-		"memory":           func(n source.Node) { t.Start.Memory = readMemory(n) },
-		"seeded_memory":    func(n source.Node) { t.Start.Memory = readMemory(n) },
-		"turns":            func(n source.Node) { t.Turns = l.turnsV1(n) },
-		"final_assertions": func(source.Node) {}, // read below, when the metadata is known
-		"stop_on_failure":  func(n source.Node) { t.StopOnFailure = n.Bool() },
-		"required":         func(n source.Node) { t.Required = n.Bool() },
-		"cluster":          func(n source.Node) { t.Cluster = readCluster(n) },
-		"quarantine":       func(n source.Node) { t.Quarantine = l.quarantine(n) },
-		"stubs":            func(n source.Node) { t.Stubs = readStubs(n) },
-		"tags":             func(n source.Node) { t.Tags = n.Texts() },
-		"metadata":         func(n source.Node) { t.Metadata = mapping(n) },
-	})
+	keys := struct {
+		ID            string      `key:"test_id"`
+		Description   string      `key:"description"`
+		Node          source.Node `key:"initial_node_id" schema:"name"`
+		Seed          *int        `key:"seed"`
+		Memory        *memory     `key:"memory" alias:"seeded_memory"`
+		Turns         source.Node `key:"turns" schema:"v1_turns"`
+		Final         source.Node `key:"final_assertions" schema:"v1_final"`
+		StopOnFailure bool        `key:"stop_on_failure"`
+		Required      bool        `key:"required"`
+		Cluster       string      `key:"cluster" notblank:"true" doc:"a name"`
+		Quarantine    source.Node `key:"quarantine" schema:"quarantine"`
+		Stubs         Stubs       `key:"stubs"`
+		Tags          []string    `key:"tags"`
+		Metadata      mapping     `key:"metadata"`
+	}{StopOnFailure: l.v1.stop}
+	source.Decode(n, &keys)
+	t.ID, t.StopOnFailure, t.Required, t.Cluster = keys.ID, keys.StopOnFailure, keys.Required, keys.Cluster
+	t.Sampling.Seed, t.Stubs, t.Tags, t.Metadata = keys.Seed, keys.Stubs, keys.Tags, keys.Metadata
+	if n.Has("initial_node_id") {
+		t.Start.Node, t.Start.at = readNodeID(keys.Node), placeOf(keys.Node)
+	}
+	if keys.Memory != nil {
+		t.Start.Memory = marshal(n, keys.Memory)
+	}
+	if n.Has("quarantine") {
+		t.Quarantine = l.quarantine(keys.Quarantine)
+	}
+	if n.Has("turns") {
+		for _, item := range keys.Turns.List() {
+			t.Turns = append(t.Turns, l.turnV1(item))
+		}
+	}
 	t.Stubs = t.Stubs.Over(l.stubs)
 	t.At = placeOfTest(n)
-	t.addMetadata("description", description)
+	t.addMetadata("description", keys.Description)
 	if n.Has("final_assertions") {
 		l.readFinal(n.Field("final_assertions"), t)
 	}
@@ -75,22 +88,18 @@ func (l *loader) checkV1(n source.Node, t *Test) {
 	}
 }
 
-func (l *loader) turnsV1(n source.Node) []Turn {
-	var turns []Turn
-	for _, item := range n.List() {
-		turns = append(turns, l.turnV1(item))
-	}
-	return turns
-}
-
 func (l *loader) turnV1(n source.Node) Turn {
-	t := Turn{}
-	n.Read(map[string]func(source.Node){
-		"turn_id":    func(n source.Node) { t.ID = n.Text() },
-		"user_input": func(n source.Node) { t.Input = chat.Content{Text: n.Text()} },
-		"expected":   func(n source.Node) { t.Assertions = l.readExpected(n) },
-		"stubs":      func(n source.Node) { t.Stubs = readStubs(n) },
-	})
+	keys := struct {
+		ID       string      `key:"turn_id"`
+		Input    string      `key:"user_input"`
+		Expected source.Node `key:"expected" schema:"v1_expected"`
+		Stubs    Stubs       `key:"stubs"`
+	}{}
+	source.Decode(n, &keys)
+	t := Turn{ID: keys.ID, Input: chat.Content{Text: keys.Input}, Stubs: keys.Stubs}
+	if n.Has("expected") {
+		t.Assertions = l.readExpected(keys.Expected)
+	}
 	if n.Kind == source.Map && t.Input.Empty() && (!n.Has("user_input") || n.Field("user_input").Kind == source.String) {
 		n.Field("user_input").Report("write what the user says in this turn", "the turn has no user_input")
 	}

@@ -20,7 +20,8 @@ func (l *loader) readExpected(n source.Node) []Assertion {
 	return e.all
 }
 
-// readFinal reads what is expected of the whole conversation. The reward and actions of a recording go to the test's metadata.
+// readFinal reads what is expected of the whole conversation. The reward and actions of a recording go to the test's
+// metadata.
 func (l *loader) readFinal(n source.Node, t *Test) {
 	e := expectations{loader: l}
 	recorded := map[string]any{}

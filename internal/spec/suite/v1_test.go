@@ -277,7 +277,8 @@ func TestV1Recordings(t *testing.T) {
 	}
 }
 
-// TestV1Problems holds one faulty test a row against the problems that must be reported, each on line 4 from column 3 on.
+// TestV1Problems holds one faulty test a row against the problems that must be reported, each on line 4 from column 3
+// on.
 func TestV1Problems(t *testing.T) {
 	const head, turn = "version: v1\ndefaults: {max_turns: 2}\ntests:\n- ", "{test_id: a, turns: [{user_input: x, expected: "
 	expected := func(e string) string { return head + turn + "{" + e + "}}]}\n" }
@@ -298,7 +299,7 @@ func TestV1Problems(t *testing.T) {
 			`suite_di 2:1 unknown key "suite_di" did you mean "suite_id"?`, `defaults.llm_judge.modell 3:24 unknown key "modell" did you mean "model"?`,
 		}},
 		{"empty names", "version: v1\nsuite_id: ''\ndefaults: {llm_judge: {model: ''}}\ntests: [{test_id: a, turns: [{user_input: x}]}]\n", []string{
-			`suite_id 2:11 the suite_id is empty`, `defaults.llm_judge.model 3:31 the model has no name`,
+			`suite_id 2:11 the text is empty`, `defaults.llm_judge.model 3:31 the text is empty`,
 		}},
 		{"bad defaults", "version: v1\ndefaults: {max_turns: 0, retries: -1, timeout: 0, threshold: 3}\ntests: [{test_id: a, turns: [{user_input: x}]}]\n", []string{
 			`defaults.max_turns 2:23 0 is too small`, `defaults.retries 2:35 -1 is too small`, `defaults.timeout 2:48 expected a positive time span`,
