@@ -1,12 +1,15 @@
 package source_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
 // point reads "X/Y".
@@ -127,4 +130,23 @@ func TestProblemsInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, problems.InOrder()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestSchema(t *testing.T) {
+	type steps struct {
+		limits
+		Name  string   `json:"name" required:"a step needs a name" notblank:"true" doc:"name of the step"`
+		Cache string   `json:"cache" enum:"on,off"`
+		Kinds []string `json:"kinds" alias:"types"`
+		At    point    `json:"at" schema:"point"`
+		Next  *steps   `json:"next"`
+		Old   string   `json:"old" removed:"name"`
+	}
+	t0 := reflect.TypeFor[steps]()
+	schema := source.Schema(t0, map[reflect.Type]string{t0: "step"})
+	got, err := json.MarshalIndent(schema, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, "schema.json", string(got))
 }

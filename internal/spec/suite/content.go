@@ -33,13 +33,16 @@ func (l *loader) messages(n source.Node) []chat.Message {
 	return []chat.Message{chat.NewMessage(chat.User, n.Text())}
 }
 
+// messageKeys are the keys of a message.
+type messageKeys struct {
+	Role       chat.Role   `key:"role" required:"a message needs a role" enum:"system,user,assistant,tool"`
+	Content    source.Node `key:"content" schema:"content" alias:"input" required:"a message needs content"`
+	ToolCallID string      `key:"tool_call_id"`
+}
+
 // message reads {role, content}; input is another name for content.
 func (l *loader) message(n source.Node) chat.Message {
-	keys := struct {
-		Role       chat.Role   `key:"role" required:"a message needs a role" enum:"system,user,assistant,tool"`
-		Content    source.Node `key:"content" alias:"input" required:"a message needs content"`
-		ToolCallID string      `key:"tool_call_id"`
-	}{}
+	var keys messageKeys
 	source.Decode(n, &keys)
 	m := chat.Message{Role: keys.Role, ToolCallID: keys.ToolCallID}
 	if keys.Content.Kind != source.Null {

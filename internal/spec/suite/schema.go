@@ -4,12 +4,15 @@ import (
 	_ "embed"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// shapes is the JSON Schema as people wrote it: the keys of suites, tests and turns, and what stands behind them.
+// shapes has what the tags of the keys do not: values of several forms, and keys that exclude each other.
 //
 //go:embed suite.schema.json
 var shapes []byte
@@ -33,6 +36,7 @@ var wholeSchema = sync.OnceValue(func() []byte {
 	}
 	defs := whole["$defs"].(map[string]any)
 	maps.Copy(defs, assertions)
+	addObjects(defs)
 	relax(whole)
 	defs["unsaid"] = map[string]any{
 		"description": "Nothing, as if the key were not there, or a placeholder that is filled in before the value is read.",
@@ -44,6 +48,55 @@ var wholeSchema = sync.OnceValue(func() []byte {
 	}
 	return append(text, '\n')
 })
+
+// addObjects adds the mappings of a suite, whose keys are those of structs, to the definitions.
+func addObjects(defs map[string]any) {
+	objects := map[string]reflect.Type{
+		"suite": reflect.TypeFor[suiteKeys](), "execution": reflect.TypeFor[suiteExecution](), "judge_keys": reflect.TypeFor[Judge](),
+		"test": reflect.TypeFor[testKeys](), "turn": reflect.TypeFor[turnKeys](), "message": reflect.TypeFor[messageKeys](),
+		"test_execution": reflect.TypeFor[testExecution](), "trials_keys": reflect.TypeFor[Trials](),
+		"state": reflect.TypeFor[startKeys](), "memory": reflect.TypeFor[memory](), "fact": reflect.TypeFor[fact](),
+		"chunk": reflect.TypeFor[chunk](), "quarantine": reflect.TypeFor[quarantineKeys](),
+		"user": reflect.TypeFor[userKeys](), "named_user": reflect.TypeFor[namedUserKeys](),
+		"user_list": reflect.TypeFor[usersKeys](), "user_part": reflect.TypeFor[partKeys](),
+		"v1_suite": reflect.TypeFor[suiteKeysV1](), "v1_defaults": reflect.TypeFor[defaultKeysV1](),
+		"v1_test": reflect.TypeFor[testKeysV1](), "v1_turn": reflect.TypeFor[turnKeysV1](),
+	}
+	names := map[reflect.Type]string{
+		reflect.TypeFor[mapping](): "object", reflect.TypeFor[variables](): "object", reflect.TypeFor[Stubs](): "stubs",
+	}
+	for name, t := range objects {
+		names[t] = name
+	}
+	for name, t := range objects {
+		generated := source.Schema(t, names)
+		if rules, ok := defs[name].(map[string]any); ok {
+			generated = withRules(generated, rules)
+		}
+		defs[name] = generated
+	}
+}
+
+// withRules returns a schema with more rules. Those of properties and required are added to its own.
+func withRules(schema, rules map[string]any) map[string]any {
+	for keyword, rule := range rules {
+		switch keyword {
+		case "properties":
+			properties := schema[keyword].(map[string]any)
+			for key, more := range rule.(map[string]any) {
+				property := maps.Clone(properties[key].(map[string]any))
+				maps.Copy(property, more.(map[string]any))
+				properties[key] = property
+			}
+		case "required":
+			own, _ := schema[keyword].([]any)
+			schema[keyword] = append(own, rule.([]any)...)
+		default:
+			schema[keyword] = rule
+		}
+	}
+	return schema
+}
 
 // placeholderPattern matches a text that holds a placeholder. numeralPattern also matches one that the program reads as
 // a number.

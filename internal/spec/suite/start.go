@@ -30,7 +30,7 @@ type startKeys struct {
 	stateFields
 	Node     source.Node `key:"node" schema:"name" doc:"the node of a flow"`
 	Memory   *memory     `key:"memory"`
-	Interest source.Node `key:"interest_signals_state" schema:"false"`
+	Interest source.Node `key:"interest_signals_state" schema:"-"`
 }
 
 // DecodeNode reads the start of a conversation.

@@ -139,13 +139,16 @@ func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions 
 	t.Turns = []Turn{turn}
 }
 
+// quarantineKeys are the keys of a quarantine.
+type quarantineKeys struct {
+	Owner  string `key:"owner" doc:"who repairs the test"`
+	Until  string `key:"until" doc:"the day from which the test counts again, in UTC"`
+	Reason string `key:"reason" doc:"why the test may fail"`
+}
+
 // quarantine reads the terms of a test's quarantine.
 func (l *loader) quarantine(n source.Node) *quarantine.Terms {
-	keys := struct {
-		Owner  string `key:"owner" doc:"who repairs the test"`
-		Until  string `key:"until" doc:"the day from which the test counts again, in UTC"`
-		Reason string `key:"reason" doc:"why the test may fail"`
-	}{}
+	var keys quarantineKeys
 	source.Decode(n, &keys)
 	t := &quarantine.Terms{Owner: keys.Owner, Until: keys.Until, Reason: keys.Reason}
 	if n.Kind == source.Map {

@@ -17,6 +17,12 @@ type namedUser struct {
 // maxUsers bounds the tests that the users of one test make.
 const maxUsers = 10_000
 
+// namedUserKeys are the keys of one of several users.
+type namedUserKeys struct {
+	userKeys
+	Name string `key:"name" notblank:"true" doc:"added to the id of the test (u1, u2, …)"`
+}
+
 // readUsers reads a list of users, or personas and goals of which each persona is combined with each goal.
 func (l *loader) readUsers(n source.Node, written int, vars source.Value) []namedUser {
 	var users []namedUser
@@ -34,24 +40,24 @@ func (l *loader) readUsers(n source.Node, written int, vars source.Value) []name
 }
 
 func (l *loader) namedUser(n source.Node, name string, written int, vars source.Value) namedUser {
-	keys := struct {
-		userKeys
-		Name string `key:"name" notblank:"true" doc:"added to the id of the test (u1, u2, …)"`
-	}{}
+	var keys namedUserKeys
 	source.Decode(n, &keys)
 	named := namedUser{cmp.Or(keys.Name, name), l.user(keys.userKeys, vars)}
 	checkUser(n, n, named.user, written)
 	return named
 }
 
+// usersKeys are the keys of users whose personas and goals are combined.
+type usersKeys struct {
+	userKeys
+	Personas source.Node `key:"personas" schema:"user_parts"`
+	Goals    source.Node `key:"goals" schema:"user_parts"`
+}
+
 // combined reads {personas, goals, …}: a user for each persona with each goal, who share the other keys. One of the two
 // lists may be missing.
 func (l *loader) combined(n source.Node, written int, vars source.Value) []namedUser {
-	keys := struct {
-		userKeys
-		Personas source.Node `key:"personas" schema:"user_parts"`
-		Goals    source.Node `key:"goals" schema:"user_parts"`
-	}{}
+	var keys usersKeys
 	source.Decode(n, &keys)
 	shared := l.user(keys.userKeys, vars)
 	var personas, goals []part
@@ -99,6 +105,12 @@ func (l *loader) combined(n source.Node, written int, vars source.Value) []named
 // part is a persona or a goal.
 type part struct{ name, text string }
 
+// partKeys are the keys of a persona or a goal.
+type partKeys struct {
+	Name string `key:"name" notblank:"true"`
+	Text string `key:"text" required:"there is no text" notblank:"true"`
+}
+
 // readParts reads texts and {name, text}; those without a name are numbered behind the letter.
 func readParts(n source.Node, letter string) []part {
 	if n.Kind == source.List && len(n.Items) == 0 {
@@ -108,10 +120,7 @@ func readParts(n source.Node, letter string) []part {
 	for i, item := range n.List() {
 		p := part{name: fmt.Sprintf("%s%d", letter, i+1)}
 		if item.Kind == source.Map {
-			keys := struct {
-				Name string `key:"name" notblank:"true"`
-				Text string `key:"text" required:"there is no text" notblank:"true"`
-			}{}
+			var keys partKeys
 			source.Decode(item, &keys)
 			p.name, p.text = cmp.Or(keys.Name, p.name), keys.Text
 		} else {

@@ -32,6 +32,17 @@ func (l *loader) isV1(n source.Node) bool {
 	return false
 }
 
+// suiteKeysV1 are the keys of a v1 suite.
+type suiteKeysV1 struct {
+	Version     string      `key:"version" schema:"v1"`
+	SuiteID     string      `key:"suite_id" notblank:"true" doc:"a name"`
+	Description string      `key:"description"`
+	Metadata    mapping     `key:"metadata"`
+	Defaults    source.Node `key:"defaults" schema:"v1_defaults"`
+	Stubs       Stubs       `key:"stubs"`
+	Tests       source.Node `key:"tests" schema:"v1_tests"`
+}
+
 // suiteV1 reads the top level of a v1 suite. It has no placeholders, since recorded users may say anything.
 func (l *loader) suiteV1(n source.Node, s *Suite) {
 	switch version := n.Field("version"); {
@@ -45,15 +56,7 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 	}
 	l.v1 = &defaultsV1{}
 	s.Execution.ShortCircuit = new(true)
-	keys := struct {
-		Version     string      `key:"version"`
-		SuiteID     string      `key:"suite_id" notblank:"true" doc:"a name"`
-		Description string      `key:"description"`
-		Metadata    mapping     `key:"metadata"`
-		Defaults    source.Node `key:"defaults" schema:"v1_defaults"`
-		Stubs       Stubs       `key:"stubs"`
-		Tests       source.Node `key:"tests" schema:"v1_tests"`
-	}{SuiteID: s.Name}
+	keys := suiteKeysV1{SuiteID: s.Name}
 	source.Decode(n, &keys)
 	s.Name, s.Description, s.Metadata, l.stubs, l.tests = keys.SuiteID, keys.Description, keys.Metadata, keys.Stubs, keys.Tests
 	if n.Has("defaults") {
@@ -69,18 +72,21 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 	}
 }
 
+// defaultKeysV1 are the keys of the defaults of a v1 suite.
+type defaultKeysV1 struct {
+	MaxTurns  int           `key:"max_turns" minimum:"1"`
+	Stop      bool          `key:"stop_on_failure"`
+	Retries   *int          `key:"retries" minimum:"0"`
+	Timeout   time.Duration `key:"timeout"`
+	Threshold *float64      `key:"threshold" minimum:"0" maximum:"1"`
+	Judge     struct {
+		Model    string      `key:"model" notblank:"true" doc:"a model such as gpt-5"`
+		Criteria source.Node `key:"criteria" schema:"texts"`
+	} `key:"llm_judge"`
+}
+
 func (l *loader) readDefaults(n source.Node, s *Suite) {
-	keys := struct {
-		MaxTurns  int           `key:"max_turns" minimum:"1"`
-		Stop      bool          `key:"stop_on_failure"`
-		Retries   *int          `key:"retries" minimum:"0"`
-		Timeout   time.Duration `key:"timeout"`
-		Threshold *float64      `key:"threshold" minimum:"0" maximum:"1"`
-		Judge     struct {
-			Model    string      `key:"model" notblank:"true" doc:"a model such as gpt-5"`
-			Criteria source.Node `key:"criteria" schema:"texts"`
-		} `key:"llm_judge"`
-	}{}
+	var keys defaultKeysV1
 	source.Decode(n, &keys)
 	l.v1.maxTurns, l.v1.stop, l.v1.criteria = keys.MaxTurns, keys.Stop, keys.Judge.Criteria
 	s.Execution.Retries, s.Execution.Timeout, s.Execution.Threshold = keys.Retries, keys.Timeout, keys.Threshold

@@ -5,6 +5,24 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
+// testKeysV1 are the keys of a test of a v1 suite.
+type testKeysV1 struct {
+	ID            string      `key:"test_id"`
+	Description   string      `key:"description"`
+	Node          source.Node `key:"initial_node_id" schema:"name"`
+	Seed          *int        `key:"seed"`
+	Memory        *memory     `key:"memory" alias:"seeded_memory"`
+	Turns         source.Node `key:"turns" schema:"v1_turns"`
+	Final         source.Node `key:"final_assertions" schema:"v1_final"`
+	StopOnFailure bool        `key:"stop_on_failure"`
+	Required      bool        `key:"required"`
+	Cluster       string      `key:"cluster" notblank:"true" doc:"a name"`
+	Quarantine    source.Node `key:"quarantine" schema:"quarantine"`
+	Stubs         Stubs       `key:"stubs"`
+	Tags          []string    `key:"tags"`
+	Metadata      mapping     `key:"metadata"`
+}
+
 // testV1 reads one test of a v1 suite. It passes when every turn and the final assertions pass, so the least score
 // counts. A failed turn ends it only with stop_on_failure. The target is asked to answer the same way every time.
 func (l *loader) testV1(n source.Node, s *Suite) *Test {
@@ -16,22 +34,7 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 		n.Report("a test is a mapping with a test_id and turns", "expected a test, got %s", n.Kind)
 		return t
 	}
-	keys := struct {
-		ID            string      `key:"test_id"`
-		Description   string      `key:"description"`
-		Node          source.Node `key:"initial_node_id" schema:"name"`
-		Seed          *int        `key:"seed"`
-		Memory        *memory     `key:"memory" alias:"seeded_memory"`
-		Turns         source.Node `key:"turns" schema:"v1_turns"`
-		Final         source.Node `key:"final_assertions" schema:"v1_final"`
-		StopOnFailure bool        `key:"stop_on_failure"`
-		Required      bool        `key:"required"`
-		Cluster       string      `key:"cluster" notblank:"true" doc:"a name"`
-		Quarantine    source.Node `key:"quarantine" schema:"quarantine"`
-		Stubs         Stubs       `key:"stubs"`
-		Tags          []string    `key:"tags"`
-		Metadata      mapping     `key:"metadata"`
-	}{StopOnFailure: l.v1.stop}
+	keys := testKeysV1{StopOnFailure: l.v1.stop}
 	source.Decode(n, &keys)
 	t.ID, t.StopOnFailure, t.Required, t.Cluster = keys.ID, keys.StopOnFailure, keys.Required, keys.Cluster
 	t.Sampling.Seed, t.Stubs, t.Tags, t.Metadata = keys.Seed, keys.Stubs, keys.Tags, keys.Metadata
@@ -88,13 +91,16 @@ func (l *loader) checkV1(n source.Node, t *Test) {
 	}
 }
 
+// turnKeysV1 are the keys of a turn of a v1 suite.
+type turnKeysV1 struct {
+	ID       string      `key:"turn_id"`
+	Input    string      `key:"user_input" schema:"name" doc:"the user's message"`
+	Expected source.Node `key:"expected" schema:"v1_expected"`
+	Stubs    Stubs       `key:"stubs"`
+}
+
 func (l *loader) turnV1(n source.Node) Turn {
-	keys := struct {
-		ID       string      `key:"turn_id"`
-		Input    string      `key:"user_input"`
-		Expected source.Node `key:"expected" schema:"v1_expected"`
-		Stubs    Stubs       `key:"stubs"`
-	}{}
+	var keys turnKeysV1
 	source.Decode(n, &keys)
 	t := Turn{ID: keys.ID, Input: chat.Content{Text: keys.Input}, Stubs: keys.Stubs}
 	if n.Has("expected") {

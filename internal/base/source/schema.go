@@ -1,0 +1,116 @@
+package source
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Schema returns the JSON Schema (2020-12) of the keys that Decode reads into a struct. It refers to definitions of the
+// document: those that the tag schema names, those of the types in names, and text (any scalar), texts (one or a list),
+// name (a text that is not blank), flag (true or false) and span (a duration). A key of a type that reads itself needs one
+// of the two. Keys with schema:"-" and removed ones are left out.
+func Schema(t reflect.Type, names map[reflect.Type]string) map[string]any {
+	p := planOf(t)
+	properties, required := map[string]any{}, []any{}
+	for _, f := range p.fields {
+		if f.removed != "" || f.schema == "-" {
+			continue
+		}
+		of := f.schemaOf(t.FieldByIndex(f.index).Type, names)
+		for _, alias := range f.aliases {
+			properties[alias] = described(of, "another name for "+f.name)
+		}
+		properties[f.name] = described(of, f.doc)
+		if f.required != "" && len(f.aliases) == 0 {
+			required = append(required, f.name)
+		}
+	}
+	schema := map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// described returns a schema with a description, written as a sentence.
+func described(schema map[string]any, doc string) map[string]any {
+	if doc == "" {
+		return schema
+	}
+	schema = maps.Clone(schema)
+	schema["description"] = strings.ToUpper(doc[:1]) + doc[1:] + "."
+	return schema
+}
+
+func (f *field) schemaOf(t reflect.Type, names map[reflect.Type]string) map[string]any {
+	refer := func(name string) map[string]any { return map[string]any{"$ref": "#/$defs/" + name} }
+	list := func(of map[string]any) map[string]any { return map[string]any{"type": "array", "items": of} }
+	switch {
+	case f.schema != "" && t.Kind() == reflect.Slice && t.Elem() == nodeType:
+		return list(refer(f.schema))
+	case f.schema != "":
+		return refer(f.schema)
+	case names[t] != "":
+		return refer(names[t])
+	case t.Kind() == reflect.Pointer:
+		return f.schemaOf(t.Elem(), names)
+	case t == nodeType || t.Kind() == reflect.Interface:
+		return map[string]any{}
+	case reflect.PointerTo(t).Implements(decoderType):
+		panic(fmt.Sprintf("source: the key %s of the type %s needs a tag schema", f.name, t))
+	case t == durationType:
+		return refer("span")
+	}
+	switch t.Kind() {
+	case reflect.String:
+		switch {
+		case f.enum != nil:
+			choices := []any{}
+			for _, choice := range f.enum {
+				choices = append(choices, choice)
+			}
+			if slices.Contains(f.enum, "on") {
+				choices = append(choices, true, false, "true", "false")
+			}
+			return map[string]any{"enum": choices}
+		case f.notBlank:
+			return refer("name")
+		}
+		return refer("text")
+	case reflect.Bool:
+		return refer("flag")
+	case reflect.Int:
+		return f.bounded("integer")
+	case reflect.Float64:
+		return f.bounded("number")
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.String && f.enum == nil {
+			return refer("texts")
+		}
+		return list(f.schemaOf(t.Elem(), names))
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": f.schemaOf(t.Elem(), names)}
+	case reflect.Struct:
+		return Schema(t, names)
+	}
+	panic(fmt.Sprintf("source: the key %s of the type %s has no schema", f.name, t))
+}
+
+// bounded returns the schema of a number.
+func (f *field) bounded(kind string) map[string]any {
+	schema := map[string]any{"type": kind}
+	if !math.IsInf(f.low, -1) {
+		schema["minimum"] = f.low
+	}
+	if !math.IsInf(f.high, 1) {
+		schema["maximum"] = f.high
+	}
+	if f.above != nil {
+		schema["exclusiveMinimum"] = *f.above
+	}
+	return schema
+}
