@@ -27,8 +27,8 @@ type VariantSet struct {
 	Prompts  []PromptVersion
 }
 
-// ReadVariants reads files of variants, in YAML or JSON: {variants: […], prompt_versions: […]}, or one variant. The error is source.Problems
-// with every fault of all files.
+// ReadVariants reads files of variants, in YAML or JSON: {variants: […], prompt_versions: […]}, or one variant. The
+// error is source.Problems with every fault of all files.
 func ReadVariants(files ...string) (*VariantSet, error) {
 	r := newVariantReader()
 	for _, file := range files {
@@ -142,9 +142,14 @@ func readVariantConfig(n source.Node) {
 			wanted(n, "prompt_version_id")
 		},
 		"flow_config": func(n source.Node) {
-			keys := (&target.FlowConfig{}).TurnKeys()
-			keys["flow_id"] = func(n source.Node) { needText(n) }
-			n.Read(keys)
+			var keys struct {
+				target.TurnKeys
+				ID source.Node `key:"flow_id"`
+			}
+			source.Decode(n, &keys)
+			if n.Has("flow_id") {
+				needText(keys.ID)
+			}
 			wanted(n, "flow_id")
 		},
 		"params": func(n source.Node) {

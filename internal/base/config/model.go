@@ -86,11 +86,11 @@ func (f *File) model(n source.Node) Model {
 	source.Decode(n, &keys)
 	m := keys.Model
 	m.Price.Input, m.Price.Output = keys.InputPrice, keys.OutputPrice
-	if !n.Has("model") {
-		return m
-	}
 	if n.Has("system") {
 		template.ReadText(n.Field("system"), template.Scope{})
+	}
+	if !n.Has("model") {
+		return m
 	}
 	if m.Provider == "" {
 		named := f.Model(n.Field("model"), m.Name)

@@ -35,16 +35,26 @@ func a2aKind() Kind {
 	}}
 }
 
+// a2aKeys are the keys of a target of the kind a2a.
+type a2aKeys struct {
+	kindKeys
+	boundsKeys
+	Preset  any         `key:"preset" schema:"a2a_preset"`
+	URL     string      `key:"url"`
+	Headers source.Node `key:"headers" schema:"headers"`
+	Stream  bool        `key:"stream"`
+}
+
 func readA2A(n source.Node, at config.Location) config.Target {
 	c := A2AConfig{Definition: definition(n.Value)}
 	r := requestReader{scope: scopeOf(n, at), base: n}
-	fields := c.fields()
-	pass := func(source.Node) {}
-	fields["kind"], fields["preset"], fields["with"] = pass, pass, readWith
-	fields["url"] = func(n source.Node) { c.URL = n.Text() }
-	fields["headers"] = func(n source.Node) { c.request.headers = readHeaders(n, r.scope) }
-	fields["stream"] = func(n source.Node) { c.Stream = n.Bool() }
-	n.Read(fields)
+	var k a2aKeys
+	source.Decode(n, &k)
+	k.kindKeys.check()
+	c.URL, c.Stream, c.Bounds = k.URL, k.Stream, k.bounds()
+	if k.Headers.Kind != source.Null {
+		c.request.headers = readHeaders(k.Headers, r.scope)
+	}
 	if !n.Has("url") {
 		n.Report("add `url:`, such as https://agent.example", "an a2a target needs an address")
 	}

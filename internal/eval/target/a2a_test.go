@@ -20,8 +20,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// officialAgent is an agent on the protocol's own library. It repeats messages as an artifact; "book" asks for more, "die" fails, "say" answers with a
-// plain message.
+// officialAgent is an agent on the protocol's own library. It repeats messages as an artifact; "book" asks for more,
+// "die" fails, "say" answers with a plain message.
 type officialAgent struct{}
 
 func (officialAgent) Execute(ctx context.Context, r *a2asrv.RequestContext, q eventqueue.Queue) error {
@@ -103,7 +103,8 @@ func TestA2AOfficial(t *testing.T) {
 	}
 }
 
-// a2aAgent is an agent of version 1.0 that notes what it is sent. Answers are by the words of the message; GET answers with the card.
+// a2aAgent is an agent of version 1.0 that notes what it is sent. Answers are by the words of the message; GET answers
+// with the card.
 type a2aAgent struct {
 	mu      sync.Mutex
 	card    string

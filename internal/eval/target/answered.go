@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
-	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/answer"
 )
 
@@ -32,23 +31,26 @@ const (
 	wholeJSON
 )
 
-// fields reads the keys of a target that say how its answers are read.
-func (a *answered) fields() map[string]func(source.Node) {
-	fields := a.Fields()
-	fields["session"] = func(n source.Node) {
-		every := false
-		n.Read(map[string]func(source.Node){
-			"path":   func(n source.Node) { a.Session = answer.ReadPick(n) },
-			"update": func(n source.Node) { every = n.OneOf("first", "every") == "every" },
-		})
-		if a.Session != nil {
-			a.session = &agentSession{path: a.Session, every: every}
-		}
-		if n.Kind == source.Map && !n.Has("path") {
-			n.Report("add `path:`, such as $.session_id", "the session has no path")
-		}
+// answeredKeys are the keys of a target that say how its answers are read.
+type answeredKeys struct {
+	answer.Keys
+	Session *pathSession `key:"session" schema:"command_session"`
+}
+
+// pathSession is the session of an agent whose answers have no headers.
+type pathSession struct {
+	Path   *answer.Pick `key:"path" required:"the session has no path" schema:"pick" doc:"such as $.session_id"`
+	Update string       `key:"update" enum:"first,every"`
+}
+
+// answered returns what the keys say.
+func (k answeredKeys) answered() answered {
+	a := answered{Spec: k.Spec()}
+	if s := k.Session; s != nil && s.Path != nil {
+		a.Session = s.Path
+		a.session = &agentSession{path: s.Path, every: s.Update == "every"}
 	}
-	return fields
+	return a
 }
 
 // reading reads the events of one answer.

@@ -20,15 +20,18 @@ import (
 
 // Exchange is one message to an agent, with the answer as it came.
 type Exchange struct {
-	// Method, Address and Body are the request. The address has no password and no query. Method and Address are empty for a kind without HTTP.
+	// Method, Address and Body are the request. The address has no password and no query. Method and Address are empty
+	// for a kind without HTTP.
 	Method, Address, Body string
 	// Status is that of HTTP; 0 for another kind. Answer is the body, and Header has the answer's headers.
 	Status int
 	Header http.Header
 	Answer []byte
-	// Events are the messages of an agent that does not answer by HTTP. More are those that came over a WebSocket after the reply.
+	// Events are the messages of an agent that does not answer by HTTP. More are those that came over a WebSocket after
+	// the reply.
 	Events, More []string
-	// ConversationID is the id of the conversation that the agent was told; empty for a kind without HTTP. SessionID is the agent's.
+	// ConversationID is the id of the conversation that the agent was told; empty for a kind without HTTP. SessionID is
+	// the agent's.
 	ConversationID, SessionID string
 	// Reply is what the target finds in the answer; for HTTP, see ReadAsked.
 	Reply string
@@ -40,8 +43,9 @@ func IsHTTP(t config.Target) bool {
 	return ok
 }
 
-// Call sends one message to a target, in a conversation of its own. An agent behind HTTP is asked once, and its answer is not read: any status is an
-// answer. The error of another kind says why there was no reply; what the agent sent is returned with it, as far as it came.
+// Call sends one message to a target, in a conversation of its own. An agent behind HTTP is asked once, and its answer
+// is not read: any status is an answer. The error of another kind says why there was no reply; what the agent sent is
+// returned with it, as far as it came.
 func Call(ctx context.Context, t config.Target, p Parts, message string) (Exchange, error) {
 	o := runner.Opening{Test: &suite.Test{ID: "init", Conversation: true}, Trial: 1, ConversationID: rand.Text()}
 	if c, ok := t.Options.(HTTPConfig); ok {

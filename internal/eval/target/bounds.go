@@ -17,35 +17,46 @@ const defaultMaxBytes = 8 << 20
 // Bounds are the limits of an agent that answers over a wire. The zero value has the defaults.
 type Bounds struct {
 	// Timeout bounds one reply; 0 means two minutes. MaxBytes bounds one answer; 0 means 8 MB.
-	Timeout  time.Duration
-	MaxBytes int
-	// Concurrency and RequestsPerMinute hold for all conversations together; 0 means no limit.
-	Concurrency, RequestsPerMinute int
-	// Retries is how often a request is tried again that cannot have been taken; nil leaves it to the test. RetryAfterMax is the longest wait that an
-	// agent may ask for; 0 means a minute. Idempotent allows sending a message again that may have been taken.
-	Retries       *int
-	RetryAfterMax time.Duration
-	Idempotent    bool
+	Timeout  time.Duration `key:"timeout"`
+	MaxBytes int           `key:"max_bytes" minimum:"1" doc:"of one answer (8 MB)"`
+	// Concurrency and RequestsPerMinute are limits of all conversations together; 0 means no limit.
+	Concurrency       int `key:"concurrency" minimum:"1"`
+	RequestsPerMinute int `key:"requests_per_minute" minimum:"1"`
+	// Retries is how often a request is tried again that cannot have been taken; nil leaves it to the test.
+	// RetryAfterMax is the longest wait that an agent may ask for; 0 means a minute. Idempotent allows sending a
+	// message again that may have been taken.
+	Retries       *int          `key:"retries" minimum:"0" doc:"how often a message is sent again that was not taken (2)"`
+	RetryAfterMax time.Duration `key:"retry_after_max"`
+	Idempotent    bool          `key:"idempotent" doc:"a message may be sent again that may have been taken"`
 	// Price is what the agent's tokens cost, where it reports usage.
 	Price config.Price
 }
 
-func (b *Bounds) fields() map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"timeout":             func(n source.Node) { b.Timeout = n.Duration() },
-		"max_bytes":           func(n source.Node) { b.MaxBytes = n.Int(1) },
-		"concurrency":         func(n source.Node) { b.Concurrency = n.Int(1) },
-		"requests_per_minute": func(n source.Node) { b.RequestsPerMinute = n.Int(1) },
-		"input_price":         func(n source.Node) { b.Price.Input = new(n.Number(0, maxPrice)) },
-		"output_price":        func(n source.Node) { b.Price.Output = new(n.Number(0, maxPrice)) },
-		"retries":             func(n source.Node) { b.Retries = new(n.Int(0)) },
-		"retry_after_max":     func(n source.Node) { b.RetryAfterMax = n.Duration() },
-		"idempotent":          func(n source.Node) { b.Idempotent = n.Bool() },
-	}
+// boundsKeys are the keys of the limits and prices of an agent.
+type boundsKeys struct {
+	Bounds
+	config.TokenPrices
 }
 
-// maxPrice is the highest price that is no mistake, in dollars per million tokens.
-const maxPrice = 1e6
+// bounds returns the limits with the prices.
+func (k boundsKeys) bounds() Bounds {
+	k.Bounds.Price = config.Price{Input: k.InputPrice, Output: k.OutputPrice}
+	return k.Bounds
+}
+
+// kindKeys are keys that say which kind a target is, and those of its templates.
+type kindKeys struct {
+	Kind any         `key:"kind"`
+	With source.Node `key:"with" schema:"object" doc:"values of {{with.NAME}}"`
+}
+
+// check reports values of templates that are no mapping.
+func (k kindKeys) check() {
+	if k.With.Kind != source.Null {
+		for range k.With.Entries() { // which reports what is no mapping
+		}
+	}
+}
 
 // settled returns the bounds with the test's own time and the defaults.
 func (b Bounds) settled(p Parts) Bounds {

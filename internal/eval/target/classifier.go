@@ -12,9 +12,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 )
 
-// Classifier is a node of a website's chatbot that says what a message is, as a target. The text of a reply is the label, or the labels with
-// ", " between them; it is empty where the node had no answer. State is a Classification. A message is classified in the state that what was
-// said before it would have left: the test's input, its history, and the users' messages of earlier turns. Labels are no answers, and leave none.
+// Classifier is a node of a website's chatbot that says what a message is, as a target. The text of a reply is the
+// label, or the labels with ", " between them; it is empty where the node had no answer. State is a Classification. A
+// message is classified in the state that what was said before it would have left: the test's input, its history, and
+// the users' messages of earlier turns. Labels are no answers, and leave none.
 type Classifier struct {
 	Node *sitebot.Classifier
 	// Site is the site's name.

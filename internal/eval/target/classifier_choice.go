@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// Choice is what a model chooses labels from. Its labels, with examples of messages that have them, may have none of these.
+// Choice is what a model chooses labels from. Its labels, with examples of messages that have them, may have none of
+// these.
 type Choice struct {
 	Examples map[string][]string
 	// Several is true where a message has any number of labels.
@@ -30,8 +31,8 @@ func (c Choice) options() []llm.Option {
 	return options
 }
 
-// OpenChoice opens a model that chooses labels, as a target: the lexical one by the words of the examples, any other by being asked for JSON.
-// The text and the State of a reply are those of a Classifier.
+// OpenChoice opens a model that chooses labels, as a target: the lexical one by the words of the examples, any other by
+// being asked for JSON. The text and the State of a reply are those of a Classifier.
 func OpenChoice(m config.Model, c Choice, p Parts) (runner.Target, error) {
 	if m.Provider == config.Lexical {
 		return lexicalChoice(c), nil
@@ -43,8 +44,8 @@ func OpenChoice(m config.Model, c Choice, p Parts) (runner.Target, error) {
 	return modelChoice(model, c)
 }
 
-// Predictions returns a target that answers each test with what was predicted of it, by the id of the test. A test that is not there has no
-// answer. No time passes: a prediction costs nothing.
+// Predictions returns a target that answers each test with what was predicted of it, by the id of the test. A test that
+// is not there has no answer. No time passes: a prediction costs nothing.
 func Predictions(predicted map[string]Classification) runner.Target {
 	return labels(func(_ context.Context, a asked) (Classification, chat.Reply, error) {
 		return predicted[a.test], chat.Reply{}, nil

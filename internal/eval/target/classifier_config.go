@@ -1,6 +1,7 @@
 package target
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
@@ -29,19 +30,22 @@ func OfClassifier(c ClassifierConfig) config.Target {
 	return config.Target{Kind: "classifier", Options: c}
 }
 
+// classifierKeys are the keys of a target of the kind classifier.
+type classifierKeys struct {
+	siteKeys
+	Node string `key:"node" doc:"intent-classifier or skill-selector"`
+}
+
 func readClassifier(n source.Node, at config.Location) config.Target {
-	c := ClassifierConfig{}
-	fields := c.fields(at)
-	fields["node"] = func(n source.Node) {
-		for _, node := range ClassifierNodes() { // with a hyphen or, as in the chatbot, an underscore
-			if n.Kind == source.String && strings.ReplaceAll(n.Scalar, "_", "-") == node {
-				c.Node = node
-				return
-			}
+	var k classifierKeys
+	source.Decode(n, &k)
+	c := ClassifierConfig{SiteConfig: k.config(at)}
+	if n.Has("node") {
+		c.Node = strings.ReplaceAll(k.Node, "_", "-") // with a hyphen or, as in the chatbot, an underscore
+		if !slices.Contains(ClassifierNodes(), c.Node) {
+			n.Field("node").Report("write "+strings.Join(ClassifierNodes(), " or "), "there is no classifier %q", k.Node)
 		}
-		n.Report("write "+strings.Join(ClassifierNodes(), " or "), "there is no classifier %q", n.Text())
 	}
-	n.Read(fields)
 	if !n.Has("node") {
 		n.Report("add `node:` with "+strings.Join(ClassifierNodes(), " or "), "a classifier target needs the node that classifies")
 	}

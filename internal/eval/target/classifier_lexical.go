@@ -9,10 +9,12 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// lexicalLeast is how similar to its texts a message must be for one of several labels, lexicalNear how close to the best of them.
+// lexicalLeast is how similar to its texts a message must be for one of several labels, lexicalNear how close to the
+// best of them.
 const lexicalLeast, lexicalNear = 0.15, 0.9
 
-// lexicalChoice predicts the label whose examples, or whose name, have the words of the message. A message that shares none has no answer.
+// lexicalChoice predicts the label whose examples, or whose name, have the words of the message. A message that shares
+// none has no answer.
 func lexicalChoice(c Choice) runner.Target {
 	menu := llm.NewMenu("label", c.options(), "")
 	return labels(func(_ context.Context, a asked) (Classification, chat.Reply, error) {

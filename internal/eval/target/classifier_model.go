@@ -16,8 +16,8 @@ import (
 // maxShots is how many examples of each label a model is shown.
 const maxShots = 3
 
-// modelChoice asks a language model for JSON with the label, or the labels. A reply that is none of them is no answer, which counts against the
-// classifier; only a call that fails is an error.
+// modelChoice asks a language model for JSON with the label, or the labels. A reply that is none of them is no answer,
+// which counts against the classifier; only a call that fails is an error.
 func modelChoice(model llm.Model, c Choice) (runner.Target, error) {
 	known := c.Labels()
 	schema, err := labelSchema(known, c.Several)

@@ -92,8 +92,8 @@ func (w *ownProcess) next(ctx context.Context) ([]byte, error) {
 	return w.ended(w.output.Line(ctx))
 }
 
-// ended returns what was read last, or how the program has ended. What stands before the end of the output is whole if it is JSON, or if nothing says
-// where a reply ends but its end, and the program had no fault.
+// ended returns what was read last, or how the program has ended. What stands before the end of the output is whole if
+// it is JSON, or if nothing says where a reply ends but its end, and the program had no fault.
 func (w *ownProcess) ended(said []byte, err error) ([]byte, error) {
 	if !errors.Is(err, io.EOF) {
 		return said, err
@@ -106,7 +106,8 @@ func (w *ownProcess) ended(said []byte, err error) ([]byte, error) {
 	return nil, w.process.Ended()
 }
 
-// unread returns lines of JSON one by one, and plain text in a piece. A program that prints a prompt is not waited for before it is spoken to.
+// unread returns lines of JSON one by one, and plain text in a piece. A program that prints a prompt is not waited for
+// before it is spoken to.
 func (w *ownProcess) unread() (waiting [][]byte) {
 	switch said := bytes.TrimSpace(w.output.Waiting()); {
 	case len(said) == 0, w.text && w.prompt != "" && !w.begun:
@@ -169,7 +170,8 @@ func withConversation(line []byte, id string) ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// ownerOf returns the conversation that a line of a shared process belongs to. Lines that do not begin like an object are the agent's logging.
+// ownerOf returns the conversation that a line of a shared process belongs to. Lines that do not begin like an object
+// are the agent's logging.
 func ownerOf(line []byte) (string, error) {
 	if !bytes.HasPrefix(line, []byte("{")) {
 		return "", nil

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -49,27 +50,53 @@ func commandKind() Kind {
 	}}
 }
 
+// commandKeys are the keys of a target of the kind command.
+type commandKeys struct {
+	kindKeys
+	boundsKeys
+	answeredKeys
+	Command source.Node   `key:"command" schema:"texts"`
+	Dir     string        `key:"cwd"`
+	Env     source.Node   `key:"env" schema:"environment"`
+	Process string        `key:"process" enum:"conversation,shared,turn"`
+	Mode    string        `key:"mode" enum:"json,text"`
+	Until   source.Node   `key:"until" schema:"text"`
+	Prompt  source.Node   `key:"prompt" schema:"text"`
+	Quiet   time.Duration `key:"quiet"`
+	Body    source.Node   `key:"body" doc:"a mapping or list is sent as JSON; a text as it is"`
+}
+
 func readCommand(n source.Node, at config.Location) config.Target {
-	c := CommandConfig{Dir: at.Path("."), Process: perConversation, document: n.Value, Definition: definition(n.Value), picks: n.Has("answer")}
+	c := CommandConfig{Dir: at.Path("."), document: n.Value, Definition: definition(n.Value), picks: n.Has("answer")}
 	scope := scopeOf(n, at)
-	fields := c.fields()
-	maps.Copy(fields, c.answer.fields())
-	fields["kind"], fields["with"] = func(source.Node) {}, readWith
-	fields["command"] = func(n source.Node) {
-		c.Words = shell.Command(n)
+	var k commandKeys
+	source.Decode(n, &k)
+	k.kindKeys.check()
+	c.Bounds, c.answer = k.bounds(), k.answered()
+	if k.Command.Kind != source.Null {
+		c.Words = shell.Command(k.Command)
 		for _, word := range c.Words {
-			c.words = append(c.words, template.ReadText(n.With(source.Value{Kind: source.String, Line: n.Line, Column: n.Column, Scalar: word}), scope))
+			at := k.Command.With(source.Value{Kind: source.String, Line: k.Command.Line, Column: k.Command.Column, Scalar: word})
+			c.words = append(c.words, template.ReadText(at, scope))
 		}
 	}
-	fields["cwd"] = func(n source.Node) { c.Dir = at.Path(n.Text()) }
-	fields["env"] = func(n source.Node) { c.readEnv(n, scope) }
-	fields["process"] = func(n source.Node) { c.Process = n.OneOf(perConversation, forAll, perTurn) }
-	fields["mode"] = func(n source.Node) { c.Text = n.OneOf("json", "text") == "text" }
-	fields["until"] = func(n source.Node) { c.Until = ending(n) }
-	fields["prompt"] = func(n source.Node) { c.Prompt = ending(n) }
-	fields["quiet"] = func(n source.Node) { c.Quiet = n.Duration() }
-	fields["body"] = func(n source.Node) { c.body = template.ReadBody(n, scope) }
-	n.Read(fields)
+	if n.Has("cwd") {
+		c.Dir = at.Path(k.Dir)
+	}
+	if n.Has("env") {
+		c.readEnv(k.Env, scope)
+	}
+	c.Process = cmp.Or(k.Process, perConversation)
+	c.Text, c.Quiet = k.Mode == "text", k.Quiet
+	if n.Has("until") {
+		c.Until = ending(k.Until)
+	}
+	if n.Has("prompt") {
+		c.Prompt = ending(k.Prompt)
+	}
+	if n.Has("body") {
+		c.body = template.ReadBody(k.Body, scope)
+	}
 	if !n.Has("command") {
 		n.Report("add `command:`, such as python3 agent.py", "a command target needs a program")
 	}

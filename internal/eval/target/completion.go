@@ -1,7 +1,6 @@
 package target
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,49 +12,65 @@ import (
 
 // readCompletion reads what every kind has for replays, and returns the mapping without it.
 func readCompletion(n source.Node) (c config.Completion, rest source.Node) {
-	fields := map[string]func(source.Node){
-		"complete_when": func(n source.Node) {
-			if n.Kind != source.Map {
-				c.When = readExpression(n, "say when it is true: reply contains \"goodbye\"", reflect.Bool)
-				return
-			}
-			n.Read(map[string]func(source.Node){"judge": func(n source.Node) { c.Judge = n.Text() }})
-			if strings.TrimSpace(c.Judge) == "" {
-				n.Report("write {judge: the order has been placed}, or an expression", "complete_when names no criterion")
-			}
-		},
-		"state_of": func(n source.Node) {
-			c.StateOf = readExpression(n, "take the name of a state from it: data.step", reflect.String, reflect.Int, reflect.Float64, reflect.Bool)
-		},
-		"data_of": func(n source.Node) {
-			c.DataOf = readExpression(n, "write a mapping: {city: data.city}", reflect.Map)
-		},
+	own, rest := lifted(n, source.Keys[completionKeys]()...)
+	var k completionKeys
+	source.Decode(own, &k)
+	switch k.When.Kind {
+	case source.Null:
+	case source.Map:
+		var judge completionJudge
+		source.Decode(k.When, &judge)
+		if c.Judge = judge.Judge; strings.TrimSpace(c.Judge) == "" {
+			k.When.Report("write {judge: the order has been placed}, or an expression", "complete_when names no criterion")
+		}
+	default:
+		c.When = readExpression(k.When, "say when it is true: reply contains \"goodbye\"", reflect.Bool)
 	}
-	own, rest := lifted(n, slices.Collect(maps.Keys(fields))...)
-	if len(own.Fields) > 0 {
-		own.Read(fields)
+	if k.StateOf.Kind != source.Null {
+		c.StateOf = readExpression(k.StateOf, "take the name of a state from it: data.step",
+			reflect.String, reflect.Int, reflect.Float64, reflect.Bool)
+	}
+	if k.DataOf.Kind != source.Null {
+		c.DataOf = readExpression(k.DataOf, "write a mapping: {city: data.city}", reflect.Map)
 	}
 	return c, rest
 }
 
-// followers are the kinds whose agents may be said to follow a flow: what they tell is read from their answers, and so is their state.
+// completionKeys are keys of every kind for replays.
+type completionKeys struct {
+	When    source.Node `key:"complete_when" schema:"complete_when"`
+	StateOf source.Node `key:"state_of" schema:"text"`
+	DataOf  source.Node `key:"data_of" schema:"text"`
+}
+
+// completionJudge is a criterion that a judge decides.
+type completionJudge struct {
+	Judge string `key:"judge" doc:"a criterion that a judge decides"`
+}
+
+// followKeys are the keys of the flow that an agent follows.
+type followKeys struct {
+	Flow string `key:"flow" doc:"the flow that the agent follows, a file or a folder"`
+	ID   string `key:"flow_id"`
+}
+
+// followers are the kinds whose agents may be said to follow a flow: what they tell is read from their answers, and so
+// is their state.
 var followers = []string{"http", "websocket", "command", "a2a"}
 
-// readFollows reads which flow an agent follows, and returns the mapping without it. An http target that does not say what is where in an answer is
-// a server of our own contract, whose flow is its own.
+// readFollows reads which flow an agent follows, and returns the mapping without it. An http target that does not say
+// what is where in an answer is a server of our own contract, whose flow is its own.
 func readFollows(kind string, n source.Node, at config.Location) (f *config.Follows, rest source.Node) {
 	if !slices.Contains(followers, kind) || kind == "http" && !n.Has("answer") && !n.Has("preset") {
 		return nil, n
 	}
-	own, rest := lifted(n, "flow", "flow_id")
+	own, rest := lifted(n, source.Keys[followKeys]()...)
 	if len(own.Fields) == 0 {
 		return nil, n
 	}
-	f = &config.Follows{}
-	own.Read(map[string]func(source.Node){
-		"flow":    func(n source.Node) { f.Path = at.Path(n.Text()) },
-		"flow_id": func(n source.Node) { f.ID = n.Text() },
-	})
+	var k followKeys
+	source.Decode(own, &k)
+	f = &config.Follows{Path: at.Path(k.Flow), ID: k.ID}
 	if f.Path == "" {
 		own.Report("add `flow:` with the file of the flow that the agent follows", "flow_id chooses one of the flows of a file, and `flow` names none")
 	}

@@ -16,7 +16,8 @@ type earlier []chat.Message
 // Earlier implements runner.Historian.
 func (e earlier) Earlier() []chat.Message { return e }
 
-// rebuilt returns the state that the test's history leads to, or nil when the test has no history. The history ends before the first turn.
+// rebuilt returns the state that the test's history leads to, or nil when the test has no history. The history ends
+// before the first turn.
 func rebuilt(t *suite.Test, fieldIDs []string) (*sitebot.Rebuilt, error) {
 	if t.Start.History == nil {
 		return nil, nil

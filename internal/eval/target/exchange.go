@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// exchange is the server as a model: the last message of a request is the body of the call, and the text of the reply is the body of
-// the answer. So wrappers of models, such as a recording, fit around a server.
+// exchange is the server as a model: the last message of a request is the body of the call, and the text of the reply
+// is the body of the answer. So wrappers of models, such as a recording, fit around a server.
 type exchange struct{ *executeSession }
 
 // Generate posts the body and retries a failed call.

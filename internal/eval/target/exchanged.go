@@ -25,8 +25,8 @@ type exchanged struct {
 	Session string `json:"session,omitempty"`
 }
 
-// agent is an agent as a model: the last message of a request is what it is sent, and the text of the reply are the events that it answers with.
-// So wrappers of models, such as a recording, fit around it.
+// agent is an agent as a model: the last message of a request is what it is sent, and the text of the reply are the
+// events that it answers with. So wrappers of models, such as a recording, fit around it.
 type agent struct {
 	// name is what recordings call the kind of agent, at what errors call this one.
 	name, at string
@@ -51,7 +51,8 @@ func (a agent) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) 
 	return chat.Reply{Text: string(text), Latency: time.Since(started), Attempts: 1}, err
 }
 
-// exchange sends a request and returns the answer. A failure names the agent, and is the same live and from a recording.
+// exchange sends a request and returns the answer. A failure names the agent, and is the same live and from a
+// recording.
 func (a agent) exchange(ctx context.Context, request string) (x exchanged, took time.Duration, err error) {
 	reply, err := a.wrap(a.name, a).Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, request)}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {

@@ -184,8 +184,8 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	return reply, nil
 }
 
-// lacking names a member of a result that its schema requires and that is missing; empty for none. What is missing would be read as an end that did
-// not come, or as calls that were not made. The nodes may be null.
+// lacking names a member of a result that its schema requires and that is missing; empty for none. What is missing
+// would be read as an end that did not come, or as calls that were not made. The nodes may be null.
 func lacking(result []byte) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// TestExecuteAnswers holds that an answer that breaks the protocol is an error that names what is missing; the empty text is a reply.
+// TestExecuteAnswers holds that an answer that breaks the protocol is an error that names what is missing; the empty
+// text is a reply.
 func TestExecuteAnswers(t *testing.T) {
 	const rest = `"current_node_id": "a", "next_node_id": "a", "history": [], "memory": {}, "flow_completed": false, "tool_calls": []`
 	for _, tc := range []struct{ name, body, says string }{
@@ -49,7 +50,8 @@ func TestExecuteAnswers(t *testing.T) {
 	}
 }
 
-// TestExecuteCost holds that a turn costs what the server tells, and that what it does not tell is not known, be it tokens or dollars.
+// TestExecuteCost holds that a turn costs what the server tells, and that what it does not tell is not known, be it
+// tokens or dollars.
 func TestExecuteCost(t *testing.T) {
 	for usage, want := range map[string]chat.Reply{
 		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": 0.25}`: {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{USD: 0.25}},

@@ -3,7 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"maps"
 	"net/http"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
@@ -29,18 +28,22 @@ func executeKind() Kind {
 	return Kind{Name: "execute", Doc: "a flow of a server that answers POST /execute", read: readExecute}
 }
 
+// executeKeys are the keys of a target of the kind execute.
+type executeKeys struct {
+	flowKeys
+	boundsKeys
+	URL      string            `key:"url"`
+	TokenEnv string            `key:"token_env" doc:"the variable that has a bearer token"`
+	Headers  map[string]string `key:"headers"`
+}
+
 func readExecute(n source.Node, at config.Location) config.Target {
-	c := ExecuteConfig{Headers: map[string]string{}}
-	fields := c.Flow.fields(at)
-	maps.Copy(fields, c.Bounds.fields())
-	fields["url"] = func(n source.Node) { c.URL = n.Text() }
-	fields["token_env"] = func(n source.Node) { c.TokenEnv = n.Text() }
-	fields["headers"] = func(n source.Node) {
-		for name, value := range n.Entries() {
-			c.Headers[name] = value.Text()
-		}
+	var k executeKeys
+	source.Decode(n, &k)
+	c := ExecuteConfig{Flow: k.config(at), URL: k.URL, TokenEnv: k.TokenEnv, Headers: k.Headers, Bounds: k.bounds()}
+	if c.Headers == nil {
+		c.Headers = map[string]string{}
 	}
-	n.Read(fields)
 	if !n.Has("url") {
 		n.Report("add `url:`, such as http://127.0.0.1:8080/execute", "an execute target needs an address")
 	}
@@ -77,7 +80,8 @@ func (c ExecuteConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	return e, e.carry(c.Flow, p)
 }
 
-// executeName is what recordings call the server: its address is not part of them, and the conversation says which target it is.
+// executeName is what recordings call the server: its address is not part of them, and the conversation says which
+// target it is.
 const executeName = "execute"
 
 // carry makes the target send the whole flow with every turn.

@@ -16,7 +16,8 @@ func (s served) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// TestNodesOfServer holds where the nodes of a server's flow are asked for, with the headers of the turns, and what is no answer.
+// TestNodesOfServer holds where the nodes of a server's flow are asked for, with the headers of the turns, and what is
+// no answer.
 func TestNodesOfServer(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://flows.example/execute":                  "http://flows.example/api/v1/flows/tea",

@@ -23,7 +23,8 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// TestExecuteRetryAfter proves that an executing server is asked again when it said, and not at all when that is too late.
+// TestExecuteRetryAfter proves that an executing server is asked again when it said, and not at all when that is too
+// late.
 func TestExecuteRetryAfter(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after       string

@@ -16,8 +16,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Flow is a flow that the built-in engine runs, as a target. A test may give the node and the memory with which it begins.
-// A flow has its own system prompt, so system messages of a suite's input are left out. Earlier turns become its history.
+// Flow is a flow that the built-in engine runs, as a target. A test may give the node and the memory with which it
+// begins. A flow has its own system prompt, so system messages of a suite's input are left out. Earlier turns become
+// its history.
 type Flow struct {
 	Engine *flow.Engine
 	Flow   *flow.Flow
@@ -185,8 +186,8 @@ func remembered(ctx context.Context, state json.RawMessage) {
 	})
 }
 
-// flowReply returns a turn of a flow as a target's reply. memory is that of the result, or the engine's own JSON: what an
-// engine does not report stays unknown to graders.
+// flowReply returns a turn of a flow as a target's reply. memory is that of the result, or the engine's own JSON: what
+// an engine does not report stays unknown to graders.
 func flowReply(r *flow.Result, memory any) (chat.Reply, error) {
 	reply := flowUse(r.Usage)
 	reply.Text, reply.TraceID, reply.Ended = r.AssistantMessage, r.TraceID, r.FlowCompleted

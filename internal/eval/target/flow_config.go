@@ -3,8 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
@@ -45,7 +43,8 @@ func FlowOf(t config.Target) (FlowConfig, bool) {
 	return c, c.Path != ""
 }
 
-// FlowConfigOf returns what a target says of the flow that it follows, here or at a server; the zero value of one that follows none.
+// FlowConfigOf returns what a target says of the flow that it follows, here or at a server; the zero value of one that
+// follows none.
 func FlowConfigOf(t config.Target) FlowConfig {
 	switch options := t.Options.(type) {
 	case FlowConfig:
@@ -73,55 +72,81 @@ func OfFlow(m config.Model, c FlowConfig) config.Target {
 func lexical() config.Model { return config.Model{Provider: config.Lexical, Name: "default"} }
 
 func readFlow(n source.Node, at config.Location) config.Target {
-	m, c := lexical(), FlowConfig{}
-	fields := c.fields(at)
-	fields["model"] = func(n source.Node) { m = at.Model(n) }
-	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
-	fields["timeout"] = func(n source.Node) { c.TurnTimeout = n.Duration() }
-	fields["knowledge"] = func(n source.Node) { c.Knowledge = at.Path(n.Text()) }
-	n.Read(fields)
+	var k flowTargetKeys
+	source.Decode(n, &k)
+	m, c := lexical(), k.config(at)
+	if k.Model.Kind != source.Null {
+		m = at.Model(k.Model)
+	}
+	c.Retries, c.Knowledge = k.Retries, at.Path(k.Knowledge)
+	c.TurnTimeout = cmp.Or(k.Timeout, c.TurnTimeout)
 	if !n.Has("flow") {
 		n.Report("add `flow:` with the file of the flow, or a folder and `flow_id:`", "a flow target needs a flow")
 	}
 	return OfFlow(m, c)
 }
 
-// fields reads the fields of a flow, wherever it runs.
-func (c *FlowConfig) fields(at config.Location) map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"kind":            func(source.Node) {},
-		"flow":            func(n source.Node) { c.Path = at.Path(n.Text()) },
-		"flow_id":         func(n source.Node) { c.ID = n.Text() },
-		"start":           func(n source.Node) { c.Start = n.Text() },
-		"knowledge_bases": func(n source.Node) { c.KnowledgeBases = n.Texts() },
-		"memory":          func(n source.Node) { c.Memory = readMemory(n) },
-		"limits": func(n source.Node) {
-			n.Read(map[string]func(source.Node){
-				"max_tool_iterations":     func(n source.Node) { c.MaxToolIterations = n.Int(1) },
-				"history_window_messages": func(n source.Node) { c.WindowMessages = n.Int(1) },
-				"history_window_tokens":   func(n source.Node) { c.WindowTokens = n.Int(1) },
-				"turn_timeout":            func(n source.Node) { c.TurnTimeout = n.Duration() },
-			})
-		},
+// TurnKeys are the keys of a flow's turns, which a variant may have, too.
+type TurnKeys struct {
+	KnowledgeBases []string      `key:"knowledge_bases"`
+	Memory         *MemoryConfig `key:"memory" schema:"flow_memory"`
+	Limits         limitKeys     `key:"limits"`
+}
+
+// limitKeys are the limits of a flow's turn.
+type limitKeys struct {
+	MaxToolIterations int           `key:"max_tool_iterations" minimum:"1"`
+	WindowMessages    int           `key:"history_window_messages" minimum:"1"`
+	WindowTokens      int           `key:"history_window_tokens" minimum:"1"`
+	TurnTimeout       time.Duration `key:"turn_timeout"`
+}
+
+// flowKeys are the keys of a flow, wherever it runs.
+type flowKeys struct {
+	TurnKeys
+	Kind  any    `key:"kind"`
+	Flow  string `key:"flow" doc:"a file of flows, or a folder"`
+	ID    string `key:"flow_id"`
+	Start string `key:"start"`
+}
+
+// config returns the flow; its path begins at the configuration's folder.
+func (k flowKeys) config(at config.Location) FlowConfig {
+	l := k.Limits
+	return FlowConfig{
+		Path: at.Path(k.Flow), ID: k.ID, Start: k.Start, KnowledgeBases: k.KnowledgeBases, Memory: k.Memory,
+		MaxToolIterations: l.MaxToolIterations, WindowMessages: l.WindowMessages, WindowTokens: l.WindowTokens,
+		TurnTimeout: l.TurnTimeout,
 	}
 }
 
-// readMemory reads true, false, or {enabled, stages}.
-func readMemory(n source.Node) *MemoryConfig {
+// flowTargetKeys are the keys of a target of the kind flow.
+type flowTargetKeys struct {
+	flowKeys
+	Model     source.Node   `key:"model" schema:"model_or_name"`
+	Knowledge string        `key:"knowledge" doc:"a folder of knowledge bases"`
+	Retries   *int          `key:"retries" minimum:"0" doc:"how often a turn is tried again that took too long (2)"`
+	Timeout   time.Duration `key:"timeout"`
+}
+
+// memoryKeys are the keys of a flow's memory.
+type memoryKeys struct {
+	Enabled bool     `key:"enabled"`
+	Stages  []string `key:"stages" enum:"facts,summarize,resummarize"`
+}
+
+// DecodeNode reads true, false, or {enabled, stages}.
+func (m *MemoryConfig) DecodeNode(n source.Node) {
 	if n.Kind == source.Bool {
-		return &MemoryConfig{Enabled: n.Bool()}
+		m.Enabled = n.Bool()
+		return
 	}
-	m := &MemoryConfig{Enabled: true}
-	n.Read(map[string]func(source.Node){
-		"enabled": func(n source.Node) { m.Enabled = n.Bool() },
-		"stages": func(n source.Node) {
-			m.Stages = []string{}
-			for _, item := range n.List() {
-				m.Stages = append(m.Stages, item.OneOf("facts", "summarize", "resummarize"))
-			}
-		},
-	})
-	return m
+	k := memoryKeys{Enabled: true}
+	source.Decode(n, &k)
+	*m = MemoryConfig(k)
+	if n.Has("stages") && m.Stages == nil {
+		m.Stages = []string{} // none of them
+	}
 }
 
 func (c FlowConfig) open(m config.Model, p Parts) (runner.Target, error) {
@@ -170,37 +195,28 @@ func (c FlowConfig) Settings() FlowSettings {
 	return s
 }
 
-// TurnKeys are the keys of a flow's turns, which a variant may have, too; they are read into c.
-func (c *FlowConfig) TurnKeys() map[string]func(source.Node) {
-	fields := c.fields(config.Location{})
-	maps.DeleteFunc(fields, func(name string, _ func(source.Node)) bool {
-		return name != "knowledge_bases" && name != "memory" && name != "limits"
-	})
-	return fields
-}
-
-// Over returns the settings with what a variant says of its flow's turns, the TurnKeys of a JSON object, in place of their own. Other keys are
-// passed over.
+// Over returns the settings with those of a variant, the keys of a flow's turns in a JSON object, in place of their
+// own. Other keys are ignored.
 func (c FlowConfig) Over(object []byte) (FlowConfig, error) {
 	value, err := source.ParseJSON("flow_config", object, 1)
 	if err != nil {
 		return c, err
 	}
 	reader := &source.Reader{File: "flow_config"}
-	of := FlowConfig{}
-	keys := of.TurnKeys()
-	said, _ := lifted(reader.Node(value, ""), slices.Collect(maps.Keys(keys))...)
-	said.Read(keys)
-	if err := reader.Problems.Err(); err != nil {
+	var k flowKeys
+	own, _ := lifted(reader.Node(value, ""), source.Keys[TurnKeys]()...)
+	source.Decode(own, &k.TurnKeys)
+	if err := reader.Problems.InOrder().Err(); err != nil {
 		return c, err
 	}
-	if said.Has("knowledge_bases") {
+	of := k.config(config.Location{})
+	if own.Has("knowledge_bases") {
 		c.KnowledgeBases = of.KnowledgeBases
 	}
-	if said.Has("memory") {
+	if own.Has("memory") {
 		c.Memory = of.Memory
 	}
-	if said.Has("limits") {
+	if own.Has("limits") {
 		c.MaxToolIterations, c.WindowMessages, c.WindowTokens, c.TurnTimeout = of.MaxToolIterations, of.WindowMessages, of.WindowTokens, of.TurnTimeout
 	}
 	return c, nil

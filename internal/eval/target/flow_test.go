@@ -103,7 +103,8 @@ func TestExecute(t *testing.T) {
 	targettest.Run(t, execution(t, engine, 0))
 }
 
-// TestFlowAndExecuteAgree holds a conversation with the flow in the process and behind HTTP: replies and states are the same.
+// TestFlowAndExecuteAgree holds a conversation with the flow in the process and behind HTTP: replies and states are the
+// same.
 func TestFlowAndExecuteAgree(t *testing.T) {
 	engine, f := echo(t)
 	test := &suite.Test{

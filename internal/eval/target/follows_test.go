@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// Agents that tell a state may name the flow that they follow; an http target with a flow and no `answer` is of kind execute.
+// Agents that tell a state may name the flow that they follow; an http target with a flow and no `answer` is of kind
+// execute.
 func TestFollows(t *testing.T) {
 	for yaml, want := range map[string]struct {
 		kind    string

@@ -88,8 +88,8 @@ func (h headers) filled(v *template.Values) (filledHeaders, error) {
 	return f, nil
 }
 
-// on sets the headers of a request: the default ones, pairs of a name and a value, then those that are configured. It returns the host that is
-// configured, empty for none.
+// on sets the headers of a request: the default ones, pairs of a name and a value, then those that are configured. It
+// returns the host that is configured, empty for none.
 func (f filledHeaders) on(request http.Header, defaults ...[2]string) (host string) {
 	for _, h := range append(defaults, [2]string{"User-Agent", "rehearse"}) {
 		if h[1] != "" && !f.away[http.CanonicalHeaderKey(h[0])] {

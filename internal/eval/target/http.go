@@ -21,7 +21,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// HTTP is an agent behind HTTP as a target. It is safe for concurrent use: conversations share limits and the knowledge that nobody is there.
+// HTTP is an agent behind HTTP as a target. It is safe for concurrent use: conversations share limits and the knowledge
+// that nobody is there.
 type HTTP struct {
 	config  HTTPConfig
 	bounds  Bounds
@@ -72,7 +73,8 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 type httpSession struct {
 	*HTTP
 	*talk
-	// client has cookies and connections of its own: some servers keep what belongs to a conversation with its connection. hangUp closes these.
+	// client has cookies and connections of its own: some servers keep what belongs to a conversation with its
+	// connection. hangUp closes these.
 	client *http.Client
 	hangUp func()
 	// trace is the W3C trace id of the conversation, opened the context that it was opened with.
@@ -194,7 +196,8 @@ var errNoSession = errors.New("it gave no session id")
 // closeTime is how long the agent may take to close a conversation. It is a little less than the runner waits.
 const closeTime = 5*time.Second - 200*time.Millisecond
 
-// Close sends the request that closes the conversation at the agent. It is sent once, whatever happened, and its failure is only a warning.
+// Close sends the request that closes the conversation at the agent. It is sent once, whatever happened, and its
+// failure is only a warning.
 func (s *httpSession) Close() error {
 	defer s.hangUp()
 	if s.config.closing == nil || s.closed {

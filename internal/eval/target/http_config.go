@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,6 +46,19 @@ func httpKind() Kind {
 	}}
 }
 
+// httpKeys are the keys of a target of the kind http.
+type httpKeys struct {
+	kindKeys
+	boundsKeys
+	answer.Keys
+	requestKeys
+	Preset  any           `key:"preset" schema:"preset"`
+	Session *agentSession `key:"session" schema:"session"`
+	Cookies *bool         `key:"cookies" doc:"each conversation has its own (true)"`
+	Open    source.Node   `key:"open" schema:"open"`
+	Close   source.Node   `key:"close" schema:"close"`
+}
+
 // readHTTP reads an agent as data or, where a flow is named, a server of our own contract.
 func readHTTP(n source.Node, at config.Location) config.Target {
 	if n.Has("flow") || n.Has("flow_id") {
@@ -57,19 +69,18 @@ func readHTTP(n source.Node, at config.Location) config.Target {
 	c := HTTPConfig{answer: &answer.Spec{}}
 	c.Definition = definition(n.Value)
 	r := requestReader{scope: scopeOf(n, at), base: n, trim: trim}
-	fields := c.fields()
-	maps.Copy(fields, c.answer.Fields())
-	r.fields(&c.turn, fields)
-	fields["kind"], fields["preset"] = func(source.Node) {}, func(source.Node) {}
-	fields["with"] = func(n source.Node) {
-		for range n.Entries() { // a mapping
-		}
+	var k httpKeys
+	source.Decode(n, &k)
+	k.kindKeys.check()
+	c.Bounds, *c.answer, c.session = k.bounds(), k.Spec(), k.Session
+	c.withoutJar = k.Cookies != nil && !*k.Cookies
+	r.read(&c.turn, k.requestKeys)
+	if n.Has("open") {
+		c.opening = r.open(k.Open)
 	}
-	fields["session"] = func(n source.Node) { c.session = readSession(n) }
-	fields["cookies"] = func(n source.Node) { c.withoutJar = !n.Bool() }
-	fields["open"] = func(n source.Node) { c.opening = r.open(n) }
-	fields["close"] = func(n source.Node) { c.closing = r.close(n) }
-	n.Read(fields)
+	if n.Has("close") {
+		c.closing = r.close(k.Close)
+	}
 	if !n.Has("url") {
 		n.Report("add `url:`, such as http://127.0.0.1:8080/chat", "an http target needs an address")
 	}
@@ -94,8 +105,8 @@ func defaultBody() *template.Template {
 	return t
 }
 
-// definition returns what decides the replies: everything but limits and prices. It is JSON of several lines, so that fingerprints take none of its
-// texts, such as the path of an address, for the name of a file.
+// definition returns what decides the replies: everything but limits and prices. It is JSON of several lines, so that
+// fingerprints take none of its texts, such as the path of an address, for the name of a file.
 func definition(v source.Value) string {
 	whole, _ := v.Any().(map[string]any)
 	for _, name := range []string{"concurrency", "requests_per_minute", "input_price", "output_price", "retries", "retry_after_max"} {
@@ -162,7 +173,8 @@ func (c HTTPConfig) asks(context.Context, config.Model, Parts) (Dependencies, er
 	return Dependencies{Server: c.URL, Others: c.others(), Priced: c.priced(c.answer)}, nil
 }
 
-// others returns the addresses of the requests that open and close a conversation, where they go to another host than the turns.
+// others returns the addresses of the requests that open and close a conversation, where they go to another host than
+// the turns.
 func (c HTTPConfig) others() (addresses []string) {
 	hosts := []string{hostOf(c.URL)}
 	add := func(q *httpRequest) {

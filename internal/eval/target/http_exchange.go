@@ -27,7 +27,8 @@ type httpCall struct {
 	filledHeaders
 }
 
-// recordedCall is what a recording knows a request by: neither the host nor headers that are always the same, which hold keys.
+// recordedCall is what a recording knows a request by: neither the host nor headers that are always the same, which
+// hold keys.
 type recordedCall struct {
 	Method string            `json:"method"`
 	Path   string            `json:"path"`
@@ -133,7 +134,8 @@ func (r *httpRequest) fill(c *httpCall, v *template.Values) (err error) {
 	return err
 }
 
-// exchange sends a request, again where that helps, and returns its answer, live or from a recording. Taken has the time and the attempts.
+// exchange sends a request, again where that helps, and returns its answer, live or from a recording. Taken has the
+// time and the attempts.
 func (s *httpSession) exchange(ctx context.Context, r *httpRequest, v *template.Values) (got httpAnswer, taken chat.Reply, err error) {
 	c, err := r.call(v)
 	if err != nil {
@@ -142,7 +144,8 @@ func (s *httpSession) exchange(ctx context.Context, r *httpRequest, v *template.
 	return s.asked(ctx, c, r == &s.config.turn)
 }
 
-// asked sends a request as exchange does. Turn is true of one that says the user's message, whose answer may be a stream.
+// asked sends a request as exchange does. Turn is true of one that says the user's message, whose answer may be a
+// stream.
 func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got httpAnswer, taken chat.Reply, err error) {
 	asked, err := json.Marshal(c.recorded())
 	if err != nil {

@@ -45,7 +45,8 @@ func (r *httpRequest) names() (names []string) {
 // requestReader reads the requests of one target.
 type requestReader struct {
 	scope template.Scope
-	// base is the target's mapping, with the address to which paths are appended and the headers that all requests have.
+	// base is the target's mapping, with the address to which paths are appended and the headers that all requests
+	// have.
 	base source.Node
 	// trim keeps a path from being appended to an address that ends with it already.
 	trim bool
@@ -54,22 +55,40 @@ type requestReader struct {
 	at      source.Node
 }
 
-// fields adds the keys of a request to those of a mapping.
-func (r *requestReader) fields(q *httpRequest, fields map[string]func(source.Node)) {
+// requestKeys are the keys of a request.
+type requestKeys struct {
+	URL     source.Node `key:"url" schema:"text"`
+	Path    source.Node `key:"path" schema:"text"`
+	Query   source.Node `key:"query" schema:"object"`
+	Method  source.Node `key:"method" schema:"text"`
+	Headers source.Node `key:"headers" schema:"headers" doc:"a null value takes a default header away"`
+	Body    source.Node `key:"body" doc:"a mapping or list is sent as JSON; a text as it is"`
+}
+
+// read reads the parts of a request, but for its path.
+func (r *requestReader) read(q *httpRequest, k requestKeys) {
+	given := func(n source.Node) bool { return n.Kind != source.Null }
 	q.method = http.MethodPost
 	r.written, r.at = r.base.Field("url").Scalar, r.base.Field("url")
-	fields["url"] = func(n source.Node) { r.written, r.at = n.Text(), n }
-	fields["path"] = func(source.Node) {}
-	fields["query"] = func(n source.Node) {
-		if n.Kind != source.Map {
-			n.Report("write `name: value` pairs", "expected a mapping, got %s", n.Kind)
-			return
-		}
-		q.query = template.Read(n, r.scope)
+	if given(k.URL) {
+		r.written, r.at = k.URL.Text(), k.URL
 	}
-	fields["method"] = func(n source.Node) { q.method = readMethod(n) }
-	fields["headers"] = func(n source.Node) { q.headers = readHeaders(n, r.scope) }
-	fields["body"] = func(n source.Node) { q.body = template.ReadBody(n, r.scope) }
+	if given(k.Query) {
+		for range k.Query.Entries() { // which reports what is no mapping
+		}
+		if k.Query.Kind == source.Map {
+			q.query = template.Read(k.Query, r.scope)
+		}
+	}
+	if given(k.Method) {
+		q.method = readMethod(k.Method)
+	}
+	if given(k.Headers) {
+		q.headers = readHeaders(k.Headers, r.scope)
+	}
+	if given(k.Body) {
+		q.body = template.ReadBody(k.Body, r.scope)
+	}
 }
 
 func readMethod(n source.Node) string {
@@ -126,11 +145,10 @@ func (r *requestReader) join(path source.Node) {
 }
 
 // other reads a request that is not a turn: open or close. It has the headers of the target unless it goes elsewhere.
-func (r *requestReader) other(n source.Node, more map[string]func(source.Node)) httpRequest {
+func (r *requestReader) other(n source.Node, k requestKeys) httpRequest {
 	var q httpRequest
 	o := requestReader{scope: r.scope, base: r.base}
-	o.fields(&q, more)
-	n.Read(more)
+	o.read(&q, k)
 	if n.Has("url") && n.Has("path") {
 		n.Field("path").Report("keep one of them", "path and url both say where the request goes")
 	}
@@ -160,16 +178,22 @@ func (r *requestReader) inherited() headers {
 	return nil
 }
 
+// openKeys are the keys of the request before the first turn.
+type openKeys struct {
+	requestKeys
+	Session *agentSession `key:"session" schema:"session"`
+	Text    *answer.Pick  `key:"text" schema:"pick"`
+}
+
 func (r *requestReader) open(n source.Node) *httpOpen {
-	o := &httpOpen{}
-	o.httpRequest = r.other(n, map[string]func(source.Node){
-		"session": func(n source.Node) { o.session = readSession(n) },
-		"text":    func(n source.Node) { o.text = answer.ReadPick(n) },
-	})
-	return o
+	var k openKeys
+	source.Decode(n, &k)
+	return &httpOpen{httpRequest: r.other(n, k.requestKeys), session: k.Session, text: k.Text}
 }
 
 func (r *requestReader) close(n source.Node) *httpRequest {
-	q := r.other(n, map[string]func(source.Node){})
+	var k requestKeys
+	source.Decode(n, &k)
+	q := r.other(n, k)
 	return &q
 }

@@ -126,7 +126,8 @@ func TestHTTPRequests(t *testing.T) {
 	}
 }
 
-// agentServer gives each conversation an id of its own and remembers what was said in it, by that id. It fails what does not fit together.
+// agentServer gives each conversation an id of its own and remembers what was said in it, by that id. It fails what
+// does not fit together.
 type agentServer struct {
 	mu    sync.Mutex
 	said  map[string][]string
@@ -213,7 +214,8 @@ func TestHTTPConversationsNeverMix(t *testing.T) {
 	}
 }
 
-// What opens a conversation comes first, with the greeting and the session id in its answer; what closes it comes once, also after a failure.
+// What opens a conversation comes first, with the greeting and the session id in its answer; what closes it comes once,
+// also after a failure.
 func TestHTTPOpenAndClose(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string

@@ -14,8 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 )
 
-// wired serves connections by hand: answer gets the number of the connection, that of the request on it, and the request. An empty answer closes the
-// connection.
+// wired serves connections by hand: answer gets the number of the connection, that of the request on it, and the
+// request. An empty answer closes the connection.
 func wired(t *testing.T, answer func(connection, request int, r *http.Request) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,8 +60,8 @@ func wiredParts(t *testing.T) Parts {
 	return p
 }
 
-// A message that may have been taken is said once, also where the library would send it again: by GET, or with a key of idempotency, on a
-// connection that has served before.
+// A message that may have been taken is said once, also where the library would send it again: by GET, or with a key of
+// idempotency, on a connection that has served before.
 func TestHTTPSaysAMessageOnce(t *testing.T) {
 	for _, yaml := range []string{
 		`{url: URL, method: GET, query: {m: "{{message}}"}}`, `{url: URL, headers: {Idempotency-Key: "{{turn}}"}}`, `{url: URL, method: OPTIONS}`, `URL`,
@@ -107,7 +107,8 @@ func TestHTTPConversationsHaveConnectionsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A request that would close a session whose id never came is not sent: without the id, its address is that of all sessions. Another one is sent.
+// A request that would close a session whose id never came is not sent: without the id, its address is that of all
+// sessions. Another one is sent.
 func TestHTTPClosesNothingElse(t *testing.T) {
 	for address, sent := range map[string]bool{`"threads/{{session_id}}"`: false, `threads, query: {id: "{{session_id}}"}`: true} {
 		var mu sync.Mutex

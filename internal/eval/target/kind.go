@@ -14,15 +14,16 @@ import (
 
 // Kind is a kind of target.
 type Kind struct {
-	// Name is the kind's in configurations, Doc says what it is in half a sentence, and Short how it is written in one word, if it can be.
+	// Name is the kind's in configurations, Doc says what it is in half a sentence, and Short how it is written in one
+	// word, if it can be.
 	Name, Doc, Short string
 	// read reads a target from its mapping, whose key kind it passes over. It reports every fault.
 	read func(n source.Node, at config.Location) config.Target
 	// short makes a target of "prefix:PATH" or "prefix:PATH#NAME"; nil for a kind without a short form.
 	short  func(path, name string) config.Target
 	prefix string
-	// stands returns the mapping that a text stands for; ok is false for a text that is no short form of the kind. Nil for a kind without one, or
-	// whose short form names a file.
+	// stands returns the mapping that a text stands for; ok is false for a text that is no short form of the kind. Nil
+	// for a kind without one, or whose short form names a file.
 	stands func(text string) (mapping map[string]any, ok bool)
 }
 
@@ -32,7 +33,8 @@ type Options interface {
 	open(m config.Model, p Parts) (runner.Target, error)
 	// asks says what the target may ask, without opening it.
 	asks(ctx context.Context, m config.Model, p Parts) (Dependencies, error)
-	// complete reports whether the settings and the model alone decide the replies. Otherwise the configuration's models and embedder do, too.
+	// complete reports whether the settings and the model alone decide the replies. Otherwise the configuration's
+	// models and embedder do, too.
 	complete() bool
 }
 
@@ -41,8 +43,8 @@ type Dependencies struct {
 	Models []config.Model
 	// Embeds is true if the configured embedder may be asked as well.
 	Embeds bool
-	// Server is the address of an agent that is no model, or its command; empty for other targets. It may hold a password. Priced is true when it says what it
-	// costs, or how many tokens of a known price.
+	// Server is the address of an agent that is no model, or its command; empty for other targets. It may hold a
+	// password. Priced is true when it says what it costs, or how many tokens of a known price.
 	Server string
 	// Others are addresses at other hosts than that of Server which are asked as well. They may hold passwords, too.
 	Others []string
@@ -77,7 +79,8 @@ func Complete(t config.Target) bool {
 	return err == nil && o.complete()
 }
 
-// Placeholders returns the placeholders that stand in what a target sends, sorted. ok is false for a target that takes whole conversations.
+// Placeholders returns the placeholders that stand in what a target sends, sorted. ok is false for a target that takes
+// whole conversations.
 func Placeholders(t config.Target) (names []string, ok bool) {
 	o, ok := t.Options.(interface{ placeholders() []string })
 	if !ok {
@@ -101,7 +104,8 @@ type Table []Kind
 
 var _ config.Kinds = Table(nil)
 
-// Read reads a target of a configuration: a mapping with a kind, a kind's short form, or else a model in its short form.
+// Read reads a target of a configuration: a mapping with a kind, a kind's short form, or else a model in its short
+// form.
 func (kinds Table) Read(n source.Node, at config.Location) config.Target {
 	if n.Kind == source.String {
 		if t, ok := kinds.standing(n, at); ok {
@@ -155,8 +159,9 @@ func (kinds Table) kindOf(n source.Node) Kind {
 	return kinds[0]
 }
 
-// Short reads "flow:FILE" or "flow:FILE#ID", a flow with the lexical model, "site:PLACE" or "site:PLACE#NAME", a chatbot of a folder or file
-// of sites, and the short form of any other kind. ok is false for any other text. A relative path starts at the working folder.
+// Short reads "flow:FILE" or "flow:FILE#ID", a flow with the lexical model, "site:PLACE" or "site:PLACE#NAME", a
+// chatbot of a folder or file of sites, and the short form of any other kind. ok is false for any other text. A
+// relative path starts at the working folder.
 func (kinds Table) Short(short string) (t config.Target, ok bool) {
 	reader := &source.Reader{}
 	if t, ok := kinds.standing(reader.Node(source.FromAny(short), ""), config.Location{}); ok {
@@ -215,8 +220,8 @@ func (kinds Table) resolved(short string, resolve func(path string) string) (t c
 	return config.Target{}, false
 }
 
-// LocalName returns the short form of a target or model with its file path resolved against the folder of the file from. Names without a
-// file stay unchanged.
+// LocalName returns the short form of a target or model with its file path resolved against the folder of the file
+// from. Names without a file stay unchanged.
 func (kinds Table) LocalName(name, from string) string {
 	prefix, file, ok := strings.Cut(name, ":")
 	local := prefix == "scripted" || prefix == "cassette"

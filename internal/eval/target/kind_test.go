@@ -57,7 +57,8 @@ func (c echoConfig) asks(context.Context, config.Model, Parts) (Dependencies, er
 }
 func (echoConfig) complete() bool { return true }
 
-// A kind is one file and one line: the configuration reads it, refuses its unknown keys, and the room opens it and knows what it asks.
+// A kind is one file and one line: the configuration reads it, refuses its unknown keys, and the room opens it and
+// knows what it asks.
 func TestAKindIsOneLine(t *testing.T) {
 	kinds := append(Kinds(), echoKind())
 	f, _, err := load(t, kinds, "targets: {shout: {kind: echo, prefix: 'HEY ', url: 'http://a.example'}, short: 'echo:there'}")

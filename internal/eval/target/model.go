@@ -1,5 +1,5 @@
-// Package target adapts systems under test to the runner: language models, flows in the process and behind HTTP, and the chatbots of
-// websites.
+// Package target adapts systems under test to the runner: language models, flows in the process and behind HTTP, and
+// the chatbots of websites.
 package target
 
 import (
@@ -19,7 +19,8 @@ import (
 // Model is a language model as a target. It is sent the conversation and nothing else. It is safe for concurrent use.
 type Model struct {
 	Model llm.Model
-	// Parameters apply to every request; their Messages are ignored. A ToolChoice that forces a call holds for the first request of each turn.
+	// Parameters apply to every request; their Messages are ignored. A ToolChoice that forces a call holds for the
+	// first request of each turn.
 	Parameters llm.Request
 	// Tools answer the model's calls. Without any, a turn ends with the calls.
 	Tools tool.Set
@@ -67,7 +68,8 @@ func (ModelConfig) asks(_ context.Context, m config.Model, _ Parts) (Dependencie
 
 func (ModelConfig) complete() bool { return true }
 
-// Open returns a session whose history starts with the test's input. The test's sampling takes precedence over Parameters.
+// Open returns a session whose history starts with the test's input. The test's sampling takes precedence over
+// Parameters.
 func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error) {
 	parameters := m.Parameters
 	if s := o.Test.Sampling; s != nil {
@@ -92,7 +94,8 @@ type modelSession struct {
 	kept   int
 }
 
-// Send asks the model with the whole history, and again with the results of its tools until it calls none. It keeps the actual answer.
+// Send asks the model with the whole history, and again with the results of its tools until it calls none. It keeps the
+// actual answer.
 func (s *modelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	mark := s.tools.Mark()
 	t := modelTurn{modelSession: s, values: s.values, said: append(slices.Clip(s.history), chat.Message{Role: chat.User, Content: message}), thread: s.thread, kept: s.kept}

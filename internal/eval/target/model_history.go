@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// withResults returns messages in which a tool message follows for each call of an assistant: providers refuse a history that lacks one.
-// Tool messages that are there stay as they are.
+// withResults returns messages in which a tool message follows for each call of an assistant: providers refuse a
+// history that lacks one. Tool messages that are there stay as they are.
 func withResults(messages []chat.Message) []chat.Message {
 	complete := make([]chat.Message, 0, len(messages))
 	for i, m := range messages {

@@ -37,7 +37,8 @@ func (p *parrot) Generate(ctx context.Context, r llm.Request) (chat.Reply, error
 
 func TestModel(t *testing.T) { targettest.Run(t, &target.Model{Model: &parrot{}}) }
 
-// TestModelIsSentTheConversation holds that a request is the conversation so far, with the configured parameters and nothing else.
+// TestModelIsSentTheConversation holds that a request is the conversation so far, with the configured parameters and
+// nothing else.
 func TestModelIsSentTheConversation(t *testing.T) {
 	p := &parrot{}
 	m := &target.Model{Model: p, Parameters: llm.Request{Temperature: new(0.5)}}

@@ -20,7 +20,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// toolUser answers with what its steps say, in order: a call is NAME{ARGS}, several are separated by a blank; anything else is a text.
+// toolUser answers with what its steps say, in order: a call is NAME{ARGS}, several are separated by a blank; anything
+// else is a text.
 type toolUser struct {
 	steps []string
 	asked []llm.Request
@@ -83,8 +84,8 @@ func answer(id, text string) chat.Message {
 	return chat.Message{Role: chat.Tool, ToolCallID: id, Content: chat.Content{Text: text}}
 }
 
-// Each call is answered by one message, in order, until the model calls no more; the turn has all calls with their results, and what all
-// requests have used.
+// Each call is answered by one message, in order, until the model calls no more; the turn has all calls with their
+// results, and what all requests have used.
 func TestModelTools(t *testing.T) {
 	model := &toolUser{steps: []string{`get_order{"id":"1"} now{}`, `teleport{} get_order{"id":"2"}`, "Shipped at noon."}}
 	s := begin(t, &target.Model{Model: model, Tools: toolSet(t, orderTools)}, runner.Opening{})

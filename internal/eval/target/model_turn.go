@@ -93,8 +93,8 @@ func (t *modelTurn) add(reply chat.Reply) {
 	}
 }
 
-// answer answers calls, one message for each in their order. A tool that was not declared is an error that the model is told of; a call for which
-// the author has written no result ends the turn.
+// answer answers calls, one message for each in their order. A tool that was not declared is an error that the model is
+// told of; a call for which the author has written no result ends the turn.
 func (t *modelTurn) answer(ctx context.Context, calls []chat.ToolCall) error {
 	for _, call := range calls {
 		answer, err := t.tools.Call(ctx, call.Name, json.RawMessage(llm.FormatArgs(call.Args)))

@@ -5,8 +5,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/template"
 )
 
-// Addresses returns the addresses that a target names itself, as they are written and as they are once the texts are filled in that are known. Those
-// of its models and of its chatbot are not among them.
+// Addresses returns the addresses that a target names itself, as they are written and as they are once the texts are
+// filled in that are known. Those of its models and of its chatbot are not among them.
 func Addresses(t config.Target) []string {
 	if o, ok := t.Options.(interface{ addresses() []string }); ok {
 		return o.addresses()

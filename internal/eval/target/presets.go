@@ -143,7 +143,8 @@ func placed(v source.Value, line, column int) source.Value {
 	return v
 }
 
-// overPreset returns a target's mapping with what it leaves open from its preset. Headers, body, answer and with are taken key by key.
+// overPreset returns a target's mapping with what it leaves open from its preset. Headers, body, answer and with are
+// taken key by key.
 func overPreset(n source.Node) source.Node {
 	preset, ok := presetOf(n)
 	if !ok {
@@ -172,7 +173,8 @@ func overPreset(n source.Node) source.Node {
 	return n.With(whole)
 }
 
-// keyByKey returns a mapping with the entries of another added or in place of its own. Anything but two mappings is replaced.
+// keyByKey returns a mapping with the entries of another added or in place of its own. Anything but two mappings is
+// replaced.
 func keyByKey(base, own source.Value) source.Value {
 	if base.Kind != source.Map || own.Kind != source.Map {
 		return own

@@ -18,14 +18,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Recorded is a target that plays one recorded conversation again and asks nobody. A turn that was not answered then is not answered now, with
-// the failure of the record. A test that says other messages than the record is not opened: the replies would answer something else.
+// Recorded is a target that plays one recorded conversation again and asks nobody. A turn that was not answered then is
+// not answered now, with the failure of the record. A test that says other messages than the record is not opened: the
+// replies would answer something else.
 type Recorded struct {
 	// Of is the record. Run is the id of its run, for messages.
 	Of  *result.Test
 	Run string
-	// Mask takes the secrets out of JSON, as they were taken out of the record. Messages are compared without them. It is nil for a record that
-	// was not written yet and has no masks.
+	// Mask takes the secrets out of JSON, as they were taken out of the record. Messages are compared without them. It
+	// is nil for a record that was not written yet and has no masks.
 	Mask func([]byte) []byte
 }
 

@@ -12,8 +12,8 @@ func (r *Recorded) User() runner.User { return recordedUser{r} }
 
 type recordedUser struct{ *Recorded }
 
-// Next returns the recorded message of the turn. Where the talk was over, what the user would have said is not known: a *runner.FailureError,
-// unless it was the user who ended it.
+// Next returns the recorded message of the turn. Where the talk was over, what the user would have said is not known: a
+// *runner.FailureError, unless it was the user who ended it.
 func (u recordedUser) Next(_ context.Context, t runner.UserScript) (runner.Line, error) {
 	byUser := u.Of.User != nil && u.Of.User.End == result.EndUser
 	i, n := t.Turn-1, len(u.Of.Turns)

@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// probes are documents with an unknown key in each mapping of rehearse.yaml, by what the schema calls the mapping. The fault of an unknown key
-// names those that are known.
+// probes are documents with an unknown key in each mapping of rehearse.yaml, by what the schema calls the mapping. The
+// fault of an unknown key names those that are known.
 func probes() map[string]string {
 	const http = "targets: {a: {kind: http, url: 'http://x', %s}}"
 	const socket = "targets: {a: {kind: websocket, url: 'ws://x', %s}}"

@@ -15,14 +15,19 @@ type agentSession struct {
 	every bool
 }
 
-func readSession(n source.Node) *agentSession {
-	s := &agentSession{}
-	n.Read(map[string]func(source.Node){
-		"path":   func(n source.Node) { s.path = answer.ReadPick(n) },
-		"header": func(n source.Node) { s.header = n.Text() },
-		"cookie": func(n source.Node) { s.cookie = n.Text() },
-		"update": func(n source.Node) { s.every = n.OneOf("first", "every") == "every" },
-	})
+// sessionKeys are the keys of a session.
+type sessionKeys struct {
+	Path   *answer.Pick `key:"path" schema:"pick"`
+	Header string       `key:"header"`
+	Cookie string       `key:"cookie"`
+	Update string       `key:"update" enum:"first,every"`
+}
+
+// DecodeNode reads {path}, {header} or {cookie}, and update.
+func (s *agentSession) DecodeNode(n source.Node) {
+	var k sessionKeys
+	source.Decode(n, &k)
+	*s = agentSession{path: k.Path, header: k.Header, cookie: k.Cookie, every: k.Update == "every"}
 	given := 0
 	for _, has := range []bool{s.path != nil, s.header != "", s.cookie != ""} {
 		if has {
@@ -32,7 +37,6 @@ func readSession(n source.Node) *agentSession {
 	if n.Kind == source.Map && given != 1 {
 		n.Report("write {path: PATH}, {header: NAME} or {cookie: NAME}", "a session id comes from one place")
 	}
-	return s
 }
 
 // where names the place.

@@ -16,9 +16,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Sitebot is the chatbot of a website as a target. Every conversation has its own session, which begins with the test's state and the
-// messages before its first turn. A chatbot has its own prompts, so system messages of a suite's input are left out.
-// A reply's Node is the route that the turn took; its State is the session's state without messages.
+// Sitebot is the chatbot of a website as a target. Every conversation has its own session, which begins with the test's
+// state and the messages before its first turn. A chatbot has its own prompts, so system messages of a suite's input
+// are left out. A reply's Node is the route that the turn took; its State is the session's state without messages.
 type Sitebot struct {
 	Bot *sitebot.Bot
 	// Site is the site's name. Language is the language of fixed messages; empty means the site's.
@@ -28,8 +28,9 @@ type Sitebot struct {
 
 var _ runner.Target = (*Sitebot)(nil)
 
-// Open begins a session with the test's state. It rebuilds the state that the history has left (reconstruction.md), puts it into the fresh
-// session in one update together with the fields that the test sets, and reads it back. A difference is a *runner.SeedError.
+// Open begins a session with the test's state. It rebuilds the state that the history has left (reconstruction.md),
+// puts it into the fresh session in one update together with the fields that the test sets, and reads it back. A
+// difference is a *runner.SeedError.
 func (t *Sitebot) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
 	if o.Test.Start.Node != "" || o.Test.Start.Memory != nil {
 		return nil, fmt.Errorf("the state of test %s is that of a flow: a website's chatbot has fields such as profiling_state", o.Test.ID)

@@ -36,25 +36,38 @@ func shortSitebot(path, name string) config.Target { return OfSite(SiteConfig{Di
 func OfSite(c SiteConfig) config.Target { return config.Target{Kind: "sitebot", Options: c} }
 
 func readSitebot(n source.Node, at config.Location) config.Target {
-	c := SiteConfig{}
-	fields := c.fields(at)
-	fields["retries"] = func(n source.Node) { c.Retries = new(n.Int(0)) }
-	fields["timeout"] = func(n source.Node) { c.Timeout = n.Duration() }
-	fields["language"] = func(n source.Node) { c.Language = n.Text() }
-	n.Read(fields)
+	var k sitebotKeys
+	source.Decode(n, &k)
+	c := k.config(at)
+	c.Retries, c.Timeout, c.Language = k.Retries, k.Timeout, k.Language
 	needsSites(n, "sitebot")
 	return OfSite(c)
 }
 
-// fields reads the fields that name a chatbot.
-func (c *SiteConfig) fields(at config.Location) map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"kind":    func(source.Node) {},
-		"sites":   func(n source.Node) { c.Dir = at.Path(n.Text()) },
-		"site":    func(n source.Node) { c.Name = n.Text() },
-		"model":   func(n source.Node) { c.Model = at.ModelName(n) },
-		"prompts": func(n source.Node) { c.Prompts = at.Path(n.Text()) },
+// siteKeys are the keys that name a chatbot.
+type siteKeys struct {
+	Kind    any         `key:"kind"`
+	Sites   string      `key:"sites"`
+	Site    string      `key:"site"`
+	Model   source.Node `key:"model" schema:"text"`
+	Prompts string      `key:"prompts"`
+}
+
+// config returns the chatbot; paths begin at the configuration's folder.
+func (k siteKeys) config(at config.Location) SiteConfig {
+	c := SiteConfig{Dir: at.Path(k.Sites), Name: k.Site, Prompts: at.Path(k.Prompts)}
+	if k.Model.Kind != source.Null {
+		c.Model = at.ModelName(k.Model)
 	}
+	return c
+}
+
+// sitebotKeys are the keys of a target of the kind sitebot.
+type sitebotKeys struct {
+	siteKeys
+	Language string        `key:"language"`
+	Retries  *int          `key:"retries" minimum:"0" doc:"how often a turn is tried again that took too long (2)"`
+	Timeout  time.Duration `key:"timeout"`
 }
 
 func needsSites(n source.Node, kind string) {

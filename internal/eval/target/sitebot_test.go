@@ -104,7 +104,8 @@ func TestSitebotWithUnusableState(t *testing.T) {
 	}
 }
 
-// What the reducers make of a state must be what was set; else the test would grade another conversation than its author wrote.
+// What the reducers make of a state must be what was set; else the test would grade another conversation than its
+// author wrote.
 func TestSitebotSeedMismatch(t *testing.T) {
 	test := &suite.Test{ID: "blank", Start: suite.Start{Fields: json.RawMessage(`{"profiling_state":{"collected_values":{"stage":"  "}}}`)}}
 	_, err := newSitebot(t).Open(t.Context(), runner.Opening{Test: test})
@@ -137,7 +138,8 @@ func TestSitebotRebuildsHistory(t *testing.T) {
 	}
 }
 
-// A turn tells what all its calls have used, also when it failed; a message that no model is asked about has used nothing.
+// A turn tells what all its calls have used, also when it failed; a message that no model is asked about has used
+// nothing.
 func TestSitebotUsage(t *testing.T) {
 	session, err := newSitebot(t).Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a"}})
 	if err != nil {

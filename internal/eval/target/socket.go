@@ -30,8 +30,8 @@ type socket struct {
 	ended  chan struct{}
 }
 
-// dial opens a WebSocket. ctx bounds the handshake only. The answer to a handshake that failed is returned where there is one, with the beginning
-// of its body. Most bounds a message, and all messages that were not taken, in bytes.
+// dial opens a WebSocket. ctx bounds the handshake only. The answer to a handshake that failed is returned where there
+// is one, with the beginning of its body. Most bounds a message, and all messages that were not taken, in bytes.
 func dial(ctx context.Context, url string, o *websocket.DialOptions, most int) (*socket, *http.Response, error) {
 	conn, answer, err := websocket.Dial(ctx, url, o)
 	if err != nil {
@@ -88,7 +88,8 @@ func (s *socket) write(ctx context.Context, data []byte) error {
 // settleTime bounds the wait for the answer to a ping.
 const settleTime = time.Second
 
-// settle waits until all messages have been read that the other side sent before it answered a ping. A side that answers none is not asked again.
+// settle waits until all messages have been read that the other side sent before it answered a ping. A side that
+// answers none is not asked again.
 func (s *socket) settle(ctx context.Context) {
 	select {
 	case <-s.ended:

@@ -23,7 +23,8 @@ type spoken struct {
 	kind, at string
 	// address is where the agent is; empty for a program.
 	address string
-	// begin opens the wire of a conversation; now returns the values of the turn under way. A conversation that is played from a recording has none.
+	// begin opens the wire of a conversation; now returns the values of the turn under way. A conversation that is
+	// played from a recording has none.
 	begin func(ctx context.Context, now func() *template.Values) (wire, error)
 	// message returns what is sent for a turn.
 	message func(v *template.Values) ([]byte, error)

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/target/answer"
 )
 
-// untaken reports whether an answer with a status says that what was sent cannot have been taken, so that it may be sent again.
+// untaken reports whether an answer with a status says that what was sent cannot have been taken, so that it may be
+// sent again.
 func untaken(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
@@ -19,7 +20,8 @@ func untaken(status int) bool {
 	return false
 }
 
-// refusal says what an answer outside 2xx is: its status, and where it redirects to or the beginning of what its body says.
+// refusal says what an answer outside 2xx is: its status, and where it redirects to or the beginning of what its body
+// says.
 func refusal(response *http.Response, body []byte) string {
 	said := strings.TrimRight(fmt.Sprintf("answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)), " ")
 	if redirect := httpclient.RedirectAddress(response); redirect != "" {

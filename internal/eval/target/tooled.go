@@ -20,14 +20,16 @@ import (
 // toolsName is what recordings call the tools of a conversation.
 const toolsName = "mcp"
 
-// tooled is a target whose agent is offered tools over MCP: each conversation has its own, and what it calls joins the turn under way.
+// tooled is a target whose agent is offered tools over MCP: each conversation has its own, and what it calls joins the
+// turn under way.
 type tooled struct {
 	runner.Target
 	tools tool.Set
 	parts Parts
 }
 
-// Open begins a conversation whose agent is told the address of its tools. In a playback that is the recorded one, where nothing is served.
+// Open begins a conversation whose agent is told the address of its tools. In a playback that is the recorded one,
+// where nothing is served.
 func (t *tooled) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
 	s := &tooledSession{parts: t.parts}
 	if !t.parts.Playing {
@@ -71,7 +73,8 @@ type tooledSession struct {
 	turn  int
 }
 
-// Send says the message. The reply has what the agent called over MCP behind the calls that it reports itself, also when the turn fails.
+// Send says the message. The reply has what the agent called over MCP behind the calls that it reports itself, also
+// when the turn fails.
 func (s *tooledSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	s.turn++
 	asking := ctx
@@ -158,8 +161,8 @@ type tooledHistorian struct {
 	runner.Historian
 }
 
-// toolFault is a turn with a call that the scripted tools could not stand in for. What else went wrong with the turn may be due to that: so the
-// error is none of a time limit or of a model.
+// toolFault is a turn with a call that the scripted tools could not stand in for. What else went wrong with the turn
+// may be due to that: so the error is none of a time limit or of a model.
 type toolFault struct {
 	fault string
 	err   error
@@ -175,7 +178,8 @@ func (f *toolFault) Error() string {
 
 type attemptsKey struct{}
 
-// withAttempts returns a context for a turn that may be asked several times. Again is called before each attempt but the first.
+// withAttempts returns a context for a turn that may be asked several times. Again is called before each attempt but
+// the first.
 func withAttempts(ctx context.Context, again func()) context.Context {
 	first := true
 	return context.WithValue(ctx, attemptsKey{}, func() {

@@ -52,8 +52,8 @@ func toolNames(r chat.Reply) string {
 
 const someTools = `mcp: {tools: [{name: one, results: [{result: 1}]}, {name: two, results: [{result: 2}]}]}`
 
-// What an agent calls in a turn comes behind what its answer reports, also where the turn fails; a call that the tools cannot stand in for makes the
-// turn an error that names the tool, whatever else went wrong.
+// What an agent calls in a turn comes behind what its answer reports, also where the turn fails; a call that the tools
+// cannot stand in for makes the turn an error that names the tool, whatever else went wrong.
 func TestCallsJoinTheTurn(t *testing.T) {
 	var asked atomic.Int32
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -120,8 +120,8 @@ func TestCallsJoinTheTurn(t *testing.T) {
 	}
 }
 
-// An A2A agent that is asked for its task goes on working: what it calls then counts, and is not lost where the question is asked again. A message
-// that is sent again begins the turn anew.
+// An A2A agent that is asked for its task goes on working: what it calls then counts, and is not lost where the
+// question is asked again. A message that is sent again begins the turn anew.
 func TestCallsOfA2A(t *testing.T) {
 	var sent, got atomic.Int32
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,8 @@ func TestCallsOfA2A(t *testing.T) {
 	}
 }
 
-// A playback serves nothing: the address and the calls are the recorded ones, in each turn. What it does not hold fails the turn.
+// A playback serves nothing: the address and the calls are the recorded ones, in each turn. What it does not hold fails
+// the turn.
 func TestRecordedCalls(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

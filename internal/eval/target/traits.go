@@ -9,11 +9,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// Traits are what a replay needs to know of an agent. The zero value is that of an agent that tells its replies and nothing else.
+// Traits are what a replay needs to know of an agent. The zero value is that of an agent that tells its replies and
+// nothing else.
 type Traits struct {
-	// States is true of an agent that says in what state a conversation stands, Ends of one that says when a conversation is over.
+	// States is true of an agent that says in what state a conversation stands, Ends of one that says when a
+	// conversation is over.
 	States, Ends bool
-	// Resumes is true of an agent that can be told what was said before, so that a conversation can begin in its middle.
+	// Resumes is true of an agent that can be told what was said before, so that a conversation can begin in its
+	// middle.
 	Resumes bool
 	// Flow is true of an agent that follows a flow: its state is a node, and its conversations begin at any node.
 	Flow bool

@@ -16,7 +16,8 @@ import (
 type Turns struct {
 	// Timeout bounds one attempt of a turn, whatever calls it makes; 0 bounds nothing.
 	Timeout time.Duration
-	// Retries is how often a turn that took too long is taken again. Calls that failed within a turn are the models' to repeat.
+	// Retries is how often a turn that took too long is taken again. Calls that failed within a turn are the models' to
+	// repeat.
 	Retries int
 }
 
@@ -31,8 +32,9 @@ func turnsOf(p Parts, retries *int, timeout time.Duration) Turns {
 
 var errTurnTooLong = errors.New("the reply took too long")
 
-// take takes a turn, and takes it again when it took too long. The turn must leave the session unchanged when it fails; its reply has the usage
-// also then. The result has the usage and the attempts of all requests; kind is that of the target, name is who is asked, for the error.
+// take takes a turn, and takes it again when it took too long. The turn must leave the session unchanged when it fails;
+// its reply has the usage also then. The result has the usage and the attempts of all requests; kind is that of the
+// target, name is who is asked, for the error.
 func (t Turns) take(ctx context.Context, kind, name string, turn func(context.Context) (chat.Reply, error)) (reply chat.Reply, err error) {
 	ctx, span := sending(ctx, kind, "")
 	defer func() { sent(span, err) }()

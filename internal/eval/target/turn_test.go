@@ -52,7 +52,8 @@ func openTurns(t *testing.T, tt runner.Target) runner.Session {
 	return s
 }
 
-// TestFlowTimeoutBoundsTheTurn holds that the time limit of a test bounds a turn with all of its calls, and that each attempt has it anew.
+// TestFlowTimeoutBoundsTheTurn holds that the time limit of a test bounds a turn with all of its calls, and that each
+// attempt has it anew.
 func TestFlowTimeoutBoundsTheTurn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pause, first time.Duration
@@ -204,7 +205,8 @@ func (c *caller) Generate(ctx context.Context, r llm.Request) (chat.Reply, error
 	return reply, err
 }
 
-// TestEveryCallHasAResult holds that a request never has a call without a tool message for it, and that recorded results stay as they are.
+// TestEveryCallHasAResult holds that a request never has a call without a tool message for it, and that recorded
+// results stay as they are.
 func TestEveryCallHasAResult(t *testing.T) {
 	call := func(id string) chat.ToolCall { return chat.ToolCall{ID: id, Name: "find"} }
 	said := func(ids ...string) chat.Message {

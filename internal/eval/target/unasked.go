@@ -17,7 +17,8 @@ func (s *spokenSession) settle(ctx context.Context) {
 	}
 }
 
-// unasked returns an error if the agent has spoken since its last answer: it would be taken for the answer to the message that is sent next.
+// unasked returns an error if the agent has spoken since its last answer: it would be taken for the answer to the
+// message that is sent next.
 func (s *spokenSession) unasked() error {
 	said := s.more()
 	switch {
@@ -29,8 +30,8 @@ func (s *spokenSession) unasked() error {
 	return fmt.Errorf("it spoke on after its answer: %s: say where an answer ends, with `stream: {end: …}` or `until:`", said)
 }
 
-// more returns the first reply, call or error that nobody has asked for; empty when there is none. Messages in which nothing is found are passed
-// over.
+// more returns the first reply, call or error that nobody has asked for; empty when there is none. Messages in which
+// nothing is found are passed over.
 func (s *spokenSession) more() string {
 	for _, data := range s.wire.unread() {
 		if s.counts(string(data)) {
@@ -87,7 +88,8 @@ func (s *spokenSession) tell(what string) {
 // quiet is how long an agent that may say more is listened to.
 const quiet = 2 * time.Second
 
-// listenOn returns what comes over a WebSocket after an answer, until nothing comes any more. It is empty where a conversation passes all of that over.
+// listenOn returns what comes over a WebSocket after an answer, until nothing comes any more. It is empty where a
+// conversation passes all of that over.
 func (s *spokenSession) listenOn(ctx context.Context) (more []string) {
 	w, ok := s.wire.(*socket)
 	if !ok {

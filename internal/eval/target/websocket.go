@@ -106,7 +106,8 @@ func (e *statusError) Unwrap() error {
 // errHungUp is an agent that did not answer a handshake to its end.
 var errHungUp = errors.New("the handshake broke off")
 
-// refused says why a handshake failed. Answered is nil where nothing was answered, and reached is false where there was no connection.
+// refused says why a handshake failed. Answered is nil where nothing was answered, and reached is false where there was
+// no connection.
 func refused(ctx context.Context, answered *http.Response, reached bool, err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err // without the address, whose query may be secret
@@ -136,7 +137,8 @@ func refused(ctx context.Context, answered *http.Response, reached bool, err err
 	return fmt.Errorf("answered %s, which opens no WebSocket", answered.Status)
 }
 
-// passing reports whether a handshake that failed cannot have been taken, and may be at another attempt. No message was said before it.
+// passing reports whether a handshake that failed cannot have been taken, and may be at another attempt. No message was
+// said before it.
 func passing(err error) bool {
 	if answered, ok := errors.AsType[*statusError](err); ok {
 		return untaken(answered.status)

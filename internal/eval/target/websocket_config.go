@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"maps"
 	"net/url"
 	"strings"
 
@@ -43,29 +42,61 @@ func isWebsocket(address string) bool {
 	return ok && (scheme == "ws" || scheme == "wss")
 }
 
+// websocketKeys are the keys of a target of the kind websocket.
+type websocketKeys struct {
+	kindKeys
+	boundsKeys
+	answer.Keys
+	URL          string          `key:"url"`
+	Headers      source.Node     `key:"headers" schema:"headers"`
+	Subprotocols source.Node     `key:"subprotocols" schema:"texts"`
+	Body         source.Node     `key:"body" doc:"a mapping or list is sent as JSON; a text as it is"`
+	Session      *agentSession   `key:"session" schema:"session"`
+	Cookies      *bool           `key:"cookies" doc:"each conversation has its own (true)"`
+	Open         *websocketOpen  `key:"open"`
+	Close        *websocketClose `key:"close"`
+}
+
+// websocketOpen are the keys of what is sent before the first turn.
+type websocketOpen struct {
+	Body source.Node  `key:"body"`
+	Wait *answer.Pick `key:"wait" schema:"pick"`
+}
+
+// websocketClose are the keys of what is sent after the last turn.
+type websocketClose struct {
+	Body source.Node `key:"body"`
+}
+
 func readWebsocket(n source.Node, at config.Location) config.Target {
 	c := WebsocketConfig{Definition: definition(n.Value)}
 	scope := scopeOf(n, at)
-	fields := c.fields()
-	maps.Copy(fields, c.answer.fields())
-	fields["kind"], fields["with"] = func(source.Node) {}, readWith
-	fields["url"] = func(n source.Node) { c.URL, c.url = n.Text(), readAddress(n, scope, "ws", "wss") }
-	fields["headers"] = func(n source.Node) { c.headers = readHandshake(n, scope) }
-	fields["subprotocols"] = func(n source.Node) { c.subprotocols = readSubprotocols(n) }
-	fields["body"] = func(n source.Node) { c.body = template.ReadBody(n, scope) }
-	fields["session"] = func(n source.Node) { c.answer.session = readSession(n) }
-	fields["cookies"] = func(n source.Node) { c.withoutJar = !n.Bool() }
-	fields["open"] = func(n source.Node) {
-		c.greeting = &greeting{}
-		n.Read(map[string]func(source.Node){
-			"body": func(n source.Node) { c.greeting.body = template.ReadBody(n, scope) },
-			"wait": func(n source.Node) { c.greeting.wait = answer.ReadPick(n) },
-		})
+	var k websocketKeys
+	source.Decode(n, &k)
+	k.kindKeys.check()
+	c.Bounds, c.answer = k.bounds(), answered{Spec: k.Spec(), session: k.Session}
+	c.withoutJar = k.Cookies != nil && !*k.Cookies
+	if n.Has("url") {
+		c.URL, c.url = k.URL, readAddress(n.Field("url"), scope, "ws", "wss")
 	}
-	fields["close"] = func(n source.Node) {
-		n.Read(map[string]func(source.Node){"body": func(n source.Node) { c.closing = template.ReadBody(n, scope) }})
+	if n.Has("headers") {
+		c.headers = readHandshake(k.Headers, scope)
 	}
-	n.Read(fields)
+	if n.Has("subprotocols") {
+		c.subprotocols = readSubprotocols(n.Field("subprotocols"))
+	}
+	if n.Has("body") {
+		c.body = template.ReadBody(k.Body, scope)
+	}
+	if k.Open != nil {
+		c.greeting = &greeting{wait: k.Open.Wait}
+		if k.Open.Body.Kind != source.Null {
+			c.greeting.body = template.ReadBody(k.Open.Body, scope)
+		}
+	}
+	if k.Close != nil && k.Close.Body.Kind != source.Null {
+		c.closing = template.ReadBody(k.Close.Body, scope)
+	}
 	if !n.Has("url") {
 		n.Report("add `url:`, such as ws://127.0.0.1:8080/chat", "a websocket target needs an address")
 	}
@@ -103,13 +134,6 @@ func readSubprotocols(n source.Node) []string {
 		}
 	}
 	return names
-}
-
-// readWith checks that the values of a target's templates are a mapping.
-func readWith(n source.Node) {
-	if n.Kind != source.Map {
-		n.Report("write `name: value` pairs", "expected a mapping, got %s", n.Kind)
-	}
 }
 
 // readAddress reads an address of one of some schemes, in which there may be placeholders.

@@ -42,7 +42,8 @@ func handshakes(t *testing.T, headers func(r *http.Request) http.Header) (addres
 	return "ws" + strings.TrimPrefix(server.URL, "http")
 }
 
-// An agent may give its id of the conversation in the handshake. It is sent back in the body, and belongs to that conversation only.
+// An agent may give its id of the conversation in the handshake. It is sent back in the body, and belongs to that
+// conversation only.
 func TestWebsocketSessions(t *testing.T) {
 	var n atomic.Int32
 	address := handshakes(t, func(*http.Request) http.Header {

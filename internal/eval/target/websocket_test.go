@@ -151,7 +151,8 @@ func TestWebsocketShort(t *testing.T) {
 	t.Error("a connection stays open")
 }
 
-// The handshake bears the conversation, the trace and the configured headers; the first message comes before the first turn and the last after it.
+// The handshake bears the conversation, the trace and the configured headers; the first message comes before the first
+// turn and the last after it.
 func TestWebsocketHandshake(t *testing.T) {
 	said := make(chan string, 10)
 	address, _ := socketAgent(t, func(ctx context.Context, c *websocket.Conn, r *http.Request) {
@@ -189,7 +190,8 @@ func TestWebsocketHandshake(t *testing.T) {
 	}
 }
 
-// With an end, the reply goes on to it; without one, the first message with a reply is it, and what no pick hits is passed over.
+// With an end, the reply goes on to it; without one, the first message with a reply is it, and what no pick hits is
+// passed over.
 func TestWebsocketStreams(t *testing.T) {
 	address, _ := socketAgent(t, func(ctx context.Context, c *websocket.Conn, _ *http.Request) {
 		for {
@@ -391,8 +393,8 @@ func TestWebsocketNeverMixes(t *testing.T) {
 	})
 }
 
-// neverMixes holds 50 conversations with 20 workers. A reply is right, and who names the one who answered: another one in each conversation, or
-// none.
+// neverMixes holds 50 conversations with 20 workers. A reply is right, and who names the one who answered: another one
+// in each conversation, or none.
 func neverMixes(t *testing.T, x runner.Target, right func(message string, r chat.Reply) (who string, ok bool)) {
 	t.Helper()
 	jobs := make(chan int)

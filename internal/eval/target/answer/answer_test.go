@@ -24,18 +24,21 @@ func spec(t *testing.T, yaml string) *Spec {
 }
 
 func read(yaml string) (*Spec, error) {
-	s := &Spec{}
 	v, err := source.ParseYAML("rehearse.yaml", []byte(yaml))
 	if err != nil {
 		return nil, err
 	}
 	r := &source.Reader{File: "rehearse.yaml"}
-	fields := s.Fields()
-	fields["session"] = func(n source.Node) { s.Session = ReadPick(n) }
-	if v.Kind != source.Null {
-		r.Node(v, "").Read(fields)
+	var keys struct {
+		Keys
+		Session *Pick `key:"session"`
 	}
-	return s, r.Problems.Err()
+	if v.Kind != source.Null {
+		source.Decode(r.Node(v, ""), &keys)
+	}
+	s := keys.Spec()
+	s.Session = keys.Session
+	return &s, r.Problems.InOrder().Err()
 }
 
 // streamed reads a stream and what its events say.

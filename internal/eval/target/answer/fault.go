@@ -60,8 +60,9 @@ func agentError(v any) error {
 	return fmt.Errorf("%w: %s", ErrAgent, clip(prose(v), 500))
 }
 
-// admits returns the error that an answer admits where nothing says how answers are read, so that the words of an error are not taken for a reply:
-// an event whose name or type is error, a value of the name error, or a status that is no success.
+// admits returns the error that an answer admits where nothing says how answers are read, so that the words of an error
+// are not taken for a reply: an event whose name or type is error, a value of the name error, or a status that is no
+// success.
 func (s *Spec) admits(e event) error {
 	if s.Text != nil || s.Error != nil || s.Stream != nil && (s.Stream.Text != nil || s.Stream.Error != nil) {
 		return nil

@@ -9,7 +9,8 @@ func (p *Pick) Finds(data []byte) bool {
 	return len(p.hits(event{doc: doc})) > 0
 }
 
-// Admitted returns the error that an answer, or an event of a stream with a name, admits by itself: as it is read where nothing says how.
+// Admitted returns the error that an answer, or an event of a stream with a name, admits by itself: as it is read where
+// nothing says how.
 func Admitted(name string, data []byte) error {
 	doc, err := decode(data)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// decode reads data that is one JSON value. Whole numbers that fit become int64 and others float64, which filters of paths can compare; a number
-// that either would write differently stays a json.Number.
+// decode reads data that is one JSON value. Whole numbers that fit become int64 and others float64, which filters of
+// paths can compare; a number that either would write differently stays a json.Number.
 func decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	d.UseNumber()

@@ -17,7 +17,8 @@ func names() []string {
 	}
 }
 
-// place is a value in an answer, and the way to it: the place that it is in, and its name there, or its number in a list of so many.
+// place is a value in an answer, and the way to it: the place that it is in, and its name there, or its number in a
+// list of so many.
 type place struct {
 	value     any
 	in        *place
@@ -25,8 +26,8 @@ type place struct {
 	at, among int
 }
 
-// byName looks for a reply by its name, breadth first: a text or, where there is none, a number or a boolean. Of an event of a stream it takes
-// texts alone, because events are full of numbers.
+// byName looks for a reply by its name, breadth first: a text or, where there is none, a number or a boolean. Of an
+// event of a stream it takes texts alone, because events are full of numbers.
 func byName(doc any, streamed bool) (string, bool) {
 	text, _, ok := named(doc, streamed)
 	return text, ok
@@ -152,7 +153,8 @@ func isMessages(list []any) bool {
 	return len(list) > 0
 }
 
-// speaking returns the place of the last element of a list or, where elements have roles, of the last one of an agent; -1 where there is none.
+// speaking returns the place of the last element of a list or, where elements have roles, of the last one of an agent;
+// -1 where there is none.
 func speaking(list []any) int {
 	roles := false
 	for i, element := range slices.Backward(list) {
@@ -202,7 +204,8 @@ func reasonByName(doc any) (reason string) {
 	return reason
 }
 
-// roleOf returns who speaks in a message, in lower case; empty for what is none. Some formats write the role as the type.
+// roleOf returns who speaks in a message, in lower case; empty for what is none. Some formats write the role as the
+// type.
 func roleOf(element any) string {
 	m, _ := element.(map[string]any)
 	if role, ok := m["role"].(string); ok {

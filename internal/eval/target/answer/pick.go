@@ -32,34 +32,57 @@ type condition struct {
 	want any
 }
 
-// ReadPick reads a path, or {path, event, if, join, or}. Problems go to n.
-func ReadPick(n source.Node) *Pick {
-	p := &Pick{Path: "$", expr: jp.Expr{jp.Root('$')}}
+// pickKeys are the keys of what locates a value, and under which conditions.
+type pickKeys struct {
+	Path  source.Node `key:"path" schema:"text"`
+	Event []string    `key:"event"`
+	If    source.Node `key:"if" schema:"object" doc:"values by their paths"`
+}
+
+// pickWhenKeys are all keys of a pick.
+type pickWhenKeys struct {
+	pickKeys
+	Join string `key:"join"`
+	Or   any    `key:"or"`
+}
+
+// DecodeNode reads a path, or {path, event, if, join, or}.
+func (p *Pick) DecodeNode(n source.Node) {
+	*p = Pick{Path: "$", expr: jp.Expr{jp.Root('$')}}
 	if n.Kind != source.Map {
 		p.path(n)
-		return p
+		return
 	}
-	fields := p.fields()
-	fields["join"] = func(n source.Node) { p.join = n.Text() }
-	fields["or"] = func(n source.Node) { p.or = plainValue(n.Value) }
-	p.pathless = !n.Has("path")
-	n.Read(fields)
+	var keys pickWhenKeys
+	source.Decode(n, &keys)
+	p.take(keys.pickKeys)
+	p.join = keys.Join
+	if n.Has("or") {
+		p.or = plainValue(n.Field("or").Value)
+	}
 	if len(n.Fields) == 0 {
 		n.Report("write a path, such as $.reply", "the pick is empty")
 	}
+}
+
+// ReadPick reads a path, or {path, event, if, join, or}.
+func ReadPick(n source.Node) *Pick {
+	p := &Pick{}
+	p.DecodeNode(n)
 	return p
 }
 
-// fields reads what says where a value is, and under which conditions.
-func (p *Pick) fields() map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"path":  p.path,
-		"event": func(n source.Node) { p.events = n.Texts() },
-		"if": func(n source.Node) {
-			for path, want := range n.Entries() {
-				p.when = append(p.when, condition{parsed(want, path), plainValue(want.Value)})
-			}
-		},
+// take takes the keys of the place and the conditions.
+func (p *Pick) take(k pickKeys) {
+	p.pathless = k.Path.Kind == source.Null
+	if !p.pathless {
+		p.path(k.Path)
+	}
+	p.events = k.Event
+	if k.If.Kind != source.Null {
+		for path, want := range k.If.Entries() {
+			p.when = append(p.when, condition{parsed(want, path), plainValue(want.Value)})
+		}
 	}
 }
 
@@ -154,8 +177,8 @@ func (p *Pick) joining() string {
 	return p.join
 }
 
-// reply returns the text of the hits as a reply. A message that the path takes by its place in a list, such as the last one, is none if it is the
-// user's own: the agent repeats the talk and has added nothing.
+// reply returns the text of the hits as a reply. A message that the path takes by its place in a list, such as the last
+// one, is none if it is the user's own: the agent repeats the talk and has added nothing.
 func (p *Pick) reply(e event) (text string, ok bool) {
 	if p != nil && len(p.expr) > 1 {
 		parent := p.expr[:len(p.expr)-1]
@@ -176,8 +199,8 @@ func (p *Pick) instead() (v any, ok bool) {
 	return p.or, true
 }
 
-// replyInstead returns the value that is taken when there is no reply in an answer. A pick of all elements of the answer has one for an empty list
-// only: any other answer is not the one that the path was written for.
+// replyInstead returns the value that is taken when there is no reply in an answer. A pick of all elements of the
+// answer has one for an empty list only: any other answer is not the one that the path was written for.
 func (p *Pick) replyInstead(doc any) (v any, ok bool) {
 	if v, ok = p.instead(); !ok {
 		return nil, false
@@ -203,7 +226,8 @@ func (p *Pick) second() jp.Frag {
 	return steps[0]
 }
 
-// said returns the error that an event admits at a pick of errors. Where the event fits and has no words, those of the pick are taken.
+// said returns the error that an event admits at a pick of errors. Where the event fits and has no words, those of the
+// pick are taken.
 func (p *Pick) said(e event) error {
 	wordless := true
 	for _, v := range p.hits(e) {

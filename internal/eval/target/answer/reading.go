@@ -33,7 +33,8 @@ type Reading struct {
 	spoke         bool
 	input, output *float64
 	keys          keysOf
-	// strange is the first data that is no JSON. broken is the first that begins like an object and is none; objects is true when others are some.
+	// strange is the first data that is no JSON. broken is the first that begins like an object and is none; objects is
+	// true when others are some.
 	strange, broken []byte
 	objects         bool
 	// streamed is true where the events are those of a stream of HTTP.
@@ -54,8 +55,8 @@ func (s *Spec) Read(earlier int) *Reading {
 // doneData ends every stream.
 const doneData = "[DONE]"
 
-// Add reads an event: its name, if it has one, and its data. Last is true of the one that ends the stream. An error is one of this package, such
-// as ErrUTF8 or the agent's own error.
+// Add reads an event: its name, if it has one, and its data. Last is true of the one that ends the stream. An error is
+// one of this package, such as ErrUTF8 or the agent's own error.
 func (r *Reading) Add(name string, data []byte) (last bool, err error) {
 	if !utf8.Valid(data) {
 		return false, ErrUTF8
@@ -181,8 +182,8 @@ func (r *Reading) errorPicks() (picks []*Pick) {
 	return picks
 }
 
-// undeclared returns the error that an event of a stream stands for although no pick says where errors are: its name or its type is error, or it
-// holds nothing else. What was said before such an event is no whole reply.
+// undeclared returns the error that an event of a stream stands for although no pick says where errors are: its name or
+// its type is error, or it holds nothing else. What was said before such an event is no whole reply.
 func (r *Reading) undeclared(e event) error {
 	if len(r.errorPicks()) > 0 {
 		return nil

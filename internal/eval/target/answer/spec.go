@@ -1,14 +1,17 @@
-// Package answer reads the answers of agents as configuration says where things are in them: whole bodies, streams, and messages one by one.
+// Package answer reads the answers of agents as configuration says where things are in them: whole bodies, streams, and
+// messages one by one.
 package answer
 
 import (
+	"reflect"
+
 	"github.com/ohler55/ojg/jp"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Spec says where things are in an answer. The zero value finds the reply by its name and nothing else. It is never changed after it was read,
-// and safe for concurrent use.
+// Spec says where things are in an answer. The zero value finds the reply by its name and nothing else. It is never
+// changed after it was read, and safe for concurrent use.
 type Spec struct {
 	// Text is where the reply is, FinishReason why it ended; nil finds them by name.
 	Text                      *Pick
@@ -57,74 +60,130 @@ type End struct {
 	data *string
 }
 
-// Fields reads the keys answer and stream of a target.
-func (s *Spec) Fields() map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"answer": s.readAnswer,
-		"stream": func(n source.Node) { s.Stream = ReadStream(n) },
-	}
+// Keys are the keys of a target that locate things in its answers.
+type Keys struct {
+	Answer Spec    `key:"answer" schema:"answer"`
+	Stream *Stream `key:"stream" schema:"stream"`
 }
 
-func (s *Spec) readAnswer(n source.Node) {
+// Spec returns what the keys say.
+func (k Keys) Spec() Spec {
+	k.Answer.Stream = k.Stream
+	return k.Answer
+}
+
+// answerKeys are the keys of an answer.
+type answerKeys struct {
+	Text         *Pick  `key:"text" schema:"pick"`
+	Node         *Pick  `key:"node" schema:"pick"`
+	State        *Pick  `key:"state" schema:"pick"`
+	Cost         *Pick  `key:"cost_usd" schema:"pick"`
+	FinishReason *Pick  `key:"finish_reason" schema:"pick"`
+	TraceID      *Pick  `key:"trace_id" schema:"pick"`
+	End          *Pick  `key:"end" schema:"pick"`
+	Error        *Pick  `key:"error" schema:"pick"`
+	ToolCalls    *Calls `key:"tool_calls" schema:"calls"`
+	Usage        struct {
+		InputTokens  *Pick `key:"input_tokens" schema:"pick"`
+		OutputTokens *Pick `key:"output_tokens" schema:"pick"`
+	} `key:"usage"`
+}
+
+// DecodeNode reads the path of the reply, or a mapping with the places of everything in an answer.
+func (s *Spec) DecodeNode(n source.Node) {
 	if n.Kind != source.Map {
-		s.Text = ReadPick(n)
+		s.Text = new(Pick)
+		s.Text.DecodeNode(n)
 		return
 	}
-	at := func(p **Pick) func(source.Node) { return func(n source.Node) { *p = ReadPick(n) } }
-	n.Read(map[string]func(source.Node){
-		"text": at(&s.Text), "node": at(&s.Node), "state": at(&s.State), "cost_usd": at(&s.Cost), "finish_reason": at(&s.FinishReason),
-		"trace_id": at(&s.TraceID), "end": at(&s.End), "error": at(&s.Error),
-		"tool_calls": func(n source.Node) { s.ToolCalls = readCalls(n) },
-		"usage": func(n source.Node) {
-			n.Read(map[string]func(source.Node){"input_tokens": at(&s.InputTokens), "output_tokens": at(&s.OutputTokens)})
-		},
-	})
+	var k answerKeys
+	source.Decode(n, &k)
+	*s = Spec{
+		Text: k.Text, Node: k.Node, State: k.State, Cost: k.Cost, FinishReason: k.FinishReason, TraceID: k.TraceID,
+		End: k.End, Error: k.Error, ToolCalls: k.ToolCalls,
+		InputTokens: k.Usage.InputTokens, OutputTokens: k.Usage.OutputTokens,
+	}
 }
 
-func readCalls(n source.Node) *Calls {
-	c := &Calls{Pick: &Pick{Path: "$", expr: jp.Expr{jp.Root('$')}}, name: one("$.name").expr, args: one("$.args").expr, namePath: "$.name"}
+// callKeys are the keys of tool calls.
+type callKeys struct {
+	pickKeys
+	Name       source.Node `key:"name" schema:"text"`
+	Args       source.Node `key:"args" schema:"text"`
+	ID         source.Node `key:"id" schema:"text"`
+	Result     source.Node `key:"result" schema:"text"`
+	Cumulative bool        `key:"cumulative" doc:"the answer repeats the calls of earlier turns"`
+}
+
+// DecodeNode reads a path, or {path, name, args, …}.
+func (c *Calls) DecodeNode(n source.Node) {
+	*c = Calls{Pick: &Pick{Path: "$", expr: jp.Expr{jp.Root('$')}}, name: one("$.name").expr, args: one("$.args").expr, namePath: "$.name"}
 	if n.Kind != source.Map {
 		c.path(n)
-		return c
+		return
 	}
-	fields := c.fields()
-	fields["name"] = func(n source.Node) { c.name, c.namePath = pathAt(n), n.Text() }
-	fields["args"] = func(n source.Node) { c.args = pathAt(n) }
-	fields["id"] = func(n source.Node) { c.id = pathAt(n) }
-	fields["result"] = func(n source.Node) { c.result = pathAt(n) }
-	fields["cumulative"] = func(n source.Node) { c.cumulative = n.Bool() }
-	c.pathless = !n.Has("path")
-	n.Read(fields)
-	return c
+	var k callKeys
+	source.Decode(n, &k)
+	c.take(k.pickKeys)
+	c.cumulative = k.Cumulative
+	for _, at := range []struct {
+		written source.Node
+		expr    *jp.Expr
+	}{{k.Name, &c.name}, {k.Args, &c.args}, {k.ID, &c.id}, {k.Result, &c.result}} {
+		if at.written.Kind != source.Null {
+			*at.expr = parsed(at.written, at.written.Text())
+		}
+	}
+	if n.Has("name") {
+		c.namePath = k.Name.Scalar
+	}
 }
 
-// ReadStream reads sse, jsonl, or {format, text, end, error}. Problems go to n.
-func ReadStream(n source.Node) *Stream {
-	s := &Stream{}
+// streamKeys are the keys of a stream.
+type streamKeys struct {
+	Format Format `key:"format" enum:"sse,jsonl"`
+	Text   *Pick  `key:"text" schema:"pick"`
+	Error  *Pick  `key:"error" schema:"pick"`
+	End    *End   `key:"end" schema:"stream_end"`
+}
+
+// DecodeNode reads sse, jsonl, or {format, text, end, error}.
+func (s *Stream) DecodeNode(n source.Node) {
 	if n.Kind != source.Map {
 		s.Format = Format(n.OneOf(string(SSE), string(JSONL)))
-		return s
+		return
 	}
-	n.Read(map[string]func(source.Node){
-		"format": func(n source.Node) { s.Format = Format(n.OneOf(string(SSE), string(JSONL))) },
-		"text":   func(n source.Node) { s.Text = ReadPick(n) },
-		"error":  func(n source.Node) { s.Error = ReadPick(n) },
-		"end":    func(n source.Node) { s.End = readEnd(n) },
-	})
-	return s
+	var k streamKeys
+	source.Decode(n, &k)
+	*s = Stream(k)
 }
 
-func readEnd(n source.Node) *End {
-	e := &End{}
-	pick := &Pick{pathless: true, expr: jp.Expr{jp.Root('$')}}
-	all := pick.fields()
-	n.Read(map[string]func(source.Node){
-		"event": func(n source.Node) { all["event"](n); e.pick = pick },
-		"if":    func(n source.Node) { all["if"](n); e.pick = pick },
-		"data":  func(n source.Node) { e.data = new(n.Text()) },
-	})
+// endKeys are the keys of the last event of a stream.
+type endKeys struct {
+	Event []string    `key:"event"`
+	If    source.Node `key:"if" schema:"object"`
+	Data  *string     `key:"data"`
+}
+
+// DecodeNode reads {event}, {if} or {data}.
+func (e *End) DecodeNode(n source.Node) {
+	var k endKeys
+	source.Decode(n, &k)
+	e.data = k.Data
+	if n.Has("event") || n.Has("if") {
+		e.pick = &Pick{expr: jp.Expr{jp.Root('$')}}
+		e.pick.take(pickKeys{Event: k.Event, If: k.If})
+	}
 	if n.Kind == source.Map && e.pick == nil && e.data == nil {
 		n.Report(`write {event: done}, {if: {PATH: VALUE}} or {data: "[DONE]"}`, "nothing tells the last event")
 	}
-	return e
+}
+
+// Schemas returns the JSON Schemas of the mappings of an answer, by their names.
+func Schemas() map[string]reflect.Type {
+	return map[string]reflect.Type{
+		"answer_keys": reflect.TypeFor[answerKeys](), "pick_when": reflect.TypeFor[pickWhenKeys](),
+		"tool_calls": reflect.TypeFor[callKeys](), "stream_keys": reflect.TypeFor[streamKeys](),
+		"stream_end": reflect.TypeFor[endKeys](),
+	}
 }

@@ -12,7 +12,8 @@ import (
 type Text struct {
 	Path string `json:"path"`
 	Text string `json:"text"`
-	// Speaks is true where the path leads through a list of messages with roles. The next answer may have its reply at another place of the list.
+	// Speaks is true where the path leads through a list of messages with roles. The next answer may have its reply at
+	// another place of the list.
 	Speaks bool `json:"-"`
 }
 
@@ -32,8 +33,8 @@ func Named(body []byte) (reply Text, ok bool) {
 // maxTexts bounds the texts that are looked at, and maxNested how deep.
 const maxTexts, maxNested = 2000, 16
 
-// Texts returns the texts of a JSON value with their paths: a mapping's in the order of its names, before those of mappings within it.
-// Data that is not JSON is an error.
+// Texts returns the texts of a JSON value with their paths: a mapping's in the order of its names, before those of
+// mappings within it. Data that is not JSON is an error.
 func Texts(data []byte) ([]Text, error) {
 	doc, err := decode(data)
 	if err != nil {
@@ -67,7 +68,8 @@ func Texts(data []byte) ([]Text, error) {
 // plainName matches names that stand behind a point in a path (RFC 9535, section 2.5.1.1).
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// path returns the JSONPath of a place. The last of several elements is counted from the end, because the next answer may have more of them.
+// path returns the JSONPath of a place. The last of several elements is counted from the end, because the next answer
+// may have more of them.
 func (p *place) path() string {
 	switch {
 	case p.in == nil:

@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/sse"
 )
 
-// ReadAll reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is Found.Calls of the turn before.
-// Where a stream is configured, the answer is read like its only event.
+// ReadAll reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is
+// Found.Calls of the turn before. Where a stream is configured, the answer is read like its only event.
 func (s *Spec) ReadAll(body []byte, media string, earlier int) (Found, error) {
 	foreign := foreignCharset(media)
 	media = mediaType(media)
@@ -61,7 +61,8 @@ func (s *Spec) ReadAll(body []byte, media string, earlier int) (Found, error) {
 	return r.Found()
 }
 
-// mayBeText reports whether a body that is not JSON can be a reply: where no path needs JSON and nothing says that it should have been some.
+// mayBeText reports whether a body that is not JSON can be a reply: where no path needs JSON and nothing says that it
+// should have been some.
 func (s *Spec) mayBeText(body []byte, media string) bool {
 	if s.Text != nil {
 		return s.Text.Path == "$"
@@ -72,7 +73,8 @@ func (s *Spec) mayBeText(body []byte, media string) bool {
 	return strings.HasPrefix(media, "text/")
 }
 
-// foreignCharset reports whether a Content-Type names a charset in which text is written with the bytes of other text of UTF-8.
+// foreignCharset reports whether a Content-Type names a charset in which text is written with the bytes of other text
+// of UTF-8.
 func foreignCharset(contentType string) bool {
 	_, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])
@@ -114,9 +116,9 @@ type Event struct {
 	Data string `json:"data"`
 }
 
-// Events reads a stream of up to limit bytes to its last event, and nothing behind it. Spoke, unless nil, is called when the first text of a reply
-// has come. An error is that of a stream that is larger, broke off, holds no event, or has bytes that are not UTF-8; what the events say is for
-// Found.
+// Events reads a stream of up to limit bytes to its last event, and nothing behind it. Spoke, unless nil, is called
+// when the first text of a reply has come. An error is that of a stream that is larger, broke off, holds no event, or
+// has bytes that are not UTF-8; what the events say is for Found.
 func (s *Spec) Events(r io.Reader, f Format, limit int, spoke func()) ([]Event, error) {
 	bounded := &bounded{r: r, left: limit}
 	reading, last := s.stream(0), false
@@ -202,7 +204,8 @@ func (s *Spec) readsText() bool {
 	return s.Stream != nil && s.Stream.Text != nil && s.Stream.Text.Path == "$" || s.Text != nil && s.Text.Path == "$"
 }
 
-// whole returns an error for an event that the end of the stream has cut, and for a line that is not JSON although paths need it.
+// whole returns an error for an event that the end of the stream has cut, and for a line that is not JSON although
+// paths need it.
 func (s *Spec) whole(e sse.Event, f Format) error {
 	lines := f == JSONL && !s.readsText() && string(e.Data) != doneData
 	begun := e.Unended && bytes.IndexAny(bytes.TrimSpace(e.Data), `{["`) == 0 && string(e.Data) != doneData
