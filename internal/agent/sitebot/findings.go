@@ -36,12 +36,9 @@ func (r *rules) find(b *Booking, fields []site.BookingField, asked string, s *St
 		case typed(fields, site.Date):
 			f.refused = refused
 		}
-		unplaced := f.speak(b, fields, asked, s, text)
+		f.speak(b, fields, asked, s, text)
 		if number, ok := text.Phone(r.Region); ok {
 			f.keep(b, fields, site.Phone, asked, message, number)
-		}
-		if unplaced { // its words are not free text
-			text.Remove(0, len(message))
 		}
 	}
 	if t, ok := fieldOf(fields, asked); ok && t.Type == site.Text && !f.correct(b) {
@@ -55,17 +52,18 @@ func (r *rules) find(b *Booking, fields []site.BookingField, asked string, s *St
 	return f
 }
 
-// speak notes the days that the message names in words, and reports whether the words of one are unknown.
-func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s *State, text *value.Text) (unplaced bool) {
+// speak notes the days that the message names in words.
+func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s *State, text *value.Text) {
 	for _, field := range fields {
 		day, ok := s.Spoken.Days[field.ID]
 		if !ok || field.Type != site.Date {
 			continue
 		}
-		from, to, placed := text.Find(day.Words)
-		if text.Remove(from, to); !placed {
-			unplaced = true
+		from, to, found := text.Find(day.Words)
+		if !found {
+			continue
 		}
+		text.Remove(from, to)
 		f.keep(b, []site.BookingField{field}, site.Date, asked, s.Input, value.Found{Value: day.Value, From: from, To: to})
 	}
 	field, _ := fieldOf(fields, asked)
@@ -73,7 +71,6 @@ func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s
 	if typed(fields, site.Date) && len(s.Spoken.Days) == 0 && !unread && f.refused == value.Accepted {
 		f.refused = s.Spoken.Refused
 	}
-	return unplaced
 }
 
 // keep notes a typed value for the field that it is for: the one that was asked, else the first without a value, else the one that it corrects. Once a

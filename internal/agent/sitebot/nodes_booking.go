@@ -117,7 +117,7 @@ type Spoken struct {
 	Refused value.Refusal
 }
 
-// SpokenDay is a day in its normal form and the visitor's words for it; the words are empty if the model gave none.
+// SpokenDay is a day in its normal form and the visitor's words for it.
 type SpokenDay struct{ Value, Words string }
 
 // readDays is the form_field_extractor before a booking step: it reads days in words where the step can use one. Days in
@@ -140,7 +140,7 @@ func (b *Bot) readDays(ctx context.Context, s State) (update, error) {
 	spoken := Spoken{Days: map[string]SpokenDay{}}
 	for _, f := range fields {
 		answer, words := string(reply.Fields[f.ID]), string(reply.Quotes[f.ID])
-		if answer == "" || reply.Quotes != nil && !supports(text, words) { // the message does not support the day
+		if answer == "" || !supports(text, words) { // the message does not support the day
 			continue
 		}
 		day, why := t.calendar.Normal(answer)
