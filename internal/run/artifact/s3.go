@@ -54,11 +54,14 @@ func openS3(at string, getenv func(string) string, transport http.RoundTripper) 
 	}
 	region := cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"), "us-east-1")
 	server := cmp.Or(getenv("AWS_ENDPOINT_URL_S3"), getenv("AWS_ENDPOINT_URL"), "https://s3."+region+".amazonaws.com")
-	invalid := source.Invalid("invalid AWS_ENDPOINT_URL: write https://HOST or https://HOST:PORT, without a path")
+	invalid := source.Invalid("invalid AWS_ENDPOINT_URL: write https://HOST or https://HOST:PORT")
 	base, err := url.Parse(server)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || strings.Trim(base.Path, "/") != "" ||
-		base.User != nil || base.RawQuery != "" {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.User != nil || base.RawQuery != "" {
 		return nil, invalid
+	}
+	if strings.Trim(base.Path, "/") != "" {
+		return nil, source.Invalid("invalid AWS_ENDPOINT_URL: paths are not supported (write %s://%s; "+
+			"bucket and prefix belong in --artifacts s3://BUCKET/PREFIX)", base.Scheme, base.Host)
 	}
 	noRetryWait()
 	client, err := minio.NewCore(base.Host, &minio.Options{
@@ -80,7 +83,10 @@ func (s *s3) Put(ctx context.Context, sha256 string, data []byte) error {
 	_, err := s.do(ctx, http.MethodPut, sha256, func(ctx context.Context, key string) ([]byte, error) {
 		// Without streaming, the hash of the whole body is signed.
 		options := minio.PutObjectOptions{DisableContentSha256: true}
-		_, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(data), int64(len(data)), "", sha256, options)
+		stored, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(data), int64(len(data)), "", sha256, options)
+		if err == nil && stored.ETag == "" {
+			err = errNotS3
+		}
 		return nil, err
 	})
 	return err
@@ -149,7 +155,7 @@ func (s *s3) do(
 func (s *s3) explain(method string, err error) error {
 	refused, ok := errors.AsType[minio.ErrorResponse](err)
 	switch {
-	case err == nil || errors.Is(err, errTooLarge):
+	case err == nil || errors.Is(err, errTooLarge) || errors.Is(err, errNotS3):
 		return err
 	case ok && refused.StatusCode == http.StatusNotFound && refused.Code != minio.NoSuchBucket && method != http.MethodPut:
 		return ErrNone
@@ -195,7 +201,11 @@ func transient(err error) bool {
 		return refused.StatusCode == http.StatusTooManyRequests || refused.StatusCode == http.StatusRequestTimeout ||
 			refused.StatusCode >= 500
 	}
-	return !errors.Is(err, ErrNone) && !errors.Is(err, errTooLarge)
+	return !errors.Is(err, ErrNone) && !errors.Is(err, errTooLarge) && !errors.Is(err, errNotS3)
 }
 
-var errTooLarge = errors.New("S3 has more under the name of an artifact than one can have")
+var (
+	errTooLarge = errors.New("S3 has more under the name of an artifact than one can have")
+	// errNotS3 is the error of a PUT that a login page or another web server answers with 200.
+	errNotS3 = errors.New("S3 answered a PUT with 200 OK without an ETag (check AWS_ENDPOINT_URL)")
+)

@@ -55,6 +55,7 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch data, ok := f.objects[r.URL.Path]; r.Method {
 	case http.MethodPut:
 		f.objects[r.URL.Path] = body
+		w.Header().Set("ETag", `"1"`)
 	case http.MethodDelete:
 		delete(f.objects, r.URL.Path)
 		w.WriteHeader(http.StatusNoContent)
@@ -122,6 +123,10 @@ func TestS3(t *testing.T) {
 		if err := s.Delete(t.Context(), x); err != nil {
 			t.Error(err)
 		}
+	}
+	fake.answers = []string{"200 <html>log in</html>"}
+	if err := s.Put(t.Context(), hashOf("y"), []byte("y")); err == nil || !strings.Contains(err.Error(), "without an ETag") {
+		t.Errorf("an answer of another server counts as stored: %v", err)
 	}
 	fake.objects["/bucket/a b/c$+/"+x] = make([]byte, MaxBytes+1)
 	if _, err := s.Get(t.Context(), x); !errors.Is(err, errTooLarge) {
@@ -203,6 +208,7 @@ func TestS3IsAway(t *testing.T) {
 		s, err := openTest("bucket", roundTrip(func(r *http.Request) (*http.Response, error) {
 			sent++
 			answer := httptest.NewRecorder()
+			answer.Header().Set("ETag", `"1"`)
 			if time.Now().Before(back) {
 				answer.WriteHeader(http.StatusServiceUnavailable)
 			}
@@ -261,11 +267,15 @@ func TestOpen(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("errors mismatch (-want +got):\n%s", diff)
 	}
-	for _, server := range []string{
-		"s3.example", "ftp://s3.example", "https://", "https://me:s3cret@s3.example", "https://s3.example/v1", "https://s3.example?s3cret", "http://a b",
+	const shape = "write https://HOST or https://HOST:PORT"
+	for server, want := range map[string]string{
+		"s3.example": shape, "ftp://s3.example": shape, "https://": shape, "https://me:s3cret@s3.example/v1": shape,
+		"https://s3.example?s3cret": shape, "http://a b": shape,
+		"https://s3.example:9000/v1/": "paths are not supported (write https://s3.example:9000; " +
+			"bucket and prefix belong in --artifacts s3://BUCKET/PREFIX)",
 	} {
 		_, err := openTest("bucket", nil, map[string]string{"AWS_ENDPOINT_URL": server})
-		if err == nil || err.Error() != "invalid AWS_ENDPOINT_URL: write https://HOST or https://HOST:PORT, without a path" {
+		if err == nil || err.Error() != "invalid AWS_ENDPOINT_URL: "+want {
 			t.Errorf("%s: %v", server, err)
 		}
 	}
