@@ -218,7 +218,7 @@ func TestDeadCollector(t *testing.T) {
 			}
 			began := time.Now()
 			a := tracedRun(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
-			if a.code > result.ExitFailed || strings.Count(a.said, "traces cannot be sent to "+c.URL) != 1 || strings.Count(a.said, c.URL) != 1 {
+			if a.code > result.ExitFailed || strings.Count(a.said, "cannot send traces to "+c.URL) != 1 || strings.Count(a.said, c.URL) != 1 {
 				t.Errorf("exit code %d:\n%s", a.code, a.said)
 			}
 			if took := time.Since(began); took > 30*time.Second {

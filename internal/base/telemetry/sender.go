@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
@@ -142,7 +144,7 @@ func (s *sender) export(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 		s.sent.Add(max(0, int64(len(spans))-s.answers.refused))
 	}
 	if reason != "" && !reported {
-		s.warn(fmt.Sprintf("traces cannot be sent to %s: %s; all else goes on", s.place.shown(), reason))
+		s.warn(fmt.Sprintf("cannot send traces to %s: %s (results are not affected)", s.place.shown(), reason))
 	}
 	return nil
 }
@@ -170,7 +172,8 @@ type answers struct {
 	*http.Transport
 	to    *url.URL
 	agent string
-	// status is empty while there is no answer. refused is the number of spans that an answer of success rejects.
+	// status is empty while there is no answer. success is true of a 2xx answer in the form of OTLP, and refused is the
+	// number of spans that it rejects.
 	status  string
 	success bool
 	refused int64
@@ -191,14 +194,26 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // an unreadable answer refuses nothing
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	_ = response.Body.Close()
+	if err != nil {
+		return nil, err
+	}
 	response.Body, response.ContentLength = http.NoBody, 0
 	a.status, a.success = text.OneLine(response.Status, 100), response.StatusCode/100 == 2
-	var answer collector.ExportTraceServiceResponse
-	if a.success && proto.Unmarshal(body, &answer) == nil {
-		a.refused = answer.GetPartialSuccess().GetRejectedSpans()
+	if !a.success {
+		return response, nil
 	}
+	var answer collector.ExportTraceServiceResponse
+	if bytes.HasPrefix(body, []byte("{")) { // some collectors answer JSON
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, &answer)
+	} else {
+		err = proto.Unmarshal(body, &answer)
+	}
+	if err != nil { // a login page, perhaps: the spans are unlikely to have arrived
+		a.status, a.success = a.status+" with a body that is not OTLP", false
+	}
+	a.refused = max(0, answer.GetPartialSuccess().GetRejectedSpans())
 	return response, nil
 }
 
@@ -208,7 +223,7 @@ func (a *answers) reason(ctx context.Context, err error) string {
 	switch {
 	case a.success && a.refused > 0:
 		return "it refused " + text.Plural(int(a.refused), "span")
-	case err == nil:
+	case err == nil && (a.success || a.status == ""):
 		return ""
 	case a.status != "":
 		return "it answers " + a.status

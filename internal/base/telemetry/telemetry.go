@@ -82,7 +82,7 @@ func (o Options) open(e environment, to Resource, beside *Traces) *Traces {
 	content, _ := e.get(TextEnv)
 	s, err := newSender(to, of, o.Version, content == "1", o.warn)
 	if err != nil {
-		o.warn("traces cannot be sent to " + to.shown() + ": " + err.Error())
+		o.warn("cannot send traces to " + to.shown() + ": " + err.Error())
 		return nil
 	}
 	limits := sdk.NewSpanLimits()

@@ -168,6 +168,9 @@ func TestFailures(t *testing.T) {
 	status := func(code int) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) { http.Error(w, "the key hunter2 is unknown", code) }
 	}
+	answer := func(body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { _, _ = w.Write([]byte(body)) }
+	}
 	refuse := func(w http.ResponseWriter) { // partial_success: {rejected_spans: 2, error_message: "hunter2"}
 		_, _ = w.Write([]byte{0x0a, 0x0b, 0x08, 0x02, 0x12, 0x07, 'h', 'u', 'n', 't', 'e', 'r', '2'})
 	}
@@ -180,6 +183,12 @@ func TestFailures(t *testing.T) {
 	}{
 		{"refused in part", 3, refuse, []string{"it refused 2 spans"}},
 		{"refused, then taken", 600, refuse, []string{"it refused 2 spans", "2 spans not sent to"}},
+		{"refused in part, in JSON", 3, answer(`{"partialSuccess": {"rejectedSpans": "2"}}`), []string{"it refused 2 spans"}},
+		{"another server", 1, answer("<html>log in</html>"), []string{"it answers 200 OK with a body that is not OTLP"}},
+		{"a part of an answer", 1, func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "9")
+			answer("\x0a")(w)
+		}, []string{"unexpected EOF"}},
 		{"an error", 1, status(401), []string{"it answers 401 Unauthorized"}},
 		{"an error, then taken", 600, status(400), []string{"it answers 400 Bad Request", "spans not sent to"}},
 		{"more than wait", 40_000, nil, []string{"spans not sent to"}},
