@@ -26,6 +26,7 @@ func TestAppendYAML(t *testing.T) {
 		"in brackets":              {"tests: [{id: \"é\"},\n  {id: b}] # all\nname: x\n", "tests: [{id: \"é\"},\n  {id: b}, {\"id\":\"new\",\"input\":\"a\\nb\"}] # all\nname: x\n"},
 		"in empty brackets":        {"tests: []\n", "tests: [{\"id\":\"new\",\"input\":\"a\\nb\"}]\n"},
 		"JSON":                     {`{"name": "x", "tests": [{"id": "a"}]}`, `{"name": "x", "tests": [{"id": "a"}, {"id":"new","input":"a\nb"}]}`},
+		"line breaks of YAML 1.1 in texts": {"a: \"\u0085\"\ntests:\n- id: \"p\u2028q\"\nz: 1\n", "a: \"\u0085\"\ntests:\n- id: \"p\u2028q\"\n- id: new\n  input: |-\n    a\n    b\nz: 1\n"},
 		"an entry without a value": {"tests:\nname: x\n", "tests:\n  - id: new\n    input: |-\n      a\n      b\nname: x\n"},
 	} {
 		after, err := source.AppendYAML("suite.yaml", []byte(tc.before), "tests", item)
@@ -45,7 +46,7 @@ func TestAppendYAML(t *testing.T) {
 			t.Errorf("%s: %v", name, is.Any())
 		}
 	}
-	for before, want := range map[string]string{"- a\n": "not a mapping", "tests: other.yaml\n": "not a list", "a: [": "suite.yaml", "tests: *x\n": "unknown anchor"} {
+	for before, want := range map[string]string{"- a\n": "not a mapping", "tests: other.yaml\n": "not a list", "a: [": "suite.yaml", "tests: *x\n": "unknown anchor", "a: 1\rtests:\r- id: a\rz: 1\r": "carriage return"} {
 		if _, err := source.AppendYAML("suite.yaml", []byte(before), "tests", item); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", before, err, want)
 		}

@@ -225,9 +225,13 @@ func (c *converter) scalar(n *yaml.Node) (Kind, string) {
 	}
 	switch tag {
 	case "!!null":
-		return Null, ""
+		if word := strings.ToLower(n.Value); word == "" || word == "~" || word == "null" {
+			return Null, ""
+		}
 	case "!!bool":
-		return Bool, strings.ToLower(n.Value)
+		if word := strings.ToLower(n.Value); word == "true" || word == "false" {
+			return Bool, word
+		}
 	case "!!int", "!!float":
 		if _, ok := (Value{Kind: Number, Scalar: n.Value}).Float(); ok && strings.ContainsAny(n.Value, "0123456789") || wholeNumber.MatchString(n.Value) {
 			return Number, n.Value
@@ -279,10 +283,15 @@ func (c *converter) merge(n *yaml.Node) []Field {
 	case List:
 		var all []Field
 		for _, item := range v.Items {
+			if item.Kind != Map {
+				c.fail(n, mergeHint, noMerge)
+			}
 			all = append(all, item.Fields...)
 		}
 		return all
 	}
-	c.fail(n, "merge a mapping: `<<: *name`", "only a mapping can be merged")
+	c.fail(n, mergeHint, noMerge)
 	return nil
 }
+
+const noMerge, mergeHint = "only a mapping can be merged", "merge a mapping: `<<: *name`"
