@@ -55,6 +55,21 @@ func thirdParty(modules []module) file {
 	return file{name: "THIRD_PARTY_LICENSES", data: b.Bytes()}
 }
 
+// writeLicences writes the licences of a program's modules into its folder. The program was built from the source in dir.
+func writeLicences(dir, program string) error {
+	found := map[string]module{}
+	built, err := readStamp(program, found)
+	if err != nil {
+		return err
+	}
+	modules, err := licensed(dir, built, found)
+	if err != nil {
+		return err
+	}
+	made := thirdParty(modules)
+	return os.WriteFile(filepath.Join(filepath.Dir(program), made.name), made.data, 0o644)
+}
+
 var (
 	licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying)(\.(txt|md))?$`)
 	legalFile   = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)`)

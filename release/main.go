@@ -17,8 +17,13 @@ func main() {
 	version := flag.String("version", "", "the version that is released, such as 1.2.3")
 	dist := flag.String("out", "dist", "folder of the release")
 	only := flag.String("targets", "", "OS/ARCH, with commas between them (default: all)")
+	licences := flag.String("licences", "", "write THIRD_PARTY_LICENSES beside this program, which was built here")
 	checking := flag.Bool("check", false, "unpack this machine's archive, and run it")
 	flag.Parse()
+	if *licences != "" {
+		check(writeLicences(".", *licences))
+		return
+	}
 	if *checking {
 		check(checkArchive(*dist, ".", runtime.GOOS, runtime.GOARCH))
 		return

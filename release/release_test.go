@@ -80,6 +80,13 @@ func TestSameBytes(t *testing.T) {
 	program := filepath.Join(into, here.binary())
 	listsEveryModule(t, read(t, dists[0], billName), program)
 	hasEveryLicence(t, string(read(t, into, "THIRD_PARTY_LICENSES")), program)
+	inArchive := read(t, into, "THIRD_PARTY_LICENSES")
+	if err := writeLicences("..", program); err != nil { // as the Dockerfile does
+		t.Fatal(err)
+	}
+	if !bytes.Equal(read(t, into, "THIRD_PARTY_LICENSES"), inArchive) {
+		t.Error("an image has other licences than an archive")
+	}
 }
 
 // hasEveryLicence checks that the file with licences has the text of each module in the program.
