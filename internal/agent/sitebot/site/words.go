@@ -25,7 +25,7 @@ var wordsBy = map[string]words{
 			"i'd rather not|none of your business|i won't say|no comment|not now",
 		not: "not|don't|dont|doesn't|isn't|won't|wont|can't|cant|couldn't|wouldn't|never|no|nor|" +
 			"cannot|instead of|rather than|except",
-		harmless: "no problem|no worries",
+		harmless: "no problem|no worries|phone no|tel no|telephone no|mobile no|cell no|contact no",
 	},
 	"fr": {
 		yes: "oui|oui svp|oui merci|ouais|ok|d'accord|bien sûr|bien sur|volontiers|avec plaisir|" +
@@ -72,7 +72,8 @@ var wordsBy = map[string]words{
 			"prefiro não dizer|prefiro não responder|sem resposta|agora não|sem comentários",
 		not: "não|nao|nunca|exceto|em vez de|em vez do|em vez da|em lugar de|em lugar do|em lugar da|" +
 			"no lugar de|no lugar do|no lugar da|ao invés de",
-		harmless: "no meu|no seu|no nosso|no dia|no email|no e-mail",
+		harmless: "no meu|no seu|no nosso|no dia|no email|no e-mail|no número|no numero|no telefone|" +
+			"no celular|no telemóvel|no whatsapp|liga no|ligue no|ligar no",
 	},
 	"nl": {
 		yes: "ja|ja graag|graag|jazeker|zeker|natuurlijk|prima|oké|oke|ok|akkoord|alsjeblieft|" +

@@ -23,10 +23,13 @@ const (
 	maxPhone = 15
 )
 
-// Phone returns the first phone number in the message: its digits, with a plus sign if the visitor wrote one. Region is
-// the country (ISO 3166) whose numbers need no country code; without one any such number with enough digits counts.
-// Search for days first: a day in figures is not a number.
+// Phone returns the first phone number in the message that no negation cancels: its digits, with a plus sign if the
+// visitor wrote one. Region is the country (ISO 3166) whose numbers need no country code; without one any such number
+// with enough digits counts. Negated numbers before it are taken, too. Search for days first: a day in figures is not a
+// number.
 func (t *Text) Phone(region string) (Found, bool) {
+	var all []Found
+	var found []piece
 	for _, at := range numbers.FindAllIndex(t.rest, -1) {
 		places := [][]int{at}
 		if len(figures(t.rest[at[0]:at[1]])) > maxPhone { // perhaps two numbers
@@ -41,9 +44,14 @@ func (t *Text) Phone(region string) (Found, bool) {
 				digits = "+" + digits
 			}
 			if possible(digits, region) && t.alone(p[0], p[1]) {
-				t.Remove(p[0], p[1])
-				return Found{digits, p[0], p[1]}, true
+				all, found = append(all, Found{digits, p[0], p[1]}), append(found, piece{p[0], p[1]})
 			}
+		}
+	}
+	for i, negated := range t.negated(found, false) {
+		t.Remove(found[i].from, found[i].to)
+		if !negated {
+			return all[i], true
 		}
 	}
 	return Found{}, false

@@ -94,8 +94,9 @@ func fields(text []byte) []piece {
 }
 
 const (
-	// reach is how many words a negation reaches.
-	reach = 3
+	// reach is how many words a negation reaches ahead, and reachBack how many it reaches back: "je ne suis pas".
+	reach     = 3
+	reachBack = 5
 	// longestNegation is how many words a Negation needs to see: more than the longest phrase has.
 	longestNegation = 6
 )
@@ -138,7 +139,7 @@ func (t *Text) negated(places []piece, back bool) []bool {
 			case cancels:
 				settle()
 				ahead = reach
-				if last >= 0 && since <= reach {
+				if last >= 0 && since <= reachBack {
 					target = last
 				}
 			case ahead == 1:
