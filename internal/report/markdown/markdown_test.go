@@ -174,4 +174,8 @@ func TestNoLongTime(t *testing.T) {
 			t.Errorf("nothing of %q", piece)
 		}
 	}
+	wide := strings.Repeat("|", 49) + "\n" + strings.Repeat("|-", 49) + "\n" + strings.Repeat("|\n", 10_000)
+	if n := len(htmlOf(wide, nil)); n > 1<<20 { // each short row would have the width of the header
+		t.Errorf("a table of %d bytes has %d bytes of HTML", len(wide), n)
+	}
 }

@@ -38,17 +38,23 @@ var messages = parser.NewParser(
 
 func parse(s string) ast.Node { return messages.Parse(text.NewReader([]byte(s))) }
 
-// maxColumns bounds the columns of a table: the parser fills each row up to the width of the header.
-const maxColumns = 50
+// The parser fills each row of a table up to the width of the header. These bound the columns of a table, and its lines
+// times the columns of its widest one.
+const (
+	maxColumns = 50
+	maxCells   = 10_000
+)
 
-// narrowTables leaves paragraphs with wider rows as they are.
+// narrowTables leaves paragraphs with wider rows or with more cells as they are.
 type narrowTables struct{ parser.ParagraphTransformer }
 
 func (t narrowTables) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	columns := 0
 	for _, line := range node.Lines().Sliced(0, node.Lines().Len()) {
-		if bytes.Count(line.Value(reader.Source()), []byte("|")) > maxColumns {
-			return
-		}
+		columns = max(columns, bytes.Count(line.Value(reader.Source()), []byte("|")))
+	}
+	if columns > maxColumns || columns*node.Lines().Len() > maxCells {
+		return
 	}
 	t.ParagraphTransformer.Transform(node, reader, pc)
 }
