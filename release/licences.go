@@ -55,7 +55,7 @@ func thirdParty(modules []module) file {
 	return file{name: "THIRD_PARTY_LICENSES", data: b.Bytes()}
 }
 
-// writeLicences writes the licences of a program's modules into its folder. The program was built from the source in dir.
+// writeLicences writes the licences of a program's modules into its folder. It was built from the source in dir.
 func writeLicences(dir, program string) error {
 	found := map[string]module{}
 	built, err := readStamp(program, found)

@@ -25,7 +25,10 @@ func TestParseYAML(t *testing.T) {
 		{"anchors", "a: &x {k: v}\nb: *x\n", map[string]any{"a": map[string]any{"k": "v"}, "b": map[string]any{"k": "v"}}},
 		{"merge keys give way to what is written", "a: &x {k: v, l: w}\nb: {<<: *x, k: mine}\n", map[string]any{"a": map[string]any{"k": "v", "l": "w"}, "b": map[string]any{"k": "mine", "l": "w"}}},
 		{"tag", "a: !!str 12\n", map[string]any{"a": "12"}},
-		{"a tag changes no kind", "a: !!bool yes\nb: !!null x\nc: !!float 5\nd: !!int \"5\"\n", map[string]any{"a": "yes", "b": "x", "c": 5, "d": "5"}},
+		{
+			"a tag changes no kind", "a: !!bool yes\nb: !!null x\nc: !!float 5\nd: !!int \"5\"\n",
+			map[string]any{"a": "yes", "b": "x", "c": 5, "d": "5"},
+		},
 		{"JSON is YAML", `{"a": [1, {"b": null}], "c": "\u00e9"}`, map[string]any{"a": []any{1, map[string]any{"b": nil}}, "c": "é"}},
 		{"a colon without a blank is text", "a: [b:c, 12:30, x:y:z, 'q': 1, k: v]\nb: {c: [d:e, f g:h i]}\n", map[string]any{
 			"a": []any{"b:c", "12:30", "x:y:z", map[string]any{"q": 1}, map[string]any{"k": "v"}}, "b": map[string]any{"c": []any{"d:e", "f g:h i"}},

@@ -23,10 +23,13 @@ func TestAppendYAML(t *testing.T) {
 			"# head\nname: n\ntests:\n    # one\n    - id: a\n    # two\n    - id: b\n    # the end\n",
 			"# head\nname: n\ntests:\n    # one\n    - id: a\n    # two\n    - id: b\n    # the end\n    - id: new\n      input: |-\n        a\n        b\n",
 		},
-		"in brackets":              {"tests: [{id: \"é\"},\n  {id: b}] # all\nname: x\n", "tests: [{id: \"é\"},\n  {id: b}, {\"id\":\"new\",\"input\":\"a\\nb\"}] # all\nname: x\n"},
-		"in empty brackets":        {"tests: []\n", "tests: [{\"id\":\"new\",\"input\":\"a\\nb\"}]\n"},
-		"JSON":                     {`{"name": "x", "tests": [{"id": "a"}]}`, `{"name": "x", "tests": [{"id": "a"}, {"id":"new","input":"a\nb"}]}`},
-		"line breaks of YAML 1.1 in texts": {"a: \"\u0085\"\ntests:\n- id: \"p\u2028q\"\nz: 1\n", "a: \"\u0085\"\ntests:\n- id: \"p\u2028q\"\n- id: new\n  input: |-\n    a\n    b\nz: 1\n"},
+		"in brackets":       {"tests: [{id: \"é\"},\n  {id: b}] # all\nname: x\n", "tests: [{id: \"é\"},\n  {id: b}, {\"id\":\"new\",\"input\":\"a\\nb\"}] # all\nname: x\n"},
+		"in empty brackets": {"tests: []\n", "tests: [{\"id\":\"new\",\"input\":\"a\\nb\"}]\n"},
+		"JSON":              {`{"name": "x", "tests": [{"id": "a"}]}`, `{"name": "x", "tests": [{"id": "a"}, {"id":"new","input":"a\nb"}]}`},
+		"line breaks of YAML 1.1 in texts": {
+			"a: \"\u0085\"\ntests:\n- id: \"p\u2028q\"\nz: 1\n",
+			"a: \"\u0085\"\ntests:\n- id: \"p\u2028q\"\n- id: new\n  input: |-\n    a\n    b\nz: 1\n",
+		},
 		"an entry without a value": {"tests:\nname: x\n", "tests:\n  - id: new\n    input: |-\n      a\n      b\nname: x\n"},
 	} {
 		after, err := source.AppendYAML("suite.yaml", []byte(tc.before), "tests", item)
@@ -46,7 +49,12 @@ func TestAppendYAML(t *testing.T) {
 			t.Errorf("%s: %v", name, is.Any())
 		}
 	}
-	for before, want := range map[string]string{"- a\n": "not a mapping", "tests: other.yaml\n": "not a list", "a: [": "suite.yaml", "tests: *x\n": "unknown anchor", "a: 1\rtests:\r- id: a\rz: 1\r": "carriage return"} {
+	for before, want := range map[string]string{
+		"- a\n": "not a mapping", "tests: other.yaml\n": "not a list", "a: [": "suite.yaml",
+		"tests: *x\n": "unknown anchor",
+
+		"a: 1\rtests:\r- id: a\rz: 1\r": "carriage return",
+	} {
 		if _, err := source.AppendYAML("suite.yaml", []byte(before), "tests", item); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", before, err, want)
 		}

@@ -183,8 +183,11 @@ func TestFailures(t *testing.T) {
 	}{
 		{"refused in part", 3, refuse, []string{"it refused 2 spans"}},
 		{"refused, then taken", 600, refuse, []string{"it refused 2 spans", "2 spans not sent to"}},
-		{"refused in part, in JSON", 3, answer(`{"partialSuccess": {"rejectedSpans": "2"}}`), []string{"it refused 2 spans"}},
-		{"another server", 1, answer("<html>log in</html>"), []string{"it answers 200 OK with a body that is not OTLP"}},
+		{
+			"refused in part, in JSON", 3, answer(`{"partialSuccess": {"rejectedSpans": "2"}}`),
+			[]string{"it refused 2 spans"},
+		},
+		{"another server", 1, answer("<html>log in</html>"), []string{"it answers 200 OK with a body that is not"}},
 		{"a part of an answer", 1, func(w http.ResponseWriter) {
 			w.Header().Set("Content-Length", "9")
 			answer("\x0a")(w)
