@@ -64,7 +64,7 @@ fmt: ## format the code
 .PHONY: generate
 generate: build ## write what is generated: docs/graders.md, docs/reference, docs/sitebot-graph.svg
 	bin/rehearse graders --format markdown > docs/graders.md
-	UPDATE_GOLDEN=1 go test -run Reference ./cmd/rehearse ./internal/base/config ./internal/run/metrics ./internal/web/api
+	UPDATE_GOLDEN=1 go test -run Reference ./cmd/rehearse ./internal/eval/target ./internal/run/metrics ./internal/web/api
 	bin/rehearse chat graph --format svg > docs/sitebot-graph.svg
 
 .PHONY: verify

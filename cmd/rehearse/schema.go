@@ -8,7 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 	"github.com/rehearse-dev/rehearse/internal/app/detect"
-	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
@@ -16,7 +16,7 @@ import (
 // schemas are the schemas by name; schemaNames lists those in the help. suite-v1 is the name of suite in older scripts.
 var (
 	schemas = map[string]func() ([]byte, error){
-		"suite": fixed(suite.Schema), "suite-v1": fixed(suite.Schema), "config": fixed(config.Schema), "flow": fixed(flow.Schema), "site": fixed(site.Schema),
+		"suite": fixed(suite.Schema), "suite-v1": fixed(suite.Schema), "config": fixed(target.ConfigSchema), "flow": fixed(flow.Schema), "site": fixed(site.Schema),
 		"result": api.ResultSchema,
 	}
 	schemaNames = []string{"suite", "config", "flow", "site", "result"}

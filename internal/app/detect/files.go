@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
@@ -46,7 +46,7 @@ func WithSchemas(files []File) []File {
 func Schemas() []File {
 	return []File{
 		{".rehearse/schema/suite.schema.json", suite.Schema()},
-		{".rehearse/schema/config.schema.json", config.Schema()},
+		{".rehearse/schema/config.schema.json", target.ConfigSchema()},
 		{".rehearse/.gitignore", []byte(ignored)},
 	}
 }

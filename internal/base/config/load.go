@@ -73,15 +73,15 @@ type fileKeys struct {
 	Target     string      `key:"target" doc:"the name of the default target"`
 	Targets    source.Node `key:"targets" schema:"targets"`
 	Models     source.Node `key:"models" schema:"models"`
-	Judge      source.Node `key:"judge" schema:"judge"`
-	User       source.Node `key:"user" schema:"model"`
-	Embedder   source.Node `key:"embedder" schema:"model"`
-	Prices     source.Node `key:"prices" schema:"prices"`
+	Judge      source.Node `key:"judge" schema:"judge_or_name"`
+	User       source.Node `key:"user" schema:"model_or_name"`
+	Embedder   source.Node `key:"embedder" schema:"model_or_name"`
+	Prices     source.Node `key:"prices" schema:"price_table"`
 	PublicEnv  []string    `key:"public_env" doc:"variables that may be shown"`
-	Redact     patterns    `key:"redact" doc:"regular expressions of what artifacts mask"`
+	Redact     patterns    `key:"redact" schema:"texts" doc:"regular expressions of what artifacts mask"`
 	EnvFile    source.Node `key:"env_file" schema:"text" doc:"a file of NAME=VALUE lines, such as .env"`
 	Store      source.Node `key:"store" schema:"text" doc:"sqlite:PATH, a path, or postgres://USER@HOST/DATABASE"`
-	APIHosts   hosts       `key:"api_hosts" doc:"hosts that flows may call; without any, none"`
+	APIHosts   hosts       `key:"api_hosts" schema:"texts" doc:"hosts that flows may call; without any, none"`
 	APIPrivate bool        `key:"api_private" doc:"whether flows may call hosts at private addresses"`
 	Workers    int         `key:"workers" minimum:"1"`
 	Watches    source.Node `key:"watches" schema:"watches" doc:"comparisons that rehearse serve repeats"`
@@ -194,9 +194,9 @@ func firstSet[T comparable](a, b T) T {
 
 // judgeKeys are the keys of a judge.
 type judgeKeys struct {
-	Model      source.Node   `key:"model" schema:"model"`
-	Secondary  source.Node   `key:"secondary" schema:"model"`
-	Panel      []source.Node `key:"panel" schema:"model"`
+	Model      source.Node   `key:"model" schema:"model_or_name"`
+	Secondary  source.Node   `key:"secondary" schema:"model_or_name"`
+	Panel      []source.Node `key:"panel" schema:"model_or_name"`
 	Complexity int           `key:"complexity" minimum:"1"`
 	Samples    int           `key:"samples" minimum:"1"`
 	Canary     string        `key:"canary" enum:"on,off,strict" doc:"control criteria in each list (on)"`

@@ -32,13 +32,13 @@ type Model struct {
 	// Headers go along with every request; nil takes one away that would go along anyway. Body is merged into every
 	// request last, deep. System is put first where a conversation has no system message. All three are templates
 	// (package template).
-	Headers Headers      `key:"headers" json:",omitempty" doc:"headers of each request"`
-	Body    TemplateBody `key:"body" json:",omitempty" doc:"merged into the body of each request"`
+	Headers Headers      `key:"headers" schema:"headers" json:",omitempty" doc:"headers of each request"`
+	Body    TemplateBody `key:"body" schema:"object" json:",omitempty" doc:"merged into the body of each request"`
 	System  string       `key:"system" json:",omitempty" doc:"the system message of tests without one"`
 	// The rest of this block is for a model that is a target. State is how a server with the API responses keeps the
 	// conversation; empty sends the whole each time.
 	Stream        *bool    `key:"stream" json:",omitempty" doc:"whether answers come as streams"`
-	Tools         tool.Set `key:"tools" json:",omitempty" doc:"tools with scripted results"`
+	Tools         tool.Set `key:"tools" schema:"tools" json:",omitempty" doc:"tools with scripted results"`
 	ToolChoice    string   `key:"tool_choice" json:",omitempty" doc:"auto, none, required, or the name of a tool"`
 	MaxToolRounds int      `key:"max_tool_rounds" json:",omitempty" minimum:"1" doc:"rounds of tool results in a turn (8)"`
 	State         string   `key:"state" json:",omitempty" enum:"previous_response_id,conversation" doc:"how a server keeps it"`
@@ -59,8 +59,8 @@ type Model struct {
 	Unset []string `json:",omitempty"`
 }
 
-// modelKeys are the keys of a model in a configuration. Kind is that of a target.
-type modelKeys struct {
+// ModelKeys are the keys of a model in a configuration. Kind is that of a target.
+type ModelKeys struct {
 	Kind source.Node `key:"kind"`
 	Model
 	TokenPrices
@@ -82,7 +82,7 @@ func (f *File) model(n source.Node) Model {
 		m.Unset = slices.Concat(m.Unset, f.Unset(n.Path()))
 		return m
 	}
-	keys := modelKeys{Model: Model{Dir: f.Dir, Unset: f.Unset(n.Path())}}
+	keys := ModelKeys{Model: Model{Dir: f.Dir, Unset: f.Unset(n.Path())}}
 	source.Decode(n, &keys)
 	m := keys.Model
 	m.Price.Input, m.Price.Output = keys.InputPrice, keys.OutputPrice

@@ -98,7 +98,8 @@ Inner: x
 			"f:8:24: steps[1]: expected a mapping, got a number (write `key: value` pairs)",
 			`f:9:5: at: "far away" is no point (write X/Y)`,
 			"f:10:1: tags: expected a list, got a mapping (write a list: each element on its own line behind `- `)",
-			`f:12:1: Inner: unknown key "Inner" (known: all_must_pass, any, at, cache, cost, later, mode, name, retries, share, steps, strict, tags, timeout, vars)`,
+			`f:12:1: Inner: unknown key "Inner" (known: all_must_pass, any, at, cache, cost, later, mode, name, retries, ` +
+				`share, steps, strict, tags, timeout, vars)`,
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -110,7 +111,8 @@ Inner: x
 			var got agent
 			source.Decode(reader.Node(root, ""), &got)
 			got.Later = source.Node{}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(agent{}, limits{}, point{}, source.Node{}, source.Value{})); diff != "" {
+			unexported := cmp.AllowUnexported(agent{}, limits{}, point{}, source.Node{}, source.Value{})
+			if diff := cmp.Diff(tc.want, got, unexported); diff != "" {
 				t.Errorf("decoded (-want +got):\n%s", diff)
 			}
 			var problems []string
@@ -125,8 +127,9 @@ Inner: x
 }
 
 func TestProblemsInOrder(t *testing.T) {
-	problems := source.Problems{{File: "b", Line: 2}, {File: "a", Line: 9}, {File: "b", Line: 1, Column: 4}, {File: "b", Line: 1, Column: 2}}
-	want := source.Problems{{File: "b", Line: 1, Column: 2}, {File: "b", Line: 1, Column: 4}, {File: "b", Line: 2}, {File: "a", Line: 9}}
+	a, b2 := source.Problem{File: "a", Line: 9}, source.Problem{File: "b", Line: 2}
+	b12, b14 := source.Problem{File: "b", Line: 1, Column: 2}, source.Problem{File: "b", Line: 1, Column: 4}
+	problems, want := source.Problems{b2, a, b14, b12}, source.Problems{b12, b14, b2, a}
 	if diff := cmp.Diff(want, problems.InOrder()); diff != "" {
 		t.Error(diff)
 	}

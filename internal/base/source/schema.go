@@ -6,13 +6,12 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // Schema returns the JSON Schema (2020-12) of the keys that Decode reads into a struct. It refers to definitions of the
 // document: those that the tag schema names, those of the types in names, and text (any scalar), texts (one or a list),
-// name (a text that is not blank), flag (true or false) and span (a duration). A key of a type that reads itself needs one
-// of the two. Keys with schema:"-" and removed ones are left out.
+// name (a text that is not blank), flag (true or false) and span (a duration). A key of a type that reads itself needs
+// one of the two. Keys with schema:"-" and removed ones are left out.
 func Schema(t reflect.Type, names map[reflect.Type]string) map[string]any {
 	p := planOf(t)
 	properties, required := map[string]any{}, []any{}
@@ -36,13 +35,13 @@ func Schema(t reflect.Type, names map[reflect.Type]string) map[string]any {
 	return schema
 }
 
-// described returns a schema with a description, written as a sentence.
+// described returns a schema with a description.
 func described(schema map[string]any, doc string) map[string]any {
 	if doc == "" {
 		return schema
 	}
 	schema = maps.Clone(schema)
-	schema["description"] = strings.ToUpper(doc[:1]) + doc[1:] + "."
+	schema["description"] = doc
 	return schema
 }
 
@@ -111,6 +110,44 @@ func (f *field) bounded(kind string) map[string]any {
 	}
 	if f.above != nil {
 		schema["exclusiveMinimum"] = *f.above
+	}
+	return schema
+}
+
+// AddSchemas adds the schemas of structs to the definitions of a document, each by its name. A definition of that name
+// has further rules of the struct. Names are those of other definitions by their types.
+func AddSchemas(defs map[string]any, structs map[string]reflect.Type, names map[reflect.Type]string) {
+	all := map[reflect.Type]string{}
+	maps.Copy(all, names)
+	for name, t := range structs {
+		all[t] = name
+	}
+	for name, t := range structs {
+		schema := Schema(t, all)
+		if rules, ok := defs[name].(map[string]any); ok {
+			schema = withRules(schema, rules)
+		}
+		defs[name] = schema
+	}
+}
+
+// withRules returns a schema with more rules. Those of properties and required are added to its own.
+func withRules(schema, rules map[string]any) map[string]any {
+	for keyword, rule := range rules {
+		switch keyword {
+		case "properties":
+			properties := schema[keyword].(map[string]any)
+			for key, more := range rule.(map[string]any) {
+				property := maps.Clone(properties[key].(map[string]any))
+				maps.Copy(property, more.(map[string]any))
+				properties[key] = property
+			}
+		case "required":
+			own, _ := schema[keyword].([]any)
+			schema[keyword] = append(own, rule.([]any)...)
+		default:
+			schema[keyword] = rule
+		}
 	}
 	return schema
 }

@@ -31,7 +31,7 @@ const (
 	wholeJSON
 )
 
-// answeredKeys are the keys of a target that say how its answers are read.
+// answeredKeys are the keys of a target for reading its answers.
 type answeredKeys struct {
 	answer.Keys
 	Session *pathSession `key:"session" schema:"command_session"`
@@ -43,7 +43,7 @@ type pathSession struct {
 	Update string       `key:"update" enum:"first,every"`
 }
 
-// answered returns what the keys say.
+// answered returns what the keys configure.
 func (k answeredKeys) answered() answered {
 	a := answered{Spec: k.Spec()}
 	if s := k.Session; s != nil && s.Path != nil {

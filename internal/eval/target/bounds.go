@@ -44,7 +44,7 @@ func (k boundsKeys) bounds() Bounds {
 	return k.Bounds
 }
 
-// kindKeys are keys that say which kind a target is, and those of its templates.
+// kindKeys are the keys of the kind of a target and of its templates.
 type kindKeys struct {
 	Kind any         `key:"kind"`
 	With source.Node `key:"with" schema:"object" doc:"values of {{with.NAME}}"`

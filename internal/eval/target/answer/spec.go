@@ -66,7 +66,7 @@ type Keys struct {
 	Stream *Stream `key:"stream" schema:"stream"`
 }
 
-// Spec returns what the keys say.
+// Spec returns what the keys configure.
 func (k Keys) Spec() Spec {
 	k.Answer.Stream = k.Stream
 	return k.Answer
@@ -74,19 +74,22 @@ func (k Keys) Spec() Spec {
 
 // answerKeys are the keys of an answer.
 type answerKeys struct {
-	Text         *Pick  `key:"text" schema:"pick"`
-	Node         *Pick  `key:"node" schema:"pick"`
-	State        *Pick  `key:"state" schema:"pick"`
-	Cost         *Pick  `key:"cost_usd" schema:"pick"`
-	FinishReason *Pick  `key:"finish_reason" schema:"pick"`
-	TraceID      *Pick  `key:"trace_id" schema:"pick"`
-	End          *Pick  `key:"end" schema:"pick"`
-	Error        *Pick  `key:"error" schema:"pick"`
-	ToolCalls    *Calls `key:"tool_calls" schema:"calls"`
-	Usage        struct {
-		InputTokens  *Pick `key:"input_tokens" schema:"pick"`
-		OutputTokens *Pick `key:"output_tokens" schema:"pick"`
-	} `key:"usage"`
+	Text         *Pick     `key:"text" schema:"pick"`
+	Node         *Pick     `key:"node" schema:"pick"`
+	State        *Pick     `key:"state" schema:"pick"`
+	Cost         *Pick     `key:"cost_usd" schema:"pick"`
+	FinishReason *Pick     `key:"finish_reason" schema:"pick"`
+	TraceID      *Pick     `key:"trace_id" schema:"pick"`
+	End          *Pick     `key:"end" schema:"pick"`
+	Error        *Pick     `key:"error" schema:"pick"`
+	ToolCalls    *Calls    `key:"tool_calls" schema:"calls"`
+	Usage        usageKeys `key:"usage"`
+}
+
+// usageKeys are the keys of the tokens of a turn.
+type usageKeys struct {
+	InputTokens  *Pick `key:"input_tokens" schema:"pick"`
+	OutputTokens *Pick `key:"output_tokens" schema:"pick"`
 }
 
 // DecodeNode reads the path of the reply, or a mapping with the places of everything in an answer.
@@ -184,6 +187,6 @@ func Schemas() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"answer_keys": reflect.TypeFor[answerKeys](), "pick_when": reflect.TypeFor[pickWhenKeys](),
 		"tool_calls": reflect.TypeFor[callKeys](), "stream_keys": reflect.TypeFor[streamKeys](),
-		"stream_end": reflect.TypeFor[endKeys](),
+		"stream_end": reflect.TypeFor[endKeys](), "usage": reflect.TypeFor[usageKeys](),
 	}
 }
