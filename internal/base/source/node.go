@@ -41,7 +41,7 @@ type Node struct {
 }
 
 // step is one step of a path: a key or, without one, the number of an element below a parent. A step without a parent
-// is a whole path. Steps hold no values, so that a node keeps nothing alive but what stands below it.
+// is a whole path. Steps have no values: a node refers to nothing above it.
 type step struct {
 	parent  *step
 	name    string
