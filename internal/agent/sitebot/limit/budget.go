@@ -27,13 +27,14 @@ func (g *Limiter) afford(ctx context.Context, s *site.Site) error {
 	if err != nil {
 		return err
 	}
-	if l := s.Limits; l.TokensPerDay > 0 && spent.Tokens >= l.TokensPerDay || l.CostPerDay > 0 && spent.CostUSD >= l.CostPerDay {
+	if l := s.Limits; l.TokensPerDay > 0 && spent.Tokens >= int64(l.TokensPerDay) || l.CostPerDay > 0 && spent.CostUSD >= l.CostPerDay {
 		return &Refusal{site.BudgetSpent, untilTomorrow(s, now)}
 	}
 	return nil
 }
 
-// count writes down what a turn has used. The turn counts for the day on which it ends. It does so although the visitor may have gone: the money has.
+// count writes down what a turn has used. The turn counts for the day on which it ends. It does so although the visitor
+// may have gone: the money has.
 func (g *Limiter) count(ctx context.Context, s *site.Site, u Used) {
 	if !s.Limits.HasBudget() {
 		return

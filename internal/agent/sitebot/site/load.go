@@ -55,7 +55,7 @@ func Load(file string, data []byte) (*Site, error) {
 func read(from source.Files, file string, root source.Value) (*Site, error) {
 	r := &reader{from: from, Reader: source.Reader{File: file}, site: fresh(file), fields: map[string]source.Node{}}
 	r.read(r.Node(root, ""))
-	if err := r.Problems.Err(); err != nil {
+	if err := r.Problems.InOrder().Err(); err != nil {
 		return nil, err
 	}
 	r.lint(r.Node(root, ""))
@@ -98,6 +98,57 @@ func place(n source.Node) source.Problem {
 	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
 }
 
+// fileKeys are the keys of a file. Nodes are read when the rest is known.
+type fileKeys struct {
+	*Site
+	Named    source.Node `key:"site"`
+	Aliases  source.Node `key:"aliases"`
+	Language source.Node `key:"language"`
+	Timezone source.Node `key:"timezone"`
+}
+
+// read reads the keys of the file.
+func (r *reader) read(n source.Node) {
+	s := r.site
+	keys := fileKeys{Site: s}
+	source.Decode(n, &keys)
+	if n.Kind == source.Map && !n.Has("site") {
+		n.Report("add `site: NAME`, the site_name of requests", "a site needs a name")
+	}
+	s.Name, s.Aliases, s.zone = r.name(keys.Named), r.aliases(keys.Aliases), readZone(keys.Timezone)
+	if n.Has("language") {
+		s.Language, s.Locale = readLanguage(keys.Language), keys.Language.Scalar
+	}
+	company, models := &s.Company, &s.Models
+	for _, text := range []*string{
+		&company.Name, &company.Description, &models.Default, &models.Fast, &s.ContentGating.Asset,
+	} {
+		*text = strings.TrimSpace(*text)
+	}
+	r.qualification(n.Field("qualification"))
+	booking := n.Field("booking")
+	unique(booking.Field("fields"), "booking field", map[string]source.Node{})
+	unique(booking.Field("post_conversion_fields"), "booking field", map[string]source.Node{})
+	if len(s.Booking.Fields) == 0 {
+		booking.Field("fields").Report("name at least one, such as [email]", "a booking needs a field")
+	}
+	if !n.Field("content_gating").Has("enabled") {
+		s.ContentGating.Enabled = s.ContentGating.Asset != ""
+	}
+	if folder := &s.KnowledgeBase.Folder; *folder != "" && !filepath.IsAbs(*folder) {
+		*folder = filepath.Join(s.Dir, filepath.FromSlash(*folder))
+	}
+	hook, posthog := n.Field("integrations").Field("lead_webhook"), n.Field("integrations").Field("posthog")
+	s.Integrations = Integrations{
+		LeadWebhook{envName(hook.Field("url_env")), envName(hook.Field("secret_env"))},
+		PostHog{envName(posthog.Field("host_env")), envName(posthog.Field("key_env"))},
+	}
+	if company.Name == "" {
+		company.Name = s.Name
+	}
+	s.Region = regionOf(s.Locale, s.Zone())
+}
+
 // nonBlank returns a text that says something.
 func nonBlank(n source.Node) string {
 	text := strings.TrimSpace(n.Text())
@@ -107,33 +158,7 @@ func nonBlank(n source.Node) string {
 	return text
 }
 
-// read reads the keys of the file; rooms of a site that are longer than a line have readers of their own.
-func (r *reader) read(n source.Node) {
-	s := r.site
-	n.Read(map[string]func(source.Node){
-		"site":           func(n source.Node) { s.Name = r.name(n) },
-		"aliases":        func(n source.Node) { s.Aliases = r.aliases(n) },
-		"language":       func(n source.Node) { s.Language, s.Locale = readLanguage(n), n.Text() },
-		"timezone":       func(n source.Node) { s.zone = readZone(n) },
-		"company":        func(n source.Node) { readCompany(n, &s.Company) },
-		"prompts":        func(n source.Node) { readPrompts(n, &s.Prompts) },
-		"models":         func(n source.Node) { readModels(n, &s.Models) },
-		"qualification":  func(n source.Node) { r.qualification(n) },
-		"cta":            func(n source.Node) { readCTA(n, &s.CTA) },
-		"booking":        func(n source.Node) { readBooking(n, &s.Booking) },
-		"content_gating": func(n source.Node) { readGating(n, &s.ContentGating) },
-		"suggestions":    func(n source.Node) { readSuggestions(n, &s.Suggestions) },
-		"knowledge_base": func(n source.Node) { s.KnowledgeBase = r.knowledge(n) },
-		"enrichment":     func(n source.Node) { readEnrichment(n, &s.Enrichment) },
-		"integrations":   func(n source.Node) { readIntegrations(n, &s.Integrations) },
-		"limits":         func(n source.Node) { readLimits(n, &s.Limits) },
-		"widget":         func(n source.Node) { readWidget(n, &s.Widget) },
-	})
-	if n.Kind == source.Map && !n.Has("site") {
-		n.Report("add `site: NAME`, the site_name of requests", "a site needs a name")
-	}
-	if s.Company.Name == "" {
-		s.Company.Name = s.Name
-	}
-	s.Region = regionOf(s.Locale, s.Zone())
+// scalar returns the text of a key, without white space around it, and false where there is none.
+func scalar(n source.Node) (string, bool) {
+	return strings.TrimSpace(n.Scalar), n.Kind == source.String || n.Kind == source.Number || n.Kind == source.Bool
 }

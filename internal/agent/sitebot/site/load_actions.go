@@ -8,20 +8,21 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-func readCTA(n source.Node, to *CTA) {
-	n.Read(map[string]func(source.Node){
-		"min_turn": func(n source.Node) { to.MinTurn = n.Int(0) },
-		"url":      func(n source.Node) { to.URL = webAddress(n) },
-		"label":    func(n source.Node) { to.Label = shortText(n, maxTitle) },
-		"form_fields": func(n source.Node) {
-			for field, parameter := range n.Entries() {
-				to.FormFields = append(to.FormFields, FormField{field, formParameter(parameter, to.FormFields)})
-				if !identifiers.MatchString(field) {
-					parameter.Report("use a letter first, then letters, digits, _ . and -", "%q is not an id", clip(field))
-				}
-			}
-		},
-	})
+// DecodeNode reads a call to action.
+func (c *CTA) DecodeNode(n source.Node) {
+	type plain CTA
+	keys := struct {
+		*plain
+		FormFields source.Node `key:"form_fields"`
+	}{plain: (*plain)(c)}
+	source.Decode(n, &keys)
+	c.URL, c.Label = webAddress(n.Field("url")), shortText(n.Field("label"), maxTitle)
+	for field, parameter := range keys.FormFields.Entries() {
+		c.FormFields = append(c.FormFields, FormField{field, formParameter(parameter, c.FormFields)})
+		if !identifiers.MatchString(field) {
+			parameter.Report("use a letter first, then letters, digits, _ . and -", "%q is not an id", clip(field))
+		}
+	}
 }
 
 // formParameter returns the parameter of an address; two values cannot share one.
@@ -37,7 +38,7 @@ func formParameter(n source.Node, taken []FormField) string {
 
 // webAddress returns an address of the web. Addresses that carry a password would give it away.
 func webAddress(n source.Node) string {
-	text := nonBlank(n)
+	text, _ := scalar(n)
 	if text == "" {
 		return ""
 	}
@@ -51,45 +52,18 @@ func webAddress(n source.Node) string {
 	return text
 }
 
-func readBooking(n source.Node, to *Booking) {
-	n.Read(map[string]func(source.Node){
-		"fields":                 func(n source.Node) { to.Fields = readBookingFields(n) },
-		"post_conversion_fields": func(n source.Node) { to.PostConversion = readBookingFields(n) },
-	})
-	if len(to.Fields) == 0 {
-		n.Field("fields").Report("name at least one, such as [email]", "a booking needs a field")
-	}
-}
-
-func readBookingFields(n source.Node) []BookingField {
-	fields := []BookingField{}
-	seen := map[string]source.Node{}
-	for _, item := range n.List() {
-		field := readBookingField(item)
-		unique(item, "booking field", field.ID, seen)
-		fields = append(fields, field)
-	}
-	return fields
-}
-
-// readBookingField reads a name, or {id, type}. Without a type, the name says what is asked for.
-func readBookingField(n source.Node) BookingField {
+// DecodeNode reads a name, or {id, type}. Without a type, the name says what is asked for.
+func (f *BookingField) DecodeNode(n source.Node) {
 	if n.Kind == source.String {
-		id := identifier(n)
-		return BookingField{ID: id, Type: typeOf(id)}
+		f.ID = identifier(n)
+	} else {
+		type plain BookingField
+		source.Decode(n, (*plain)(f))
+		f.ID = identifier(n.Field("id"))
 	}
-	var f BookingField
-	n.Read(map[string]func(source.Node){
-		"id": func(n source.Node) { f.ID = identifier(n) },
-		"type": func(n source.Node) {
-			f.Type = FieldType(n.OneOf(string(Email), string(Phone), string(Date), string(Text)))
-		},
-	})
-	needID(n, "booking field")
 	if f.Type == "" {
 		f.Type = typeOf(f.ID)
 	}
-	return f
 }
 
 // typeWords are the parts of a name that tell its type.
@@ -107,21 +81,4 @@ func typeOf(id string) FieldType {
 		}
 	}
 	return Text
-}
-
-func readGating(n source.Node, to *ContentGating) {
-	n.Read(map[string]func(source.Node){
-		"enabled": func(n source.Node) { to.Enabled = n.Bool() },
-		"asset":   func(n source.Node) { to.Asset = nonBlank(n) },
-	})
-	if !n.Has("enabled") {
-		to.Enabled = to.Asset != ""
-	}
-}
-
-func readSuggestions(n source.Node, to *Suggestions) {
-	n.Read(map[string]func(source.Node){
-		"follow_ups": func(n source.Node) { to.FollowUps = n.Bool() },
-		"answers":    func(n source.Node) { to.Answers = n.Bool() },
-	})
 }

@@ -56,44 +56,40 @@ func (r *reader) aliases(n source.Node) []string {
 	return names
 }
 
-func readCompany(n source.Node, to *Company) {
-	n.Read(map[string]func(source.Node){
-		"name":        func(n source.Node) { to.Name = nonBlank(n) },
-		"description": func(n source.Node) { to.Description = strings.TrimSpace(n.Text()) },
-	})
+// nodePrompts are the keys of prompts of nodes that ask a model for data.
+type nodePrompts struct {
+	Intent      string `key:"intent_classifier" notblank:"true"`
+	Interest    string `key:"interest_signals_detector" notblank:"true"`
+	Skill       string `key:"skill_selector" notblank:"true"`
+	Early       string `key:"early_profile_extractor" notblank:"true"`
+	Profile     string `key:"visitor_profile" notblank:"true"`
+	Form        string `key:"form_field_extractor" notblank:"true"`
+	FollowUps   string `key:"follow_up_suggester" notblank:"true"`
+	Suggestions string `key:"answer_suggester" notblank:"true"`
 }
 
-func readModels(n source.Node, to *Models) {
-	n.Read(map[string]func(source.Node){
-		"default": func(n source.Node) { to.Default = nonBlank(n) },
-		"fast":    func(n source.Node) { to.Fast = nonBlank(n) },
-	})
-}
-
-// dataNodes are the nodes that ask a model for data. Each has a prompt of its own, which a site may name.
-var dataNodes = []string{
-	"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor", "visitor_profile",
-	"form_field_extractor", "follow_up_suggester", "answer_suggester",
-}
-
-func readPrompts(n source.Node, to *Prompts) {
-	fields := map[string]func(source.Node){
-		"meta":            func(n source.Node) { to.Meta = promptName(n) },
-		"answer":          func(n source.Node) { to.Answer = promptName(n) },
-		"redirect":        func(n source.Node) { to.Redirect = promptName(n) },
-		"booking":         func(n source.Node) { to.Booking = promptName(n) },
-		"post_conversion": func(n source.Node) { to.PostConversion = promptName(n) },
-		"instructions":    func(n source.Node) { to.Instructions = promptName(n) },
+// DecodeNode reads the names of prompts.
+func (p *Prompts) DecodeNode(n source.Node) {
+	type plain Prompts
+	keys := struct {
+		*plain
+		nodePrompts
+	}{plain: (*plain)(p)}
+	source.Decode(n, &keys)
+	for key, name := range map[string]*string{
+		"meta": &p.Meta, "answer": &p.Answer, "redirect": &p.Redirect, "booking": &p.Booking,
+		"post_conversion": &p.PostConversion, "instructions": &p.Instructions,
+	} {
+		*name = promptName(n.Field(key))
 	}
-	for _, node := range dataNodes {
-		fields[node] = func(n source.Node) {
-			if to.Nodes == nil {
-				to.Nodes = map[string]string{}
+	for _, node := range source.Keys[nodePrompts]() {
+		if n.Has(node) {
+			if p.Nodes == nil {
+				p.Nodes = map[string]string{}
 			}
-			to.Nodes[node] = promptName(n)
+			p.Nodes[node] = promptName(n.Field(node))
 		}
 	}
-	n.Read(fields)
 }
 
 var (
@@ -104,7 +100,7 @@ var (
 
 // promptName returns the name of a prompt, which is also the path of a file.
 func promptName(n source.Node) string {
-	name := nonBlank(n)
+	name, _ := scalar(n)
 	if name == "" {
 		return ""
 	}

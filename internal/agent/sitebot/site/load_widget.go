@@ -17,15 +17,16 @@ const (
 	maxStarter  = 200
 )
 
-func readWidget(n source.Node, to *Widget) {
-	n.Read(map[string]func(source.Node){
-		"title":    func(n source.Node) { to.Title = shortText(n, maxTitle) },
-		"color":    func(n source.Node) { to.Color = readColor(n) },
-		"logo":     func(n source.Node) { to.Logo = readLogo(n) },
-		"greeting": func(n source.Node) { to.Greeting = shortText(n, maxGreeting) },
-		"starters": func(n source.Node) { to.Starters = readStarters(n) },
-		"position": func(n source.Node) { to.Position = n.OneOf(Right, Left) },
-	})
+// DecodeNode reads how the chat looks.
+func (w *Widget) DecodeNode(n source.Node) {
+	type plain Widget
+	keys := struct {
+		*plain
+		Starters source.Node `key:"starters"`
+	}{plain: (*plain)(w)}
+	source.Decode(n, &keys)
+	w.Title, w.Greeting = shortText(n.Field("title"), maxTitle), shortText(n.Field("greeting"), maxGreeting)
+	w.Color, w.Logo, w.Starters = readColor(n.Field("color")), readLogo(n.Field("logo")), readStarters(keys.Starters)
 	if color, written := n.Get("color"); written && color.Kind == source.Null {
 		n.Field("color").Report(`write it in quotes, such as "#3355a8": what follows a bare # is a comment`, "there is no colour")
 	}
@@ -33,7 +34,7 @@ func readWidget(n source.Node, to *Widget) {
 
 // shortText returns a text of bounded length.
 func shortText(n source.Node, most int) string {
-	text := nonBlank(n)
+	text, _ := scalar(n)
 	if utf8.RuneCountInString(text) > most {
 		n.Report("shorten it", "the text is longer than %d characters", most)
 	}
@@ -43,7 +44,8 @@ func shortText(n source.Node, most int) string {
 var colors = regexp.MustCompile(`^#[0-9a-f]{6}$`)
 
 func readColor(n source.Node) string {
-	text := strings.ToLower(nonBlank(n))
+	text, _ := scalar(n)
+	text = strings.ToLower(text)
 	if text != "" && !colors.MatchString(text) {
 		n.Report(`write six hexadecimal digits behind a #, in quotes, such as "#3355a8"`, "%q is not a colour", clip(text))
 		return ""
@@ -55,7 +57,8 @@ func readStarters(n source.Node) []string {
 	var starters []string
 	seen := map[string]bool{}
 	for i, item := range n.List() {
-		text := shortText(item, maxStarter)
+		text := nonBlank(item)
+		shortText(item, maxStarter)
 		switch {
 		case i == maxStarters:
 			item.Report("keep the best of them", "there are more than %d starters", maxStarters)
@@ -73,7 +76,7 @@ var httpsHosts = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5
 
 // readLogo reads the https address of a picture.
 func readLogo(n source.Node) string {
-	text := nonBlank(n)
+	text, _ := scalar(n)
 	u, err := url.Parse(text)
 	switch {
 	case text == "":

@@ -30,7 +30,7 @@ var problems = []struct{ name, yaml, want string }{
 	{"alias is the name", "site: x\naliases: [X]", `s.yaml:2:11: aliases[0]: the name "x" stands here and in line 1 (keep one of the two)`},
 	{"alias twice", "site: x\naliases: [a, b, a]", `s.yaml:2:17: aliases[2]: the name "a" stands here and in line 2`},
 	{"language", "site: x\nlanguage: english", `s.yaml:2:11: language: "english" is not a language (write a language tag such as en or fr-CA)`},
-	{"empty company", "site: x\ncompany: {name: ' '}", `s.yaml:2:17: company.name: the text is empty (write a text, or remove the key)`},
+	{"empty company", "site: x\ncompany: {name: ' '}", `s.yaml:2:17: company.name: the text is empty (write a text, or leave the key out)`},
 	{
 		"prompt variable", "site: x\nprompts: {meta: 'a/{client}'}",
 		`s.yaml:2:17: prompts.meta: unknown variable {client} in the name of a prompt (a name may hold {agent} and {site})`,
@@ -69,7 +69,7 @@ var problems = []struct{ name, yaml, want string }{
 		"weight of a half", signals + "{id: a, weight: 0.5}",
 		`s.yaml:5:25: qualification.interest_signals.signals[0].weight: expected a whole number, got "0.5" (write a whole number)`,
 	},
-	{"heavy", signals + "{id: a, weight: 101}", `101 is too large (use a whole number from -100 to 100)`},
+	{"heavy", signals + "{id: a, weight: 101}", `101 is too large (use -100 to 100)`},
 	{"light", signals + "{id: a, weight: -101}", `-101 is too small (use -100 or more)`},
 	{
 		"threshold", "site: x\nqualification: {interest_signals: {threshold: 101}}",
@@ -121,7 +121,7 @@ var problems = []struct{ name, yaml, want string }{
 	{"booking field without id", "site: x\nbooking: {fields: [{type: date}]}", `booking.fields[0]: the booking field has no id`},
 	{
 		"knowledge of neither kind", "site: x\nknowledge_base: {}",
-		`s.yaml:2:1: knowledge_base: the knowledge base is neither a folder nor a server (write a folder, or {lightrag: {url: …}})`,
+		"s.yaml:2:1: knowledge_base: the knowledge base is neither a folder nor a server (add `lightrag:`, or a folder)",
 	},
 	{
 		"knowledge server without address", "site: x\nknowledge_base: {lightrag: {mode: mix}}",
@@ -138,7 +138,7 @@ var problems = []struct{ name, yaml, want string }{
 	{"source twice", "site: x\nenrichment: {sources: [cache, cache]}", `enrichment.sources[1]: the source "cache" is written twice`},
 	{
 		"webhook without address", "site: x\nintegrations: {lead_webhook: {secret_env: A}}",
-		`integrations.lead_webhook: the address of the webhook is missing (add ` + "`url_env:` with the name of an environment variable)",
+		`integrations.lead_webhook: the address of the webhook is missing (add ` + "`url_env:`, the name of a variable)",
 	},
 	{"posthog without key", "site: x\nintegrations: {posthog: {host_env: A}}", `integrations.posthog: the key of the project is missing`},
 	{"gating", "site: x\ncontent_gating: {enabled: 3}", `content_gating.enabled: expected true or false`},

@@ -1,5 +1,6 @@
-// Package site is the configuration of one website's chatbot: what its company is, what visitors are asked, when a demo is proposed and
-// where the knowledge is. A site is one file; a folder of them is a Library. Secrets stand in the environment, never in the file.
+// Package site is the configuration of one website's chatbot: what its company is, what visitors are asked, when a demo
+// is proposed and where the knowledge is. A site is one file; a folder of them is a Library. Secrets stand in the
+// environment, never in the file.
 package site
 
 import (
@@ -21,19 +22,19 @@ type Site struct {
 	Locale string
 	// Region is the country (ISO 3166) of phone numbers without a country code; empty if the file does not show it.
 	Region        string
-	Company       Company
-	Prompts       Prompts
-	Models        Models
-	Qualification Qualification
-	CTA           CTA
-	Booking       Booking
-	ContentGating ContentGating
-	Suggestions   Suggestions
-	KnowledgeBase KnowledgeBase
-	Enrichment    Enrichment
-	Integrations  Integrations
-	Limits        Limits
-	Widget        Widget
+	Company       Company       `key:"company"`
+	Prompts       Prompts       `key:"prompts"`
+	Models        Models        `key:"models"`
+	Qualification Qualification `key:"qualification"`
+	CTA           CTA           `key:"cta"`
+	Booking       Booking       `key:"booking"`
+	ContentGating ContentGating `key:"content_gating"`
+	Suggestions   Suggestions   `key:"suggestions"`
+	KnowledgeBase KnowledgeBase `key:"knowledge_base"`
+	Enrichment    Enrichment    `key:"enrichment"`
+	Integrations  Integrations  `key:"integrations"`
+	Limits        Limits        `key:"limits"`
+	Widget        Widget        `key:"widget"`
 	// Warnings are what is strange about the file but keeps nothing from working.
 	Warnings source.Problems
 
@@ -44,14 +45,22 @@ type Site struct {
 }
 
 // Company is whom the chatbot speaks for.
-type Company struct{ Name, Description string }
+type Company struct {
+	Name        string `key:"name" notblank:"true"`
+	Description string `key:"description"`
+}
 
 // Prompts are names in the prompt source; empty means the built-in name. Names may hold {agent} and {site}.
 type Prompts struct {
-	// Meta is the outermost template of every answer; Answer, Redirect, Booking and PostConversion are what it holds for one agent.
-	Meta, Answer, Redirect, Booking, PostConversion string
+	// Meta is the outermost template of every answer; Answer, Redirect, Booking and PostConversion are what it holds
+	// for one agent.
+	Meta           string `key:"meta" notblank:"true"`
+	Answer         string `key:"answer" notblank:"true"`
+	Redirect       string `key:"redirect" notblank:"true"`
+	Booking        string `key:"booking" notblank:"true"`
+	PostConversion string `key:"post_conversion" notblank:"true"`
 	// Instructions are the site's own words to an agent.
-	Instructions string
+	Instructions string `key:"instructions" notblank:"true"`
 	// Nodes are the prompts of nodes that return data, by the node's name.
 	Nodes map[string]string
 }
@@ -59,36 +68,40 @@ type Prompts struct {
 // Models are PROVIDER:MODEL or a name that the program knows; empty means the program's own choice.
 type Models struct {
 	// Default writes and judges; Fast classifies intents and redirects.
-	Default, Fast string
+	Default string `key:"default" notblank:"true"`
+	Fast    string `key:"fast" notblank:"true"`
 }
 
 // Qualification is what the site wants to learn of its visitors.
 type Qualification struct {
-	Profiling       Profiling
-	InterestSignals InterestSignals
+	Profiling       Profiling       `key:"profiling"`
+	InterestSignals InterestSignals `key:"interest_signals"`
 }
 
 // Profiling is what visitors are asked, form by form.
-type Profiling struct{ Forms []Form }
+type Profiling struct {
+	Forms []Form `key:"forms"`
+}
 
 // Form is a set of questions. Those of an optional form do not hold back the proposal of a demo.
 type Form struct {
-	ID       string
-	Optional bool
-	Groups   []FieldGroup
+	ID       string       `key:"id"`
+	Optional bool         `key:"optional"`
+	Groups   []FieldGroup `key:"field_groups"`
 }
 
 // FieldGroup is a part of a form.
 type FieldGroup struct {
-	ID     string
-	Fields []Field
+	ID     string  `key:"id"`
+	Fields []Field `key:"fields"`
 }
 
 // Field is one thing to learn, by one question.
 type Field struct {
-	ID, Question string
+	ID       string `key:"id" required:"the field has no id"`
+	Question string `key:"question" notblank:"true"`
 	// Required is true when the field must be known before a demo is proposed; never in an optional form.
-	Required bool
+	Required bool `key:"required"`
 	// Choices are the values that it may take; nil means any.
 	Choices []string
 }
@@ -96,24 +109,24 @@ type Field struct {
 // InterestSignals say when a visitor is interested enough.
 type InterestSignals struct {
 	// Threshold is the cumulative score from which a demo is proposed; 0 or less switches that off.
-	Threshold int
-	Signals   []Signal
+	Threshold int      `key:"threshold" minimum:"-100"`
+	Signals   []Signal `key:"signals"`
 }
 
 // Signal is a sign of interest. When says to a model how to recognise it.
 type Signal struct {
-	ID     string
-	Weight int
-	When   string
+	ID     string `key:"id" required:"the signal has no id"`
+	Weight int    `key:"weight" required:"the signal has no weight" minimum:"-100" maximum:"100" doc:"a whole number"`
+	When   string `key:"when" notblank:"true"`
 }
 
 // CTA is the call to action: what a proposed demo leads to.
 type CTA struct {
 	// MinTurn is the skill turn before which no demo is proposed unless the visitor asks for one.
-	MinTurn int
-	URL     string
+	MinTurn int    `key:"min_turn" minimum:"0"`
+	URL     string `key:"url" notblank:"true"`
 	// Label is what the button says that leads there; empty means the built-in words.
-	Label string
+	Label string `key:"label" notblank:"true"`
 	// FormFields map what was collected to parameters of the URL, in the order of the file.
 	FormFields []FormField
 }
@@ -124,13 +137,14 @@ type FormField struct{ Field, Parameter string }
 // Booking is what is asked to book a demo.
 type Booking struct {
 	// Fields are asked in this order, PostConversion once the visitor has converted.
-	Fields, PostConversion []BookingField
+	Fields         []BookingField `key:"fields"`
+	PostConversion []BookingField `key:"post_conversion_fields"`
 }
 
 // BookingField is one value to ask for.
 type BookingField struct {
-	ID   string
-	Type FieldType
+	ID   string    `key:"id" required:"the booking field has no id"`
+	Type FieldType `key:"type" enum:"email,phone,date,text"`
 }
 
 // FieldType says which values a booking field takes.
@@ -146,25 +160,29 @@ const (
 
 // ContentGating offers something in return for an e-mail address.
 type ContentGating struct {
-	Enabled bool
-	Asset   string
+	Enabled bool   `key:"enabled"`
+	Asset   string `key:"asset" notblank:"true"`
 }
 
 // Suggestions switch on what visitors may click on below an answer.
-type Suggestions struct{ FollowUps, Answers bool }
+type Suggestions struct {
+	FollowUps bool `key:"follow_ups"`
+	Answers   bool `key:"answers"`
+}
 
 // KnowledgeBase is a folder of documents or a LightRAG server; the zero value is neither.
 type KnowledgeBase struct {
 	// Folder is a path from the working directory, already joined to the site file's folder.
 	Folder   string
-	LightRAG *LightRAG
+	LightRAG *LightRAG `key:"lightrag" required:"the knowledge base is neither a folder nor a server" doc:"or a folder"`
 }
 
 // LightRAG is a server of the project of that name.
 type LightRAG struct {
-	URL, Mode string
+	URL  string `key:"url" notblank:"true" required:"a LightRAG server needs an address" doc:"its address"`
+	Mode string `key:"mode" enum:"naive,local,global,hybrid,mix,bypass"`
 	// APIKeyEnv names the environment variable with the key; empty sends none.
-	APIKeyEnv string
+	APIKeyEnv string `key:"api_key_env"`
 }
 
 // Enrichment is where to look up who a visitor is.
@@ -172,19 +190,25 @@ type Enrichment struct {
 	// Sources are tried in this order; those that are not set up are skipped.
 	Sources []string
 	// IPHashSaltEnv names the environment variable with the salt of hashed addresses.
-	IPHashSaltEnv string
+	IPHashSaltEnv string `key:"ip_hash_salt_env"`
 	// KeepIP puts the visitor's own address into the profile. Without it no raw address is kept anywhere.
-	KeepIP bool
+	KeepIP bool `key:"keep_ip"`
 }
 
 // Integrations are systems that are told of leads. An empty name means that the system is not used.
 type Integrations struct {
-	LeadWebhook LeadWebhook
-	PostHog     PostHog
+	LeadWebhook LeadWebhook `key:"lead_webhook"`
+	PostHog     PostHog     `key:"posthog"`
 }
 
 // LeadWebhook names the environment variables with a webhook's address and the secret that signs for it.
-type LeadWebhook struct{ URLEnv, SecretEnv string }
+type LeadWebhook struct {
+	URLEnv    string `key:"url_env" required:"the address of the webhook is missing" doc:"the name of a variable"`
+	SecretEnv string `key:"secret_env"`
+}
 
 // PostHog names the environment variables with the address and key of a PostHog project.
-type PostHog struct{ HostEnv, KeyEnv string }
+type PostHog struct {
+	HostEnv string `key:"host_env"`
+	KeyEnv  string `key:"key_env" required:"the key of the project is missing" doc:"the name of a variable"`
+}

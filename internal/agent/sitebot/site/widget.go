@@ -3,16 +3,16 @@ package site
 // Widget is how the chat looks to visitors, and what it says first.
 type Widget struct {
 	// Title is the heading of the chat; without one the company's name stands there.
-	Title string
+	Title string `key:"title" notblank:"true"`
 	// Color is the site's own, as #rrggbb in lower case; empty means the program's.
-	Color string
+	Color string `key:"color" notblank:"true"`
 	// Logo is the https address of a picture.
-	Logo string
+	Logo string `key:"logo" notblank:"true"`
 	// Greeting stands before the first message, with Starters to begin with by a click.
-	Greeting string
+	Greeting string `key:"greeting" notblank:"true"`
 	Starters []string
 	// Position is the side of the window on which the button is: Right or Left.
-	Position string
+	Position string `key:"position" enum:"right,left"`
 }
 
 // The sides on which the button may be.
@@ -29,7 +29,8 @@ func (s *Site) Heading() string {
 	return s.Company.Name
 }
 
-// Spoken returns the language of built-in texts for a visitor: the one asked for if there are texts in it, else the site's, else English.
+// Spoken returns the language of built-in texts for a visitor: the one asked for if there are texts in it, else the
+// site's, else English.
 func (s *Site) Spoken(requested string) string { return s.spoken(requested) }
 
 // demoTexts are what the button below a proposed demo says where a site has no words of its own.
@@ -45,7 +46,8 @@ var demoTexts = map[string]string{
 	"nl":    "Boek een demo",
 }
 
-// DemoLabel returns what the button below a proposed demo says to a visitor: the site's words, else those of the visitor's language.
+// DemoLabel returns what the button below a proposed demo says to a visitor: the site's words, else those of the
+// visitor's language.
 func (s *Site) DemoLabel(requested string) string {
 	if s.CTA.Label != "" {
 		return s.CTA.Label
