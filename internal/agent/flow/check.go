@@ -81,7 +81,7 @@ func (r *reader) findStart(n, named source.Node) {
 
 // checkNodeFlow reports faults that keep a conversation from reaching an end (flow-engine.md 3.1).
 func (r *reader) checkNodeFlow() {
-	if r.flow.Start == nil || len(r.Problems) > 0 {
+	if r.flow.Start == nil || r.Problems.Err() != nil {
 		return
 	}
 	reached := r.flow.reachable()
@@ -214,7 +214,7 @@ func (r *reader) connectRedirects() {
 
 // checkMachine warns of states that no conversation reaches and of states that no conversation leaves.
 func (r *reader) checkMachine() {
-	if r.flow.Start == nil || len(r.Problems) > 0 {
+	if r.flow.Start == nil || r.Problems.Err() != nil {
 		return
 	}
 	reached, ending := r.flow.reachable(), r.flow.ending()

@@ -1,4 +1,5 @@
-// Package flow runs conversations along a flow: a graph of nodes, each with a prompt and with options that lead to other nodes.
+// Package flow runs conversations along a flow: a graph of nodes, each with a prompt and with options that lead to
+// other nodes.
 //
 // Two kinds of flow have one normal form. In a node flow a model chooses the option, through the tool process_node.
 // In a state machine rules choose, and the model is asked only when no rule decides.
@@ -52,7 +53,8 @@ func (f *Flow) Node(id string) (*Node, bool) {
 // Type is a node's type, as the published schemas name it.
 type Type string
 
-// The node types. Every state of a state machine that does not end is a Conversation. A loaded flow has no Call: it has the nodes of the called flow.
+// The node types. Every state of a state machine that does not end is a Conversation. A loaded flow has no Call: it has
+// the nodes of the called flow.
 const (
 	Start        Type = "start"
 	Conversation Type = "conversation"
@@ -62,10 +64,10 @@ const (
 
 // Node is one step of a flow.
 type Node struct {
-	ID   string
-	Type Type
+	ID   string `key:"id"`
+	Type Type   `key:"type" enum:"start,conversation,call,stop"`
 	// Prompt tells the model how to talk here; in a state machine it is the message itself.
-	Prompt string
+	Prompt string `key:"prompt"`
 	// Options lead to other nodes. An option of a start node has its target's ID; a stop has no options.
 	Options []*Option
 	// Globals are the global options that are offered here.
@@ -96,10 +98,11 @@ const Stay = "-1"
 
 // Option leads from a node to the next.
 type Option struct {
-	ID, Label string
+	ID    string `key:"id"`
+	Label string `key:"label"`
 	// When and Examples say when the option fits.
-	When     string
-	Examples []string
+	When     string   `key:"when"`
+	Examples []string `key:"examples"`
 	// Next is nil where the flow ends.
 	Next *Node
 	// If says with which facts the option is offered; nil offers it always. Only node flows have such conditions.
@@ -123,8 +126,9 @@ func (o *Option) Target() string { return o.target }
 // maxNodeID bounds the length of an id that NodeID makes.
 const maxNodeID = 80
 
-// NodeID returns the ID of a node that stands for a state: lower case, without accents, with _ for characters that an ID must not contain.
-// GetRide:INFORM becomes getride_inform. A valid ID stays unchanged. The ID is "state" when nothing of the name remains.
+// NodeID returns the ID of a node that stands for a state: lower case, without accents, with _ for characters that an
+// ID must not contain. GetRide:INFORM becomes getride_inform. A valid ID stays unchanged. The ID is "state" when
+// nothing of the name remains.
 func NodeID(state string) string {
 	if len(state) <= maxNodeID && nodeID.MatchString(state) {
 		return state

@@ -1,9 +1,9 @@
 package flow
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,8 +13,9 @@ import (
 // maxFlowBytes bounds a file of flows.
 const maxFlowBytes = 16 << 20
 
-// LoadFile reads every flow of a YAML or JSON file, which may hold several documents. What they call is found in the same file, or beside it.
-// The error is a source.Problems with every fault of the file, or says why the file cannot be read.
+// LoadFile reads every flow of a YAML or JSON file, which may hold several documents. What they call is found in the
+// same file, or beside it. The error is a source.Problems with every fault of the file, or says why the file cannot be
+// read.
 func LoadFile(files source.Files, path string) ([]*Flow, error) {
 	flows, err := readFile(files, path)
 	if err != nil {
@@ -123,19 +124,17 @@ func read(file, path string, doc source.Value) (*Flow, source.Problems) {
 	default:
 		n.Report(hintShape, "there are neither nodes nor states")
 	}
-	byPlace := func(a, b source.Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) }
-	slices.SortStableFunc(r.Problems, byPlace)
-	slices.SortStableFunc(r.warnings, byPlace)
-	r.flow.Warnings = r.warnings
+	faults, warnings := r.Problems.InOrder().Split()
+	r.flow.Warnings = warnings
 	for _, node := range r.flow.Nodes {
 		if node.Type == Call {
 			r.flow.calls = append(r.flow.calls, node)
 		}
 	}
-	if len(r.Problems) == 0 {
+	if len(faults) == 0 {
 		r.flow.finish()
 	}
-	return r.flow, r.Problems
+	return r.flow, faults
 }
 
 // reader reads one flow.
@@ -143,45 +142,31 @@ type reader struct {
 	source.Reader
 	flow *Flow
 	// listed are the tools that nodes list.
-	listed   map[*Node]source.Node
-	warnings source.Problems
-}
-
-// warn adds a warning: an oddity that does not keep the flow from running.
-func (r *reader) warn(n source.Node, hint, format string, args ...any) {
-	r.warnOf(standing(n), hint, format, args...)
+	listed map[*Node]source.Node
 }
 
 // ignored are keys that may appear anywhere in a flow. The engine does not use them.
 var ignored = []string{"description", "metadata", "title", "tags", "comment"}
 
-// fields reads the known keys and warns of others: a flow may contain more than this engine reads.
-func (r *reader) fields(n source.Node, known map[string]func(source.Node)) {
-	if n.Kind != source.Map {
-		n.Read(known) // reports what it got instead
-		return
+// decode reads the known keys and warns of others: a flow may contain more than this engine reads.
+func decode[T any](n source.Node, into *T) {
+	known := source.Keys[T]()
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if aliases := f.Tag.Get("alias"); aliases != "" {
+			known = append(known, strings.Split(aliases, ",")...)
+		}
 	}
 	v := n.Value
 	v.Fields = nil
 	for _, f := range n.Fields {
-		if known[f.Name] != nil {
+		switch {
+		case slices.Contains(known, f.Name):
 			v.Fields = append(v.Fields, f)
-			continue
-		}
-		if !slices.Contains(ignored, f.Name) {
-			r.warn(n.Field(f.Name), source.Suggest(f.Name, keysOf(known)), "unknown key %q is ignored", f.Name)
+		case !slices.Contains(ignored, f.Name):
+			n.Field(f.Name).Warn(source.Suggest(f.Name, known), "unknown key %q is ignored", f.Name)
 		}
 	}
-	n.With(v).Read(known)
-}
-
-func keysOf(m map[string]func(source.Node)) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	source.Decode(n.With(v), into)
 }
 
 // standing returns the place of a node in the document, as a problem without a message.
@@ -197,8 +182,8 @@ func (r *reader) report(at source.Problem, hint, format string, args ...any) {
 
 // warnOf warns at a place that was read before.
 func (r *reader) warnOf(at source.Problem, hint, format string, args ...any) {
-	at.Message, at.Hint = fmt.Sprintf(format, args...), hint
-	r.warnings = append(r.warnings, at)
+	at.Warning = true
+	r.report(at, hint, format, args...)
 }
 
 // add adds a node under its ID.

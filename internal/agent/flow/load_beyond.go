@@ -18,8 +18,11 @@ const (
 const maxGlobals = 50
 
 // targetOf reads where something leads: the id of a node, or null or @return for an end, which are empty.
-func (r *reader) targetOf(n source.Node, what string) string {
-	target := optionalText(n)
+func targetOf(n source.Node, what string) string {
+	if n.Kind == source.Null {
+		return ""
+	}
+	target := n.Text()
 	switch {
 	case target == "" && n.Kind == source.String:
 		n.Report("write the id of a node, or null where the flow ends", "%s leads to a node without a name", what)
@@ -30,14 +33,15 @@ func (r *reader) targetOf(n source.Node, what string) string {
 }
 
 // noMatch reads where a conversation goes that stays at a node too often.
-func (r *reader) noMatch(n source.Node, node string) *NoMatch {
+func noMatch(n source.Node, node string) *NoMatch {
 	m := &NoMatch{}
 	what := fmt.Sprintf("node %q, no_match", node)
-	r.fields(n, map[string]func(source.Node){
-		"max":    func(n source.Node) { m.Max = n.Int(1) },
-		"next":   func(n source.Node) { m.target = r.targetOf(n, what) },
-		"prompt": func(n source.Node) { m.Prompt = optionalText(n) },
-	})
+	keys := struct {
+		*NoMatch
+		Next source.Node `key:"next"`
+	}{NoMatch: m}
+	decode(n, &keys)
+	m.target = targetOf(keys.Next, what)
 	if n.Kind == source.Map {
 		for _, name := range []string{"max", "next"} {
 			if _, given := n.Get(name); !given {
@@ -49,8 +53,8 @@ func (r *reader) noMatch(n source.Node, node string) *NoMatch {
 	return m
 }
 
-// call reads a node that calls another flow.
-func (r *reader) call(n source.Node, node *Node) {
+// checkCall reports what a node that calls another flow lacks.
+func checkCall(n source.Node, node *Node) {
 	if !n.Has("flow") {
 		n.Report("add `flow:` with the id of a flow of the same folder", "call node %q does not name a flow", node.ID)
 	}
@@ -74,7 +78,7 @@ func (r *reader) globals(n source.Node) {
 		n.Report("offer the rest at the nodes that need it", "there are more than %d global options", maxGlobals)
 	}
 	for _, item := range items {
-		o := r.option(item, "", true)
+		o := readOption(item, "", true)
 		o.Global = o.ID
 		r.flow.Globals = append(r.flow.Globals, o)
 	}
@@ -123,12 +127,4 @@ func (r *reader) twice(options []*Option, format string, args ...any) {
 		}
 		seen[o.ID] = true
 	}
-}
-
-// offeredIf reads the condition under which an option is offered. It is about facts.
-func (r *reader) offeredIf(n source.Node) *Condition {
-	if n.Kind == source.Null {
-		return nil
-	}
-	return r.conditionOn(n, 0, true)
 }

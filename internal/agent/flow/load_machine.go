@@ -10,24 +10,20 @@ import (
 // machine reads a state machine (replay.md section 2).
 // Corpora are read as they are: an inconsistency that does not keep the machine from running is a warning.
 func (r *reader) machine(n source.Node) {
-	var initial, transitions source.Node
-	r.flow.Machine = true
-	r.fields(n, map[string]func(source.Node){
-		"id":            func(n source.Node) { r.flow.ID = n.Text() },
-		"name":          func(n source.Node) { r.flow.ID = n.Text() },
-		"version":       func(n source.Node) { r.flow.Version = plain(n) },
-		"description":   func(n source.Node) { r.flow.Description = optionalText(n) },
-		"system_prompt": func(n source.Node) { r.flow.SystemPrompt = n.Text() },
-		"initial_state": func(n source.Node) { initial = n },
-		"states": func(n source.Node) {
-			for name, state := range n.Entries() {
-				r.state(name, state)
-			}
-		},
-		"apis":        func(n source.Node) { r.flow.apis = r.remotes(n, false) },
-		"tools":       func(n source.Node) { r.flow.tools = r.remotes(n, true) },
-		"transitions": func(n source.Node) { transitions = n },
-	})
+	keys := struct {
+		flowKeys
+		ID          string      `key:"id" alias:"name"`
+		Description string      `key:"description"`
+		Initial     source.Node `key:"initial_state"`
+		States      source.Node `key:"states"`
+		Transitions source.Node `key:"transitions"`
+	}{}
+	decode(n, &keys)
+	r.flow.Machine, r.flow.ID, r.flow.Description = true, keys.ID, keys.Description
+	r.common(keys.flowKeys)
+	for name, state := range keys.States.Entries() {
+		r.state(name, state)
+	}
 	if r.flow.ID == "" {
 		n.Report("add `name:` with the flow's name", "a flow needs a name")
 	}
@@ -35,11 +31,9 @@ func (r *reader) machine(n source.Node) {
 		n.Report("add `states:` with at least one state", "the flow has no states")
 		return
 	}
-	r.initial(n, initial)
-	if transitions.Kind != source.Null {
-		for _, item := range transitions.List() {
-			r.transition(item)
-		}
+	r.initial(n, keys.Initial)
+	for _, item := range keys.Transitions.List() {
+		r.transition(item)
 	}
 	r.connect()
 	r.connectRedirects()
@@ -68,17 +62,26 @@ func (r *reader) initial(n, initial source.Node) {
 func (r *reader) state(name string, n source.Node) {
 	s := &State{Progress: -1}
 	node := &Node{ID: name, Type: Conversation, State: s}
-	r.fields(n, map[string]func(source.Node){
-		"type": func(n source.Node) {
-			s.Type = StateType(n.OneOf(string(Question), string(Confirmation), string(DataCollection), string(AIResponse), string(End)))
-		},
-		"message":    func(n source.Node) { r.message(n, node) },
-		"field":      func(n source.Node) { s.Field = NormalKey(n.Text()) },
-		"actions":    func(n source.Node) { s.Actions = r.actions(n) },
-		"validation": func(n source.Node) { s.Validation = r.validation(n) },
-		"metadata":   func(n source.Node) { r.stateMetadata(n, s) },
-		"tools":      func(n source.Node) { r.listed[node] = n },
-	})
+	keys := struct {
+		*State
+		Message  *stateMessage `key:"message"`
+		Metadata source.Node   `key:"metadata"`
+		Tools    source.Node   `key:"tools"`
+	}{State: s}
+	decode(n, &keys)
+	s.Field = NormalKey(s.Field)
+	if m := keys.Message; m != nil {
+		node.Prompt, s.Buttons = m.Text, m.Buttons
+		for _, b := range m.QuickReplies {
+			s.QuickReplies = append(s.QuickReplies, b.Label)
+		}
+	}
+	if n.Has("metadata") {
+		stateMetadata(keys.Metadata, s)
+	}
+	if n.Has("tools") {
+		r.listed[node] = keys.Tools
+	}
 	if n.Kind == source.Map && !n.Has("type") {
 		n.Report("add `type:` question, confirmation, data_collection, ai_response or end", "state %q has no type", name)
 	}
@@ -95,7 +98,8 @@ func (r *reader) state(name string, n source.Node) {
 // maxName bounds the name of a state.
 const maxName = 200
 
-// keepAnswer sets the field of a state that collects data: the named one, that of a set_field without a value, or the state's own name.
+// keepAnswer sets the field of a state that collects data: the named one, that of a set_field without a value, or the
+// state's own name.
 func keepAnswer(n *Node) {
 	s := n.State
 	var entering []Action
@@ -114,49 +118,37 @@ func keepAnswer(n *Node) {
 	}
 }
 
-// message reads a text, or {text, quick_replies, buttons}.
-func (r *reader) message(n source.Node, node *Node) {
+// stateMessage is what a state says.
+type stateMessage struct {
+	Text         string   `key:"text"`
+	QuickReplies []Button `key:"quick_replies"`
+	Buttons      []Button `key:"buttons"`
+}
+
+// DecodeNode reads a text, or {text, quick_replies, buttons}.
+func (m *stateMessage) DecodeNode(n source.Node) {
 	if n.Kind != source.Map {
-		node.Prompt = optionalText(n)
+		m.Text = n.Text()
 		return
 	}
-	r.fields(n, map[string]func(source.Node){
-		"text":          func(n source.Node) { node.Prompt = optionalText(n) },
-		"quick_replies": func(n source.Node) { node.State.QuickReplies = buttonTexts(r.buttons(n)) },
-		"buttons":       func(n source.Node) { node.State.Buttons = r.buttons(n) },
-	})
+	type plain stateMessage
+	decode(n, (*plain)(m))
 }
 
-func (r *reader) buttons(n source.Node) []Button {
-	var buttons []Button
-	for _, item := range n.List() {
-		b := Button{}
-		if item.Kind == source.Map {
-			label := func(n source.Node) { b.Label = plain(n) }
-			value := func(n source.Node) { b.Value = plain(n) }
-			r.fields(item, map[string]func(source.Node){
-				"label": label, "text": label, "title": label, "value": value, "id": value, "payload": value,
-			})
-		} else {
-			b.Label = plain(item)
-		}
-		buttons = append(buttons, b)
+// DecodeNode reads a label, or {label, value}.
+func (b *Button) DecodeNode(n source.Node) {
+	if n.Kind != source.Map {
+		b.Label = plain(n)
+		return
 	}
-	return buttons
-}
-
-func buttonTexts(buttons []Button) []string {
-	var texts []string
-	for _, b := range buttons {
-		texts = append(texts, b.Label)
-	}
-	return texts
+	type keys Button
+	decode(n, (*keys)(b))
 }
 
 // stateMetadata reads the part of a state's metadata that the engine uses.
-func (r *reader) stateMetadata(n source.Node, s *State) {
+func stateMetadata(n source.Node, s *State) {
 	if n.Kind != source.Map {
-		n.Read(nil)
+		source.Decode(n, &struct{}{}) // reports what it got instead
 		return
 	}
 	if progress, ok := n.Get("progress"); ok {
@@ -166,25 +158,24 @@ func (r *reader) stateMetadata(n source.Node, s *State) {
 	}
 	if n.Has("skip_conditions") {
 		for _, item := range n.Field("skip_conditions").List() {
-			s.Skip = append(s.Skip, r.condition(item, 0))
+			s.Skip = append(s.Skip, condition(item, 0, false))
 		}
 	}
 }
 
 func (r *reader) transition(n source.Node) {
-	var from, to source.Node
 	o := &Option{at: standing(n)}
-	r.fields(n, map[string]func(source.Node){
-		"id":        func(n source.Node) { o.ID = plain(n) },
-		"from":      func(n source.Node) { from = n },
-		"to":        func(n source.Node) { to = n },
-		"label":     func(n source.Node) { o.Label = optionalText(n) },
-		"when":      func(n source.Node) { o.When = optionalText(n) },
-		"examples":  func(n source.Node) { o.Examples = optionalTexts(n) },
-		"condition": func(n source.Node) { o.Rule = r.rule(n) },
-		"actions":   func(n source.Node) { o.Actions = r.actions(n) },
-		"priority":  func(n source.Node) { o.Priority = int(n.Number(-1e6, 1e6)) },
-	})
+	keys := struct {
+		*Option
+		From     source.Node `key:"from"`
+		To       source.Node `key:"to"`
+		Rule     source.Node `key:"condition"`
+		Actions  []Action    `key:"actions"`
+		Priority float64     `key:"priority" minimum:"-1e6" maximum:"1e6"`
+	}{Option: o}
+	decode(n, &keys)
+	o.Rule, o.Actions, o.Priority = rule(keys.Rule), keys.Actions, int(keys.Priority)
+	from, to := keys.From, keys.To
 	if n.Kind != source.Map {
 		return
 	}
@@ -212,7 +203,8 @@ func (r *reader) transition(n source.Node) {
 	node.Options = append(node.Options, o)
 }
 
-// freeID returns the ID of a transition: the author's, or its target's, with a number if several lead to the same target.
+// freeID returns the ID of a transition: the author's, or its target's, with a number if several lead to the same
+// target.
 func freeID(n *Node, o *Option) string {
 	wanted := o.ID
 	if wanted == "" || wanted == Stay {

@@ -9,28 +9,42 @@ import (
 
 var nodeID = regexp.MustCompile(`^[a-z0-9_]+$`)
 
+// flowKeys are the keys of flows of both kinds.
+type flowKeys struct {
+	Version      string      `key:"version"`
+	SystemPrompt string      `key:"system_prompt"`
+	APIs         source.Node `key:"apis"`
+	Tools        source.Node `key:"tools"`
+}
+
+// common reads what flows of both kinds have.
+func (r *reader) common(keys flowKeys) {
+	f := r.flow
+	f.Version, f.SystemPrompt = keys.Version, keys.SystemPrompt
+	f.apis, f.tools = remotes(keys.APIs, false), remotes(keys.Tools, true)
+}
+
 // nodeFlow reads a flow whose options a model chooses.
 func (r *reader) nodeFlow(n source.Node) {
-	var start source.Node
-	r.fields(n, map[string]func(source.Node){
-		"id":            func(n source.Node) { r.flow.ID = n.Text() },
-		"version":       func(n source.Node) { r.flow.Version = plain(n) },
-		"start":         func(n source.Node) { start = n },
-		"system_prompt": func(n source.Node) { r.flow.SystemPrompt = n.Text() },
-		"nodes": func(n source.Node) {
-			for _, item := range n.List() {
-				r.node(item)
-			}
-		},
-		"globals": r.globals,
-		"apis":    func(n source.Node) { r.flow.apis = r.remotes(n, false) },
-		"tools":   func(n source.Node) { r.flow.tools = r.remotes(n, true) },
-	})
+	keys := struct {
+		flowKeys
+		ID      string      `key:"id"`
+		Start   source.Node `key:"start"`
+		Nodes   source.Node `key:"nodes"`
+		Globals source.Node `key:"globals"`
+	}{}
+	decode(n, &keys)
+	r.flow.ID = keys.ID
+	r.common(keys.flowKeys)
+	for _, item := range keys.Nodes.List() {
+		r.node(item)
+	}
+	r.globals(keys.Globals)
 	if r.flow.ID == "" {
 		n.Field("id").Report("add `id:` with the flow's name", "a flow needs an id")
 	}
 	r.connect()
-	r.findStart(n, start)
+	r.findStart(n, keys.Start)
 	r.connectGlobals()
 	r.connectTools(r.listed)
 	r.checkNodeFlow()
@@ -38,38 +52,42 @@ func (r *reader) nodeFlow(n source.Node) {
 
 func (r *reader) node(n source.Node) {
 	node := &Node{}
-	known := map[string]func(source.Node){
-		"id": func(n source.Node) { node.ID = r.id(n, "node") },
-		"type": func(n source.Node) {
-			node.Type = Type(n.OneOf(string(Start), string(Conversation), string(Call), string(Stop)))
-		},
-		"prompt": func(n source.Node) { node.Prompt = optionalText(n) },
-		"flow":   func(n source.Node) { node.calls = n.Text() },
-		"next": func(next source.Node) {
-			if n.Field("type").Scalar == string(Call) {
-				what := fmt.Sprintf("call node %q", n.Field("id").Scalar)
-				node.Options = []*Option{{ID: "next", target: r.targetOf(next, what), at: standing(next)}}
-				return
-			}
-			for _, item := range next.List() {
-				target := item.Text()
-				node.Options = append(node.Options, &Option{
-					ID: target, Label: target, target: target, at: standing(item),
-				})
-			}
-		},
-		"options": func(options source.Node) {
-			for _, item := range options.List() {
-				node.Options = append(node.Options, r.option(item, n.Field("id").Scalar, false))
-			}
-		},
-		"no_match": func(match source.Node) { node.NoMatch = r.noMatch(match, n.Field("id").Scalar) },
-		"tools":    func(n source.Node) { r.listed[node] = n },
-		"globals":  func(n source.Node) { node.alone = n.Kind != source.Null && !n.Bool() },
-	}
-	r.fields(n, known)
+	keys := struct {
+		*Node
+		Flow    string      `key:"flow"`
+		Next    source.Node `key:"next"`
+		Options source.Node `key:"options"`
+		NoMatch source.Node `key:"no_match"`
+		Tools   source.Node `key:"tools"`
+		Globals *bool       `key:"globals"`
+	}{Node: node}
+	decode(n, &keys)
 	if n.Kind != source.Map {
 		return
+	}
+	if n.Has("id") && !nodeID.MatchString(node.ID) {
+		n.Field("id").Report("use lower-case letters, digits and _", "node id %q is not a valid name", node.ID)
+	}
+	node.calls, node.alone = keys.Flow, keys.Globals != nil && !*keys.Globals
+	switch next := keys.Next; {
+	case next.Kind == source.Null:
+	case n.Field("type").Scalar == string(Call):
+		target := targetOf(next, fmt.Sprintf("call node %q", node.ID))
+		node.Options = []*Option{{ID: "next", target: target, at: standing(next)}}
+	default:
+		for _, item := range next.List() {
+			target := item.Text()
+			node.Options = append(node.Options, &Option{ID: target, Label: target, target: target, at: standing(item)})
+		}
+	}
+	for _, item := range keys.Options.List() {
+		node.Options = append(node.Options, readOption(item, node.ID, false))
+	}
+	if n.Has("no_match") {
+		node.NoMatch = noMatch(keys.NoMatch, node.ID)
+	}
+	if n.Has("tools") {
+		r.listed[node] = keys.Tools
 	}
 	if !n.Has("id") {
 		n.Report("add `id:` in lower case", "a node needs an id")
@@ -78,50 +96,32 @@ func (r *reader) node(n source.Node) {
 	r.add(n, node)
 }
 
-func optionalText(n source.Node) string {
-	if n.Kind == source.Null {
-		return ""
-	}
-	return n.Text()
-}
-
-// id reads the name of a node or option.
-func (r *reader) id(n source.Node, what string) string {
-	id := n.Text()
-	if !nodeID.MatchString(id) {
-		n.Report("use lower-case letters, digits and _", "%s id %q is not a valid name", what, id)
-	}
-	return id
-}
-
-// option reads an option of a node, or a global one.
-func (r *reader) option(n source.Node, node string, global bool) *Option {
+// readOption reads an option of a node, or a global one.
+func readOption(n source.Node, node string, global bool) *Option {
 	o := &Option{at: standing(n)}
 	of := fmt.Sprintf("node %q", node)
 	if global {
 		of = "globals"
 	}
-	r.fields(n, map[string]func(source.Node){
-		"id": func(n source.Node) {
-			o.ID = plain(n)
-			switch {
-			case o.ID == Stay:
-				n.Report("choose another id; \"-1\" always means that no option fits yet", "%s: the option id \"-1\" is reserved", of)
-			case o.ID == "":
-				n.Report("write a short name", "%s: the option id is empty", of)
-			}
-		},
-		"label":    func(n source.Node) { o.Label = n.Text() },
-		"when":     func(n source.Node) { o.When = optionalText(n) },
-		"examples": func(n source.Node) { o.Examples = optionalTexts(n) },
-		"next": func(n source.Node) {
-			if o.target = r.targetOf(n, of+": an option"); o.target == toStart && !global {
-				n.Report("write the id of a node", "%s, option %q: only global options lead to %s", of, o.ID, toStart)
-				o.target = ""
-			}
-		},
-		"if": func(n source.Node) { o.If = r.offeredIf(n) },
-	})
+	keys := struct {
+		*Option
+		Next source.Node `key:"next"`
+		If   source.Node `key:"if"`
+	}{Option: o}
+	decode(n, &keys)
+	switch id := n.Field("id"); {
+	case o.ID == Stay:
+		id.Report("choose another id; \"-1\" always means that no option fits yet", "%s: the option id \"-1\" is reserved", of)
+	case o.ID == "" && n.Has("id"):
+		id.Report("write a short name", "%s: the option id is empty", of)
+	}
+	if o.target = targetOf(keys.Next, of+": an option"); o.target == toStart && !global {
+		keys.Next.Report("write the id of a node", "%s, option %q: only global options lead to %s", of, o.ID, toStart)
+		o.target = ""
+	}
+	if n.Has("if") {
+		o.If = condition(keys.If, 0, true)
+	}
 	if n.Kind == source.Map {
 		for _, name := range []string{"id", "label", "next"} {
 			if _, given := n.Get(name); !given {
@@ -130,13 +130,6 @@ func (r *reader) option(n source.Node, node string, global bool) *Option {
 		}
 	}
 	return o
-}
-
-func optionalTexts(n source.Node) []string {
-	if n.Kind == source.Null {
-		return nil
-	}
-	return n.Texts()
 }
 
 // checkNode reports what the type of a node does not allow.
@@ -161,7 +154,7 @@ func (r *reader) checkNode(n source.Node, node *Node) {
 			n.Report("add `options:`, or make it a stop", "conversation node %q is a dead end: it has no options", node.ID)
 		}
 	case Call:
-		r.call(n, node)
+		checkCall(n, node)
 	case Stop:
 		for _, name := range []string{"options", "next"} {
 			if n.Has(name) && len(n.Field(name).Items) > 0 {

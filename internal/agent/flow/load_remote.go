@@ -33,7 +33,10 @@ var (
 )
 
 // remotes reads the APIs of a flow, or its tools.
-func (r *reader) remotes(n source.Node, tool bool) map[string]*Remote {
+func remotes(n source.Node, tool bool) map[string]*Remote {
+	if n.Kind == source.Null {
+		return nil
+	}
 	all := map[string]*Remote{}
 	if len(n.Fields) > maxRemotes {
 		n.Report("split the flow", "there are more than %d of them", maxRemotes)
@@ -46,51 +49,62 @@ func (r *reader) remotes(n source.Node, tool bool) map[string]*Remote {
 		if slices.Contains([]string{ProcessNode, fullHistory, searchKnowledge, string(LogEvent)}, name) {
 			item.Report("give it another name", "%q is what the engine itself calls something", name)
 		}
-		all[name] = r.remote(item, name, tool)
+		all[name] = readRemote(item, name, tool)
 	}
 	return all
 }
 
-func (r *reader) remote(n source.Node, name string, tool bool) *Remote {
+func readRemote(n source.Node, name string, tool bool) *Remote {
 	remote := &Remote{Name: name, Method: defaultMethod, Timeout: defaultCallTimeout}
-	known := map[string]func(source.Node){
-		"url":     func(n source.Node) { remote.URL = r.address(n) },
-		"method":  func(n source.Node) { remote.Method = n.OneOf("GET", "POST", "PUT", "PATCH", "DELETE") },
-		"headers": func(n source.Node) { remote.Headers = readHeaders(n) },
-		"timeout": func(n source.Node) {
-			if remote.Timeout = n.Duration(); remote.Timeout <= 0 || remote.Timeout > maxCallTimeout {
-				n.Report("write a time such as 5s", "a call may take more than nothing and at most %s", maxCallTimeout)
-			}
-		},
-	}
+	keys := remoteKeys{Remote: remote}
 	if tool {
 		remote.Parameters = compact(map[string]any{"type": "object"})
-		known["description"] = func(n source.Node) { remote.Description = n.Text() }
-		known["parameters"] = func(n source.Node) { remote.Parameters = readParameters(n) }
+		keys := struct {
+			*remoteKeys
+			Description string      `key:"description"`
+			Parameters  source.Node `key:"parameters"`
+		}{remoteKeys: &keys}
+		decode(n, &keys)
+		remote.Description = keys.Description
+		if n.Has("parameters") {
+			remote.Parameters = readParameters(keys.Parameters)
+		}
 	} else {
-		known["save"] = func(n source.Node) {
+		keys := struct {
+			*remoteKeys
+			Save source.Node `key:"save"`
+		}{remoteKeys: &keys}
+		decode(n, &keys)
+		if n.Has("save") {
 			remote.Save = map[string]string{}
-			for field, path := range n.Entries() {
-				if remote.Save[NormalKey(field)] = path.Text(); path.Text() == "" {
-					path.Report("write the dotted path of a value in the answer", "the field %q has no path", field)
-				}
+		}
+		for field, path := range keys.Save.Entries() {
+			if remote.Save[NormalKey(field)] = path.Text(); path.Text() == "" {
+				path.Report("write the dotted path of a value in the answer", "the field %q has no path", field)
 			}
 		}
 	}
-	r.fields(n, known)
+	if n.Has("headers") {
+		remote.Headers = readHeaders(keys.Headers)
+	}
+	if n.Has("timeout") && (remote.Timeout <= 0 || remote.Timeout > maxCallTimeout) {
+		n.Field("timeout").Report("write a time such as 5s", "a call may take more than nothing and at most %s", maxCallTimeout)
+	}
 	if n.Kind == source.Map && !n.Has("url") {
 		n.Report("add `url:` with an address", "%q has no address", name)
+	}
+	if url := n.Field("url"); url.Kind == source.String {
+		if fault := addressFault(remote.URL); fault != "" {
+			url.Report("write an address such as https://api.example.com/orders/{order}", "%s", fault)
+		}
 	}
 	return remote
 }
 
-// address reads the address of what a flow calls. Its host is fixed: no field leads to another.
-func (r *reader) address(n source.Node) string {
-	text := n.Text()
-	if fault := addressFault(text); fault != "" && n.Kind == source.String {
-		n.Report("write an address such as https://api.example.com/orders/{order}", "%s", fault)
-	}
-	return text
+// remoteKeys are the keys of APIs and tools. The host of the address is fixed: no field leads to another.
+type remoteKeys struct {
+	*Remote
+	Headers source.Node `key:"headers"`
 }
 
 // addressFault says what is wrong with an address; empty for nothing.

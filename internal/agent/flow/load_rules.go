@@ -10,23 +10,19 @@ import (
 )
 
 // rule reads a transition's condition. {type: model}, and no condition, leave the choice to the model.
-func (r *reader) rule(n source.Node) *Condition {
+func rule(n source.Node) *Condition {
 	if n.Kind == source.Null || n.Kind == source.Map && n.Field("type").Scalar == "model" {
 		return nil
 	}
-	return r.condition(n, 0)
+	return condition(n, 0, false)
 }
 
 // maxConditionDepth bounds how deep conditions nest.
 const maxConditionDepth = 20
 
-// condition reads a condition on the user's message and on what a state machine has collected.
-func (r *reader) condition(n source.Node, depth int) *Condition {
-	return r.conditionOn(n, depth, false)
-}
-
-// conditionOn reads a condition; facts says that it is about facts alone.
-func (r *reader) conditionOn(n source.Node, depth int, facts bool) *Condition {
+// condition reads a condition on the user's message and on what a state machine has collected; facts says that it is
+// about facts alone.
+func condition(n source.Node, depth int, facts bool) *Condition {
 	c := &Condition{}
 	if depth > maxConditionDepth {
 		n.Report("split the condition over several transitions", "conditions nest deeper than %d levels", maxConditionDepth)
@@ -36,34 +32,34 @@ func (r *reader) conditionOn(n source.Node, depth int, facts bool) *Condition {
 		c.Type = ConditionType(n.OneOf(string(Always)))
 		return c
 	}
-	nested := func(n source.Node) {
-		if n.Kind == source.Map {
-			c.Of = append(c.Of, r.conditionOn(n, depth+1, facts))
-			return
+	keys := struct {
+		*Condition
+		Operator source.Node `key:"operator"`
+		Values   source.Node `key:"value" alias:"values,pattern"`
+		All      source.Node `key:"conditions"`
+		One      source.Node `key:"condition"`
+	}{Condition: c}
+	decode(n, &keys)
+	if facts {
+		c.Field = NormalKey(c.Field)
+	} else {
+		c.Field = fieldName(c.Field)
+	}
+	c.operator(keys.Operator)
+	if keys.Values.Kind != source.Null {
+		c.Values = values(keys.Values)
+	}
+	for _, nested := range []source.Node{keys.All, keys.One} {
+		if nested.Kind == source.Map {
+			c.Of = append(c.Of, condition(nested, depth+1, facts))
+			continue
 		}
-		for _, item := range n.List() {
-			c.Of = append(c.Of, r.conditionOn(item, depth+1, facts))
+		for _, item := range nested.List() {
+			c.Of = append(c.Of, condition(item, depth+1, facts))
 		}
 	}
-	field := func(n source.Node) {
-		if c.Field = NormalKey(n.Text()); !facts {
-			c.Field = fieldName(n.Text())
-		}
-	}
-	r.fields(n, map[string]func(source.Node){
-		"type":           func(n source.Node) { c.Type = ConditionType(n.OneOf(conditionTypes...)) },
-		"operator":       func(n source.Node) { c.Operator = r.operator(n, c) },
-		"field":          field,
-		"target":         field,
-		"value":          func(n source.Node) { c.Values = values(n) },
-		"values":         func(n source.Node) { c.Values = values(n) },
-		"pattern":        func(n source.Node) { c.Values = values(n) },
-		"conditions":     nested,
-		"condition":      nested,
-		"case_sensitive": func(n source.Node) { c.CaseSensitive = n.Bool() },
-	})
 	if n.Kind == source.Map {
-		r.checkCondition(n, c)
+		c.check(n)
 	}
 	if facts && n.Kind == source.Map && c.Field == "" && slices.Contains([]ConditionType{Equals, Contains, Matches}, c.Type) {
 		n.Report("add `field:` with the key of a fact", "%s needs a field here", c.Type)
@@ -75,20 +71,23 @@ func (r *reader) conditionOn(n source.Node, depth int, facts bool) *Condition {
 }
 
 // operator reads a comparison. It may also be and, or or not, which belong in type.
-func (r *reader) operator(n source.Node, c *Condition) Operator {
+func (c *Condition) operator(n source.Node) {
+	if n.Kind == source.Null {
+		return
+	}
 	text := strings.ToLower(n.Text())
 	if text == string(And) || text == string(Or) || text == string(Not) {
 		c.Type = ConditionType(text)
-		return ""
+		return
 	}
 	operator, ok := operators[text]
 	if !ok {
 		n.Report(source.Suggest(text, slices.Sorted(maps.Keys(operators))), "unknown operator %q", text)
 	}
-	return operator
+	c.Operator = operator
 }
 
-func (r *reader) checkCondition(n source.Node, c *Condition) {
+func (c *Condition) check(n source.Node) {
 	switch {
 	case c.Type == "" && c.Operator != "":
 		c.Type = Equals
@@ -157,36 +156,17 @@ func plain(n source.Node) string {
 	return n.Text() // reports what it got instead
 }
 
-func (r *reader) actions(n source.Node) []Action {
-	if n.Kind == source.Null {
-		return nil
-	}
-	var actions []Action
-	for _, item := range n.List() {
-		actions = append(actions, r.action(item))
-	}
-	return actions
-}
-
-func (r *reader) action(n source.Node) Action {
-	a := Action{}
-	target := func(n source.Node) { a.Target = plain(n) }
-	known := map[string]func(source.Node){
-		"type": func(n source.Node) {
-			a.Type = ActionType(n.OneOf(string(SetField), string(Validate), string(LogEvent), string(CallAPI), string(Redirect)))
-		},
-		"value":      func(n source.Node) { a.Value = plain(n) },
-		"validation": func(n source.Node) { a.Validation = r.validation(n) },
-		"rules":      func(n source.Node) { a.Validation = r.validation(n) },
-		"params":     func(source.Node) {},
-		"data":       func(source.Node) {},
-	}
-	for _, name := range []string{"target", "field", "event", "name", "to", "state", "endpoint", "url"} {
-		known[name] = target
-	}
-	r.fields(n, known)
+// DecodeNode reads an action.
+func (a *Action) DecodeNode(n source.Node) {
+	type plain Action
+	keys := struct {
+		*plain
+		Params source.Node `key:"params"`
+		Data   source.Node `key:"data"`
+	}{plain: (*plain)(a)}
+	decode(n, &keys)
 	if n.Kind != source.Map {
-		return a
+		return
 	}
 	switch {
 	case !n.Has("type"):
@@ -199,28 +179,17 @@ func (r *reader) action(n source.Node) Action {
 	if a.Type == SetField || a.Type == Validate {
 		a.Target = NormalKey(a.Target)
 	}
-	return a
 }
 
-func (r *reader) validation(n source.Node) *Validation {
-	v := &Validation{}
-	bound := func(to **float64) func(source.Node) {
-		return func(n source.Node) { *to = new(n.Number(-1e15, 1e15)) }
+// DecodeNode reads what an answer must satisfy.
+func (v *Validation) DecodeNode(n source.Node) {
+	type plain Validation
+	keys := struct {
+		*plain
+		Pattern source.Node `key:"pattern"`
+	}{plain: (*plain)(v)}
+	decode(n, &keys)
+	if n.Has("pattern") {
+		v.Pattern = compile(keys.Pattern, keys.Pattern.Text(), true)
 	}
-	length := func(to **int) func(source.Node) {
-		return func(n source.Node) { *to = new(n.Int(0)) }
-	}
-	r.fields(n, map[string]func(source.Node){
-		"required": func(n source.Node) { v.Required = n.Bool() },
-		"type": func(n source.Node) {
-			v.Type = ValueType(n.OneOf(string(TextValue), string(NumberValue), string(EmailValue), string(PhoneValue), string(DateValue)))
-		},
-		"min":           bound(&v.Min),
-		"max":           bound(&v.Max),
-		"min_length":    length(&v.MinLength),
-		"max_length":    length(&v.MaxLength),
-		"pattern":       func(n source.Node) { v.Pattern = compile(n, n.Text(), true) },
-		"error_message": func(n source.Node) { v.ErrorMessage = n.Text() },
-	})
-	return v
 }

@@ -3,11 +3,11 @@ package flow
 // NoMatch is where a conversation goes that stays at a node again and again.
 type NoMatch struct {
 	// Max is how often in a row a turn may stay.
-	Max int
+	Max int `key:"max" minimum:"1"`
 	// Next is nil where the flow ends.
 	Next *Node
 	// Prompt tells the model how to ask again until then; empty leaves that to the node's own prompt.
-	Prompt string
+	Prompt string `key:"prompt"`
 
 	target string
 	option *Option // Stay, leading to Next
@@ -16,8 +16,8 @@ type NoMatch struct {
 // Target returns the id of the next node, empty where the flow ends.
 func (m *NoMatch) Target() string { return m.target }
 
-// staysBefore counts the turns that have stayed at a node without a break until now, at most so many. The caller keeps nothing for it: the messages of
-// the assistant tell.
+// staysBefore counts the turns that have stayed at a node without a break until now, at most so many. The caller keeps
+// nothing for it: the messages of the assistant tell.
 func staysBefore(history []Message, node string, most int) (row int) {
 	for i := len(history) - 1; i >= 0 && row < most; i-- {
 		m := history[i]

@@ -16,7 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// ErrCallLimit is why the context of a call ends that took longer than its own Timeout, rather than longer than its turn.
+// ErrCallLimit is why the context of a call ends that took longer than its own Timeout, rather than longer than its
+// turn.
 var ErrCallLimit = errors.New("the call took too long")
 
 // Remote is what a flow may call over HTTP: an API of its actions, or a tool of the model's.
@@ -26,10 +27,11 @@ type Remote struct {
 	Description string
 	Parameters  json.RawMessage
 	// URL may hold {field}. Method is POST by default.
-	URL, Method string
+	URL    string `key:"url"`
+	Method string `key:"method" enum:"GET,POST,PUT,PATCH,DELETE"`
 	// Headers may hold ${NAME}, a variable of the environment.
 	Headers map[string]string
-	Timeout time.Duration
+	Timeout time.Duration `key:"timeout"`
 	// Save names, by field, the dotted path in an answer from which the field is taken.
 	Save map[string]string
 }
@@ -41,11 +43,12 @@ type Request struct {
 	Headers map[string]string
 	// Body is JSON.
 	Body    []byte
-	Timeout time.Duration
+	Timeout time.Duration `key:"timeout"`
 }
 
-// Caller carries out requests of flows: to hosts that are allowed, once, without following a redirect. The answer is JSON of at most 64 KB; everything
-// else is an error in a sentence, without addresses of the network or secrets. Implementations are safe for concurrent use.
+// Caller carries out requests of flows: to hosts that are allowed, once, without following a redirect. The answer is
+// JSON of at most 64 KB; everything else is an error in a sentence, without addresses of the network or secrets.
+// Implementations are safe for concurrent use.
 type Caller interface {
 	Call(ctx context.Context, r Request) (json.RawMessage, error)
 }
@@ -83,7 +86,8 @@ type apiBody struct {
 	TestCaseID     string            `json:"test_case_id"`
 }
 
-// callAPI carries out a call_api: of an API of the flow, or of an address. A failure is told in the trace, and ends nothing.
+// callAPI carries out a call_api: of an API of the flow, or of an address. A failure is told in the trace, and ends
+// nothing.
 func (t *turn) callAPI(ctx context.Context, name string) {
 	known := t.fields()
 	api := t.flow.api(name)
@@ -178,7 +182,8 @@ func valueAt(data json.RawMessage, path string) (text string, ok bool) {
 	return string(compact(at)), true
 }
 
-// useTool carries out the model's call of a tool of the flow. The arguments fill the address, too, and go before fields.
+// useTool carries out the model's call of a tool of the flow. The arguments fill the address, too, and go before
+// fields.
 func (t *turn) useTool(ctx context.Context, tool *Remote, args json.RawMessage) (any, error) {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(orEmpty(args), &given) != nil || given == nil {

@@ -14,13 +14,13 @@ const (
 
 // State has the parts of a state machine's node besides its message and transitions.
 type State struct {
-	Type StateType
+	Type StateType `key:"type" enum:"question,confirmation,data_collection,ai_response,end"`
 	// Field stores the answer to this state; empty stores nothing.
-	Field string
+	Field string `key:"field"`
 	// Validation is what the answer must satisfy before the conversation leaves the state; nil accepts any answer.
-	Validation *Validation
+	Validation *Validation `key:"validation"`
 	// Actions run when the conversation enters the state.
-	Actions []Action
+	Actions []Action `key:"actions"`
 	// Skip are conditions. When one of them holds, the state is left out.
 	Skip []*Condition
 	// Progress is the place of the state in the flow, from 0 to 1; negative when unknown.
@@ -31,8 +31,8 @@ type State struct {
 
 // Button is something that the user may tap instead of writing.
 type Button struct {
-	Label string `json:"label"`
-	Value string `json:"value,omitempty"`
+	Label string `json:"label" alias:"text,title"`
+	Value string `json:"value,omitempty" alias:"id,payload"`
 }
 
 // ActionType is what an action does.
@@ -49,13 +49,13 @@ const (
 
 // Action is something that a state or transition does besides talking.
 type Action struct {
-	Type ActionType
+	Type ActionType `key:"type" enum:"set_field,validate,log_event,call_api,redirect"`
 	// Target is the field, event, API or state that the action is about.
-	Target string
+	Target string `key:"target" alias:"field,event,name,to,state,endpoint,url"`
 	// Value is what set_field stores, a template; empty stores the user's message.
-	Value string
+	Value string `key:"value"`
 	// Validation is what validate checks Target against.
-	Validation *Validation
+	Validation *Validation `key:"validation" alias:"rules"`
 
 	node *Node // of a redirect
 }

@@ -23,14 +23,16 @@ const (
 
 // Validation is what an answer must satisfy.
 type Validation struct {
-	Required bool
-	Type     ValueType
+	Required bool      `key:"required"`
+	Type     ValueType `key:"type" enum:"string,number,email,phone,date"`
 	// Min and Max bound a number, MinLength and MaxLength the characters of a text.
-	Min, Max             *float64
-	MinLength, MaxLength *int
-	Pattern              *regexp.Regexp
+	Min       *float64 `key:"min" minimum:"-1e15" maximum:"1e15"`
+	Max       *float64 `key:"max" minimum:"-1e15" maximum:"1e15"`
+	MinLength *int     `key:"min_length" minimum:"0"`
+	MaxLength *int     `key:"max_length" minimum:"0"`
+	Pattern   *regexp.Regexp
 	// ErrorMessage is what the user reads instead of the built-in sentence.
-	ErrorMessage string
+	ErrorMessage string `key:"error_message"`
 }
 
 // check returns what to tell the user about an invalid answer, empty for a valid one.
