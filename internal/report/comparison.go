@@ -3,15 +3,64 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/run/compare"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
+
+// ComparisonText writes a comparison for a terminal; quiet leaves out the tests.
+func ComparisonText(w io.Writer, c *result.Comparison, o TextOptions) error {
+	d := &document.Document{Sections: []document.Section{comparisonSection(c, "", o.Quiet)}}
+	return document.Text(w, d, o.Width, o.Colour)
+}
+
+// ComparisonMarkdown writes a comparison for a comment on a pull request.
+func ComparisonMarkdown(w io.Writer, c *result.Comparison) error {
+	return document.Markdown(w, &document.Document{Sections: []document.Section{comparisonSection(c, "", false)}})
+}
+
+// comparisonSection says what changed; gate is what that means for the exit code, if anything. Brief leaves out the tests.
+func comparisonSection(c *result.Comparison, gate string, brief bool) document.Section {
+	s := document.Section{ID: "against", Title: "Compared with the baseline", Nav: "Comparison", Lead: text.Capital(changes(c))}
+	if c.Baseline.RunID != "" {
+		s.Title = "Compared with " + text.OneLine(c.Baseline.RunID, 60)
+	}
+	remarks := document.List{}
+	for _, remark := range remarksOf(c, gate) {
+		remarks.Entries = append(remarks.Entries, document.Entry{Text: text.Capital(text.OneLine(remark, 500))})
+	}
+	s.Lists = append(s.Lists, remarks)
+	if brief {
+		return s
+	}
+	for i, l := range listsOf(c) {
+		list := document.List{Title: l.name, Verdict: l.verdict, Count: text.Count(len(l.changes)), Open: i <= 1}
+		for _, x := range l.changes {
+			about := text.OneLine(changed(x), 200)
+			if len(x.Codes) > 0 {
+				about += " · " + text.OneLine(strings.ReplaceAll(codeWords(x.Codes), " ", ", "), 200)
+			}
+			list.Entries = append(list.Entries, document.Entry{
+				Text: text.OneLine(x.TestID, 200), Note: about, From: text.OneLine(strings.Trim(x.Suite+" · "+x.Target, " ·"), 300),
+				Verdict: l.verdict,
+			})
+		}
+		if len(l.changes) > 0 {
+			s.Lists = append(s.Lists, list)
+		}
+	}
+	if n := len(c.Unchanged); n > 0 {
+		s.Notes = append(s.Notes, text.Plural(n, "test")+" as good as before")
+	}
+	return s
+}
 
 // list is one of the lists of a comparison as reports show it.
 type list struct {
@@ -192,8 +241,8 @@ func gate(run result.Run) string {
 	return fmt.Sprintf("exit code %d: %s", run.Code(), run.ExitMessage)
 }
 
-// remarks are sentences about a comparison as a whole: how the scores moved, what limits what it says, and what the gate makes of it.
-func remarks(c *result.Comparison, gate string) []string {
+// remarksOf returns sentences about a comparison as a whole: how the scores moved, what limits what it says, and what the gate makes of it.
+func remarksOf(c *result.Comparison, gate string) []string {
 	var said []string
 	for _, s := range slices.Concat([]string{
 		BrokenOff("baseline", c.Baseline), BrokenOff("candidate", c.Candidate), compare.Unmatched(c), differing(c), drift(c),

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // codeFilters are the choices of report.html that show the tests with one failure code.
-func codeFilters(run result.Run) (filters []page.Filter) {
+func codeFilters(run result.Run) (filters []document.Filter) {
 	for _, code := range result.Codes {
 		if n := run.Totals.Failures[code]; n > 0 {
-			filters = append(filters, page.Filter{ID: string(code), Label: string(code), Count: n})
+			filters = append(filters, document.Filter{ID: string(code), Label: string(code), Count: n})
 		}
 	}
 	return filters
@@ -25,7 +25,6 @@ func filterStyle() string {
 		"#show-quarantine:checked ~ .filters .quarantine b { color: var(--page); }\n" +
 		"#show-quarantine:focus-visible ~ .filters .quarantine { outline: 2px solid var(--accent); outline-offset: 2px; }\n" +
 		"#show-quarantine:checked ~ .list :is(.test, .row):not([data-quarantined]) { display: none; }\n" +
-		".codes .quarantine li { display: block; }\n" +
 		// What is in quarantine counts with no other choice.
 		":is(#show-pass, #show-fail, #show-error):checked ~ .list [data-quarantined] { display: none; }\n")
 	for _, code := range result.Codes {

@@ -63,14 +63,6 @@ func findings(t *result.Test) []finding {
 	return found
 }
 
-// told reports whether the criteria listed with a finding already tell what a failure's sentence does: the sentence names one
-// of them, and its evidence stands beside it.
-func told(f result.Failure, unmet []result.Assertion) bool {
-	return slices.ContainsFunc(unmet, func(a result.Assertion) bool {
-		return !a.Passed && a.Text != "" && strings.Contains(f.Message, a.Text)
-	})
-}
-
 // cutTurns names the turns whose replies ended before their model had finished, up to three; "" for none.
 func cutTurns(t *result.Test) string {
 	var cut []string

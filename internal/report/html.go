@@ -2,9 +2,14 @@ package report
 
 import (
 	"bytes"
+	_ "embed"
+	"html/template"
 	"io"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -19,6 +24,15 @@ const (
 	lineBytes  = 900              // about what a test takes beside its conversation
 )
 
+//go:embed page.html.tmpl
+var pageSource string
+
+// pageTemplate returns the parsed template of a run's page: pieces, so that it can be written as a stream.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	functions := template.FuncMap{"words": codeWords, "notRun": trialsNotRun}
+	return document.ParsePage(transcript.Style+filterStyle(), transcript.Source+pageSource, transcript.Functions(), functions)
+})
+
 // HTML writes the report as one self-contained page: no script, nothing from the network, every text escaped. Tests stand in the order of the
 // run, those that failed open. What is left out is said.
 func (r *Report) HTML(w io.Writer) error {
@@ -26,12 +40,34 @@ func (r *Report) HTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h := &htmlPage{w: w, drawn: r.drawn, pieces: map[*entry][]piece{}}
+	h := &htmlPage{pieces: map[*entry][]piece{}}
 	shown := h.choose(run, s)
 	if err := r.visit(h.full, h.render); err != nil {
 		return err
 	}
-	h.write("top", topOf(run, s))
+	d := r.document(run, s, "", false)
+	d.Counts = nil // the filters have them
+	d.About = aboutOf(run)
+	d.Body = func(w io.Writer) error {
+		h.w = w
+		h.conversations(run, s, shown)
+		return h.err
+	}
+	return document.HTML(w, d, pageTemplate())
+}
+
+// aboutOf says what was run with what.
+func aboutOf(run result.Run) []document.Fact {
+	with := strings.Join(run.Suites, ", ")
+	if len(run.Targets) > 0 {
+		with += " → " + strings.Join(run.Targets, ", ")
+	}
+	return []document.Fact{{Name: "Tests of", Value: with}, {Name: "Judged by", Value: run.Judge}}
+}
+
+// conversations writes the tests with what filters them.
+func (h *htmlPage) conversations(run result.Run, s *survey, shown []*entry) {
+	h.write("tests-open", filtersOf(run, s))
 	suite := ""
 	for i, e := range shown {
 		if i == 0 || e.suite != suite {
@@ -50,9 +86,29 @@ func (r *Report) HTML(w io.Writer) error {
 	if len(shown) > 0 {
 		h.write("suite-close", nil)
 	}
-	h.write("left", left{Lines: len(shown) - len(h.pieces), Gone: run.Totals.Tests + run.Totals.NotRun - len(shown)})
-	h.write("bottom", run)
-	return h.err
+	h.write("tests-close", left{Lines: len(shown) - len(h.pieces), Gone: run.Totals.Tests + run.Totals.NotRun - len(shown)})
+}
+
+// filtersOf counts the tests by verdict and by code; nil where all are of one kind.
+func filtersOf(run result.Run, s *survey) []document.Filter {
+	totals := s.records.Totals()
+	filters := []document.Filter{{ID: "all", Label: "All", Count: totals.Tests + len(s.notRun)}}
+	for _, f := range []document.Filter{
+		{ID: "fail", Label: "Failed", Count: totals.Failed},
+		{ID: "error", Label: "Errors", Count: totals.Errors},
+		{ID: "pass", Label: "Passed", Count: totals.Passed},
+		{ID: "ungraded", Label: "Not graded", Count: totals.Ungraded},
+		{ID: "skip", Label: "Skipped", Count: totals.Skipped + len(s.notRun)},
+		{ID: "quarantine", Label: "Quarantine", Count: totals.Quarantined},
+	} {
+		if f.Count > 0 {
+			filters = append(filters, f)
+		}
+	}
+	if len(filters) <= 2 {
+		return nil
+	}
+	return append(filters, codeFilters(run)...)
 }
 
 // left counts the tests that stand on the page as a line, and those that do not stand there.
@@ -68,7 +124,6 @@ type htmlPage struct {
 	keep int
 	// budget is what the conversations of tests that passed may take, together with the others.
 	budget int
-	drawn  map[*result.Test][]byte
 	pieces map[*entry][]piece
 	size   int
 }
@@ -124,12 +179,9 @@ func (h *htmlPage) render(e *entry, t *result.Test) error {
 	if h.rank[e] >= h.keep || len(h.pieces[e]) >= maxTrial && !h.makeRoom(e, t) {
 		return nil
 	}
-	html, ok := h.drawn[t]
-	if !ok {
-		var err error
-		if html, err = drawConversation(t); err != nil {
-			return err
-		}
+	html, err := drawConversation(t)
+	if err != nil {
+		return err
 	}
 	h.pieces[e] = append(h.pieces[e], piece{t.Trial, headOfRecord(t), html})
 	h.size += len(html)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -107,8 +107,9 @@ func trialsWords(run result.Run) []string {
 // maxTrials is how many k of pass^k are printed.
 const maxTrials = 10
 
-// tagRows returns a row for each tag with its rate, in the order of their names.
-func tagRows(byTag map[string]result.GroupResult) (rows [][2]string, more int) {
+// tagTable has a row for each tag with its rate, in the order of their names.
+func tagTable(byTag map[string]result.GroupResult) document.Table {
+	t := document.Table{Columns: document.Columns(2, "Tag", "Passed"), Noun: "tag", Elsewhere: " in run.json"}
 	names := slices.Sorted(maps.Keys(byTag))
 	for _, name := range names[:min(len(names), maxTags)] {
 		of := byTag[name]
@@ -123,9 +124,10 @@ func tagRows(byTag map[string]result.GroupResult) (rows [][2]string, more int) {
 		if words == "" {
 			words = "no test was graded"
 		}
-		rows = append(rows, [2]string{text.OneLine(name, 60), words})
+		t.Rows = append(t.Rows, document.Words(text.OneLine(name, 60), words))
 	}
-	return rows, len(names) - len(rows)
+	t.Left = len(names) - len(t.Rows)
+	return t
 }
 
 // maxTags is how many tags have a row in a report.
@@ -180,13 +182,13 @@ func scoreWords(s float64, graded *float64) string {
 	return score(s)
 }
 
-// barOf returns the bar of a pass rate or of its bounds; an empty one where nothing was graded.
-func barOf(r result.PassRate) page.Bar {
+// barOf returns the bar of a pass rate or of its bounds; nil where nothing was graded.
+func barOf(r result.PassRate) *document.Bar {
 	switch {
 	case r.Bounds == nil:
-		return page.Bar{}
+		return nil
 	case !r.Known() || r.Rate == nil:
-		return page.BarOf(r.Bounds[0], *r.Bounds)
+		return new(document.BarOf(r.Bounds[0], *r.Bounds))
 	}
-	return page.BarOf(*r.Rate, *r.Interval)
+	return new(document.BarOf(*r.Rate, *r.Interval))
 }

@@ -18,8 +18,6 @@ type Report struct {
 	run    result.Run
 	tests  runlog.Tests
 	survey func() (*survey, error)
-	// drawn are conversations as they stand on the page, where a Builder has made them already.
-	drawn map[*result.Test][]byte
 	// base is where the folder of the run is published; empty means that links are relative to it. unlinked is true where there is no page to lead to.
 	base     string
 	unlinked bool

@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"io"
-	"os"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/report"
@@ -10,10 +9,31 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// BenchmarkTail is what is left to do once the last of 200 conversations has ended: every report, from the log or by a Builder.
+// writeLog writes a log of tests.
+func writeLog(t testing.TB, dir string, tests ...*result.Test) {
+	t.Helper()
+	log, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tests {
+		if err := log.Append(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkTail writes every report of 200 conversations from their log.
 func BenchmarkTail(b *testing.B) {
-	render := func(b *testing.B, r *report.Report, dir string) {
-		b.Helper()
+	dir := b.TempDir()
+	for i := range 200 {
+		writeLog(b, dir, conversationNo(i))
+	}
+	for b.Loop() {
+		r := report.New(result.Run{}, report.Records(dir))
 		if err := r.Write(dir, report.Formats()); err != nil {
 			b.Fatal(err)
 		}
@@ -21,47 +41,25 @@ func BenchmarkTail(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	hold := func(b *testing.B, dir string) *report.Builder {
-		b.Helper()
-		log := openLog(b, dir)
-		builder := report.Watch(log, report.Formats())
-		for i := range 200 {
-			if err := log.Append(conversationNo(i)); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if err := log.Close(); err != nil {
-			b.Fatal(err)
-		}
-		return builder
-	}
-	b.Run("log", func(b *testing.B) {
-		dir := b.TempDir()
-		hold(b, dir)
-		for b.Loop() {
-			render(b, report.New(result.Run{}, runlog.Read(dir)), dir)
-		}
-	})
-	b.Run("built", func(b *testing.B) {
-		for b.Loop() {
-			b.StopTimer()
-			dir := b.TempDir()
-			builder := hold(b, dir)
-			builder.Report(result.Run{}) // the last reply came long after most others
-			b.StartTimer()
-			render(b, builder.Report(result.Run{}), dir)
-			b.StopTimer()
-			_ = os.RemoveAll(dir)
-			b.StartTimer()
-		}
-	})
 }
 
-func openLog(t testing.TB, dir string) *runlog.Log {
-	t.Helper()
-	log, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
+// TestRecordsFollowTheLog checks that records are those of the log also after it has grown or a record was replaced.
+func TestRecordsFollowTheLog(t *testing.T) {
+	dir := t.TempDir()
+	records := report.Records(dir)
+	names := func() (names []string) {
+		for x, err := range records {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, x.TestID)
+		}
+		return names
 	}
-	return log
+	for i, want := range []int{1, 2, 2} {
+		writeLog(t, dir, test("s", []string{"a", "b", "b"}[i]))
+		if got := names(); len(got) != want {
+			t.Errorf("after %d records the log has %q", i+1, got)
+		}
+	}
 }

@@ -1,101 +1,77 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
-	"github.com/rehearse-dev/rehearse/internal/report/terminal"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// maxMatrix is how many tests stand in a table that has a column for each target.
+// maxMatrix is how many tests are in a table that has a column for each target.
 const maxMatrix = 200
 
-// targetRow is what a run found about one of its targets, in words.
-type targetRow struct {
-	Name, PassRate, MeanScore, Passed, Failed, Errors, Ungraded, Skipped, NotRun, Cost string
-}
-
-// targetTable returns the targets of a run as a table with a head. Columns in which nothing happened are left out.
-func targetTable(run result.Run) [][]string {
-	rows := [][]string{{"target", "pass rate", "mean score", "passed", "failed", "errors", "not graded", "skipped", "not run", "cost"}}
-	for _, r := range targetRows(run) {
-		rows = append(rows, []string{r.Name, r.PassRate, r.MeanScore, r.Passed, r.Failed, r.Errors, r.Ungraded, r.Skipped, r.NotRun, r.Cost})
-	}
-	for column := len(rows[0]) - 1; column > 2; column-- {
-		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[column] != "0" && row[column] != "" }) {
-			for i := range rows {
-				rows[i] = slices.Delete(rows[i], column, column+1)
-			}
-		}
-	}
-	return rows
-}
-
-// targetRows returns a row for each of several targets, in the order of their names; none for a run with one.
-func targetRows(run result.Run) []targetRow {
-	var rows []targetRow
-	for _, name := range slices.Sorted(maps.Keys(run.ByTarget)) {
-		of := run.ByTarget[name]
-		t := of.Totals
-		row := targetRow{
-			Name: text.OneLine(name, 100), PassRate: "-", MeanScore: "-", Passed: text.Count(t.Passed), Failed: text.Count(t.Failed),
-			Errors: text.Count(t.Errors), Ungraded: text.Count(t.Ungraded), Skipped: text.Count(t.Skipped), NotRun: text.Count(t.NotRun), Cost: dollars(t.Cost),
-		}
-		if of.Bounds != nil {
-			rate := RateOf(t, of.PassRate)
-			row.PassRate, row.MeanScore = fmt.Sprintf("%s (%s)", rate.Value, rate.Note), MeanScore(t)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// matrix is a table with a row for each test and a column for each target.
-type matrix struct {
-	targets []string
-	tests   []id // without a target
-	cells   map[id]*entry
-	left    int // tests left out
-}
-
-// matrixOf returns the table of a run with several targets, nil for another run. Tests that need a look come first.
-func matrixOf(run result.Run, s *survey) *matrix {
-	if len(run.ByTarget) < 2 {
+// targetSections compares the targets of a run with several; nil for another run. Brief leaves out the single tests.
+func targetSections(run result.Run, s *survey, brief bool) []document.Section {
+	if len(run.ByTarget) == 0 {
 		return nil
 	}
-	m := &matrix{targets: slices.Sorted(maps.Keys(run.ByTarget)), cells: map[id]*entry{}}
-	seen := map[id]bool{}
-	for _, e := range slices.Concat(s.failing, s.others) {
-		m.cells[e.id] = e
-		row := id{suite: e.suite, test: e.test}
-		switch {
-		case seen[row]:
-		case len(m.tests) == maxMatrix:
-			m.left++
-		default:
-			m.tests = append(m.tests, row)
+	t := document.Table{Columns: document.Columns(
+		2, "Target", "Pass rate", "Mean score", "Passed", "Failed", "Errors", "Not graded", "Skipped", "Not run", "Cost")}
+	names := slices.Sorted(maps.Keys(run.ByTarget))
+	for _, name := range names {
+		of := run.ByTarget[name]
+		n, rate, mean := of.Totals, "-", "-"
+		if of.Bounds != nil {
+			words := RateOf(n, of.PassRate)
+			rate, mean = words.Value+" ("+words.Note+")", MeanScore(n)
 		}
-		seen[row] = true
+		t.Rows = append(t.Rows, document.Words(text.OneLine(name, 100), rate, mean, text.Count(n.Passed), text.Count(n.Failed),
+			text.Count(n.Errors), text.Count(n.Ungraded), text.Count(n.Skipped), text.Count(n.NotRun), dollars(n.Cost)))
 	}
-	return m
+	sections := []document.Section{{ID: "targets", Title: "Targets", Nav: "Targets", Tables: []document.Table{t}}}
+	if len(names) > 1 && !brief {
+		sections = append(sections, document.Section{
+			ID: "matrix", Title: "Tests by target", Tables: []document.Table{matrixOf(s, names)},
+			In: document.OnTerminal | document.InMarkdown, // a page has the conversations
+		})
+	}
+	return sections
 }
 
-// at returns the verdict of a test with a target and what to say about it; a Skip without words where the test was not planned with it.
-func (m *matrix) at(row id, target string) (result.Verdict, string) {
-	row.target = target
-	e := m.cells[row]
-	switch {
-	case e == nil:
-		return result.Skip, ""
-	case e.verdict.Graded():
-		return e.verdict, score(e.score)
+// matrixOf has a row for each test and a column for each target. Tests that need a look come first; a cell is empty where the
+// test was not planned with the target.
+func matrixOf(s *survey, targets []string) document.Table {
+	t := document.Table{Columns: document.Columns(1+len(targets), "Test"), Noun: "test", Elsewhere: ": see report.html"}
+	for _, name := range targets {
+		t.Columns = append(t.Columns, document.Column{Name: text.OneLine(name, 60)})
 	}
-	return e.verdict, word(e)
+	rows := map[id]int{}
+	for _, e := range slices.Concat(s.failing, s.others) {
+		of := id{suite: e.suite, test: e.test}
+		at, known := rows[of]
+		switch {
+		case known:
+		case len(t.Rows) == maxMatrix:
+			at = -1
+			t.Left++
+		default:
+			at = len(t.Rows)
+			cells := make([]document.Cell, 1+len(targets))
+			cells[0] = document.Cell{Text: text.OneLine(e.test, 100), Note: text.OneLine(e.suite, 200)}
+			t.Rows = append(t.Rows, document.Row{Cells: cells})
+		}
+		rows[of] = at
+		if column := slices.Index(targets, e.target); at >= 0 && column >= 0 {
+			said := word(e)
+			if e.verdict.Graded() {
+				said = score(e.score)
+			}
+			t.Rows[at].Cells[1+column] = document.Cell{Verdict: e.verdict, Text: said}
+		}
+	}
+	return t
 }
 
 // word returns the verdict of a test that has no score.
@@ -103,76 +79,5 @@ func word(e *entry) string {
 	if e.notRun {
 		return "not run"
 	}
-	return page.VerdictWord(e.verdict)
-}
-
-// text writes the two tables of a run with several targets.
-func (m *matrix) text(p paint, run result.Run, withTests bool) {
-	if withTests {
-		rows := [][]string{append([]string{"test"}, cut(m.targets, 24)...)}
-		for _, row := range m.tests {
-			line := []string{text.OneLine(row.test, 40)}
-			for _, target := range m.targets {
-				verdict, about := m.at(row, target)
-				if about != "" {
-					sign, _ := terminal.Mark(verdict)
-					about = sign + " " + about
-				}
-				line = append(line, about)
-			}
-			rows = append(rows, line)
-		}
-		p.Table(rows, func(int) bool { return false })
-		if m.left > 0 {
-			p.Line("… and ", text.Plural(m.left, "more test"), ": see report.html")
-		}
-		p.Line()
-	}
-	p.Table(targetTable(run), func(column int) bool { return column > 1 })
-	p.Line()
-}
-
-// markdown writes the two tables of a run with several targets.
-func (m *matrix) markdown(b *strings.Builder, run result.Run) {
-	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
-	for i, cells := range targetTable(run) {
-		cells[0] = text.Markdown(cells[0])
-		if line(cells); i == 0 {
-			line(slices.Repeat([]string{"---"}, len(cells)))
-		}
-	}
-	b.WriteString("\n")
-	head := []string{"Test"}
-	for _, target := range cut(m.targets, 60) {
-		head = append(head, text.Markdown(target))
-	}
-	line(head)
-	line(slices.Repeat([]string{"---"}, len(head)))
-	for i, row := range m.tests {
-		if b.Len() > maxTableText {
-			m.left += len(m.tests) - i
-			break
-		}
-		cells := []string{testCell(row)}
-		for _, target := range m.targets {
-			verdict, about := m.at(row, target)
-			if about != "" {
-				about = page.Emoji(verdict) + " " + about
-			}
-			cells = append(cells, about)
-		}
-		line(cells)
-	}
-	b.WriteString("\n")
-	if m.left > 0 {
-		fmt.Fprintf(b, "… and %s, not in this table.\n\n", text.Plural(m.left, "more test"))
-	}
-}
-
-func cut(names []string, most int) []string {
-	short := make([]string, 0, len(names))
-	for _, name := range names {
-		short = append(short, text.OneLine(name, most))
-	}
-	return short
+	return document.VerdictWord(e.verdict)
 }

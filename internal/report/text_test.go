@@ -63,7 +63,7 @@ func TestTextStopsExplainingAtTwenty(t *testing.T) {
 	}
 	r := report.New(result.Run{}, each(tests...))
 	got := text(t, r, report.TextOptions{})
-	if strings.Count(got, "✗ t") != 20 || !strings.Contains(got, "… and 5 more failing tests: see report.md\n") {
+	if strings.Count(got, "✗ t") != 20 || !strings.Contains(got, "… and 5 more failing tests: see report.html or report.md\n") {
 		t.Errorf("not twenty and the rest:\n%s", got)
 	}
 	if got := text(t, r, report.TextOptions{Verbose: true}); strings.Count(got, "✗ t") != 25 {

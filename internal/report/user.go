@@ -2,27 +2,24 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
-	"github.com/rehearse-dev/rehearse/internal/report/terminal"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// usersAsked says how often the models of simulated users were asked, and what that took; nothing without users. Of that, nothing is in the other
-// figures.
-func usersAsked(t *result.UserTotals) string {
+// userCalls returns the calls of simulated users and what they took, which is in no other figure; "" without users.
+func userCalls(t *result.UserTotals) string {
 	if t == nil {
 		return ""
 	}
-	return asked(t.Calls, t.Usage, t.Cost)
+	return callsAndCost(t.Calls, t.Usage, t.Cost)
 }
 
-func asked(calls int, usage chat.Usage, cost chat.Cost) string {
+func callsAndCost(calls int, usage chat.Usage, cost chat.Cost) string {
 	parts := []string{text.Plural(calls, "call")}
 	for _, f := range []struct{ name, value string }{{"tokens ", inAndOut(usage)}, {"cost ", dollars(cost)}} {
 		if f.value != "" {
@@ -83,7 +80,7 @@ func userLine(u *result.User) string {
 	if u.Seed != nil {
 		model += fmt.Sprintf(" (seed %d)", *u.Seed)
 	}
-	parts := []string{model, text.Plural(u.Turns, "message"), asked(u.Calls, u.Usage, u.Cost)}
+	parts := []string{model, text.Plural(u.Turns, "message"), callsAndCost(u.Calls, u.Usage, u.Cost)}
 	if q := u.Quality; q != nil { // an aggregate has neither one end nor one quality
 		parts = slices.Insert(parts, 2, endWords(u.End))
 		parts = append(parts, played(q)...)
@@ -115,28 +112,4 @@ func played(q *result.UserQuality) []string {
 		parts = append(parts, facts)
 	}
 	return parts
-}
-
-// user writes what the simulated user of a test did; nothing without one.
-func (p paint) user(u *result.User) {
-	if line := userLine(u); line != "" {
-		p.Wrap("    ", terminal.Dim, "user: "+line)
-	}
-}
-
-// talk writes what was said in a test with a simulated user.
-func (p paint) talk(t *result.Test) {
-	if t.User == nil {
-		return
-	}
-	for _, m := range t.Output {
-		p.Wrap("    ", "", string(m.Role)+": "+text.OneLine(m.Content.String(), maxSaid))
-	}
-}
-
-// mdUser writes what the simulated user of a test did.
-func mdUser(w io.StringWriter, u *result.User) {
-	if line := userLine(u); line != "" {
-		_, _ = w.WriteString("User: " + text.Markdown(line) + "\n\n") // a builder takes everything
-	}
 }

@@ -29,7 +29,7 @@ func TestUserStandsApart(t *testing.T) {
 		if err := f(&b); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(strings.Fields(b.String()), " ")
+		return strings.ReplaceAll(strings.Join(strings.Fields(b.String()), " "), `\$`, "$")
 	}
 	one := report.New(run, each(held))
 	line := "openai:player (seed 7); 1 message; ended at the turn limit; 3 calls, tokens 1,000 in, 20 out, cost $0.500; " +
@@ -43,7 +43,7 @@ func TestUserStandsApart(t *testing.T) {
 		want []string
 	}{
 		"text":  {text, append(sum, line, "user: I want my money back", "assistant: It is on its way", "cost $0.250 ")},
-		"md":    {write(one.Markdown), append(sum, "cost $0.250")},
+		"md":    {write(one.Markdown), append(sum, "cost **$0.250**")},
 		"html":  {write(one.HTML), append(sum, line)},
 		"junit": {write(one.JUnit), []string{"<system-out>user: " + line}},
 	} {

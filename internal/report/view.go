@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -27,7 +27,7 @@ type head struct {
 	// Dots are the verdicts of its turns, or of its trials.
 	Dots     []result.Verdict
 	Trials   *result.Trials
-	Bar      page.Bar
+	Bar      document.Bar
 	Repeats  []repeat
 	Failures []result.Failure
 	Open     bool
@@ -69,7 +69,7 @@ func headOf(e *entry) head {
 	}
 	if t := e.trials; t != nil {
 		if t.Count > 0 {
-			h.Bar = page.BarOf(float64(t.Passed)/float64(t.Count), t.Interval)
+			h.Bar = document.BarOf(float64(t.Passed)/float64(t.Count), t.Interval)
 		}
 		for k := range min(len(t.PassHatK), len(t.PassAtK)) {
 			// The first few, and the last: k trials are what was held.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/report/classification"
 )
 
@@ -44,11 +45,10 @@ func (s *Summary) Write(w io.Writer, format string) error {
 		e.SetEscapeHTML(false)
 		return e.Encode(s)
 	case "md":
-		rows := make([][]string, 0, len(s.Parts))
+		fmt.Fprint(w, "| target | result |\n|---|---|\n")
 		for _, part := range s.Parts {
-			rows = append(rows, []string{part.Name, part.Summary})
+			fmt.Fprintf(w, "| %s | %s |\n", text.Markdown(part.Name), text.Markdown(part.Summary))
 		}
-		classification.MarkdownTable(w, []string{"target", "result"}, rows)
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)

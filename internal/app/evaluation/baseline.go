@@ -76,7 +76,7 @@ func (e *Evaluation) compare(h *Completed) {
 func (e *Evaluation) compared(h *Completed, baseline compare.Side) (*result.Comparison, error) {
 	o := e.Compare
 	o.Deterministic, o.Repeats = e.spec.Rule().Gate == compare.AnyChange, h.confirmed.repeats
-	return compare.Runs(baseline, compare.Side{Run: h.Run, Tests: h.made.Report(h.Run).Tests(), Retried: h.confirmed.retried}, o)
+	return compare.Runs(baseline, compare.Side{Run: h.Run, Tests: h.tests, Retried: h.confirmed.retried}, o)
 }
 
 // lacks notes that something that belongs to the results could not be made. The run is then no success.

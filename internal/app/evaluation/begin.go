@@ -90,7 +90,7 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Completed, p
 		return nil, p, e.notBegun(h, p, err)
 	}
 	kept.log.Redact = e.setup.Secrets().Bytes
-	h.made = report.Watch(kept.log, report.Formats().Choose(e.Formats))
+	h.tests = report.Records(h.Dir)
 	return h, p, nil
 }
 

@@ -25,25 +25,25 @@ func (e *Evaluation) Conclude(h *Completed) (r *report.Report, err error) {
 	noted := h.Run.Warnings // by whoever decided how the run ended
 	h.Run.Warnings = slices.Concat(noted, e.warnings())
 	if err := e.mask(h); err != nil {
-		return h.made.Report(h.Run).At(e.ReportURL), err
+		return report.New(h.Run, h.tests).At(e.ReportURL), err
 	}
 	// Until the reports are there a run may still come to a worse end, so it says last how it ended. One that has come to the worst end says so
 	// first: on a full disk the reports would leave no room.
 	said := h.Run.Code() == result.ExitNotRun && e.writeRun(h) == nil
 	formats := report.Formats().Choose(e.Formats)
-	r = h.made.Report(h.Run).At(e.ReportURL)
+	r = report.New(h.Run, h.tests).At(e.ReportURL)
 	if lost := r.Write(h.Dir, formats); lost != nil {
 		e.lacks(h, lost)
 		h.Run.Warnings = slices.Concat(noted, e.warnings())
 		if err := e.mask(h); err != nil {
 			return r, err
 		}
-		r, said = h.made.Report(h.Run).At(e.ReportURL), false
+		r, said = report.New(h.Run, h.tests).At(e.ReportURL), false
 		_ = r.Write(h.Dir, formats) // what can be written must not look better than the run; what cannot has been told
 	}
 	if !said {
 		if err = e.say(h, noted); err != nil {
-			r = h.made.Report(h.Run).At(e.ReportURL)
+			r = report.New(h.Run, h.tests).At(e.ReportURL)
 			_ = r.Write(h.Dir, formats) // as far as there is still room
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
-	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 	"github.com/rehearse-dev/rehearse/internal/run/queue"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
@@ -25,8 +24,8 @@ type Completed struct {
 	Run result.Run
 	// Cause is what kept the run from going on, or from having its reports; nil where nothing did.
 	Cause error
-	// made prepares the reports while the run goes on.
-	made *report.Builder
+	// tests are the records, to be read once the run has ended.
+	tests runlog.Tests
 	// reruns counts the reruns of failed tests in earlier parts of a resumed run.
 	reruns int
 	// began is when this part of the run began; a resumed run started earlier.

@@ -8,23 +8,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// gateView is what the gates look at and what they found.
-type gateView struct {
-	Name, Headline string
-	Sign           result.Verdict
-	// Rules are those of the paired gate in their order; empty where it does not decide.
-	Rules []gateRule
-	// Metrics are the verdicts that the first rule is about.
-	Metrics []gateRule
-	Alarms  string
-	// Spec are the rules of the specification's gate, SpecSign and SpecSaid what they came to.
-	Spec     []gateRule
-	SpecSign result.Verdict
-	SpecSaid string
-	// SpecDecides is whether that gate is the run's.
-	SpecDecides bool
-}
-
 // gateRule is a rule, or a metric under it, with what was seen.
 type gateRule struct {
 	Sign result.Verdict
@@ -32,45 +15,6 @@ type gateRule struct {
 	Seen []string
 	// Decided is true of the rule by which the outcome came about, Beyond of those that were not asked any more.
 	Decided, Beyond bool
-}
-
-// gateOf is nil where nothing was decided.
-func gateOf(r *replay.Report) *gateView {
-	if r.Gate == nil {
-		return nil
-	}
-	g := &gateView{
-		Name: text.OneLine(r.Gate.Name, 20), Headline: headline(r), Sign: signOfRun(r), Metrics: gateMetrics(r), Alarms: alarmWords(r),
-		SpecDecides: r.Gate.Name == replay.GateSpec,
-	}
-	if !g.SpecDecides {
-		g.Rules = pairedRules(r)
-	}
-	if r.Spec != nil {
-		g.Spec, g.SpecSign, g.SpecSaid = specRules(r), signOf(r.Spec.Passed && r.Spec.Hard), text.Capital(specWords(r))+"."
-	}
-	return g
-}
-
-func gateMetrics(r *replay.Report) (rules []gateRule) {
-	for i := range r.Metrics {
-		m := &r.Metrics[i]
-		if !m.Gated && !m.Guard || len(rules) == maxMetrics {
-			continue
-		}
-		name := wordsOf(m.Name, r.Run.Mode).name
-		if m.Guard {
-			name += " (guard)"
-		}
-		if d := m.Difference; d != nil {
-			rules = append(rules, gateRule{
-				Sign: verdict(d.Verdict).sign(), Text: name + ": " + verdictPhrase(d.Verdict), Seen: []string{differenceWords(d, m.Unit)},
-			})
-			continue
-		}
-		rules = append(rules, gateRule{Sign: result.Skip, Text: name + ": not compared", Seen: []string{"no session has it in both lanes"}})
-	}
-	return rules
 }
 
 // pairedRules are the steps of the paired gate, of which the first that applies decides.

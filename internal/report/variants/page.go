@@ -1,23 +1,21 @@
 package variants
 
 import (
+	"bytes"
 	_ "embed"
+	"fmt"
 	"html/template"
+	"io"
+	"strings"
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 )
 
 //go:embed page.html.tmpl
 var pageSource string
-
-//go:embed metrics.html.tmpl
-var metricsSource string
-
-//go:embed parts.html.tmpl
-var partsSource string
 
 //go:embed session.html.tmpl
 var sessionSource string
@@ -28,121 +26,111 @@ var pageStyle string
 //go:embed session.css
 var sessionStyle string
 
-// pageTemplate is the template of a replay run's page. It has the style and the pieces of a run's page, and its own.
+// pageTemplate is the template of a replay run's page: that of a document, drawings, and sessions side by side.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return page.Parse(sessionStyle+pageStyle, pageSource+metricsSource+partsSource+sessionSource)
+	return document.ParsePage(sessionStyle+pageStyle, pageSource+sessionSource)
 })
 
-// top is what stands above the sessions, and below them.
-type top struct {
-	decision
-	Run                 replay.Run
-	Title, Belief       string
-	Warning             string
-	Candidate, Baseline string
-	Match               *matchFigure
-	// Places are the sections of the page, by their ids.
-	Places             []page.Filter
-	Facts              []page.Fact
-	Fidelity           *fidelityView
-	Gate               *gateView
-	Forest             []forestRow
-	Margins, Supported bool // whether the drawing has any
-	Meanings           []string
-	Figures            *figuresView
-	Ends               []endsView
-	EndsMean           string
-	Funnel             *funnelView
-	Lists              []listView
-	Slices             []sliceKind
-	SlicesMean         string
-	Repeats            *repeatsView
-	Clusters           *clustersView
-	More               *moreView
-	Divergence         *divergenceView
-	Notes              []noteView
-	NotesLeft          int
-	LaneOrder          string
-	// Support and Grey explain the sessions side by side.
-	Support, Grey string
-	Filters       []page.Filter
-	Shown, All    int
+// draw returns a drawing of the template. One that fails is left out: the figure is next to it.
+func draw(name string, data any) template.HTML {
+	var b strings.Builder
+	if err := pageTemplate().ExecuteTemplate(&b, name, data); err != nil {
+		return ""
+	}
+	return template.HTML(b.String())
+}
+
+// Limits of a replay run's page, so that a browser shows it at once.
+const (
+	maxPairs   = 500     // sessions
+	maxHTML    = 4 << 20 // bytes of the page as far as the last session side by side
+	leastHTML  = 1 << 20 // bytes of sessions side by side, however long the lists are
+	maxMisfits = 10      // sessions that are tried after the room has become too small for one
+)
+
+// sessionsView is what is above the sessions, and below them.
+type sessionsView struct {
+	Filters    []document.Filter
+	Shown, All int
 	// Lines counts the sessions of which only the line is shown.
 	Lines int
+	// Support and Grey explain the sessions side by side.
+	Support, Grey string
 }
 
-// matchFigure is the candidate's completion match.
-type matchFigure struct {
-	Value, Interval, Baseline string
-	// Of says over which sessions it is, Lost how many pairs are not among them.
-	Of, Lost string
-	Bar      *page.Bar
-}
-
-// divergenceView says where sessions left the log's path.
-type divergenceView struct {
-	divergenceText
-	Never, All int
-	// Untold counts the sessions in which the candidate, or the log, tells no states.
-	Untold   int
-	Bars     []stepBar
-	Coverage string
-	Cover    page.Bar
-}
-
-// stepBar is a turn of the histogram with its height in percent.
-type stepBar struct {
-	divergenceBar
-	Top, Height float64
-}
-
-// topOf makes the top of the page; anchors are the places of the sessions that the page shows.
-func topOf(r *replay.Report, anchors map[string]string) top {
-	groups := groupsOf(r)
-	t := top{
-		decision: decisionOf(r), Run: r.Run, Title: headline(r) + " · rehearse", Belief: beliefSentence(r),
-		Warning: warning(r), Candidate: variantWords(&r.Candidate),
-		Match: matchOf(r), Facts: factsOf(r), Fidelity: fidelityOf(r), Gate: gateOf(r), Forest: forestOf(r, groups.first),
-		Meanings: verdictMeanings(r, groups.first), Figures: figuresOf(r, groups), Ends: endsOf(r), EndsMean: endsMeans(r), Funnel: funnelOf(r),
-		Lists: listsOf(r, anchors, maxListed), Slices: slicesOf(r), SlicesMean: sliceMeans, Repeats: repeatsOf(r, groups),
-		Clusters: clustersOf(r, groups), More: moreOf(r, groups), Divergence: divergenceOf(r), LaneOrder: laneOrderWords(r),
+// HTML writes the report of a replay run as one self-contained page: no script, nothing from the network, every text escaped.
+// The sessions that differ most come first. At most 500 are listed, and as many of these side by side as a page of 4 MB has
+// room for; the page counts what it leaves out.
+func HTML(w io.Writer, r *replay.Report) error {
+	pairs := mostDifferent(r.Sessions)
+	pairs = pairs[:min(len(pairs), maxPairs)]
+	anchors, places := anchorsOf(pairs)
+	heads := make([]pairHead, len(pairs))
+	for i, p := range pairs {
+		heads[i] = pairHeadOf(p)
+		heads[i].Anchor = anchors[i]
+		heads[i].Open = i == 0 && len(pairs) > 1 && heads[i].Kind != "same" && heads[i].Kind != "out"
+	}
+	v := sessionsView{
+		Filters: filtersOf(heads), Shown: len(pairs), All: max(r.Run.Sessions+r.Run.PairsDropped, len(r.Sessions)),
 		Support: supportedMeans(r.Run.Mode), Grey: greyMeans(r.Run.Mode),
 	}
-	if r.Baseline != nil {
-		t.Baseline = variantWords(r.Baseline)
+	d := documentOf(r, places)
+	counted := &counter{w: w}
+	d.Body = func(w io.Writer) error {
+		if err := pageTemplate().ExecuteTemplate(w, "sessions-open", v); err != nil {
+			return err
+		}
+		var body bytes.Buffer
+		room, misfits := max(maxHTML-counted.n, leastHTML), 0
+		for i, p := range pairs {
+			body.Reset()
+			fits := misfits < maxMisfits
+			if fits {
+				if err := pageTemplate().ExecuteTemplate(&body, "pair-body", pairViewOf(r, p)); err != nil {
+					return err
+				}
+				fits = body.Len() <= room
+			}
+			if fits {
+				room -= body.Len()
+			} else {
+				misfits++
+				v.Lines++
+			}
+			if err := writePair(w, &heads[i], body.Bytes(), fits); err != nil {
+				return err
+			}
+		}
+		return pageTemplate().ExecuteTemplate(w, "sessions-close", v)
 	}
-	for _, row := range t.Forest {
-		t.Margins = t.Margins || row.Plot != nil && row.Plot.Margin != nil
-		t.Supported = t.Supported || row.Plot != nil && row.Plot.Support != nil
-	}
-	t.Notes, t.NotesLeft = notesOf(r)
-	t.Places = t.places()
-	return t
+	return document.HTML(counted, d, pageTemplate())
 }
 
-// places lists the sections that the page has.
-func (t *top) places() (places []page.Filter) {
-	for _, p := range []struct {
-		has       bool
-		id, label string
-	}{
-		{t.Gate != nil, "gate", "Gate"},
-		{len(t.Forest) > 0, "differences", "Metrics"},
-		{t.Fidelity != nil, "fidelity", "Simulated user"},
-		{len(t.Ends) > 0, "ends", "Ends"},
-		{t.Funnel != nil, "log", "Log"},
-		{len(t.Lists) > 0, "lists", "Sessions to look at"},
-		{len(t.Slices) > 0, "slices", "Slices"},
-		{t.Repeats != nil, "repeats", "Repeats"},
-		{t.Clusters != nil, "clusters", "Users"},
-		{len(t.Notes) > 0, "notes", "What to know"},
-		{true, "sessions", "Side by side"},
-	} {
-		if p.has {
-			places = append(places, page.Filter{ID: p.id, Label: p.label})
-		}
+// counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += n
+	return n, err
+}
+
+// writePair writes a session with what is inside, or its line alone where that does not fit any more.
+func writePair(w io.Writer, h *pairHead, body []byte, fits bool) error {
+	if !fits {
+		return pageTemplate().ExecuteTemplate(w, "pair-row", h)
 	}
-	return places
+	if err := pageTemplate().ExecuteTemplate(w, "pair-open", h); err != nil {
+		return err
+	}
+	if _, err := w.Write(body); err != nil {
+		return err
+	}
+	return pageTemplate().ExecuteTemplate(w, "pair-close", nil)
 }
 
 // greyMeans says what a grey turn is.
@@ -153,91 +141,83 @@ func greyMeans(mode replay.Mode) string {
 	return "What follows one that is not says little about the variant, and is grey."
 }
 
-func laneOrderWords(r *replay.Report) string {
-	if r.Baseline == nil {
-		return "there was no baseline"
-	}
-	return "the baseline in " + text.Count(r.LaneOrder.BaselineFirst) + ", the candidate in " + text.Count(r.LaneOrder.CandidateFirst) + " replays"
-}
+// Limits of a session side by side in Markdown.
+const (
+	maxSideBySide     = 5   // sessions
+	maxSideBySideRows = 15  // turns of one
+	maxSideBySideText = 200 // characters of one message
+)
 
-func matchOf(r *replay.Report) *matchFigure {
-	m := metricOf(r, replay.CompletionMatch)
-	if m == nil || m.Candidate == nil {
-		if r.Run.CompletionMatch == nil {
-			return nil
+// mostDifferentSideBySide returns the sessions that differ most, each as a table of its turns.
+func mostDifferentSideBySide(r *replay.Report) func(yield func(*document.Section, error) bool) {
+	return func(yield func(*document.Section, error) bool) {
+		for i, p := range mostDifferent(r.Sessions) {
+			if i == maxSideBySide || p.Dropped != "" || unlike(p) == 0 || !yield(sideBySide(p), nil) {
+				return // what follows is less different still
+			}
 		}
-		return &matchFigure{Value: quantity(*r.Run.CompletionMatch, replay.Share), Of: "of sessions ended as in the log"}
 	}
-	f := &matchFigure{Value: estimate(m.Candidate, m.Unit), Of: "of " + text.Plural(m.Candidate.N, "session") + " ended as in the log"}
-	if n := lostPairs(r); n > 0 {
-		f.Lost = text.Plural(n, "lost pair") + plural(n, " is", " are") + " not among them"
-	}
-	if e := m.Candidate; e.Low != nil && e.High != nil && finite(*e.Low) && finite(*e.High) {
-		b := page.BarOf(e.Value, [2]float64{*e.Low, *e.High})
-		f.Bar, f.Interval = &b, text.PercentRange([2]float64{*e.Low, *e.High})
-	}
-	if m.Baseline != nil {
-		f.Baseline = estimate(m.Baseline, m.Unit)
-	}
-	return f
 }
 
-func factsOf(r *replay.Report) []page.Fact {
-	facts := []page.Fact{{Name: "Sessions", Value: text.Count(r.Run.Sessions), Note: outcomesOf(r)}}
-	if days := period(r.From, r.To); days != "" {
-		facts = append(facts, page.Fact{Name: "Days asked for", Value: days})
+func sideBySide(p *replay.Pair) *document.Section {
+	lanes := lanesOf(p)
+	t := document.Table{Columns: []document.Column{{Name: "User"}}, Noun: "turn", Elsewhere: " in the JSON report"}
+	var about []string
+	for _, l := range lanes {
+		about = append(about, strings.ToLower(laneWord(l.Name))+" "+laneSummary(p, l))
+		t.Columns = append(t.Columns, document.Column{Name: laneWord(l.Name)})
 	}
-	if r.Run.Mode != "" {
-		facts = append(facts, page.Fact{Name: "Mode", Value: text.Capital(text.OneLine(string(r.Run.Mode), 20)), Note: modeMeans(r.Run.Mode)})
+	turns := turnsOf(lanes)
+	for n := range min(turns, maxSideBySideRows) {
+		t.Rows = append(t.Rows, turnRow(lanes, n))
 	}
-	if c := r.Run.SupportCoverage; c != nil {
-		facts = append(facts, page.Fact{Name: wordsOf(replay.SupportCoverage, r.Run.Mode).name, Value: quantity(*c, replay.Share), Note: supportNote(r.Run.Mode)})
-	}
-	if r.Run.PairsDropped > 0 {
-		facts = append(facts, page.Fact{Name: "Lost pairs", Value: text.Count(r.Run.PairsDropped), Note: text.Capital(lostNote(r))})
-	}
-	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
-		facts = append(facts, page.Fact{Name: "Duration", Value: text.Milliseconds(float64(ms))})
-	}
-	return facts
+	t.Left = turns - len(t.Rows)
+	return &document.Section{Title: text.OneLine(p.SessionID, 100), Side: "· " + strings.Join(about, " · "), Tables: []document.Table{t}}
 }
 
-// supportNote says what the candidate's support coverage counts.
-func supportNote(mode replay.Mode) string {
-	if mode == replay.Forced {
-		return "of the logged turns, by the candidate"
-	}
-	return "of the logged turns are supported in the candidate"
-}
-
-// lostNote says which lane lost the pairs, and what completion match would be if the candidate had lost each of them.
-func lostNote(r *replay.Report) string {
-	said := "a lane failed; left out of the metrics"
-	if m := metricOf(r, replay.CompletionMatch); m != nil && m.Difference != nil && m.Difference.WorstCase != nil {
-		said += ". At worst completion match differs by " + change(*m.Difference.WorstCase, m.Unit)
-	}
-	return said
-}
-
-func divergenceOf(r *replay.Report) *divergenceView {
-	never, turns, all := divergencesOf(r)
-	if all == 0 && r.Run.SupportCoverage == nil {
-		return nil
-	}
-	v := &divergenceView{divergenceText: divergenceTexts(r.Run.Mode), Never: never, All: all, Untold: max(r.Run.Sessions-all, 0)}
-	most := 0
-	for _, t := range turns {
-		most = max(most, t.Sessions)
-	}
-	for _, t := range turns {
-		height := 0.0
-		if t.Sessions > 0 {
-			height = max(page.Round(100*float64(t.Sessions)/float64(most)), 2)
+// turnRow is turn n of all lanes. A user message that differs from the first is in the cell of its lane.
+func turnRow(lanes []*replay.Variation, n int) document.Row {
+	row := document.Row{Cells: []document.Cell{{}}}
+	for i, l := range lanes {
+		t := turnOf(l, n)
+		if t == nil {
+			row.Cells = append(row.Cells, document.Cell{Text: "–"})
+			continue
 		}
-		v.Bars = append(v.Bars, stepBar{t, page.Round(100 - height), height})
+		user := text.OneLine(t.User, maxSideBySideText)
+		if t.Invented {
+			user = "(simulated) " + user
+		}
+		cell := document.Cell{Text: text.OneLine(t.Bot, maxSideBySideText), Note: text.OneLine(t.State, 60)}
+		switch {
+		case row.Cells[0].Text == "":
+			row.Cells[0].Text = user
+		case row.Cells[0].Text != user:
+			cell.Text = fmt.Sprintf("(user: %s) %s", user, cell.Text)
+		}
+		if logged := turnOf(lanes[0], n); i > 0 && logged != nil && logged.State != t.State {
+			cell.Note = "≠ " + cell.Note
+		}
+		if !t.Supported && i > 0 {
+			cell.Note += " · not supported"
+		}
+		row.Cells = append(row.Cells, cell)
 	}
-	if c := r.Run.SupportCoverage; c != nil && finite(*c) {
-		v.Coverage, v.Cover = quantity(*c, replay.Share), page.BarOf(*c, [2]float64{0, min(max(*c, 0), 1)})
+	return row
+}
+
+// laneSummary says how a session went in a lane.
+func laneSummary(p *replay.Pair, l *replay.Variation) string {
+	s := "not completed"
+	switch {
+	case l.Name == replay.Observed:
+		s = outcomeWord(p.Outcome)
+	case l.Error != "":
+		s = "failed"
+	case l.Endless:
+		s = "end not told"
+	case l.Completed:
+		s = "completed"
 	}
-	return v
+	return s + " in " + text.Plural(len(l.Turns), "turn")
 }

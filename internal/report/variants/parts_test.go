@@ -37,13 +37,13 @@ func TestLogToFigures(t *testing.T) {
 		".html": {
 			"read sessions with a usable event in the range 171 100%", "other flow no row names the flow 20 11.7%", "cut right go on behind the range 2 1.2%",
 			"compared in the figures of this report 118 69.0%", "unknown outcome of those compared; left out of what compares ends 14 8.2%",
-			"unknown_sender the sender is neither user nor bot 2 evt-118 , evt-940",
+			"2 × unknown_sender the sender is neither user nor bot (evt-118, evt-940)",
 		},
 		".txt": {
 			"read 171 ", "other flow 20 ", "mixed flow 1 ", "cut left 3 ", "cut right 2 ", "below min turns 10 ", "not sampled 15 ", "lost 2 ", "compared 118 ", "unknown outcome 14 ",
-			"2 unknown_sender: the sender is neither user nor bot (evt-118, evt-940)",
+			"2 × unknown_sender the sender is neither user nor bot (evt-118, evt-940)",
 		},
-		".md": {"| not sampled: not drawn for the sample | 15 |", "| compared: in the figures of this report | 118 |", "- 1 × clock"},
+		".md": {"| – not sampled<br><sub>not drawn for the sample</sub> | 15 |", "| compared<br><sub>in the figures of this report</sub> | 118 |", "- **1 × clock"},
 	} {
 		read := func(r *replay.Report) string {
 			said := replayText(t, kind, r)
@@ -141,7 +141,7 @@ func TestListsLinkWhatThePageShows(t *testing.T) {
 			t.Errorf("the id %q is there %d times", id, n)
 		}
 	}
-	if !strings.Contains(page, "A name without a link is not among the 3 sessions") {
+	if !strings.Contains(page, "A name without a link is not among the sessions") {
 		t.Error("the page does not say why a name has no link")
 	}
 }
@@ -149,7 +149,7 @@ func TestListsLinkWhatThePageShows(t *testing.T) {
 // The lost pairs are listed, and those that the report does not hold are counted.
 func TestLostPairsAreListed(t *testing.T) {
 	page := plain(replayText(t, ".html", replayed(t)))
-	for _, want := range []string{"Left out: 2 a lane failed, so that the pair is lost 2 sessions visit-0052", "1 more session not named here; the store has every one."} {
+	for _, want := range []string{"Left out: 2 a lane failed, so that the pair is lost names visit-0052", "… and 1 more in the store."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -166,7 +166,7 @@ func TestSlicesAddUp(t *testing.T) {
 	sums := map[string]int{}
 	for _, s := range r.Slices {
 		sums[s.By] += s.Sessions
-		row := fmt.Sprintf(`<th scope="row"><bdi>%s</bdi></th><td data-label="Sessions">%d</td>`, s.Value, s.Sessions)
+		row := fmt.Sprintf(`<th scope="row"><bdi>%s</bdi></th><td data-label="Sessions"><bdi>%d</bdi></td>`, s.Value, s.Sessions)
 		if !strings.Contains(page, row) {
 			t.Errorf("the page lacks %s %s", s.By, s.Value)
 		}
@@ -176,11 +176,11 @@ func TestSlicesAddUp(t *testing.T) {
 			t.Errorf("%s adds up to %d", by, sum)
 		}
 	}
-	together := regexp.MustCompile(`>Together</th><td data-label="Sessions">118<`)
+	together := regexp.MustCompile(` · together 118 sessions</caption>`)
 	if n := len(together.FindAllString(page, -1)); n != len(sums) {
 		t.Errorf("%d of %d kinds say what they add up to", n, len(sums))
 	}
-	for _, want := range []string{"−24.0 points</b> <small>worse, told apart", "0.0 points<small>[−15.0, +15.0]"} {
+	for _, want := range []string{"<b>−24.0 points [−41.0, −8.0]</b> <small>worse, told apart", "<bdi>0.0 points [−15.0, +15.0]"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -193,11 +193,11 @@ func TestEndsStandInTheirCells(t *testing.T) {
 	r.Outcomes[replay.Baseline] = replay.Ends{CompletedCompleted: 70, CompletedNot: 21, DroppedNot: 9}
 	for kind, wants := range map[string][]string{
 		".html": {
-			"Candidate Log completed not completed together completed 79 12 91 dropped off 1 12 13", "completed 70 21 91 dropped off 0 9 9",
+			"completed passed 70 failed 21 91 passed 79 failed 12 91 dropped off failed 0 passed 9 9 failed 1 passed 12 13",
 			"Not counted: 14 sessions with an unknown end in the log.", "Not counted: 4 sessions of which the baseline tells no end.",
 		},
-		".txt": {"completed → completed 70 79", "completed → not completed 21 12", "dropped off → completed 0 1", "dropped off → not completed 9 12", "Not counted: 4 sessions"},
-		".md":  {"| completed → completed | 70 | 79 |", "| dropped off → not completed | 9 | 12 |", "Not counted: 14 sessions with an unknown end in the log"},
+		".txt": {"completed ✓ 70 ✗ 21 91 ✓ 79 ✗ 12 91", "dropped off ✗ 0 ✓ 9 9 ✗ 1 ✓ 12 13", "Not counted: 4 sessions"},
+		".md":  {"| completed | ✅ 70 | ❌ 21 | 91 | ✅ 79 | ❌ 12 | 91 |", "| dropped off | ❌ 0 | ✅ 9 | 9 | ❌ 1 | ✅ 12 | 13 |", "Not counted: 14 sessions with an unknown end in the log"},
 	} {
 		said := replayText(t, kind, r)
 		if kind == ".html" {
@@ -217,8 +217,8 @@ func TestEndsOfALaneThatTellsNone(t *testing.T) {
 	r := replayed(t)
 	r.Outcomes[replay.Candidate] = replay.Ends{}
 	for kind, want := range map[string]string{
-		".html": "Candidate Log completed not completed together completed unknown unknown unknown dropped off unknown unknown unknown",
-		".txt":  "completed → completed 88 unknown", ".md": "| completed → not completed | 3 | unknown |",
+		".html": "completed passed 88 failed 3 91 unknown unknown unknown dropped off failed 1 passed 12 13 unknown unknown unknown",
+		".txt":  "completed ✓ 88 ✗ 3 91 unknown unknown unknown", ".md": "| completed | ✅ 88 | ❌ 3 | 91 | unknown | unknown | unknown |",
 	} {
 		said := replayText(t, kind, r)
 		if kind == ".html" {
@@ -258,10 +258,10 @@ func TestSimulatedRepeatsAreTold(t *testing.T) {
 			"ended as in the log more often with the baseline than with the candidate", "in fewer than half of the replays by the candidate",
 		},
 		".txt": {
-			"Its fidelity is 0.64, and 0.7 is needed", "fields 0.64", "Candidate: 590 messages, 12 (2.0%) simulated, 3 (0.5%) invented",
-			"Baseline: pass^1 80.0%, pass^2 unknown, pass^3 75.0%", "Completion match Baseline 96.2% 20.0 points unknown unknown",
+			"Its fidelity is 0.64, and 0.7 is needed", "Fields 0.64", "Candidate 590 12 (2.0%) 3 (0.5%) 2 (0.3%)",
+			"Baseline 80.0% unknown 75.0%", "Completion match Baseline 96.2% 20.0 points unknown unknown",
 		},
-		".md": {"Its fidelity is 0.64", "pass^3 61.0%", "| Completion match | Candidate | 87.5% | 10.0 points | 17.3 points | 25.0% |"},
+		".md": {"Its fidelity is 0.64", "| Candidate | 72.0% | 66.0% | 61.0% |", "| Completion match | Candidate | 87.5% | 10.0 points | 17.3 points | 25.0% |"},
 	} {
 		said := replayText(t, kind, simulated(t))
 		if kind == ".html" {
@@ -288,10 +288,10 @@ func TestMarkdownNamesWhatDoesNotFit(t *testing.T) {
 		r.Metrics[i].Gated = true
 	}
 	md := replayText(t, ".md", r)
-	if len(md) > text.MaxComment || !strings.Contains(md, "Not here, as a comment holds no more: sessions to look at. The other reports have them.") {
+	if len(md) > text.MaxComment || !strings.Contains(md, "Not here, as a comment holds no more: Sessions to look at. The other reports have them.") {
 		t.Errorf("%d bytes of Markdown:\n%.3000s", len(md), md)
 	}
-	if !strings.Contains(md, "replay run 0d9b3c1e") || !strings.Contains(md, "<summary>Slices") {
+	if !strings.Contains(md, "replay run 0d9b3c1e") || !strings.Contains(md, "### Slices") {
 		t.Error("what fits behind it is not there")
 	}
 }

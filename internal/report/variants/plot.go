@@ -2,35 +2,10 @@ package variants
 
 import (
 	"math"
-	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
-	"github.com/rehearse-dev/rehearse/internal/spec/result"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 )
-
-// forestRow is a metric's difference as words and as a drawing.
-type forestRow struct {
-	Of *replay.MetricReport
-	// Key is the metric's name in --margin.
-	Key string
-
-	Name, Meaning       string
-	Role                string
-	Baseline, Candidate string
-	// Means are the intervals of both.
-	Means      string
-	Sign       result.Verdict
-	Verdict    string
-	Difference string
-	Interval   string
-	Changed    string
-	Margin     string
-	Detectable string
-	Gated      bool
-	Plot       *forestPlot
-}
 
 // forestPlot is a difference in a drawing plotWidth wide with nothing in the middle. What speaks for the candidate is on the right.
 type forestPlot struct {
@@ -53,33 +28,6 @@ const (
 	plotWidth = 200
 	maxReach  = 3
 )
-
-// forestOf draws the differences of the metrics; without a baseline there are none.
-func forestOf(r *replay.Report, metrics []*replay.MetricReport) (rows []forestRow) {
-	if r.Baseline == nil {
-		return nil
-	}
-	for _, m := range metrics {
-		row := forestRow{
-			Of: m, Key: keyOf(m.Name), Name: wordsOf(m.Name, r.Run.Mode).name, Meaning: meaningOf(m, r.Run.Mode), Gated: m.Gated || m.Guard, Role: roleOf(m),
-			Baseline: estimate(m.Baseline, m.Unit), Candidate: estimate(m.Candidate, m.Unit), Sign: result.Skip, Difference: notApplicable,
-		}
-		if m.Baseline != nil && m.Candidate != nil {
-			row.Means = estimateInterval(m.Baseline, m.Unit) + " → " + estimateInterval(m.Candidate, m.Unit)
-		}
-		if d := m.Difference; d != nil {
-			row.Sign, row.Verdict = verdict(d.Verdict).sign(), verdictPhrase(d.Verdict)
-			row.Difference, row.Interval = change(d.Mean, m.Unit), intervalOf(d, m.Unit)
-			row.Changed = text.Count(d.Changed) + " of " + text.Plural(d.N, "session") + " differ"
-			row.Detectable, row.Plot = detectable(d, m.Unit), plotOf(m)
-			if marginOf(d) > 0 {
-				row.Margin = strings.ReplaceAll(text.OneLine(d.Margin, 60), " %", "%")
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
 
 // plotOf draws one difference. Every metric has a scale of its own.
 func plotOf(m *replay.MetricReport) *forestPlot {
@@ -140,7 +88,7 @@ type scale struct{ reach, sign float64 }
 
 // at is where a difference is drawn, the edge of the drawing for what is beyond.
 func (s scale) at(v float64) float64 {
-	return page.Round(min(max(plotWidth/2+s.sign*v/s.reach*plotWidth*0.46, 0), plotWidth))
+	return document.Round(min(max(plotWidth/2+s.sign*v/s.reach*plotWidth*0.46, 0), plotWidth))
 }
 
 func (s scale) view(d *replay.DifferenceReport) reachView {

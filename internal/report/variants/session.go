@@ -5,7 +5,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
 )
 
 // Limits of a session side by side: turns, and what a narrow lane shows of one message at once.
@@ -37,7 +36,7 @@ type step struct {
 type askView struct {
 	Turn      int
 	Simulated bool
-	Said      page.Utterance
+	Said      utterance
 }
 
 // cell is a lane's turn in a row.
@@ -52,7 +51,7 @@ type cell struct {
 	Ask *askView
 	// Same names the lane whose reply this one repeats word by word.
 	Same string
-	Bot  page.Utterance
+	Bot  utterance
 	// Before and State are the states around the turn; NoState says why there is none.
 	Before, State, NoState string
 	Differs                bool
@@ -116,7 +115,7 @@ func stepOf(p *replay.Pair, lanes []*replay.Variation, n int) step {
 				c.Ask = askOf(t, n)
 			}
 			if c.Same = sameReply(lanes, n, i); c.Same == "" {
-				c.Bot.SayOpen(t.Bot, maxLaneOpen)
+				c.Bot.add(t.Bot, maxLaneOpen)
 			}
 		}
 		s.Cells = append(s.Cells, c)
@@ -170,7 +169,7 @@ func leavesWords(mode replay.Mode) string {
 
 func askOf(t *replay.VariationTurn, n int) *askView {
 	a := &askView{Turn: n + 1, Simulated: t.Invented}
-	a.Said.SayOpen(t.User, maxLaneOpen)
+	a.Said.add(t.User, maxLaneOpen)
 	return a
 }
 

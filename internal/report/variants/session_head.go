@@ -5,7 +5,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -116,7 +116,7 @@ func lanesDiffer(a, b *replay.Variation) bool {
 }
 
 // filtersOf counts the sessions of each kind. All of one kind need no filter.
-func filtersOf(heads []pairHead) (filters []page.Filter) {
+func filtersOf(heads []pairHead) (filters []document.Filter) {
 	counts := map[string]int{}
 	for i := range heads {
 		counts[heads[i].Kind]++
@@ -124,8 +124,8 @@ func filtersOf(heads []pairHead) (filters []page.Filter) {
 			counts["differ"]++
 		}
 	}
-	filters = append(filters, page.Filter{ID: "all", Label: "All", Count: len(heads)})
-	for _, f := range []page.Filter{
+	filters = append(filters, document.Filter{ID: "all", Label: "All", Count: len(heads)})
+	for _, f := range []document.Filter{
 		{ID: "differ", Label: "Candidate and baseline differ", Count: counts["differ"]},
 		{ID: "end", Label: "Ended otherwise", Count: counts["end"]},
 		{ID: "mute", Label: "A message got no answer", Count: counts["mute"]},

@@ -8,7 +8,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/replay"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -74,17 +73,8 @@ func signOfOutcome(d replay.Decision) result.Verdict {
 	return result.Error
 }
 
-// emojiOf is the sign in Markdown: a warning where the gate has not come to a decision.
-func emojiOf(r *replay.Report) string {
-	return emoji(signOfRun(r))
-}
-
-func emoji(v result.Verdict) string {
-	if v == result.Skip {
-		return "➖"
-	}
-	return page.Emoji(v)
-}
+// verdictSign is the sign of one metric's verdict.
+func verdictSign(name string) result.Verdict { return verdict(name).sign() }
 
 // sign is the verdict as that of a test, for what marks both: an icon, a colour.
 func (v verdict) sign() result.Verdict {

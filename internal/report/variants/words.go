@@ -1,7 +1,6 @@
 package variants
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -100,44 +99,6 @@ func variantWords(v *replay.Replayed) string {
 		}
 	}
 	return strings.Join(parts, " · ")
-}
-
-// divergenceText says what it is to leave the log's path, which in forced mode each turn does by itself.
-type divergenceText struct{ Title, Stayed, Left, CoverageOf, CoverageMeans string }
-
-func divergenceTexts(mode replay.Mode) divergenceText {
-	if mode == replay.Forced {
-		return divergenceText{
-			"Where the candidate first misses the logged state", "led to the logged state in every turn.", "The others first missed it at turn",
-			"of turns taken", "The turns of the log that the candidate could take in their logged state",
-		}
-	}
-	return divergenceText{
-		"Where the candidate leaves the log’s path", "stayed on the log’s path to the end.", "The others first left it at turn", "of turns supported",
-		"How far the log carries: as long as the candidate asks what was asked then, the logged messages answer it",
-	}
-}
-
-// divergenceLead stands before the numbers of sessions by turn.
-func divergenceLead(mode replay.Mode) string {
-	if mode == replay.Forced {
-		return "Sessions by the turn in which the candidate first misses the logged state"
-	}
-	return "Sessions by the turn in which the candidate first leaves the log's path"
-}
-
-// divergenceWords says where sessions first left the log's path, as parts of a list.
-func divergenceWords(r *replay.Report) (parts []string) {
-	never, turns, _ := divergencesOf(r)
-	if never > 0 {
-		parts = append(parts, "never: "+text.Count(never))
-	}
-	for _, t := range turns {
-		if t.Sessions > 0 {
-			parts = append(parts, fmt.Sprintf("turn %s: %s", t.Label, text.Count(t.Sessions)))
-		}
-	}
-	return parts
 }
 
 // divergenceBar is one turn of the histogram.

@@ -44,14 +44,10 @@ type Log struct {
 	// line of JSON without the line break, must not change it, must return one line of JSON, and is called by several goroutines
 	// at once.
 	Redact func(line []byte) []byte
-	// Written, if set before the first Append, gets each line as it stands in the log, without its break and in the log's order. It may
-	// keep the slice, must not change it, and should return at once: others wait to append.
-	Written func(line []byte)
 	// Torn is how many bytes of an unfinished last line Open moved to TornFile.
 	Torn int64
 
 	dir, path string
-	began     int64 // size when it was opened
 
 	mu     sync.Mutex
 	file   *os.File
@@ -85,7 +81,7 @@ func open(dir, name, tornName string) (*Log, error) {
 		return nil, errors.Join(fmt.Errorf("mend results log %s: %w", path, err), file.Close())
 	}
 	l := &Log{
-		Torn: torn, dir: dir, path: path, began: size, file: file, size: size,
+		Torn: torn, dir: dir, path: path, file: file, size: size,
 		first: make(chan struct{}, 1), full: make(chan struct{}, 1),
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -95,9 +91,6 @@ func open(dir, name, tornName string) (*Log, error) {
 
 // Dir returns the folder of the run.
 func (l *Log) Dir() string { return l.dir }
-
-// Resumed reports whether the log held records already when it was opened.
-func (l *Log) Resumed() bool { return l.began > 0 }
 
 // Append writes one record. When it returns, a crash of the process loses nothing of it;
 // a power cut may lose what was appended in the last quarter of a second.
@@ -145,9 +138,6 @@ func (l *Log) Write(line []byte) error {
 		return fmt.Errorf("write results log: %w", err)
 	}
 	l.size += int64(len(line))
-	if l.Written != nil {
-		l.Written(line[:len(line)-1])
-	}
 	if l.dirty++; l.dirty == 1 {
 		signal(l.first)
 	} else if l.dirty == syncAt {

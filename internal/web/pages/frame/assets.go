@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/draw"
-	"github.com/rehearse-dev/rehearse/internal/report/page"
+	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
 )
 
@@ -52,7 +52,7 @@ func styleSheet() string {
 	for i := range maxRows {
 		fmt.Fprintf(&rows, ".beside .r%d { grid-row: %d; }\n", i+1, i+1)
 	}
-	return page.Style() + transcript.Style + draw.StyleSheet() + ownStyle + rows.String()
+	return document.Style() + transcript.Style + draw.StyleSheet() + ownStyle + rows.String()
 }
 
 // maxRows is how many rows conversations have that stand side by side: no style may stand in a page itself.
@@ -60,5 +60,5 @@ const maxRows = 301
 
 // parse parses the frame's templates with those of the pages.
 func parse(pages string, functions template.FuncMap) *template.Template {
-	return page.Parse("", source+transcript.Source+pages, template.FuncMap{"join": strings.Join}, transcript.Functions(), functions)
+	return document.Parse("", source+transcript.Source+pages, template.FuncMap{"join": strings.Join}, transcript.Functions(), functions)
 }

@@ -1,4 +1,4 @@
-package page
+package variants
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 // maxFolded is how many characters of a text a click unfolds.
 const maxFolded = 20_000
 
-// Utterance is what somebody said, in parts.
-type Utterance struct {
+// utterance is what somebody said, in parts.
+type utterance struct {
 	Who   string
 	Parts []part
 }
@@ -24,10 +24,10 @@ type part struct {
 }
 
 // Empty reports whether nothing was said.
-func (u Utterance) Empty() bool { return len(u.Parts) == 0 }
+func (u utterance) Empty() bool { return len(u.Parts) == 0 }
 
-// SayOpen adds a text. So many of its characters are shown at once; the rest is folded.
-func (u *Utterance) SayOpen(said string, open int) {
+// add adds a text. So many of its characters are shown at once; the rest is folded.
+func (u *utterance) add(said string, open int) {
 	if strings.TrimSpace(said) == "" {
 		return
 	}

@@ -1,6 +1,4 @@
-// Package page is what the pages of all reports have in common: the frame with its style, the signs of verdicts, bars, and what
-// somebody said.
-package page
+package document
 
 import (
 	"crypto/sha256"
@@ -17,7 +15,7 @@ import (
 //go:embed frame.html.tmpl
 var frameSource string
 
-//go:embed page.css
+//go:embed frame.css
 var frameStyle string
 
 // Parse parses the pieces of a page, which can use those of the frame, with the frame's style sheet and its own.
@@ -60,22 +58,6 @@ func VerdictWord(v result.Verdict) string {
 	}
 	return "skipped"
 }
-
-// Emoji returns the sign of a verdict that stands out in a table.
-func Emoji(v result.Verdict) string {
-	switch v {
-	case result.Pass:
-		return "✅"
-	case result.Fail:
-		return "❌"
-	case result.Error:
-		return "⚠️"
-	}
-	return "⏭️"
-}
-
-// Fact is a name with its value and a remark.
-type Fact struct{ Name, Value, Note string }
 
 // Filter is one choice of what is shown.
 type Filter struct {
