@@ -229,11 +229,12 @@ func (r *Report) detail(x explained, page string) *document.Section {
 
 // failureEntry is a failure with its sentence, unless the criteria that follow have it.
 func failureEntry(f result.Failure, unmet []result.Assertion) document.Entry {
-	said := strings.TrimSpace(from(f.Source))
-	if !slices.ContainsFunc(unmet, func(a result.Assertion) bool { return !a.Passed && a.Text != "" && strings.Contains(f.Message, a.Text) }) {
-		said = strings.TrimPrefix(said+": "+text.OneLine(f.Message, maxSentence), ": ")
+	e := document.Entry{Code: text.OneLine(string(f.Code), 40), Note: strings.TrimSpace(from(f.Source))}
+	has := func(a result.Assertion) bool { return !a.Passed && a.Text != "" && strings.Contains(f.Message, a.Text) }
+	if !slices.ContainsFunc(unmet, has) {
+		e.Text = text.OneLine(f.Message, maxSentence)
 	}
-	return document.Entry{Code: text.OneLine(string(f.Code), 40), Text: strings.TrimSuffix(said, ": ")}
+	return e
 }
 
 func from(source string) string {

@@ -18,8 +18,11 @@ var pageTemplate = sync.OnceValue(func() *template.Template { return document.Pa
 // maxRows is how many confusions a page shows.
 const maxRows = 20
 
-// Text writes the report for a terminal of 80 columns.
-func (r *Report) Text(w io.Writer) error { return document.Text(w, r.document(r.show), 0, false) }
+// textWidth is the most that a line of Text takes.
+const textWidth = 120
+
+// Text writes the report for a terminal.
+func (r *Report) Text(w io.Writer) error { return document.Text(w, r.document(r.show), textWidth, false) }
 
 // Markdown writes the report for a pull request.
 func (r *Report) Markdown(w io.Writer) error { return document.Markdown(w, r.document(r.show)) }
@@ -27,7 +30,6 @@ func (r *Report) Markdown(w io.Writer) error { return document.Markdown(w, r.doc
 // HTML writes one self-contained page, with the confusion matrix as a heat map.
 func (r *Report) HTML(w io.Writer) error {
 	d := r.document(maxRows)
-	d.About = []document.Fact{{Name: "Files", Value: rowsFile + " has each item with its labels, " + dataFile + " all figures"}}
 	matrix, err := r.matrix()
 	if err != nil {
 		return err
@@ -48,7 +50,7 @@ func (r *Report) document(rows int) *document.Document {
 	confusions := r.confusionTable(rows)
 	d.Sections = []document.Section{
 		{ID: "confusions", Title: title("Confusions", confusions), Nav: "Confusions", Tables: []document.Table{confusions}},
-		{ID: "calibration", Title: "Confidence", Nav: "Confidence", Tables: []document.Table{r.calibrationTable()}},
+		{ID: "calibration", Title: "Calibration", Nav: "Calibration", Tables: []document.Table{r.calibrationTable()}},
 	}
 	classes := r.classTable(rows)
 	d.Sections = append(d.Sections, document.Section{ID: "classes", Title: title("Classes", classes), Nav: "Classes", Tables: []document.Table{classes}})
@@ -87,12 +89,14 @@ func (r *Report) confusionTable(most int) document.Table {
 		Elsewhere: " (--classes 0 shows all)",
 	}
 	for i, c := range r.confused[:shown(len(r.confused), most)] {
-		example := ""
-		if i < len(r.Confusions) && len(r.Confusions[i].Examples) > 0 {
-			first := r.Confusions[i].Examples[0]
-			example = shownLabel(first.ID) + ": " + shownLabel(first.Message)
+		var examples []string
+		if i < len(r.Confusions) {
+			for _, e := range r.Confusions[i].Examples {
+				examples = append(examples, shownLabel(e.ID)+": "+shownLabel(e.Message))
+			}
 		}
-		row := document.Words(text.Count(c.Count), named(c.Truth), named(c.Predicted), example)
+		row := document.Words(text.Count(c.Count), named(c.Truth), named(c.Predicted), strings.Join(examples[:min(len(examples), 1)], ""))
+		row.Cells[3].Note = strings.Join(examples[min(len(examples), 1):], " · ")
 		row.Cells[1].Code, row.Cells[2].Code = c.Truth != stats.NullLabel, c.Predicted != stats.NullLabel
 		t.Rows = append(t.Rows, row)
 	}
@@ -160,7 +164,8 @@ func (r *Report) facts() (facts []document.Fact) {
 // notes returns what no number shows.
 func (r *Report) notes() (notes []string) {
 	if r.Null > 0 {
-		notes = append(notes, text.Plural(r.Null, "item")+" without a prediction (the class "+stats.NullLabel+")")
+		have := map[bool]string{true: " has", false: " have"}[r.Null == 1]
+		notes = append(notes, text.Plural(r.Null, "item")+have+" no prediction")
 	}
 	if n := len(r.Unseen); n > 0 {
 		some := make([]string, 0, 11)

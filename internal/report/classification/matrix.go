@@ -20,6 +20,7 @@ const matrixSource = `{{define "matrix"}}
 {{range .Rows}}<tr><th scope="row">{{.Label}}</th>
 {{- range .Cells}}<td{{with .Class}} class="{{.}}"{{end}}{{with .Title}} title="{{.}}"{{end}}>{{with .Count}}{{.}}{{end}}</td>{{end}}</tr>
 {{end}}</table></div>
+<p class="note">Each item with its labels: <a href="` + rowsFile + `">` + rowsFile + `</a>; all figures: <a href="` + dataFile + `">` + dataFile + `</a>.</p>
 {{end}}`
 
 // maxMatrix is how many labels the matrix has room for: the worst ones, and those that they are taken for.

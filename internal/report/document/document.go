@@ -148,7 +148,7 @@ type List struct {
 	Attr            template.HTMLAttr
 }
 
-// Entry is an entry of a list. An entry with nothing but its text is a name.
+// Entry is an entry of a list. An entry with nothing but its text is a name; one with a code has its source as the note.
 type Entry struct {
 	Text, Note, From string
 	Code             string

@@ -100,7 +100,7 @@ func (b *writer) head(d *Document) {
 	}
 	for _, f := range d.facts() {
 		if f.Value != "" {
-			facts = append(facts, strings.ToLower(md(f.Name))+" **"+md(f.Value)+"**"+strings.TrimPrefix(noted(f), md(f.Value)))
+			facts = append(facts, md(f.Name)+" **"+md(f.Value)+"**"+strings.TrimPrefix(noted(f), md(f.Value)))
 		}
 	}
 	if len(facts) > 0 {
@@ -259,13 +259,13 @@ func (b *writer) list(l *List) {
 
 func mdEntry(e *Entry) string {
 	parts := []string{md(e.Text)}
-	if e.Note != "" && e.Text != "" {
+	switch {
+	case e.Code != "" && e.Text != "":
+		parts = []string{strings.TrimSpace(code(e.Code)+" "+md(e.Note)) + ":", md(e.Text)}
+	case e.Code != "":
+		parts = []string{code(e.Code), md(e.Note)}
+	case e.Note != "":
 		parts = []string{"**" + md(e.Text) + "**", md(e.Note)}
-	} else if e.Note != "" {
-		parts = []string{md(e.Note)}
-	}
-	if e.Code != "" {
-		parts = slices.Insert(parts, 0, code(e.Code))
 	}
 	if e.Verdict != "" {
 		parts = slices.Insert(parts, 0, emoji(e.Verdict))

@@ -167,7 +167,7 @@ func (p *printer) fact(f Fact, width int) {
 	if f.Note != "" {
 		value += " (" + line(f.Note) + ")"
 	}
-	name := strings.ToLower(line(f.Name))
+	name := line(f.Name)
 	p.wrap("  "+name+strings.Repeat(" ", max(width-text.Width(name), 0))+" ", "", value)
 }
 
@@ -227,12 +227,14 @@ func (p *printer) list(indent string, l *List) {
 }
 
 func (p *printer) entry(indent string, e *Entry) {
+	if e.Code != "" {
+		p.line(indent, p.in(red, line(e.Code)), p.in(dim, strings.TrimRight(" "+line(e.Note), " ")))
+		p.wrap(indent+"  ", "", line(e.Text))
+		return
+	}
 	said := line(e.Text)
 	if e.Note != "" {
 		said = strings.TrimSpace(said + "  " + line(e.Note))
-	}
-	if e.Code != "" {
-		said = strings.TrimSpace(line(e.Code) + " " + said)
 	}
 	lead := indent
 	if e.Verdict != "" {

@@ -148,9 +148,6 @@ func factsOf(r *replay.Report) []document.Fact {
 	if r.Run.PairsDropped > 0 {
 		facts = append(facts, document.Fact{Name: "lost pairs", Value: lostWords(r), Note: lostNote(r)})
 	}
-	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
-		facts = append(facts, document.Fact{Name: "duration", Value: text.Milliseconds(float64(ms))})
-	}
 	return facts
 }
 
@@ -175,8 +172,12 @@ func footOf(r *replay.Report) []document.Fact {
 	if !r.Run.Ended.IsZero() {
 		ended = r.Run.Ended.UTC().Format("2 January 2006, 15:04:05 UTC")
 	}
+	took := ""
+	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
+		took = text.Milliseconds(float64(ms))
+	}
 	return []document.Fact{
 		{Name: "flow", Value: text.OneLine(r.Run.FlowID, 120)}, {Name: "data set", Value: text.OneLine(r.Run.DatasetVersion, 200)},
-		{Name: "status", Value: status}, {Name: "went first", Value: first}, {Name: "ended", Value: ended},
+		{Name: "status", Value: status}, {Name: "went first", Value: first}, {Name: "ended", Value: ended}, {Name: "duration", Value: took},
 	}
 }

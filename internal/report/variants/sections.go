@@ -74,7 +74,7 @@ func funnelSection(r *replay.Report) document.Section {
 	}
 	t := document.Table{Columns: document.Columns(1, "Sessions of the log", "Sessions", "Share")}
 	for _, line := range []struct {
-		name, meaning    string
+		name, meaning   string
 		sessions, level int
 	}{
 		{"read", "sessions with a usable event in the range", c.Read, 0},
@@ -196,6 +196,7 @@ func listMeanings(r *replay.Report) [4]string {
 		"completed in the log, not by the candidate", "dropped off in the log, completed by the candidate, and not early",
 	}
 }
+
 // comparesEnds says why the lanes, or the candidate and the log, cannot be compared by their ends; empty where they can.
 func comparesEnds(r *replay.Report) (lanes, candidate string) {
 	m := metricOf(r, replay.CompletionMatch)
@@ -210,6 +211,7 @@ func comparesEnds(r *replay.Report) (lanes, candidate string) {
 	}
 	return lanes, candidate
 }
+
 var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
 
 // anchorsOf names the place on the page of each session that is shown. Ids from a log are taken where they are plain.
