@@ -127,9 +127,9 @@ func meaningOf(m *replay.MetricReport, mode replay.Mode) string {
 	case !m.LowerIsBetter:
 		return meaning
 	case meaning == "":
-		return "lower is better"
+		return "lower is preferred"
 	}
-	return meaning + "; lower is better"
+	return meaning + "; lower is preferred"
 }
 
 // roleOf says what a metric does in the gate.
