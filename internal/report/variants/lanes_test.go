@@ -54,7 +54,7 @@ func replayText(t *testing.T, kind string, r *replay.Report) string {
 }
 
 func TestReplayGolden(t *testing.T) {
-	for kind := range replayWriters {
+	for _, kind := range []string{".json", ".txt", ".html"} {
 		golden.Compare(t, "report"+kind, replayText(t, kind, replayed(t)))
 	}
 }
