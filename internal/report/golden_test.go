@@ -54,7 +54,9 @@ func TestGolden(t *testing.T) {
 		file   string
 		render func(io.Writer) error
 	}{
-		{"report.txt", func(w io.Writer) error { return compared.Text(w, report.TextOptions{Dir: ".rehearse/runs/20260714-093000-k3x9"}) }},
+		{"report.txt", func(w io.Writer) error {
+			return compared.Text(w, report.TextOptions{Dir: ".rehearse/runs/20260714-093000-k3x9"})
+		}},
 		{"report-verbose.txt", func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) }},
 		{"report.md", compared.Markdown},
 		{"report.html", compared.HTML},

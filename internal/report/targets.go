@@ -22,13 +22,23 @@ func targetSections(run result.Run, s *survey, brief bool) []document.Section {
 	names := slices.Sorted(maps.Keys(run.ByTarget))
 	for _, name := range names {
 		of := run.ByTarget[name]
-		n, rate, mean := of.Totals, "-", "-"
+		n, rate, mean, note := of.Totals, "-", "-", ""
 		if of.Bounds != nil {
 			words := RateOf(n, of.PassRate)
-			rate, mean = words.Value+" ("+words.Note+")", MeanScore(n)
+			rate, mean, note = words.Value, MeanScore(n), words.Note
 		}
-		t.Rows = append(t.Rows, document.Words(text.OneLine(name, 100), rate, mean, text.Count(n.Passed), text.Count(n.Failed),
-			text.Count(n.Errors), text.Count(n.Ungraded), text.Count(n.Skipped), text.Count(n.NotRun), dollars(n.Cost)))
+		row := document.Words(text.OneLine(name, 100), rate, mean, text.Count(n.Passed), text.Count(n.Failed),
+			text.Count(n.Errors), text.Count(n.Ungraded), text.Count(n.Skipped), text.Count(n.NotRun), dollars(n.Cost))
+		row.Cells[1].Note = note
+		t.Rows = append(t.Rows, row)
+	}
+	for column := len(t.Columns) - 1; column > 4; column-- { // in which nothing happened
+		if !slices.ContainsFunc(t.Rows, func(r document.Row) bool { return r.Cells[column].Text != "0" && r.Cells[column].Text != "" }) {
+			t.Columns = slices.Delete(t.Columns, column, column+1)
+			for i := range t.Rows {
+				t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, column, column+1)
+			}
+		}
 	}
 	sections := []document.Section{{ID: "targets", Title: "Targets", Nav: "Targets", Tables: []document.Table{t}}}
 	if len(names) > 1 && !brief {

@@ -38,11 +38,11 @@ func Steps() []Step {
 	tests, rate := `^(All \d+ tests passed|\d+ of \d+ tests? failed)`, `^  pass rate `
 	return []Step{
 		{"Three conversations, graded turn by turn", words("run quickstart/suite.yaml --quiet"), passed, "conversations", first(tests, rate)},
-		{"A classifier of real requests", words("classify intents/items.jsonl --examples intents/train.jsonl --target lexical"), passed, "classifier", first(`^accuracy `, `^macro F1 `)},
+		{"A classifier of real requests", words("classify intents/items.jsonl --examples intents/train.jsonl --target lexical"), passed, "classifier", first(`^ *accuracy `, `^ *macro F1 `)},
 		{
 			"Two assistants on one suite, each test three times; the quicker one has faults", words("run bookshop/suite.yaml --target careful,hasty --quiet"),
 			[]int{result.ExitFailed},
-			"assistants", first(`^target `, `^careful `, `^hasty `, tests),
+			"assistants", first(`^ *Target `, `^ *careful `, `^ *hasty `, tests),
 		},
 		{"Real conversations of the STAR corpus, as a log", words("replay import replay/events.jsonl.gz"), passed, "log", first(`^imported `)},
 		{"The flow of the same log, learned from it", words("flow mine --flow_id hotel_book --out replay/flows/hotel_book.yaml"), passed, "flow", first(`^hotel_book: `)},
@@ -52,7 +52,7 @@ func Steps() []Step {
 			words("replay run --candidate variant:hotel_book_candidate --baseline variant:hotel_book_baseline --flow_id hotel_book " +
 				"--start_date 2020-05-17 --end_date 2020-05-26 --flows replay/flows --prompts replay/prompts --mode forced --quiet"),
 			[]int{result.ExitPassed, result.ExitFailed, replay.ExitUnderpowered}, // by its latency, on a machine that is busy
-			"replay", opening(first(`^Metric `, `^Completion match +\d`, `^Turn count ratio +\d`, `^Turns to the logged state +\d`)),
+			"replay", opening(first(`^ *Metric `, `^ *Completion match +\d`, `^ *Turn count ratio +\d`, `^ *Turns to the logged state +\d`)),
 		},
 	}
 }

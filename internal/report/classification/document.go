@@ -22,7 +22,9 @@ const maxRows = 20
 const textWidth = 120
 
 // Text writes the report for a terminal.
-func (r *Report) Text(w io.Writer) error { return document.Text(w, r.document(r.show), textWidth, false) }
+func (r *Report) Text(w io.Writer) error {
+	return document.Text(w, r.document(r.show), textWidth, false)
+}
 
 // Markdown writes the report for a pull request.
 func (r *Report) Markdown(w io.Writer) error { return document.Markdown(w, r.document(r.show)) }

@@ -36,12 +36,12 @@ type Document struct {
 	// Headline is the outcome in a sentence without its full stop. Answer, if any, is what it means for the reader: the
 	// title of the page.
 	Headline, Answer string
-	// Unfinished leaves out the verdict's sign: the headline does not say how the run came out.
+	// Unfinished leaves out the verdict's sign: the run has not ended as planned.
 	Unfinished bool
 	Warning    string
 	// Lead explains the headline. A Fact without a name belongs to the answer.
 	Lead []Fact
-	// About says what was evaluated.
+	// About names what was evaluated.
 	About  []Fact
 	Rate   *Rate
 	Counts []Count
@@ -54,7 +54,7 @@ type Document struct {
 	Details iter.Seq2[*Section, error]
 	Rest    func(written int) string
 	Body    func(io.Writer) error
-	// Foot says how the report came about. Signature ends the Markdown.
+	// Foot is about how the run was started and how it ended. Signature ends the Markdown.
 	Foot      []Fact
 	Signature string
 }
@@ -106,7 +106,8 @@ type Table struct {
 	Columns []Column
 	Rows    []Row
 	Fold    bool
-	// Left counts rows that are not in Rows, Noun names one row, and Elsewhere says where all are, such as ": see run.json".
+	// Left counts rows that are not in Rows, Noun names one row, and Elsewhere where
+	// all are, such as ": see run.json".
 	Left            int
 	Noun, Elsewhere string
 }
@@ -138,7 +139,7 @@ type Cell struct {
 type List struct {
 	ID, Title string
 	Verdict   result.Verdict
-	// Meaning says what the entries have in common. Count is how many there are, or why that is unknown.
+	// Meaning is what the entries have in common. Count is how many there are, or why that is unknown.
 	Meaning, Count string
 	Entries        []Entry
 	// Left counts entries that are not in Entries; Noun and Elsewhere are as in a Table.

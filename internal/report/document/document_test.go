@@ -150,7 +150,7 @@ func TestLimitsAreCounted(t *testing.T) {
 			t.Errorf("%s does not count what it leaves out: %s", format, want)
 		}
 	}
-	if len(markdown) > 65_536 || !strings.Contains(markdown, "Not here, as a comment holds no more: Too long.") || !strings.Contains(markdown, "fits") {
+	if len(markdown) > 65_536 || !strings.Contains(markdown, "Left out, since a comment has a limit: Too long.") || !strings.Contains(markdown, "fits") {
 		t.Errorf("Markdown of %d bytes does not name the section that it leaves out", len(markdown))
 	}
 	if page := write(t, "html", d); strings.Count(page, "<tr>") != 20_001 {

@@ -45,7 +45,7 @@ func Markdown(w io.Writer, d *Document) error {
 		b.WriteString(block.String())
 	}
 	if len(left) > 0 {
-		b.printf("Not here, as a comment holds no more: %s. The other reports have them.\n\n", md(strings.Join(left, ", ")))
+		b.printf("Left out, since a comment has a limit: %s. The other reports have them.\n\n", md(strings.Join(left, ", ")))
 	}
 	if err := b.details(d); err != nil {
 		return err
@@ -181,23 +181,23 @@ func (b *writer) table(t *Table) {
 }
 
 func mdCell(c *Cell) string {
-	said := md(c.Text)
+	shown := md(c.Text)
 	switch {
 	case c.Text == "":
 	case c.Code:
-		said = code(c.Text)
+		shown = code(c.Text)
 	case c.Link != "":
-		said = "[" + said + "](" + text.MarkdownAddress(c.Link) + ")"
+		shown = "[" + shown + "](" + text.MarkdownAddress(c.Link) + ")"
 	case c.Strong:
-		said = "**" + said + "**"
+		shown = "**" + shown + "**"
 	}
 	if c.Verdict != "" {
-		said = strings.TrimSpace(emoji(c.Verdict) + " " + said)
+		shown = strings.TrimSpace(emoji(c.Verdict) + " " + shown)
 	}
 	if c.Note != "" {
-		said = strings.TrimPrefix(said+"<br><sub>"+md(c.Note)+"</sub>", "<br>")
+		shown = strings.TrimPrefix(shown+"<br><sub>"+md(c.Note)+"</sub>", "<br>")
 	}
-	return said
+	return shown
 }
 
 // code returns a text as a code span, which also fits into a cell of a table.
@@ -320,19 +320,19 @@ func (b *writer) transcript(messages []chat.Message) {
 	if len(messages) == 0 {
 		return
 	}
-	said := &strings.Builder{}
+	lines := &strings.Builder{}
 	for _, m := range messages {
-		fmt.Fprintf(said, "%s: %s", text.OneLine(string(m.Role), 20), text.Beginning(m.Content.String(), maxMessage))
+		fmt.Fprintf(lines, "%s: %s", text.OneLine(string(m.Role), 20), text.Beginning(m.Content.String(), maxMessage))
 		for _, call := range m.ToolCalls {
-			fmt.Fprintf(said, "\n[calls %s %s]", text.OneLine(call.Name, 100), text.OneLine(string(call.Args), 300))
+			fmt.Fprintf(lines, "\n[calls %s %s]", text.OneLine(call.Name, 100), text.OneLine(string(call.Args), 300))
 		}
-		said.WriteString("\n")
+		lines.WriteString("\n")
 	}
 	fence := "```"
-	for strings.Contains(said.String(), fence) {
+	for strings.Contains(lines.String(), fence) {
 		fence += "`"
 	}
-	b.printf("%stext\n%s%s\n\n", fence, said, fence)
+	b.printf("%stext\n%s%s\n\n", fence, lines, fence)
 }
 
 // emoji returns the sign of a verdict that is visible in a table.

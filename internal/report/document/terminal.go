@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// printer writes lines for a terminal, wrapped to a width, in which no terminal and no CI system finds a command. It keeps
-// the first error of the writer for Flush.
+// printer writes lines for a terminal, wrapped to a width, in which no terminal and no CI system finds a command. Flush
+// returns the first error of the writer.
 type printer struct {
 	*bufio.Writer
 	width  int // cells of a line
@@ -43,7 +43,7 @@ func (p *printer) in(colour, s string) string {
 
 // line writes one line, in which no CI system finds a command.
 func (p *printer) line(parts ...string) {
-	_, _ = p.WriteString(text.NoCommand(strings.Join(parts, ""))) // a bufio.Writer keeps its error for Flush
+	_, _ = p.WriteString(text.NoCommand(strings.Join(parts, ""))) // Flush returns the error
 	_ = p.WriteByte('\n')
 }
 
@@ -51,29 +51,29 @@ func (p *printer) line(parts ...string) {
 // every line of the words gets the colour, and nothing is wider than the width but a lead alone.
 func (p *printer) wrap(lead, colour, words string) {
 	indent := text.Width(plain(lead))
-	room := max(p.width-indent, 20)
+	cells := max(p.width-indent, 20)
 	rest := strings.Repeat(" ", indent)
-	for _, line := range p.broken(words, room) {
+	for _, line := range p.broken(words, cells) {
 		p.line(lead, p.in(colour, line))
 		lead = rest
 	}
 }
 
-// broken splits words into lines of at most room cells, between words where it can.
-func (p *printer) broken(words string, room int) []string {
+// broken splits words into lines of at most that many cells, between words where it can.
+func (p *printer) broken(words string, cells int) []string {
 	var lines []string
 	line, used := "", 0
 	for word := range strings.FieldsSeq(words) {
 		wide := text.Width(word)
-		if used > 0 && used+1+wide <= room {
+		if used > 0 && used+1+wide <= cells {
 			line, used = line+" "+word, used+1+wide
 			continue
 		}
 		if used > 0 {
 			lines = append(lines, line)
 		}
-		for wide > room {
-			head := text.Truncate(word, room, "")
+		for wide > cells {
+			head := text.Truncate(word, cells, "")
 			lines, word = append(lines, head), word[len(head):]
 			wide = text.Width(word)
 		}

@@ -232,16 +232,16 @@ func (p *printer) entry(indent string, e *Entry) {
 		p.wrap(indent+"  ", "", line(e.Text))
 		return
 	}
-	said := line(e.Text)
+	written := line(e.Text)
 	if e.Note != "" {
-		said = strings.TrimSpace(said + "  " + line(e.Note))
+		written = strings.TrimSpace(written + "  " + line(e.Note))
 	}
 	lead := indent
 	if e.Verdict != "" {
 		sign, colour := mark(e.Verdict)
 		lead += p.in(colour, sign) + " "
 	}
-	p.wrap(lead, "", said)
+	p.wrap(lead, "", written)
 	p.wrap(indent+"  ", dim, line(e.From))
 }
 
@@ -301,11 +301,11 @@ func (p *printer) aligned(t *Table, rows []Row, columns []int, notes bool) (line
 	for i := range rows {
 		var row []string
 		for n, c := range columns {
-			said := cellText(&rows[i].Cells[c])
+			written := cellText(&rows[i].Cells[c])
 			if n == 0 {
-				said = strings.Repeat("  ", rows[i].Level) + said
+				written = strings.Repeat("  ", rows[i].Level) + written
 			}
-			row = append(row, said)
+			row = append(row, written)
 		}
 		if aside {
 			row = append(row, line(rows[i].Cells[columns[0]].Note))
@@ -330,8 +330,8 @@ func (p *printer) paragraph(indent string, t *Table, row *Row, columns []int) {
 	p.wrap(lead, bold, line(first.Text))
 	var parts []string
 	for _, c := range rest {
-		if said := cellText(&row.Cells[c]); said != "" {
-			parts = append(parts, strings.TrimSpace(line(t.Columns[c].Name)+" "+said))
+		if written := cellText(&row.Cells[c]); written != "" {
+			parts = append(parts, strings.TrimSpace(line(t.Columns[c].Name)+" "+written))
 		}
 	}
 	p.wrap(indent+"    ", "", strings.Join(parts, " · "))

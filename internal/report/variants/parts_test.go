@@ -288,7 +288,7 @@ func TestMarkdownNamesWhatDoesNotFit(t *testing.T) {
 		r.Metrics[i].Gated = true
 	}
 	md := replayText(t, ".md", r)
-	if len(md) > text.MaxComment || !strings.Contains(md, "Not here, as a comment holds no more: Sessions to look at. The other reports have them.") {
+	if len(md) > text.MaxComment || !strings.Contains(md, "Left out, since a comment has a limit: Sessions to look at. The other reports have them.") {
 		t.Errorf("%d bytes of Markdown:\n%.3000s", len(md), md)
 	}
 	if !strings.Contains(md, "replay run 0d9b3c1e") || !strings.Contains(md, "### Slices") {
