@@ -26,9 +26,11 @@ func ComparisonMarkdown(w io.Writer, c *result.Comparison) error {
 	return document.Markdown(w, &document.Document{Sections: []document.Section{comparisonSection(c, "", false)}})
 }
 
-// comparisonSection says what changed; gate is what that means for the exit code, if anything. Brief leaves out the tests.
+// comparisonSection says what changed; gate is what that means for the exit code, if anything. Brief leaves out the
+// tests.
 func comparisonSection(c *result.Comparison, gate string, brief bool) document.Section {
-	s := document.Section{ID: "against", Title: "Compared with the baseline", Nav: "Comparison", Lead: text.Capital(changes(c))}
+	s := document.Section{ID: "against", Title: "Compared with the baseline", Nav: "Comparison",
+		Lead: text.Capital(changes(c))}
 	if c.Baseline.RunID != "" {
 		s.Title = "Compared with " + text.OneLine(c.Baseline.RunID, 60)
 	}
@@ -48,7 +50,8 @@ func comparisonSection(c *result.Comparison, gate string, brief bool) document.S
 				about += " · " + text.OneLine(strings.ReplaceAll(codeWords(x.Codes), " ", ", "), 200)
 			}
 			list.Entries = append(list.Entries, document.Entry{
-				Text: text.OneLine(x.TestID, 200), Note: about, From: text.OneLine(strings.Trim(x.Suite+" · "+x.Target, " ·"), 300),
+				Text: text.OneLine(x.TestID, 200), Note: about, From: text.OneLine(strings.Trim(x.Suite+" · "+x.Target,
+					" ·"), 300),
 				Verdict: l.verdict,
 			})
 		}
@@ -144,7 +147,8 @@ func drift(c *result.Comparison) string {
 		interval = fmt.Sprintf(" (95%% interval %s to %s)", signed(p.Interval[0]), signed(p.Interval[1]))
 	}
 	return fmt.Sprintf("mean score %s%s over %s%s graded in both runs: %s, %s",
-		signed(*p.MeanDifference), interval, text.Plural(p.N, "test"), clusters(p), stats.Verdict(c.Verdict).Text(), power(c))
+		signed(*p.MeanDifference), interval, text.Plural(p.N, "test"), clusters(p), stats.Verdict(c.Verdict).Text(),
+		power(c))
 }
 
 // clusters describes the clusters of the tests; empty where every test is one.
@@ -152,7 +156,8 @@ func clusters(p result.Paired) string {
 	if p.Clusters == p.N || p.Clusters == 0 {
 		return ""
 	}
-	s := fmt.Sprintf(" in %s (the largest has %s, design effect %s", text.Plural(p.Clusters, "cluster"), text.Plural(p.LargestCluster, "test"),
+	s := fmt.Sprintf(" in %s (the largest has %s, design effect %s", text.Plural(p.Clusters, "cluster"),
+		text.Plural(p.LargestCluster, "test"),
 		strconv.FormatFloat(p.DesignEffect, 'f', 1, 64))
 	if p.ICC != nil {
 		s += ", ICC " + score(*p.ICC)
@@ -181,11 +186,13 @@ func differing(c *result.Comparison) string {
 	for _, d := range c.Differences {
 		s := d.What
 		if d.Was == result.Unknown {
-			unknown = "the " + d.What + " of " + text.Plural(d.Tests, "test") + " is unknown: records of an earlier version do not have it"
+			unknown = "the " + d.What + " of " + text.Plural(d.Tests, "test") +
+				" is unknown: records of an earlier version do not have it"
 			continue
 		}
 		if d.Was+d.Now != "" {
-			s += fmt.Sprintf(" (%s, then %s)", cmp.Or(text.OneLine(d.Was, 60), "none"), cmp.Or(text.OneLine(d.Now, 60), "none"))
+			s += fmt.Sprintf(" (%s, then %s)", cmp.Or(text.OneLine(d.Was, 60), "none"), cmp.Or(text.OneLine(d.Now, 60),
+				"none"))
 		}
 		if d.Tests > 0 {
 			s += " of " + text.Plural(d.Tests, "test")
@@ -205,7 +212,8 @@ func differing(c *result.Comparison) string {
 // repeated describes the repeats; empty where none were run.
 func repeated(c *result.Comparison) (said []string) {
 	if of := c.Confirmation; of != nil && of.Falls > 0 {
-		s := fmt.Sprintf("%s that passed before failed and ran again up to %s", text.Plural(of.Falls, "test"), text.Plural(of.Repeats, "time"))
+		s := fmt.Sprintf("%s that passed before failed and ran again up to %s", text.Plural(of.Falls, "test"),
+			text.Plural(of.Repeats, "time"))
 		if of.Default {
 			s += ", until the first pass: if each test of an unchanged agent passes at least half of the time, all repeats of one fail by chance in at most 5% of runs"
 		}
@@ -223,13 +231,15 @@ func repeated(c *result.Comparison) (said []string) {
 	return said
 }
 
-// BrokenOff says how far one of two compared runs came that did not come to its end, or "". Name says which of the two it is.
+// BrokenOff says how far one of two compared runs came that did not come to its end, or "". Name says which of the two
+// it is.
 func BrokenOff(name string, of result.Compared) string {
 	if !of.Stopped() {
 		return ""
 	}
 	return name + ": " + stopped(result.Run{
-		ExitReason: of.ExitReason, Totals: result.Totals{Planned: of.Planned, Completed: of.Completed, NotRun: of.NotRun},
+		ExitReason: of.ExitReason, Totals: result.Totals{Planned: of.Planned, Completed: of.Completed,
+			NotRun: of.NotRun},
 	})
 }
 
@@ -241,11 +251,13 @@ func gate(run result.Run) string {
 	return fmt.Sprintf("exit code %d: %s", run.Code(), run.ExitMessage)
 }
 
-// remarksOf returns sentences about a comparison as a whole: how the scores moved, what limits what it says, and what the gate makes of it.
+// remarksOf returns sentences about a comparison as a whole: how the scores moved, what limits what it says, and what
+// the gate makes of it.
 func remarksOf(c *result.Comparison, gate string) []string {
 	var said []string
 	for _, s := range slices.Concat([]string{
-		BrokenOff("baseline", c.Baseline), BrokenOff("candidate", c.Candidate), compare.Unmatched(c), differing(c), drift(c),
+		BrokenOff("baseline", c.Baseline), BrokenOff("candidate", c.Candidate), compare.Unmatched(c), differing(c),
+		drift(c),
 	}, repeated(c), []string{gate}) {
 		if s != "" {
 			said = append(said, s)

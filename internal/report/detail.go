@@ -68,7 +68,8 @@ func (r *Report) explainOnTerminal(d *document.Document, run result.Run, s *surv
 	}
 }
 
-// everyTest returns a line for each record as it comes, with what explains those that did not pass, and the tests that were
+// everyTest returns a line for each record as it comes, with what explains those that did not pass, and the tests that
+// were
 // not run.
 func (r *Report) everyTest(s *survey, o TextOptions) func(yield func(*document.Section, error) bool) {
 	return func(yield func(*document.Section, error) bool) {
@@ -121,7 +122,8 @@ func (r *Report) explainInMarkdown(d *document.Document, run result.Run, s *surv
 	}
 	d.Rest = func(written int) string {
 		if left := run.Totals.Failed + run.Totals.Errors - written; left > 0 {
-			return fmt.Sprintf("… and %s without details here: see report.html or %s", text.Plural(left, "more failing test"), runlog.LogFile)
+			return fmt.Sprintf("… and %s without details here: see report.html or %s", text.Plural(left,
+				"more failing test"), runlog.LogFile)
 		}
 		return ""
 	}
@@ -178,7 +180,8 @@ func shortfall(e *entry) string {
 	return fmt.Sprintf("%s, needs %s", about, score(e.threshold))
 }
 
-// detail explains a test: what went wrong place by place, its simulated user, and where to look. The test's page is there
+// detail explains a test: what went wrong place by place, its simulated user, and where to look. The test's page is
+// there
 // where page names one.
 func (r *Report) detail(x explained, page string) *document.Section {
 	d := summaryOf(x.entry)

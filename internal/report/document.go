@@ -41,7 +41,8 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	return document.Text(w, d, o.Width, o.Colour)
 }
 
-// Markdown writes the report for a comment on a pull request: the verdict, a table of tests with the failing ones first,
+// Markdown writes the report for a comment on a pull request: the verdict, a table of tests with the failing ones
+// first,
 // and what went wrong in each of those, as much as a comment has room for. It counts what it leaves out.
 func (r *Report) Markdown(w io.Writer) error {
 	run, s, err := r.summary()
@@ -51,18 +52,21 @@ func (r *Report) Markdown(w io.Writer) error {
 	d := r.document(run, s, "", false)
 	d.Sections = append(d.Sections, r.testTable(run, s))
 	r.explainInMarkdown(d, run, s)
-	d.Signature = fmt.Sprintf("rehearse %s · run %s · %s", text.OneLine(run.Version, 100), text.OneLine(run.ID, 100), text.Milliseconds(run.DurationMS))
+	d.Signature = fmt.Sprintf("rehearse %s · run %s · %s", text.OneLine(run.Version, 100), text.OneLine(run.ID, 100),
+		text.Milliseconds(run.DurationMS))
 	return document.Markdown(w, d)
 }
 
 // document returns the report of a run without its tests. Brief leaves out lists of single tests.
 func (r *Report) document(run result.Run, s *survey, dir string, brief bool) *document.Document {
 	d := &document.Document{
-		Kind: "run", ID: run.ID, At: run.StartedAt, Verdict: verdict(run), Headline: headline(run), Unfinished: run.Stopped(),
-		Counts: countsOf(run.Totals), Facts: factsOf(run, dir), Foot: footOf(run),
+		Kind: "run", ID: run.ID, At: run.StartedAt, Verdict: verdict(run), Headline: headline(run),
+		Unfinished: run.Stopped(),
+		Counts:     countsOf(run.Totals), Facts: factsOf(run, dir), Foot: footOf(run),
 	}
 	if rate := RateOf(run.Totals, run.PassRate); rate.Value != "" {
-		d.Rate = &document.Rate{Fact: document.Fact{Name: "pass rate", Value: rate.Value, Note: rate.Note}, Bar: barOf(run.PassRate)}
+		d.Rate = &document.Rate{Fact: document.Fact{Name: "pass rate", Value: rate.Value, Note: rate.Note},
+			Bar: barOf(run.PassRate)}
 	}
 	if rule := ruleOfThree(run); rule != "" {
 		d.Lead = []document.Fact{{Value: rule}}
@@ -70,7 +74,8 @@ func (r *Report) document(run result.Run, s *survey, dir string, brief bool) *do
 	d.Sections = []document.Section{
 		{ID: "trials", Title: "Trials", Nav: "Trials", Notes: trialsWords(run)},
 		{ID: "tags", Title: "Tags", Nav: "Tags", Tables: []document.Table{tagTable(run.ByTag)}},
-		{ID: "codes", Title: "What went wrong", Nav: "What went wrong", Tables: []document.Table{codeTable(run.Totals)}},
+		{ID: "codes", Title: "What went wrong", Nav: "What went wrong",
+			Tables: []document.Table{codeTable(run.Totals)}},
 		{ID: "quarantine", Title: "Quarantine", Nav: "Quarantine", Lists: []document.List{quarantined(run, s)}},
 	}
 	if run.Comparison != nil {
@@ -102,8 +107,9 @@ func codeTable(t result.Totals) document.Table {
 // testTable has a row for each test, the failing ones first.
 func (r *Report) testTable(run result.Run, s *survey) document.Section {
 	t := document.Table{
-		Columns: []document.Column{{}, {Name: "Test"}, {Name: "Score"}, {Name: "Failure"}, {Name: "Time", Number: true}},
-		Noun:    "test", Elsewhere: ", not listed here: see report.html or " + runlog.LogFile,
+		Columns: []document.Column{{}, {Name: "Test"}, {Name: "Score"}, {Name: "Failure"}, {Name: "Time",
+			Number: true}},
+		Noun: "test", Elsewhere: ", not listed here: see report.html or " + runlog.LogFile,
 	}
 	for _, e := range slices.Concat(s.failing, s.others) {
 		name := document.Cell{Text: text.OneLine(e.test, 200), Note: e.from()}
@@ -118,7 +124,8 @@ func (r *Report) testTable(run result.Run, s *survey) document.Section {
 			scored.Text = word(e)
 		}
 		if e.trials != nil {
-			scored.Note = fmt.Sprintf("%d of %s%s", e.trials.Passed, text.Plural(e.trials.Count, "trial"), trialsNotRun(e.trials))
+			scored.Note = fmt.Sprintf("%d of %s%s", e.trials.Passed, text.Plural(e.trials.Count, "trial"),
+				trialsNotRun(e.trials))
 		}
 		if e.durationMS > 0 {
 			took = text.Milliseconds(e.durationMS)
@@ -129,7 +136,8 @@ func (r *Report) testTable(run result.Run, s *survey) document.Section {
 		}
 		codes := strings.ReplaceAll(codeWords(e.codes), " ", ", ")
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{
-			sign, name, scored, {Text: firstOf(codes, e.checks, text.OneLine(e.reason, maxSentence)), Note: e.cut}, {Text: took},
+			sign, name, scored, {Text: firstOf(codes, e.checks, text.OneLine(e.reason, maxSentence)), Note: e.cut},
+			{Text: took},
 		}})
 	}
 	t.Left = max(run.Totals.Tests+run.Totals.NotRun-len(t.Rows), 0)
@@ -163,6 +171,7 @@ func footOf(run result.Run) []document.Fact {
 		command = "rehearse " + strings.Join(run.Command, " ")
 	}
 	return []document.Fact{
-		{Name: "command", Value: command}, {Name: "version", Value: run.Version}, {Name: "ended", Value: ended}, {Name: "exit", Value: exit},
+		{Name: "command", Value: command}, {Name: "version", Value: run.Version}, {Name: "ended", Value: ended},
+		{Name: "exit", Value: exit},
 	}
 }

@@ -12,7 +12,8 @@ import (
 func ExampleNew() {
 	tests := func(yield func(*result.Test, error) bool) {
 		yield(&result.Test{
-			Suite: "support", TestID: "refund", Target: "agent", Verdict: result.Pass, Score: 1, Threshold: 0.8, DurationMS: 1_200,
+			Suite: "support", TestID: "refund", Target: "agent", Verdict: result.Pass, Score: 1, Threshold: 0.8,
+			DurationMS: 1_200,
 		}, nil)
 	}
 	r := report.New(result.Run{ID: "20260714-093000-k3x9"}, tests)

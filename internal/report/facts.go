@@ -128,7 +128,8 @@ func judged(run result.Run) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
+	fmt.Fprintf(&b, "%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits,
+		"verdict"))
 	for _, name := range slices.Sorted(maps.Keys(t.Judge.Models)) { // of a judge with several
 		use := t.Judge.Models[name]
 		if use.Calls == 0 {

@@ -22,7 +22,8 @@ type Failing struct {
 	Quarantined bool
 }
 
-// Failing returns tests that failed or could not be graded in the order of the run, those in quarantine behind the others, at most so many, and how many more there are.
+// Failing returns tests that failed or could not be graded in the order of the run, those in quarantine behind the
+// others, at most so many, and how many more there are.
 func (r *Report) Failing(most int) (failing []Failing, more int, err error) {
 	run, s, err := r.summary()
 	if err != nil {
@@ -43,7 +44,8 @@ func (r *Report) Failing(most int) (failing []Failing, more int, err error) {
 		return nil, 0, err
 	}
 	for _, x := range explained {
-		f := Failing{Key: x.entry.key(), Verdict: x.entry.verdict, File: x.entry.at.file, Line: x.entry.at.line, Quarantined: x.entry.quarantined != nil}
+		f := Failing{Key: x.entry.key(), Verdict: x.entry.verdict, File: x.entry.at.file, Line: x.entry.at.line,
+			Quarantined: x.entry.quarantined != nil}
 		failures := append(failuresOf(x.Test), x.entry.failures...)
 		if len(failures) > 0 {
 			f.Code, f.Message = failures[0].Code, text.OneLine(failures[0].Message, 1_000)

@@ -45,7 +45,10 @@ func findings(t *result.Test) []finding {
 	// Whatever no score has filed: errors of the target, broken seeds, budgets.
 	var rest []result.Failure
 	for _, f := range t.Failures {
-		if !slices.ContainsFunc(t.Scores, func(s result.Score) bool { return slices.ContainsFunc(s.Failures, sameAs(f)) }) {
+		if !slices.ContainsFunc(t.Scores, func(s result.Score) bool {
+			return slices.ContainsFunc(s.Failures,
+				sameAs(f))
+		}) {
 			rest = append(rest, f)
 		}
 	}
@@ -106,7 +109,8 @@ func (f finding) about() string {
 // broke tells the failures after which there is no reply.
 func broke(f result.Failure) bool { return f.Code == result.EngineError || f.Code == result.Timeout }
 
-// verdictOf returns the verdict of a score: Error where its number means nothing, because there was no reply or no verdict.
+// verdictOf returns the verdict of a score: Error where its number means nothing, because there was no reply or no
+// verdict.
 func verdictOf(s result.Score) result.Verdict {
 	undecided := func(f result.Failure) bool {
 		return broke(f) || f.Code == result.JudgeError || f.Code == result.SpecInvalid || f.Code == result.SeedMismatch

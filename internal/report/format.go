@@ -26,14 +26,16 @@ type Format struct {
 	render func(*Report, io.Writer) error
 }
 
-// FormatTable is a list of formats. What a command line accepts and says of them, and what belongs to an earlier run, is read from it.
+// FormatTable is a list of formats. What a command line accepts and says of them, and what belongs to an earlier run,
+// is read from it.
 type FormatTable []Format
 
 // Formats returns every format. Adding one is a file with its method and a line here.
 func Formats() FormatTable {
 	return FormatTable{
 		{htmlFormat, htmlFile, "one self-contained page to read and to send around", []string{`class="brand">rehearse<`}, (*Report).HTML},
-		{"md", "report.md", "Markdown that fits into a comment on a pull request", []string{"<sub>rehearse ", "## Classification: "}, (*Report).Markdown},
+		{"md", "report.md", "Markdown that fits into a comment on a pull request", []string{"<sub>rehearse ",
+			"## Classification: "}, (*Report).Markdown},
 		{"junit", "junit.xml", "JUnit XML for CI systems", []string{`<testsuites name="rehearse"`}, (*Report).JUnit},
 	}
 }
@@ -71,7 +73,8 @@ func (t FormatTable) Marks() map[string][]string {
 	return marks
 }
 
-// Owned returns the marks of every file that a run may have beside its log: the reports of all formats, and the files of a classification.
+// Owned returns the marks of every file that a run may have beside its log: the reports of all formats, and the files
+// of a classification.
 func Owned() map[string][]string {
 	marks := Formats().Marks()
 	maps.Copy(marks, classification.Marks())
@@ -92,7 +95,8 @@ func (t FormatTable) Check(names []string) error {
 	return nil
 }
 
-// Choose returns the formats of these names, each once, in the order of the table. Other names, such as none, choose nothing.
+// Choose returns the formats of these names, each once, in the order of the table. Other names, such as none, choose
+// nothing.
 func (t FormatTable) Choose(names []string) FormatTable {
 	return slices.DeleteFunc(slices.Clone(t), func(f Format) bool { return !slices.Contains(names, f.Name) })
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Limits of report.html, so that a browser shows it at once whatever the size of the run. What passed is shown in full as far as the page stays
+// Limits of report.html, so that a browser shows it at once whatever the size of the run. What passed is shown in full
+// as far as the page stays
 // below its size; what failed may make it larger.
 const (
 	maxRows    = 10_000           // tests on the page
@@ -30,10 +31,12 @@ var pageSource string
 // pageTemplate returns the parsed template of a run's page: pieces, so that it can be written as a stream.
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	functions := template.FuncMap{"words": codeWords, "notRun": trialsNotRun}
-	return document.ParsePage(transcript.Style+filterStyle(), transcript.Source+pageSource, transcript.Functions(), functions)
+	return document.ParsePage(transcript.Style+filterStyle(), transcript.Source+pageSource, transcript.Functions(),
+		functions)
 })
 
-// HTML writes the report as one self-contained page: no script, nothing from the network, every text escaped. Tests stand in the order of the
+// HTML writes the report as one self-contained page: no script, nothing from the network, every text escaped. Tests
+// stand in the order of the
 // run, those that failed open. What is left out is said.
 func (r *Report) HTML(w io.Writer) error {
 	run, s, err := r.summary()
@@ -86,7 +89,8 @@ func (h *htmlPage) conversations(run result.Run, s *survey, shown []*entry) {
 	if len(shown) > 0 {
 		h.write("suite-close", nil)
 	}
-	h.write("tests-close", left{Lines: len(shown) - len(h.pieces), Gone: run.Totals.Tests + run.Totals.NotRun - len(shown)})
+	h.write("tests-close", left{Lines: len(shown) - len(h.pieces), Gone: run.Totals.Tests +
+		run.Totals.NotRun - len(shown)})
 }
 
 // filtersOf counts the tests by verdict and by code; nil where all are of one kind.
@@ -118,7 +122,8 @@ type left struct{ Lines, Gone int }
 type htmlPage struct {
 	w   io.Writer
 	err error
-	// full are the tests in the order in which they are worth room: what failed first. Those from keep on are a line each.
+	// full are the tests in the order in which they are worth room: what failed first. Those from keep on are a line
+	// each.
 	full []*entry
 	rank map[*entry]int
 	keep int
@@ -147,7 +152,8 @@ func onPage(s *survey) []*entry {
 	return all[:min(len(all), maxRows)]
 }
 
-// choose returns the tests that stand on the page, in the order of the run, and notes in which order they are worth room.
+// choose returns the tests that stand on the page, in the order of the run, and notes in which order they are worth
+// room.
 func (h *htmlPage) choose(run result.Run, s *survey) []*entry {
 	h.full = onPage(s)
 	shown := slices.Clone(h.full)

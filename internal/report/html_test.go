@@ -80,7 +80,8 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 // What a v1 test says of its turns and of the target's sampling is shown.
 // TestCutReplies holds that a reply that was cut short is marked where its turn is shown.
 func TestCutReplies(t *testing.T) {
-	for reason, want := range map[string]string{"length": "reply cut off: length", "content_filter": "reply stopped: content_filter", "stop": ""} {
+	for reason, want := range map[string]string{"length": "reply cut off: length",
+		"content_filter": "reply stopped: content_filter", "stop": ""} {
 		run, tests := sample()
 		for _, test := range tests {
 			for i := range test.Turns {
@@ -88,8 +89,10 @@ func TestCutReplies(t *testing.T) {
 			}
 		}
 		r := report.New(run, each(tests...))
-		for name, shown := range map[string]string{"page": htmlOf(t, r), "terminal": text(t, r, report.TextOptions{Width: 200})} {
-			if said := strings.Contains(shown, "reply cut off") || strings.Contains(shown, "reply stopped"); said != (want != "") || !strings.Contains(shown, want) {
+		for name, shown := range map[string]string{"page": htmlOf(t, r), "terminal": text(t, r,
+			report.TextOptions{Width: 200})} {
+			if said := strings.Contains(shown, "reply cut off") || strings.Contains(shown,
+				"reply stopped"); said != (want != "") || !strings.Contains(shown, want) {
 				t.Errorf("%s of replies that ended by %s: says so is %t", name, reason, said)
 			}
 		}
@@ -97,8 +100,10 @@ func TestCutReplies(t *testing.T) {
 			test.Verdict = result.Pass
 		}
 		r = report.New(run, each(tests...))
-		for name, shown := range map[string]string{"terminal": text(t, r, report.TextOptions{Width: 200, Verbose: true}), "markdown": markdown(t, r)} {
-			if said := strings.Contains(shown, "turn 1: reply"); said != (want != "") || !strings.Contains(shown, want) {
+		for name, shown := range map[string]string{"terminal": text(t, r, report.TextOptions{Width: 200,
+			Verbose: true}), "markdown": markdown(t, r)} {
+			if said := strings.Contains(shown, "turn 1: reply"); said != (want != "") || !strings.Contains(shown,
+				want) {
 				t.Errorf("%s of passed tests whose replies ended by %s: says so is %t", name, reason, said)
 			}
 		}
@@ -161,7 +166,8 @@ func TestHTMLOfManyTests(t *testing.T) {
 	if n := strings.Count(page, `<details class="test fail" id="t-`); n != 100 {
 		t.Errorf("%d failing tests in full, want 100", n)
 	}
-	for _, want := range []string{"1,000 more tests not on this page; results.jsonl has every one.", "as a line each; results.jsonl has the conversations."} {
+	for _, want := range []string{"1,000 more tests not on this page; results.jsonl has every one.",
+		"as a line each; results.jsonl has the conversations."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -223,10 +229,12 @@ func TestHTMLOfManyTrials(t *testing.T) {
 
 func TestHTMLOfAnInterruptedRun(t *testing.T) {
 	all := trials()
-	run := result.Run{ExitReason: result.ReasonInterrupted, Targets: []string{target}, Totals: result.Totals{Planned: 5}}
+	run := result.Run{ExitReason: result.ReasonInterrupted, Targets: []string{target},
+		Totals: result.Totals{Planned: 5}}
 	page := htmlOf(t, report.New(run, each(append(all[:2], greeting())...)))
 	for _, want := range []string{
-		"<title>Stopped (interrupted): 1 of 5 tests completed, 4 not run · rehearse</title>", "<h1>Stopped (interrupted): 1 of 5 tests completed, 4 not run</h1>",
+		"<title>Stopped (interrupted): 1 of 5 tests completed, 4 not run · rehearse</title>",
+		"<h1>Stopped (interrupted): 1 of 5 tests completed, 4 not run</h1>",
 		"not run: the run was interrupted after 2 trials", "Trial 2", "not yet, or interrupted",
 	} {
 		if !strings.Contains(page, want) {
@@ -236,7 +244,8 @@ func TestHTMLOfAnInterruptedRun(t *testing.T) {
 }
 
 func TestHTMLOfNothing(t *testing.T) {
-	if page := htmlOf(t, report.New(result.Run{}, each())); !strings.Contains(page, "No tests were run") || !strings.HasSuffix(page, "</html>\n") {
+	if page := htmlOf(t, report.New(result.Run{}, each())); !strings.Contains(page, "No tests were run") ||
+		!strings.HasSuffix(page, "</html>\n") {
 		t.Errorf("page of no tests:\n%s", page)
 	}
 }
@@ -260,8 +269,10 @@ func TestHTMLContrast(t *testing.T) {
 			return luminance(m[1])
 		}
 		for _, pair := range []string{
-			"ink page", "ink card", "ink well", "soft page", "soft card", "soft well", "user-ink user", "accent card", "page ink",
-			"pass card", "fail card", "error card", "skip card", "pass pass-bg", "fail fail-bg", "error error-bg", "skip skip-bg",
+			"ink page", "ink card", "ink well", "soft page", "soft card", "soft well", "user-ink user", "accent card",
+			"page ink",
+			"pass card", "fail card", "error card", "skip card", "pass pass-bg", "fail fail-bg", "error error-bg",
+			"skip skip-bg",
 			"ink fail-bg", "ink error-bg", "ink skip-bg", "soft fail-bg", "soft error-bg", "soft skip-bg",
 		} {
 			text, ground, _ := strings.Cut(pair, " ")

@@ -69,7 +69,8 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 		name += " [" + text.Visible(e.target) + "]"
 	}
 	c := testcase{
-		Classname: text.Visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000), File: text.Visible(e.at.file), Line: e.at.line,
+		Classname: text.Visible(e.suite), Name: name, Time: fmt.Sprintf("%.3f", e.durationMS/1000),
+		File: text.Visible(e.at.file), Line: e.at.line,
 	}
 	spot := cmp.Or(e.spot, e.key().Anchor())
 	if j.onPage != nil && !j.onPage[e.id] {
@@ -77,7 +78,10 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	}
 	c.say("report", j.link(spot))
 	c.say("review", e.reviewed())
-	if at := slices.IndexFunc(j.run.RanOut, func(out result.RanOut) bool { return out.Suite == e.suite && out.TestID == e.test }); at >= 0 {
+	if at := slices.IndexFunc(j.run.RanOut, func(out result.RanOut) bool {
+		return out.Suite == e.suite &&
+			out.TestID == e.test
+	}); at >= 0 {
 		c.say("quarantine", ranOut(j.run.RanOut[at]))
 	}
 	if t != nil && t.User != nil {
@@ -85,7 +89,8 @@ func (j *junit) testcase(e *entry, t *result.Test, trial trialCase) testcase {
 	}
 	if e.quarantined != nil {
 		q := e.quarantined
-		c.Skipped = &problem{Message: text.OneLine(fmt.Sprintf("%s (in quarantine until %s, owned by %s)", q.Reason, q.Until, q.Owner), 500)}
+		c.Skipped = &problem{Message: text.OneLine(fmt.Sprintf("%s (in quarantine until %s, owned by %s)", q.Reason,
+			q.Until, q.Owner), 500)}
 		return c
 	}
 	switch e.verdict {
@@ -153,7 +158,8 @@ func body(t *result.Test, trial string) string {
 		}
 		for _, turn := range t.Turns {
 			if turn.Index == f.turn {
-				fmt.Fprintf(&b, "  user: %s\n  reply: %s\n", text.Beginning(turn.Input.String(), maxReply), text.Beginning(turn.Output, maxReply))
+				fmt.Fprintf(&b, "  user: %s\n  reply: %s\n", text.Beginning(turn.Input.String(), maxReply),
+					text.Beginning(turn.Output, maxReply))
 			}
 		}
 	}

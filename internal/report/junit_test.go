@@ -80,20 +80,24 @@ func TestJUnit(t *testing.T) {
 			}
 		}
 		if len(s.Cases) != s.Tests || failures != s.Failures || errs != s.Errors || skipped != s.Skipped {
-			t.Errorf("%s: counts are %d %d %d %d, cases %d %d %d %d", s.Name, s.Tests, s.Failures, s.Errors, s.Skipped, len(s.Cases), failures, errs, skipped)
+			t.Errorf("%s: counts are %d %d %d %d, cases %d %d %d %d", s.Name, s.Tests, s.Failures, s.Errors, s.Skipped,
+				len(s.Cases), failures, errs, skipped)
 		}
 	}
 	refund := got.Suites[0].Cases[0]
-	if refund.Name != "refund-within-window" || refund.Time != 3.378 || refund.Failure == nil || refund.Failure.Type != "ASSISTANT_CONTENT" {
+	if refund.Name != "refund-within-window" || refund.Time != 3.378 || refund.Failure == nil ||
+		refund.Failure.Type != "ASSISTANT_CONTENT" {
 		t.Fatalf("first case %+v", refund)
 	}
-	for _, want := range []string{"expected: confirms that nine days", "actual: The reply denies", "reply: Thanks, Dana."} {
+	for _, want := range []string{"expected: confirms that nine days", "actual: The reply denies",
+		"reply: Thanks, Dana."} {
 		if !strings.Contains(refund.Failure.Body, want) {
 			t.Errorf("body lacks %q:\n%s", want, refund.Failure.Body)
 		}
 	}
 	trials := got.Suites[1].Cases[2]
-	if trials.Failure.Type != "FLAKY" || !strings.Contains(trials.Failure.Body, "3 of 4 trials passed") || !strings.Contains(trials.Failure.Body, "trial 2:") {
+	if trials.Failure.Type != "FLAKY" || !strings.Contains(trials.Failure.Body, "3 of 4 trials passed") ||
+		!strings.Contains(trials.Failure.Body, "trial 2:") {
 		t.Errorf("case of a test with trials: %+v", trials.Failure)
 	}
 }
@@ -111,7 +115,8 @@ func TestJUnitNamesTargetsWhereThereAreSeveral(t *testing.T) {
 	}
 }
 
-// TestJUnitSortsMoreThanFitsInMemory mixes suites whose cases are far over the bound, so that it takes several readings.
+// TestJUnitSortsMoreThanFitsInMemory mixes suites whose cases are far over the bound, so that it takes several
+// readings.
 func TestJUnitSortsMoreThanFitsInMemory(t *testing.T) {
 	const suites, each = 3, 300
 	answer, message := strings.Repeat("a", 4_000), strings.Repeat("m", 32_000)
@@ -153,19 +158,22 @@ func withoutTrial(t *result.Test) result.Key {
 
 func TestJUnitOfAnInterruptedRun(t *testing.T) {
 	all := trials()
-	run := result.Run{ExitReason: result.ReasonInterrupted, NotRun: []result.Key{{Suite: all[0].Suite, TestID: "another", Target: all[0].Target}, withoutTrial(all[0])}}
+	run := result.Run{ExitReason: result.ReasonInterrupted, NotRun: []result.Key{{Suite: all[0].Suite,
+		TestID: "another", Target: all[0].Target}, withoutTrial(all[0])}}
 	got := junit(t, report.New(run, each(all[:2]...)))
 	if len(got.Suites) != 1 || len(got.Suites[0].Cases) != 2 || got.Suites[0].Skipped != 2 || got.Tests != 2 {
 		t.Fatalf("%+v", got)
 	}
-	for i, want := range []string{"not run: the run was interrupted", "not run: the run was interrupted after 2 trials"} {
+	for i, want := range []string{"not run: the run was interrupted",
+		"not run: the run was interrupted after 2 trials"} {
 		if c := got.Suites[0].Cases[i]; c.Skipped == nil || c.Skipped.Message != want {
 			t.Errorf("case %+v, want it skipped: %s", c, want)
 		}
 	}
 }
 
-// The page has room for so many tests and says how many it leaves out. Every link of a larger run leads to something that stands on its page.
+// The page has room for so many tests and says how many it leaves out. Every link of a larger run leads to something
+// that stands on its page.
 func TestJUnitLinksOfManyTests(t *testing.T) {
 	var many []*result.Test
 	for i := range 10_050 {

@@ -30,7 +30,8 @@ func (p written) String() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
 
-// spotOf returns the id on the page of what explains a record's verdict: a turn, the grades of the whole conversation, or the record itself. The
+// spotOf returns the id on the page of what explains a record's verdict: a turn, the grades of the whole conversation,
+// or the record itself. The
 // turns of a test with trials stand in its trials.
 func spotOf(t *result.Test) string {
 	id := t.Key().Anchor()
@@ -49,7 +50,8 @@ func spotOf(t *result.Test) string {
 	return id
 }
 
-// link returns the address of an id on the page of a run, or of the page, below the place where its folder is published; empty means beside the page.
+// link returns the address of an id on the page of a run, or of the page, below the place where its folder is
+// published; empty means beside the page.
 func link(base, id string) string {
 	if base != "" && !strings.HasSuffix(base, "/") {
 		base += "/"
@@ -77,7 +79,8 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// PageOf returns where the page of a run is: below the address where its folder is published, else in the folder; empty where there is none.
+// PageOf returns where the page of a run is: below the address where its folder is published, else in the folder;
+// empty where there is none.
 func PageOf(dir, base string) string {
 	if base != "" {
 		return link(base, "")

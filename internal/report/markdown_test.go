@@ -21,8 +21,10 @@ func markdown(t *testing.T, r *report.Report) string {
 func TestMarkdownFitsIntoAComment(t *testing.T) {
 	var tests []*result.Test
 	for i := range 1_200 {
-		x := failed(test("suites/with/a/long/name.yaml", fmt.Sprintf("test-%d", i), "question", strings.Repeat("word ", 500)), 0)
-		fail(x, assert(x, 1, 0, unmet("something", "rubrics", "no")), result.Failure{Code: result.AssistantContent, Message: "wanted: something"})
+		x := failed(test("suites/with/a/long/name.yaml", fmt.Sprintf("test-%d", i), "question", strings.Repeat("word ",
+			500)), 0)
+		fail(x, assert(x, 1, 0, unmet("something", "rubrics", "no")), result.Failure{Code: result.AssistantContent,
+			Message: "wanted: something"})
 		tests = append(tests, x)
 	}
 	got := markdown(t, report.New(result.Run{}, each(tests...)))

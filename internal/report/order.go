@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// inRunOrder sorts tests as the run lists them: suites as given, tests as in their file, targets as given. What the records do not say is decided
+// inRunOrder sorts tests as the run lists them: suites as given, tests as in their file, targets as given. What the
+// records do not say is decided
 // by the order in which tests ended.
 func inRunOrder(run result.Run, s *survey, tests []*entry) {
 	targets := map[string]int{}

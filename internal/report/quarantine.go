@@ -21,7 +21,8 @@ func quarantined(run result.Run, s *survey) document.List {
 		Left: run.Totals.Quarantined - len(listed) + max(0, len(run.RanOut)-maxQuarantined),
 	}
 	entry := func(name, about string, v result.Verdict) {
-		l.Entries = append(l.Entries, document.Entry{Text: "🔒 " + name, Note: about, Verdict: v, Attr: document.Data("data-quarantine", "")})
+		l.Entries = append(l.Entries, document.Entry{Text: "🔒 " + name, Note: about, Verdict: v,
+			Attr: document.Data("data-quarantine", "")})
 	}
 	for _, e := range listed {
 		name := text.OneLine(e.test, 200)
@@ -29,7 +30,8 @@ func quarantined(run result.Run, s *survey) document.List {
 			name += " [" + text.OneLine(e.target, 100) + "]"
 		}
 		entry(name, fmt.Sprintf("%s; in quarantine until %s, owned by %s: %s", document.VerdictWord(e.verdict),
-			text.OneLine(e.quarantined.Until, 20), text.OneLine(e.quarantined.Owner, 100), text.OneLine(e.quarantined.Reason, 300)), e.verdict)
+			text.OneLine(e.quarantined.Until, 20), text.OneLine(e.quarantined.Owner, 100),
+			text.OneLine(e.quarantined.Reason, 300)), e.verdict)
 	}
 	for _, out := range run.RanOut[:min(len(run.RanOut), maxQuarantined)] {
 		entry(text.OneLine(out.TestID, 200), ranOut(out), "")

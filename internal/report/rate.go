@@ -27,13 +27,15 @@ func RateOf(t result.Totals, r result.PassRate) Rate {
 	}
 	if unknown := t.Unknown(); unknown > 0 {
 		value := fmt.Sprintf("between %s and %s", text.Percent(r.Bounds[0]), text.Percent(r.Bounds[1]))
-		note := fmt.Sprintf("%s of %s passed, %s%s", text.Count(t.Passed), text.Count(t.Graded()+unknown), unknownWords(t), notGraded(t))
+		note := fmt.Sprintf("%s of %s passed, %s%s", text.Count(t.Passed), text.Count(t.Graded()+unknown),
+			unknownWords(t), notGraded(t))
 		return Rate{Value: value, Note: note, line: note + ": " + value}
 	}
 	value, interval := text.Percent(*r.Rate), "95% interval "+text.PercentRange(*r.Interval)
 	if t.Ungraded > 0 {
 		counts := fmt.Sprintf("%s of %s%s", text.Count(t.Passed), text.Plural(t.Graded(), "graded test"), notGraded(t))
-		return Rate{Value: value, Note: counts + ", " + interval, line: fmt.Sprintf("%s: %s (%s)", counts, value, interval)}
+		return Rate{Value: value, Note: counts + ", " + interval, line: fmt.Sprintf("%s: %s (%s)", counts, value,
+			interval)}
 	}
 	return Rate{Value: value, Note: interval, line: fmt.Sprintf("%s (%s)", value, interval)}
 }
@@ -74,7 +76,8 @@ func MeanScore(t result.Totals) string {
 	return ""
 }
 
-// trialsWords says how the trials of a run came out, a line each: conversations, pass^k and pass@k. It is nil without trials.
+// trialsWords says how the trials of a run came out, a line each: conversations, pass^k and pass@k. It is nil without
+// trials.
 func trialsWords(run result.Run) []string {
 	t := run.Trials
 	if t == nil {
@@ -82,9 +85,11 @@ func trialsWords(run result.Run) []string {
 	}
 	n := run.Totals
 	lines := []string{fmt.Sprintf("%s of %s passed, %s of %s", text.Count(t.ConversationsPassed),
-		text.Plural(t.Conversations, "conversation"), text.Count(n.Passed), text.Plural(n.Graded()+n.Unknown(), "test"))}
+		text.Plural(t.Conversations, "conversation"), text.Count(n.Passed), text.Plural(n.Graded()+n.Unknown(),
+			"test"))}
 	if t.Unknown > 0 {
-		lines[0] += fmt.Sprintf("; not in these figures: %s with a trial that was not graded", text.Plural(t.Unknown, "test"))
+		lines[0] += fmt.Sprintf("; not in these figures: %s with a trial that was not graded", text.Plural(t.Unknown,
+			"test"))
 	}
 	row := func(name string, rates []float64, intervals [][2]float64) {
 		var cells []string
@@ -93,7 +98,8 @@ func trialsWords(run result.Run) []string {
 				cells = append(cells, fmt.Sprintf("… and %d more in run.json", len(rates)-i))
 				break
 			}
-			cells = append(cells, fmt.Sprintf("%s%d %s (%s)", name, i+1, text.Percent(rate), text.PercentRange(intervals[i])))
+			cells = append(cells, fmt.Sprintf("%s%d %s (%s)", name, i+1, text.Percent(rate),
+				text.PercentRange(intervals[i])))
 		}
 		if len(cells) > 0 {
 			lines = append(lines, strings.Join(cells, " · "))
@@ -116,7 +122,8 @@ func tagTable(byTag map[string]result.GroupResult) document.Table {
 		rate := RateOf(of.Totals, of.PassRate)
 		words := rate.String()
 		if rate.Value != "" && of.Totals.Unknown() == 0 {
-			words = fmt.Sprintf("%s of %s (%s)", text.Count(of.Totals.Passed), text.Count(of.Totals.Graded()), rate.Value)
+			words = fmt.Sprintf("%s of %s (%s)", text.Count(of.Totals.Passed), text.Count(of.Totals.Graded()),
+				rate.Value)
 			if of.Totals.Ungraded > 0 {
 				words += notGraded(of.Totals)
 			}
@@ -138,7 +145,8 @@ func TrialsPassed(t *result.Trials) string {
 	return fmt.Sprintf("%d of %s passed%s", t.Passed, text.Plural(t.Count, "trial"), trialsNotRun(t))
 }
 
-// trialsNotRun returns how many planned trials a cost limit left out, in words; "" for none, and where a pass was enough.
+// trialsNotRun returns how many planned trials a cost limit left out, in words; "" for none, and where a pass was
+// enough.
 func trialsNotRun(t *result.Trials) string {
 	if t.Planned <= t.Count || t.Early() && t.Passed > 0 {
 		return ""

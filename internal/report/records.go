@@ -12,7 +12,8 @@ import (
 // maxKept is the size of a log, in bytes, up to which its records are kept in memory.
 const maxKept = 4 << 20
 
-// Records returns the records of the log in a folder. Those of a log of up to 4 MiB are decoded once, however often they are
+// Records returns the records of the log in a folder. Those of a log of up to 4 MiB are decoded once, however often
+// they are
 // read, unless the log has grown since.
 func Records(dir string) runlog.Tests {
 	var mu sync.Mutex

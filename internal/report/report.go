@@ -1,5 +1,6 @@
 // Package report renders the record of a run: for the terminal, a pull request, CI systems and the browser.
-// Everything is rendered from the run's record and a stream of its tests, in memory that does not grow with their number.
+// Everything is rendered from the run's record and a stream of its tests, in memory that does not grow with their
+// number.
 package report
 
 import (
@@ -18,7 +19,8 @@ type Report struct {
 	run    result.Run
 	tests  runlog.Tests
 	survey func() (*survey, error)
-	// base is where the folder of the run is published; empty means that links are relative to it. unlinked is true where there is no page to lead to.
+	// base is where the folder of the run is published; empty means that links are relative to it. unlinked is true
+	// where there is no page to lead to.
 	base     string
 	unlinked bool
 	// book is what people said of the run.
@@ -65,14 +67,16 @@ func counted(run result.Run, tests runlog.Tests) runlog.Tests {
 	}
 }
 
-// At makes the report's links lead to where the folder of the run is published, such as https://ci.example/runs/7. Without, they are relative to
+// At makes the report's links lead to where the folder of the run is published, such as https://ci.example/runs/7.
+// Without, they are relative to
 // the folder. It returns the report.
 func (r *Report) At(base string) *Report {
 	r.base = base
 	return r
 }
 
-// Reviewed shows what people decided beside the verdicts of the machine, which stay. It must be called before anything is rendered. It returns the
+// Reviewed shows what people decided beside the verdicts of the machine, which stay. It must be called before anything
+// is rendered. It returns the
 // report.
 func (r *Report) Reviewed(book *annotation.Book) *Report {
 	r.book = book
@@ -120,7 +124,8 @@ func headline(run result.Run) string {
 	case t.Graded() == 0 && t.Errors == 0 && t.Ungraded > 0:
 		s = "no test was graded"
 	case t.Failed == 0 && t.Errors == 0 && t.Ungraded > 0:
-		s = fmt.Sprintf("%s of %s passed, %s not graded", text.Count(t.Passed), text.Plural(t.Graded(), "graded test"), text.Count(t.Ungraded))
+		s = fmt.Sprintf("%s of %s passed, %s not graded", text.Count(t.Passed), text.Plural(t.Graded(), "graded test"),
+			text.Count(t.Ungraded))
 	case t.Failed == 0 && t.Errors == 0:
 		s = fmt.Sprintf("%s of %s passed", text.Count(t.Passed), text.Plural(t.Tests, "test"))
 	case t.Failed == 0:
@@ -175,7 +180,8 @@ func ruleOfThree(run result.Run) string {
 	if t.Failed+t.Unknown() > 0 || t.Quarantined > 0 || t.Passed < 4 || run.Stopped() || len(run.ByTarget) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).", text.Percent(stats.RuleOfThree(t.Passed)))
+	return fmt.Sprintf("No test failed; with 95%% confidence fewer than %s would (rule of three).",
+		text.Percent(stats.RuleOfThree(t.Passed)))
 }
 
 // Headline says in a sentence how a run came out. Its totals must be there.

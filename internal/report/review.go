@@ -21,7 +21,8 @@ func (e *entry) reviewed() string {
 	if e.review == nil {
 		return ""
 	}
-	return fmt.Sprintf("reviewed: %s by %s: %s", reviewWord(e.review.Verdict), text.OneLine(e.review.Author, 100), text.OneLine(e.review.Comment, 300))
+	return fmt.Sprintf("reviewed: %s by %s: %s", reviewWord(e.review.Verdict), text.OneLine(e.review.Author, 100),
+		text.OneLine(e.review.Comment, 300))
 }
 
 func reviewWord(verdict string) string {

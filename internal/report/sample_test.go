@@ -32,7 +32,8 @@ func begin() time.Time { return time.Date(2026, 7, 14, 9, 30, 0, 0, time.UTC) }
 // test makes a conversation of alternating user and assistant texts; every turn passes until said otherwise.
 func test(suite, id string, said ...string) *result.Test {
 	t := &result.Test{
-		Schema: result.Schema, RunID: "20260714-093000-k3x9", Suite: suite, TestID: id, Target: target, Score: 1, Verdict: result.Pass,
+		Schema: result.Schema, RunID: "20260714-093000-k3x9", Suite: suite, TestID: id, Target: target, Score: 1,
+		Verdict:   result.Pass,
 		Threshold: 0.8, ExecutionStatus: result.OK, Failures: []result.Failure{}, StartedAt: begin().Add(time.Second),
 	}
 	for i := 0; i+1 < len(said); i += 2 {
@@ -40,11 +41,13 @@ func test(suite, id string, said ...string) *result.Test {
 		latency := 840 + 137*float64(n)
 		usage := chat.Usage{InputTokens: 60 * n, OutputTokens: 38}
 		t.Turns = append(t.Turns, result.Turn{
-			Index: n, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: latency, Attempts: 1, Usage: usage,
+			Index: n, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: latency, Attempts: 1,
+			Usage: usage,
 		})
 		t.Output = append(t.Output, chat.NewMessage(chat.User, said[i]), chat.NewMessage(chat.Assistant, said[i+1]))
 		t.Scores = append(t.Scores, result.Score{
-			Name: fmt.Sprintf("turn-%d", n), Type: "contains", Score: 1, Verdict: result.Pass, Assertions: []result.Assertion{},
+			Name: fmt.Sprintf("turn-%d", n), Type: "contains", Score: 1, Verdict: result.Pass,
+			Assertions: []result.Assertion{},
 		})
 		t.Usage = t.Usage.Add(usage)
 		t.DurationMS += latency + 12
@@ -92,8 +95,10 @@ func sample() (result.Run, []*result.Test) {
 	run := result.Run{
 		Schema: result.Schema, ID: "20260714-093000-k3x9", Version: "0.3.0",
 		Command: []string{"run", "suites/support.yaml", "suites/travel.yaml", "--target", target, "--trials", "4"},
-		Suites:  []string{"suites/support.yaml", "suites/travel.yaml"}, Targets: []string{target}, Judge: "openai:gpt-5",
-		StartedAt: begin(), EndedAt: begin().Add(72 * time.Second), DurationMS: 72_340, ExitReason: "failed", ExitCode: new(1),
+		Suites:  []string{"suites/support.yaml", "suites/travel.yaml"}, Targets: []string{target},
+		Judge:     "openai:gpt-5",
+		StartedAt: begin(), EndedAt: begin().Add(72 * time.Second), DurationMS: 72_340, ExitReason: "failed",
+		ExitCode: new(1),
 	}
 	var records result.Tallies
 	for _, t := range tests {
@@ -114,19 +119,24 @@ func refund() *result.Test {
 		"You're right, and I apologise: our 30-day guarantee applies. I have started your refund; it takes five working days.",
 	), 0.55)
 	t.Tags, t.Metadata = []string{"billing", "priority"}, map[string]any{"owner": "support", "ticket": 4312}
-	t.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140, OutputTokens: 310}, Cost: chat.Cost{USD: 0.0041}}
+	t.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140, OutputTokens: 310},
+		Cost: chat.Cost{USD: 0.0041}}
 	t.Cost.USD = 0.0067
-	assert(t, 1, 1, met("asks for the account's email address", "rubrics", "The reply asks for the address on the account."))
+	assert(t, 1, 1, met("asks for the account's email address", "rubrics",
+		"The reply asks for the address on the account."))
 	s := assert(t, 2, 0.2,
 		met(`not: contains "cannot help"`, "not_contains", ""),
 		unmet(`contains "30-day"`, "contains", `"Thanks, Dana. Unfortunately we don't offer refunds on annual plans, but I can offer you a 20% discount on your next…"`),
-		unmet("confirms that nine days are within the guarantee", "rubrics", "The reply denies the refund instead of confirming that the customer is in time."))
+		unmet("confirms that nine days are within the guarantee", "rubrics",
+			"The reply denies the refund instead of confirming that the customer is in time."))
 	fail(t, s, result.Failure{Code: result.AssistantContent, Source: "contains", Turn: 2, Message: `wanted: contains "30-day"; got: "Thanks, Dana. Unfortunately we don't offer refunds on annual plans, but I can offer you a 20% discount on your next…"`})
 	fail(t, s, result.Failure{Code: result.QualityJudgeFail, Source: "judge", Turn: 2, Message: `wanted every criterion satisfied; got no for "confirms that nine days are within the guarantee"`})
-	assert(t, 3, 1, met("starts the refund", "rubrics", "“I have started your refund”"), met("under 2 s", "latency", "1.3 s"))
+	assert(t, 3, 1, met("starts the refund", "rubrics", "“I have started your refund”"), met("under 2 s", "latency",
+		"1.3 s"))
 	s = assert(t, 0, 0.5,
 		met("stays polite when contradicted", "rubrics", "The assistant apologises and corrects itself."),
-		unmet("never states a policy that is not in the knowledge base", "rubrics", "Turn 2 states that annual plans cannot be refunded, which no document says."))
+		unmet("never states a policy that is not in the knowledge base", "rubrics",
+			"Turn 2 states that annual plans cannot be refunded, which no document says."))
 	fail(t, s, result.Failure{Code: result.QualityJudgeFail, Source: "judge", Message: `wanted every criterion satisfied; got no for "never states a policy that is not in the knowledge base"`})
 	return t
 }
@@ -158,28 +168,34 @@ func booking() *result.Test {
 	t.Turns[1].Attempts, t.Turns[1].TraceID = 2, "4bf92f3577b34da6"
 	pixel := "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAADAAAAAYCAIAAAAzn+mLAAAAcklEQVR42s3CERYCAQBF0bengSAIgiAI5vwTBEEwEAwMBMFAMBC0jb/MtvHuuQypKrtUlX2qyiFV5ZiqckpVOaeqXFJVxlSVa6rKLVXlnqrySFWZUlWeqSpzqsqSqvJKVXmnqqypKp9UlS1V5Zuq8ktV/7I/J1vjE7MnAAAAAElFTkSuQmCC"
 	t.Turns[1].Input = chat.Content{Blocks: []chat.Block{
-		{Type: "text", Value: "Yes please, here is my passport."}, {Type: "image", Value: pixel}, {Type: "image", Value: "https://tracker.example/p.png"},
+		{Type: "text", Value: "Yes please, here is my passport."}, {Type: "image", Value: pixel}, {Type: "image",
+			Value: "https://tracker.example/p.png"},
 	}}
 	t.Output[2].Content = t.Turns[1].Input
 	t.Output = append([]chat.Message{
 		chat.NewMessage(chat.User, "Do you fly on Sundays?"), chat.NewMessage(chat.Assistant, "We do, twice a day."),
 	}, t.Output...)
-	assert(t, 1, 1, met("next node is offer_flights", "next_node", ""), met("calls search_flights with from=LIS, to=OSL", "tool_call", ""))
-	s := assert(t, 2, 0, unmet("calls book_flight with flight=TP 762", "tool_call", "book_flight was called with flight=TP 766"),
+	assert(t, 1, 1, met("next node is offer_flights", "next_node", ""),
+		met("calls search_flights with from=LIS, to=OSL", "tool_call", ""))
+	s := assert(t, 2, 0, unmet("calls book_flight with flight=TP 762", "tool_call",
+		"book_flight was called with flight=TP 766"),
 		met("next node is confirm_booking", "next_node", ""))
-	fail(t, s, result.Failure{Code: result.ToolArgsMismatch, Source: "tool_call", Turn: 2, Message: "wanted: calls book_flight with flight=TP 762; got: book_flight was called with flight=TP 766"})
+	fail(t, s, result.Failure{Code: result.ToolArgsMismatch, Source: "tool_call", Turn: 2,
+		Message: "wanted: calls book_flight with flight=TP 762; got: book_flight was called with flight=TP 766"})
 	return t
 }
 
 // timeout breaks in its second turn, so that two more things are skipped.
 func timeout() *result.Test {
-	t := test("suites/travel.yaml", "changes-a-booking", "Please move my flight to Friday.", "Of course. Which booking is it?", "The one to Oslo.", "")
+	t := test("suites/travel.yaml", "changes-a-booking", "Please move my flight to Friday.",
+		"Of course. Which booking is it?", "The one to Oslo.", "")
 	t.Score, t.Verdict, t.ExecutionStatus = 0, result.Error, result.ExecutionError
 	t.Turns[1].LatencyMS, t.Turns[1].Attempts = 60_000, 3
 	t.DurationMS = 61_040
 	t.Output = t.Output[:3]
 	s := assert(t, 2, 0)
-	fail(t, s, result.Failure{Code: result.Timeout, Source: "orchestrator", Turn: 2, Message: "no reply within 1m0s, after 3 attempts: context deadline exceeded"})
+	fail(t, s, result.Failure{Code: result.Timeout, Source: "orchestrator", Turn: 2,
+		Message: "no reply within 1m0s, after 3 attempts: context deadline exceeded"})
 	t.Scores = append(t.Scores,
 		result.Score{Name: "turn-3", Type: "contains", Verdict: result.Skip, Assertions: []result.Assertion{}},
 		result.Score{Name: "turn-4", Type: "contains", Verdict: result.Skip, Assertions: []result.Assertion{}},

@@ -30,7 +30,8 @@ var hostileRunes = map[string][]rune{
 	"no character":         {0xfdd0, 0xfffe, 0xffff, 0x1fffe, 0x10ffff},
 }
 
-// TestHostileTextActsNowhere puts every such character, and commands of CI systems, into every text of a run and of a drawing.
+// TestHostileTextActsNowhere puts every such character, and commands of CI systems, into every text of a run and of a
+// drawing.
 func TestHostileTextActsNowhere(t *testing.T) {
 	var all strings.Builder
 	for _, class := range hostileRunes {
@@ -63,7 +64,8 @@ func TestHostileTextActsNowhere(t *testing.T) {
 // TestOutputIsNotACommand holds what CI systems would carry out if they read it on standard output.
 func TestOutputIsNotACommand(t *testing.T) {
 	for _, hostile := range []string{
-		"::error::x", "hello\n::set-output name=a::b", "hello\n \t::error file=a::x", "go ##vso[task.setvariable]x", "##[error]x", "##teamcity[buildStatus]",
+		"::error::x", "hello\n::set-output name=a::b", "hello\n \t::error file=a::x", "go ##vso[task.setvariable]x",
+		"##[error]x", "##teamcity[buildStatus]",
 	} {
 		for sink, write := range sinks(hostile) {
 			if !strings.HasPrefix(sink, "terminal") {
@@ -106,9 +108,12 @@ func sinks(hostile string) map[string]func(io.Writer) error {
 		Edges: []draw.Edge{{From: "a" + hostile, To: "b", Label: hostile}},
 	}
 	return map[string]func(io.Writer) error{
-		"terminal":            func(w io.Writer) error { return r.Text(w, report.TextOptions{Dir: hostile}) },
-		"terminal verbose":    func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) },
-		"terminal talks":      func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Talks: true, Width: 30}) },
+		"terminal":         func(w io.Writer) error { return r.Text(w, report.TextOptions{Dir: hostile}) },
+		"terminal verbose": func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) },
+		"terminal talks": func(w io.Writer) error {
+			return r.Text(w, report.TextOptions{Verbose: true, Talks: true,
+				Width: 30})
+		},
 		"terminal narrow":     func(w io.Writer) error { return r.Text(w, report.TextOptions{Width: 30}) },
 		"terminal difference": func(w io.Writer) error { return report.ComparisonText(w, diff, report.TextOptions{}) },
 		"terminal transcript": r.Transcript,
@@ -127,8 +132,10 @@ func hostileTests(hostile string) []*result.Test {
 		x.Target, x.Tags, x.Metadata = hostile, []string{hostile}, map[string]any{"note": hostile}
 		x.Turns[0].Node, x.Turns[0].TurnID, x.Turns[0].TraceID = hostile, hostile, hostile
 		x.User = &result.User{
-			Model: hostile, Turns: 1, End: result.UserEnd(hostile), Faults: []result.UserFault{{Code: hostile, Turn: 1, Message: hostile}},
-			Quality: &result.UserQuality{GoalOverlap: new(0.5), GoalStated: new(true), FactsGiven: []string{hostile}, FactsWithheld: []string{hostile}},
+			Model: hostile, Turns: 1, End: result.UserEnd(hostile), Faults: []result.UserFault{{Code: hostile, Turn: 1,
+				Message: hostile}},
+			Quality: &result.UserQuality{GoalOverlap: new(0.5), GoalStated: new(true), FactsGiven: []string{hostile},
+				FactsWithheld: []string{hostile}},
 		}
 		x.Turns[0].ToolCalls = []chat.ToolCall{{Name: hostile, Args: []byte(`{}`)}}
 	}

@@ -35,7 +35,8 @@ type entry struct {
 	durationMS float64
 	turns      int
 	codes      []result.Code
-	// at is where the test was written, position its place in its suite; spot is the id on the page of what explains the verdict.
+	// at is where the test was written, position its place in its suite; spot is the id on the page of what explains
+	// the verdict.
 	at       written
 	position int
 	spot     string
@@ -152,8 +153,10 @@ func whyStopped(run result.Run) string {
 // glance returns the entry of a test, without what would keep its conversation in memory.
 func glance(t *result.Test) *entry {
 	e := &entry{
-		id: idOf(t), verdict: t.Verdict, score: t.Score, graded: t.GradedScore, checks: failedWords(t), threshold: t.Threshold, durationMS: t.DurationMS,
-		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason, position: t.Position, at: writtenAt(t), spot: spotOf(t), quarantined: t.Quarantined,
+		id: idOf(t), verdict: t.Verdict, score: t.Score, graded: t.GradedScore, checks: failedWords(t),
+		threshold: t.Threshold, durationMS: t.DurationMS,
+		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason, position: t.Position,
+		at: writtenAt(t), spot: spotOf(t), quarantined: t.Quarantined,
 		cut: cutTurns(t),
 	}
 	if t.Trials != nil {

@@ -18,7 +18,8 @@ func targetSections(run result.Run, s *survey, brief bool) []document.Section {
 		return nil
 	}
 	t := document.Table{Columns: document.Columns(
-		2, "Target", "Pass rate", "Mean score", "Passed", "Failed", "Errors", "Not graded", "Skipped", "Not run", "Cost")}
+		2, "Target", "Pass rate", "Mean score", "Passed", "Failed", "Errors", "Not graded", "Skipped", "Not run",
+		"Cost")}
 	names := slices.Sorted(maps.Keys(run.ByTarget))
 	for _, name := range names {
 		of := run.ByTarget[name]
@@ -33,7 +34,10 @@ func targetSections(run result.Run, s *survey, brief bool) []document.Section {
 		t.Rows = append(t.Rows, row)
 	}
 	for column := len(t.Columns) - 1; column > 4; column-- { // in which nothing happened
-		if !slices.ContainsFunc(t.Rows, func(r document.Row) bool { return r.Cells[column].Text != "0" && r.Cells[column].Text != "" }) {
+		if !slices.ContainsFunc(t.Rows, func(r document.Row) bool {
+			return r.Cells[column].Text != "0" &&
+				r.Cells[column].Text != ""
+		}) {
 			t.Columns = slices.Delete(t.Columns, column, column+1)
 			for i := range t.Rows {
 				t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, column, column+1)
@@ -50,7 +54,8 @@ func targetSections(run result.Run, s *survey, brief bool) []document.Section {
 	return sections
 }
 
-// matrixOf has a row for each test and a column for each target. Tests that need a look come first; a cell is empty where the
+// matrixOf has a row for each test and a column for each target. Tests that need a look come first; a cell is empty
+// where the
 // test was not planned with the target.
 func matrixOf(s *survey, targets []string) document.Table {
 	t := document.Table{Columns: document.Columns(1+len(targets), "Test"), Noun: "test", Elsewhere: ": see report.html"}

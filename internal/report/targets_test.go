@@ -26,17 +26,20 @@ func TestSeveralTargets(t *testing.T) {
 		records.Add(x)
 	}
 	run.Count(&records, map[string]int{"bot a": 3, "bot-b": 3})
-	if run.Rate != nil || run.Interval != nil || run.Totals.MeanScore != nil || run.ByTarget["bot-b"].Totals.Errors != 1 || *run.ByTarget["bot a"].Rate != 1 {
+	if run.Rate != nil || run.Interval != nil || run.Totals.MeanScore != nil ||
+		run.ByTarget["bot-b"].Totals.Errors != 1 || *run.ByTarget["bot a"].Rate != 1 {
 		t.Errorf("run %+v", run)
 	}
 	r := report.New(run, each(tests...))
 	wants := map[string][]string{
 		text(t, r, report.TextOptions{Width: 200}): {
-			"greets       ✓ 1.00  ✗ 0.40", "refunds      ✓ 0.90  ! error", "only with a  ✓ 1.00", "waits                - skipped", "bot a   100% ", "bot-b   between 0% and 66.7% ",
+			"greets       ✓ 1.00  ✗ 0.40", "refunds      ✓ 0.90  ! error", "only with a  ✓ 1.00",
+			"waits                - skipped", "bot a   100% ", "bot-b   between 0% and 66.7% ",
 		},
 		text(t, r, report.TextOptions{Width: 200, Quiet: true}): {"bot a   100% "},
-		markdown(t, r): {"| bot a | 100%<br><sub>95% interval", "| bot-b | between 0% and 66.7%<br><sub>0 of 3", "| Test | bot a | bot-b |", "| ✅ 1.00 | ❌ 0.40 |", "| ✅ 1.00 |  |"},
-		htmlOf(t, r):   {`<th scope="row"><bdi>bot a</bdi></th><td data-label="Pass rate" class="words"><bdi>100%<`, `<th scope="row"><bdi>bot-b</bdi></th><td data-label="Pass rate" class="words"><bdi>between 0% and 66.7%<`},
+		markdown(t, r): {"| bot a | 100%<br><sub>95% interval", "| bot-b | between 0% and 66.7%<br><sub>0 of 3",
+			"| Test | bot a | bot-b |", "| ✅ 1.00 | ❌ 0.40 |", "| ✅ 1.00 |  |"},
+		htmlOf(t, r): {`<th scope="row"><bdi>bot a</bdi></th><td data-label="Pass rate" class="words"><bdi>100%<`, `<th scope="row"><bdi>bot-b</bdi></th><td data-label="Pass rate" class="words"><bdi>between 0% and 66.7%<`},
 	}
 	for got, parts := range wants {
 		for _, want := range parts {

@@ -23,17 +23,22 @@ func TestTextIsSafeForATerminal(t *testing.T) {
 	run.ID, run.Targets = "r\x1b[2J", []string{"\x1b[2J"}
 	r := report.New(run, each(tests...))
 	ours := regexp.MustCompile(`\x1b\[[0-9;]*m`)
-	for _, o := range []report.TextOptions{{}, {Verbose: true}, {Colour: true}, {Colour: true, Verbose: true}, {Quiet: true, Dir: "\x1b[2J"}} {
+	for _, o := range []report.TextOptions{{}, {Verbose: true}, {Colour: true}, {Colour: true, Verbose: true},
+		{Quiet: true, Dir: "\x1b[2J"}} {
 		got := text(t, r, o)
 		if o.Colour {
 			got = ours.ReplaceAllString(got, "")
 		}
-		if i := strings.IndexFunc(got, func(r rune) bool { return r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == 0x202e }); i >= 0 {
+		if i := strings.IndexFunc(got, func(r rune) bool {
+			return r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 ||
+				r == 0x202e
+		}); i >= 0 {
 			t.Errorf("%+v lets through %q", o, got[i:min(i+20, len(got))])
 		}
 	}
 	// Nothing of a transcript may end or change the colours that are ours.
-	if got := text(t, r, report.TextOptions{Colour: true}); strings.Count(got, "\x1b[0m")*2 != strings.Count(got, "\x1b[") {
+	if got := text(t, r, report.TextOptions{Colour: true}); strings.Count(got, "\x1b[0m")*2 != strings.Count(got,
+		"\x1b[") {
 		t.Error("colours are not in pairs")
 	}
 }
@@ -58,12 +63,14 @@ func TestTextStopsExplainingAtTwenty(t *testing.T) {
 	var tests []*result.Test
 	for i := range 25 {
 		x := failed(test("s", fmt.Sprintf("t%02d", i), "hi", "no"), 0)
-		fail(x, assert(x, 1, 0, unmet("yes", "contains", "no")), result.Failure{Code: result.AssistantContent, Message: "wanted yes"})
+		fail(x, assert(x, 1, 0, unmet("yes", "contains", "no")), result.Failure{Code: result.AssistantContent,
+			Message: "wanted yes"})
 		tests = append(tests, x)
 	}
 	r := report.New(result.Run{}, each(tests...))
 	got := text(t, r, report.TextOptions{})
-	if strings.Count(got, "✗ t") != 20 || !strings.Contains(got, "… and 5 more failing tests: see report.html or report.md\n") {
+	if strings.Count(got, "✗ t") != 20 || !strings.Contains(got,
+		"… and 5 more failing tests: see report.html or report.md\n") {
 		t.Errorf("not twenty and the rest:\n%s", got)
 	}
 	if got := text(t, r, report.TextOptions{Verbose: true}); strings.Count(got, "✗ t") != 25 {

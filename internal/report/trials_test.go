@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// TestTrialsNotRun proves that every report shows the planned trials that a cost limit left out, and not those behind a first pass that was enough.
+// TestTrialsNotRun proves that every report shows the planned trials that a cost limit left out, and not those behind
+// a first pass that was enough.
 func TestTrialsNotRun(t *testing.T) {
 	for want, trials := range map[bool]result.Trials{
 		true:  {Count: 2, Planned: 4, Passed: 2, Strategy: "pass_all", Scores: []float64{1, 1}},

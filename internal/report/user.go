@@ -90,7 +90,8 @@ func userLine(u *result.User) string {
 			parts = append(parts, "… and "+text.Plural(len(u.Faults)-i, "more fault"))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s in turn %d: %s", text.OneLine(f.Code, 40), f.Turn, text.OneLine(f.Message, 200)))
+		parts = append(parts, fmt.Sprintf("%s in turn %d: %s", text.OneLine(f.Code, 40), f.Turn, text.OneLine(f.Message,
+			200)))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -11,17 +11,21 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// What a simulated user took and did stands in every report, apart from the agent's figures, and what is not known is not 0.
+// What a simulated user took and did stands in every report, apart from the agent's figures, and what is not known is
+// not 0.
 func TestUserStandsApart(t *testing.T) {
 	held := test("shop", "refund", "I want my money back", "It is on its way")
 	held.Cost, held.Usage = chat.Cost{USD: 0.25}, chat.Usage{InputTokens: 40, OutputTokens: 2}
 	held.User = &result.User{
-		Model: "openai:player", Seed: new(7), Turns: 1, End: result.EndTurnLimit, Calls: 3, Usage: chat.Usage{InputTokens: 1_000, OutputTokens: 20}, Cost: chat.Cost{USD: 0.5},
-		Faults:  []result.UserFault{{Code: "repeats", Turn: 2, Message: "says again \"no\""}},
-		Quality: &result.UserQuality{GoalOverlap: new(0.25), GoalStated: new(false), FactsGiven: []string{"order"}, FactsWithheld: []string{"city"}, Repeats: 1},
+		Model: "openai:player", Seed: new(7), Turns: 1, End: result.EndTurnLimit, Calls: 3,
+		Usage: chat.Usage{InputTokens: 1_000, OutputTokens: 20}, Cost: chat.Cost{USD: 0.5},
+		Faults: []result.UserFault{{Code: "repeats", Turn: 2, Message: "says again \"no\""}},
+		Quality: &result.UserQuality{GoalOverlap: new(0.25), GoalStated: new(false), FactsGiven: []string{"order"},
+			FactsWithheld: []string{"city"}, Repeats: 1},
 	}
 	unknown := test("shop", "unknown", "Hello", "Hello")
-	unknown.User = &result.User{Model: "openai:player", Turns: 1, End: result.EndUser, Calls: 1, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}
+	unknown.User = &result.User{Model: "openai:player", Turns: 1, End: result.EndUser, Calls: 1,
+		Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}
 	run, _ := sample()
 	run.Totals, run.Comparison = result.Totals{}, nil
 	write := func(f func(io.Writer) error) string {
@@ -34,7 +38,8 @@ func TestUserStandsApart(t *testing.T) {
 	one := report.New(run, each(held))
 	line := "openai:player (seed 7); 1 message; ended at the turn limit; 3 calls, tokens 1,000 in, 20 out, cost $0.500; " +
 		"goal not stated (25% of its words); facts given 1 of 2 (not city); repeats in turn 2: says again"
-	sum := []string{"3 calls, tokens 1,000 in, 20 out, cost $0.500", "1 talk; 1 ended at the turn limit; goal stated in 0 of 1; facts given 1 of 2; faults: repeats 1"}
+	sum := []string{"3 calls, tokens 1,000 in, 20 out, cost $0.500",
+		"1 talk; 1 ended at the turn limit; goal stated in 0 of 1; facts given 1 of 2; faults: repeats 1"}
 	text := write(func(w io.Writer) error {
 		return one.Text(w, report.TextOptions{Verbose: true, Talks: true, Width: 200})
 	})
@@ -54,10 +59,14 @@ func TestUserStandsApart(t *testing.T) {
 		}
 	}
 	both := report.New(run, each(held, unknown))
-	if got := write(both.Markdown); !strings.Contains(got, "4 calls, tokens unknown (at least 1,000 in, 20 out), cost unknown (at least $0.500)") {
+	if got := write(both.Markdown); !strings.Contains(got,
+		"4 calls, tokens unknown (at least 1,000 in, 20 out), cost unknown (at least $0.500)") {
 		t.Errorf("an unknown cost is told as a known one:\n%s", got)
 	}
-	if plain := write(func(w io.Writer) error { return one.Text(w, report.TextOptions{Verbose: true}) }); strings.Contains(plain, "assistant:") {
+	if plain := write(func(w io.Writer) error {
+		return one.Text(w,
+			report.TextOptions{Verbose: true})
+	}); strings.Contains(plain, "assistant:") {
 		t.Errorf("the talk is shown unasked:\n%s", plain)
 	}
 }

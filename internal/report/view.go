@@ -48,7 +48,8 @@ const maxDots = 24
 
 // headOf returns the line of a test of which only the entry is at hand.
 func headOf(e *entry) head {
-	h := head{Key: e.key(), ID: e.key().Anchor(), Verdict: e.verdict, Name: text.OneLine(e.test, 300), Codes: e.codes, Trials: e.trials, Failures: e.failures}
+	h := head{Key: e.key(), ID: e.key().Anchor(), Verdict: e.verdict, Name: text.OneLine(e.test, 300), Codes: e.codes,
+		Trials: e.trials, Failures: e.failures}
 	for _, part := range []string{e.suite, e.target} {
 		if part != "" {
 			h.From = append(h.From, text.OneLine(part, 300))

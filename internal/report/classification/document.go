@@ -42,7 +42,8 @@ func (r *Report) HTML(w io.Writer) error {
 
 // document returns the report with that many rows of classes and confusions, 0 for all.
 func (r *Report) document(rows int) *document.Document {
-	d := &document.Document{Kind: "classification", Verdict: verdictOf(r.Passed), Headline: r.Verdict(), Signature: "rehearse · classification"}
+	d := &document.Document{Kind: "classification", Verdict: verdictOf(r.Passed), Headline: r.Verdict(),
+		Signature: "rehearse · classification"}
 	d.Facts = r.facts()
 	d.Rate = &document.Rate{Fact: d.Facts[0], Bar: new(document.BarOf(r.Accuracy, r.AccuracyInterval))}
 	d.Facts = d.Facts[1:]
@@ -51,11 +52,13 @@ func (r *Report) document(rows int) *document.Document {
 	}
 	confusions := r.confusionTable(rows)
 	d.Sections = []document.Section{
-		{ID: "confusions", Title: title("Confusions", confusions), Nav: "Confusions", Tables: []document.Table{confusions}},
+		{ID: "confusions", Title: title("Confusions", confusions), Nav: "Confusions",
+			Tables: []document.Table{confusions}},
 		{ID: "calibration", Title: "Calibration", Nav: "Calibration", Tables: []document.Table{r.calibrationTable()}},
 	}
 	classes := r.classTable(rows)
-	d.Sections = append(d.Sections, document.Section{ID: "classes", Title: title("Classes", classes), Nav: "Classes", Tables: []document.Table{classes}})
+	d.Sections = append(d.Sections, document.Section{ID: "classes", Title: title("Classes", classes), Nav: "Classes",
+		Tables: []document.Table{classes}})
 	return d
 }
 
@@ -75,9 +78,11 @@ func shown(n, most int) int {
 }
 
 func (r *Report) classTable(most int) document.Table {
-	t := document.Table{Columns: document.Columns(1, "Label", "F1", "Precision", "Recall", "Support"), Elsewhere: " (--classes 0 shows all)"}
+	t := document.Table{Columns: document.Columns(1, "Label", "F1", "Precision", "Recall", "Support"),
+		Elsewhere: " (--classes 0 shows all)"}
 	for _, c := range r.classes[:shown(len(r.classes), most)] {
-		row := document.Words(named(c.Label), score3(c.F1), score3(c.Precision), score3(c.Recall), text.Count(c.Support))
+		row := document.Words(named(c.Label), score3(c.F1), score3(c.Precision), score3(c.Recall),
+			text.Count(c.Support))
 		row.Cells[0].Code = c.Label != stats.NullLabel
 		t.Rows = append(t.Rows, row)
 	}
@@ -87,7 +92,8 @@ func (r *Report) classTable(most int) document.Table {
 
 func (r *Report) confusionTable(most int) document.Table {
 	t := document.Table{
-		Columns:   []document.Column{{Name: "Count", Number: true}, {Name: "True"}, {Name: "Predicted"}, {Name: "For example"}},
+		Columns: []document.Column{{Name: "Count", Number: true}, {Name: "True"}, {Name: "Predicted"},
+			{Name: "For example"}},
 		Elsewhere: " (--classes 0 shows all)",
 	}
 	for i, c := range r.confused[:shown(len(r.confused), most)] {
@@ -97,7 +103,8 @@ func (r *Report) confusionTable(most int) document.Table {
 				examples = append(examples, shownLabel(e.ID)+": "+shownLabel(e.Message))
 			}
 		}
-		row := document.Words(text.Count(c.Count), named(c.Truth), named(c.Predicted), strings.Join(examples[:min(len(examples), 1)], ""))
+		row := document.Words(text.Count(c.Count), named(c.Truth), named(c.Predicted),
+			strings.Join(examples[:min(len(examples), 1)], ""))
 		row.Cells[3].Note = strings.Join(examples[min(len(examples), 1):], " · ")
 		row.Cells[1].Code, row.Cells[2].Code = c.Truth != stats.NullLabel, c.Predicted != stats.NullLabel
 		t.Rows = append(t.Rows, row)
@@ -112,7 +119,8 @@ func (r *Report) calibrationTable() document.Table {
 		return t
 	}
 	for _, bin := range r.Calibration.Bins {
-		row := document.Words(short(bin.Low)+" to "+short(bin.High), text.Count(bin.N), rounded(bin.Confidence), rounded(bin.Accuracy))
+		row := document.Words(short(bin.Low)+" to "+short(bin.High), text.Count(bin.N), rounded(bin.Confidence),
+			rounded(bin.Accuracy))
 		row.Cells[2].Bar = new(document.BarOf(bin.Confidence, [2]float64{0, bin.Confidence}))
 		row.Cells[3].Bar = new(document.BarOf(bin.Accuracy, [2]float64{0, bin.Accuracy}))
 		t.Rows = append(t.Rows, row)
@@ -136,7 +144,8 @@ func (r *Report) facts() (facts []document.Fact) {
 		known[t.Metric] = fmt.Sprintf("; threshold %s %s", short(t.Least), verdict)
 	}
 	add := func(metric, name string, value float64, about string) {
-		facts = append(facts, document.Fact{Name: name, Value: score3(value), Note: strings.TrimPrefix(about+known[metric], "; ")})
+		facts = append(facts, document.Fact{Name: name, Value: score3(value),
+			Note: strings.TrimPrefix(about+known[metric], "; ")})
 	}
 	add("accuracy", "accuracy", r.Accuracy, fmt.Sprintf("95%% interval %s to %s, %d of %d correct",
 		rounded(r.AccuracyInterval[0]), rounded(r.AccuracyInterval[1]), r.Correct, r.N))
@@ -154,11 +163,13 @@ func (r *Report) facts() (facts []document.Fact) {
 	}
 	add("min_class_f1", "min class F1", r.MinClassF1, worst)
 	if _, gated := known["recall"]; gated || r.Several {
-		add("recall", "recall", r.MicroRecall, "share of the true labels that were found; precision "+score3(r.MicroPrecision))
+		add("recall", "recall", r.MicroRecall,
+			"share of the true labels that were found; precision "+score3(r.MicroPrecision))
 	}
 	if r.Calibration != nil {
-		add("", "calibration", r.Calibration.ECE, fmt.Sprintf("mean distance of confidence and accuracy (ECE) over %s; Brier score %s",
-			text.Plural(r.Calibration.N, "prediction"), rounded(r.Calibration.Brier)))
+		add("", "calibration", r.Calibration.ECE,
+			fmt.Sprintf("mean distance of confidence and accuracy (ECE) over %s; Brier score %s",
+				text.Plural(r.Calibration.N, "prediction"), rounded(r.Calibration.Brier)))
 	}
 	return facts
 }
@@ -187,7 +198,8 @@ func (r *Report) Verdict() string {
 	var missed []string
 	for _, t := range r.Thresholds {
 		if !t.Passed {
-			missed = append(missed, fmt.Sprintf("%s %s is below %s", metricName(t.Metric), score3(t.Value), short(t.Least)))
+			missed = append(missed, fmt.Sprintf("%s %s is below %s", metricName(t.Metric), score3(t.Value),
+				short(t.Least)))
 		}
 	}
 	if len(missed) > 0 {

@@ -35,7 +35,8 @@ type matrixRow struct {
 	Cells []matrixCell
 }
 
-// matrixCell is how often a label was predicted for another. Class colours it by its share of the row; the diagonal is right.
+// matrixCell is how often a label was predicted for another. Class colours it by its share of the row; the diagonal is
+// right.
 type matrixCell struct {
 	Count        int
 	Title, Class string
@@ -71,14 +72,16 @@ func (r *Report) matrix() (document.Section, error) {
 			if predicted == c.Label {
 				class = "right " + class
 			}
-			row.Cells[i] = matrixCell{n, fmt.Sprintf("%s as %s: %d of %d", named(c.Label), named(predicted), n, c.Support), class}
+			row.Cells[i] = matrixCell{n, fmt.Sprintf("%s as %s: %d of %d", named(c.Label), named(predicted), n,
+				c.Support), class}
 		}
 		view.Rows = append(view.Rows, row)
 	}
 	var drawn strings.Builder
 	err := pageTemplate().ExecuteTemplate(&drawn, "matrix", view)
 	return document.Section{
-		ID: "matrix", Title: "Confusion matrix", Nav: "Confusion matrix", Lead: lead, Draw: template.HTML(drawn.String()),
+		ID: "matrix", Title: "Confusion matrix", Nav: "Confusion matrix", Lead: lead,
+		Draw: template.HTML(drawn.String()),
 	}, err
 }
 

@@ -1,5 +1,7 @@
-// Package document is the report of a run as data, and its writers: terminal, Markdown and HTML page. Suites, comparisons,
-// classifications and replays fill a Document; a fact added to it is in every format. Texts in a document are untrusted:
+// Package document is the report of a run as data, and its writers: terminal, Markdown and HTML page. Suites,
+// comparisons,
+// classifications and replays fill a Document; a fact added to it is in every format. Texts in a document are
+// untrusted:
 // each writer makes them safe for its format.
 package document
 
@@ -49,7 +51,8 @@ type Document struct {
 	// Verbatim is printed as it is, on a terminal only.
 	Verbatim string
 	Sections []Section
-	// Details explain single tests, the most important first, and are read until the writer has enough. Rest returns the
+	// Details explain single tests, the most important first, and are read until the writer has enough. Rest returns
+	// the
 	// sentence about those that were not written. Both may be nil; a page has Body instead.
 	Details iter.Seq2[*Section, error]
 	Rest    func(written int) string
@@ -91,7 +94,8 @@ type Section struct {
 	// Draw is what only a page has; it stands above the tables.
 	Draw template.HTML
 
-	// A detail has a verdict, an address, the text next to its title, where it is from, and its conversation. Plain lines
+	// A detail has a verdict, an address, the text next to its title, where it is from, and its conversation. Plain
+	// lines
 	// are not wrapped, so that a terminal recognizes links.
 	Verdict    result.Verdict
 	Link       string
@@ -149,7 +153,8 @@ type List struct {
 	Attr            template.HTMLAttr
 }
 
-// Entry is an entry of a list. An entry with nothing but its text is a name; one with a code has its source as the note.
+// Entry is an entry of a list. An entry with nothing but its text is a name; one with a code has its source as the
+// note.
 type Entry struct {
 	Text, Note, From string
 	Code             string
@@ -210,7 +215,8 @@ func (l *List) empty() bool { return len(l.Entries)+l.Left == 0 && l.Count == ""
 // isNames reports whether the entries are nothing but names.
 func (l *List) isNames() bool {
 	for i := range l.Entries {
-		if e := &l.Entries[i]; e.Note != "" || e.Code != "" || e.Verdict != "" || e.From != "" || len(e.Text) > maxName {
+		if e := &l.Entries[i]; e.Note != "" || e.Code != "" || e.Verdict != "" || e.From != "" ||
+			len(e.Text) > maxName {
 			return false
 		}
 	}

@@ -20,7 +20,8 @@ var frameStyle string
 
 // Parse parses the pieces of a page, which can use those of the frame, with the frame's style sheet and its own.
 // The policy allows the page's one style sheet, by its hash, and pictures that are in the page itself. Nothing else is
-// loaded or run, whatever a transcript manages to put there. More are functions that the page uses beside the frame's own.
+// loaded or run, whatever a transcript manages to put there. More are functions that the page uses beside the frame's
+// own.
 func Parse(style, source string, more ...template.FuncMap) *template.Template {
 	style = regexp.MustCompile(`(?s)/\*.*?\*/\s*`).ReplaceAllString(frameStyle+style, "")
 	hash := sha256.Sum256([]byte(style))
@@ -29,7 +30,8 @@ func Parse(style, source string, more ...template.FuncMap) *template.Template {
 	).Replace(frameSource + source)
 	pieces := template.New("page").Funcs(template.FuncMap{
 		"count": text.Count, "many": text.Plural, "percent": text.Percent, "between": text.PercentRange,
-		"score": func(x float64) string { return text.Score(x, 2) }, "took": text.Milliseconds, "capital": text.Capital, "line": text.OneLine,
+		"score": func(x float64) string { return text.Score(x, 2) }, "took": text.Milliseconds, "capital": text.Capital,
+		"line": text.OneLine,
 		"word": VerdictWord,
 		"check": func(passed bool) result.Verdict {
 			if passed {

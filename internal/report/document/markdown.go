@@ -26,7 +26,8 @@ const (
 // writer collects Markdown.
 type writer struct{ strings.Builder }
 
-// Markdown writes a document for a comment on a pull request. Sections and details that do not fit are named or counted.
+// Markdown writes a document for a comment on a pull request. Sections and details that do not fit are named or
+// counted.
 func Markdown(w io.Writer, d *Document) error {
 	b := &writer{}
 	b.head(d)
@@ -45,7 +46,8 @@ func Markdown(w io.Writer, d *Document) error {
 		b.WriteString(block.String())
 	}
 	if len(left) > 0 {
-		b.printf("Left out, since a comment has a limit: %s. The other reports have them.\n\n", md(strings.Join(left, ", ")))
+		b.printf("Left out, since a comment has a limit: %s. The other reports have them.\n\n", md(strings.Join(left,
+			", ")))
 	}
 	if err := b.details(d); err != nil {
 		return err
@@ -155,7 +157,8 @@ func (b *writer) table(t *Table) {
 	}
 	head, rule := "|", "|"
 	for _, c := range columns {
-		head, rule = head+" "+md(t.Columns[c].Name)+" |", rule+map[bool]string{true: "--:|", false: "---|"}[t.Columns[c].Number]
+		head, rule = head+" "+md(t.Columns[c].Name)+" |", rule+map[bool]string{true: "--:|",
+			false: "---|"}[t.Columns[c].Number]
 	}
 	b.printf("%s\n%s\n", strings.ReplaceAll(head, "  ", " "), rule)
 	written, limit := 0, b.Len()+mdTable

@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// beliefSentence says how far the figures may be believed: what the mode makes of the log, and whether what was found is found on supported turns
+// beliefSentence says how far the figures may be believed: what the mode makes of the log, and whether what was found
+// is found on supported turns
 // too. Of what may be shipped it says what no metric reads. It is empty where there is nothing to say.
 func beliefSentence(r *replay.Report) string {
 	if v := verdictOf(r); v == failed || v == empty || r.Belief == "" {
@@ -30,7 +31,8 @@ func warning(r *replay.Report) string {
 // wordsUnread says what a gate cannot see: states and ends are what an agent tells of itself.
 const wordsUnread = "What was said is not judged: a candidate that tells the right states and ends passes with wrong words, too. Read some of the sessions."
 
-// supportedSentence compares what the gate saw with the same on supported turns alone: every metric of which the sign turns, and of those that are
+// supportedSentence compares what the gate saw with the same on supported turns alone: every metric of which the sign
+// turns, and of those that are
 // better or worse whether they are so there, too.
 func supportedSentence(r *replay.Report) string {
 	var same, open, other, leaning []string
@@ -46,7 +48,8 @@ func supportedSentence(r *replay.Report) string {
 		case turns && isTold(on):
 			other = append(other, name)
 		case turns:
-			leaning = append(leaning, fmt.Sprintf("%s (%s, not %s)", name, change(on.Mean, m.Unit), change(d.Mean, m.Unit)))
+			leaning = append(leaning, fmt.Sprintf("%s (%s, not %s)", name, change(on.Mean, m.Unit), change(d.Mean,
+				m.Unit)))
 		case !decided:
 		case on == nil || !isTold(on):
 			open = append(open, name)

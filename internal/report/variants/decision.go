@@ -67,7 +67,8 @@ func whyOf(r *replay.Report) []string {
 	if len(reasons) == 0 {
 		found := detail(r)
 		if r.Gate.Name == replay.GateSpec && r.Spec != nil {
-			why, found = append(why, text.Capital(specWords(r))+"."), "Compared session by session, which does not decide here: "+found
+			why, found = append(why, text.Capital(specWords(r))+"."),
+				"Compared session by session, which does not decide here: "+found
 		}
 		why = append(why, nonEmpty(found)...)
 		if lost := lostPairs(r); lost > 0 {
@@ -92,7 +93,8 @@ func reasonText(r *replay.Report, reason *replay.Reason) string {
 // reasonBeside is a reason where the loss that could have gone unnoticed stands beside it: that is not said twice.
 func reasonBeside(r *replay.Report, reason *replay.Reason) string {
 	_, out, has := strings.Cut(reason.Text, "; ")
-	if m := unseenMetric(r); reason.Code != "power" || m == nil || m.Name != reason.Metric || !has || !strings.HasPrefix(reason.Text, "a loss of up to") {
+	if m := unseenMetric(r); reason.Code != "power" || m == nil || m.Name != reason.Metric || !has ||
+		!strings.HasPrefix(reason.Text, "a loss of up to") {
 		return reasonText(r, reason)
 	}
 	return "The log is too small to tell: " + text.OneLine(out, maxReasonText) + "."
@@ -106,7 +108,8 @@ func otherModes(mode replay.Mode) string {
 	return "Replay it with --mode forced or --mode simulated."
 }
 
-// unseenSentence says the loss that could have gone unnoticed: that of completion match, else of the first metric that decides. It is empty
+// unseenSentence says the loss that could have gone unnoticed: that of completion match, else of the first metric that
+// decides. It is empty
 // when that one is worse, since then it was noticed.
 func unseenSentence(r *replay.Report) string {
 	m := unseenMetric(r)
@@ -124,7 +127,8 @@ func unseenSentence(r *replay.Report) string {
 		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed in a run of this size. In this one, the interval of the difference, %s, holds no loss beyond the margin.",
 			loss, name, intervalOf(m.Difference, m.Unit))
 	case loss != "":
-		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed; %s.", loss, name, marginSentence(unseen.Margin, m))
+		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed; %s.", loss, name,
+			marginSentence(unseen.Margin, m))
 	case m.Difference != nil && isSame(m.Difference):
 		return "It is not known what loss of " + name + " could have gone unnoticed: no session differs in it."
 	}
@@ -137,7 +141,11 @@ func unseenMetric(r *replay.Report) *replay.MetricReport {
 	if _, has := unseenOf(r, m); has {
 		return m
 	}
-	if i := slices.IndexFunc(r.Metrics, func(m replay.MetricReport) bool { _, has := unseenOf(r, &m); return has }); i >= 0 {
+	if i := slices.IndexFunc(r.Metrics, func(m replay.MetricReport) bool {
+		_, has := unseenOf(r,
+			&m)
+		return has
+	}); i >= 0 {
 		return &r.Metrics[i]
 	}
 	return nil

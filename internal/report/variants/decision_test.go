@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// Whether to ship, why, what could have gone unseen and which rule decided follow from the gate's outcome. The heading of the Markdown report has
+// Whether to ship, why, what could have gone unseen and which rule decided follow from the gate's outcome. The heading
+// of the Markdown report has
 // its sign.
 func TestDecision(t *testing.T) {
 	reason := func(code, metric, text string) []replay.Reason {
@@ -24,25 +25,33 @@ func TestDecision(t *testing.T) {
 		"passed": {replay.Passed, nil, func(r *replay.Report) {
 			r.Run.Verdict, r.Metrics[0].Difference.Verdict = "non_inferior", "non_inferior"
 		}, "## ✅ ", "Ship", []string{
-			"Each metric by itself, the candidate is better in turn count ratio and average latency, and non-inferior", "too little to call the candidate better",
+			"Each metric by itself, the candidate is better in turn count ratio and average latency, and non-inferior",
+			"too little to call the candidate better",
 			"A loss of up to 8.1 points of completion match could have gone unnoticed in a run of this size. In this one, the interval of the difference, [−15.0, −2.9], holds no loss beyond the margin.",
 			"2 of 120 pairs lost: 2 by the candidate.",
 		}},
-		"worse": {replay.NotPassed, reason("worse", "ended_early", "ended_early is worse: 15.4 points higher"), nil, "## ❌ ", "Do not ship", []string{
-			"Ended early is worse: 15.4 points higher.", "No metric or guard is worse decided here", "not asked any more",
-		}},
-		"lost": {replay.NotPassed, reason("lost_pairs", "", "9 of 120 pairs lost because a lane failed (candidate 9); at most 2 % may be"), nil, "## ❌ ", "Do not ship", []string{
-			"9 of 120 pairs lost because a lane failed", "At most 2.0% of the pairs are lost decided here",
-		}},
+		"worse": {replay.NotPassed, reason("worse", "ended_early", "ended_early is worse: 15.4 points higher"), nil,
+			"## ❌ ", "Do not ship", []string{
+				"Ended early is worse: 15.4 points higher.", "No metric or guard is worse decided here",
+				"not asked any more",
+			}},
+		"lost": {replay.NotPassed, reason("lost_pairs", "",
+			"9 of 120 pairs lost because a lane failed (candidate 9); at most 2 % may be"), nil, "## ❌ ", "Do not ship",
+			[]string{
+				"9 of 120 pairs lost because a lane failed", "At most 2.0% of the pairs are lost decided here",
+			}},
 		"support": {
-			replay.NotJudgeable, reason("support", "", "only 24.2 % of the logged messages answer what the candidate had asked"), nil,
+			replay.NotJudgeable, reason("support", "",
+				"only 24.2 % of the logged messages answer what the candidate had asked"), nil,
 			"## ⚠️ ", "Cannot say: this log cannot judge it",
 			[]string{
-				"Replay it with --mode forced or --mode simulated.", "At least 50.0% of the logged messages fit each lane decided here",
+				"Replay it with --mode forced or --mode simulated.",
+				"At least 50.0% of the logged messages fit each lane decided here",
 			},
 		},
 		"power": {
-			replay.Underpowered, reason("power", "completion_match", "a loss of up to 8.1 points could have gone unnoticed; take --margin completion_match=9pp"),
+			replay.Underpowered, reason("power", "completion_match",
+				"a loss of up to 8.1 points could have gone unnoticed; take --margin completion_match=9pp"),
 			func(r *replay.Report) { r.Metrics[0].Difference.Verdict = "inconclusive" }, "## ⚠️ ", "Cannot say",
 			[]string{
 				"take --margin completion_match=9pp.", "would have been found with probability 0.8 decided here",
@@ -50,12 +59,15 @@ func TestDecision(t *testing.T) {
 			},
 		},
 		"not shown": {
-			replay.NotPassed, reason("not_shown", "", "the candidate is not shown to be better, as --require better asks"),
+			replay.NotPassed, reason("not_shown", "",
+				"the candidate is not shown to be better, as --require better asks"),
 			func(r *replay.Report) { r.Gate.Require = replay.Better }, "## ❌ ", "Do not ship",
 			[]string{"What --require asks for is shown decided here"},
 		},
-		"broken off": {replay.Passed, nil, func(r *replay.Report) { r.Run.Status = replay.Partially }, "## ⚠️ ", "Cannot say: the run was broken off", nil},
-		"twice":      {replay.Passed, nil, func(r *replay.Report) { r.AA = true }, "## ✅ ", "The same variant twice: what differs is noise", nil},
+		"broken off": {replay.Passed, nil, func(r *replay.Report) { r.Run.Status = replay.Partially }, "## ⚠️ ",
+			"Cannot say: the run was broken off", nil},
+		"twice": {replay.Passed, nil, func(r *replay.Report) { r.AA = true }, "## ✅ ",
+			"The same variant twice: what differs is noise", nil},
 	} {
 		r := replayed(t)
 		r.Gate.Outcome, r.Gate.Reasons = tc.outcome, tc.reasons
@@ -75,13 +87,15 @@ func TestDecision(t *testing.T) {
 				t.Errorf("%s: the page does not say %q", name, want)
 			}
 		}
-		if rules := strings.Count(said, "decided here"); tc.reasons == nil && rules > 0 || tc.reasons != nil && rules != 1 {
+		if rules := strings.Count(said, "decided here"); tc.reasons == nil && rules > 0 || tc.reasons != nil &&
+			rules != 1 {
 			t.Errorf("%s: %d rules decided", name, rules)
 		}
 	}
 }
 
-// The loss that could have gone unseen is told of the first metric that decides where completion match does not apply, and is not made up.
+// The loss that could have gone unseen is told of the first metric that decides where completion match does not apply,
+// and is not made up.
 func TestUnseenLoss(t *testing.T) {
 	r := replayed(t)
 	delete(r.Gate.Unseen, replay.CompletionMatch)
@@ -108,12 +122,16 @@ func TestUnseenLoss(t *testing.T) {
 // In no mode does a report say what holds in another one.
 func TestTextsAreTrueInTheirMode(t *testing.T) {
 	for mode, tc := range map[replay.Mode]struct{ says, never []string }{
-		replay.Recorded: {[]string{"answers what was asked there", "leaves the log’s path", "fit each lane"}, []string{"simulated user", "first misses", "could not be taken"}},
+		replay.Recorded: {[]string{"answers what was asked there", "leaves the log’s path", "fit each lane"},
+			[]string{"simulated user", "first misses", "could not be taken"}},
 		replay.Forced: {
-			[]string{"the agent could take it", "first misses the logged state", "each message was said in its logged state", "not supported: it could not be taken"},
-			[]string{"answers what was asked", "leaves the log’s path", "simulated user", "fit each lane", "stayed on the log"},
+			[]string{"the agent could take it", "first misses the logged state",
+				"each message was said in its logged state", "not supported: it could not be taken"},
+			[]string{"answers what was asked", "leaves the log’s path", "simulated user", "fit each lane",
+				"stayed on the log"},
 		},
-		replay.Simulated: {[]string{"a simulated user speaks", "leaves the log’s path", "is like the real ones"}, []string{"fit each lane", "could not be taken"}},
+		replay.Simulated: {[]string{"a simulated user speaks", "leaves the log’s path", "is like the real ones"},
+			[]string{"fit each lane", "could not be taken"}},
 	} {
 		r := replayed(t)
 		if mode == replay.Simulated {
@@ -148,15 +166,18 @@ func TestRulesThatWereNotAskedAreNotPassed(t *testing.T) {
 		change func(r *replay.Report)
 		rule   string
 	}{
-		"support": {func(r *replay.Report) { r.Gate.Support[replay.Baseline] = nil }, "At least 50.0% of the logged messages fit each lane"},
-		"power":   {func(r *replay.Report) { r.Gate.Unseen = nil }, "A loss that matters would have been found with probability 0.8"},
+		"support": {func(r *replay.Report) { r.Gate.Support[replay.Baseline] = nil },
+			"At least 50.0% of the logged messages fit each lane"},
+		"power": {func(r *replay.Report) { r.Gate.Unseen = nil },
+			"A loss that matters would have been found with probability 0.8"},
 		"harm": {func(r *replay.Report) {
 			for i := range r.Metrics {
 				r.Metrics[i].Difference = nil
 			}
 		}, "No metric or guard is worse"},
 		"beyond": {func(r *replay.Report) {
-			r.Gate.Outcome, r.Gate.Reasons = replay.NotPassed, []replay.Reason{{Code: "worse", Metric: "completion_match", Text: "completion_match is worse"}}
+			r.Gate.Outcome, r.Gate.Reasons = replay.NotPassed, []replay.Reason{{Code: "worse",
+				Metric: "completion_match", Text: "completion_match is worse"}}
 		}, "What --require asks for is shown"},
 	} {
 		r := replayed(t)
@@ -172,10 +193,12 @@ func TestRulesThatWereNotAskedAreNotPassed(t *testing.T) {
 func TestUnseenLossIsSaidOnce(t *testing.T) {
 	r := replayed(t)
 	r.Gate.Outcome, r.Metrics[0].Difference.Verdict = replay.Underpowered, "inconclusive"
-	r.Gate.Reasons = []replay.Reason{{Code: "power", Metric: replay.CompletionMatch, Text: "a loss of up to 8.1 points of completion match could have gone unnoticed, " +
-		"and more than 5.0 points matters; about 306 sessions would decide it, or take --margin completion_match=8.1pp"}}
+	r.Gate.Reasons = []replay.Reason{{Code: "power", Metric: replay.CompletionMatch,
+		Text: "a loss of up to 8.1 points of completion match could have gone unnoticed, " +
+			"and more than 5.0 points matters; about 306 sessions would decide it, or take --margin completion_match=8.1pp"}}
 	top := plain(between(t, replayText(t, ".html", r), "<h1>", "May it be believed"))
-	if n := strings.Count(top, "8.1 points"); n != 1 || !strings.Contains(top, "The log is too small to tell: about 306 sessions would decide it, or take --margin completion_match=8.1pp.") {
+	if n := strings.Count(top, "8.1 points"); n != 1 || !strings.Contains(top,
+		"The log is too small to tell: about 306 sessions would decide it, or take --margin completion_match=8.1pp.") {
 		t.Errorf("%d times: %s", n, top)
 	}
 }

@@ -23,7 +23,8 @@ func Marks() map[string][]string {
 	}
 }
 
-// Text writes the report of a replay run as plain text: the outcome, the block that the specification asks for, the figures,
+// Text writes the report of a replay run as plain text: the outcome, the block that the specification asks for, the
+// figures,
 // and last the line that names the run.
 func Text(w io.Writer, r *replay.Report) error {
 	d := documentOf(r, nil)
@@ -35,12 +36,14 @@ func Text(w io.Writer, r *replay.Report) error {
 	return err
 }
 
-// Markdown writes the report of a replay run for a comment on a pull request, with the sessions that differ most as far as
+// Markdown writes the report of a replay run for a comment on a pull request, with the sessions that differ most as
+// far as
 // they fit.
 func Markdown(w io.Writer, r *replay.Report) error {
 	d := documentOf(r, nil)
 	d.Details = mostDifferentSideBySide(r)
-	d.Signature = "rehearse · replay run " + text.OneLine(r.Run.ID, 100) + " · " + text.OneLine(r.Run.DatasetVersion, 200)
+	d.Signature = "rehearse · replay run " + text.OneLine(r.Run.ID, 100) + " · " + text.OneLine(r.Run.DatasetVersion,
+		200)
 	return document.Markdown(w, d)
 }
 
@@ -48,9 +51,11 @@ func Markdown(w io.Writer, r *replay.Report) error {
 func documentOf(r *replay.Report, anchors map[string]string) *document.Document {
 	groups := groupsOf(r)
 	d := &document.Document{
-		Kind: "replay", ID: r.Run.ID, At: r.Run.Started, Verdict: signOfRun(r), Headline: headline(r), Warning: warning(r),
-		About: []document.Fact{{Name: "Candidate", Value: variantWords(&r.Candidate)}}, Rate: matchOf(r), Facts: factsOf(r),
-		Foot: footOf(r),
+		Kind: "replay", ID: r.Run.ID, At: r.Run.Started, Verdict: signOfRun(r), Headline: headline(r),
+		Warning: warning(r),
+		About:   []document.Fact{{Name: "Candidate", Value: variantWords(&r.Candidate)}}, Rate: matchOf(r),
+		Facts: factsOf(r),
+		Foot:  footOf(r),
 	}
 	if r.Baseline != nil {
 		d.About = append(d.About, document.Fact{Name: "Baseline", Value: variantWords(r.Baseline)})
@@ -68,8 +73,10 @@ func documentOf(r *replay.Report, anchors map[string]string) *document.Document 
 	}
 	d.Lead = append(d.Lead, document.Fact{Name: "May it be believed?", Value: beliefSentence(r)})
 	d.Sections = []document.Section{
-		gateSection(r), metricsSection(r, groups), supportSection(r, groups), endsSection(r), funnelSection(r), listsSection(r, anchors),
-		slicesSection(r), repeatsSection(r, groups), fidelitySection(r), clustersSection(r, groups), divergenceSection(r),
+		gateSection(r), metricsSection(r, groups), supportSection(r, groups), endsSection(r), funnelSection(r),
+		listsSection(r, anchors),
+		slicesSection(r), repeatsSection(r, groups), fidelitySection(r), clustersSection(r, groups),
+		divergenceSection(r),
 		moreSection(r, groups), notesSection(r),
 	}
 	return d
@@ -143,7 +150,8 @@ func factsOf(r *replay.Report) []document.Fact {
 		if r.Run.Mode == replay.Forced {
 			note = "of the logged turns, by the candidate"
 		}
-		facts = append(facts, document.Fact{Name: metricLabel(replay.SupportCoverage, r.Run.Mode), Value: quantity(*c, replay.Share), Note: note})
+		facts = append(facts, document.Fact{Name: metricLabel(replay.SupportCoverage, r.Run.Mode), Value: quantity(*c,
+			replay.Share), Note: note})
 	}
 	if r.Run.PairsDropped > 0 {
 		facts = append(facts, document.Fact{Name: "lost pairs", Value: lostWords(r), Note: lostNote(r)})
@@ -151,7 +159,8 @@ func factsOf(r *replay.Report) []document.Fact {
 	return facts
 }
 
-// lostNote says what became of the lost pairs, and what completion match would be if the candidate had lost each of them.
+// lostNote says what became of the lost pairs, and what completion match would be if the candidate had lost each of
+// them.
 func lostNote(r *replay.Report) string {
 	note := "a lane failed; left out of the metrics"
 	if m := metricOf(r, replay.CompletionMatch); m != nil && m.Difference != nil && m.Difference.WorstCase != nil {
@@ -173,11 +182,14 @@ func footOf(r *replay.Report) []document.Fact {
 		ended = r.Run.Ended.UTC().Format("2 January 2006, 15:04:05 UTC")
 	}
 	took := ""
-	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() && ms >= 0 {
+	if ms := r.Run.Ended.Sub(r.Run.Started).Milliseconds(); !r.Run.Ended.IsZero() && !r.Run.Started.IsZero() &&
+		ms >= 0 {
 		took = text.Milliseconds(float64(ms))
 	}
 	return []document.Fact{
-		{Name: "flow", Value: text.OneLine(r.Run.FlowID, 120)}, {Name: "data set", Value: text.OneLine(r.Run.DatasetVersion, 200)},
-		{Name: "status", Value: status}, {Name: "went first", Value: first}, {Name: "ended", Value: ended}, {Name: "duration", Value: took},
+		{Name: "flow", Value: text.OneLine(r.Run.FlowID, 120)}, {Name: "data set",
+			Value: text.OneLine(r.Run.DatasetVersion, 200)},
+		{Name: "status", Value: status}, {Name: "went first", Value: first}, {Name: "ended", Value: ended},
+		{Name: "duration", Value: took},
 	}
 }

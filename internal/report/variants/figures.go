@@ -100,7 +100,8 @@ func metricsSection(r *replay.Report, groups metricGroups) document.Section {
 		} else {
 			verdict.Note = "not compared: no session has it in both lanes; " + verdict.Note
 		}
-		row.Cells = append(slices.Insert(row.Cells, 3, drawn), verdict, document.Cell{Text: detectable(m.Difference, m.Unit)})
+		row.Cells = append(slices.Insert(row.Cells, 3, drawn), verdict, document.Cell{Text: detectable(m.Difference,
+			m.Unit)})
 		row.Attr = metricData(m)
 	}
 	s.Tables = []document.Table{t}
@@ -115,10 +116,13 @@ func metricTable(r *replay.Report, metrics []*replay.MetricReport) document.Tabl
 		t.Columns = document.Columns(1, "Metric", "Baseline", "Candidate", differenceColumn)
 	}
 	for _, m := range metrics {
-		row := document.Words(wordsOf(m.Name, r.Run.Mode).name, estimate(m.Candidate, m.Unit), estimateInterval(m.Candidate, m.Unit))
+		row := document.Words(wordsOf(m.Name, r.Run.Mode).name, estimate(m.Candidate, m.Unit),
+			estimateInterval(m.Candidate, m.Unit))
 		if r.Baseline != nil {
-			row = document.Words(row.Cells[0].Text, estimate(m.Baseline, m.Unit), estimate(m.Candidate, m.Unit), differenceWords(m.Difference, m.Unit))
-		} else if e := m.Candidate; m.Unit == replay.Share && e != nil && e.Low != nil && e.High != nil && finite(e.Value) && finite(*e.Low) && finite(*e.High) {
+			row = document.Words(row.Cells[0].Text, estimate(m.Baseline, m.Unit), estimate(m.Candidate, m.Unit),
+				differenceWords(m.Difference, m.Unit))
+		} else if e := m.Candidate; m.Unit == replay.Share && e != nil && e.Low != nil && e.High != nil &&
+			finite(e.Value) && finite(*e.Low) && finite(*e.High) {
 			row.Cells[1].Bar = new(document.BarOf(e.Value, [2]float64{*e.Low, *e.High}))
 		}
 		row.Cells[0].Note = meaningOf(m, r.Run.Mode)
@@ -141,7 +145,8 @@ func metricData(m *replay.MetricReport) template.HTMLAttr {
 		}
 		return number(&e.Value)
 	}
-	pairs := []string{"data-metric", text.OneLine(m.Name, 80), "data-a", value(m.Baseline), "data-b", value(m.Candidate)}
+	pairs := []string{"data-metric", text.OneLine(m.Name, 80), "data-a", value(m.Baseline), "data-b",
+		value(m.Candidate)}
 	if d := m.Difference; d != nil {
 		pairs = append(pairs, "data-diff", number(&d.Mean), "data-low", number(d.Low), "data-high", number(d.High),
 			"data-n", strconv.Itoa(d.N), "data-result", text.OneLine(d.Verdict, 20))
@@ -157,7 +162,8 @@ func differenceWords(d *replay.DifferenceReport, unit replay.Unit) string {
 	return change(d.Mean, unit) + " " + intervalOf(d, unit)
 }
 
-// supportSection has the figures on supported turns. A figure that lies outside the interval over whole sessions is marked.
+// supportSection has the figures on supported turns. A figure that lies outside the interval over whole sessions is
+// marked.
 func supportSection(r *replay.Report, groups metricGroups) document.Section {
 	t := document.Table{Columns: document.Columns(1, "Metric", "Candidate", "95% interval", "Sessions")}
 	if r.Baseline != nil {
@@ -178,7 +184,8 @@ func supportSection(r *replay.Report, groups metricGroups) document.Section {
 		candidate := figure(m.CandidateOnSupport, m.Candidate, m.Unit)
 		row := []document.Cell{name, candidate, {Text: estimateInterval(m.CandidateOnSupport, m.Unit)}}
 		if r.Baseline != nil {
-			row = []document.Cell{name, figure(m.BaselineOnSupport, m.Baseline, m.Unit), candidate, {Text: differenceWords(m.DifferenceOnSupport, m.Unit)}}
+			row = []document.Cell{name, figure(m.BaselineOnSupport, m.Baseline, m.Unit), candidate,
+				{Text: differenceWords(m.DifferenceOnSupport, m.Unit)}}
 		}
 		if slices.ContainsFunc(row, func(c document.Cell) bool { return c.Strong }) {
 			wide = append(wide, metricLabel(m.Name, r.Run.Mode))
@@ -226,7 +233,8 @@ func outside(supported, whole *replay.Estimate, unit replay.Unit) bool {
 
 // moreSection has the metrics that decide nothing.
 func moreSection(r *replay.Report, groups metricGroups) document.Section {
-	s := document.Section{ID: "more", Title: "More figures", Fold: true, Notes: nonEmpty(stillWords(groups.still, r.Run.Mode))}
+	s := document.Section{ID: "more", Title: "More figures", Fold: true, Notes: nonEmpty(stillWords(groups.still,
+		r.Run.Mode))}
 	s.Notes = append(s.Notes, timeWords(r)...)
 	if len(groups.more) > 0 {
 		s.Lead = "They decide nothing. Among so many some differ by chance."
@@ -274,9 +282,11 @@ func clustersSection(r *replay.Report, groups metricGroups) document.Section {
 // significant is the level of a difference among all slices.
 const significant = 0.05
 
-// slicesSection groups the slices of the report by their kind, in its order. A kind adds up to the sessions that were compared.
+// slicesSection groups the slices of the report by their kind, in its order. A kind adds up to the sessions that were
+// compared.
 func slicesSection(r *replay.Report) document.Section {
-	s := document.Section{ID: "slices", Title: "Slices: candidate less baseline in parts of the sessions", Nav: "Slices"}
+	s := document.Section{ID: "slices", Title: "Slices: candidate less baseline in parts of the sessions",
+		Nav: "Slices"}
 	var metrics []*replay.MetricReport
 	for i := range r.Metrics {
 		if m := &r.Metrics[i]; m.Gated {
@@ -301,7 +311,8 @@ func slicesSection(r *replay.Report) document.Section {
 		}
 		sum += of.Sessions
 		t.Rows = append(t.Rows, row)
-		t.Title = text.Capital(text.OneLine(of.By, 30)) + sliceMeaning(of.By) + " · together " + text.Plural(sum, "session")
+		t.Title = text.Capital(text.OneLine(of.By, 30)) + sliceMeaning(of.By) + " · together " + text.Plural(sum,
+			"session")
 	}
 	if len(s.Tables) > 0 {
 		s.Lead = "A slice decides nothing. Slices of fewer than 10 sessions, and those beyond the 20 largest of a kind, are together in " +

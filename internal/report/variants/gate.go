@@ -58,7 +58,8 @@ func harmRule(r *replay.Report) gateRule {
 	}
 	rule := gateRule{
 		Sign: result.Pass, Text: "No metric or guard is worse",
-		Seen: []string{fmt.Sprintf("%s that decide and %s were compared", text.Plural(deciding, "metric"), text.Plural(guards, "guard"))},
+		Seen: []string{fmt.Sprintf("%s that decide and %s were compared", text.Plural(deciding, "metric"),
+			text.Plural(guards, "guard"))},
 	}
 	if deciding == 0 {
 		rule.Sign = result.Skip
@@ -68,7 +69,8 @@ func harmRule(r *replay.Report) gateRule {
 
 func lostRule(r *replay.Report) gateRule {
 	return gateRule{
-		Sign: result.Pass, Text: fmt.Sprintf("At most %s of the pairs are lost", quantity(r.Gate.MaxLost, replay.Share)), Seen: []string{lostWords(r)},
+		Sign: result.Pass, Text: fmt.Sprintf("At most %s of the pairs are lost", quantity(r.Gate.MaxLost,
+			replay.Share)), Seen: []string{lostWords(r)},
 	}
 }
 
@@ -76,16 +78,19 @@ func lostRule(r *replay.Report) gateRule {
 func fitRule(r *replay.Report) gateRule {
 	switch r.Run.Mode {
 	case replay.Forced:
-		return gateRule{Sign: result.Skip, Text: "The log fits", Seen: []string{"not asked in forced mode: each message was said in its logged state"}}
+		return gateRule{Sign: result.Skip, Text: "The log fits",
+			Seen: []string{"not asked in forced mode: each message was said in its logged state"}}
 	case replay.Simulated:
-		rule := gateRule{Sign: result.Skip, Text: "The simulated user is like the real ones", Seen: []string{"fidelity unknown"}}
+		rule := gateRule{Sign: result.Skip, Text: "The simulated user is like the real ones",
+			Seen: []string{"fidelity unknown"}}
 		if f := r.Fidelity; f != nil {
 			rule.Sign = signOf(f.Overall >= f.Floor)
 			rule.Seen = []string{fmt.Sprintf("fidelity %.2f, and %.3g is needed", f.Overall, f.Floor)}
 		}
 		return rule
 	}
-	rule := gateRule{Sign: result.Pass, Text: fmt.Sprintf("At least %s of the logged messages fit each lane", quantity(r.Gate.MinSupport, replay.Share))}
+	rule := gateRule{Sign: result.Pass, Text: fmt.Sprintf("At least %s of the logged messages fit each lane",
+		quantity(r.Gate.MinSupport, replay.Share))}
 	for _, lane := range []string{replay.Candidate, replay.Baseline} {
 		c := r.Gate.Support[lane]
 		if c == nil {
@@ -105,9 +110,11 @@ func fitRule(r *replay.Report) gateRule {
 
 // powerRule is whether a loss that matters would have been found.
 func powerRule(r *replay.Report) gateRule {
-	rule := gateRule{Sign: result.Pass, Text: fmt.Sprintf("A loss that matters would have been found with probability %.3g", r.Gate.MinPower)}
+	rule := gateRule{Sign: result.Pass,
+		Text: fmt.Sprintf("A loss that matters would have been found with probability %.3g", r.Gate.MinPower)}
 	if r.Gate.MinPower == 0 {
-		return gateRule{Sign: result.Skip, Text: "A loss that matters would have been found", Seen: []string{"not asked for (--min_power 0)"}}
+		return gateRule{Sign: result.Skip, Text: "A loss that matters would have been found",
+			Seen: []string{"not asked for (--min_power 0)"}}
 	}
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
@@ -139,9 +146,11 @@ func powerRule(r *replay.Report) gateRule {
 func requireRule(r *replay.Report) gateRule {
 	switch require := r.Gate.Require; require {
 	case replay.NotWorse:
-		return gateRule{Sign: result.Pass, Text: "What --require asks for is shown", Seen: []string{"not_worse asks for nothing more"}}
+		return gateRule{Sign: result.Pass, Text: "What --require asks for is shown",
+			Seen: []string{"not_worse asks for nothing more"}}
 	default:
-		return gateRule{Sign: result.Pass, Text: "What --require asks for is shown", Seen: []string{text.OneLine(string(require), 20)}}
+		return gateRule{Sign: result.Pass, Text: "What --require asks for is shown",
+			Seen: []string{text.OneLine(string(require), 20)}}
 	}
 }
 
@@ -178,7 +187,8 @@ func specRules(r *replay.Report) (rules []gateRule) {
 	if c := r.Run.CompletionMatch; c != nil {
 		seen = quantity(*c, replay.Share)
 	}
-	return append(rules, gateRule{Sign: signOf(r.Spec.Hard), Text: "Completion match at least 80%, whatever the baseline’s", Seen: []string{seen}})
+	return append(rules, gateRule{Sign: signOf(r.Spec.Hard),
+		Text: "Completion match at least 80%, whatever the baseline’s", Seen: []string{seen}})
 }
 
 func signOf(good bool) result.Verdict {

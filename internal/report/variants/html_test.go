@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
 )
 
-// TestReplayHoldsNothingHostile looks at what a browser, a Markdown renderer and a terminal would see, whatever the texts say.
+// TestReplayHoldsNothingHostile looks at what a browser, a Markdown renderer and a terminal would see, whatever the
+// texts say.
 func TestReplayHoldsNothingHostile(t *testing.T) {
 	page := replayText(t, ".html", hostileReplay(t))
 	allowed := regexp.MustCompile(`^(!doctype|/?(html|head|meta|title|style|body|svg|symbol|path|use|rect|line|header|main|section|footer|nav|div|p|a|h[123]|span|b|i|bdi|small|code|time|dl|dt|dd|ul|ol|li|caption|details|summary|input|label|table|thead|tbody|tr|th|td))$`)
@@ -58,7 +59,8 @@ func TestReplayHTMLPolicy(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	for _, never := range []string{"<script", "@import", "url(", "<link", "<iframe", "unsafe-inline", " style=", "http:", "https:"} {
+	for _, never := range []string{"<script", "@import", "url(", "<link", "<iframe", "unsafe-inline", " style=",
+		"http:", "https:"} {
 		if strings.Contains(strings.ToLower(page), never) {
 			t.Errorf("the page holds %s", never)
 		}
@@ -74,9 +76,12 @@ func TestReplayHTMLTellsWhatHappened(t *testing.T) {
 	simulated.Invented, simulated.User = true, "I mean tomorrow"
 	page := replayText(t, ".html", r)
 	for _, want := range []string{
-		"leaves the log’s path here", "Candidate · not supported", "turn 5 · simulated user", "same reply as in the log", "not in the log",
-		"<b>missing</b>", "<b>wrong</b>", "<b>extra</b>", "≠ log", "Left out: <bdi>candidate: turn 1: the model did not answer within 30 s",
-		"other path from turn 2", "<h1>Do not ship</h1>", "Specification’s rules: not passed", "69 of 118 sessions", "<b>alike</b>", "data: 3 equal, 1 wrong", "data: 2 equal, 2 missing, 1 extra", "supported 40.0%",
+		"leaves the log’s path here", "Candidate · not supported", "turn 5 · simulated user",
+		"same reply as in the log", "not in the log",
+		"<b>missing</b>", "<b>wrong</b>", "<b>extra</b>", "≠ log",
+		"Left out: <bdi>candidate: turn 1: the model did not answer within 30 s",
+		"other path from turn 2", "<h1>Do not ship</h1>", "Specification’s rules: not passed", "69 of 118 sessions",
+		"<b>alike</b>", "data: 3 equal, 1 wrong", "data: 2 equal, 2 missing, 1 extra", "supported 40.0%",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
@@ -105,7 +110,8 @@ func TestReplayHTMLOfMuch(t *testing.T) {
 	if n := strings.Count(page, `class="test pair `); n != 500 || len(page) > 6<<20 {
 		t.Errorf("%d sessions in %d MB", n, len(page)>>20)
 	}
-	for _, want := range []string{"Too much for this page", "500 of 520 sessions are on this page", "more characters</summary>"} {
+	for _, want := range []string{"Too much for this page", "500 of 520 sessions are on this page",
+		"more characters</summary>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -17,7 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
-// replayed is a report made by hand: three sessions, of which one stays on the log's path, one leaves it and one was left out.
+// replayed is a report made by hand: three sessions, of which one stays on the log's path, one leaves it and one was
+// left out.
 func replayed(t *testing.T) *replay.Report {
 	t.Helper()
 	text, err := os.ReadFile("testdata/report.json")
@@ -92,7 +93,8 @@ func unusual(t *testing.T) map[string]*replay.Report {
 	broken.Gate.Outcome, broken.Gate.Reasons, broken.Gate.Headline = replay.Passed, nil, "Passed: no metric is worse"
 	failed := &replay.Report{Run: replay.Run{Status: replay.Failed, Error: "the store is gone"}}
 	return map[string]*replay.Report{
-		"alone": shorn(t), "twice": twice, "broken": broken, "failed": failed, "empty": {Run: replay.Run{ID: "e", Status: replay.Done}},
+		"alone": shorn(t), "twice": twice, "broken": broken, "failed": failed, "empty": {Run: replay.Run{ID: "e",
+			Status: replay.Done}},
 	}
 }
 
@@ -142,7 +144,8 @@ func TestReplayOfWhatIsNotKnown(t *testing.T) {
 	r.Run.SupportCoverage, r.Spec = nil, nil
 	for kind, wants := range map[string][]string{
 		".txt": {
-			"[−∞, −2.9]", "no variation", "Non-inferior: whatever the candidate loses is within the margin", "    Passed: n/a\n    Pass ratio: n/a\n",
+			"[−∞, −2.9]", "no variation", "Non-inferior: whatever the candidate loses is within the margin",
+			"    Passed: n/a\n    Pass ratio: n/a\n",
 		},
 		".md":   {"\\[−∞, −2.9\\]", "no variation", "Non-inferior: "},
 		".html": {"[−∞, −2.9]", "no variation", "Non-inferior: ", "not compared"},
@@ -159,7 +162,8 @@ func TestReplayOfWhatIsNotKnown(t *testing.T) {
 // The candidate is faster by 213 ms: the number is negative, the drawing speaks for it.
 func TestReplayForestPointsToTheBetter(t *testing.T) {
 	page := replayText(t, ".html", replayed(t))
-	for metric, right := range map[string]bool{"Completion match": false, "Average latency": true, "Turn count ratio": true} {
+	for metric, right := range map[string]bool{"Completion match": false, "Average latency": true,
+		"Turn count ratio": true} {
 		row := regexp.MustCompile(`(?s)<bdi>` + metric + `</bdi> <small>.*?class="dot" d="M([0-9.]+) `).FindStringSubmatch(page)
 		if row == nil {
 			t.Fatalf("%s is not drawn", metric)
@@ -170,7 +174,8 @@ func TestReplayForestPointsToTheBetter(t *testing.T) {
 	}
 }
 
-// The margin is drawn as large as the report says it is, and only on the side of a loss; what is known of supported turns is drawn below.
+// The margin is drawn as large as the report says it is, and only on the side of a loss; what is known of supported
+// turns is drawn below.
 func TestReplayForestDrawsMarginAndSupport(t *testing.T) {
 	r := replayed(t)
 	r.Metrics[0].Difference.MarginSize = new(0.075)   // half of how far the interval reaches
@@ -238,15 +243,18 @@ func hostileReplay(t *testing.T) *replay.Report {
 func hostileParts(r *replay.Report, attack string) {
 	g := r.Gate
 	g.Headline, g.Name, g.Require, r.Belief = attack, attack, replay.Requirement(attack), attack
-	g.Reasons = []replay.Reason{{Code: attack, Metric: attack, Text: attack}, {Code: "worse", Metric: attack, Text: attack}}
-	r.Lists = replay.Lists{Regressed: []string{attack, "visit-1"}, Fixed: []string{attack}, Lost: []string{attack}, Rescued: []string{attack}}
+	g.Reasons = []replay.Reason{{Code: attack, Metric: attack, Text: attack}, {Code: "worse", Metric: attack,
+		Text: attack}}
+	r.Lists = replay.Lists{Regressed: []string{attack, "visit-1"}, Fixed: []string{attack}, Lost: []string{attack},
+		Rescued: []string{attack}}
 	for i := range r.Slices {
 		r.Slices[i].Value = attack
 	}
 	r.Slices[0].By = attack
 	r.LogToFigures.RowFaults[0] = replay.RowFault{Kind: attack, Count: 1, Examples: []string{attack}}
 	r.Metrics[0].Difference.Method = attack
-	r.Repeats = &replay.Repeats{K: 2, Variance: []replay.RepeatVariance{{Lane: attack, Metric: attack, Mean: 1, Model: 1}}}
+	r.Repeats = &replay.Repeats{K: 2, Variance: []replay.RepeatVariance{{Lane: attack, Metric: attack, Mean: 1,
+		Model: 1}}}
 	for i := range r.Sessions {
 		for j := range r.Sessions[i].Variations {
 			r.Sessions[i].Variations[j].Error = attack

@@ -11,7 +11,8 @@ import (
 // metricWords are a metric's name for people, and what it is in half a sentence.
 type metricWords struct{ name, meaning string }
 
-// wordsOf names a metric. In forced mode each turn is by itself: the match of states is one of turns, and support is about what an agent takes.
+// wordsOf names a metric. In forced mode each turn is by itself: the match of states is one of turns, and support is
+// about what an agent takes.
 func wordsOf(metric string, mode replay.Mode) metricWords {
 	if mode == replay.Forced {
 		switch metric {

@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// alwaysFirst are the metrics that stand beside those of the gate, also where nothing varies. Without them no other figure can be read: how
+// alwaysFirst are the metrics that stand beside those of the gate, also where nothing varies. Without them no other
+// figure can be read: how
 // many sessions completed, what data came of it, and how far the log carries.
 var alwaysFirst = [...]string{replay.CompletedShare, replay.DataAccuracy, replay.SupportCoverage}
 

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/report/document"
 )
 
-// leftOut begins the engine's note on sessions that were left out. It says again what the reasons say, where they are told.
+// leftOut begins the engine's note on sessions that were left out. It says again what the reasons say, where they are
+// told.
 const leftOut = "sessions left out"
 
 // inTheLog begins the engine's notes on rows of the log, which the table from log to figures has, too.
@@ -34,7 +35,8 @@ func readNotes(r *replay.Report) (notes []document.Entry) {
 	return notes
 }
 
-// noteOf puts the count where it belongs. A note on a metric has its count in the sentence: that of the sessions that it would take.
+// noteOf puts the count where it belongs. A note on a metric has its count in the sentence: that of the sessions that
+// it would take.
 func noteOf(r *replay.Report, n *replay.Note) document.Entry {
 	said := text.OneLine(n.Text, maxNoteText)
 	name, rest, _ := strings.Cut(said, " ")
@@ -50,7 +52,8 @@ func noteOf(r *replay.Report, n *replay.Note) document.Entry {
 	return document.Entry{Text: text.Count(n.Count) + " ×", Note: said}
 }
 
-// timeWords say what else is known of time: the pooled latencies of the lanes, and how long users thought, which is no time of either.
+// timeWords say what else is known of time: the pooled latencies of the lanes, and how long users thought, which is no
+// time of either.
 func timeWords(r *replay.Report) (said []string) {
 	var lanes []string
 	for _, lane := range []string{replay.Baseline, replay.Candidate} {

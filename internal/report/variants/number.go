@@ -39,7 +39,8 @@ func quantity(v float64, unit replay.Unit) string {
 	return magnitude(v, unit) + suffix(unit)
 }
 
-// portion writes a share as percent does, but with the same digits for all, so that they stand below each other. Only all is 100%.
+// portion writes a share as percent does, but with the same digits for all, so that they stand below each other. Only
+// all is 100%.
 func portion(v float64) string {
 	s := text.Percent(v)
 	if v == 0 || v == 1 || strings.Contains(s, ".") {

@@ -58,8 +58,10 @@ type sessionsView struct {
 	Support, Grey string
 }
 
-// HTML writes the report of a replay run as one self-contained page: no script, nothing from the network, every text escaped.
-// The sessions that differ most come first. At most 500 are listed, and as many of these side by side as a page of 4 MB has
+// HTML writes the report of a replay run as one self-contained page: no script, nothing from the network, every text
+// escaped.
+// The sessions that differ most come first. At most 500 are listed, and as many of these side by side as a page of 4
+// MB has
 // room for; the page counts what it leaves out.
 func HTML(w io.Writer, r *replay.Report) error {
 	pairs := mostDifferent(r.Sessions)
@@ -172,7 +174,8 @@ func sideBySide(p *replay.Pair) *document.Section {
 		t.Rows = append(t.Rows, turnRow(lanes, n))
 	}
 	t.Left = turns - len(t.Rows)
-	return &document.Section{Title: text.OneLine(p.SessionID, 100), Side: "· " + strings.Join(about, " · "), Tables: []document.Table{t}}
+	return &document.Section{Title: text.OneLine(p.SessionID, 100), Side: "· " + strings.Join(about, " · "),
+		Tables: []document.Table{t}}
 }
 
 // turnRow is turn n of all lanes. A user message that differs from the first is in the cell of its lane.

@@ -31,19 +31,24 @@ func between(t *testing.T, s, from, to string) string {
 	return part
 }
 
-// What became of each session of the log stands in one table of every report, and so do the faults of its rows, which no note tells again.
+// What became of each session of the log stands in one table of every report, and so do the faults of its rows, which
+// no note tells again.
 func TestLogToFigures(t *testing.T) {
 	for kind, wants := range map[string][]string{
 		".html": {
-			"read sessions with a usable event in the range 171 100%", "other flow no row names the flow 20 11.7%", "cut right go on behind the range 2 1.2%",
-			"compared in the figures of this report 118 69.0%", "unknown outcome of those compared; left out of what compares ends 14 8.2%",
+			"read sessions with a usable event in the range 171 100%", "other flow no row names the flow 20 11.7%",
+			"cut right go on behind the range 2 1.2%",
+			"compared in the figures of this report 118 69.0%",
+			"unknown outcome of those compared; left out of what compares ends 14 8.2%",
 			"2 × unknown_sender the sender is neither user nor bot (evt-118, evt-940)",
 		},
 		".txt": {
-			"read 171 ", "other flow 20 ", "mixed flow 1 ", "cut left 3 ", "cut right 2 ", "below min turns 10 ", "not sampled 15 ", "lost 2 ", "compared 118 ", "unknown outcome 14 ",
+			"read 171 ", "other flow 20 ", "mixed flow 1 ", "cut left 3 ", "cut right 2 ", "below min turns 10 ",
+			"not sampled 15 ", "lost 2 ", "compared 118 ", "unknown outcome 14 ",
 			"2 × unknown_sender the sender is neither user nor bot (evt-118, evt-940)",
 		},
-		".md": {"| – not sampled<br><sub>not drawn for the sample</sub> | 15 |", "| compared<br><sub>in the figures of this report</sub> | 118 |", "- **1 × clock"},
+		".md": {"| – not sampled<br><sub>not drawn for the sample</sub> | 15 |",
+			"| compared<br><sub>in the figures of this report</sub> | 118 |", "- **1 × clock"},
 	} {
 		read := func(r *replay.Report) string {
 			said := replayText(t, kind, r)
@@ -73,7 +78,8 @@ func TestLogToFigures(t *testing.T) {
 	}
 }
 
-// Each list of the page names every session that the JSON report has in it, and each link leads to a session that is there.
+// Each list of the page names every session that the JSON report has in it, and each link leads to a session that is
+// there.
 func TestListsNameEverySession(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -100,10 +106,12 @@ func TestListsNameEverySession(t *testing.T) {
 			if !strings.Contains(part, text.Capital(name)+": "+text.Count(len(want))+"</h3>") {
 				t.Errorf("%s is not counted as %d", name, len(want))
 			}
-			if left := len(want) - 200; left > 0 && !strings.Contains(md, fmt.Sprintf("… and %d more in the JSON report", left)) {
+			if left := len(want) - 200; left > 0 && !strings.Contains(md,
+				fmt.Sprintf("… and %d more in the JSON report", left)) {
 				t.Errorf("Markdown does not say that it leaves out %d of %s", left, name)
 			}
-			if left := len(want) - 10; left > 0 && !strings.Contains(strings.Join(strings.Fields(console), " "), fmt.Sprintf("… and %d more in the JSON report", left)) {
+			if left := len(want) - 10; left > 0 && !strings.Contains(strings.Join(strings.Fields(console), " "),
+				fmt.Sprintf("… and %d more in the JSON report", left)) {
 				t.Errorf("the console does not say that it leaves out %d of %s", left, name)
 			}
 		}
@@ -149,12 +157,14 @@ func TestListsLinkWhatThePageShows(t *testing.T) {
 // The lost pairs are listed, and those that the report does not hold are counted.
 func TestLostPairsAreListed(t *testing.T) {
 	page := plain(replayText(t, ".html", replayed(t)))
-	for _, want := range []string{"Left out: 2 a lane failed, so that the pair is lost names visit-0052", "… and 1 more in the store."} {
+	for _, want := range []string{"Left out: 2 a lane failed, so that the pair is lost names visit-0052",
+		"… and 1 more in the store."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if said := told(t, replayed(t)); !strings.Contains(said, "Left out (a lane failed, so that the pair is lost): 2: visit-0052, … and 1 more in the store") {
+	if said := told(t, replayed(t)); !strings.Contains(said,
+		"Left out (a lane failed, so that the pair is lost): 2: visit-0052, … and 1 more in the store") {
 		t.Error("the console does not name the lost pairs")
 	}
 }
@@ -180,7 +190,8 @@ func TestSlicesAddUp(t *testing.T) {
 	if n := len(together.FindAllString(page, -1)); n != len(sums) {
 		t.Errorf("%d of %d kinds say what they add up to", n, len(sums))
 	}
-	for _, want := range []string{"<b>−24.0 points [−41.0, −8.0]</b> <small>worse, told apart", "<bdi>0.0 points [−15.0, +15.0]"} {
+	for _, want := range []string{"<b>−24.0 points [−41.0, −8.0]</b> <small>worse, told apart",
+		"<bdi>0.0 points [−15.0, +15.0]"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -194,10 +205,13 @@ func TestEndsStandInTheirCells(t *testing.T) {
 	for kind, wants := range map[string][]string{
 		".html": {
 			"completed passed 70 failed 21 91 passed 79 failed 12 91 dropped off failed 0 passed 9 9 failed 1 passed 12 13",
-			"Not counted: 14 sessions with an unknown end in the log.", "Not counted: 4 sessions of which the baseline tells no end.",
+			"Not counted: 14 sessions with an unknown end in the log.",
+			"Not counted: 4 sessions of which the baseline tells no end.",
 		},
 		".txt": {"completed ✓ 70 ✗ 21 91 ✓ 79 ✗ 12 91", "dropped off ✗ 0 ✓ 9 9 ✗ 1 ✓ 12 13", "Not counted: 4 sessions"},
-		".md":  {"| completed | ✅ 70 | ❌ 21 | 91 | ✅ 79 | ❌ 12 | 91 |", "| dropped off | ❌ 0 | ✅ 9 | 9 | ❌ 1 | ✅ 12 | 13 |", "Not counted: 14 sessions with an unknown end in the log"},
+		".md": {"| completed | ✅ 70 | ❌ 21 | 91 | ✅ 79 | ❌ 12 | 91 |",
+			"| dropped off | ❌ 0 | ✅ 9 | 9 | ❌ 1 | ✅ 12 | 13 |",
+			"Not counted: 14 sessions with an unknown end in the log"},
 	} {
 		said := replayText(t, kind, r)
 		if kind == ".html" {
@@ -218,13 +232,15 @@ func TestEndsOfALaneThatTellsNone(t *testing.T) {
 	r.Outcomes[replay.Candidate] = replay.Ends{}
 	for kind, want := range map[string]string{
 		".html": "completed passed 88 failed 3 91 unknown unknown unknown dropped off failed 1 passed 12 13 unknown unknown unknown",
-		".txt":  "completed ✓ 88 ✗ 3 91 unknown unknown unknown", ".md": "| completed | ✅ 88 | ❌ 3 | 91 | unknown | unknown | unknown |",
+		".txt":  "completed ✓ 88 ✗ 3 91 unknown unknown unknown",
+		".md":   "| completed | ✅ 88 | ❌ 3 | 91 | unknown | unknown | unknown |",
 	} {
 		said := replayText(t, kind, r)
 		if kind == ".html" {
 			said = plain(said)
 		}
-		if said = strings.Join(strings.Fields(said), " "); !strings.Contains(said, want) || !strings.Contains(said, "104 sessions of which the candidate tells no end") {
+		if said = strings.Join(strings.Fields(said), " "); !strings.Contains(said, want) || !strings.Contains(said,
+			"104 sessions of which the candidate tells no end") {
 			t.Errorf("%s does not say %q", kind, want)
 		}
 	}
@@ -238,30 +254,39 @@ func simulated(t *testing.T) *replay.Report {
 		r.Sessions[i].Mode, r.Sessions[i].Repeat = replay.Simulated, 1
 	}
 	r.Belief = "A simulated user spoke from the first message on that did not fit: 12 of 590 turns of the candidate are simulated."
-	r.Fidelity = &replay.Fidelity{Kinds: 0.91, Fields: 0.64, Length: 0.97, End: 0.82, Overall: 0.64, Floor: 0.7, Sessions: 118}
-	r.Simulated = map[string]replay.SimulatedTurns{replay.Candidate: {Messages: 590, Simulated: 12, Invented: 3, Unvisited: 2}}
+	r.Fidelity = &replay.Fidelity{Kinds: 0.91, Fields: 0.64, Length: 0.97, End: 0.82, Overall: 0.64, Floor: 0.7,
+		Sessions: 118}
+	r.Simulated = map[string]replay.SimulatedTurns{replay.Candidate: {Messages: 590, Simulated: 12, Invented: 3,
+		Unvisited: 2}}
 	r.Repeats = &replay.Repeats{K: 3, Variance: []replay.RepeatVariance{
 		{Lane: replay.Candidate, Metric: replay.CompletionMatch, Mean: 0.875, Model: 0.01, Session: new(0.03)},
 		{Lane: replay.Baseline, Metric: replay.CompletionMatch, Mean: 0.962, Model: 0.04},
 		{Lane: replay.Candidate, Metric: "tokens", Mean: 1834, Model: 0, Session: new(0.0)},
-	}, PassHatK: map[string]map[string]float64{replay.Candidate: {"1": 0.72, "2": 0.66, "3": 0.61}, replay.Baseline: {"1": 0.8, "3": 0.75}}}
+	}, PassHatK: map[string]map[string]float64{replay.Candidate: {"1": 0.72, "2": 0.66, "3": 0.61},
+		replay.Baseline: {"1": 0.8, "3": 0.75}}}
 	return r
 }
 
 func TestSimulatedRepeatsAreTold(t *testing.T) {
 	for kind, wants := range map[string][]string{
 		".html": {
-			"Its fidelity is 0.64, and 0.7 is needed for a verdict.", "Fields the logged data is given 0.64", "Candidate 590 12 (2.0%) 3 (0.5%) 2 (0.3%)",
-			"Each session was played 3 times in each lane", "Candidate 72.0% 66.0% 61.0%", "Baseline 80.0% unknown 75.0%",
-			"Completion match Baseline 96.2% 20.0 points unknown unknown", "Completion match Candidate 87.5% 10.0 points 17.3 points 25.0%",
-			"1 more figure in which nothing varies", "Replay 1 of 3 of this session.", "at least half of its 3 replays completed",
-			"ended as in the log more often with the baseline than with the candidate", "in fewer than half of the replays by the candidate",
+			"Its fidelity is 0.64, and 0.7 is needed for a verdict.", "Fields the logged data is given 0.64",
+			"Candidate 590 12 (2.0%) 3 (0.5%) 2 (0.3%)",
+			"Each session was played 3 times in each lane", "Candidate 72.0% 66.0% 61.0%",
+			"Baseline 80.0% unknown 75.0%",
+			"Completion match Baseline 96.2% 20.0 points unknown unknown",
+			"Completion match Candidate 87.5% 10.0 points 17.3 points 25.0%",
+			"1 more figure in which nothing varies", "Replay 1 of 3 of this session.",
+			"at least half of its 3 replays completed",
+			"ended as in the log more often with the baseline than with the candidate",
+			"in fewer than half of the replays by the candidate",
 		},
 		".txt": {
 			"Its fidelity is 0.64, and 0.7 is needed", "Fields 0.64", "Candidate 590 12 (2.0%) 3 (0.5%) 2 (0.3%)",
 			"Baseline 80.0% unknown 75.0%", "Completion match Baseline 96.2% 20.0 points unknown unknown",
 		},
-		".md": {"Its fidelity is 0.64", "| Candidate | 72.0% | 66.0% | 61.0% |", "| Completion match | Candidate | 87.5% | 10.0 points | 17.3 points | 25.0% |"},
+		".md": {"Its fidelity is 0.64", "| Candidate | 72.0% | 66.0% | 61.0% |",
+			"| Completion match | Candidate | 87.5% | 10.0 points | 17.3 points | 25.0% |"},
 	} {
 		said := replayText(t, kind, simulated(t))
 		if kind == ".html" {
@@ -288,7 +313,8 @@ func TestMarkdownNamesWhatDoesNotFit(t *testing.T) {
 		r.Metrics[i].Gated = true
 	}
 	md := replayText(t, ".md", r)
-	if len(md) > text.MaxComment || !strings.Contains(md, "Left out, since a comment has a limit: Sessions to look at. The other reports have them.") {
+	if len(md) > text.MaxComment || !strings.Contains(md,
+		"Left out, since a comment has a limit: Sessions to look at. The other reports have them.") {
 		t.Errorf("%d bytes of Markdown:\n%.3000s", len(md), md)
 	}
 	if !strings.Contains(md, "replay run 0d9b3c1e") || !strings.Contains(md, "### Slices") {
@@ -299,9 +325,11 @@ func TestMarkdownNamesWhatDoesNotFit(t *testing.T) {
 // TestLoggedStates checks that every report names where the states of the log were read, and begins with the warning
 // that the log does not match itself.
 func TestLoggedStates(t *testing.T) {
-	for kind, begin := range map[string]string{".txt": "Warning: The log against itself", ".md": "> ⚠️ **Warning:** The log against itself", ".html": "", ".json": ""} {
+	for kind, begin := range map[string]string{".txt": "Warning: The log against itself",
+		".md": "> ⚠️ **Warning:** The log against itself", ".html": "", ".json": ""} {
 		r := replayed(t)
-		r.States = &replay.LoggedStates{Sources: map[replay.StateSource]int{replay.FromBotNext: 12}, SelfMatch: new(1.0), Sessions: 3}
+		r.States = &replay.LoggedStates{Sources: map[replay.StateSource]int{replay.FromBotNext: 12},
+			SelfMatch: new(1.0), Sessions: 3}
 		said := replayText(t, kind, r)
 		source := "next_state of the bot's row (12 turns). The log against itself: 100%"
 		switch kind {

@@ -7,10 +7,12 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/report/document"
 )
 
-// forestPlot is a difference in a drawing plotWidth wide with nothing in the middle. What speaks for the candidate is on the right.
+// forestPlot is a difference in a drawing plotWidth wide with nothing in the middle. What speaks for the candidate is
+// on the right.
 type forestPlot struct {
 	Whole reachView
-	// Support is the difference on supported turns, Margin where the loss that does not matter ends; nil when not known.
+	// Support is the difference on supported turns, Margin where the loss that does not matter ends; nil when not
+	// known.
 	Support *reachView
 	Margin  *float64
 }
@@ -23,7 +25,8 @@ type reachView struct {
 	EndlessLow, EndlessHigh bool
 }
 
-// A drawing is plotWidth wide. What is wider than maxReach times the difference and its interval is cut off, so that these stay visible.
+// A drawing is plotWidth wide. What is wider than maxReach times the difference and its interval is cut off, so that
+// these stay visible.
 const (
 	plotWidth = 200
 	maxReach  = 3

@@ -6,7 +6,8 @@ import "github.com/rehearse-dev/rehearse/internal/replay"
 type Row struct{ Name, Meaning, Baseline, Candidate, Difference, Interval, Detectable string }
 
 // RowOf puts the figures of a metric into words. baseline, candidate and d may be nil.
-func RowOf(name string, mode replay.Mode, unit replay.Unit, baseline, candidate *replay.Estimate, d *replay.DifferenceReport) Row {
+func RowOf(name string, mode replay.Mode, unit replay.Unit, baseline, candidate *replay.Estimate,
+	d *replay.DifferenceReport) Row {
 	words := wordsOf(name, mode)
 	row := Row{Name: words.name, Meaning: words.meaning}
 	if baseline != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// lanesOf returns the session's lanes in their order on the page, as far as they were played: what was logged comes first.
+// lanesOf returns the session's lanes in their order on the page, as far as they were played: what was logged comes
+// first.
 func lanesOf(p *replay.Pair) (lanes []*replay.Variation) {
 	for _, name := range []string{replay.Observed, replay.Baseline, replay.Candidate} {
 		if l := p.Variation(name); l != nil {
@@ -48,7 +49,8 @@ func leavesAt(l *replay.Variation) int {
 	return *l.Metrics.FirstDivergence - 1
 }
 
-// mostDifferent returns the sessions with those first in which the lanes differ most, and those that were left out last.
+// mostDifferent returns the sessions with those first in which the lanes differ most, and those that were left out
+// last.
 func mostDifferent(sessions []replay.Pair) []*replay.Pair {
 	all := make([]*replay.Pair, len(sessions))
 	for i := range sessions {
@@ -58,12 +60,14 @@ func mostDifferent(sessions []replay.Pair) []*replay.Pair {
 	return all
 }
 
-// unlike says how much the lanes of a session differ. The candidate's difference from the baseline weighs more than that from the log.
+// unlike says how much the lanes of a session differ. The candidate's difference from the baseline weighs more than
+// that from the log.
 func unlike(p *replay.Pair) float64 {
 	if p.Dropped != "" {
 		return -1
 	}
-	observed, baseline, candidate := p.Variation(replay.Observed), p.Variation(replay.Baseline), p.Variation(replay.Candidate)
+	observed, baseline, candidate := p.Variation(replay.Observed), p.Variation(replay.Baseline),
+		p.Variation(replay.Candidate)
 	if candidate == nil {
 		return 0
 	}
@@ -136,7 +140,8 @@ func dataOf(lanes []*replay.Variation) (fields []dataField, left int) {
 	return fields, max(len(sorted)-maxFields, 0)
 }
 
-// valueMark says how a value differs from the logged one. Alike are those that only case, white space or format tell apart.
+// valueMark says how a value differs from the logged one. Alike are those that only case, white space or format tell
+// apart.
 func valueMark(want, got any) string {
 	switch {
 	case reflect.DeepEqual(want, got):

@@ -31,20 +31,23 @@ func endsSection(r *replay.Report) document.Section {
 		}
 		counted := e.CompletedCompleted + e.CompletedNot + e.DroppedCompleted + e.DroppedNot
 		cells := func(row *document.Row, as, other int, asFirst bool) {
-			first, second := document.Cell{Text: text.Count(as), Verdict: result.Pass}, document.Cell{Text: text.Count(other), Verdict: result.Fail}
+			first, second := document.Cell{Text: text.Count(as), Verdict: result.Pass},
+				document.Cell{Text: text.Count(other), Verdict: result.Fail}
 			if !asFirst {
 				first, second = second, first
 			}
 			together := document.Cell{Text: text.Count(as + other)}
 			if counted == 0 && r.Run.Sessions > r.Unknown { // the lane reports no end at all
-				first, second, together = document.Cell{Text: unknown}, document.Cell{Text: unknown}, document.Cell{Text: unknown}
+				first, second, together = document.Cell{Text: unknown}, document.Cell{Text: unknown},
+					document.Cell{Text: unknown}
 			}
 			row.Cells = append(row.Cells, first, second, together)
 		}
 		cells(&completed, e.CompletedCompleted, e.CompletedNot, true)
 		cells(&dropped, e.DroppedNot, e.DroppedCompleted, false)
 		if untold := r.Run.Sessions - r.Unknown - counted; untold > 0 {
-			s.Notes = append(s.Notes, "Not counted: "+text.Plural(untold, "session")+" of which the "+lane+" tells no end.")
+			s.Notes = append(s.Notes, "Not counted: "+text.Plural(untold,
+				"session")+" of which the "+lane+" tells no end.")
 		}
 	}
 	if len(t.Columns) == 1 {
@@ -64,7 +67,8 @@ func endsSection(r *replay.Report) document.Section {
 // maxFaults is how many kinds of faults are shown. There are ten.
 const maxFaults = 20
 
-// funnelSection says what became of each session of the log: what was read, why sessions were left out, and what was compared
+// funnelSection says what became of each session of the log: what was read, why sessions were left out, and what was
+// compared
 // with its parts.
 func funnelSection(r *replay.Report) document.Section {
 	s := document.Section{ID: "log", Title: "From log to figures", Nav: "Log"}
@@ -94,17 +98,20 @@ func funnelSection(r *replay.Report) document.Section {
 		row.Level, row.Cells[0].Note = line.level, line.meaning
 		if c.Read > 0 {
 			share := min(max(float64(line.sessions)/float64(c.Read), 0), 1)
-			row.Cells[2].Text, row.Cells[2].Bar = quantity(share, replay.Share), new(document.BarOf(share, [2]float64{0, share}))
+			row.Cells[2].Text, row.Cells[2].Bar = quantity(share, replay.Share), new(document.BarOf(share, [2]float64{0,
+				share}))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	s.Tables = []document.Table{t}
-	if sum := c.OtherFlow + c.MixedFlow + c.CutLeft + c.CutRight + c.BelowMinTurns + c.NotSampled + c.Lost + c.Compared; sum != c.Read {
+	if sum := c.OtherFlow + c.MixedFlow + c.CutLeft + c.CutRight + c.BelowMinTurns + c.NotSampled + c.Lost +
+		c.Compared; sum != c.Read {
 		s.Lead = "The lines add up to " + text.Count(sum) + ", not to what was read."
 	}
 	faults := document.List{
-		Title: "Rows of the log that say nothing, or contradict themselves", Noun: "kind", Elsewhere: " in the JSON report",
-		Left: max(len(c.RowFaults)-maxFaults, 0),
+		Title: "Rows of the log that say nothing, or contradict themselves", Noun: "kind",
+		Elsewhere: " in the JSON report",
+		Left:      max(len(c.RowFaults)-maxFaults, 0),
 	}
 	for i := range c.RowFaults[:min(len(c.RowFaults), maxFaults)] {
 		f := &c.RowFaults[i]
@@ -112,7 +119,8 @@ func funnelSection(r *replay.Report) document.Section {
 		if examples := examplesOf(f.Examples); len(examples) > 0 {
 			about += " (" + strings.Join(examples, ", ") + ")"
 		}
-		faults.Entries = append(faults.Entries, document.Entry{Text: text.Count(f.Count) + " × " + text.OneLine(f.Kind, 40), Note: about})
+		faults.Entries = append(faults.Entries, document.Entry{Text: text.Count(f.Count) + " × " + text.OneLine(f.Kind,
+			40), Note: about})
 	}
 	s.Lists = []document.List{faults}
 	return s
@@ -145,9 +153,11 @@ func listsSection(r *replay.Report, anchors map[string]string) document.Section 
 		sessions []string
 		unknown  string
 	}{
-		{"Regressed", r.Lists.Regressed, compared}, {"Fixed", r.Lists.Fixed, compared}, {"Lost", r.Lists.Lost, ended}, {"Rescued", r.Lists.Rescued, ended},
+		{"Regressed", r.Lists.Regressed, compared}, {"Fixed", r.Lists.Fixed, compared}, {"Lost", r.Lists.Lost, ended},
+		{"Rescued", r.Lists.Rescued, ended},
 	} {
-		s.Lists = append(s.Lists, listOf(strings.ToLower(of.name), of.name, means[i], of.unknown, of.sessions, len(of.sessions), anchors))
+		s.Lists = append(s.Lists, listOf(strings.ToLower(of.name), of.name, means[i], of.unknown, of.sessions,
+			len(of.sessions), anchors))
 	}
 	if r.Run.PairsDropped > 0 {
 		var dropped []string
@@ -156,7 +166,8 @@ func listsSection(r *replay.Report, anchors map[string]string) document.Section 
 				dropped = append(dropped, r.Sessions[i].SessionID)
 			}
 		}
-		l := listOf("left-out", "Left out", "a lane failed, so that the pair is lost", "", dropped, max(r.Run.PairsDropped, len(dropped)), anchors)
+		l := listOf("left-out", "Left out", "a lane failed, so that the pair is lost", "", dropped,
+			max(r.Run.PairsDropped, len(dropped)), anchors)
 		l.Elsewhere = " in the store"
 		s.Lists = append(s.Lists, l)
 	}
@@ -183,21 +194,27 @@ func listOf(id, name, meaning, why string, sessions []string, count int, anchors
 	return l
 }
 
-// listMeanings says what the sessions of each list have in common. Where each was played several times, it is about most of them.
+// listMeanings says what the sessions of each list have in common. Where each was played several times, it is about
+// most of them.
 func listMeanings(r *replay.Report) [4]string {
 	if r.Repeats != nil {
 		return [4]string{
-			"ended as in the log more often with the baseline than with the candidate", "ended as in the log more often with the candidate than with the baseline",
-			"completed in the log, in fewer than half of the replays by the candidate", "dropped off in the log, completed by the candidate in at least half of the replays, and not early",
+			"ended as in the log more often with the baseline than with the candidate",
+			"ended as in the log more often with the candidate than with the baseline",
+			"completed in the log, in fewer than half of the replays by the candidate",
+			"dropped off in the log, completed by the candidate in at least half of the replays, and not early",
 		}
 	}
 	return [4]string{
-		"ended as in the log with the baseline, not with the candidate", "ended as in the log with the candidate, not with the baseline",
-		"completed in the log, not by the candidate", "dropped off in the log, completed by the candidate, and not early",
+		"ended as in the log with the baseline, not with the candidate",
+		"ended as in the log with the candidate, not with the baseline",
+		"completed in the log, not by the candidate",
+		"dropped off in the log, completed by the candidate, and not early",
 	}
 }
 
-// comparesEnds says why the lanes, or the candidate and the log, cannot be compared by their ends; empty where they can.
+// comparesEnds says why the lanes, or the candidate and the log, cannot be compared by their ends; empty where they
+// can.
 func comparesEnds(r *replay.Report) (lanes, candidate string) {
 	m := metricOf(r, replay.CompletionMatch)
 	if m == nil || m.Candidate == nil {
@@ -263,24 +280,30 @@ func divergenceSection(r *replay.Report) document.Section {
 // maxKs is how many numbers of replays the table of pass^k has.
 const maxKs = 10
 
-// repeatsSection says how much a lane varies when it plays a session again: as standard deviations, which have the metric's
+// repeatsSection says how much a lane varies when it plays a session again: as standard deviations, which have the
+// metric's
 // unit. It is empty where each session was played once.
 func repeatsSection(r *replay.Report, groups metricGroups) document.Section {
 	s := document.Section{ID: "repeats", Title: "Repeats: how much chance there is in one replay", Nav: "Repeats"}
 	if r.Repeats == nil {
 		return s
 	}
-	s.Lead = "Each session was played " + text.Count(r.Repeats.K) + " times in each lane, and every comparison is of its means. " +
+	s.Lead = "Each session was played " + text.Count(r.Repeats.K) +
+		" times in each lane, and every comparison is of its means. " +
 		"The spread within a session is the model’s chance; the spread between sessions is how much they differ."
 	s.Tables = append(s.Tables, passTable(r.Repeats))
-	columns := document.Columns(2, "Metric", "Lane", "Mean", "Spread within a session", "Spread between sessions", "Share of chance")
+	columns := document.Columns(2, "Metric", "Lane", "Mean", "Spread within a session", "Spread between sessions",
+		"Share of chance")
 	first := document.Table{Columns: columns}
 	more := document.Table{Title: "More metrics", Fold: true, Columns: columns}
 	variance := slices.Clone(r.Repeats.Variance)
 	place := func(name string) int {
 		return slices.IndexFunc(r.Metrics, func(m replay.MetricReport) bool { return m.Name == name })
 	}
-	slices.SortStableFunc(variance, func(a, b replay.RepeatVariance) int { return cmp.Compare(place(a.Metric), place(b.Metric)) })
+	slices.SortStableFunc(variance, func(a, b replay.RepeatVariance) int {
+		return cmp.Compare(place(a.Metric),
+			place(b.Metric))
+	})
 	still := 0
 	for i := range variance {
 		of := &variance[i]
@@ -295,7 +318,8 @@ func repeatsSection(r *replay.Report, groups metricGroups) document.Section {
 	}
 	s.Tables = append(s.Tables, first, more)
 	if still > 0 {
-		s.Notes = append(s.Notes, text.Plural(still, "more figure")+" in which nothing varies; the JSON report has every one.")
+		s.Notes = append(s.Notes, text.Plural(still,
+			"more figure")+" in which nothing varies; the JSON report has every one.")
 	}
 	return s
 }
@@ -336,12 +360,14 @@ func varianceRow(r *replay.Report, of *replay.RepeatVariance) document.Row {
 	if m := metricOf(r, of.Metric); m != nil {
 		unit = m.Unit
 	}
-	row := document.Words(wordsOf(of.Metric, r.Run.Mode).name, laneWord(of.Lane), quantity(of.Mean, unit), spread(of.Model, unit), unknown, unknown)
+	row := document.Words(wordsOf(of.Metric, r.Run.Mode).name, laneWord(of.Lane), quantity(of.Mean, unit),
+		spread(of.Model, unit), unknown, unknown)
 	if of.Session != nil {
 		row.Cells[4].Text, row.Cells[5].Text = spread(*of.Session, unit), "no spread"
 		if all := of.Model + *of.Session; all > 0 && finite(all) {
 			share := of.Model / all
-			row.Cells[5].Text, row.Cells[5].Bar = quantity(share, replay.Share), new(document.BarOf(share, [2]float64{0, share}))
+			row.Cells[5].Text, row.Cells[5].Bar = quantity(share, replay.Share), new(document.BarOf(share, [2]float64{0,
+				share}))
 		}
 	}
 	return row
@@ -374,10 +400,12 @@ func fidelitySection(r *replay.Report) document.Section {
 		t.Rows[0].Cells[0].Verdict = signOf(f.Overall >= f.Floor)
 		s.Tables = append(s.Tables, t)
 	}
-	t := document.Table{Columns: document.Columns(1, "Messages", "All", "Simulated", "Invented", "In a state the log never visited")}
+	t := document.Table{Columns: document.Columns(1, "Messages", "All", "Simulated", "Invented",
+		"In a state the log never visited")}
 	for _, lane := range []string{replay.Baseline, replay.Candidate} {
 		if n, has := r.Simulated[lane]; has {
-			t.Rows = append(t.Rows, document.Words(laneWord(lane), text.Count(n.Messages), ofAll(n.Simulated, n.Messages),
+			t.Rows = append(t.Rows, document.Words(laneWord(lane), text.Count(n.Messages), ofAll(n.Simulated,
+				n.Messages),
 				ofAll(n.Invented, n.Messages), ofAll(n.Unvisited, n.Messages)))
 		}
 	}
@@ -436,8 +464,10 @@ func notesSection(r *replay.Report) document.Section {
 		left.Entries = append(left.Entries, document.Entry{Text: text.Plural(d.Sessions, "session"), Note: d.Text})
 	}
 	if untold > 0 {
-		left.Entries = append(left.Entries, document.Entry{Text: text.Plural(untold, "session"), Note: "for reasons that are in the store"})
+		left.Entries = append(left.Entries, document.Entry{Text: text.Plural(untold, "session"),
+			Note: "for reasons that are in the store"})
 	}
 	notes := document.List{Title: "Notes", Noun: "note", Elsewhere: " in the JSON report", Entries: readNotes(r)}
-	return document.Section{ID: "notes", Title: "What to know", Nav: "What to know", Lists: []document.List{left, notes}}
+	return document.Section{ID: "notes", Title: "What to know", Nav: "What to know", Lists: []document.List{left,
+		notes}}
 }

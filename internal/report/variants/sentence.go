@@ -45,7 +45,8 @@ func verdictMeanings(r *replay.Report, metrics []*replay.MetricReport) []string 
 	return append(words, detectableMeans(r))
 }
 
-// detectableMeans says with what probability a loss would have been found: that which was asked for, else the usual one.
+// detectableMeans says with what probability a loss would have been found: that which was asked for, else the usual
+// one.
 func detectableMeans(r *replay.Report) string {
 	power := stats.Power
 	if r.Gate != nil && r.Gate.MinPower > 0 {
@@ -91,7 +92,8 @@ func detail(r *replay.Report) string {
 		return ""
 	case alone:
 		if m := metricOf(r, replay.CompletionMatch); m != nil && m.Candidate != nil {
-			return fmt.Sprintf("%s of %s ended as in the log.", quantity(m.Candidate.Value, replay.Share), text.Plural(m.Candidate.N, "session"))
+			return fmt.Sprintf("%s of %s ended as in the log.", quantity(m.Candidate.Value, replay.Share),
+				text.Plural(m.Candidate.N, "session"))
 		}
 		return ""
 	case twice:
@@ -100,7 +102,8 @@ func detail(r *replay.Report) string {
 	return foundSentence(r)
 }
 
-// metricsByVerdict names the metrics of each verdict: those that the gate looks at. A guard is named only where it is worse, as by it a candidate
+// metricsByVerdict names the metrics of each verdict: those that the gate looks at. A guard is named only where it is
+// worse, as by it a candidate
 // can only fail.
 func metricsByVerdict(r *replay.Report) map[verdict][]string {
 	names := map[verdict][]string{}
@@ -159,7 +162,8 @@ func noiseSentence(r *replay.Report) string {
 	const same = "The same variant twice: what differs is noise. "
 	names := metricsByVerdict(r)
 	if wrong := append(names[worse], names[better]...); len(wrong) > 0 {
-		return same + "Yet it differs from itself in " + listed(wrong) + ": a difference as large as that may be chance."
+		return same + "Yet it differs from itself in " + listed(wrong) +
+			": a difference as large as that may be chance."
 	}
 	return same + "No metric differs by more than chance, as it should be."
 }

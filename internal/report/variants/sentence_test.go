@@ -31,17 +31,20 @@ func TestReplaySentences(t *testing.T) {
 	turned := verdicts("worse", "worse", "non_inferior", "non_inferior", "non_inferior")
 	turned.Metrics[0].DifferenceOnSupport = &replay.DifferenceReport{Mean: 0.1, Low: new(0.02), High: new(0.18), N: 52}
 	leaning := verdicts("inconclusive", "inconclusive", "non_inferior", "inconclusive", "non_inferior")
-	leaning.Metrics[2].DifferenceOnSupport = &replay.DifferenceReport{Mean: 0.224, Low: new(-0.025), High: new(0.461), N: 38}
+	leaning.Metrics[2].DifferenceOnSupport = &replay.DifferenceReport{Mean: 0.224, Low: new(-0.025), High: new(0.461),
+		N: 38}
 	noise := verdicts("worse", "worse", "non_inferior", "non_inferior", "non_inferior")
 	noise.AA = true
 	quiet := verdicts("non_inferior", "non_inferior", "non_inferior", "non_inferior", "non_inferior")
 	quiet.AA = true
 	forced := verdicts("inconclusive", "better", "better", "inconclusive", "better")
-	forced.Run.Mode, forced.Spec = replay.Forced, &replay.Comparison{Tests: map[string]bool{"completion_match": true, "avg_latency_ms": true}, Passed: true}
+	forced.Run.Mode, forced.Spec = replay.Forced, &replay.Comparison{Tests: map[string]bool{"completion_match": true,
+		"avg_latency_ms": true}, Passed: true}
 	spec := verdicts("better", "better", "better", "better", "better")
 	spec.Run.Gate, spec.Spec.Hard = replay.GateSpec, false
 	endless := verdicts("inconclusive", "inconclusive", "non_inferior", "inconclusive", "non_inferior")
-	endless.Run.CompletionMatch, endless.Spec = nil, &replay.Comparison{Tests: map[string]bool{"turn_count_ratio": true, "avg_latency_ms": false}}
+	endless.Run.CompletionMatch, endless.Spec = nil, &replay.Comparison{Tests: map[string]bool{"turn_count_ratio": true,
+		"avg_latency_ms": false}}
 	for name, tc := range map[string]struct {
 		report *replay.Report
 		want   []string
@@ -104,7 +107,8 @@ func TestReplayLabelsForcedMode(t *testing.T) {
 	r.Run.Mode = replay.Forced
 	for _, kind := range []string{".txt", ".md", ".html"} {
 		text := replayText(t, kind, r)
-		if !strings.Contains(text, "Turns to the logged state") || strings.Count(text, "State progression match") > 1 { // the specification's block
+		if !strings.Contains(text, "Turns to the logged state") || strings.Count(text,
+			"State progression match") > 1 { // the specification's block
 			t.Errorf("%s calls a share of turns a match of paths", kind)
 		}
 	}
@@ -118,7 +122,8 @@ func TestReplayShowsWhatVaries(t *testing.T) {
 	for _, kind := range []string{".txt", ".md", ".html"} {
 		text := strings.Join(strings.Fields(strings.ReplaceAll(replayText(t, kind, r), `\$`, "$")), " ")
 		want := "Not shown, as nothing varies: all states in any order (100%), cost ($0)."
-		if !strings.Contains(text, want) || !strings.Contains(text, "Needleman-Wunsch") || strings.Contains(text, "states_") {
+		if !strings.Contains(text, want) || !strings.Contains(text, "Needleman-Wunsch") || strings.Contains(text,
+			"states_") {
 			t.Errorf("%s does not say %q", kind, want)
 		}
 		for _, want := range []string{"baseline 1,031 ms, candidate 821 ms", "took 48.6 s a session to think"} {
@@ -128,7 +133,8 @@ func TestReplayShowsWhatVaries(t *testing.T) {
 		}
 	}
 	page := replayText(t, ".html", r)
-	if strings.Index(page, "<summary>More figures") > strings.Index(page, "Longest common path") || strings.Count(page, "Longest common path") != 1 {
+	if strings.Index(page, "<summary>More figures") > strings.Index(page, "Longest common path") || strings.Count(page,
+		"Longest common path") != 1 {
 		t.Error("the page shows a figure that decides nothing beside those that do")
 	}
 }

@@ -66,7 +66,8 @@ func pairViewOf(r *replay.Report, p *replay.Pair) pairView {
 	lanes := lanesOf(p)
 	v := pairView{Dropped: text.OneLine(p.Dropped, 2*maxReason)}
 	if r.Repeats != nil && p.Repeat > 0 {
-		v.Repeat = fmt.Sprintf("Replay %d of %d of this session. The figures of the report are means over all of them.", p.Repeat, r.Repeats.K)
+		v.Repeat = fmt.Sprintf("Replay %d of %d of this session. The figures of the report are means over all of them.",
+			p.Repeat, r.Repeats.K)
 	}
 	for _, l := range lanes {
 		v.Lanes = append(v.Lanes, laneHeadOf(p, l))

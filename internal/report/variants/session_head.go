@@ -13,7 +13,8 @@ import (
 type pairHead struct {
 	// Anchor is where the page shows it.
 	Anchor string
-	// Kind says in a word how the candidate did beside the log: same, path, mute, end or out. Differs is whether the two replays differ.
+	// Kind says in a word how the candidate did beside the log: same, path, mute, end or out. Differs is whether the
+	// two replays differ.
 	Kind    string
 	Differs bool
 	Open    bool
@@ -36,14 +37,16 @@ type laneFact struct {
 }
 
 func pairHeadOf(p *replay.Pair) pairHead {
-	h := pairHead{ID: text.OneLine(p.SessionID, 120), About: outcomeWord(p.Outcome), Dropped: text.OneLine(p.Dropped, maxReason)}
+	h := pairHead{ID: text.OneLine(p.SessionID, 120), About: outcomeWord(p.Outcome), Dropped: text.OneLine(p.Dropped,
+		maxReason)}
 	if !p.Started.IsZero() {
 		h.About += " · " + p.Started.UTC().Format("2006-01-02 15:04")
 	}
 	lanes := lanesOf(p)
 	logCompleted := p.Outcome == "completed"
 	for _, l := range lanes {
-		f := laneFact{Name: laneWord(l.Name), Sign: result.Pass, Ended: "completed", About: text.Plural(len(l.Turns), "turn")}
+		f := laneFact{Name: laneWord(l.Name), Sign: result.Pass, Ended: "completed", About: text.Plural(len(l.Turns),
+			"turn")}
 		switch {
 		case l.Name == replay.Observed && !isKnown(p.Outcome):
 			f.Sign, f.Ended = result.Skip, "unknown end"
@@ -104,7 +107,8 @@ func (h *pairHead) kind(p *replay.Pair) {
 // isKnown reports whether it is known how a session ended.
 func isKnown(outcome string) bool { return outcome != replay.EndUnknown && outcome != "" }
 
-// lanesDiffer reports whether two replays of a session went through other states or ended otherwise, as far as both tell.
+// lanesDiffer reports whether two replays of a session went through other states or ended otherwise, as far as both
+// tell.
 func lanesDiffer(a, b *replay.Variation) bool {
 	if a == nil || b == nil {
 		return false
@@ -112,7 +116,10 @@ func lanesDiffer(a, b *replay.Variation) bool {
 	if !a.Endless && !b.Endless && a.Completed != b.Completed {
 		return true
 	}
-	return !a.NoStates && !b.NoStates && !slices.EqualFunc(a.Turns, b.Turns, func(x, y replay.VariationTurn) bool { return x.State == y.State })
+	return !a.NoStates && !b.NoStates && !slices.EqualFunc(a.Turns, b.Turns, func(x,
+		y replay.VariationTurn) bool {
+		return x.State == y.State
+	})
 }
 
 // filtersOf counts the sessions of each kind. All of one kind need no filter.

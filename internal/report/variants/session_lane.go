@@ -22,7 +22,8 @@ type spentFact struct{ Name, Value string }
 const unknown = "unknown"
 
 func laneHeadOf(p *replay.Pair, l *replay.Variation) laneHead {
-	h := laneHead{Name: laneWord(l.Name), Ended: laneSummary(p, l), Error: text.OneLine(l.Error, maxReason), Spent: spentInLane(l)}
+	h := laneHead{Name: laneWord(l.Name), Ended: laneSummary(p, l), Error: text.OneLine(l.Error, maxReason),
+		Spent: spentInLane(l)}
 	m := l.Metrics
 	if m == nil {
 		return h

@@ -15,7 +15,8 @@ func lane(name string, turns int) replay.Variation {
 	l := replay.Variation{Name: name}
 	for i := range turns {
 		l.Turns = append(l.Turns, replay.VariationTurn{
-			Number: i + 1, User: fmt.Sprintf("asks %d", i+1), Bot: fmt.Sprintf("%s says %d", name, i+1), State: fmt.Sprintf("s%d", i+1), Supported: true, LatencyMS: new(100.0),
+			Number: i + 1, User: fmt.Sprintf("asks %d", i+1), Bot: fmt.Sprintf("%s says %d", name, i+1),
+			State: fmt.Sprintf("s%d", i+1), Supported: true, LatencyMS: new(100.0),
 		})
 	}
 	return l
@@ -40,7 +41,8 @@ func side(t *testing.T, mode replay.Mode, lanes ...replay.Variation) (page strin
 // Turn n of every lane stands in row n, however states line up.
 func TestTurnsStandInTheirRow(t *testing.T) {
 	candidate := lane(replay.Candidate, 4)
-	candidate.Alignment = []stats.Aligned{{Original: 0, Replay: stats.Gap}, {Original: 1, Replay: 0}, {Original: 2, Replay: 1}, {Original: stats.Gap, Replay: 2}, {Original: stats.Gap, Replay: 3}}
+	candidate.Alignment = []stats.Aligned{{Original: 0, Replay: stats.Gap}, {Original: 1, Replay: 0}, {Original: 2,
+		Replay: 1}, {Original: stats.Gap, Replay: 2}, {Original: stats.Gap, Replay: 3}}
 	candidate.Metrics = &replay.Metrics{FirstDivergence: new(4)}
 	baseline := lane(replay.Baseline, 2)
 	baseline.Completed, baseline.Metrics = true, &replay.Metrics{FirstDivergence: new(3)}
@@ -76,7 +78,8 @@ func TestLanesTellWhatTheyTook(t *testing.T) {
 	page, turns := side(t, replay.Recorded, lane(replay.Observed, 2), known, unknown)
 	said := plain(page)
 	for _, want := range []string{
-		"Latency 100 ms a turn Tokens unknown Cost unknown", "Latency 200 ms a turn Tokens 320 Cost $0.25", "Latency unknown Tokens unknown Cost unknown",
+		"Latency 100 ms a turn Tokens unknown Cost unknown", "Latency 200 ms a turn Tokens 320 Cost $0.25",
+		"Latency unknown Tokens unknown Cost unknown",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page does not say %q", want)
@@ -92,13 +95,15 @@ func TestTurnsAreMarked(t *testing.T) {
 	candidate := lane(replay.Candidate, 2)
 	candidate.Turns[1].Supported, candidate.Turns[1].Invented, candidate.Turns[1].User = false, true, "made up"
 	_, turns := side(t, replay.Simulated, lane(replay.Observed, 2), candidate)
-	for i, want := range []string{"Candidate · supported", "Candidate · not supported: a simulated user speaks turn 2 · simulated user made up"} {
+	for i, want := range []string{"Candidate · supported",
+		"Candidate · not supported: a simulated user speaks turn 2 · simulated user made up"} {
 		if !strings.Contains(turns[i], want) {
 			t.Errorf("row %d lacks %q: %s", i+1, want, turns[i])
 		}
 	}
 	candidate.Turns[1].Invented, candidate.Turns[1].Bot, candidate.Turns[1].State = false, "", ""
-	if _, turns = side(t, replay.Forced, lane(replay.Observed, 2), candidate); !strings.Contains(turns[1], "Candidate · not supported: it could not be taken") {
+	if _, turns = side(t, replay.Forced, lane(replay.Observed, 2), candidate); !strings.Contains(turns[1],
+		"Candidate · not supported: it could not be taken") {
 		t.Errorf("a turn that could not be taken is told as %s", turns[1])
 	}
 	candidate.Error, candidate.Endless = "the model is away", true
@@ -110,7 +115,8 @@ func TestTurnsAreMarked(t *testing.T) {
 	}
 }
 
-// A session in which a message got no answer is not as in the log, and an end that is not known is not one that did not complete.
+// A session in which a message got no answer is not as in the log, and an end that is not known is not one that did
+// not complete.
 func TestSessionsAreNotGreenerThanTheyWere(t *testing.T) {
 	mute := lane(replay.Candidate, 2)
 	mute.Completed, mute.Metrics = true, &replay.Metrics{Answered: new(0.0), CompletionMatch: new(1.0)}
@@ -121,12 +127,14 @@ func TestSessionsAreNotGreenerThanTheyWere(t *testing.T) {
 		t.Error("a session without an answer counts as one that went as in the log")
 	}
 	r := replayed(t)
-	r.Sessions = []replay.Pair{{SessionID: "one", Outcome: replay.EndUnknown, Variations: []replay.Variation{lane(replay.Observed, 1), lane(replay.Candidate, 1)}}}
+	r.Sessions = []replay.Pair{{SessionID: "one", Outcome: replay.EndUnknown,
+		Variations: []replay.Variation{lane(replay.Observed, 1), lane(replay.Candidate, 1)}}}
 	if said := plain(replayText(t, ".html", r)); !strings.Contains(said, "Log unknown end, 1 turn") {
 		t.Error("an unknown end is told as one that did not complete")
 	}
 	r.Divergences = []replay.Divergence{{Turn: 0, Sessions: 3}}
-	if said := plain(replayText(t, ".html", r)); !strings.Contains(said, "3 of 3 sessions stayed on the log’s path to the end. Of 115 sessions more no path is told.") {
+	if said := plain(replayText(t, ".html", r)); !strings.Contains(said,
+		"3 of 3 sessions stayed on the log’s path to the end. Of 115 sessions more no path is told.") {
 		t.Error("sessions of which no path is told are not counted")
 	}
 }

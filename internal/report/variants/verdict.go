@@ -1,4 +1,5 @@
-// Package variants renders the report of a replay run, whose lanes stand side by side: for the terminal, a pull request and the browser, and as JSON.
+// Package variants renders the report of a replay run, whose lanes stand side by side: for the terminal, a pull
+// request and the browser, and as JSON.
 package variants
 
 import (
@@ -19,7 +20,8 @@ func JSON(w io.Writer, r *replay.Report) error {
 	return e.Encode(r)
 }
 
-// verdict is how a replay run came out, all metrics taken together. Beside the verdicts of a comparison there are those of a run
+// verdict is how a replay run came out, all metrics taken together. Beside the verdicts of a comparison there are
+// those of a run
 // without one.
 type verdict string
 
@@ -50,7 +52,8 @@ func verdictOf(r *replay.Report) verdict {
 	return undecided
 }
 
-// signOfRun is how a run came out, for what marks it: an icon, a colour. A gate's outcome decides where there is one; a run that has not come to
+// signOfRun is how a run came out, for what marks it: an icon, a colour. A gate's outcome decides where there is one;
+// a run that has not come to
 // its end has not passed.
 func signOfRun(r *replay.Report) result.Verdict {
 	v := verdictOf(r)
@@ -105,7 +108,8 @@ type dropReason struct {
 	Sessions int
 }
 
-// dropReasons counts the reasons among the sessions of the report, the most frequent first, and how many dropped sessions it does not hold.
+// dropReasons counts the reasons among the sessions of the report, the most frequent first, and how many dropped
+// sessions it does not hold.
 func dropReasons(r *replay.Report) (reasons []dropReason, untold int) {
 	at, told := map[string]int{}, 0
 	for i := range r.Sessions {

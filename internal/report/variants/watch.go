@@ -12,10 +12,12 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// WatchLine writes a look of a watch on one line: until when, how many sessions are new and how many there are, and the difference in each metric with
+// WatchLine writes a look of a watch on one line: until when, how many sessions are new and how many there are, and
+// the difference in each metric with
 // its always-valid interval.
 func WatchLine(look *replay.Interim, metrics []string) string {
-	parts := []string{fmt.Sprintf("%s  +%s of %s", look.Until, text.Count(look.New), text.Plural(look.Sessions, "session"))}
+	parts := []string{fmt.Sprintf("%s  +%s of %s", look.Until, text.Count(look.New), text.Plural(look.Sessions,
+		"session"))}
 	if look.New == 0 {
 		parts = append(parts, "nothing new")
 	}
@@ -82,7 +84,8 @@ func WatchTrend(r *replay.WatchReport, metrics []string) string {
 	return b.String()
 }
 
-// butFor says in how many looks there was no new session, which may be a log that was not imported, and in how many sessions an agent failed: they are
+// butFor says in how many looks there was no new session, which may be a log that was not imported, and in how many
+// sessions an agent failed: they are
 // in no metric but answered.
 func butFor(looks []replay.Interim) string {
 	empty, lost := 0, 0
@@ -96,7 +99,8 @@ func butFor(looks []replay.Interim) string {
 		said += fmt.Sprintf(", %s of them without a new session", text.Count(empty))
 	}
 	if lost > 0 {
-		said += fmt.Sprintf("; %s of %s lost, as an agent failed", text.Count(lost), text.Plural(looks[len(looks)-1].Sessions, "session"))
+		said += fmt.Sprintf("; %s of %s lost, as an agent failed", text.Count(lost),
+			text.Plural(looks[len(looks)-1].Sessions, "session"))
 	}
 	return said
 }
