@@ -11,8 +11,6 @@ import (
 // Limits of what is told in words.
 const (
 	maxReason     = 200 // characters of why a session was left out
-	maxReasons    = 10
-	maxNotes      = 50
 	maxNoteText   = 300
 	maxExamples   = 5
 	maxMetricName = 28
