@@ -11,7 +11,6 @@ const maxFolded = 20_000
 
 // utterance is what somebody said, in parts.
 type utterance struct {
-	Who   string
 	Parts []part
 }
 
@@ -22,9 +21,6 @@ type part struct {
 	// FoldedLen counts the characters of Folded, Left those that are not on the page at all.
 	FoldedLen, Left int
 }
-
-// Empty reports whether nothing was said.
-func (u utterance) Empty() bool { return len(u.Parts) == 0 }
 
 // add adds a text. So many of its characters are shown at once; the rest is folded.
 func (u *utterance) add(said string, open int) {
