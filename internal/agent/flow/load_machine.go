@@ -118,7 +118,7 @@ func keepAnswer(n *Node) {
 	}
 }
 
-// stateMessage is what a state says.
+// stateMessage is the message of a state.
 type stateMessage struct {
 	Text         string   `key:"text"`
 	QuickReplies []Button `key:"quick_replies"`

@@ -233,3 +233,18 @@ func (kinds Table) LocalName(name, from string) string {
 	}
 	return prefix + ":" + filepath.Join(filepath.Dir(from), file)
 }
+
+// Kinds lists the kinds of target.
+func Kinds() Table {
+	return Table{
+		modelKind(),
+		flowKind(),
+		httpKind(),
+		executeKind(),
+		websocketKind(),
+		a2aKind(),
+		commandKind(),
+		sitebotKind(),
+		classifierKind(),
+	}
+}
