@@ -112,7 +112,7 @@ func TestClassifyLogs(t *testing.T) {
 		p := labelledServer(t)
 		p.server.SetVersion(version)
 		code, stdout, stderr := p.run(t, onSites(t, "classify", classify.IntentClassifier, "--local-prompt", "--workers", "1")...)
-		if code != result.ExitFailed || !strings.Contains(stdout, "accuracy      0.666") {
+		if code != result.ExitFailed || !strings.Contains(stdout, "accuracy     0.666") {
 			t.Fatalf("%s: exit code %d, stdout\n%s\nstderr\n%s", version, code, stdout, stderr)
 		}
 		name := evaluation.RunID(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
@@ -291,7 +291,7 @@ func TestClassifyAll(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, stdout, stderr := p.run(t, append(args, "--out", "out", "--macro-f1", "0.5", "--min-class-f1", "0")...)
 	for _, want := range []string{
-		"== intent-classifier ==\naccuracy      0.666", "== skill-selector ==\naccuracy", "== e2e-api ==\n",
+		"== intent-classifier ==\nPassed\n  accuracy     0.666", "== skill-selector ==\nPassed\n  accuracy", "== e2e-api ==\n",
 		"== summary ==\nintent-classifier  passed\nskill-selector     passed\ne2e-api            passed\n",
 	} {
 		if !strings.Contains(stdout, want) {

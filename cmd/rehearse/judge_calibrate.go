@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/eval/judge/calibration"
+	calibrationreport "github.com/rehearse-dev/rehearse/internal/report/calibration"
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
@@ -181,7 +182,7 @@ func (f *calibrateFlags) print(env *Env, r *calibration.Report) error {
 	case "json":
 		return writeJSON(env.Stdout, r)
 	case "md":
-		return r.Markdown(env.Stdout)
+		return calibrationreport.Markdown(env.Stdout, r)
 	}
-	return r.Text(env.Stdout)
+	return calibrationreport.Text(env.Stdout, r)
 }

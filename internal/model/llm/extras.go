@@ -37,7 +37,7 @@ func newExtras(m config.Model) (extras, error) {
 		return x, nil
 	}
 	var err error
-	x.body, err = template.Of(m.Body, template.Scope{})
+	x.body, err = template.Of(map[string]any(m.Body), template.Scope{})
 	return x, err
 }
 
