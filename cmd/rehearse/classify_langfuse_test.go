@@ -291,7 +291,8 @@ func TestClassifyAll(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, stdout, stderr := p.run(t, append(args, "--out", "out", "--macro-f1", "0.5", "--min-class-f1", "0")...)
 	for _, want := range []string{
-		"== intent-classifier ==\nPassed\n  accuracy     0.666", "== skill-selector ==\nPassed\n  accuracy", "== e2e-api ==\n",
+		"== intent-classifier ==\nPassed\n  accuracy     0.666", "== skill-selector ==\nPassed\n  accuracy",
+		"== e2e-api ==\n",
 		"== summary ==\nintent-classifier  passed\nskill-selector     passed\ne2e-api            passed\n",
 	} {
 		if !strings.Contains(stdout, want) {

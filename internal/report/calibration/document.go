@@ -23,7 +23,7 @@ func Text(w io.Writer, r *calibration.Report) error {
 // Markdown writes the report for a pull request.
 func Markdown(w io.Writer, r *calibration.Report) error { return document.Markdown(w, Document(r)) }
 
-// Document returns the report. A figure that is not known is "unknown", never 0.
+// Document returns the report. An unknown figure is "unknown", never 0.
 func Document(r *calibration.Report) *document.Document {
 	d := &document.Document{
 		Kind: "calibration", Verdict: verdictOf(r), Headline: headline(r), Facts: facts(r),
@@ -229,7 +229,7 @@ func notes(r *calibration.Report) (notes []string) {
 	return append(notes, r.Notes...)
 }
 
-// entry is a case with both verdicts, the answer, and the judge's reasoning or why there is no verdict.
+// entry is a case with both verdicts, the answer, and the judge's reasoning or the reason for a missing verdict.
 func entry(c calibration.Case, verdict result.Verdict) document.Entry {
 	scored := func(v calibration.Verdict, score *float64) string {
 		if score == nil {
