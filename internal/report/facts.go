@@ -15,7 +15,11 @@ import (
 // factsOf are the facts of a run, in the order in which every report has them.
 func factsOf(run result.Run, dir string) []document.Fact {
 	t := run.Totals
-	facts := []document.Fact{
+	ofJudge := dollars(t.Judge.Cost)
+	if ofJudge != "" {
+		ofJudge = "of which the judge " + ofJudge
+	}
+	return []document.Fact{
 		{Name: "mean score", Value: MeanScore(t)},
 		{Name: "reruns", Value: reruns(run)},
 		{Name: "checks", Value: countOf(t.PassedWithFailures, "passed with failed checks")},
@@ -25,7 +29,7 @@ func factsOf(run result.Run, dir string) []document.Fact {
 			Note: text.Plural(t.Conversations, "conversation") + ", " + text.Plural(t.Turns, "turn"),
 		},
 		{Name: "tokens", Value: tokens(t)},
-		{Name: "cost", Value: dollars(t.Cost)},
+		{Name: "cost", Value: dollars(t.Cost), Note: ofJudge},
 		{Name: "judge", Value: judged(run)},
 		{Name: "user", Value: userCalls(t.User)},
 		{Name: "user played", Value: usersPlayed(t.User)},
@@ -33,10 +37,6 @@ func factsOf(run result.Run, dir string) []document.Fact {
 		{Name: "duration", Value: text.Milliseconds(run.DurationMS)},
 		{Name: "results", Value: text.OneLine(dir, 1000)},
 	}
-	if judge := dollars(t.Judge.Cost); judge != "" {
-		facts[6].Note = "of which the judge " + judge
-	}
-	return facts
 }
 
 // countOf returns "3 tests passed with failed checks"; "" for none.
@@ -128,8 +128,8 @@ func judged(run result.Run) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s from the cache", text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits,
-		"verdict"))
+	fmt.Fprintf(&b, "%s, %s from the cache",
+		text.Plural(t.Judge.Calls, "call"), text.Plural(t.Judge.CacheHits, "verdict"))
 	for _, name := range slices.Sorted(maps.Keys(t.Judge.Models)) { // of a judge with several
 		use := t.Judge.Models[name]
 		if use.Calls == 0 {

@@ -1,8 +1,6 @@
 // Package document is the report of a run as data, and its writers: terminal, Markdown and HTML page. Suites,
-// comparisons,
-// classifications and replays fill a Document; a fact added to it is in every format. Texts in a document are
-// untrusted:
-// each writer makes them safe for its format.
+// comparisons, classifications and replays fill a Document; a fact added to it is in every format. Texts in a document
+// are untrusted: each writer makes them safe for its format.
 package document
 
 import (
@@ -52,8 +50,7 @@ type Document struct {
 	Verbatim string
 	Sections []Section
 	// Details explain single tests, the most important first, and are read until the writer has enough. Rest returns
-	// the
-	// sentence about those that were not written. Both may be nil; a page has Body instead.
+	// the sentence about those that were not written. Both may be nil; a page has Body instead.
 	Details iter.Seq2[*Section, error]
 	Rest    func(written int) string
 	Body    func(io.Writer) error
@@ -95,8 +92,7 @@ type Section struct {
 	Draw template.HTML
 
 	// A detail has a verdict, an address, the text next to its title, where it is from, and its conversation. Plain
-	// lines
-	// are not wrapped, so that a terminal recognizes links.
+	// lines are not wrapped, so that a terminal recognizes links.
 	Verdict    result.Verdict
 	Link       string
 	Side, From string
@@ -110,8 +106,7 @@ type Table struct {
 	Columns []Column
 	Rows    []Row
 	Fold    bool
-	// Left counts rows that are not in Rows, Noun names one row, and Elsewhere where
-	// all are, such as ": see run.json".
+	// Left counts rows that are not in Rows, Noun names one row, and Elsewhere where all are, such as ": see run.json".
 	Left            int
 	Noun, Elsewhere string
 }

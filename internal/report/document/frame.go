@@ -18,8 +18,8 @@ var frameSource string
 //go:embed frame.css
 var frameStyle string
 
-// Parse parses the pieces of a page, which can use those of the frame, with the frame's style sheet and its own.
-// The policy allows the page's one style sheet, by its hash, and pictures that are in the page itself. Nothing else is
+// Parse parses the pieces of a page, which can use those of the frame, with the frame's style sheet and its own. The
+// policy allows the page's one style sheet, by its hash, and pictures that are in the page itself. Nothing else is
 // loaded or run, whatever a transcript manages to put there. More are functions that the page uses beside the frame's
 // own.
 func Parse(style, source string, more ...template.FuncMap) *template.Template {

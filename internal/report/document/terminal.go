@@ -47,8 +47,8 @@ func (p *printer) line(parts ...string) {
 	_ = p.WriteByte('\n')
 }
 
-// wrap writes words in as many lines as it takes. The first begins with lead, the others are indented as deep;
-// every line of the words gets the colour, and nothing is wider than the width but a lead alone.
+// wrap writes words in as many lines as it takes. The first begins with lead, the others are indented as deep; every
+// line of the words gets the colour, and nothing is wider than the width but a lead alone.
 func (p *printer) wrap(lead, colour, words string) {
 	indent := text.Width(plain(lead))
 	cells := max(p.width-indent, 20)

@@ -245,8 +245,8 @@ func (p *printer) entry(indent string, e *Entry) {
 	p.wrap(indent+"  ", dim, line(e.From))
 }
 
-// table writes a table in columns. One that is wider than the terminal has a paragraph for each row, so that nothing
-// is cut.
+// table writes a table in columns. One that is wider than the terminal has a paragraph for each row, so that nothing is
+// cut.
 func (p *printer) table(t *Table) {
 	const indent = "  "
 	columns := t.shown()
