@@ -69,8 +69,7 @@ func (r *Report) explainOnTerminal(d *document.Document, run result.Run, s *surv
 }
 
 // everyTest returns a line for each record as it comes, with what explains those that did not pass, and the tests that
-// were
-// not run.
+// were not run.
 func (r *Report) everyTest(s *survey, o TextOptions) func(yield func(*document.Section, error) bool) {
 	return func(yield func(*document.Section, error) bool) {
 		for t, err := range r.tests {
@@ -181,13 +180,12 @@ func shortfall(e *entry) string {
 }
 
 // detail explains a test: what went wrong place by place, its simulated user, and where to look. The test's page is
-// there
-// where page names one.
+// there where page names one.
 func (r *Report) detail(x explained, page string) *document.Section {
 	d := summaryOf(x.entry)
 	trial := ""
 	if x.trials != nil {
-		own := document.List{Title: "all trials"}
+		own := document.List{Title: "all trials", Noun: "failure", Left: max(0, len(x.entry.failures)-maxListed)}
 		for _, f := range x.entry.failures[:min(len(x.entry.failures), maxListed)] {
 			own.Entries = append(own.Entries, failureEntry(f, nil))
 		}
@@ -201,7 +199,10 @@ func (r *Report) detail(x explained, page string) *document.Section {
 		found = nil // an aggregate has no findings but its failures
 	}
 	for _, f := range found[:min(len(found), maxFindings)] {
-		l := document.List{Title: trial + text.OneLine(f.place, 60) + f.about()}
+		l := document.List{
+			Title: trial + text.OneLine(f.place, 60) + f.about(),
+			Noun:  "failure", Left: max(0, len(f.failures)-maxListed),
+		}
 		for _, failure := range f.failures[:min(len(f.failures), maxListed)] {
 			l.Entries = append(l.Entries, failureEntry(failure, f.unmet))
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -42,8 +43,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 }
 
 // Markdown writes the report for a comment on a pull request: the verdict, a table of tests with the failing ones
-// first,
-// and what went wrong in each of those, as much as a comment has room for. It counts what it leaves out.
+// first, and what went wrong in each of those, as much as a comment has room for. It counts what it leaves out.
 func (r *Report) Markdown(w io.Writer) error {
 	run, s, err := r.summary()
 	if err != nil {
@@ -136,21 +136,12 @@ func (r *Report) testTable(run result.Run, s *survey) document.Section {
 		}
 		codes := strings.ReplaceAll(codeWords(e.codes), " ", ", ")
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{
-			sign, name, scored, {Text: firstOf(codes, e.checks, text.OneLine(e.reason, maxSentence)), Note: e.cut},
+			sign, name, scored, {Text: cmp.Or(codes, e.checks, text.OneLine(e.reason, maxSentence)), Note: e.cut},
 			{Text: took},
 		}})
 	}
 	t.Left = max(run.Totals.Tests+run.Totals.NotRun-len(t.Rows), 0)
 	return document.Section{ID: "tests", Title: "Tests", Tables: []document.Table{t}}
-}
-
-func firstOf(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // footOf says how a run came about.

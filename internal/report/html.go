@@ -15,8 +15,7 @@ import (
 )
 
 // Limits of report.html, so that a browser shows it at once whatever the size of the run. What passed is shown in full
-// as far as the page stays
-// below its size; what failed may make it larger.
+// as far as the page stays below its size; what failed may make it larger.
 const (
 	maxRows    = 10_000           // tests on the page
 	maxPage    = 5_000_000 - 1024 // bytes of the page, as far as what failed leaves it
@@ -36,8 +35,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 })
 
 // HTML writes the report as one self-contained page: no script, nothing from the network, every text escaped. Tests
-// stand in the order of the
-// run, those that failed open. What is left out is said.
+// stand in the order of the run, those that failed open. What is left out is said.
 func (r *Report) HTML(w io.Writer) error {
 	run, s, err := r.summary()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // maxHeld bounds the memory in which JUnit sorts test cases by suite, and in which trials wait for their aggregate.
 const maxHeld = 16 << 20
 
-// JUnit writes the report as JUnit XML: a testsuite per suite and a testcase per test, all of them.
-// A test with trials is one test case; what failed in its trials is in its body.
+// JUnit writes the report as JUnit XML: a testsuite per suite and a testcase per test, all of them. A test with trials
+// is one test case; what failed in its trials is in its body.
 //
 // The tests of several suites may come mixed. They are sorted in bounded memory, which takes a further reading of the
 // stream for every 16 MB of test cases, or per suite, whichever is less.

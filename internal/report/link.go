@@ -31,8 +31,7 @@ func (p written) String() string {
 }
 
 // spotOf returns the id on the page of what explains a record's verdict: a turn, the grades of the whole conversation,
-// or the record itself. The
-// turns of a test with trials stand in its trials.
+// or the record itself. The turns of a test with trials stand in its trials.
 func spotOf(t *result.Test) string {
 	id := t.Key().Anchor()
 	if t.Trials != nil {
@@ -79,8 +78,8 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// PageOf returns where the page of a run is: below the address where its folder is published, else in the folder;
-// empty where there is none.
+// PageOf returns where the page of a run is: below the address where its folder is published, else in the folder; empty
+// where there is none.
 func PageOf(dir, base string) string {
 	if base != "" {
 		return link(base, "")

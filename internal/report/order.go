@@ -8,8 +8,7 @@ import (
 )
 
 // inRunOrder sorts tests as the run lists them: suites as given, tests as in their file, targets as given. What the
-// records do not say is decided
-// by the order in which tests ended.
+// records do not say is decided by the order in which tests ended.
 func inRunOrder(run result.Run, s *survey, tests []*entry) {
 	targets := map[string]int{}
 	for i, name := range run.Targets {

@@ -13,8 +13,7 @@ import (
 const maxKept = 4 << 20
 
 // Records returns the records of the log in a folder. Those of a log of up to 4 MiB are decoded once, however often
-// they are
-// read, unless the log has grown since.
+// they are read, unless the log has grown since.
 func Records(dir string) runlog.Tests {
 	var mu sync.Mutex
 	var all []*result.Test

@@ -1,6 +1,5 @@
-// Package report renders the record of a run: for the terminal, a pull request, CI systems and the browser.
-// Everything is rendered from the run's record and a stream of its tests, in memory that does not grow with their
-// number.
+// Package report renders the record of a run: for the terminal, a pull request, CI systems and the browser. Everything
+// is rendered from the run's record and a stream of its tests, in memory that does not grow with their number.
 package report
 
 import (
@@ -68,16 +67,14 @@ func counted(run result.Run, tests runlog.Tests) runlog.Tests {
 }
 
 // At makes the report's links lead to where the folder of the run is published, such as https://ci.example/runs/7.
-// Without, they are relative to
-// the folder. It returns the report.
+// Without, they are relative to the folder. It returns the report.
 func (r *Report) At(base string) *Report {
 	r.base = base
 	return r
 }
 
 // Reviewed shows what people decided beside the verdicts of the machine, which stay. It must be called before anything
-// is rendered. It returns the
-// report.
+// is rendered. It returns the report.
 func (r *Report) Reviewed(book *annotation.Book) *Report {
 	r.book = book
 	return r

@@ -72,8 +72,8 @@ type suiteTally struct {
 	ms                               float64
 }
 
-// survey is what one pass over the tests finds: enough to choose what is shown and to count the rest.
-// It remembers a bounded number of tests, the counts of each suite, and the names of the tests with trials.
+// survey is what one pass over the tests finds: enough to choose what is shown and to count the rest. It remembers a
+// bounded number of tests, the counts of each suite, and the names of the tests with trials.
 type survey struct {
 	failing, others []*entry
 	quarantined     []*entry      // the first of them

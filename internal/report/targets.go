@@ -55,8 +55,7 @@ func targetSections(run result.Run, s *survey, brief bool) []document.Section {
 }
 
 // matrixOf has a row for each test and a column for each target. Tests that need a look come first; a cell is empty
-// where the
-// test was not planned with the target.
+// where the test was not planned with the target.
 func matrixOf(s *survey, targets []string) document.Table {
 	t := document.Table{Columns: document.Columns(1+len(targets), "Test"), Noun: "test", Elsewhere: ": see report.html"}
 	for _, name := range targets {

@@ -2,8 +2,8 @@ package report
 
 import "github.com/rehearse-dev/rehearse/internal/spec/result"
 
-// visit reads the tests again and calls f with each record of the chosen ones: of a test with trials, the trials
-// and the aggregate, in the order of the stream. It stops reading once it has seen them all.
+// visit reads the tests again and calls f with each record of the chosen ones: of a test with trials, the trials and
+// the aggregate, in the order of the stream. It stops reading once it has seen them all.
 func (r *Report) visit(chosen []*entry, f func(*entry, *result.Test) error) error {
 	left := map[id]int{}
 	entries := make(map[id]*entry, len(chosen))

@@ -2,8 +2,8 @@ package flow
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -14,8 +14,8 @@ import (
 const maxFlowBytes = 16 << 20
 
 // LoadFile reads every flow of a YAML or JSON file, which may hold several documents. What they call is found in the
-// same file, or beside it. The error is a source.Problems with every fault of the file, or says why the file cannot be
-// read.
+// same file, or beside it. The error is a source.Problems with every fault of the file, or the reason why the
+// file cannot be read.
 func LoadFile(files source.Files, path string) ([]*Flow, error) {
 	flows, err := readFile(files, path)
 	if err != nil {
@@ -150,20 +150,25 @@ var ignored = []string{"description", "metadata", "title", "tags", "comment"}
 
 // decode reads the known keys and warns of others: a flow may contain more than this engine reads.
 func decode[T any](n source.Node, into *T) {
-	known := source.Keys[T]()
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if aliases := f.Tag.Get("alias"); aliases != "" {
-			known = append(known, strings.Split(aliases, ",")...)
-		}
-	}
-	v := n.Value
+	keys := source.KeyNames[T]()
+	v, at := n.Value, map[string]int{}
 	v.Fields = nil
 	for _, f := range n.Fields {
+		key, known := keys[f.Name]
+		i, twice := at[key]
 		switch {
-		case slices.Contains(known, f.Name):
+		case !known:
+			if !slices.Contains(ignored, f.Name) {
+				hint := source.Suggest(f.Name, slices.Collect(maps.Keys(keys)))
+				n.Field(f.Name).Warn(hint, "unknown key %q is ignored", f.Name)
+			}
+		case f.Value.Kind == source.Null:
+		case twice && v.Fields[i].Name != f.Name: // another name of the key: the last counts
+			n.Field(v.Fields[i].Name).Warn("keep one of the two", "%s is ignored: %s is the same", v.Fields[i].Name, f.Name)
+			v.Fields[i] = f
+		default:
+			at[key] = len(v.Fields)
 			v.Fields = append(v.Fields, f)
-		case !slices.Contains(ignored, f.Name):
-			n.Field(f.Name).Warn(source.Suggest(f.Name, known), "unknown key %q is ignored", f.Name)
 		}
 	}
 	source.Decode(n.With(v), into)

@@ -16,8 +16,8 @@ type NoMatch struct {
 // Target returns the id of the next node, empty where the flow ends.
 func (m *NoMatch) Target() string { return m.target }
 
-// staysBefore counts the turns that have stayed at a node without a break until now, at most so many. The caller keeps
-// nothing for it: the messages of the assistant tell.
+// staysBefore counts the last turns in a row that stayed at a node, up to most. It reads them from the messages of the
+// assistant.
 func staysBefore(history []Message, node string, most int) (row int) {
 	for i := len(history) - 1; i >= 0 && row < most; i-- {
 		m := history[i]

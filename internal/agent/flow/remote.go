@@ -86,8 +86,8 @@ type apiBody struct {
 	TestCaseID     string            `json:"test_case_id"`
 }
 
-// callAPI carries out a call_api: of an API of the flow, or of an address. A failure is told in the trace, and ends
-// nothing.
+// callAPI carries out a call_api: of an API of the flow, or of an address. A failure is recorded in the trace and
+// does not end the turn.
 func (t *turn) callAPI(ctx context.Context, name string) {
 	known := t.fields()
 	api := t.flow.api(name)

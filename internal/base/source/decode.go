@@ -18,7 +18,7 @@ type Decoder interface{ DecodeNode(n Node) }
 // Decode reads a mapping into the struct that into points to, and reports what does not fit. The tags of its fields:
 //
 //	key:"name"             name of the key. Without this tag, that of the tag json; a field without both is not read
-//	alias:"old,older"      other names of the key
+//	alias:"old,older"      other names of the key; two of its names in one mapping are a problem
 //	removed:"key: …"       the key is of earlier versions: it is a problem, and the tag completes "use …"
 //	required:"message"     a missing key is a problem with this message
 //	notblank:"true"        the text has more than white space
@@ -134,8 +134,16 @@ func (n Node) decodeStruct(v reflect.Value) {
 		return
 	}
 	p := planOf(v.Type())
+	given := map[*field]string{} // of keys with other names
 	for _, entry := range n.Fields {
 		f, known := p.byName[entry.Name]
+		if known && len(f.aliases) > 0 && entry.Value.Kind != Null {
+			if first, twice := given[f]; twice {
+				n.Field(entry.Name).Report("keep one of the two", "%s and %s are the same", first, entry.Name)
+				continue
+			}
+			given[f] = entry.Name
+		}
 		switch {
 		case !known:
 			n.child(entry.Name, Value{Line: entry.Line, Column: entry.Column}, entry.Line, entry.Column).
@@ -260,7 +268,7 @@ func (n Node) number(f *field) float64 {
 	return number
 }
 
-// Keys returns the names of the keys of a struct, without those of other names, in the order of its fields.
+// Keys returns the names of the keys of a struct, without their other names, in the order of its fields.
 func Keys[T any]() []string {
 	fields := planOf(reflect.TypeFor[T]()).fields
 	names := make([]string, len(fields))
@@ -268,4 +276,13 @@ func Keys[T any]() []string {
 		names[i] = f.name
 	}
 	return names
+}
+
+// KeyNames returns the keys of a struct by all of their names.
+func KeyNames[T any]() map[string]string {
+	keys := map[string]string{}
+	for name, f := range planOf(reflect.TypeFor[T]()).byName {
+		keys[name] = f.name
+	}
+	return keys
 }

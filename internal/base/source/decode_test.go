@@ -85,8 +85,10 @@ at: far away
 tags: {a: b}
 later: [1]
 Inner: x
+strict: true
+all_must_pass: false
 `, want: agent{
-			limits: limits{}, Name: " ", Steps: []limits{{Retries: new(9)}, {}}, At: point{"far away"},
+			limits: limits{}, Name: " ", Strict: true, Steps: []limits{{Retries: new(9)}, {}}, At: point{"far away"},
 		}, problems: []string{
 			"f:2:6: old: removed: use mode",
 			`f:3:1: naem: unknown key "naem" (did you mean "name"?)`,
@@ -100,6 +102,7 @@ Inner: x
 			"f:10:1: tags: expected a list, got a mapping (write a list: each element on its own line behind `- `)",
 			`f:12:1: Inner: unknown key "Inner" (known: all_must_pass, any, at, cache, cost, later, mode, name, retries, ` +
 				`share, steps, strict, tags, timeout, vars)`,
+			"f:14:16: all_must_pass: strict and all_must_pass are the same (keep one of the two)",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -182,11 +182,6 @@ func (n Node) Read(fields map[string]func(Node)) {
 	}
 }
 
-// Removed returns a function for Read that rejects a key of earlier versions. The replacement completes "use …".
-func Removed(replacement string) func(Node) {
-	return func(n Node) { n.Report("", "removed: use %s", replacement) }
-}
-
 // Entries yields the entries of a mapping whose names the author chooses. Any other kind is reported and yields
 // nothing.
 func (n Node) Entries() iter.Seq2[string, Node] {

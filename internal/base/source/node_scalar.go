@@ -100,17 +100,6 @@ func (n Node) OneOf(choices ...string) string {
 	return ""
 }
 
-// Switch returns "on", "off" or one of the other settings; true and false stand for on and off.
-func (n Node) Switch(others ...string) string {
-	switch n.Text() {
-	case "true":
-		return "on"
-	case "false":
-		return "off"
-	}
-	return n.OneOf(append([]string{"on", "off"}, others...)...)
-}
-
 func (n Node) describe() string {
 	if n.Kind == List || n.Kind == Map || n.Kind == Null {
 		return n.Kind.String()

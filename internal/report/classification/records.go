@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Records gathers the predictions of items from the records of a run. It reads each from the output, the node and the state of the record's
-// last turn, as the grader label does. Not safe for concurrent use.
+// Records gathers the predictions of items from the records of a run. It reads each from the output, the node and the
+// state of the record's last turn, as the grader label does. Not safe for concurrent use.
 type Records struct {
 	set    dataset.Set
 	labels grader.Labels
@@ -38,7 +38,8 @@ func NewRecords(set dataset.Set, labels []string) *Records {
 	return r
 }
 
-// Add reads a record and returns the number of its item; ok is false while the item has other trials to come, and where nothing was predicted.
+// Add reads a record and returns the number of its item; ok is false while the item has other trials to come, and where
+// nothing was predicted.
 func (r *Records) Add(t *result.Test) (i int, ok bool) {
 	i, known := r.items[t.TestID]
 	if !known || t.Verdict == result.Error || t.Verdict == result.Skip {
@@ -53,8 +54,9 @@ func (r *Records) Add(t *result.Test) (i int, ok bool) {
 	return i, t.Trial == 0 && len(r.said[i]) > 0
 }
 
-// Prediction returns the prediction of an item: of several trials the most frequent one, of equally frequent ones that of the earlier trial.
-// Its ID is empty where there is none. The times are when the item was first asked about, and when it was last answered.
+// Prediction returns the prediction of an item: of several trials the most frequent one, of equally frequent ones that
+// of the earlier trial. Its ID is empty where there is none. The times are when the item was first asked about, and
+// when it was last answered.
 func (r *Records) Prediction(i int) (p label.Prediction, start, end time.Time) {
 	all := r.said[i]
 	if len(all) == 0 {

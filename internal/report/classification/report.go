@@ -1,4 +1,5 @@
-// Package classification is the view of a run that classifies: how good the predictions are, as text, Markdown, a page and JSON.
+// Package classification is the view of a run that classifies: how good the predictions are, as text, Markdown, a page
+// and JSON.
 package classification
 
 import (
@@ -12,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/label"
 )
 
-// Report is how good a classifier is. As JSON it is what classification.json holds; shares and scores are between 0 and 1.
+// Report is how good a classifier is. As JSON it is what classification.json holds; shares and scores are between 0 and
+// 1.
 type Report struct {
 	N                int                `json:"n"`
 	Correct          int                `json:"correct"`
@@ -35,7 +37,8 @@ type Report struct {
 	Confusions       []Confusion        `json:"worst_confusions"`
 	Calibration      *stats.Calibration `json:"calibration,omitempty"`
 
-	// classes are the labels that are true of an item, the worst first; show is how many of them people want to see, 0 for all.
+	// classes are the labels that are true of an item, the worst first; show is how many of them people want to see, 0
+	// for all.
 	classes    []stats.ClassScore
 	confused   []stats.Confused
 	trueLabels bool // the mean over the true labels decides
@@ -67,8 +70,8 @@ type Options struct {
 	Rows int
 }
 
-// Thresholds are the least that each metric has to reach. Macro F1 and the lowest F1 of a class decide about items with one label, recall about
-// items with lists.
+// Thresholds are the least that each metric has to reach. Macro F1 and the lowest F1 of a class decide about items with
+// one label, recall about items with lists.
 type Thresholds struct{ MacroF1, MinClassF1, Recall, Accuracy Least }
 
 // Least is the least of a metric. Always applies it to any items.

@@ -9,8 +9,8 @@ import (
 )
 
 // beliefSentence says how far the figures may be believed: what the mode makes of the log, and whether what was found
-// is found on supported turns
-// too. Of what may be shipped it says what no metric reads. It is empty where there is nothing to say.
+// is found on supported turns too. Of what may be shipped it says what no metric reads. It is empty where there is
+// nothing to say.
 func beliefSentence(r *replay.Report) string {
 	if v := verdictOf(r); v == failed || v == empty || r.Belief == "" {
 		return ""
@@ -32,8 +32,7 @@ func warning(r *replay.Report) string {
 const wordsUnread = "What was said is not judged: a candidate that tells the right states and ends passes with wrong words, too. Read some of the sessions."
 
 // supportedSentence compares what the gate saw with the same on supported turns alone: every metric of which the sign
-// turns, and of those that are
-// better or worse whether they are so there, too.
+// turns, and of those that are better or worse whether they are so there, too.
 func supportedSentence(r *replay.Report) string {
 	var same, open, other, leaning []string
 	for _, m := range groupsOf(r).first {

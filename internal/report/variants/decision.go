@@ -109,8 +109,7 @@ func otherModes(mode replay.Mode) string {
 }
 
 // unseenSentence says the loss that could have gone unnoticed: that of completion match, else of the first metric that
-// decides. It is empty
-// when that one is worse, since then it was noticed.
+// decides. It is empty when that one is worse, since then it was noticed.
 func unseenSentence(r *replay.Report) string {
 	m := unseenMetric(r)
 	if m == nil {

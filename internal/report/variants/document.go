@@ -24,8 +24,7 @@ func Marks() map[string][]string {
 }
 
 // Text writes the report of a replay run as plain text: the outcome, the block that the specification asks for, the
-// figures,
-// and last the line that names the run.
+// figures, and last the line that names the run.
 func Text(w io.Writer, r *replay.Report) error {
 	d := documentOf(r, nil)
 	d.Verbatim = block(r)
@@ -36,9 +35,8 @@ func Text(w io.Writer, r *replay.Report) error {
 	return err
 }
 
-// Markdown writes the report of a replay run for a comment on a pull request, with the sessions that differ most as
-// far as
-// they fit.
+// Markdown writes the report of a replay run for a comment on a pull request, with the sessions that differ most as far
+// as they fit.
 func Markdown(w io.Writer, r *replay.Report) error {
 	d := documentOf(r, nil)
 	d.Details = mostDifferentSideBySide(r)

@@ -59,10 +59,8 @@ type sessionsView struct {
 }
 
 // HTML writes the report of a replay run as one self-contained page: no script, nothing from the network, every text
-// escaped.
-// The sessions that differ most come first. At most 500 are listed, and as many of these side by side as a page of 4
-// MB has
-// room for; the page counts what it leaves out.
+// escaped. The sessions that differ most come first. At most 500 are listed, and as many of these side by side as a
+// page of 4 MB has room for; the page counts what it leaves out.
 func HTML(w io.Writer, r *replay.Report) error {
 	pairs := mostDifferent(r.Sessions)
 	pairs = pairs[:min(len(pairs), maxPairs)]

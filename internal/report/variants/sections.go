@@ -68,8 +68,7 @@ func endsSection(r *replay.Report) document.Section {
 const maxFaults = 20
 
 // funnelSection says what became of each session of the log: what was read, why sessions were left out, and what was
-// compared
-// with its parts.
+// compared with its parts.
 func funnelSection(r *replay.Report) document.Section {
 	s := document.Section{ID: "log", Title: "From log to figures", Nav: "Log"}
 	c := r.LogToFigures
@@ -281,8 +280,7 @@ func divergenceSection(r *replay.Report) document.Section {
 const maxKs = 10
 
 // repeatsSection says how much a lane varies when it plays a session again: as standard deviations, which have the
-// metric's
-// unit. It is empty where each session was played once.
+// metric's unit. It is empty where each session was played once.
 func repeatsSection(r *replay.Report, groups metricGroups) document.Section {
 	s := document.Section{ID: "repeats", Title: "Repeats: how much chance there is in one replay", Nav: "Repeats"}
 	if r.Repeats == nil {

@@ -103,8 +103,7 @@ func detail(r *replay.Report) string {
 }
 
 // metricsByVerdict names the metrics of each verdict: those that the gate looks at. A guard is named only where it is
-// worse, as by it a candidate
-// can only fail.
+// worse, as by it a candidate can only fail.
 func metricsByVerdict(r *replay.Report) map[verdict][]string {
 	names := map[verdict][]string{}
 	for _, m := range groupsOf(r).first {

@@ -1,5 +1,5 @@
-// Package variants renders the report of a replay run, whose lanes stand side by side: for the terminal, a pull
-// request and the browser, and as JSON.
+// Package variants renders the report of a replay run, whose lanes stand side by side: for the terminal, a pull request
+// and the browser, and as JSON.
 package variants
 
 import (
@@ -20,9 +20,8 @@ func JSON(w io.Writer, r *replay.Report) error {
 	return e.Encode(r)
 }
 
-// verdict is how a replay run came out, all metrics taken together. Beside the verdicts of a comparison there are
-// those of a run
-// without one.
+// verdict is how a replay run came out, all metrics taken together. Beside the verdicts of a comparison there are those
+// of a run without one.
 type verdict string
 
 const (
@@ -52,9 +51,8 @@ func verdictOf(r *replay.Report) verdict {
 	return undecided
 }
 
-// signOfRun is how a run came out, for what marks it: an icon, a colour. A gate's outcome decides where there is one;
-// a run that has not come to
-// its end has not passed.
+// signOfRun is how a run came out, for what marks it: an icon, a colour. A gate's outcome decides where there is one; a
+// run that has not come to its end has not passed.
 func signOfRun(r *replay.Report) result.Verdict {
 	v := verdictOf(r)
 	if r.Gate == nil || v == failed || v == empty {

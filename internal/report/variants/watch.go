@@ -12,9 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// WatchLine writes a look of a watch on one line: until when, how many sessions are new and how many there are, and
-// the difference in each metric with
-// its always-valid interval.
+// WatchLine writes a look of a watch on one line: until when, how many sessions are new and how many there are, and the
+// difference in each metric with its always-valid interval.
 func WatchLine(look *replay.Interim, metrics []string) string {
 	parts := []string{fmt.Sprintf("%s  +%s of %s", look.Until, text.Count(look.New), text.Plural(look.Sessions,
 		"session"))}
@@ -85,8 +84,7 @@ func WatchTrend(r *replay.WatchReport, metrics []string) string {
 }
 
 // butFor says in how many looks there was no new session, which may be a log that was not imported, and in how many
-// sessions an agent failed: they are
-// in no metric but answered.
+// sessions an agent failed: they are in no metric but answered.
 func butFor(looks []replay.Interim) string {
 	empty, lost := 0, 0
 	for i := range looks {

@@ -105,12 +105,12 @@ type divergenceBar struct {
 	Sessions int
 }
 
-// maxDivergences is how many turns the histogram has room for; its last one stands for all beyond. So does the
-// report's own, turn 20.
+// maxDivergences is how many turns the histogram has room for; its last one stands for all beyond. So does the report's
+// own, turn 20.
 const maxDivergences = 12
 
-// divergencesOf splits the report's divergences in those that never left the log's path and those that did, by turn
-// and without gaps.
+// divergencesOf splits the report's divergences in those that never left the log's path and those that did, by turn and
+// without gaps.
 func divergencesOf(r *replay.Report) (never int, turns []divergenceBar, all int) {
 	last := 0
 	for _, d := range r.Divergences {

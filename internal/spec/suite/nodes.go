@@ -41,7 +41,7 @@ func nodeNames(all []Assertion) (names []NodeName) {
 	for _, a := range all {
 		switch a.Type {
 		case "next_node":
-			for _, n := range eachOf(a.Params.Field("value")) {
+			for n := range a.Params.Field("value").Each() {
 				if n.Kind != source.Null { // a number is an id, too
 					at := placeOf(n)
 					at.Path = authorsPath(at.Path, a.Params, a.written)

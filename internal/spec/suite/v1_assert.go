@@ -22,18 +22,6 @@ func (e *expectations) not(f func()) {
 	}
 }
 
-// eachOf returns the elements of a list, or the node itself.
-func eachOf(n source.Node) []source.Node {
-	if n.Kind != source.List {
-		return []source.Node{n}
-	}
-	nodes := make([]source.Node, 0, len(n.Items))
-	for _, item := range n.List() {
-		nodes = append(nodes, item)
-	}
-	return nodes
-}
-
 // param is a parameter of a grader with the place where the author wrote its value.
 type param struct {
 	name string

@@ -78,9 +78,6 @@ func (l *loader) checkV1(n source.Node, t *Test) {
 	if !n.Has("test_id") || blank(t.ID) {
 		n.Field("test_id").Report("add `test_id:` with a name that is unique in the suite", "a test needs a test_id")
 	}
-	if n.Has("memory") && n.Has("seeded_memory") {
-		n.Field("seeded_memory").Report("keep one of the two", "memory and seeded_memory are the same")
-	}
 	switch turns := n.Field("turns"); {
 	case !n.Has("turns"):
 		n.Report("add `turns:` with at least one {user_input: …}", "a test needs turns")

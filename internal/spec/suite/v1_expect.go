@@ -77,7 +77,7 @@ func (e *expectations) nextNode(n source.Node) {
 
 // matches makes an assertion of each pattern, so that each has a failure of its own.
 func (e *expectations) matches(n source.Node) {
-	for _, pattern := range eachOf(n) {
+	for pattern := range n.Each() {
 		e.add(n, "regex", param{"value", pattern})
 	}
 }

@@ -52,7 +52,7 @@ func webAddress(n source.Node) string {
 	return text
 }
 
-// DecodeNode reads a name, or {id, type}. Without a type, the name says what is asked for.
+// DecodeNode reads a name, or {id, type}. Without a type, the name decides the type.
 func (f *BookingField) DecodeNode(n source.Node) {
 	if n.Kind == source.String {
 		f.ID = identifier(n)

@@ -82,7 +82,7 @@ func readLogo(n source.Node) string {
 	case text == "":
 		return ""
 	case !strings.Contains(text, ":"):
-		source.Removed("the https address of the picture, not a file")(n)
+		n.Report("", "removed: use the https address of the picture, not a file")
 		return ""
 	case err != nil, u.Scheme != "https", !httpsHosts.MatchString(u.Host):
 		n.Report("write it whole, such as https://acme.example/logo.png", "%q is not an https address", clip(text))

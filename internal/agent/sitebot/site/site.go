@@ -52,8 +52,8 @@ type Company struct {
 
 // Prompts are names in the prompt source; empty means the built-in name. Names may hold {agent} and {site}.
 type Prompts struct {
-	// Meta is the outermost template of every answer; Answer, Redirect, Booking and PostConversion are what it holds
-	// for one agent.
+	// Meta is the outermost template of every answer; Answer, Redirect, Booking and PostConversion are its parts
+	// for one agent each.
 	Meta           string `key:"meta" notblank:"true"`
 	Answer         string `key:"answer" notblank:"true"`
 	Redirect       string `key:"redirect" notblank:"true"`
