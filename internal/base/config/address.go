@@ -36,8 +36,8 @@ func (m Model) At(address string) (Model, error) {
 	return m, nil
 }
 
-// Named returns the model at the address behind its @. Reports print the whole as the name of the target, so the address
-// must not have a password.
+// Named returns the model at the address behind its @. Reports print the whole as the name of the target, so the
+// address must not have a password.
 func (m Model) Named(address string) (Model, error) {
 	at, err := m.At(address)
 	if parsed, _ := url.Parse(address); err == nil && (parsed.User != nil || parsed.RawQuery != "") {
