@@ -181,7 +181,8 @@ func TestPackageSizes(t *testing.T) {
 	}
 }
 
-// checkLimit compares a number with a limit, or with the exception of its package, which must be exact: it may only fall.
+// checkLimit compares a number with a limit, or with the exception of its package, which must be exact: it may only
+// fall.
 func checkLimit(t *testing.T, pkg, what string, n, limit int, exceptions map[string]int) {
 	t.Helper()
 	exception, excepted := exceptions[pkg]
@@ -195,7 +196,8 @@ func checkLimit(t *testing.T, pkg, what string, n, limit int, exceptions map[str
 	}
 }
 
-// drivers are the modules that the packages below graph may import; other modules than the standard library are refused.
+// drivers are the modules that the packages below graph may import; other modules than the standard library are
+// refused.
 var drivers = map[string][]string{
 	"graph":                nil,
 	"graph/graphtest":      nil,
@@ -257,7 +259,8 @@ func TestOnlyWireOpens(t *testing.T) {
 // httpClients are the names of net/http with which a client is made, or one that follows redirects is used.
 var httpClients = []string{"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm"}
 
-// TestOnlyHTTPClientMakesClients checks that no package but base/httpclient makes an HTTP client. Others may have a *http.Client.
+// TestOnlyHTTPClientMakesClients checks that no package but base/httpclient makes an HTTP client. Others may have a
+// *http.Client.
 func TestOnlyHTTPClientMakesClients(t *testing.T) {
 	for _, file := range goFiles(t) {
 		if file.pkg == "base/httpclient" || isKit(file.pkg) {

@@ -88,7 +88,8 @@ func prose(t *testing.T, path string) string {
 	return fence.ReplaceAllString(string(data), "")
 }
 
-// headings returns the anchors of a page: its headings in small letters, with hyphens for blanks and without punctuation.
+// headings returns the anchors of a page: its headings in small letters, with hyphens for blanks and without
+// punctuation.
 func headings(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	anchors := map[string]bool{}

@@ -86,8 +86,8 @@ func TestNames(t *testing.T) {
 	ratchet(t, "testdata/style/names.txt", found, "rename it to the field's term")
 }
 
-// TestTexts checks the wording of documentation, page templates, messages and comments. testdata/style/texts.txt has the
-// number of findings that are left in each folder; UPDATE_GOLDEN=1 lowers the numbers, and raises none.
+// TestTexts checks the wording of documentation, page templates, messages and comments. testdata/style/texts.txt has
+// the number of findings that are left in each folder; UPDATE_GOLDEN=1 lowers the numbers, and raises none.
 func TestTexts(t *testing.T) {
 	banned, found := bannedTexts(t), map[string]int{}
 	count := func(name, text string) {
@@ -120,8 +120,8 @@ func TestTexts(t *testing.T) {
 	ratchet(t, "testdata/style/texts.txt", found, "reword it")
 }
 
-// TestLineWidths checks that no line of Go is over 120 columns, a tab counting 4. testdata/style/widths.txt has the number
-// of wider lines that are left in each folder; UPDATE_GOLDEN=1 lowers the numbers, and raises none.
+// TestLineWidths checks that no line of Go is over 120 columns, a tab counting 4. testdata/style/widths.txt has the
+// number of wider lines that are left in each folder; UPDATE_GOLDEN=1 lowers the numbers, and raises none.
 func TestLineWidths(t *testing.T) {
 	found := map[string]int{}
 	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {

@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 )
 
-// agentV is AgentV, whose suites have the shape of ours. Where the endpoint is comes from the environment, as it asks for.
+// agentV is AgentV, whose suites have the shape of ours. Where the endpoint is comes from the environment, as it asks
+// for.
 type agentV struct {
 	bin string
 	env []string

@@ -12,8 +12,9 @@ import (
 	"sync"
 )
 
-// bare is the floor: a Go program that sends the same requests, as many at once, and does nothing else: no suite is read, nothing is
-// graded, nothing is written. What a measured program takes beyond it is its own; the rest is the machine, the network and the endpoint.
+// bare is the floor: a Go program that sends the same requests, as many at once, and does nothing else: no suite is
+// read, nothing is graded, nothing is written. What a measured program takes beyond it is its own; the rest is the
+// machine, the network and the endpoint.
 type bare struct{ url string }
 
 func (b *bare) write(_ context.Context, _ string, _ workload, url string) error {

@@ -21,7 +21,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestEcho wants both texts that a turn looks for, and the second only from a client that carries the conversation forward.
+// TestEcho wants both texts that a turn looks for, and the second only from a client that carries the conversation
+// forward.
 func TestEcho(t *testing.T) {
 	got := echo(requestOf(t, "echo", said(7, 1), said(7, 2)))
 	for _, text := range wanted(7, 2) {

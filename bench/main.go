@@ -1,6 +1,7 @@
-// Command bench measures rehearse from outside, as a user meets it: the whole program with its default settings, against a local
-// OpenAI-compatible endpoint that answers after a known latency. It prints wall time, CPU, peak memory and requests beside the
-// goals of docs/speed.md, and checks that every run gave the right results; a fast wrong answer is an error.
+// Command bench measures rehearse from outside, as a user meets it: the whole program with its default settings,
+// against a local OpenAI-compatible endpoint that answers after a known latency. It prints wall time, CPU, peak memory
+// and requests beside the goals of docs/speed.md, and checks that every run gave the right results; a fast wrong answer
+// is an error.
 //
 //	bin/bench -rehearse bin/rehearse            every case
 //	bin/bench -rehearse bin/rehearse -case a,b  some cases

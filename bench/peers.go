@@ -80,7 +80,8 @@ func (b *bencher) peer(ctx context.Context, p peer) (err error) {
 	return nil
 }
 
-// install puts packages into dir with npm, as it is configured here, and says every half a minute that it is still at it.
+// install puts packages into dir with npm, as it is configured here, and says every half a minute that it is still at
+// it.
 func install(ctx context.Context, dir string, packages ...string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -112,7 +113,8 @@ func install(ctx context.Context, dir string, packages ...string) error {
 	return nil
 }
 
-// findNode returns the folder of a Node.js that the peer runs with: nothing for the one on the path, or one that npm brings.
+// findNode returns the folder of a Node.js that the peer runs with: nothing for the one on the path, or one that npm
+// brings.
 func findNode(ctx context.Context, dir string, p peer) (string, error) {
 	out, err := exec.CommandContext(ctx, "node", "--version").Output()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 type usage struct {
 	Wall time.Duration `json:"wall_ns"`
 	CPU  time.Duration `json:"cpu_ns"` // user and system, with that of its children
-	// RSS is the peak resident memory in bytes, of the largest process where there are several. Linux counts what the parent held when
-	// it forked, so a value is never below the peak of this program, which therefore holds little.
+	// RSS is the peak resident memory in bytes, of the largest process where there are several. Linux counts what the
+	// parent held when it forked, so a value is never below the peak of this program, which therefore holds little.
 	RSS int64 `json:"rss_bytes"`
 	// Private is the peak private memory in bytes of the program and its children together (machine.PrivatePeak). Where
 	// it is unknown it is 0, which the JSON leaves out.

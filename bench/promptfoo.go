@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// promptfoo is promptfoo, which has one row per turn; its variable _conversation carries the rows of one conversation forward.
+// promptfoo is promptfoo, which has one row per turn; its variable _conversation carries the rows of one conversation
+// forward.
 type promptfoo struct {
 	bin string
 	env []string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// echo repeats the last message and says the how-manieth of the user it was: only a client that carries the conversation forward
-// gets the right number.
+// echo repeats the last message and says the how-manieth of the user it was: only a client that carries the
+// conversation forward gets the right number.
 func echo(asked *chatRequest) string {
 	users := 0
 	for _, m := range asked.Messages {
@@ -58,8 +58,8 @@ type check struct {
 // canary begins a criterion of rehearse that no reply meets.
 const canary = `The reply contains the word "`
 
-// verdict satisfies everything that the last message asks about, except a canary: rehearse names rubrics and criteria in a JSON object,
-// AgentV names rubrics in lines like "- [id]: outcome", promptfoo asks for one verdict.
+// verdict satisfies everything that the last message asks about, except a canary: rehearse names rubrics and criteria
+// in a JSON object, AgentV names rubrics in lines like "- [id]: outcome", promptfoo asks for one verdict.
 func verdict(asked *chatRequest) string {
 	question := plain(asked.Messages[len(asked.Messages)-1].Content)
 	v := judged{Overall: "Fine.", Score: 1, Pass: true, Reason: "Fine.", Reasoning: "Fine."}

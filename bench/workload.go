@@ -61,14 +61,15 @@ func said(i, j int) string {
 	return fmt.Sprintf("My parcel %06d has not come yet, and I have asked %d times now.", i, j)
 }
 
-// wanted are the texts that the reply must hold: the first shows that it answers this very message, the second that the conversation
-// was carried forward.
+// wanted are the texts that the reply must hold: the first shows that it answers this very message, the second that the
+// conversation was carried forward.
 func wanted(i, j int) [2]string { return [2]string{fmt.Sprintf("parcel %06d", i), ordinal(j)} }
 
 func name(i int) string { return fmt.Sprintf("conversation-%06d", i) }
 
-// writeSuite writes suite.yaml into dir, with tests.jsonl beside it for single-turn tests, in the form that rehearse and AgentV share.
-// Tests are written one at a time: a program's peak memory is never measured below that of the program which starts it.
+// writeSuite writes suite.yaml into dir, with tests.jsonl beside it for single-turn tests, in the form that rehearse
+// and AgentV share. Tests are written one at a time: a program's peak memory is never measured below that of the
+// program which starts it.
 func (w workload) writeSuite(dir string) error {
 	if !w.single {
 		return writeFile(filepath.Join(dir, "suite.yaml"), w.writeYAML)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// axe is the text of the rules. REHEARSE_E2E_NPM is a folder into which the package of package.json was installed; without one, this folder is.
+// axe is the text of the rules. REHEARSE_E2E_NPM is a folder into which the package of package.json was installed;
+// without one, this folder is.
 var axe = sync.OnceValues(func() (string, error) {
 	dir := os.Getenv("REHEARSE_E2E_NPM")
 	if dir == "" {
@@ -46,8 +47,8 @@ func (b *tab) accessible() {
 	}
 }
 
-// fits holds that nothing has to be scrolled sideways, and that the page has one heading and one main part. The window of a telephone grows with what is
-// too wide (innerWidth); the width that the page was laid out for does not.
+// fits holds that nothing has to be scrolled sideways, and that the page has one heading and one main part. The window
+// of a telephone grows with what is too wide (innerWidth); the width that the page was laid out for does not.
 func (b *tab) fits() {
 	b.t.Helper()
 	type shape struct{ Width, Window, Headings, Mains int }

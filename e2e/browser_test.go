@@ -77,7 +77,8 @@ type tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	// sent are the bodies of requests that the page has sent. forgives is a part of what the browser may say against the page.
+	// sent are the bodies of requests that the page has sent. forgives is a part of what the browser may say against
+	// the page.
 	sent     []string
 	forgives string
 }

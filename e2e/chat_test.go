@@ -46,7 +46,8 @@ func chatbot(t *testing.T, siteFile, model string, args ...string) (base string)
 	return base
 }
 
-// TestChat talks with a chatbot of the demonstration on its page: greeting and starters first, then an answer with a table, then suggestions.
+// TestChat talks with a chatbot of the demonstration on its page: greeting and starters first, then an answer with a
+// table, then suggestions.
 func TestChat(t *testing.T) {
 	for _, l := range looks {
 		t.Run(l.String(), func(t *testing.T) {
@@ -71,7 +72,8 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// TestChatSpeaks holds that a French site has a French page before any script has run, and German where it is asked for.
+// TestChatSpeaks holds that a French site has a French page before any script has run, and German where it is asked
+// for.
 func TestChatSpeaks(t *testing.T) {
 	b := open(t, look{width: 400})
 	b.to("/chat/verdanne.example")
@@ -95,7 +97,8 @@ func TestChatSpeaks(t *testing.T) {
 	}
 }
 
-// TestChatCallsToAction comes to the proposal of a demo, and holds that its button leads to the site with what was said.
+// TestChatCallsToAction comes to the proposal of a demo, and holds that its button leads to the site with what was
+// said.
 func TestChatCallsToAction(t *testing.T) {
 	b := open(t, look{width: 400})
 	b.to(kestrel)
@@ -118,7 +121,8 @@ func TestChatCallsToAction(t *testing.T) {
 	}
 }
 
-// TestChatTellsOfALostSession erases the session behind the page's back: it says so in words, and what stood above is no part of the new one.
+// TestChatTellsOfALostSession erases the session behind the page's back: it says so in words, and what stood above is
+// no part of the new one.
 func TestChatTellsOfALostSession(t *testing.T) {
 	b := open(t, looks[0])
 	b.to(kestrel)
@@ -146,7 +150,8 @@ func TestChatTellsOfALostSession(t *testing.T) {
 	}
 }
 
-// TestChatOffline takes the connection away: the page says so, keeps what was written, and sends it when it is asked to.
+// TestChatOffline takes the connection away: the page says so, keeps what was written, and sends it when it is asked
+// to.
 func TestChatOffline(t *testing.T) {
 	b := open(t, looks[2])
 	b.to(kestrel)
@@ -181,7 +186,8 @@ rules:
 default: {json: {intent: LEARN, confidence: 0.9, signals: [], skills: [], fields: {}}}
 `
 
-// TestChatSendsEarly sends the next message while suggestions are being made: nobody waits for them, and they are not shown.
+// TestChatSendsEarly sends the next message while suggestions are being made: nobody waits for them, and they are not
+// shown.
 func TestChatSendsEarly(t *testing.T) {
 	base := chatbot(t, "site: slow.example\n", slow)
 	b := open(t, looks[0])
@@ -256,7 +262,8 @@ func TestChatHostile(t *testing.T) {
 	}
 }
 
-// TestChatMessages holds what a message carries: a session id that nobody guesses, and how many answers the page has seen.
+// TestChatMessages holds what a message carries: a session id that nobody guesses, and how many answers the page has
+// seen.
 func TestChatMessages(t *testing.T) {
 	b := open(t, looks[0])
 	b.to(kestrel)

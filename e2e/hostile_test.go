@@ -21,7 +21,8 @@ const hostile = `rules:
 default: {reply: "Yes."}
 `
 
-// TestHostile opens conversations that were written to break the pages: nothing of them runs, loads, leads away, or makes the page wider.
+// TestHostile opens conversations that were written to break the pages: nothing of them runs, loads, leads away, or
+// makes the page wider.
 func TestHostile(t *testing.T) {
 	word := strings.Repeat("W", 4000)
 	write(t, "hostile/agent.yaml", strings.ReplaceAll(hostile, "${word}", word))

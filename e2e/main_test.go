@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// site is what the tests look at: the program, the folder of its demonstration, where its pages are, and the id of the run of the bookshop.
+// site is what the tests look at: the program, the folder of its demonstration, where its pages are, and the id of the
+// run of the bookshop.
 var site struct{ program, dir, base, run string }
 
 // TestMain builds the program, or takes the one that REHEARSE names, and serves the demonstration for all tests.

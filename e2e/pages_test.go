@@ -10,7 +10,8 @@ const bookshop = `/runs?suite=bookshop%2Fsuite.yaml`
 // compared is the page on which the two assistants of that run, RUN, stand beside each other.
 const compared = `/compare?a=RUN&b=RUN&a_target=careful&b_target=hasty`
 
-// places are the pages of the demonstration by the names of their pictures. Where a page is found by a click, link is the selector.
+// places are the pages of the demonstration by the names of their pictures. Where a page is found by a click, link is
+// the selector.
 var places = []struct{ name, at, link string }{
 	{"runs", "/runs", ""},
 	{"run", bookshop, `[data-row="run"] a`},
@@ -34,7 +35,8 @@ var places = []struct{ name, at, link string }{
 	{"not-found", "/runs/nope", ""},
 }
 
-// TestPages opens every page at two widths in light and dark: nothing fails, nothing leaves the server, axe finds nothing, nothing scrolls sideways.
+// TestPages opens every page at two widths in light and dark: nothing fails, nothing leaves the server, axe finds
+// nothing, nothing scrolls sideways.
 func TestPages(t *testing.T) {
 	for _, place := range places {
 		t.Run(place.name, func(t *testing.T) {
@@ -61,7 +63,8 @@ func TestRowsOfMetrics(t *testing.T) {
 	}
 }
 
-// TestFlowIsReadable holds that a large flow keeps a size at which its words can be read, and that it begins where its start is.
+// TestFlowIsReadable holds that a large flow keeps a size at which its words can be read, and that it begins where its
+// start is.
 func TestFlowIsReadable(t *testing.T) {
 	b := open(t, look{width: 400})
 	b.to("/flows/hotel_book?traffic=sessions")

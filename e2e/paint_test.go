@@ -9,14 +9,15 @@ import (
 // painted is how many conversations the run of TestFirstPaint has.
 const painted = 1_000
 
-// paint waits for the first paint with content, and returns its milliseconds since the page was asked for (W3C Paint Timing).
+// paint waits for the first paint with content, and returns its milliseconds since the page was asked for (W3C Paint
+// Timing).
 const paint = `new Promise((done) => new PerformanceObserver((list) => {
 	const first = list.getEntriesByName("first-contentful-paint")[0];
 	if (first) done(first.startTime);
 }).observe({type: "paint", buffered: true}))`
 
-// TestFirstPaint opens a run of 1,000 conversations, and says when its pages were first painted. The goal of ui.md is 300 ms; a test that limits times would
-// fail on a busy machine, so that only what is painted is held to.
+// TestFirstPaint opens a run of 1,000 conversations, and says when its pages were first painted. The goal of ui.md is
+// 300 ms; a test that limits times would fail on a busy machine, so that only what is painted is held to.
 func TestFirstPaint(t *testing.T) {
 	var suite strings.Builder
 	suite.WriteString("name: many\ntests:\n")

@@ -7,7 +7,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// TestPictures makes the pictures of the README where REHEARSE_PICTURES names a folder; without one it holds that they can be made.
+// TestPictures makes the pictures of the README where REHEARSE_PICTURES names a folder; without one it holds that they
+// can be made.
 func TestPictures(t *testing.T) {
 	if dir := os.Getenv("REHEARSE_PICTURES"); dir != "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -20,7 +20,8 @@ func tell(t *testing.T, base, body string) {
 	}
 }
 
-// TestSessionGrows holds that the page of a session which a chatbot holds grows by itself: whoever reads a turn stays at it.
+// TestSessionGrows holds that the page of a session which a chatbot holds grows by itself: whoever reads a turn stays
+// at it.
 func TestSessionGrows(t *testing.T) {
 	base := chatbot(t, "site: tea.example\ncompany: {name: Tea}\n", "rules:\n  - {when: {node: '^answer_writer$'}, reply: Tea costs 3 euros.}\ndefault: {json: {}}\n")
 	tell(t, base, `{"site_name": "tea.example", "session_id": "s1", "input": "What does tea cost?"}`)

@@ -7,7 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// follow goes from link to link: selectors with " => " between them. Links are taken by their addresses, so that it does not matter where they stand.
+// follow goes from link to link: selectors with " => " between them. Links are taken by their addresses, so that it
+// does not matter where they stand.
 func (b *tab) follow(links string) {
 	b.t.Helper()
 	if links == "" {

@@ -105,7 +105,8 @@ func TestWidget(t *testing.T) {
 	}
 }
 
-// TestWidgetRefused holds that a frame that is not shown is told in words, with a way to the chat: by the server's origins, and by the website's policy.
+// TestWidgetRefused holds that a frame that is not shown is told in words, with a way to the chat: by the server's
+// origins, and by the website's policy.
 func TestWidgetRefused(t *testing.T) {
 	for name, c := range map[string]struct{ policy, says string }{
 		"origin": {"", "frame-ancestors"},

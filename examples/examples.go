@@ -1,4 +1,5 @@
-// Package examples holds the examples that the program carries along, so that `rehearse demo` needs nothing beside itself.
+// Package examples holds the examples that the program carries along, so that `rehearse demo` needs nothing beside
+// itself.
 package examples
 
 import "embed"

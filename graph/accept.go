@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// finish ends a visit with what its node has returned: the update or that of the fallback is accepted, the visit waits, or the turn fails.
+// finish ends a visit with what its node has returned: the update or that of the fallback is accepted, the visit waits,
+// or the turn fails.
 func (t *turn[S]) finish(v *visit[S], u Update[S], err error) error {
 	u, settled, err := t.settle(v, u, err)
 	if err != nil || !settled {
@@ -16,8 +17,8 @@ func (t *turn[S]) finish(v *visit[S], u Update[S], err error) error {
 	return t.accepted(v, u)
 }
 
-// settle closes a visit and returns its update, which is that of the fallback when the node has failed. Without an error and unsettled the
-// visit waits for an answer.
+// settle closes a visit and returns its update, which is that of the fallback when the node has failed. Without an
+// error and unsettled the visit waits for an answer.
 func (t *turn[S]) settle(v *visit[S], u Update[S], err error) (_ Update[S], settled bool, _ error) {
 	if t.ctx.Err() != nil {
 		t.close(v, context.Cause(t.ctx), false)
@@ -114,7 +115,8 @@ func (t *turn[S]) accept(v *visit[S], u Update[S]) error {
 	return err
 }
 
-// claim makes a visit the last writer of a field. Where a field has no Merge, the writer before must have led to this visit.
+// claim makes a visit the last writer of a field. Where a field has no Merge, the writer before must have led to this
+// visit.
 func (t *turn[S]) claim(v *visit[S], c Column[S]) error {
 	a := c.about()
 	if !a.single {

@@ -10,14 +10,16 @@ import (
 	"slices"
 )
 
-// Continue goes on with the unfinished turn of a thread, as Run does with an equal input; ErrNothingToContinue says that there is none.
+// Continue goes on with the unfinished turn of a thread, as Run does with an equal input; ErrNothingToContinue says
+// that there is none.
 func (g *Graph[S]) Continue(ctx context.Context, thread string, sink TokenSink) (S, error) {
 	return g.turn(ctx, thread, attempt[S]{goesOn: true, sink: sink})
 }
 
-// Resume answers the oldest question of a thread and goes on with the turn that waits for it. Nodes that had settled do not run again and
-// give the sink nothing. A further question is a further *InterruptError; ErrNotWaiting says that there is no question. After any other error
-// the question still waits, unless the node that has asked it had settled in a durable turn, with which Continue goes on.
+// Resume answers the oldest question of a thread and goes on with the turn that waits for it. Nodes that had settled do
+// not run again and give the sink nothing. A further question is a further *InterruptError; ErrNotWaiting says that
+// there is no question. After any other error the question still waits, unless the node that has asked it had settled
+// in a durable turn, with which Continue goes on.
 func (g *Graph[S]) Resume(ctx context.Context, thread string, answer any, sink TokenSink) (S, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {
@@ -44,7 +46,8 @@ func (g *Graph[S]) Waiting(ctx context.Context, thread string) ([]InterruptError
 	return questions, nil
 }
 
-// Abandon drops the unfinished turn of a thread, whether or not it waits, but for its writes to Kept fields. Without one it does nothing.
+// Abandon drops the unfinished turn of a thread, whether or not it waits, but for its writes to Kept fields. Without
+// one it does nothing.
 func (g *Graph[S]) Abandon(ctx context.Context, thread string) error {
 	if g.saver == nil {
 		return nil
@@ -142,7 +145,8 @@ func (g *Graph[S]) try(ctx context.Context, thread string, a attempt[S]) (result
 	return *after, nil
 }
 
-// begin finds out whether an attempt goes on with an unfinished turn, and returns that, or nil. A turn that is not gone on with is dropped.
+// begin finds out whether an attempt goes on with an unfinished turn, and returns that, or nil. A turn that is not gone
+// on with is dropped.
 func (g *Graph[S]) begin(ctx context.Context, thread string, last *Record, state **S, a *attempt[S]) (*unfinished, error) {
 	u, err := g.unfinished(ctx, thread, *last)
 	if err != nil {

@@ -21,8 +21,8 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkTurn takes turns of the 20 nodes of an answer without models, in conversations of ten turns, one after the other.
-// Goal: 100 µs of processor time.
+// BenchmarkTurn takes turns of the 20 nodes of an answer without models, in conversations of ten turns, one after the
+// other. Goal: 100 µs of processor time.
 func BenchmarkTurn(b *testing.B) { benchmarkTurn(b, graph.Config{}) }
 
 // BenchmarkTurnDurable saves a step for each node besides.

@@ -128,8 +128,8 @@ func mergeDialog(old, written dialog) dialog {
 
 type botUpdate = graph.Update[botState]
 
-// newBot returns the builder of a graph like that of the website chatbot. What its models would say follows from the input: "redirect" and "book"
-// take the short ways, "converted" the way after a booking.
+// newBot returns the builder of a graph like that of the website chatbot. What its models would say follows from the
+// input: "redirect" and "book" take the short ways, "converted" the way after a booking.
 func newBot() *graph.Builder[botState] {
 	b := graph.New("bot", messages, input, response, docs, site, route, turn, profile, dialogue, interests, form, intents, routing, skillset,
 		bookings, profiling, hacks, spam, lastInput, followUps, answers, cta, warnings, reveal)

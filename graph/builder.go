@@ -35,9 +35,9 @@ func New[S any](name string, fields ...Column[S]) *Builder[S] {
 	}
 }
 
-// Node adds a node. Its function reads a snapshot and returns what it changes. The snapshot is a copy, so its fields may be set without any
-// effect and its slices appended to. What they refer to is shared and must not be changed (see Config.Guard). The function must return soon
-// after ctx is done.
+// Node adds a node. Its function reads a snapshot and returns what it changes. The snapshot is a copy, so its fields
+// may be set without any effect and its slices appended to. What they refer to is shared and must not be changed (see
+// Config.Guard). The function must return soon after ctx is done.
 func (b *Builder[S]) Node(name string, work func(ctx context.Context, s S) (Update[S], error)) *Node[S] {
 	if work == nil {
 		return b.add(name, nil)
@@ -45,7 +45,8 @@ func (b *Builder[S]) Node(name string, work func(ctx context.Context, s S) (Upda
 	return b.add(name, func(ctx context.Context, s S, _ TokenSink) (Update[S], error) { return work(ctx, s) })
 }
 
-// Streaming adds a node that writes to the client; other nodes cannot. Two streaming nodes never run side by side: their tokens would mix.
+// Streaming adds a node that writes to the client; other nodes cannot. Two streaming nodes never run side by side:
+// their tokens would mix.
 func (b *Builder[S]) Streaming(name string, work func(ctx context.Context, s S, out TokenSink) (Update[S], error)) *Node[S] {
 	n := b.add(name, work)
 	n.streams = true
@@ -81,7 +82,8 @@ func (b *Builder[S]) Edge(from string, to ...string) {
 	b.edges = append(b.edges, edge[S]{from: from, to: to})
 }
 
-// Branch leads from a node to the one of several that the function names. It reads the state after the node, is quick and does no I/O.
+// Branch leads from a node to the one of several that the function names. It reads the state after the node, is quick
+// and does no I/O.
 func (b *Builder[S]) Branch(from string, choose func(s S) string, to ...string) {
 	if choose == nil {
 		b.Fan(from, nil, to...)
@@ -98,7 +100,8 @@ func (b *Builder[S]) Fan(from string, choose func(s S) []string, to ...string) {
 // Steps bounds the steps of a turn, which ends loops that do not end themselves.
 func (b *Builder[S]) Steps(limit int) { b.steps = limit }
 
-// Warn adds a write to the update of every fallback, such as a warning in the state. The error is for people who run the program.
+// Warn adds a write to the update of every fallback, such as a warning in the state. The error is for people who run
+// the program.
 func (b *Builder[S]) Warn(write func(node string, err error) Write[S]) { b.warn = write }
 
 func (b *Builder[S]) problem(format string, args ...any) {
@@ -143,16 +146,16 @@ type Node[S any] struct {
 // end stands for End among the indices of nodes.
 const end = -1
 
-// Limit bounds the time of the node. When it is over, the node's context is done and the node has failed. What it returns or writes
-// afterwards is lost.
+// Limit bounds the time of the node. When it is over, the node's context is done and the node has failed. What it
+// returns or writes afterwards is lost.
 func (n *Node[S]) Limit(d time.Duration) *Node[S] {
 	n.limit = d
 	return n
 }
 
-// OrElse keeps the turn going when the node returns an error, panics or runs out of time: the function makes an update from the snapshot and
-// the failure, which is used instead of the node's, with the write of Builder.Warn. A nil function makes no update. The function is quick
-// and does no I/O.
+// OrElse keeps the turn going when the node returns an error, panics or runs out of time: the function makes an update
+// from the snapshot and the failure, which is used instead of the node's, with the write of Builder.Warn. A nil
+// function makes no update. The function is quick and does no I/O.
 func (n *Node[S]) OrElse(fallback func(s S, err error) Update[S]) *Node[S] {
 	if fallback == nil {
 		fallback = func(S, error) Update[S] { return nil }

@@ -7,8 +7,9 @@ import (
 	"fmt"
 )
 
-// What a record takes away from lists stands in its Appended under the empty name, which no field has: by list, the writes in their order.
-// A list that a record only adds to stands there as an array, so that records of conversations which only grow are as short as they can be.
+// What a record takes away from lists stands in its Appended under the empty name, which no field has: by list, the
+// writes in their order. A list that a record only adds to stands there as an array, so that records of conversations
+// which only grow are as short as they can be.
 var changedPrefix = []byte(`{"":`)
 
 // storedWrite is a write as records and steps keep it.
@@ -93,15 +94,15 @@ func (s *schema[S]) change(r Record, state *S) error {
 
 // Compactor is a Checkpointer that can replace all records of a thread by one.
 type Compactor interface {
-	// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with ErrConflict
-	// and changes nothing. Steps of an unfinished turn stay. Atomic.
+	// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails
+	// with ErrConflict and changes nothing. Steps of an unfinished turn stay. Atomic.
 	Compact(ctx context.Context, thread string, r Record) error
 }
 
 var errNoCompactor = errors.New("the checkpoints cannot be compacted: use ones that implement Compactor")
 
-// Compact makes the newest state of a thread its only record: what was removed from lists is gone for good then, and so is the way back to
-// earlier checkpoints. The newest checkpoint keeps its id. A thread without state stays as it is.
+// Compact makes the newest state of a thread its only record: what was removed from lists is gone for good then, and so
+// is the way back to earlier checkpoints. The newest checkpoint keeps its id. A thread without state stays as it is.
 func (g *Graph[S]) Compact(ctx context.Context, thread string) error {
 	c, ok := g.store.(Compactor)
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// TestListWrites: a list that was added to, trimmed, replaced and taken from is what a plain slice is, at once, read again and compacted.
+// TestListWrites: a list that was added to, trimmed, replaced and taken from is what a plain slice is, at once, read
+// again and compacted.
 func TestListWrites(t *testing.T) {
 	type item struct{ Key, Value string }
 	type state struct {

@@ -21,11 +21,12 @@ type Record struct {
 
 // Checkpointer keeps the records of threads. Implementations are safe for concurrent use.
 type Checkpointer interface {
-	// Load returns the chain of records that leads to the one called id, oldest first; id "" means the newest. Values of all but the
-	// last may be left out. An unknown thread gives no records and no error; an unknown id is ErrNoCheckpoint.
+	// Load returns the chain of records that leads to the one called id, oldest first; id "" means the newest. Values
+	// of all but the last may be left out. An unknown thread gives no records and no error; an unknown id is
+	// ErrNoCheckpoint.
 	Load(ctx context.Context, thread, id string) ([]Record, error)
-	// Save adds a record, which becomes the newest. A record whose Parent is not the newest fails with ErrConflict unless its Source is
-	// fork. Atomic.
+	// Save adds a record, which becomes the newest. A record whose Parent is not the newest fails with ErrConflict
+	// unless its Source is fork. Atomic.
 	Save(ctx context.Context, thread string, r Record) error
 	// List returns every record of the thread without Values and Appended, oldest first.
 	List(ctx context.Context, thread string) ([]Record, error)
@@ -33,8 +34,8 @@ type Checkpointer interface {
 	Delete(ctx context.Context, thread string) error
 }
 
-// Peeker is what a Checkpointer may offer besides: to say which record of a thread is the newest, without reading any. A graph then reads again only what
-// it has not written itself.
+// Peeker is what a Checkpointer may offer besides: to say which record of a thread is the newest, without reading any.
+// A graph then reads again only what it has not written itself.
 type Peeker interface {
 	// Newest returns the id of the last record that Load would return for the id ""; "" when it would return none.
 	Newest(ctx context.Context, thread string) (id string, err error)

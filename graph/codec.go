@@ -16,8 +16,8 @@ const (
 	maxPooled = 64 << 10
 )
 
-// encode fills in what a record stores: the fields of the state, and what the writes have added to its lists. Both are encoded once, so that
-// a turn costs what it changes, however long the conversation is.
+// encode fills in what a record stores: the fields of the state, and what the writes have added to its lists. Both are
+// encoded once, so that a turn costs what it changes, however long the conversation is.
 func (s *schema[S]) encode(r *Record, state *S, writes Update[S]) error {
 	var err error
 	if r.Values, err = s.encodeValues(state); err != nil {
@@ -45,8 +45,8 @@ func (s *schema[S]) encodeValues(state *S) ([]byte, error) {
 	return o.end(), nil
 }
 
-// encodeAdded returns what an update adds to lists, as an object of arrays. A list from which the update also takes something stands
-// under the empty name with each of its writes.
+// encodeAdded returns what an update adds to lists, as an object of arrays. A list from which the update also takes
+// something stands under the empty name with each of its writes.
 func (s *schema[S]) encodeAdded(writes Update[S]) ([]byte, error) {
 	o := newObject()
 	changed, err := s.encodeChanged(writes)
@@ -73,8 +73,8 @@ func (s *schema[S]) encodeAdded(writes Update[S]) ([]byte, error) {
 	return o.end(), nil
 }
 
-// decode returns the state after a chain of records. Only the records after known are decoded. Fields that the state no longer has are
-// ignored, so that a new version of a program can go on with old conversations.
+// decode returns the state after a chain of records. Only the records after known are decoded. Fields that the state no
+// longer has are ignored, so that a new version of a program can go on with old conversations.
 func (s *schema[S]) decode(chain []Record, known recalled[S]) (recalled[S], error) {
 	last := chain[len(chain)-1]
 	if !known.leadsTo(chain) {

@@ -16,19 +16,19 @@ const MaxNodes = 5_000
 type Config struct {
 	Checkpoints Checkpointer
 	Observer    Observer
-	// Durable saves what each node has written as a step of the turn, before the nodes that follow it begin. A turn that was cut short
-	// then goes on where it was. The Checkpoints have to be a StepSaver. What nodes write is read back from its JSON, so what JSON leaves out is
-	// lost within the turn, too.
+	// Durable saves what each node has written as a step of the turn, before the nodes that follow it begin. A turn
+	// that was cut short then goes on where it was. The Checkpoints have to be a StepSaver. What nodes write is read
+	// back from its JSON, so what JSON leaves out is lost within the turn, too.
 	Durable bool
-	// Guard makes a node, a branch or a fallback fail with ErrChanged when it changes what its snapshot refers to. Guard copies and compares
-	// every snapshot, so it is for tests.
+	// Guard makes a node, a branch or a fallback fail with ErrChanged when it changes what its snapshot refers to.
+	// Guard copies and compares every snapshot, so it is for tests.
 	Guard bool
 	// Log gets the stacks of panics, and names the nodes and tasks that do not stop when they are told to.
 	Log *slog.Logger
 }
 
-// Compile checks the definition and returns the graph. The error lists everything that is wrong. Later changes of the builder do not reach
-// the graph.
+// Compile checks the definition and returns the graph. The error lists everything that is wrong. Later changes of the
+// builder do not reach the graph.
 func (b *Builder[S]) Compile(c Config) (*Graph[S], error) {
 	if c.Checkpoints == nil {
 		c.Checkpoints = NewMemory(MemoryLimits{})
@@ -173,7 +173,8 @@ func (n *Node[S]) exits() []int {
 // edges returns where a node leads every time.
 func (n *Node[S]) edges() []int { return n.always }
 
-// from returns the nodes that exits lead to from a node, directly or not. The node itself is among them only when it is on a loop.
+// from returns the nodes that exits lead to from a node, directly or not. The node itself is among them only when it is
+// on a loop.
 func (g *Graph[S]) from(start int, exits func(*Node[S]) []int) bits {
 	var reached bits
 	for todo := []int{start}; len(todo) > 0; {
@@ -218,7 +219,8 @@ func (g *Graph[S]) findBefore() {
 	}
 }
 
-// checkStreams finds streaming nodes that plain edges lead to side by side. Those that only a branch brings together are found in the turn.
+// checkStreams finds streaming nodes that plain edges lead to side by side. Those that only a branch brings together
+// are found in the turn.
 func (g *Graph[S]) checkStreams() []error {
 	var problems []error
 	mixed := map[[2]*Node[S]]bool{}

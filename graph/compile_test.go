@@ -77,7 +77,8 @@ func only(names []string, lines ...string) func(b *graph.Builder[plain]) {
 	}
 }
 
-// Compile tells what LangGraph finds out at run time, or never: nodes nobody reaches, ways without an end, branches to nowhere.
+// Compile tells what LangGraph finds out at run time, or never: nodes nobody reaches, ways without an end, branches to
+// nowhere.
 func TestCompileErrors(t *testing.T) {
 	toEnd := func(plain) string { return graph.End }
 	for name, test := range map[string]struct {
@@ -164,7 +165,8 @@ func TestCompileTellsEverything(t *testing.T) {
 	}
 }
 
-// A state that has a field without a rule cannot be compiled, so no write and no stored value is for a field that nobody knows.
+// A state that has a field without a rule cannot be compiled, so no write and no stored value is for a field that
+// nobody knows.
 func TestFieldErrors(t *testing.T) {
 	type state struct {
 		A string `json:"a"`

@@ -11,11 +11,13 @@ import (
 // maxDepth bounds how deep a value may be nested. A deeper one is taken to contain itself.
 const maxDepth = 200
 
-// detach replaces every reference within an addressable value by a copy, so that the value shares nothing that anyone could change.
+// detach replaces every reference within an addressable value by a copy, so that the value shares nothing that anyone
+// could change.
 type detach func(v reflect.Value, depth int)
 
-// detacher returns the function that makes a value share nothing with its original, or nil when assignment is enough. Roomy says that values
-// may have slices; their copies have no spare capacity. Unexported fields of structs are left as they are: nodes cannot reach them.
+// detacher returns the function that makes a value share nothing with its original, or nil when assignment is enough.
+// Roomy says that values may have slices; their copies have no spare capacity. Unexported fields of structs are left as
+// they are: nodes cannot reach them.
 func detacher[T any]() (free func(*T), roomy bool, err error) {
 	switch any((*T)(nil)).(type) { // the types that states have most, without the cost of reflection
 	case *map[string]string:

@@ -38,7 +38,8 @@ func (m *mortal) Save(ctx context.Context, thread string, r graph.Record) error 
 	return m.Memory.Save(ctx, thread, r)
 }
 
-// TestDurableLaw: a turn of a random graph that crashes after any number of steps, again and again, ends as one that nothing has disturbed.
+// TestDurableLaw: a turn of a random graph that crashes after any number of steps, again and again, ends as one that
+// nothing has disturbed.
 func TestDurableLaw(t *testing.T) {
 	graphs := 1_000
 	if race.Enabled || testing.Short() {
@@ -87,7 +88,8 @@ func TestDurableLaw(t *testing.T) {
 	})
 }
 
-// TestInterruptLaw: a random graph whose nodes ask, answered one question after the other, ends as one that was answered at once.
+// TestInterruptLaw: a random graph whose nodes ask, answered one question after the other, ends as one that was
+// answered at once.
 func TestInterruptLaw(t *testing.T) {
 	graphs := 600
 	if race.Enabled || testing.Short() {

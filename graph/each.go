@@ -11,10 +11,11 @@ import (
 // defaultParallel is how many items of a node are worked on side by side unless Node.Parallel says otherwise.
 const defaultParallel = 16
 
-// Each adds a node that works once for each of some items, side by side. Items and work read the same snapshot; items is quick, does no I/O and
-// gives the same for the same state. The writes count in the order of the items, whichever is done first; two items that set a field of Last
-// are an ErrTwoWriters. Without items the node settles at once. The first failure cancels the other items. Limit and Retry are those of all
-// items together; an item that has settled is not worked on again.
+// Each adds a node that works once for each of some items, side by side. Items and work read the same snapshot; items
+// is quick, does no I/O and gives the same for the same state. The writes count in the order of the items, whichever is
+// done first; two items that set a field of Last are an ErrTwoWriters. Without items the node settles at once. The
+// first failure cancels the other items. Limit and Retry are those of all items together; an item that has settled is
+// not worked on again.
 func Each[S, E any](
 	b *Builder[S], name string, items func(s S) []E, work func(ctx context.Context, s S, item E) (Update[S], error),
 ) *Node[S] {

@@ -144,8 +144,8 @@ func Last[S, T any](at func(*S) *T) *Field[S, T] {
 	return f
 }
 
-// Merge declares a field whose writes are merged into the value before. The same arguments must give the same value; both are copies, and
-// the function may return one of them.
+// Merge declares a field whose writes are merged into the value before. The same arguments must give the same value;
+// both are copies, and the function may return one of them.
 func Merge[S, T any](at func(*S) *T, merge func(old, written T) T) *Field[S, T] {
 	f := Last(at)
 	f.merge, f.single = merge, false

@@ -17,7 +17,8 @@ const (
 	saveLimit = 10 * time.Second
 )
 
-// Graph runs turns. It is safe for concurrent use; of two turns of one thread at the same time the later one fails with ErrConflict.
+// Graph runs turns. It is safe for concurrent use; of two turns of one thread at the same time the later one fails with
+// ErrConflict.
 type Graph[S any] struct {
 	name     string
 	schema   *schema[S]
@@ -35,21 +36,24 @@ type Graph[S any] struct {
 	recall   recall[S]
 }
 
-// Run takes one turn of a thread: it applies the input to the newest state, runs the graph from Start, saves once, and returns the state.
-// What streaming nodes write goes to the sink; nil throws it away. When Run returns, nothing of the turn writes any more.
+// Run takes one turn of a thread: it applies the input to the newest state, runs the graph from Start, saves once, and
+// returns the state. What streaming nodes write goes to the sink; nil throws it away. When Run returns, nothing of the
+// turn writes any more.
 //
-// After an error the thread is as it was before, except for writes to Kept fields, which make a checkpoint that counts no turn. The error
-// is a *NodeError when a node has failed, and wraps ErrConflict when the thread has moved on meanwhile. An *InterruptError says that a node
-// asks a person something, and the turn waits for Resume; until then Run fails with ErrWaiting.
+// After an error the thread is as it was before, except for writes to Kept fields, which make a checkpoint that counts
+// no turn. The error is a *NodeError when a node has failed, and wraps ErrConflict when the thread has moved on
+// meanwhile. An *InterruptError says that a node asks a person something, and the turn waits for Resume; until then Run
+// fails with ErrWaiting.
 //
-// With Config.Durable a turn that has failed or was cut short goes on when its thread is given an equal input, or by Continue: nodes that had
-// settled are not run again. Any other input drops it.
+// With Config.Durable a turn that has failed or was cut short goes on when its thread is given an equal input, or by
+// Continue: nodes that had settled are not run again. Any other input drops it.
 func (g *Graph[S]) Run(ctx context.Context, thread string, input Update[S], sink TokenSink) (S, error) {
 	return g.turn(ctx, thread, attempt[S]{input: input, sink: sink})
 }
 
-// RunFrom is Run with an input that depends on the state before the turn, which is read only once. An error of look ends it before anything has happened.
-// What look is given and what RunFrom returns are shared with the graph and with later turns: nobody may change what they refer to.
+// RunFrom is Run with an input that depends on the state before the turn, which is read only once. An error of look
+// ends it before anything has happened. What look is given and what RunFrom returns are shared with the graph and with
+// later turns: nobody may change what they refer to.
 func (g *Graph[S]) RunFrom(ctx context.Context, thread string, look func(Checkpoint[S]) (Update[S], error), sink TokenSink) (S, error) {
 	return g.turn(ctx, thread, attempt[S]{look: look, sink: sink})
 }
@@ -60,7 +64,8 @@ func (g *Graph[S]) Tasks() int { return int(g.tasks.Load()) }
 // ErrPanic is the failure of a node, a task or a function of the graph that has panicked.
 var ErrPanic = errors.New("panicked")
 
-// try calls foreign code; a panic becomes an error, and its stack goes to the log, with the context that says what it is about and what is secret.
+// try calls foreign code; a panic becomes an error, and its stack goes to the log, with the context that says what it
+// is about and what is secret.
 func try(ctx context.Context, log *slog.Logger, what, name string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,8 +76,8 @@ func try(ctx context.Context, log *slog.Logger, what, name string, f func() erro
 	return f()
 }
 
-// Observer is told when nodes begin and end, for traces and metrics. Within a turn its calls come one at a time, and each beginning has
-// its end, even when the node was cancelled. It must be quick: the turn waits for it.
+// Observer is told when nodes begin and end, for traces and metrics. Within a turn its calls come one at a time, and
+// each beginning has its end, even when the node was cancelled. It must be quick: the turn waits for it.
 type Observer interface {
 	// NodeBegan returns the context that the node gets: ctx, or one made from it, such as one with a span.
 	NodeBegan(ctx context.Context, v Visit) context.Context

@@ -16,7 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// A node that panics, returns an error, ends its goroutine or takes too long has failed, and its siblings are cancelled (1.7).
+// A node that panics, returns an error, ends its goroutine or takes too long has failed, and its siblings are cancelled
+// (1.7).
 func TestFailures(t *testing.T) {
 	for name, test := range map[string]struct {
 		work func(ctx context.Context, s plain) (update, error)
@@ -119,7 +120,8 @@ func TestFunctionsThatPanic(t *testing.T) {
 	}
 }
 
-// What a node writes is its own no longer, what it sets and appends to in its snapshot reaches nobody, and what is handed out is a copy.
+// What a node writes is its own no longer, what it sets and appends to in its snapshot reaches nobody, and what is
+// handed out is a copy.
 func TestStatesAreNotChangedFromOutside(t *testing.T) {
 	b := plainGraph()
 	stolen := map[string]string{"by": "evil"}
@@ -158,8 +160,8 @@ func TestStatesAreNotChangedFromOutside(t *testing.T) {
 	}
 }
 
-// Siblings may append to the same slices at the same time, whether those come from the input, a node, a reducer or a checkpoint; the race
-// detector looks on.
+// Siblings may append to the same slices at the same time, whether those come from the input, a node, a reducer or a
+// checkpoint; the race detector looks on.
 func TestSiblingsAppendToWhatTheyShare(t *testing.T) {
 	type state struct {
 		Last   []string   `json:"last"`

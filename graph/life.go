@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// life is what the turn of a graph shares with the turns of its subgraphs: what is known of an earlier attempt, what has to be kept for a
-// later one, and who watches.
+// life is what the turn of a graph shares with the turns of its subgraphs: what is known of an earlier attempt, what
+// has to be kept for a later one, and who watches.
 type life struct {
 	graph, thread string
 	turn          int // turns completed before
@@ -183,10 +183,11 @@ func (p *place) noteCancelled(kind string) {
 	p.notes().cancelled = append(p.notes().cancelled, kind)
 }
 
-// Interrupt asks a person something, and returns the answer. As long as there is none, the error wraps ErrInterrupted, and the node returns it:
-// then the turn goes on as far as it can without the node, is saved as waiting, and Run returns an *InterruptError. Resume runs the node
-// once more from its top, and this time Interrupt returns the answer; so what stands before it in the node happens again. Several calls in one
-// node are matched with their answers by their order.
+// Interrupt asks a person something, and returns the answer. As long as there is none, the error wraps ErrInterrupted,
+// and the node returns it: then the turn goes on as far as it can without the node, is saved as waiting, and Run
+// returns an *InterruptError. Resume runs the node once more from its top, and this time Interrupt returns the answer;
+// so what stands before it in the node happens again. Several calls in one node are matched with their answers by their
+// order.
 //
 // Questions and answers are JSON. The checkpoints have to be a StepSaver.
 func Interrupt[A any](ctx context.Context, ask any) (A, error) {
@@ -232,8 +233,8 @@ func (p *place) interrupt(ask any) (json.RawMessage, error) {
 	return nil, &InterruptError{noted.waits.text.ID, p.visit.Node, noted.waits.text.Question}
 }
 
-// waiting returns the question for which a node or an item waits that has returned an error, nil when it has just failed; passed says that
-// something within it waits.
+// waiting returns the question for which a node or an item waits that has returned an error, nil when it has just
+// failed; passed says that something within it waits.
 func (p *place) waiting(err error) (q *question, passed bool) {
 	if err == nil || !errors.Is(err, ErrInterrupted) {
 		return nil, false

@@ -27,8 +27,8 @@ func Append[S, E any](at func(*S) *[]E) *List[S, E] {
 	return l
 }
 
-// Keyed makes an item that is added take the place of the one with the same key, so that adding it again changes nothing.
-// An item whose key is empty is always a new one.
+// Keyed makes an item that is added take the place of the one with the same key, so that adding it again changes
+// nothing. An item whose key is empty is always a new one.
 func (l *List[S, E]) Keyed(key func(E) string) *List[S, E] {
 	l.key = key
 	return l
@@ -45,7 +45,8 @@ func (l *List[S, E]) Add(items ...E) Write[S] {
 	return l.write(&listWrite[S, E]{op: opAdd, items: items})
 }
 
-// Remove takes away the items with these keys, from a Keyed list. A key that no item has changes nothing, nor does an empty one.
+// Remove takes away the items with these keys, from a Keyed list. A key that no item has changes nothing, nor does an
+// empty one.
 func (l *List[S, E]) Remove(keys ...string) Write[S] {
 	return &listWrite[S, E]{list: l, op: opRemove, keys: slices.Clone(keys)}
 }
@@ -181,7 +182,8 @@ func (l *List[S, E]) added(old, items []E) []E {
 	return slices.Clip(list)
 }
 
-// finder returns a function that finds the index of a key in a growing list, or -1: by a map when it is called often, else by a search.
+// finder returns a function that finds the index of a key in a growing list, or -1: by a map when it is called often,
+// else by a search.
 func (l *List[S, E]) finder(times int) func(list []E, key string) int {
 	if times <= 4 {
 		return func(list []E, key string) int {

@@ -15,8 +15,8 @@ type MemoryLimits struct {
 	Threads int           // how many threads live at once, the least recently used going first; 10,000 by default
 }
 
-// Memory keeps records in the process, for development and tests. It has no goroutine: expired threads are deleted by the next call.
-// It is safe for concurrent use.
+// Memory keeps records in the process, for development and tests. It has no goroutine: expired threads are deleted by
+// the next call. It is safe for concurrent use.
 type Memory struct {
 	limits  MemoryLimits
 	mu      sync.Mutex

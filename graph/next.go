@@ -32,8 +32,8 @@ func (t *turn[S]) next(v *visit[S]) ([]int, error) {
 	return next, nil
 }
 
-// written returns the visits that have written something, in the order in which their writes count: by step, then by name. It looks at those
-// whose numbers are among some, or at all when that is nil.
+// written returns the visits that have written something, in the order in which their writes count: by step, then by
+// name. It looks at those whose numbers are among some, or at all when that is nil.
 func (t *turn[S]) written(among *bits) []*visit[S] {
 	visits := make([]*visit[S], 0, len(t.visits))
 	for _, v := range t.visits {
@@ -47,8 +47,8 @@ func (t *turn[S]) written(among *bits) []*visit[S] {
 	return visits
 }
 
-// after returns the state after visits in the order of written. It starts from the last visit that all others come before or after, because
-// the state of that one has all writes up to it.
+// after returns the state after visits in the order of written. It starts from the last visit that all others come
+// before or after, because the state of that one has all writes up to it.
 func (t *turn[S]) after(visits []*visit[S]) *S {
 	state, first := t.base, 0
 	for i, v := range slices.Backward(visits) {
@@ -64,8 +64,8 @@ func (t *turn[S]) after(visits []*visit[S]) *S {
 	return t.g.schema.applied(state, u)
 }
 
-// stateAfter returns the state after a visit whose writes count. It is made when it is first needed: where nodes that ran side by side lead to one,
-// nobody reads the states after each of them.
+// stateAfter returns the state after a visit whose writes count. It is made when it is first needed: where nodes that
+// ran side by side lead to one, nobody reads the states after each of them.
 func (t *turn[S]) stateAfter(v *visit[S]) *S {
 	if v.after == nil {
 		v.after = t.g.schema.applied(v.view, v.writes)

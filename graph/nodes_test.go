@@ -133,7 +133,8 @@ func TestRetryOfStreams(t *testing.T) {
 	}
 }
 
-// TestEach: writes count in the order of the items, no more work side by side than allowed, and a node without items settles.
+// TestEach: writes count in the order of the items, no more work side by side than allowed, and a node without items
+// settles.
 func TestEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, items := range []int{0, 1, 7, 40} {

@@ -138,8 +138,9 @@ func choose(choices []string, by uint32) []string {
 	return chosen
 }
 
-// TestRandomGraphs runs 10,000 random graphs, 1,000 under the race detector, each with several schedules: the result is the same byte for byte, or an error every time.
-// Without loops, it is what a model says that knows nothing of scheduling.
+// TestRandomGraphs runs 10,000 random graphs, 1,000 under the race detector, each with several schedules: the result is
+// the same byte for byte, or an error every time. Without loops, it is what a model says that knows nothing of
+// scheduling.
 func TestRandomGraphs(t *testing.T) {
 	graphs := 10_000
 	if race.Enabled || testing.Short() {
@@ -189,8 +190,8 @@ type visited struct {
 	plan int // the number of the node
 }
 
-// model says what a graph without loops gives: it takes the nodes one by one in an order that is known beforehand, and makes each
-// snapshot from nothing.
+// model says what a graph without loops gives: it takes the nodes one by one in an order that is known beforehand, and
+// makes each snapshot from nothing.
 func (p plan) model() string {
 	start := &visited{name: graph.Start, past: map[string]*visited{}, plan: p.nodes}
 	start.next = p.next(start, plain{Log: []string{"input"}})

@@ -5,17 +5,16 @@ import "sync"
 // maxRecalled bounds the bytes of the states that are kept.
 const maxRecalled = 32 << 20
 
-// recall keeps the decoded states of threads that were read lately: a turn decodes only what was added since the last one, and not the whole
-// conversation.
-// It is safe for concurrent use.
+// recall keeps the decoded states of threads that were read lately: a turn decodes only what was added since the last
+// one, and not the whole conversation. It is safe for concurrent use.
 type recall[S any] struct {
 	mu      sync.Mutex
 	threads map[string]recalled[S]
 	bytes   int
 }
 
-// recalled is what is known of a thread: its state after a chain of records. It is shared and never changed; slices in it have no room to spare, so that
-// nodes may append to them.
+// recalled is what is known of a thread: its state after a chain of records. It is shared and never changed; slices in
+// it have no room to spare, so that nodes may append to them.
 type recalled[S any] struct {
 	last    Record // of the chain, without what it appends
 	records int    // in the chain
@@ -23,7 +22,8 @@ type recalled[S any] struct {
 	state   *S
 }
 
-// leadsTo reports whether a chain begins with the known records. Comparing one id is enough: each record names its parent.
+// leadsTo reports whether a chain begins with the known records. Comparing one id is enough: each record names its
+// parent.
 func (r *recalled[S]) leadsTo(chain []Record) bool {
 	return r.records > 0 && r.records <= len(chain) && chain[r.records-1].ID == r.last.ID
 }
@@ -38,7 +38,8 @@ func (r *recalled[S]) checkpoint(last Record) Checkpoint[S] {
 	return at
 }
 
-// weight returns the bytes that a thread counts for, with the fields both decoded and as they are stored: at least a kilobyte, because there may be many small ones.
+// weight returns the bytes that a thread counts for, with the fields both decoded and as they are stored: at least a
+// kilobyte, because there may be many small ones.
 func (r *recalled[S]) weight() int { return r.bytes + 2*len(r.last.Values) + 1<<10 }
 
 func (r *recall[S]) of(thread string) recalled[S] {

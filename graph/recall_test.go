@@ -43,7 +43,8 @@ func wantCount(t *testing.T, g *graph.Graph[plain], turns int) {
 	}
 }
 
-// What another process does to a thread is seen at once, however much is recalled of it: graphs on one store know nothing of each other.
+// What another process does to a thread is seen at once, however much is recalled of it: graphs on one store know
+// nothing of each other.
 func TestOthersAreSeenAtOnce(t *testing.T) {
 	memory := graph.NewMemory(graph.MemoryLimits{})
 	for name, store := range map[string]graph.Checkpointer{"peeker": memory, "other": deaf{graph.NewMemory(graph.MemoryLimits{})}} {

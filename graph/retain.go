@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// retainer returns the function that makes a value what it is once it was stored and read again, without that: a copy that shares nothing with
-// its original, not even the memory of its texts, which may be small parts of large ones. It returns nil for types that JSON may give back changed.
+// retainer returns the function that makes a value what it is once it was stored and read again, without that: a copy
+// that shares nothing with its original, not even the memory of its texts, which may be small parts of large ones. It
+// returns nil for types that JSON may give back changed.
 func retainer[T any]() func(*T) {
 	if !faithful(reflect.TypeFor[T](), nil) {
 		return nil
@@ -41,8 +42,8 @@ var ownForms = []reflect.Type{
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
 }
 
-// faithful reports whether JSON surely gives values of a type back as they were, but for texts that are no UTF-8. A type that contains itself is not looked
-// at further.
+// faithful reports whether JSON surely gives values of a type back as they were, but for texts that are no UTF-8. A
+// type that contains itself is not looked at further.
 func faithful(t reflect.Type, within []reflect.Type) bool {
 	ownForm := slices.ContainsFunc(ownForms, reflect.PointerTo(t).Implements)
 	if ownForm || t == reflect.TypeFor[json.Number]() || slices.Contains(within, t) {
@@ -71,7 +72,8 @@ func plain(kind reflect.Kind) bool {
 	return kind >= reflect.Bool && kind <= reflect.Float64 && kind != reflect.Uintptr || kind == reflect.String
 }
 
-// faithfulFields reports whether all fields of a struct are stored, each under a name of its own, and left out only where that says what they are.
+// faithfulFields reports whether all fields of a struct are stored, each under a name of its own, and left out only
+// where that says what they are.
 func faithfulFields(t reflect.Type, within []reflect.Type) bool {
 	names := map[string]bool{}
 	for f := range t.Fields() {
@@ -111,8 +113,9 @@ func cloneTextMap(m *map[string]string) {
 	*m = c
 }
 
-// follow returns what is known of a thread once a record is saved that goes on from what was known before, as decode would return it. State is that of the
-// record and the writes have led to it. It reports false where that has to be found out by reading the record.
+// follow returns what is known of a thread once a record is saved that goes on from what was known before, as decode
+// would return it. State is that of the record and the writes have led to it. It reports false where that has to be
+// found out by reading the record.
 func (s *schema[S]) follow(known recalled[S], r Record, state *S, writes Update[S]) (recalled[S], bool) {
 	if bytes.HasPrefix(r.Appended, changedPrefix) {
 		return recalled[S]{}, false

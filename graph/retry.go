@@ -16,8 +16,8 @@ type RetryPolicy struct {
 	Max      time.Duration // the longest pause; 30 s by default
 	Factor   float64       // by which each pause is longer than the one before; 2 by default
 	Jitter   bool          // takes up to a half off each pause, at random
-	// If says which errors are worth another attempt. Nil means every error but those of contexts; an attempt that has run out of
-	// its Limit is worth another. A node that was interrupted is never tried again.
+	// If says which errors are worth another attempt. Nil means every error but those of contexts; an attempt that has
+	// run out of its Limit is worth another. A node that was interrupted is never tried again.
 	If func(error) bool
 }
 
@@ -55,8 +55,8 @@ func (p RetryPolicy) pause(attempt int) time.Duration {
 	return time.Duration(d)
 }
 
-// Retry makes a node that fails be tried again. Limit bounds each attempt, and OrElse comes after the last. A streaming node is not tried again
-// once it has written. An Observer is told of each attempt.
+// Retry makes a node that fails be tried again. Limit bounds each attempt, and OrElse comes after the last. A streaming
+// node is not tried again once it has written. An Observer is told of each attempt.
 func (n *Node[S]) Retry(p RetryPolicy) *Node[S] {
 	p = p.filled()
 	n.retry = &p

@@ -136,7 +136,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A node reads what led to it, and nothing of what runs beside it (1.1); a branch reads that and the node's own writes (1.2).
+// A node reads what led to it, and nothing of what runs beside it (1.1); a branch reads that and the node's own writes
+// (1.2).
 func TestSnapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := plainGraph()

@@ -20,7 +20,8 @@ type schema[S any] struct {
 	guarded  bool
 }
 
-// newSchema checks that every field of the state is declared once, so that no write and no stored value can be for a field that nobody knows.
+// newSchema checks that every field of the state is declared once, so that no write and no stored value can be for a
+// field that nobody knows.
 func newSchema[S any](columns []Column[S]) (*schema[S], error) {
 	s := &schema[S]{columns: columns, byName: map[string]Column[S]{}, byStored: map[string]Column[S]{}, known: map[Column[S]]bool{}}
 	var problems []error

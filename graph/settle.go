@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// finishAloud does what finish does for a turn that somebody watches: before the next nodes begin, what the node has written is saved as a
-// step and told to the stream. The caller holds the lock, which is free meanwhile.
+// finishAloud does what finish does for a turn that somebody watches: before the next nodes begin, what the node has
+// written is saved as a step and told to the stream. The caller holds the lock, which is free meanwhile.
 func (t *turn[S]) finishAloud(v *visit[S], u Update[S], err error) {
 	var step *Step
 	var changes json.RawMessage
@@ -54,8 +54,8 @@ func (t *turn[S]) finishAloud(v *visit[S], u Update[S], err error) {
 	}
 }
 
-// durably returns the update as the step of a durable turn gives it back, with the step. A turn that goes on later then reads the same as one
-// that nothing has disturbed. The step is nil when there is nothing to save.
+// durably returns the update as the step of a durable turn gives it back, with the step. A turn that goes on later then
+// reads the same as one that nothing has disturbed. The step is nil when there is nothing to save.
 func (t *turn[S]) durably(v *visit[S], u Update[S]) (Update[S], *Step, error) {
 	if !t.life.durable || v.replay != nil {
 		return u, nil, nil
@@ -123,7 +123,8 @@ func (t *turn[S]) conclude(v *visit[S]) {
 	}
 }
 
-// showValues tells the stream the state after each step that has come to its end. The caller holds the lock, which is free meanwhile.
+// showValues tells the stream the state after each step that has come to its end. The caller holds the lock, which is
+// free meanwhile.
 func (t *turn[S]) showValues() {
 	if t.err != nil {
 		return
@@ -153,8 +154,8 @@ func (t *turn[S]) showValues() {
 	}
 }
 
-// keepSettled notes what the nodes have written that have settled in this attempt, so that a turn that waits can be saved. A durable turn has
-// saved it before.
+// keepSettled notes what the nodes have written that have settled in this attempt, so that a turn that waits can be
+// saved. A durable turn has saved it before.
 func (t *turn[S]) keepSettled() error {
 	if t.life.durable {
 		return nil

@@ -34,7 +34,8 @@ func run(t testing.TB, g *graph.Graph[plain], thread string, u update) plain {
 	return s
 }
 
-// A turn begins with the state of the last one, and saves one checkpoint (1.4: LangGraph writes one for each superstep).
+// A turn begins with the state of the last one, and saves one checkpoint (1.4: LangGraph writes one for each
+// superstep).
 func TestTurns(t *testing.T) {
 	g := single(t, graph.Config{}, func(_ context.Context, s plain) (update, error) {
 		return update{logged.Add(fmt.Sprint("turn ", s.Count)), count.Set(s.Count + 1), sum.Set(10)}, nil
@@ -70,7 +71,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A field of the turn begins empty (1.1: a key that is not in the input keeps last turn's value), and can be read after its turn.
+// A field of the turn begins empty (1.1: a key that is not in the input keeps last turn's value), and can be read after
+// its turn.
 func TestPerTurn(t *testing.T) {
 	g := single(t, graph.Config{}, func(_ context.Context, s plain) (update, error) {
 		return update{seen.Add(fmt.Sprint(len(s.Seen)))}, nil
@@ -306,7 +308,8 @@ func TestCheckpointsGrowLinearly(t *testing.T) {
 	}
 }
 
-// A new program goes on with old conversations: what it no longer knows is passed over, what is new is empty. Broken records are errors.
+// A new program goes on with old conversations: what it no longer knows is passed over, what is new is empty. Broken
+// records are errors.
 func TestOldAndBrokenRecords(t *testing.T) {
 	for name, test := range map[string]struct{ values, appended, want string }{
 		"old":             {`{"name":"x","gone":1}`, `{"log":["a"],"gone":[1]}`, ""},
@@ -327,7 +330,8 @@ func TestOldAndBrokenRecords(t *testing.T) {
 	}
 }
 
-// Another process may have gone on with a thread, or begun it anew: what is recalled of it counts only where the chain agrees.
+// Another process may have gone on with a thread, or begun it anew: what is recalled of it counts only where the chain
+// agrees.
 func TestTwoProcesses(t *testing.T) {
 	store := graph.NewMemory(graph.MemoryLimits{})
 	work := func(_ context.Context, s plain) (update, error) {

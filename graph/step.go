@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Step is a part of a turn that is not finished: its input, what a node or an item of one has written, or a question to a person.
+// Step is a part of a turn that is not finished: its input, what a node or an item of one has written, or a question to
+// a person.
 type Step struct {
 	Turn   int    // the number of turns that are completed when this one is
 	Node   string // Start for the input
@@ -17,8 +18,8 @@ type Step struct {
 	Writes json.RawMessage // one JSON object, which only this package reads
 }
 
-// StepSaver is a Checkpointer that also keeps the steps of a thread's unfinished turn. Saving a record with a Turn of at least that of a step
-// drops the step in the same transaction; deleting the thread drops all.
+// StepSaver is a Checkpointer that also keeps the steps of a thread's unfinished turn. Saving a record with a Turn of
+// at least that of a step drops the step in the same transaction; deleting the thread drops all.
 type StepSaver interface {
 	// SaveStep adds a step, whether or not the thread has a record.
 	SaveStep(ctx context.Context, thread string, s Step) error
@@ -124,8 +125,8 @@ func (s *schema[S]) decodeUpdate(text json.RawMessage) (Update[S], error) {
 	return u, nil
 }
 
-// changes returns an update as one JSON object of the fields written, without those that are never stored. A list that was only added to
-// has an array of the items, one that was changed otherwise the writes in their order.
+// changes returns an update as one JSON object of the fields written, without those that are never stored. A list that
+// was only added to has an array of the items, one that was changed otherwise the writes in their order.
 func (s *schema[S]) changes(u Update[S]) (json.RawMessage, error) {
 	o := newObject()
 	for _, c := range s.columns {

@@ -40,8 +40,9 @@ type ToolEvent struct {
 	Err          string
 }
 
-// Stream takes a turn as Run does, and tells what happens meanwhile: the modes that are named, or all. It calls to one at a time; the events of a
-// node come in their order, its Updates last. An error of to ends the turn. When Stream returns, to is not called any more.
+// Stream takes a turn as Run does, and tells what happens meanwhile: the modes that are named, or all. It calls to one
+// at a time; the events of a node come in their order, its Updates last. An error of to ends the turn. When Stream
+// returns, to is not called any more.
 func (g *Graph[S]) Stream(ctx context.Context, thread string, input Update[S], to func(Event[S]) error, modes ...Mode) (S, error) {
 	var none S
 	if to == nil {
@@ -147,12 +148,14 @@ func (s *stream) end() {
 	s.over = true
 }
 
-// Emit tells a stream of the mode Custom a value. Without such a stream it does nothing. After the node has settled it fails with ErrSettled.
+// Emit tells a stream of the mode Custom a value. Without such a stream it does nothing. After the node has settled it
+// fails with ErrSettled.
 func Emit(ctx context.Context, value any) error {
 	return emit(ctx, happening{mode: Custom, value: value})
 }
 
-// EmitTool tells a stream of the mode Tools of a call of a tool: once without Result when it begins, once when it ends. It fails as Emit does.
+// EmitTool tells a stream of the mode Tools of a call of a tool: once without Result when it begins, once when it ends.
+// It fails as Emit does.
 func EmitTool(ctx context.Context, e ToolEvent) error {
 	e.Args, e.Result = slices.Clone(e.Args), slices.Clone(e.Result)
 	return emit(ctx, happening{mode: Tools, tool: &e})

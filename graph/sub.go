@@ -10,10 +10,10 @@ type drawable interface {
 	Drawing() Drawing
 }
 
-// Sub adds a node that runs another graph. Its input is made of the snapshot, and what it ends with makes the update; its state lives for the turn
-// and is saved nowhere else. Its nodes are told to the Observer, drawn and kept as steps as "name/node", and their questions are those of
-// the turn. It streams when one of its nodes does. Its own Config does not count, but for Guard; tasks belong to the graph in which they were started.
-// Limit bounds the whole subgraph.
+// Sub adds a node that runs another graph. Its input is made of the snapshot, and what it ends with makes the update;
+// its state lives for the turn and is saved nowhere else. Its nodes are told to the Observer, drawn and kept as steps
+// as "name/node", and their questions are those of the turn. It streams when one of its nodes does. Its own Config does
+// not count, but for Guard; tasks belong to the graph in which they were started. Limit bounds the whole subgraph.
 func Sub[S, T any](b *Builder[S], name string, sub *Graph[T], in func(s S) Update[T], out func(s S, t T) Update[S]) *Node[S] {
 	n := b.place(name)
 	if sub == nil || in == nil || out == nil {

@@ -21,15 +21,16 @@ var (
 	ErrTaskLate = errors.New("the task is not done")
 )
 
-// Task is a kind of background work with its result: one node starts it, another of the same turn awaits it, at a later step or after it.
-// A task cannot write to the state, and none outlives its turn.
+// Task is a kind of background work with its result: one node starts it, another of the same turn awaits it, at a later
+// step or after it. A task cannot write to the state, and none outlives its turn.
 type Task[T any] struct{ kind string }
 
 // NewTask returns a kind of task. Its name is unique within a graph.
 func NewTask[T any](kind string) Task[T] { return Task[T]{kind} }
 
-// Start begins the task and returns at once. The ctx is that of a node; the context of the task ends with the turn, not with the node.
-// In each turn one task of a kind can be started. When the kind was cancelled before, Start does nothing.
+// Start begins the task and returns at once. The ctx is that of a node; the context of the task ends with the turn, not
+// with the node. In each turn one task of a kind can be started. When the kind was cancelled before, Start does
+// nothing.
 func (k Task[T]) Start(ctx context.Context, work func(ctx context.Context) (T, error)) error {
 	at, err := placeOf(ctx)
 	if err != nil {
@@ -38,9 +39,9 @@ func (k Task[T]) Start(ctx context.Context, work func(ctx context.Context) (T, e
 	return at.tasks.start(at, k.kind, func(ctx context.Context) (any, error) { return work(ctx) })
 }
 
-// Await returns the result of the task, for which it waits no longer than the limit and ctx allow. A task that was not started is missing
-// only when all nodes of earlier steps have finished, because any of them may start it. The error is that of the task, ErrNoTask,
-// ErrTaskLate, ErrTaskCancelled, or the cause of ctx.
+// Await returns the result of the task, for which it waits no longer than the limit and ctx allow. A task that was not
+// started is missing only when all nodes of earlier steps have finished, because any of them may start it. The error is
+// that of the task, ErrNoTask, ErrTaskLate, ErrTaskCancelled, or the cause of ctx.
 func (k Task[T]) Await(ctx context.Context, limit time.Duration) (T, error) {
 	var none T
 	at, err := placeOf(ctx)
@@ -55,8 +56,8 @@ func (k Task[T]) Await(ctx context.Context, limit time.Duration) (T, error) {
 	return result, nil
 }
 
-// Started waits until the task was started; ErrNoTask says that all nodes of earlier steps have finished and none has started it. Whether a task
-// that is cancelled behind it was ever at work does not depend on who is faster.
+// Started waits until the task was started; ErrNoTask says that all nodes of earlier steps have finished and none has
+// started it. Whether a task that is cancelled behind it was ever at work does not depend on who is faster.
 func (k Task[T]) Started(ctx context.Context) error {
 	at, err := placeOf(ctx)
 	if err == nil {
@@ -65,8 +66,8 @@ func (k Task[T]) Started(ctx context.Context) error {
 	return err
 }
 
-// Cancel tells the task to stop, without waiting for it, and drops its result. For the rest of the turn there is no task of the kind,
-// even if it was not started yet.
+// Cancel tells the task to stop, without waiting for it, and drops its result. For the rest of the turn there is no
+// task of the kind, even if it was not started yet.
 func (k Task[T]) Cancel(ctx context.Context) {
 	if at, err := placeOf(ctx); err == nil && !at.ghost {
 		at.noteCancelled(k.kind)
@@ -186,7 +187,8 @@ func (a *tasks) await(ctx context.Context, kind string, limit time.Duration, ste
 	return t.result()
 }
 
-// look returns the task of a kind; nil when there is none yet, with ErrNoTask when no node of an earlier step may still start it.
+// look returns the task of a kind; nil when there is none yet, with ErrNoTask when no node of an earlier step may still
+// start it.
 func (a *tasks) look(kind string, step int) (*task, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -235,7 +237,8 @@ func (a *tasks) startedBy(v *Visit) (kinds []string) {
 	return kinds
 }
 
-// sleep notes that a node that is not run has started a task in an earlier attempt at the turn. The task begins anew when it is awaited.
+// sleep notes that a node that is not run has started a task in an earlier attempt at the turn. The task begins anew
+// when it is awaited.
 func (a *tasks) sleep(kind string, wake func(context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -289,7 +292,8 @@ func (a *tasks) wake() {
 	}
 }
 
-// stop cancels the tasks that are left and waits for them. One that does not return within the grace is left behind, and its result is lost.
+// stop cancels the tasks that are left and waits for them. One that does not return within the grace is left behind,
+// and its result is lost.
 func (a *tasks) stop() {
 	a.mu.Lock()
 	left := a.kinds

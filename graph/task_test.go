@@ -149,8 +149,9 @@ func TestTaskErrors(t *testing.T) {
 	}
 }
 
-// Nodes beside each other may be in any order. An awaiter at a later step gets what a slow starter starts, and learns that there is no task
-// as soon as no node of an earlier step is at work; what is cancelled before it is started is not started.
+// Nodes beside each other may be in any order. An awaiter at a later step gets what a slow starter starts, and learns
+// that there is no task as soon as no node of an earlier step is at work; what is cancelled before it is started is not
+// started.
 func TestTasksBesideEachOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		starter func(ctx context.Context, s plain) (update, error)

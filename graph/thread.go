@@ -21,7 +21,8 @@ type Checkpoint[S any] struct {
 	Source     string
 	At         time.Time
 	State      S
-	// Bytes is what the state takes where it is stored, when At or State returns it: at least the bytes of its JSON, because what lists no longer have counts too.
+	// Bytes is what the state takes where it is stored, when At or State returns it: at least the bytes of its JSON,
+	// because what lists no longer have counts too.
 	Bytes int
 }
 
@@ -30,7 +31,8 @@ func (g *Graph[S]) State(ctx context.Context, thread string) (Checkpoint[S], err
 	return g.At(ctx, thread, "")
 }
 
-// At returns a checkpoint of a thread; id "" means the newest. The error wraps ErrNoCheckpoint when there is no such id.
+// At returns a checkpoint of a thread; id "" means the newest. The error wraps ErrNoCheckpoint when there is no such
+// id.
 func (g *Graph[S]) At(ctx context.Context, thread, id string) (Checkpoint[S], error) {
 	r, known, err := g.recalled(ctx, thread, id)
 	if err != nil {
@@ -46,8 +48,8 @@ func (g *Graph[S]) History(ctx context.Context, thread string) ([]Record, error)
 	return g.store.List(ctx, thread)
 }
 
-// Fork makes the next turn of a thread begin at an earlier checkpoint. With another thread as into, that thread begins at the checkpoint;
-// when it has state already, the error wraps ErrHasState.
+// Fork makes the next turn of a thread begin at an earlier checkpoint. With another thread as into, that thread begins
+// at the checkpoint; when it has state already, the error wraps ErrHasState.
 func (g *Graph[S]) Fork(ctx context.Context, thread, id, into string) (Checkpoint[S], error) {
 	from, state, err := g.load(ctx, thread, id)
 	if err != nil {
@@ -70,7 +72,8 @@ func (g *Graph[S]) Fork(ctx context.Context, thread, id, into string) (Checkpoin
 	return g.saved(ctx, into, fork, state, g.schema.whole(state))
 }
 
-// ParseUpdate reads an update from a JSON object of fields: a value to set, or for a list the items to add. Unknown fields are errors.
+// ParseUpdate reads an update from a JSON object of fields: a value to set, or for a list the items to add. Unknown
+// fields are errors.
 func (g *Graph[S]) ParseUpdate(data []byte) (Update[S], error) { return g.schema.parse(data) }
 
 // UpdateOptions say what UpdateState does with a thread that has state. The zero value refuses it.
@@ -81,8 +84,9 @@ type UpdateOptions struct {
 	Merge bool
 }
 
-// UpdateState gives a thread a state without running anything: the update goes through the reducers into one checkpoint, and the next turn
-// begins at Start. For a thread that has state and no option that allows it the error wraps ErrHasState.
+// UpdateState gives a thread a state without running anything: the update goes through the reducers into one
+// checkpoint, and the next turn begins at Start. For a thread that has state and no option that allows it the error
+// wraps ErrHasState.
 func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S], o UpdateOptions) (Checkpoint[S], error) {
 	last, newest, err := g.load(ctx, thread, "")
 	if err != nil {

@@ -15,8 +15,9 @@ var ErrSteps = errors.New("the turn takes too many steps")
 
 // turn is one run of a graph, from the input to the result.
 //
-// Each node is executed in a visit. The goroutine that has run a visit finishes it, begins the nodes that are ready now, goes on with one of
-// them and leaves the others to new goroutines; so a chain of nodes runs in one goroutine. The goroutine of Run watches the time.
+// Each node is executed in a visit. The goroutine that has run a visit finishes it, begins the nodes that are ready
+// now, goes on with one of them and leaves the others to new goroutines; so a chain of nodes runs in one goroutine. The
+// goroutine of Run watches the time.
 type turn[S any] struct {
 	g     *Graph[S]
 	life  *life
@@ -58,8 +59,8 @@ func newTurn[S any](g *Graph[S], l *life, base *S, sink TokenSink) *turn[S] {
 // errParked says that a turn has gone as far as it can without answers.
 var errParked = fmt.Errorf("a turn: %w", ErrInterrupted)
 
-// hold runs the graph and returns the state at the end with the writes that have led to it; after an error, the writes to Kept fields.
-// When it returns, all that the turn has started has ended or can no longer write.
+// hold runs the graph and returns the state at the end with the writes that have led to it; after an error, the writes
+// to Kept fields. When it returns, all that the turn has started has ended or can no longer write.
 func (t *turn[S]) hold(ctx context.Context, input Update[S]) (state *S, writes Update[S], err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	t.ctx = ctx
@@ -150,7 +151,8 @@ func (t *turn[S]) share(begun []*visit[S]) {
 	t.begun = t.begun[:0]
 }
 
-// growStack gives a new goroutine at once the stack that a node takes. Without it the stack grows in steps, and each step copies it.
+// growStack gives a new goroutine at once the stack that a node takes. Without it the stack grows in steps, and each
+// step copies it.
 //
 //go:noinline
 func growStack() {
@@ -158,7 +160,8 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// report finishes a visit and begins what is ready after it. It returns one of the visits that have begun, nil when there is none.
+// report finishes a visit and begins what is ready after it. It returns one of the visits that have begun, nil when
+// there is none.
 func (t *turn[S]) report(v *visit[S], u Update[S], err error) *visit[S] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,7 +182,8 @@ func (t *turn[S]) report(v *visit[S], u Update[S], err error) *visit[S] {
 	return next
 }
 
-// proceed calls step and begins the nodes that are ready then. A failure is that of the turn, in which nothing begins any more.
+// proceed calls step and begins the nodes that are ready then. A failure is that of the turn, in which nothing begins
+// any more.
 func (t *turn[S]) proceed(step func() error) {
 	err := t.err
 	if err == nil {
@@ -210,7 +214,8 @@ func (t *turn[S]) proceed(step func() error) {
 	}
 }
 
-// stop waits for the visits that are not finished; their context is done. Those that do not return within the grace are closed.
+// stop waits for the visits that are not finished; their context is done. Those that do not return within the grace are
+// closed.
 func (t *turn[S]) stop() {
 	defer t.timer.Stop()
 	if !t.stopping() {

@@ -70,7 +70,8 @@ func (t *turn[S]) begin(n *Node[S]) error {
 	return nil
 }
 
-// lowestStep returns the lowest step of a visit that is not finished. Waiting nodes do not count: when they begin, their step is higher.
+// lowestStep returns the lowest step of a visit that is not finished. Waiting nodes do not count: when they begin,
+// their step is higher.
 func (t *turn[S]) lowestStep() int {
 	lowest := t.g.steps
 	for _, v := range t.visits {
@@ -89,7 +90,8 @@ func (t *turn[S]) wakeAt(due time.Time) {
 	}
 }
 
-// expire cancels the visits that are out of time, and finishes those that were cancelled before and have not returned within the grace.
+// expire cancels the visits that are out of time, and finishes those that were cancelled before and have not returned
+// within the grace.
 func (t *turn[S]) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

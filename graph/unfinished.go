@@ -72,7 +72,8 @@ func (u *unfinished) add(s Step, text *stepText) {
 	}
 }
 
-// movedOn reports whether a thread has moved on from a record by more than writes to Kept fields of turns that have failed.
+// movedOn reports whether a thread has moved on from a record by more than writes to Kept fields of turns that have
+// failed.
 func (g *Graph[S]) movedOn(ctx context.Context, thread string, last Record, base string) (bool, error) {
 	if last.ID == base {
 		return false, nil

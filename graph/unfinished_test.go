@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// counting is a graph whose first node counts in a Kept field, and whose second fails as long as fails says so, or asks.
+// counting is a graph whose first node counts in a Kept field, and whose second fails as long as fails says so, or
+// asks.
 func counting(t *testing.T, disk graph.Checkpointer, fails func() bool, asks bool) *graph.Graph[plain] {
 	b := plainGraph()
 	b.Node("a", func(_ context.Context, s plain) (update, error) {
@@ -52,7 +53,8 @@ func TestKeptOfUnfinishedTurns(t *testing.T) {
 	}
 }
 
-// TestKeptOfAbandonedTurns: a turn that is dropped leaves what it has counted, whether another input or Abandon drops it.
+// TestKeptOfAbandonedTurns: a turn that is dropped leaves what it has counted, whether another input or Abandon drops
+// it.
 func TestKeptOfAbandonedTurns(t *testing.T) {
 	never := func() bool { return false }
 	for _, asks := range []bool{true, false} {
@@ -82,7 +84,8 @@ func TestKeptOfAbandonedTurns(t *testing.T) {
 	}
 }
 
-// TestThreadMovesOn: a fork or an update ends the turn that waits, and its steps are never taken for those of another turn.
+// TestThreadMovesOn: a fork or an update ends the turn that waits, and its steps are never taken for those of another
+// turn.
 func TestThreadMovesOn(t *testing.T) {
 	for name, move := range map[string]func(g *graph.Graph[plain]) error{
 		"fork": func(g *graph.Graph[plain]) error {

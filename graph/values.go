@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 )
 
-// decodeValues reads the stored fields of a state. Most fields stay as they are from turn to turn: what stands as it stood in the known record is shared
-// with the known state and not decoded again. Anything unexpected leads to decoding all.
+// decodeValues reads the stored fields of a state. Most fields stay as they are from turn to turn: what stands as it
+// stood in the known record is shared with the known state and not decoded again. Anything unexpected leads to decoding
+// all.
 func (s *schema[S]) decodeValues(data []byte, known recalled[S]) (*S, error) {
 	if state, ok := s.changed(data, known, decoding[S]); ok {
 		return state, nil
@@ -19,8 +20,8 @@ func (s *schema[S]) decodeValues(data []byte, known recalled[S]) (*S, error) {
 	return state, err
 }
 
-// changed returns the state that stored fields give. It takes over the fields that are the same in the known record, and reads the others. It reports
-// false when the two records have other fields, or the same in another order.
+// changed returns the state that stored fields give. It takes over the fields that are the same in the known record,
+// and reads the others. It reports false when the two records have other fields, or the same in another order.
 func (s *schema[S]) changed(data []byte, known recalled[S], read func(c Column[S], into *S, stored []byte) error) (*S, bool) {
 	if known.records == 0 {
 		return nil, false
@@ -91,7 +92,8 @@ func stringEnd(text []byte, from int) int {
 	}
 }
 
-// valueEnd returns where the value that a text begins with is over: at the comma or brace behind it; -1 where there is none.
+// valueEnd returns where the value that a text begins with is over: at the comma or brace behind it; -1 where there is
+// none.
 func valueEnd(text []byte) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {

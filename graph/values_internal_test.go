@@ -40,7 +40,8 @@ func schemaOfSeveral(t *testing.T) *schema[several] {
 	return g.schema
 }
 
-// Whatever is known of the record before, the fields of a record are what they are when all are decoded; also where somebody has changed the text.
+// Whatever is known of the record before, the fields of a record are what they are when all are decoded; also where
+// somebody has changed the text.
 func TestDecodeValues(t *testing.T) {
 	s := schemaOfSeveral(t)
 	words := rapid.SampledFrom([]string{"", "a", `"`, `\`, `\"`, "{", "}]", ",", ":", "é", "\n", strings.Repeat("x", 300)})

@@ -48,7 +48,8 @@ type visit[S any] struct {
 	out      *gate           // nil unless the node streams
 }
 
-// nodeContext is the context that a node works with. The turn's timer ends it, so that a node needs no timer of its own.
+// nodeContext is the context that a node works with. The turn's timer ends it, so that a node needs no timer of its
+// own.
 type nodeContext struct {
 	context.Context // cancelled when the visit ends, with errLate when its time is over
 	at              place
@@ -104,8 +105,8 @@ func stepAfter[S any](from []*visit[S]) int {
 	return step
 }
 
-// start prepares the visit: it finds out what is known of it from an earlier attempt at the turn, and opens it. False says that the visit
-// still waits for an answer and is not run.
+// start prepares the visit: it finds out what is known of it from an earlier attempt at the turn, and opens it. False
+// says that the visit still waits for an answer and is not run.
 func (v *visit[S]) start(t *turn[S]) bool {
 	v.info = Visit{Graph: t.life.graph, Thread: t.life.thread, Turn: t.life.turn, Node: t.path + v.node.name, Step: v.step, Attempt: 1}
 	if t.life.recalls() {
@@ -148,8 +149,8 @@ func (v *visit[S]) open(t *turn[S]) {
 	}
 }
 
-// newGate makes the sink of an attempt. A node cannot pass a context of its own, because the visit's ends with the visit; the nodes of a subgraph
-// have theirs.
+// newGate makes the sink of an attempt. A node cannot pass a context of its own, because the visit's ends with the
+// visit; the nodes of a subgraph have theirs.
 func (v *visit[S]) newGate(t *turn[S]) *gate {
 	own, within := v.ctx, v.node.sub != nil
 	g := &gate{sink: func(ctx context.Context, text string) error {

@@ -1,6 +1,6 @@
-// Command mutate measures the tests: it makes small wrong changes, each by itself, runs the tests of the changed package, and lists the changes
-// that no test sees. The work tree is never touched, since the compiler gets a changed file by -overlay. The exit status is 1 when a change
-// survives that the file of explained ones does not name.
+// Command mutate measures the tests: it makes small wrong changes, each by itself, runs the tests of the changed
+// package, and lists the changes that no test sees. The work tree is never touched, since the compiler gets a changed
+// file by -overlay. The exit status is 1 when a change survives that the file of explained ones does not name.
 package main
 
 import (
@@ -42,7 +42,8 @@ func check(err error) {
 	}
 }
 
-// readExplained returns what comes before the reason in each line. Empty lines and those that begin with # are left out.
+// readExplained returns what comes before the reason in each line. Empty lines and those that begin with # are left
+// out.
 func readExplained(file string) map[string]bool {
 	data, err := os.ReadFile(file)
 	check(err)

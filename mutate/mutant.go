@@ -22,8 +22,8 @@ type mutant struct {
 // String tells mutants apart, also when lines above them come and go.
 func (m mutant) String() string { return m.file + " | " + m.function + " | " + m.change }
 
-// sample returns at most n mutants in their order, or all when n is 0. Which ones depends on the seed and each mutant alone, so that a change of
-// the code changes little of the sample.
+// sample returns at most n mutants in their order, or all when n is 0. Which ones depends on the seed and each mutant
+// alone, so that a change of the code changes little of the sample.
 func sample(all []mutant, n int, seed uint64) []mutant {
 	if n <= 0 || n >= len(all) {
 		return all

@@ -19,8 +19,8 @@ type source struct {
 	remove func()
 }
 
-// checkedOut returns the commit of a checkout in a folder of its own, without tags: they would be part of what is built, and not every clone has
-// them. A checkout with changes is built where it is, and so is a folder that is none.
+// checkedOut returns the commit of a checkout in a folder of its own, without tags: they would be part of what is
+// built, and not every clone has them. A checkout with changes is built where it is, and so is a folder that is none.
 func checkedOut(dir string) (source, error) {
 	here := source{dir: dir, remove: func() {}}
 	changes, err := output(dir, nil, "git", "status", "--porcelain")
@@ -48,8 +48,8 @@ func checkedOut(dir string) (source, error) {
 	return clean, nil
 }
 
-// build builds the program of a version for a target, with the compiler that this command was built with. What is set on this machine to build
-// otherwise does not count.
+// build builds the program of a version for a target, with the compiler that this command was built with. What is set
+// on this machine to build otherwise does not count.
 func build(dir, to, version string, t target) error {
 	to, err := filepath.Abs(to)
 	if err != nil {
@@ -63,7 +63,8 @@ func build(dir, to, version string, t target) error {
 	return err
 }
 
-// output runs a program with variables beside those of the environment. What it says on standard error is part of its error.
+// output runs a program with variables beside those of the environment. What it says on standard error is part of its
+// error.
 func output(dir string, variables []string, name string, args ...string) ([]byte, error) {
 	c := exec.Command(name, args...) //nolint:noctx // whoever releases ends it
 	c.Dir, c.Env = dir, append(os.Environ(), variables...)

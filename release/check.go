@@ -15,7 +15,8 @@ import (
 	"strings"
 )
 
-// checkArchive unpacks the archive of a system, as someone who downloads it does, and runs its version and the quickstart of the repository.
+// checkArchive unpacks the archive of a system, as someone who downloads it does, and runs its version and the
+// quickstart of the repository.
 func checkArchive(dist, repository, system, arch string) error {
 	found, err := filepath.Glob(filepath.Join(dist, fmt.Sprintf("rehearse_*_%s_%s.*", system, arch)))
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// module is one that the program is built from, with its licence as an expression of SPDX, and the texts that go with it.
+// module is one that the program is built from, with its licence as an expression of SPDX, and the texts that go with
+// it.
 type module struct{ path, version, licence, texts string }
 
 // stdlib is the path of the standard library among modules.
@@ -76,8 +77,8 @@ var (
 	blanks      = regexp.MustCompile(`[\s*#>]+`)
 )
 
-// licenceIn identifies the licence of a module by the sentences of its licence file, as an expression of SPDX. The texts
-// are those of its licences and notices.
+// licenceIn identifies the licence of a module by the sentences of its licence file, as an expression of SPDX. The
+// texts are those of its licences and notices.
 func licenceIn(dir string) (licence, texts string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// releaseTo makes the release of a version from the source in dir: the archives, their checksums and the list of modules.
+// releaseTo makes the release of a version from the source in dir: the archives, their checksums and the list of
+// modules.
 func releaseTo(dir, dist, version string, chosen []target) error {
 	work, err := os.MkdirTemp("", "rehearse-release-")
 	if err != nil {
@@ -95,7 +96,8 @@ func emptied(dist string) error {
 	return nil
 }
 
-// sharedFiles are what stands in each archive beside the program. The scripts are those that the program writes on this machine.
+// sharedFiles are what stands in each archive beside the program. The scripts are those that the program writes on this
+// machine.
 func sharedFiles(dir, work, version string) (files []file, err error) {
 	for _, name := range []string{"LICENSE", "README.md"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestSameBytes releases one commit from two folders, of which one has a tag and other settings of the compiler: the files are the same, and the
-// archive holds a program that knows its version and commit, and passes the quickstart.
+// TestSameBytes releases one commit from two folders, of which one has a tag and other settings of the compiler: the
+// files are the same, and the archive holds a program that knows its version and commit, and passes the quickstart.
 func TestSameBytes(t *testing.T) {
 	here := target{runtime.GOOS, runtime.GOARCH}
 	var dists []string

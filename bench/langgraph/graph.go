@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// compile draws the graph of internal/agent/sitebot/structure.go with bodies that ask no model. langgraph.mjs has the same, node for node.
+// compile draws the graph of internal/agent/sitebot/structure.go with bodies that ask no model. langgraph.mjs has the
+// same, node for node.
 func compile(c graph.Config) (*graph.Graph[state], error) {
 	g := graph.New("bench", messages, input, response, docs, site, session, route, turnNumber, visitor, dialogue, interests, form, intent,
 		router, skillset, profiling, lastInput, followUps, answers)

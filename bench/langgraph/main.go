@@ -1,5 +1,6 @@
-// Command langgraph runs the answer path of the website chatbot on graph and on LangGraph.js: the same nodes, edges and writes,
-// no models, checkpoints in memory. It prints what a turn takes on each, and fails when their conversations differ.
+// Command langgraph runs the answer path of the website chatbot on graph and on LangGraph.js: the same nodes, edges and
+// writes, no models, checkpoints in memory. It prints what a turn takes on each, and fails when their conversations
+// differ.
 //
 //	go run -C bench ./langgraph                     both, LangGraph.js installed from npm into a temporary folder
 //	go run -C bench ./langgraph -alone              graph only, against its goals

@@ -1,4 +1,5 @@
-// Package machine is what the benchmark programs share: where they run, what a process took, and the table that they print.
+// Package machine is what the benchmark programs share: where they run, what a process took, and the table that they
+// print.
 package machine
 
 import (

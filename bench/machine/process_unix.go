@@ -16,8 +16,9 @@ func CPUUsed() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// PeakRSS returns the peak resident memory in bytes of a process that has ended, as wait4 gave it. Linux counts what the parent held
-// when it forked, so a value is never below the peak of this program, which therefore should hold little.
+// PeakRSS returns the peak resident memory in bytes of a process that has ended, as wait4 gave it. Linux counts what
+// the parent held when it forked, so a value is never below the peak of this program, which therefore should hold
+// little.
 func PeakRSS(p *os.ProcessState) int64 {
 	used, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {

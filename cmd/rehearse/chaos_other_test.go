@@ -19,8 +19,8 @@ import (
 // otherRelease is the version of the program that buildOther builds.
 const otherRelease = "99.0.0"
 
-// buildOther builds the program with another schema of jobs and returns its path. The sources stay as they are: the compiler is given another
-// text in place of one file.
+// buildOther builds the program with another schema of jobs and returns its path. The sources stay as they are: the
+// compiler is given another text in place of one file.
 func buildOther(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

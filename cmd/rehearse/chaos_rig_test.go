@@ -58,7 +58,8 @@ func newEmbeddedRig(t *testing.T, agent, data string) *chaosRig {
 	return r
 }
 
-// newOutsideRig starts NATS, PostgreSQL, two servers and three workers. The workers' way to NATS and the first server's to PostgreSQL can be cut.
+// newOutsideRig starts NATS, PostgreSQL, two servers and three workers. The workers' way to NATS and the first server's
+// to PostgreSQL can be cut.
 func newOutsideRig(t *testing.T, agent string) *chaosRig {
 	r := &chaosRig{t: t, dir: t.TempDir(), spec: chaosSpec(t, agent), natsAddr: chaosFreeAddr(t)}
 	r.startNATS()
@@ -179,8 +180,8 @@ func (p *chaosProcess) end() {
 	}
 }
 
-// raced reports whether the race detector has found a race in a log. nats-server 2.15 has one of its own, when a consumer is made while its store is
-// changed: it does not count where both sides are in that program's code.
+// raced reports whether the race detector has found a race in a log. nats-server 2.15 has one of its own, when a
+// consumer is made while its store is changed: it does not count where both sides are in that program's code.
 func raced(log []byte) bool {
 	for _, found := range bytes.Split(log, []byte("WARNING: DATA RACE"))[1:] {
 		found, _, _ = bytes.Cut(found, []byte("\n=================="))

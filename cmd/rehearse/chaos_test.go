@@ -25,9 +25,10 @@ import (
 // chaosTests is how many conversations a run has. A worker holds four at once.
 const chaosTests = 90
 
-// TestChaos disturbs runs at random moments: the result set is that of an undisturbed run, no result twice, none missing (service.md, "Nothing is
-// lost"). REHEARSE_CHAOS_SEED repeats the moments of an earlier test, REHEARSE_CHAOS_ROUNDS (1) disturbs more runs in each way. Nothing is said
-// about how long a run may take; how much longer it took than the undisturbed one is logged.
+// TestChaos disturbs runs at random moments: the result set is that of an undisturbed run, no result twice, none
+// missing (service.md, "Nothing is lost"). REHEARSE_CHAOS_SEED repeats the moments of an earlier test,
+// REHEARSE_CHAOS_ROUNDS (1) disturbs more runs in each way. Nothing is said about how long a run may take; how much
+// longer it took than the undisturbed one is logged.
 func TestChaos(t *testing.T) {
 	seed, rounds := uint64(time.Now().UnixNano()), 1
 	if text := os.Getenv("REHEARSE_CHAOS_SEED"); text != "" {

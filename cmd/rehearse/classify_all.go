@@ -57,7 +57,8 @@ func newClassifyE2E(env *Env, f *classifyFlags) *cobra.Command {
 	}
 }
 
-// checkAlone refuses what cannot be meant, and flags that are for one classifier: more names those that this command adds.
+// checkAlone refuses what cannot be meant, and flags that are for one classifier: more names those that this command
+// adds.
 func (f *classifyFlags) checkAlone(c *cobra.Command, args []string, more ...string) error {
 	if len(args) > 0 {
 		return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.Parent().CommandPath())

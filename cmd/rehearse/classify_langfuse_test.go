@@ -48,7 +48,8 @@ func (p *program) run(t *testing.T, args ...string) (code int, stdout, stderr st
 	return code, out.String(), err.String()
 }
 
-// elsewhere leaves the folder of the sources for an empty one, so that no run is kept there; the returned function goes back.
+// elsewhere leaves the folder of the sources for an empty one, so that no run is kept there; the returned function goes
+// back.
 func elsewhere(t *testing.T) func() {
 	t.Helper()
 	here, err := os.Getwd()

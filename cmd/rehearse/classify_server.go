@@ -42,7 +42,8 @@ func (f *classifyFlags) checkServer(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// spec is the run as a server is asked for it, with the names that files have here. It is complete once the flags are checked.
+// spec is the run as a server is asked for it, with the names that files have here. It is complete once the flags are
+// checked.
 func (f *classifyFlags) spec() runspec.Spec {
 	s := f.Spec
 	s.Kind, s.Model = runspec.KindClassify, f.Model

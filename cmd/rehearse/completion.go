@@ -163,7 +163,8 @@ type knownRun struct {
 	dir string
 }
 
-// knownRuns returns the runs of the nearest folder of runs and of the store, newest first. A store that there is not yet is not made.
+// knownRuns returns the runs of the nearest folder of runs and of the store, newest first. A store that there is not
+// yet is not made.
 func (e *Env) knownRuns(c *cobra.Command) (runs []knownRun) {
 	seen := map[string]bool{}
 	add := func(record result.Run, dir string) {
@@ -215,7 +216,8 @@ func (e *Env) runNames(c *cobra.Command, given []string) (names []cobra.Completi
 	return names
 }
 
-// testIDs returns the ids of the tests of the run that a command line names, else of the newest, in the order of the run.
+// testIDs returns the ids of the tests of the run that a command line names, else of the newest, in the order of the
+// run.
 func (e *Env) testIDs(c *cobra.Command, args []string) (ids []cobra.Completion) {
 	name, dir := runindex.Latest, ""
 	if from := c.Flags().Lookup("from-run"); from != nil && from.Value.String() != "" {

@@ -108,7 +108,8 @@ func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset
 	return coded(ctx, do(ctx, s.Storages(tellProgress(env.Stderr, env.Now))))
 }
 
-// coded gives an error its exit code: whether it is a mistake of whoever asked, a signal, or something that could not be done.
+// coded gives an error its exit code: whether it is a mistake of whoever asked, a signal, or something that could not
+// be done.
 func coded(ctx context.Context, err error) error {
 	if _, has := errors.AsType[*exitError](err); err != nil && !has && !source.IsInvalid(err) && ctx.Err() != nil {
 		return &exitError{result.ExitInterrupted, errors.New("interrupted")}
@@ -131,7 +132,8 @@ func tellProgress(w io.Writer, clock func() time.Time) func(what string, done in
 	}
 }
 
-// concluded prints what has become of the items of a dataset, and why some were not put or deleted, which verb says. again says what to do next.
+// concluded prints what has become of the items of a dataset, and why some were not put or deleted, which verb says.
+// again says what to do next.
 func concluded(env *Env, format, name string, o *dataset.Outcome, verb, again string) error {
 	if err := printOutcome(env, format, name, o); err != nil {
 		return outcome(err)

@@ -30,7 +30,8 @@ func (t scriptT) Errorf(format string, args ...any) {
 
 func (t scriptT) Cleanup(f func()) { t.ts.Defer(f) }
 
-// scriptLangfuse is the command of scripts that has a Langfuse for tests, which fails them for what the published API does not allow:
+// scriptLangfuse is the command of scripts that has a Langfuse for tests, which fails them for what the published API
+// does not allow:
 //
 //	langfuse start [VERSION]            starts it and sets the variables that name it
 //	langfuse dataset NAME               makes a dataset

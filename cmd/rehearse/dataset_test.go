@@ -16,7 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// datasetEnv is an environment in which a Langfuse is configured, with a clock that goes on by a step at each look, and what was printed.
+// datasetEnv is an environment in which a Langfuse is configured, with a clock that goes on by a step at each look, and
+// what was printed.
 func datasetEnv(s *langfusetest.Server, step time.Duration) (env *Env, stdout, stderr *bytes.Buffer) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}

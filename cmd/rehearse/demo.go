@@ -79,8 +79,8 @@ func (f *demoFlags) run(ctx context.Context, env *Env, dir string) error {
 	return f.serve(ctx, env)
 }
 
-// hold runs one command as if it had been typed. It shows the lines that matter, and keeps all of them in a file; all of a command that does not end
-// as it should are shown.
+// hold runs one command as if it had been typed. It shows the lines that matter, and keeps all of them in a file; all
+// of a command that does not end as it should are shown.
 func (f *demoFlags) hold(ctx context.Context, env *Env, step demo.Step) error {
 	f.announce(env, step)
 	var said bytes.Buffer

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestDeployment: what is shipped to run the program with starts commands that there are, with flags that they have, and sets variables that the
-// program reads.
+// TestDeployment: what is shipped to run the program with starts commands that there are, with flags that they have,
+// and sets variables that the program reads.
 func TestDeployment(t *testing.T) {
 	files, err := filepath.Glob("../../deploy/kubernetes/*.yaml")
 	if err != nil {

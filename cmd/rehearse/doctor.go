@@ -140,8 +140,8 @@ func (d *doctor) checkStore(ctx context.Context, here *wire.Setup) {
 	d.well("store", "%s, %s", s.Path(), plural(len(runs), "run"))
 }
 
-// checkModels looks at the key of every model that the configuration names. It asks each server for its models, but for the
-// providers' own.
+// checkModels looks at the key of every model that the configuration names. It asks each server for its models, but for
+// the providers' own.
 func (d *doctor) checkModels(ctx context.Context, here *wire.Setup) {
 	found := here.Models()
 	if m := here.Provided("openai"); m.KeySet || !m.Own { // the environment says so

@@ -82,8 +82,8 @@ func (m *countedModel) asked() map[string]int {
 	return asked
 }
 
-// TestDurableTurns kills the server in the middle of turns, with each store of sessions: the same message goes on, and nothing that had settled is
-// asked again; another message begins anew.
+// TestDurableTurns kills the server in the middle of turns, with each store of sessions: the same message goes on, and
+// nothing that had settled is asked again; another message begins anew.
 func TestDurableTurns(t *testing.T) {
 	for name, store := range map[string]func(t *testing.T) []string{
 		"sqlite":     func(*testing.T) []string { return []string{"--store", "sqlite:chat.db"} },
@@ -201,8 +201,8 @@ func (d *durable) state(session string) string {
 // cut is a turn of a session in which the server dies while a node waits for its model.
 type cut struct{ session, node string }
 
-// cut begins turns, kills the server once each waits at its node, and starts it again. All die at once, since each then waits for the lock of the
-// process that has died.
+// cut begins turns, kills the server once each waits at its node, and starts it again. All die at once, since each then
+// waits for the lock of the process that has died.
 func (d *durable) cut(input string, cuts []cut) {
 	d.t.Helper()
 	failed := make(chan error, len(cuts))

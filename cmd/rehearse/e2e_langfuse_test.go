@@ -30,7 +30,8 @@ func remoteItems(t *testing.T) *program {
 	return &program{server: s, variables: map[string]string{}}
 }
 
-// The items of a dataset in Langfuse are evaluated, and the evaluation is logged there as a run with a trace and scores of each.
+// The items of a dataset in Langfuse are evaluated, and the evaluation is logged there as a run with a trace and scores
+// of each.
 func TestE2ELogs(t *testing.T) {
 	p := remoteItems(t)
 	judge := "scripted:" + filepath.Join("..", "..", "examples", "e2e", "judge.yaml")

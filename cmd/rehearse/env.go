@@ -38,8 +38,8 @@ type Env struct {
 	commands func(write func(io.Writer) error) error
 }
 
-// guarded returns e with streams that show what is written, without secrets, and let it do nothing else: no text from outside steers a
-// terminal or a CI system. flush writes what they still hold.
+// guarded returns e with streams that show what is written, without secrets, and let it do nothing else: no text from
+// outside steers a terminal or a CI system. flush writes what they still hold.
 func (e *Env) guarded(args []string) (guarded *Env, flush func()) {
 	own := *e
 	own.secrets, own.screen = wire.Secrets(e.Environ, args), e.Stderr
@@ -64,7 +64,8 @@ func (e *Env) guarded(args []string) (guarded *Env, flush func()) {
 	return &own, flush
 }
 
-// untilLeft passes on what is written until nobody reads it any more, as behind head. What a command does, and its exit code, stay the same.
+// untilLeft passes on what is written until nobody reads it any more, as behind head. What a command does, and its exit
+// code, stay the same.
 type untilLeft struct {
 	to   io.Writer
 	left bool
@@ -141,8 +142,9 @@ func (e *Env) closed(s *wire.Setup) {
 	}
 }
 
-// interruptible returns a context and a stop channel for work that a user may end. The first signal closes stop, so that what is in flight
-// finishes; after the grace period, or at a second signal, the context is cancelled. note prints a line meanwhile. release ends the watch.
+// interruptible returns a context and a stop channel for work that a user may end. The first signal closes stop, so
+// that what is in flight finishes; after the grace period, or at a second signal, the context is cancelled. note prints
+// a line meanwhile. release ends the watch.
 func (e *Env) interruptible(ctx context.Context, grace time.Duration, note func(string)) (working context.Context, stop <-chan struct{}, release func()) {
 	working, cancel := context.WithCancel(ctx)
 	stopping, finished, watched := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -190,8 +192,8 @@ func untilSignal(ctx context.Context, env *Env) (working context.Context, releas
 	}
 }
 
-// begins calls do, which may wait for what is not there yet, with a context that a signal ends. It reports whether a signal came; then the error is
-// only that of a do that ended before.
+// begins calls do, which may wait for what is not there yet, with a context that a signal ends. It reports whether a
+// signal came; then the error is only that of a do that ended before.
 func (e *Env) begins(ctx context.Context, do func(context.Context) error) (stopped bool, err error) {
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -224,8 +226,8 @@ func interruptibly(ctx context.Context, env *Env, do func(context.Context)) {
 // maxCurl bounds a file with a curl line.
 const maxCurl = 1 << 20
 
-// curlLine returns the curl line in a file that a flag names, or on the standard input for -; empty for no file. Said is true if this command line names it: what an
-// earlier one had on its standard input is gone.
+// curlLine returns the curl line in a file that a flag names, or on the standard input for -; empty for no file. Said
+// is true if this command line names it: what an earlier one had on its standard input is gone.
 func (e *Env) curlLine(flag, file string, said bool) (string, error) {
 	var from io.Reader
 	switch {
@@ -255,7 +257,8 @@ func (e *Env) curlLine(flag, file string, said bool) (string, error) {
 	return string(line), nil
 }
 
-// tellCI tells the CI system how a run came out, on standard output only where people read it (printed), not where it is JSON. What it cannot be told is a warning: the run's verdict stands.
+// tellCI tells the CI system how a run came out, on standard output only where people read it (printed), not where it
+// is JSON. What it cannot be told is a warning: the run's verdict stands.
 func (e *Env) tellCI(name string, printed bool, said ci.Summary) {
 	system, err := ci.Detect(name, e.Getenv)
 	if err == nil && e.commands != nil {

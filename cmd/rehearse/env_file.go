@@ -13,13 +13,14 @@ import (
 // envFileFlag names files of variables. Every command has it.
 const envFileFlag = "env-file"
 
-// registerEnvFile adds the flag, so that commands accept it and their help says so. What it names was read before (withEnvFiles).
+// registerEnvFile adds the flag, so that commands accept it and their help says so. What it names was read before
+// (withEnvFiles).
 func registerEnvFile(flags *pflag.FlagSet) {
 	flags.StringArray(envFileFlag, nil, "file of variables such as .env, a NAME=VALUE each line; those of the environment go before them")
 }
 
-// withEnvFiles returns an environment that has the variables of the files that a command line names, where e has none. They are read before anything
-// else, as the first thing that is written must already be without their secrets.
+// withEnvFiles returns an environment that has the variables of the files that a command line names, where e has none.
+// They are read before anything else, as the first thing that is written must already be without their secrets.
 func (e *Env) withEnvFiles(args []string) (*Env, error) {
 	names := envFiles(args)
 	if len(names) == 0 || completing(args) {

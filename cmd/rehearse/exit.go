@@ -29,7 +29,8 @@ func usage(format string, args ...any) error {
 	return &exitError{result.ExitInvalid, fmt.Errorf(format, args...)}
 }
 
-// outcome gives the error of a room its exit code: wrong input, or something that could not be done. It returns nil for nil.
+// outcome gives the error of a room its exit code: wrong input, or something that could not be done. It returns nil for
+// nil.
 func outcome(err error) error {
 	if err == nil {
 		return nil
@@ -86,7 +87,8 @@ func tell(env *Env, command string, err error) {
 // maxPrinted is how many problems fit on a screen that someone still reads.
 const maxPrinted = 200
 
-// restOf says how to see the problems that are not printed: a command has files of another kind than suites, unless it is run.
+// restOf says how to see the problems that are not printed: a command has files of another kind than suites, unless it
+// is run.
 func restOf(command string) string {
 	if command == "run" {
 		return "`rehearse validate --format json` lists all"

@@ -70,7 +70,8 @@ type runFlags struct {
 	detach bool
 	// regraded is the folder of the run that is graded again; empty for a run that holds its own conversations.
 	regraded string
-	// baselineOptional goes on without a baseline that is not there; reportURL is where CI publishes the folder of the run.
+	// baselineOptional goes on without a baseline that is not there; reportURL is where CI publishes the folder of the
+	// run.
 	baselineOptional bool
 	reportURL        string
 	ci               string

@@ -60,8 +60,8 @@ type flowChat struct {
 	session  *flow.Session
 }
 
-// open opens the flow as the configured target of it would be: with its knowledge bases, memory and limits. A model that is named goes before
-// the target's.
+// open opens the flow as the configured target of it would be: with its knowledge bases, memory and limits. A model
+// that is named goes before the target's.
 func (c *flowChat) open(s *wire.Setup, name, model string) error {
 	f, err := flowNamed(name)
 	if err != nil {

@@ -86,7 +86,8 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 	})
 }
 
-// mineCommand is the command as the file tells it: without the store, whose address may hold a password, and without the file.
+// mineCommand is the command as the file tells it: without the store, whose address may hold a password, and without
+// the file.
 func mineCommand(flags *pflag.FlagSet) string {
 	var b strings.Builder
 	b.WriteString("rehearse flow mine")

@@ -88,8 +88,8 @@ func (f *runFlags) grade(c *cobra.Command, env *Env, name string, suites []strin
 	return f.run(c.Context(), env)
 }
 
-// inherit sets the flags that decide which tests are graded and how, where they were not given, to what the command of a run said. The
-// curl line of that command is read again, as far as it is there: records lack its credentials.
+// inherit sets the flags that decide which tests are graded and how, where they were not given, to what the command of
+// a run said. The curl line of that command is read again, as far as it is there: records lack its credentials.
 func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 	if len(run.Command) == 0 {
 		return nil

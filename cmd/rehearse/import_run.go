@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// importRun writes the finished trials of another tool as a run and prints its summary. The exit code is 0 whatever the trials came to.
+// importRun writes the finished trials of another tool as a run and prints its summary. The exit code is 0 whatever the
+// trials came to.
 func importRun(env *Env, format string, files []string, dir string, hasSuite bool) error {
 	switch {
 	case hasSuite:

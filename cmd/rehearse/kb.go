@@ -56,7 +56,8 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// withKnowledge opens the store, and does something with its knowledge bases. With the name of an embedder they have vectors.
+// withKnowledge opens the store, and does something with its knowledge bases. With the name of an embedder they have
+// vectors.
 func withKnowledge(ctx context.Context, env *Env, location, embedder string, do func(context.Context, *knowledge.Library) error) error {
 	s, err := env.open(wire.Options{})
 	if err != nil {

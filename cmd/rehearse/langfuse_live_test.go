@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// stuckModel is an OpenAI-compatible server that classifies everything as LEARN, but never answers to a message that holds "stuck". asked is
-// told of every message to which it does not answer.
+// stuckModel is an OpenAI-compatible server that classifies everything as LEARN, but never answers to a message that
+// holds "stuck". asked is told of every message to which it does not answer.
 func stuckModel(t *testing.T) (url string, asked <-chan struct{}) {
 	t.Helper()
 	stuck, over := make(chan struct{}, 100), make(chan struct{})
@@ -64,7 +64,8 @@ func waitFor(t *testing.T, s *langfusetest.Server, n int) {
 	}
 }
 
-// TestLogsWhileItRuns holds that what is finished is in Langfuse while the run still goes on, and so also after the program is killed.
+// TestLogsWhileItRuns holds that what is finished is in Langfuse while the run still goes on, and so also after the
+// program is killed.
 func TestLogsWhileItRuns(t *testing.T) {
 	root, err := filepath.Abs("../../examples/sites")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command rehearse puts conversational agents through their conversations: it holds declared multi-turn conversations with an agent,
-// grades every turn and the whole, and says what passed, what failed and why.
+// Command rehearse puts conversational agents through their conversations: it holds declared multi-turn conversations
+// with an agent, grades every turn and the whole, and says what passed, what failed and why.
 package main
 
 import (
@@ -37,15 +37,16 @@ func main() {
 }
 
 const (
-	// leastSlack is how much garbage may always gather: collecting a small heap early would cost more than half of the time to load a suite.
+	// leastSlack is how much garbage may always gather: collecting a small heap early would cost more than half of the
+	// time to load a suite.
 	leastSlack = 8 << 20
-	// gcPercent is how much garbage may gather beside a large heap. It trades a little time for memory: a run waits for models most of the
-	// time, and shares its machine with what it tests.
+	// gcPercent is how much garbage may gather beside a large heap. It trades a little time for memory: a run waits for
+	// models most of the time, and shares its machine with what it tests.
 	gcPercent = 60
 )
 
-// collectByLive lets the garbage collector run when leastSlack bytes of garbage have gathered, or gcPercent of what is alive, whichever is
-// more. It looks again after every collection.
+// collectByLive lets the garbage collector run when leastSlack bytes of garbage have gathered, or gcPercent of what is
+// alive, whichever is more. It looks again after every collection.
 func collectByLive() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)

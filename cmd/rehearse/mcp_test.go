@@ -77,7 +77,8 @@ func (c *toolClient) call(tool string, args map[string]any) (o mcptools.Result, 
 	return o, text.Text
 }
 
-// holds calls a tool and compares its exit code, and the beginning of what its model reads, and looks for parts in the rest.
+// holds calls a tool and compares its exit code, and the beginning of what its model reads, and looks for parts in the
+// rest.
 func (c *toolClient) holds(code int, begins, tool string, args map[string]any, parts ...string) string {
 	c.Helper()
 	o, said := c.call(tool, args)

@@ -87,12 +87,14 @@ func serveMock(ctx context.Context, env *Env, model llm.Model, addr string, late
 	return outcome(err)
 }
 
-// keyed says who may come in: where there is no token, programs of this machine may send the key of a provider, as its clients do.
+// keyed says who may come in: where there is no token, programs of this machine may send the key of a provider, as its
+// clients do.
 func keyed(token string) api.FrontConfig {
 	return api.FrontConfig{Access: access.New(access.Config{Token: token}), AnyKey: true}
 }
 
-// mockTools serves the tools of a file: over HTTP at an address, else on standard input and output. Calls are appended to log, if it is named.
+// mockTools serves the tools of a file: over HTTP at an address, else on standard input and output. Calls are appended
+// to log, if it is named.
 func (e *Env) mockTools(ctx context.Context, file, addr, log string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -82,8 +82,9 @@ func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered,
 	return outcome(fetching.Run(working, ended, show))
 }
 
-// follow has a server hold a run until it has ended, or is detached: then it has no id. Ctrl-C cancels it. release ends the watch for signals, which
-// goes on while files are fetched. submitted, if any, is called with the id of a run that is waited for.
+// follow has a server hold a run until it has ended, or is detached: then it has no id. Ctrl-C cancels it. release ends
+// the watch for signals, which goes on while files are fetched. submitted, if any, is called with the id of a run that
+// is waited for.
 func (e *Env) follow(
 	ctx context.Context, server *client.Client, spec runspec.Spec, detach bool, note func(string), submitted func(id string), tell func(client.Event),
 ) (working context.Context, ended client.Run, release func(), err error) {

@@ -16,7 +16,8 @@ import (
 // plainInterval is how often a line is printed where there is no terminal.
 const plainInterval = 10 * time.Second
 
-// progress shows where a run stands: one line that is redrawn on a terminal, a line now and then elsewhere, nothing with --quiet.
+// progress shows where a run stands: one line that is redrawn on a terminal, a line now and then elsewhere, nothing
+// with --quiet.
 type progress struct {
 	env   *Env
 	quiet bool

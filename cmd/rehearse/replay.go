@@ -29,7 +29,8 @@ The log of a product is loaded once; variants name flows, prompts and models; a 
 // historyPlaces says where a --store of logged events may be.
 const historyPlaces = "sqlite:PATH or postgres://… (default: that of the nearest rehearse.yaml, else sqlite:.rehearse/rehearse.db)"
 
-// history returns the address of the store of logged events: the one that was named, else the one whose sessions `rehearse view` shows.
+// history returns the address of the store of logged events: the one that was named, else the one whose sessions
+// `rehearse view` shows.
 func (e *Env) history(named string) (string, error) {
 	if named != "" {
 		return named, nil

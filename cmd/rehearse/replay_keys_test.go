@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// TestReplayKeys holds that the keys of `replay` in a RunSpec are the flags of replay run, but for those that say where a run of this machine has
-// its store, its files and its output, and how a run of any kind is held.
+// TestReplayKeys holds that the keys of `replay` in a RunSpec are the flags of replay run, but for those that say where
+// a run of this machine has its store, its files and its output, and how a run of any kind is held.
 func TestReplayKeys(t *testing.T) {
 	own := []string{"store", "config", "workers", "out", "format", "per_session", "quiet", "ci", "evaluation_run_id", "help", "server", "token_env", "detach"}
 	var flags, keys []string

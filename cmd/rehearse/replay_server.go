@@ -38,7 +38,8 @@ func (f *replayFlags) checkServer(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// spec is the run as a server is asked for it, with the names that files have here. It names the configuration, which has another place there.
+// spec is the run as a server is asked for it, with the names that files have here. It names the configuration, which
+// has another place there.
 func (f *replayFlags) spec(flags *pflag.FlagSet, config string) runspec.Spec {
 	s, rules := &f.Spec, &f.Spec.Rules
 	r := &runspec.Replay{
@@ -103,7 +104,8 @@ func (f *replayFlags) onServer(ctx context.Context, env *Env, flags *pflag.FlagS
 	return f.showFetched(working, env, server, ended)
 }
 
-// showFetched writes the reports of a replay that has ended, and prints what it came to. A run that came to no report ends as its record says.
+// showFetched writes the reports of a replay that has ended, and prints what it came to. A run that came to no report
+// ends as its record says.
 func (f *replayFlags) showFetched(ctx context.Context, env *Env, server *client.Client, ended client.Run) error {
 	if f.Out != "" {
 		if err := replayrun.Clear(f.Out, false); err != nil {

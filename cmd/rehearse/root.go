@@ -60,8 +60,8 @@ const first = `Nothing is set up in this folder yet. Three things to do first:
 rehearse demo shows everything at work, with nothing to set up. rehearse --help lists all commands.
 `
 
-// group adds commands to one that does nothing itself but show its help. A command that it does not have is wrong usage: cobra would show the
-// help and end well.
+// group adds commands to one that does nothing itself but show its help. A command that it does not have is wrong
+// usage: cobra would show the help and end well.
 func group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {

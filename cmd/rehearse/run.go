@@ -216,8 +216,8 @@ func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) 
 	return nil
 }
 
-// goOn returns the command that goes on with a run that did not come to its end. A run that graded another one again is begun anew: judges are
-// not asked twice for the same verdict.
+// goOn returns the command that goes on with a run that did not come to its end. A run that graded another one again is
+// begun anew: judges are not asked twice for the same verdict.
 func goOn(run result.Run, dir string) string {
 	if run.RegradedFrom != "" {
 		words := []string{"rehearse"}
@@ -232,8 +232,8 @@ func goOn(run result.Run, dir string) string {
 // fewTests is how many tests are listed on the terminal without being asked for.
 const fewTests = 20
 
-// findRun returns the folder of a run: named by its folder, its id or latest. Ids are looked up in the store of the configuration file or,
-// without one, of the configuration nearest to a folder.
+// findRun returns the folder of a run: named by its folder, its id or latest. Ids are looked up in the store of the
+// configuration file or, without one, of the configuration nearest to a folder.
 func (e *Env) findRun(ctx context.Context, name, configFile, near string) (string, error) {
 	s, err := e.open(wire.Options{Config: configFile})
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// TestRunLocalPrompt holds that a run asks Langfuse for the prompts of chatbots, and with --local-prompt does not, also when it is resumed.
+// TestRunLocalPrompt holds that a run asks Langfuse for the prompts of chatbots, and with --local-prompt does not, also
+// when it is resumed.
 func TestRunLocalPrompt(t *testing.T) {
 	root, err := filepath.Abs("../../examples/sites")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// readSuite keeps the suite of standard input in a file of its own until the run has ended: tests are read when they are held.
+// readSuite keeps the suite of standard input in a file of its own until the run has ended: tests are read when they
+// are held.
 func (f *runFlags) readSuite(env *Env) (path string, err error) {
 	switch {
 	case f.server.url != "" || f.watch:

@@ -120,7 +120,8 @@ func onlyBefore(flags *pflag.FlagSet) (err error) {
 // asks returns the run that the arguments of a command ask for, once its flags are parsed.
 type asks func(ctx context.Context, env *Env, args []string) (runspec.Spec, error)
 
-// commandOf returns the words that name a command whose run a server holds, and what registers its flags; nil for other words.
+// commandOf returns the words that name a command whose run a server holds, and what registers its flags; nil for other
+// words.
 func commandOf(args []string) (words []string, prepare func(*cobra.Command, serverFlags) asks) {
 	for _, known := range []struct {
 		name    string
@@ -135,7 +136,8 @@ func commandOf(args []string) (words []string, prepare func(*cobra.Command, serv
 	return nil, nil
 }
 
-// commandSpec reads the rest of a command as the command itself does with --server, and returns the run that it asks for.
+// commandSpec reads the rest of a command as the command itself does with --server, and returns the run that it asks
+// for.
 func commandSpec(
 	ctx context.Context, env *Env, words []string, prepare func(*cobra.Command, serverFlags) asks, server serverFlags, rest []string,
 ) (spec runspec.Spec, err error) {

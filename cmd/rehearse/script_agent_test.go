@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startAgent starts a little agent behind HTTP and sets $AGENT to its address. At /chat it says "you said MESSAGE", counts the messages of a
-// session, whose id it draws, and tells its tokens; at /stream it says the same in server-sent events. Messages such as "html" make it answer as
-// agents should not. DELETE fails.
+// startAgent starts a little agent behind HTTP and sets $AGENT to its address. At /chat it says "you said MESSAGE",
+// counts the messages of a session, whose id it draws, and tells its tokens; at /stream it says the same in server-sent
+// events. Messages such as "html" make it answer as agents should not. DELETE fails.
 func startAgent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: agent")

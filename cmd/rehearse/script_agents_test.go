@@ -13,7 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startAgents starts a little agent behind a WebSocket, $WS, and one of A2A 1.0, $A2A. Both count the turns of a conversation and repeat the message.
+// startAgents starts a little agent behind a WebSocket, $WS, and one of A2A 1.0, $A2A. Both count the turns of a
+// conversation and repeat the message.
 
 func startAgents(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {

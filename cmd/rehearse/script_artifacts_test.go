@@ -13,9 +13,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 )
 
-// artifactsOf checks that the artifacts in the records of a run are the files of its folder, byte by byte, and prints a line TEST TURN KIND for each, with
-// "cut" behind one that was longer; "none" stands for a hash that there is not. Given a kind, it prints the bytes of that kind instead.
-// $ARTIFACT is the hash of one.
+// artifactsOf checks that the artifacts in the records of a run are the files of its folder, byte by byte, and prints a
+// line TEST TURN KIND for each, with "cut" behind one that was longer; "none" stands for a hash that there is not.
+// Given a kind, it prints the bytes of that kind instead. $ARTIFACT is the hash of one.
 func artifactsOf(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: artifacts DIR [KIND]")

@@ -34,9 +34,9 @@ type composite struct {
 	}
 }
 
-// runAction runs the steps of action.yml as GitHub's runner does: action NAME=VALUE… gives inputs and, with a dot in the name, values of contexts
-// such as github.event_name. Each output becomes $OUT_NAME, and what an action is used with stands in the file used, what the steps
-// print in the file told.
+// runAction runs the steps of action.yml as GitHub's runner does: action NAME=VALUE… gives inputs and, with a dot in
+// the name, values of contexts such as github.event_name. Each output becomes $OUT_NAME, and what an action is used
+// with stands in the file used, what the steps print in the file told.
 func runAction(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := os.ReadFile(filepath.Join(ts.Getenv("ROOT"), "action.yml"))
 	ts.Check(err)
@@ -120,7 +120,8 @@ func filledIn(text string, values map[string]string) string {
 	})
 }
 
-// holds evaluates the condition of a step: always(), and comparisons with &&. Without always() a step is left out after a failure.
+// holds evaluates the condition of a step: always(), and comparisons with &&. Without always() a step is left out after
+// a failure.
 func holds(ts *testscript.TestScript, condition string, values map[string]string, failed bool) bool {
 	if condition == "" {
 		return !failed
@@ -143,7 +144,8 @@ func holds(ts *testscript.TestScript, condition string, values map[string]string
 	return all && (always || !failed)
 }
 
-// runGitLab runs the job of ci/gitlab-ci.yml with its variables, and checks that what it keeps is there: gitlab, or ! gitlab where the job fails.
+// runGitLab runs the job of ci/gitlab-ci.yml with its variables, and checks that what it keeps is there: gitlab, or !
+// gitlab where the job fails.
 func runGitLab(ts *testscript.TestScript, neg bool, _ []string) {
 	data, err := os.ReadFile(filepath.Join(ts.Getenv("ROOT"), "ci", "gitlab-ci.yml"))
 	ts.Check(err)

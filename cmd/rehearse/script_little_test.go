@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startLittle starts little chat agents, each at a path of its own, and sets $AGENTS to their address and $AGENTS_WS to the same for WebSockets. The path
-// /asked answers with the number of requests so far.
+// startLittle starts little chat agents, each at a path of its own, and sets $AGENTS to their address and $AGENTS_WS to
+// the same for WebSockets. The path /asked answers with the number of requests so far.
 func startLittle(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: little")

@@ -13,7 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// tallied compares what servers and workers have counted with records: their scrapes, added up, must say what the records say, and nothing else.
+// tallied compares what servers and workers have counted with records: their scrapes, added up, must say what the
+// records say, and nothing else.
 func tallied(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: tallied RESULTS SCRAPE…")
@@ -40,7 +41,8 @@ func tallied(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tolerance is how much a sum may differ: that of times by what passes between two looks at the clock, which may be much on a busy machine.
+// tolerance is how much a sum may differ: that of times by what passes between two looks at the clock, which may be
+// much on a busy machine.
 func tolerance(series string) float64 {
 	if strings.HasSuffix(series, " sum") {
 		return 5

@@ -17,7 +17,8 @@ import (
 // packagesEnv names the folder of the npm packages that the agents of testdata/agents need. test.sh installs them.
 const packagesEnv = "REHEARSE_TEST_NPM"
 
-// condition answers [npm]: whether agents of npm packages can be started. Where no test may be skipped, lacking packages are an error.
+// condition answers [npm]: whether agents of npm packages can be started. Where no test may be skipped, lacking
+// packages are an error.
 func condition(name string) (bool, error) {
 	switch {
 	case name != "npm":

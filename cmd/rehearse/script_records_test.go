@@ -12,7 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// records prints the records of a run without times, ids and fingerprints, in an order that does not depend on which test ended first.
+// records prints the records of a run without times, ids and fingerprints, in an order that does not depend on which
+// test ended first.
 func records(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: records DIR")
@@ -47,8 +48,8 @@ func timeless(v any) {
 	}
 }
 
-// embeddings starts an embeddings endpoint and sets $EMBEDDINGS to its base URL. Vectors depend on the texts and on how many requests came
-// before; every fourth request fails.
+// embeddings starts an embeddings endpoint and sets $EMBEDDINGS to its base URL. Vectors depend on the texts and on how
+// many requests came before; every fourth request fails.
 func embeddings(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: embeddings")

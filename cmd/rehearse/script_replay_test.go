@@ -7,7 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sameFigures compares the metrics of two replay reports, to the last digit, times and what is named behind the files aside.
+// sameFigures compares the metrics of two replay reports, to the last digit, times and what is named behind the files
+// aside.
 func sameFigures(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: samefigures REPORT REPORT [METRIC…]")

@@ -21,8 +21,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec/bundle"
 )
 
-// startRunServer starts a server that holds each run that is submitted from its files alone, at once; sets $RUNS. It takes the token rht_good. With an
-// argument it is a liar: the record of every run says that it has passed.
+// startRunServer starts a server that holds each run that is submitted from its files alone, at once; sets $RUNS. It
+// takes the token rht_good. With an argument it is a liar: the record of every run says that it has passed.
 func startRunServer(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs("server")
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,8 @@ func startRunServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("RUNS", web.URL)
 }
 
-// serveAsR1 sends a file of the run that was held, under the id that the server has for it; as a liar with the end of a run that has passed.
+// serveAsR1 sends a file of the run that was held, under the id that the server has for it; as a liar with the end of a
+// run that has passed.
 func serveAsR1(w http.ResponseWriter, dir, name string, passed bool) {
 	run, err := os.ReadFile(filepath.Join(dir, "out", "run.json"))
 	data, also := os.ReadFile(filepath.Join(dir, "out", name))

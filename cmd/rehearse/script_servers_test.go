@@ -27,8 +27,9 @@ type notedKey struct {
 
 var notes sync.Map // of notedKey to *noted
 
-// startServers starts two OpenAI-compatible servers, which note who asked with which key, and sets $AGENT and $JUDGE to their addresses. Both say hello,
-// and as a judge that every criterion but the canary is satisfied. Every answer counts 10 tokens in and 10 out.
+// startServers starts two OpenAI-compatible servers, which note who asked with which key, and sets $AGENT and $JUDGE to
+// their addresses. Both say hello, and as a judge that every criterion but the canary is satisfied. Every answer counts
+// 10 tokens in and 10 out.
 func startServers(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: servers")

@@ -41,7 +41,8 @@ func useTools(message string, call func(name string, args json.RawMessage) strin
 	return strings.Join(said, "; ")
 }
 
-// toolAgent is the program toolagent: lines of JSON in and out, tools by the client of the SDK, in one session for each conversation.
+// toolAgent is the program toolagent: lines of JSON in and out, tools by the client of the SDK, in one session for each
+// conversation.
 func toolAgent() {
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolagent", Version: "1"}, nil)
 	ctx := context.Background()
@@ -85,8 +86,9 @@ func outcomeOf(text string, failed bool) string {
 	return text
 }
 
-// startToolAgents starts agents that call tools by plain requests of JSON-RPC, without a session: $TOOLS over HTTP, $TOOLS_WS behind a WebSocket. The
-// first answer to a message with "busy" in it is a 503, after its calls. /open calls ping.
+// startToolAgents starts agents that call tools by plain requests of JSON-RPC, without a session: $TOOLS over HTTP,
+// $TOOLS_WS behind a WebSocket. The first answer to a message with "busy" in it is a 503, after its calls. /open calls
+// ping.
 func startToolAgents(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: toolagents")

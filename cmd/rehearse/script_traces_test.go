@@ -41,8 +41,8 @@ func spans(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(c.Tree(args[1:]...)), 0o600))
 }
 
-// sameTraces fails unless the records of a log and the spans of the collector tell the same: each conversation has a trace, whose id its turns
-// bear, with a span for each turn, and a link to the span of its run.
+// sameTraces fails unless the records of a log and the spans of the collector tell the same: each conversation has a
+// trace, whose id its turns bear, with a span for each turn, and a link to the span of its run.
 func sameTraces(ts *testscript.TestScript, neg bool, args []string) {
 	found, ok := collectors.Load(seenKey{ts})
 	if neg || len(args) != 1 || !ok {

@@ -12,8 +12,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm/llmtest"
 )
 
-// vendors starts a model at all providers and sets the variables with its addresses and keys. Asked for the weather, it calls tools and
-// says what the first answers, unless its name has loops in it; else it says hello. As a judge it is satisfied, unless the request bears a conversation's id, which only those to a target do.
+// vendors starts a model at all providers and sets the variables with its addresses and keys. Asked for the weather, it
+// calls tools and says what the first answers, unless its name has loops in it; else it says hello. As a judge it is
+// satisfied, unless the request bears a conversation's id, which only those to a target do.
 func vendors(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: vendors")

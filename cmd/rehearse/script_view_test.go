@@ -8,7 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// viewing waits for the first line that `rehearse view` prints, which is an address and nothing else. $VIEW becomes its base, $PAGE its path.
+// viewing waits for the first line that `rehearse view` prints, which is an address and nothing else. $VIEW becomes its
+// base, $PAGE its path.
 func viewing(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: viewing FILE")

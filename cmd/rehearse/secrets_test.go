@@ -78,7 +78,8 @@ func parrot(t *testing.T) *httptest.Server {
 	return server
 }
 
-// secretEnvironment is a folder with a configuration and a suite that name the canaries, and an environment that holds them.
+// secretEnvironment is a folder with a configuration and a suite that name the canaries, and an environment that holds
+// them.
 func secretEnvironment(t *testing.T) (dir string, environ []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -164,8 +165,8 @@ func (b *lockedBuffer) String() string {
 	return b.data.String()
 }
 
-// TestNoSecretLeaves runs, records, plays back, resumes and shows a run in which everything tells every secret: no form of one is in any
-// file or on the terminal, and the verdicts are those of what was really said.
+// TestNoSecretLeaves runs, records, plays back, resumes and shows a run in which everything tells every secret: no form
+// of one is in any file or on the terminal, and the verdicts are those of what was really said.
 func TestNoSecretLeaves(t *testing.T) {
 	dir, environ := secretEnvironment(t)
 	t.Chdir(dir)

@@ -227,7 +227,8 @@ func (f *serveFlags) check(token string) error {
 	return nil
 }
 
-// folder returns the folder whose configuration applies: that of the flows, or of the sites unless they are in a database.
+// folder returns the folder whose configuration applies: that of the flows, or of the sites unless they are in a
+// database.
 func (f *serveFlags) folder() string {
 	if f.flows == "" && !(wire.SitesOptions{Dir: f.sites}).InDatabase() {
 		return wire.FolderOf(f.sites)

@@ -16,7 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
 )
 
-// watched keeps the watches of the configuration until the function that it returns has been called, which waits for them.
+// watched keeps the watches of the configuration until the function that it returns has been called, which waits for
+// them.
 func (f *serveFlags) watched(ctx context.Context, env *Env, s *wire.Setup, store string, running *coordinator.Running) (unwatched func(), err error) {
 	watches, err := replayrun.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
 	if err != nil {

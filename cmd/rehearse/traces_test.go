@@ -36,7 +36,8 @@ func (p *parents) before(h http.Handler) http.Handler {
 	})
 }
 
-// tracedAsks is a run of a target behind HTTP, which fails at first, with a judge and a user that are models behind HTTP.
+// tracedAsks is a run of a target behind HTTP, which fails at first, with a judge and a user that are models behind
+// HTTP.
 type tracedAsks struct {
 	agent, models parents
 	records       []result.Test
@@ -107,8 +108,8 @@ tests:
 	return a
 }
 
-// TestParentIsTheSpan: each request to a target, a judge and a user, also one that is tried again, bears the trace of its conversation and the span
-// of that very request.
+// TestParentIsTheSpan: each request to a target, a judge and a user, also one that is tried again, bears the trace of
+// its conversation and the span of that very request.
 func TestParentIsTheSpan(t *testing.T) {
 	c := telemetrytest.New(t)
 	a := tracedRun(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
@@ -184,7 +185,8 @@ func TestTracedText(t *testing.T) {
 	}
 }
 
-// TestParentWithoutCollector: requests bear the trace of their conversation, each a span of its own, when nothing is collected.
+// TestParentWithoutCollector: requests bear the trace of their conversation, each a span of its own, when nothing is
+// collected.
 func TestParentWithoutCollector(t *testing.T) {
 	a := tracedRun(t)
 	known := map[string]bool{}
@@ -202,7 +204,8 @@ func TestParentWithoutCollector(t *testing.T) {
 	}
 }
 
-// TestDeadCollector: a collector that cannot be reached, does not answer or refuses is one warning, and changes nothing else.
+// TestDeadCollector: a collector that cannot be reached, does not answer or refuses is one warning, and changes nothing
+// else.
 func TestDeadCollector(t *testing.T) {
 	hanging := make(chan struct{})
 	defer close(hanging)

@@ -13,9 +13,10 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// RunLives leads random lives of threads on a saver: turns, failures, questions and answers, forks, updates, compactions and deletions, each again and
-// again with a graph that remembers nothing, as another process has it. What comes of it is what comes of it in graph.Memory with one graph: the
-// same states, questions, errors and histories. Open returns an empty saver and closes it through t.Cleanup.
+// RunLives leads random lives of threads on a saver: turns, failures, questions and answers, forks, updates,
+// compactions and deletions, each again and again with a graph that remembers nothing, as another process has it. What
+// comes of it is what comes of it in graph.Memory with one graph: the same states, questions, errors and histories.
+// Open returns an empty saver and closes it through t.Cleanup.
 func RunLives(t *testing.T, open func(t *testing.T) Saver) {
 	lives := 30
 	if testing.Short() {

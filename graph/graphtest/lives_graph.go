@@ -73,8 +73,8 @@ func (w *world) fault(node string) error {
 	return nil
 }
 
-// graph builds the graph of lives on a saver, as a new process does: a map, a subgraph, a node that is tried again, and questions in each of them, by what
-// the state is.
+// graph builds the graph of lives on a saver, as a new process does: a map, a subgraph, a node that is tried again, and
+// questions in each of them, by what the state is.
 func (w *world) graph(saver graph.Checkpointer, durable bool) (*graph.Graph[story], error) {
 	inner, err := w.chapters()
 	if err != nil {

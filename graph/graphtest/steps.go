@@ -20,8 +20,8 @@ type Saver interface {
 	graph.StepSaver
 }
 
-// RunStepSaver checks what an implementation does with the steps of unfinished turns; open returns an empty one and closes it through
-// t.Cleanup. RunCheckpointer does so, too, with a checkpointer that keeps steps.
+// RunStepSaver checks what an implementation does with the steps of unfinished turns; open returns an empty one and
+// closes it through t.Cleanup. RunCheckpointer does so, too, with a checkpointer that keeps steps.
 func RunStepSaver(t *testing.T, open func(t *testing.T) Saver) {
 	for name, check := range map[string]func(*testing.T, Saver){
 		"steps in order":         checkStepsInOrder,
@@ -88,7 +88,8 @@ func checkStepsOfANewThread(t *testing.T, s Saver) {
 	wantChain(t, s, "thread", "", record(1))
 }
 
-// checkStepsEnd drops steps with the record of their turn, and neither with one of an earlier turn nor with one that is refused.
+// checkStepsEnd drops steps with the record of their turn, and neither with one of an earlier turn nor with one that is
+// refused.
 func checkStepsEnd(t *testing.T, s Saver) {
 	save(t, s, "thread", record(1))
 	saveStep(t, s, "thread", step(2, 1))

@@ -10,8 +10,8 @@ import (
 type Agent interface {
 	// Open begins a conversation that touches no other one, nor anything of production.
 	Open(ctx context.Context, at Moment) (Conversation, error)
-	// RequestedField says what the user is asked for in a state: a field, or a set of options, in a form that can be compared. It is empty where the
-	// agent does not know the state, or asks for nothing in particular.
+	// RequestedField says what the user is asked for in a state: a field, or a set of options, in a form that can be
+	// compared. It is empty where the agent does not know the state, or asks for nothing in particular.
 	RequestedField(state string) string
 }
 
@@ -20,8 +20,8 @@ type Moment struct {
 	SessionID string
 	// State is the logged state before the next message.
 	State string
-	// Resumed puts the agent into State, with History behind it. Else the conversation begins anew, and State is the one in which the
-	// session began.
+	// Resumed puts the agent into State, with History behind it. Else the conversation begins anew, and State is the
+	// one in which the session began.
 	Resumed bool
 	// History are the logged messages before this moment.
 	History []Said
@@ -45,7 +45,8 @@ type Conversation interface {
 	Close() error
 }
 
-// Decider is a Conversation in which something else than the agent decides what its answers come to. It does so when the clock has stopped.
+// Decider is a Conversation in which something else than the agent decides what its answers come to. It does so when
+// the clock has stopped.
 type Decider interface {
 	// Decide returns the answer with what was decided. An error means that it could not be decided.
 	Decide(ctx context.Context, a Answer) (Answer, error)
@@ -55,7 +56,8 @@ type Decider interface {
 type Answer struct {
 	Text  string
 	State string
-	// Completed is true when the conversation has reached its end, Ended when the agent takes no further message, complete or not.
+	// Completed is true when the conversation has reached its end, Ended when the agent takes no further message,
+	// complete or not.
 	Completed, Ended bool
 	// ToolCalls counts the tools that the agent called for this answer, without those by which a flow moves.
 	ToolCalls int

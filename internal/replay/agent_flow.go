@@ -31,8 +31,8 @@ func (a *FlowAgent) nodes() *Nodes {
 	return a.known
 }
 
-// Open begins at the flow's start, or behind it: in a log of this flow the first state is a target of its start node when the agent
-// greets before the user says anything.
+// Open begins at the flow's start, or behind it: in a log of this flow the first state is a target of its start node
+// when the agent greets before the user says anything.
 func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
 	node, err := a.nodes().begin(at)
 	if err != nil {

@@ -182,7 +182,8 @@ default: {reply: "[END]"}
 	}
 }
 
-// TestNamesOfTheLog proves that a lane is told in the log's words, so that GetRide:INFORM and the node getride_inform are one state.
+// TestNamesOfTheLog proves that a lane is told in the log's words, so that GetRide:INFORM and the node getride_inform
+// are one state.
 func TestNamesOfTheLog(t *testing.T) {
 	s := talked("s", "Hello! taxi → WHERE", "WHERE airport → BYE")
 	s.Messages[0].Text, s.Messages[2].Text = "I need a taxi", "to the airport"

@@ -18,8 +18,8 @@ import (
 type TargetAgent struct {
 	Target runner.Target
 	Traits target.Traits
-	// Nodes are those of a target that follows a flow, its own or one that it is said to follow; nil of any other one, and where only a server
-	// knows them.
+	// Nodes are those of a target that follows a flow, its own or one that it is said to follow; nil of any other one,
+	// and where only a server knows them.
 	Nodes *Nodes
 	// Start is the node at which its configuration begins a flow; empty is the flow's own.
 	Start string

@@ -152,7 +152,8 @@ func TestTargetAgent(t *testing.T) {
 	}
 }
 
-// TestTargetAgentResumes holds what a target is told when a conversation begins in its middle, and that the judge reads all of it.
+// TestTargetAgentResumes holds what a target is told when a conversation begins in its middle, and that the judge reads
+// all of it.
 func TestTargetAgentResumes(t *testing.T) {
 	judge := &judged{}
 	rules, err := replay.NewCompletion(config.Completion{Judge: "it is booked"}, judge)
@@ -203,8 +204,8 @@ func TestForcedClosesEach(t *testing.T) {
 	}
 }
 
-// TestHangingUp holds that an agent that ends the conversation ends its lane, without completing it where its rule says otherwise, and that the
-// messages which were left are no messages that ran out.
+// TestHangingUp holds that an agent that ends the conversation ends its lane, without completing it where its rule says
+// otherwise, and that the messages which were left are no messages that ran out.
 func TestHangingUp(t *testing.T) {
 	rules, err := replay.NewCompletion(config.Completion{When: `reply == "booked"`}, nil)
 	if err != nil {
@@ -224,7 +225,8 @@ func TestHangingUp(t *testing.T) {
 	}
 }
 
-// TestUnknownNodes holds that an agent whose nodes only its server knows is put where the log says, and nowhere where the log does not say.
+// TestUnknownNodes holds that an agent whose nodes only its server knows is put where the log says, and nowhere where
+// the log does not say.
 func TestUnknownNodes(t *testing.T) {
 	to := &told{}
 	a := &replay.TargetAgent{Target: to, Traits: target.Traits{Flow: true, States: true}, Start: "begin"}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// belief says in one sentence, true of the mode, how far the figures may be believed. It is empty where nothing was compared.
+// belief says in one sentence, true of the mode, how far the figures may be believed. It is empty where nothing was
+// compared.
 func (t *Tally) belief(r *Report) string {
 	if len(t.sessions) == 0 {
 		return ""
@@ -35,7 +36,8 @@ func (t *Tally) belief(r *Report) string {
 	return "The logged user spoke: " + strings.Join(parts, ", ") + "." + unknownAsks(r)
 }
 
-// unknownAsks names the agents that do not tell what they ask for, and says how they can. Fewer messages count as supported for them.
+// unknownAsks names the agents that do not tell what they ask for, and says how they can. Fewer messages count as
+// supported for them.
 func unknownAsks(r *Report) string {
 	var lanes []string
 	for _, lane := range []struct {

@@ -19,7 +19,8 @@ func said(log *memory, session string, turn int, state, text string) {
 	})
 }
 
-// TestGiantSession proves that a session of much text is replayed like others, and that what is kept and shown of it is bounded.
+// TestGiantSession proves that a session of much text is replayed like others, and that what is kept and shown of it is
+// bounded.
 func TestGiantSession(t *testing.T) {
 	log, runs := logOf(t, 3), &kept{}
 	for i := range 24 {

@@ -15,19 +15,20 @@ import (
 // Choice says which sessions of a log are replayed.
 type Choice struct {
 	FlowID string
-	// From and To bound the time of their events, To being excluded; zero is no bound. A session is replayed whole or not at all.
+	// From and To bound the time of their events, To being excluded; zero is no bound. A session is replayed whole or
+	// not at all.
 	From, To time.Time
 	// MinTurns is the least number of the user's messages.
 	MinTurns int
 
-	// byEnd takes a session into the range in which its last event lies, wherever it began. What known knows is passed over, uncounted; nil
-	// knows nothing.
+	// byEnd takes a session into the range in which its last event lies, wherever it began. What known knows is passed
+	// over, uncounted; nil knows nothing.
 	byEnd bool
 	known func(session string) bool
 }
 
-// LogToFigures says what became of the sessions of a log that have an event in the range: each stands in one line, the first that applies, and
-// the lines add up to Read.
+// LogToFigures says what became of the sessions of a log that have an event in the range: each stands in one line, the
+// first that applies, and the lines add up to Read.
 type LogToFigures struct {
 	Read int `json:"read"`
 	// OtherFlow are those of which no row names the flow, MixedFlow those that name another one, too.

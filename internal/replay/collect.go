@@ -63,14 +63,15 @@ func nextJob(ctx context.Context, ordered <-chan *job) (*job, error) {
 }
 
 const (
-	// outcomesPerBatch, bytesPerBatch and batchEvery bound what a killed program loses: a batch is written when any is reached.
+	// outcomesPerBatch, bytesPerBatch and batchEvery bound what a killed program loses: a batch is written when any is
+	// reached.
 	outcomesPerBatch = 200
 	bytesPerBatch    = 8 << 20
 	batchEvery       = time.Second
 )
 
-// keep writes outcomes as they come until there are no more, also when the run is broken off: what was finished is kept. Each write says that
-// the run goes on. When the store stays away, keep gives the run up and lets the rest go.
+// keep writes outcomes as they come until there are no more, also when the run is broken off: what was finished is
+// kept. Each write says that the run goes on. When the store stays away, keep gives the run up and lets the rest go.
 func (e *Evaluation) keep(ctx context.Context, finished <-chan PairResult, giveUp func(error)) error {
 	ctx = context.WithoutCancel(ctx)
 	var batch []PairResult
@@ -205,7 +206,8 @@ func (p *Pair) shorten() {
 	})
 }
 
-// boundedOutcome returns what is kept of a pair. One of too many turns is dropped, since a session that no store keeps must not end the run.
+// boundedOutcome returns what is kept of a pair. One of too many turns is dropped, since a session that no store keeps
+// must not end the run.
 func boundedOutcome(p *Pair) (Outcome, error) {
 	p.shorten()
 	o, err := outcomeOf(p)

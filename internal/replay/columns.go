@@ -93,8 +93,8 @@ func (l *laneTally) column(i int) []float64 {
 	return l.whole[i]
 }
 
-// estimate returns the mean of a column with its interval, nil where nothing applies. Figures of a range that are all the same leave open what is the
-// most that so many clusters may have missed, as differences do.
+// estimate returns the mean of a column with its interval, nil where nothing applies. Figures of a range that are all
+// the same leave open what is the most that so many clusters may have missed, as differences do.
 func (t *Tally) estimate(m *metric, by Clustering, column []float64) *Estimate {
 	sessions := t.sessions
 	if len(column) > len(sessions) {

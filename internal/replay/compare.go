@@ -10,7 +10,8 @@ const (
 	leastMatch    = 0.8 // completion match, whatever the baseline's
 )
 
-// rounding is how far apart two means may be, in parts of them, that are the same: a sum depends on the order of what is added.
+// rounding is how far apart two means may be, in parts of them, that are the same: a sum depends on the order of what
+// is added.
 const rounding = 1e-12
 
 // Mean is a mean over the sessions to which a metric applies; without any it is nil.

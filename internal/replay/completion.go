@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
-// Completion are a target's rules for its replays: when a conversation is complete, and what its state and its data are. The zero value has no
-// rule: the agent says it all. NewCompletion makes others. It is safe for concurrent use.
+// Completion are a target's rules for its replays: when a conversation is complete, and what its state and its data
+// are. The zero value has no rule: the agent says it all. NewCompletion makes others. It is safe for concurrent use.
 type Completion struct {
 	when, state, data *grader.TurnExpression
 	criterion         string
@@ -39,7 +39,8 @@ func NewCompletion(c config.Completion, judge grader.Judge) (rules Completion, e
 // decides reports whether a rule says when a conversation is complete.
 func (r *Completion) decides() bool { return r.when != nil || r.criterion != "" }
 
-// of returns an answer with what the rules make of it. Where a rule says what is complete, what the agent says of it only ends the conversation.
+// of returns an answer with what the rules make of it. Where a rule says what is complete, what the agent says of it
+// only ends the conversation.
 func (r *Completion) of(ctx context.Context, a Answer, c *targetConversation) (Answer, error) {
 	t := grader.Turn{Reply: c.reply.Text, ToolCalls: c.reply.ToolCalls, State: c.reply.State, Data: c.reply.State, Turn: c.turn}
 	if c.agent.Traits.Flow {

@@ -14,8 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 )
 
-// DataMatch compares what a replay has collected with what was collected in the log. Fields and values count as equal when they are so after
-// case, white space and the ways to write numbers and dates have been made alike.
+// DataMatch compares what a replay has collected with what was collected in the log. Fields and values count as equal
+// when they are so after case, white space and the ways to write numbers and dates have been made alike.
 type DataMatch struct {
 	// Equal, Wrong and Missing count the log's fields, Extra the replay's own.
 	Equal   int `json:"equal"`
@@ -105,8 +105,9 @@ func normalValue(value any) string {
 	return text
 }
 
-// fields returns how the log names the fields that its agents, who write them as flow.NormalKey does, collect: CustomerName, which they call
-// customername. Of several names for one field, the first by the alphabet counts. It is nil where all names are alike.
+// fields returns how the log names the fields that its agents, who write them as flow.NormalKey does, collect:
+// CustomerName, which they call customername. Of several names for one field, the first by the alphabet counts. It is
+// nil where all names are alike.
 func (s *Session) fields() map[string]string {
 	var names map[string]string
 	for _, name := range slices.Sorted(maps.Keys(s.Data)) {
@@ -137,8 +138,8 @@ func renameFields(names map[string]string, data map[string]any) map[string]any {
 	return renamed
 }
 
-// logged returns how the session calls the states that its agents, whose names are ids of nodes, call by flow.NodeID. A name that could stand
-// for two states stands for itself. It is nil where all names are ids.
+// logged returns how the session calls the states that its agents, whose names are ids of nodes, call by flow.NodeID. A
+// name that could stand for two states stands for itself. It is nil where all names are ids.
 func (s *Session) logged() map[string]string {
 	var names map[string]string
 	for i := range s.Messages {

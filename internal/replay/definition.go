@@ -18,8 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// Definition is a variant with its prompt, as far as the store and the folder of prompts say it: everything but the flow and the model.
-// Define makes one.
+// Definition is a variant with its prompt, as far as the store and the folder of prompts say it: everything but the
+// flow and the model. Define makes one.
 type Definition struct {
 	Variant  Variant
 	Settings Settings
@@ -41,8 +41,8 @@ type Opened struct {
 	Settings map[string]any
 }
 
-// Define reads the variant of that id and the text of its prompt, a file below the folder of prompts. What is not in the store, and what
-// cannot be replayed, is wrong input (source.IsInvalid).
+// Define reads the variant of that id and the text of its prompt, a file below the folder of prompts. What is not in
+// the store, and what cannot be replayed, is wrong input (source.IsInvalid).
 func Define(ctx context.Context, variants Variants, id, prompts string) (*Definition, error) {
 	d := &Definition{}
 	var err error
@@ -85,7 +85,8 @@ func (d *Definition) parameters(all map[string]json.RawMessage) error {
 	return nil
 }
 
-// Fingerprint is what decides how the variant answers along a flow, fit for JSON. It changes when the file of the flow does, which is read from there.
+// Fingerprint is what decides how the variant answers along a flow, fit for JSON. It changes when the file of the flow
+// does, which is read from there.
 func (d *Definition) Fingerprint(from source.Files, f *flow.Flow) (map[string]any, error) {
 	data, err := from.ReadFile(f.File)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
-// fewResamples are enough for the intervals of metrics that decide nothing; all of them with as many as the others have would take seconds.
+// fewResamples are enough for the intervals of metrics that decide nothing; all of them with as many as the others have
+// would take seconds.
 const fewResamples = 1_000
 
 // criterion is how a metric is compared.
@@ -22,7 +23,8 @@ func (m *metric) criterion(power float64) stats.Criterion {
 	return c
 }
 
-// compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides by.
+// compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides
+// by.
 func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
 	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), concealed: t.concealed(metrics, rules.MaxLost)}
@@ -67,8 +69,8 @@ func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Ru
 	return f
 }
 
-// compareTogether returns the differences of the metrics that decide or guard, by their place. They share their resamples. The
-// many others are compared one after the other, so that their pairs need no memory at the same time.
+// compareTogether returns the differences of the metrics that decide or guard, by their place. They share their
+// resamples. The many others are compared one after the other, so that their pairs need no memory at the same time.
 func (t *Tally) compareTogether(metrics []metric, rules *Rules) map[int]stats.Difference {
 	var all []stats.Metric
 	var at []int
@@ -121,8 +123,8 @@ func (t *Tally) lostPairs() Lost {
 	return l
 }
 
-// worstCase is the difference of completion match if the baseline had won each lost pair, and the candidate had lost it. Pairs whose sessions ended in
-// an unknown way do not count.
+// worstCase is the difference of completion match if the baseline had won each lost pair, and the candidate had lost
+// it. Pairs whose sessions ended in an unknown way do not count.
 func (t *Tally) worstCase(d stats.Difference) *float64 {
 	lost := 0
 	for i := range t.lost {
@@ -145,7 +147,8 @@ func (t *Tally) differenceOnSupport(m *metric, rules *Rules, baseline, candidate
 	return c.report()
 }
 
-// report says a difference. Metrics that decide nothing have no verdict: among so many of them some would seem to differ by chance.
+// report says a difference. Metrics that decide nothing have no verdict: among so many of them some would seem to
+// differ by chance.
 func (c *compared) report() *DifferenceReport {
 	d := &c.Difference
 	r := &DifferenceReport{

@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// measureEnd fills in how the lane ended: whether it completed on the log's path, whether the user was heard out, and whether each message
-// got an answer.
+// measureEnd fills in how the lane ended: whether it completed on the log's path, whether the user was heard out, and
+// whether each message got an answer.
 func (l *Variation) measureEnd(m *Metrics, s *Session, observed *Variation, mode Mode) {
 	m.Answered = l.answered(len(observed.Turns))
 	switch mode {
@@ -27,8 +27,9 @@ func (l *Variation) measureEnd(m *Metrics, s *Session, observed *Variation, mode
 	m.CompletedOnPath, m.CompletedOffPath = new(oneIf(heardOut && onPath)), new(oneIf(heardOut && !onPath))
 }
 
-// leavesUngiven reports whether the user has not given all of the session's data that the real user gave. Values that nobody said, which an agent
-// looked up or wrote in its own way, are not the user's to give. Of a session without any it is whether messages are left.
+// leavesUngiven reports whether the user has not given all of the session's data that the real user gave. Values that
+// nobody said, which an agent looked up or wrote in its own way, are not the user's to give. Of a session without any
+// it is whether messages are left.
 func (l *Variation) leavesUngiven(data map[string]any, observed []VariationTurn, messagesLeft bool) bool {
 	gave, gives := normalSaid(observed), normalSaid(l.Turns)
 	given := false
@@ -61,8 +62,8 @@ func (l *Variation) hasAnswered(logged int) *float64 {
 	return l.answered(logged)
 }
 
-// answered is 1 when the lane has answered each message, else 0; nil where there was none to answer. A lane that failed has not, and neither
-// has one that had nothing to say while the log has messages.
+// answered is 1 when the lane has answered each message, else 0; nil where there was none to answer. A lane that failed
+// has not, and neither has one that had nothing to say while the log has messages.
 func (l *Variation) answered(logged int) *float64 {
 	switch {
 	case l.Error != "":

@@ -5,8 +5,9 @@ import "encoding/json"
 // Erased stands where an erased session had words: what was said, and reasons of failures, which may quote it.
 const Erased = "the session was erased"
 
-// WithoutWords returns the outcome of a session that is erased: nobody's words are in it, nor values of the visitor's, nor who it was. What was
-// counted stays, with times and states, so that the figures of the run remain those of its sessions.
+// WithoutWords returns the outcome of a session that is erased: nobody's words are in it, nor values of the visitor's,
+// nor who it was. What was counted stays, with times and states, so that the figures of the run remain those of its
+// sessions.
 func (o Outcome) WithoutWords() (Outcome, error) {
 	erase(&o.Dropped)
 	if o.Detail == nil {
@@ -46,7 +47,8 @@ func erase(text *string) {
 	}
 }
 
-// EraseSession takes the words of a session out of a report, as WithoutWords takes them out of its outcome. It reports whether there were any.
+// EraseSession takes the words of a session out of a report, as WithoutWords takes them out of its outcome. It reports
+// whether there were any.
 func (r *Report) EraseSession(session string) (there bool) {
 	for i := range r.Sessions {
 		if r.Sessions[i].SessionID == session {

@@ -49,8 +49,8 @@ type Evaluation struct {
 // ErrNothingReplayed says that every session was dropped.
 var ErrNothingReplayed = errors.New("no session could be replayed")
 
-// Evaluate runs the evaluation. Whatever happens, the run's row says how it ended, as far as the store can be reached, and the sessions that
-// were finished are kept. The report comes with ErrNothingReplayed, too.
+// Evaluate runs the evaluation. Whatever happens, the run's row says how it ended, as far as the store can be reached,
+// and the sessions that were finished are kept. The report comes with ErrNothingReplayed, too.
 func (e *Evaluation) Evaluate(ctx context.Context) (*Report, error) { return e.evaluate(ctx, &Tally{}) }
 
 func (e *Evaluation) evaluate(ctx context.Context, tally *Tally) (*Report, error) {
@@ -113,7 +113,8 @@ type job struct {
 	done chan struct{}
 }
 
-// replayAll replays the sessions side by side and takes them in order, so that the report does not depend on who was faster.
+// replayAll replays the sessions side by side and takes them in order, so that the report does not depend on who was
+// faster.
 func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -205,7 +206,8 @@ func (j *job) ended(finished chan<- PairResult) func(PairResult) {
 	}
 }
 
-// sample draws the sessions, nil for all of them: those with the least hash of seed and id, so the same ones everywhere (X44).
+// sample draws the sessions, nil for all of them: those with the least hash of seed and id, so the same ones everywhere
+// (X44).
 func (e *Evaluation) sample(ctx context.Context) (map[string]bool, error) {
 	if e.SampleSize <= 0 {
 		return nil, nil

@@ -129,7 +129,8 @@ func TestEvaluate(t *testing.T) {
 		t.Errorf("sessions, completed, dropped, unknown: %v", got)
 	}
 	completion := report.Metrics[0]
-	// The baseline completes what was completed; the candidate completes nothing, which is right of those that were dropped.
+	// The baseline completes what was completed; the candidate completes nothing, which is right of those that were
+	// dropped.
 	if got := []float64{completion.Baseline.Value, completion.Candidate.Value, float64(completion.Candidate.N), completion.Difference.Mean}; !gocmp.Equal(got, []float64{1, 1. / 3, 90, -2. / 3}) {
 		t.Errorf("completion match: %v", got)
 	}
@@ -151,8 +152,8 @@ func lost(p replay.Pair) float64 {
 	return 0
 }
 
-// TestBrokenOff proves that a run that is interrupted keeps what is finished, says that it is partial, and when it goes on comes to the report of an
-// undisturbed one, byte for byte, without replaying anything twice.
+// TestBrokenOff proves that a run that is interrupted keeps what is finished, says that it is partial, and when it goes
+// on comes to the report of an undisturbed one, byte for byte, without replaying anything twice.
 func TestBrokenOff(t *testing.T) {
 	log := logOf(t, 60)
 	undisturbed, err := evaluation(log, &kept{}, 1).Evaluate(t.Context())
@@ -210,7 +211,8 @@ func (c *counting) Open(ctx context.Context, at replay.Moment) (replay.Conversat
 	return c.Agent.Open(ctx, at)
 }
 
-// TestStoreGone proves that a store that goes away for good ends the run with its error, and that the last row is no running one.
+// TestStoreGone proves that a store that goes away for good ends the run with its error, and that the last row is no
+// running one.
 func TestStoreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs, began := &kept{failAfter: 3}, time.Now()
@@ -242,7 +244,8 @@ func (c tardyTalk) Send(ctx context.Context, text string) (replay.Answer, error)
 	return c.Conversation.Send(ctx, text)
 }
 
-// TestBatches proves that little is lost with a program that is killed: what is finished is written after 200 sessions, or after a second.
+// TestBatches proves that little is lost with a program that is killed: what is finished is written after 200 sessions,
+// or after a second.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick := &kept{}
@@ -373,7 +376,8 @@ func TestSampleOfEvaluation(t *testing.T) {
 	}
 }
 
-// TestSpecGateDecides proves that the gate which is asked for decides: by means the candidate passes three of four rules, but not the hard one.
+// TestSpecGateDecides proves that the gate which is asked for decides: by means the candidate passes three of four
+// rules, but not the hard one.
 func TestSpecGateDecides(t *testing.T) {
 	e := evaluation(logOf(t, 100), nil, 2)
 	e.Head.Run.Gate = replay.GateSpec

@@ -1,5 +1,6 @@
-// Package replay plays past conversations against a variant and a baseline and says which is better. Events become sessions, sessions are
-// replayed in lanes, replays are measured and compared. It knows nothing of databases: it asks Events.
+// Package replay plays past conversations against a variant and a baseline and says which is better. Events become
+// sessions, sessions are replayed in lanes, replays are measured and compared. It knows nothing of databases: it asks
+// Events.
 package replay
 
 import (
@@ -19,7 +20,8 @@ const (
 	DroppedOff = "user_dropped_off"
 )
 
-// Event is one logged event (replay.md section 1). Experiments, Context, Metrics and Payload are JSON, nil where there was none.
+// Event is one logged event (replay.md section 1). Experiments, Context, Metrics and Payload are JSON, nil where there
+// was none.
 type Event struct {
 	ID       string `json:"event_id"`
 	Type     string `json:"event_type"`
@@ -34,7 +36,8 @@ type Event struct {
 	// Time has the precision of a microsecond, which every store keeps.
 	Time time.Time `json:"timestamp"`
 
-	// SessionID and FlowID stand in Context too. An event without a session is not kept; one without a flow is of no flow.
+	// SessionID and FlowID stand in Context too. An event without a session is not kept; one without a flow is of no
+	// flow.
 	SessionID string `json:"-"`
 	FlowID    string `json:"-"`
 }
@@ -52,18 +55,19 @@ type Filter struct {
 
 // Events keeps events. Implementations are safe for concurrent use.
 type Events interface {
-	// Put adds events as they come and returns how many were new: one whose ID is known already changes nothing, within the call and before.
-	// sessions is the number of sessions among the new ones. It stops at the first error of its input or the store; what was added until then
-	// may stay, as adding it again changes nothing.
+	// Put adds events as they come and returns how many were new: one whose ID is known already changes nothing, within
+	// the call and before. sessions is the number of sessions among the new ones. It stops at the first error of its
+	// input or the store; what was added until then may stay, as adding it again changes nothing.
 	Put(ctx context.Context, events iter.Seq2[Event, error]) (added, sessions int, err error)
-	// Each yields events ordered by session and time, in constant memory however many there are. Of one time they come as SortTied puts them, of
-	// those without a turn number the first that arrived first.
+	// Each yields events ordered by session and time, in constant memory however many there are. Of one time they come
+	// as SortTied puts them, of those without a turn number the first that arrived first.
 	Each(ctx context.Context, f Filter) iter.Seq2[Event, error]
 }
 
 // Imported says what became of events that were put into a store.
 type Imported struct {
-	// Added were new, Known were there with the same content, Conflicting have the id of an event with another one: the first is kept.
+	// Added were new, Known were there with the same content, Conflicting have the id of an event with another one: the
+	// first is kept.
 	Added, Known, Conflicting int
 	// Sessions were not there before.
 	Sessions int

@@ -40,7 +40,8 @@ var faultTexts = map[string]string{
 // FaultText says in words what a kind of fault is.
 func FaultText(kind string) string { return cmp.Or(faultTexts[kind], kind) }
 
-// Faults counts rows of a log that say nothing, or contradict themselves: never fatal, never silent. The zero value has none.
+// Faults counts rows of a log that say nothing, or contradict themselves: never fatal, never silent. The zero value has
+// none.
 type Faults struct {
 	Counts map[string]int
 	// Examples name the first events of each kind.

@@ -15,8 +15,9 @@ import (
 // fidelitySessions is how many sessions a simulated user is tried in, at most.
 const fidelitySessions = 200
 
-// fidelity has the simulated user talk to the logged bot, from the first message, and says how like the real users it is. Sessions are those of
-// the run, the ones of lowest rank. A session in which the user's model fails is left out; when it fails in all, so does the run.
+// fidelity has the simulated user talk to the logged bot, from the first message, and says how like the real users it
+// is. Sessions are those of the run, the ones of lowest rank. A session in which the user's model fails is left out;
+// when it fails in all, so does the run.
 func (e *Evaluation) fidelity(ctx context.Context, chosen map[string]bool) (*Fidelity, error) {
 	sample := stats.NewSample(Seed, fidelitySessions)
 	if err := e.replayable(ctx, chosen, func(s *Session) { sample.Add(s.ID) }); err != nil {
@@ -74,8 +75,8 @@ func (e *Evaluation) replayable(ctx context.Context, chosen map[string]bool, f f
 	return nil
 }
 
-// talk has the simulated user talk to the bot as it was logged, which answers in the order of the log whatever is said. It returns the user's
-// messages with what the bot said after each.
+// talk has the simulated user talk to the bot as it was logged, which answers in the order of the log whatever is said.
+// It returns the user's messages with what the bot said after each.
 func (r *Replayer) talk(ctx context.Context, s *Session) ([]VariationTurn, error) {
 	observed := observe(s).Turns
 	var turns []VariationTurn

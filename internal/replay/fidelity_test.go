@@ -14,7 +14,8 @@ type userFunc func(s replay.Scene) (string, bool, error)
 
 func (f userFunc) Next(_ context.Context, s replay.Scene) (string, bool, error) { return f(s) }
 
-// TestFidelity has users talk to the logged bot of 100 sessions: 60 of three messages that completed with MAY, 40 of two.
+// TestFidelity has users talk to the logged bot of 100 sessions: 60 of three messages that completed with MAY, 40 of
+// two.
 func TestFidelity(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -26,7 +26,8 @@ func WriteJSONL(w io.Writer, events iter.Seq2[Event, error]) error {
 	return out.Flush()
 }
 
-// ReadPlayedFile reads replays that were made elsewhere from a file of JSON Lines, also packed as .gz. The error names file and line.
+// ReadPlayedFile reads replays that were made elsewhere from a file of JSON Lines, also packed as .gz. The error names
+// file and line.
 func ReadPlayedFile(file string) ([]Played, error) {
 	f, err := source.Open(file)
 	if err != nil {

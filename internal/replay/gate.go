@@ -9,7 +9,8 @@ import (
 
 // The gates.
 const (
-	// GateSpec is S4's: means are compared as they are, 70 % of the metrics have to be good enough, and completion match has to reach 80 %.
+	// GateSpec is S4's: means are compared as they are, 70 % of the metrics have to be good enough, and completion
+	// match has to reach 80 %.
 	GateSpec = "spec"
 	// GatePaired looks at each session in both lanes and at how much chance there is in it.
 	GatePaired = "paired"
@@ -88,14 +89,15 @@ type Gate struct {
 
 // Reason is why a gate came out as it did.
 type Reason struct {
-	// Code is worse, lost_pairs, support, fidelity, power, not_shown or spec. Metric is empty where it is about no single one.
+	// Code is worse, lost_pairs, support, fidelity, power, not_shown or spec. Metric is empty where it is about no
+	// single one.
 	Code   string `json:"code"`
 	Metric string `json:"metric,omitempty"`
 	Text   string `json:"text"`
 }
 
-// Unseen is the smallest true loss of a metric that would have been found with the probability that was asked for, nil when none would, and
-// the loss that does not matter; both in the metric's unit, shares from 0 to 1.
+// Unseen is the smallest true loss of a metric that would have been found with the probability that was asked for, nil
+// when none would, and the loss that does not matter; both in the metric's unit, shares from 0 to 1.
 type Unseen struct {
 	Loss   *float64 `json:"loss"`
 	Margin float64  `json:"margin"`

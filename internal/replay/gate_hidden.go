@@ -72,8 +72,8 @@ func (f *findings) conceals(metric string) bool {
 	return slices.ContainsFunc(f.concealed, func(c concealment) bool { return c.name == metric })
 }
 
-// hidden lists what the baseline tells and the candidate does not, so that it can lose nothing there. A margin of what is not told accepts that; one of
-// completed is as good as one of completion match.
+// hidden lists what the baseline tells and the candidate does not, so that it can lose nothing there. A margin of what
+// is not told accepts that; one of completed is as good as one of completion match.
 func (f *findings) hidden(rules *Rules) []Reason {
 	accepts := func(metrics ...string) bool {
 		return slices.ContainsFunc(metrics, func(m string) bool { _, set := rules.Margins[m]; return set })

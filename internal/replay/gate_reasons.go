@@ -94,8 +94,8 @@ func (f *findings) untold(rules *Rules) []Reason {
 	return append(f.untelling(rules), f.hidden(rules)...)
 }
 
-// untelling says why no metric tells how the conversations went: states are not compared, and the baseline completes too few sessions to lose any.
-// Turns and latency alone would let through an agent that talks of anything.
+// untelling says why no metric tells how the conversations went: states are not compared, and the baseline completes
+// too few sessions to lose any. Turns and latency alone would let through an agent that talks of anything.
 func (f *findings) untelling(rules *Rules) []Reason {
 	if len(f.metrics) == 0 {
 		return []Reason{{"power", "", "no metric that decides applies to these sessions"}}
@@ -146,8 +146,8 @@ func (f *findings) untelling(rules *Rules) []Reason {
 	return reasons
 }
 
-// neverEnds reports whether two lanes that differ complete next to nothing of a log that does: then not even their states tell whether the candidate
-// gets anywhere. A lane beside itself is no other one.
+// neverEnds reports whether two lanes that differ complete next to nothing of a log that does: then not even their
+// states tell whether the candidate gets anywhere. A lane beside itself is no other one.
 func (f *findings) neverEnds(ends, states *compared, rules *Rules) bool {
 	if _, set := rules.Margins[CompletionMatch]; ends == nil || set || rules.MinPower == 0 {
 		return false
@@ -155,7 +155,8 @@ func (f *findings) neverEnds(ends, states *compared, rules *Rules) bool {
 	return f.completable > ends.marginSize && ends.Verdict != stats.Better && (ends.Varies || states.Varies)
 }
 
-// waysOut says what could have gone unnoticed, about how many sessions would decide it, and the smallest margin that this log can decide.
+// waysOut says what could have gone unnoticed, about how many sessions would decide it, and the smallest margin that
+// this log can decide.
 func (c *compared) waysOut() string {
 	if math.IsInf(c.Detectable, 0) || math.IsNaN(c.Detectable) {
 		return fmt.Sprintf("%s: %s are too few to say anything", c.name, text.Plural(c.Clusters, "independent session"))

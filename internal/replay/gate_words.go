@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// hearing counts the turns of a lane for which the log is in another state than before in the session, and those of them that the lane has no words
-// for: it repeats what it has said for another logged state, or what the user says.
+// hearing counts the turns of a lane for which the log is in another state than before in the session, and those of
+// them that the lane has no words for: it repeats what it has said for another logged state, or what the user says.
 type hearing struct{ moves, empty int }
 
 // mostlyEmpty is the share of such turns above which the states of a lane are not believed.
 const mostlyEmpty = 0.5
 
-// hear counts the turns of a lane beside the logged ones. States are what an agent says of itself, so that one that guesses them, or always tells the
-// commonest, could follow the log and answer anything.
+// hear counts the turns of a lane beside the logged ones. States are what an agent says of itself, so that one that
+// guesses them, or always tells the commonest, could follow the log and answer anything.
 func (h *hearing) hear(lane, observed *Variation) {
 	if lane.NoStates || observed == nil {
 		return

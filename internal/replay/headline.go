@@ -60,8 +60,8 @@ func (f *findings) otherModes() string {
 	return "replay it with --mode forced or --mode simulated"
 }
 
-// unseenWords says the loss of completion match, or else of the first metric that decides, which could have gone unnoticed. It is empty when
-// that metric is worse, and where a reason has said it.
+// unseenWords says the loss of completion match, or else of the first metric that decides, which could have gone
+// unnoticed. It is empty when that metric is worse, and where a reason has said it.
 func (f *findings) unseenWords(g *Gate) string {
 	for i := range f.metrics {
 		c := &f.metrics[i]

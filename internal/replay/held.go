@@ -18,7 +18,8 @@ type PairResult struct {
 	Err error
 }
 
-// Run replays a session, as often as it is to be, and measures it. Its error is that of a context that has ended, or of a pair that cannot be written.
+// Run replays a session, as often as it is to be, and measures it. Its error is that of a context that has ended, or of
+// a pair that cannot be written.
 func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResult, error) {
 	pair, err := r.Replay(ctx, s)
 	if err != nil {

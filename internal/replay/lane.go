@@ -43,7 +43,8 @@ type Variation struct {
 	NoData   bool `json:"no_data,omitempty"`
 	// Metrics compare the lane with the observed one, which has none.
 	Metrics *Metrics `json:"metrics,omitempty"`
-	// Alignment lines up the lane's turns with the observed ones, whose indexes are called original, by their states; nil where they are too many.
+	// Alignment lines up the lane's turns with the observed ones, whose indexes are called original, by their states;
+	// nil where they are too many.
 	Alignment []stats.Aligned `json:"alignment,omitempty"`
 }
 
@@ -74,7 +75,8 @@ type VariationTurn struct {
 	Ended     time.Time `json:"ended_at"`
 }
 
-// Pair is a session in all of its lanes: what happened, and what the baseline, if there is one, and the candidate made of it.
+// Pair is a session in all of its lanes: what happened, and what the baseline, if there is one, and the candidate made
+// of it.
 type Pair struct {
 	SessionID string `json:"session_id"`
 	FlowID    string `json:"flow_id"`
@@ -86,8 +88,8 @@ type Pair struct {
 	// FirstLane is the lane that went first; empty without a baseline.
 	FirstLane  string      `json:"first_lane,omitempty"`
 	Variations []Variation `json:"lanes"`
-	// Repeat is which time this is, from 1, where sessions are replayed several times. Again are the other times, beside the first; an Outcome
-	// keeps them.
+	// Repeat is which time this is, from 1, where sessions are replayed several times. Again are the other times,
+	// beside the first; an Outcome keeps them.
 	Repeat int     `json:"repeat,omitempty"`
 	Again  []*Pair `json:"-"`
 	// Dropped says why the session does not count, and in which lane it went wrong; empty when it counts.
@@ -176,9 +178,10 @@ func (s *Session) askedBefore(at int) string {
 	return strings.Join(said, "\n")
 }
 
-// supported reports whether the logged message of turn i answers what the agent has asked for: it stands in the logged state, asks for the same
-// field, options or marker, or has just said the same words; the first message answers nothing where the agent, or the log, has told no state. A message
-// that answers another question says nothing of the agent (X24). In forced mode the agent was put where the message was said.
+// supported reports whether the logged message of turn i answers what the agent has asked for: it stands in the logged
+// state, asks for the same field, options or marker, or has just said the same words; the first message answers nothing
+// where the agent, or the log, has told no state. A message that answers another question says nothing of the agent
+// (X24). In forced mode the agent was put where the message was said.
 func (p *player) supported(i int, state string) bool {
 	was := p.observed[i].Before
 	switch {
@@ -200,7 +203,8 @@ func (p *player) supported(i int, state string) bool {
 // plainWords makes texts equal that differ in case and white space only.
 func plainWords(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 
-// supportedTurns is how many turns a lane was on the log's path: from the beginning, or all those that could be taken in forced mode.
+// supportedTurns is how many turns a lane was on the log's path: from the beginning, or all those that could be taken
+// in forced mode.
 func supportedTurns(l *Variation) int {
 	n := 0
 	for i := range l.Turns {

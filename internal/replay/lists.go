@@ -7,13 +7,14 @@ type Lists struct {
 	// Regressed ended as in the log in the baseline, and not in the candidate; Fixed is the reverse.
 	Regressed []string `json:"regressed"`
 	Fixed     []string `json:"fixed"`
-	// Lost were completed in the log, and not by the candidate. Rescued were dropped in the log, and the candidate completed them without
-	// ending early.
+	// Lost were completed in the log, and not by the candidate. Rescued were dropped in the log, and the candidate
+	// completed them without ending early.
 	Lost    []string `json:"lost"`
 	Rescued []string `json:"rescued"`
 }
 
-// Ends counts how sessions ended in the log, and then in a lane. Sessions of which it is not known how they ended are not counted.
+// Ends counts how sessions ended in the log, and then in a lane. Sessions of which it is not known how they ended are
+// not counted.
 type Ends struct {
 	CompletedCompleted int `json:"completed_completed"`
 	CompletedNot       int `json:"completed_not"`
@@ -50,7 +51,8 @@ func (t *Tally) lists() Lists {
 // mostly reports whether something happened in at least half of the times that a session was played.
 func mostly(share float64) bool { return share >= 0.5 }
 
-// figures returns what looks up a metric of a lane in a session, NaN where it does not apply; nil when there is no such lane.
+// figures returns what looks up a metric of a lane in a session, NaN where it does not apply; nil when there is no such
+// lane.
 func (t *Tally) figures(lane string) func(metric string, session int) float64 {
 	l := t.lanes[lane]
 	if l == nil {

@@ -43,11 +43,12 @@ type Metrics struct {
 	Completed        *float64 `json:"completed"`
 	CompletedOnPath  *float64 `json:"completed_on_path"`
 	CompletedOffPath *float64 `json:"completed_off_path"`
-	// EndedEarly is 1 when the replay completed while the user still had something to say. NeverSaid is the share of the logged user messages
-	// that were not said. Forced turns are said in any case: there both are nil.
+	// EndedEarly is 1 when the replay completed while the user still had something to say. NeverSaid is the share of
+	// the logged user messages that were not said. Forced turns are said in any case: there both are nil.
 	EndedEarly *float64 `json:"ended_early"`
 	NeverSaid  *float64 `json:"messages_never_said"`
-	// Answered is 1 when every turn was answered without an error and with something that can be seen, or with a call of a tool.
+	// Answered is 1 when every turn was answered without an error and with something that can be seen, or with a call
+	// of a tool.
 	Answered *float64 `json:"answered"`
 
 	// What follows is only known of lanes that were played here.
@@ -67,7 +68,8 @@ type Metrics struct {
 	CostUSD     *float64 `json:"cost_usd,omitempty"`
 }
 
-// OnSupport are the metrics over the turns that are supported in every lane. Those of a whole session are nil unless all of its turns are.
+// OnSupport are the metrics over the turns that are supported in every lane. Those of a whole session are nil unless
+// all of its turns are.
 type OnSupport struct {
 	Turns            int      `json:"turns"`
 	CompletionMatch  *float64 `json:"completion_match"`

@@ -43,7 +43,8 @@ func TestMeasureData(t *testing.T) {
 	}
 }
 
-// TestThinkTime holds that a user thinks from an answer to the next message. Messages are "u" and "b" with the second at which they came.
+// TestThinkTime holds that a user thinks from an answer to the next message. Messages are "u" and "b" with the second
+// at which they came.
 func TestThinkTime(t *testing.T) {
 	for messages, want := range map[string]float64{
 		"":                           -1,
@@ -88,7 +89,8 @@ func TestLaneSums(t *testing.T) {
 	}
 }
 
-// TestEndedEarlySimulated: with a simulated user, a lane ends early that completes before the user gave what the real one gave.
+// TestEndedEarlySimulated: with a simulated user, a lane ends early that completes before the user gave what the real
+// one gave.
 func TestEndedEarlySimulated(t *testing.T) {
 	for _, tc := range []struct {
 		name string

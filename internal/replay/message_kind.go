@@ -17,7 +17,8 @@ const (
 	messageKinds
 )
 
-// Words that give a kind away, at the beginning of a message or anywhere. They are English, and a few of other languages of Europe.
+// Words that give a kind away, at the beginning of a message or anywhere. They are English, and a few of other
+// languages of Europe.
 var (
 	corrects = []string{"no", "nope", "not", "actually", "sorry", "wrong", "instead", "wait", "nein", "non", "nicht"}
 	asks     = []string{"what", "which", "when", "where", "who", "why", "how", "can", "could", "do", "does", "is", "are", "will", "would", "was", "wie", "wann", "wo"}
@@ -54,7 +55,8 @@ func wordsOf(text string) []string {
 // leastDice is the similarity from which two messages say the same.
 const leastDice = 0.5
 
-// counterpart reports whether one of the messages says the same: twice the words that both have, over the words of both, is leastDice or more.
+// counterpart reports whether one of the messages says the same: twice the words that both have, over the words of
+// both, is leastDice or more.
 //
 // Source: L. R. Dice, Measures of the Amount of Ecologic Association Between Species, Ecology 26 (1945).
 func counterpart(message string, among []string) bool {

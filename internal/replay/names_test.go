@@ -22,8 +22,8 @@ flow:
     - {from: where, to: bye, condition: {type: exists, field: CustomerName}}
 `
 
-// TestFieldsOfTheLog proves that collected data have the names that they have in the log, and that in forced mode what was collected at one turn
-// is there at the next.
+// TestFieldsOfTheLog proves that collected data have the names that they have in the log, and that in forced mode what
+// was collected at one turn is there at the next.
 func TestFieldsOfTheLog(t *testing.T) {
 	for _, mode := range []replay.Mode{replay.Recorded, replay.Forced} {
 		s := talked("s", "who Ada → where", "where Rome → bye")

@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 )
 
-// Nodes are what a replay knows of a flow: where it begins, which nodes it has, and what they ask for. It is never changed and safe for
-// concurrent use.
+// Nodes are what a replay knows of a flow: where it begins, which nodes it has, and what they ask for. It is never
+// changed and safe for concurrent use.
 type Nodes struct {
 	start string
 	byID  map[string]node
@@ -102,7 +102,8 @@ func (n *Nodes) find(state string) (id string, ok bool) {
 	return id, ok
 }
 
-// opening returns the node at which a conversation begins: the flow's start or, where the log's first state is one to which that leads, this one.
+// opening returns the node at which a conversation begins: the flow's start or, where the log's first state is one to
+// which that leads, this one.
 func (n *Nodes) opening(first string) string {
 	if id, ok := n.find(first); ok && !n.byID[id].ends && slices.Contains(n.behind, id) {
 		return id

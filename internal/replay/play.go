@@ -29,8 +29,9 @@ type Replayer struct {
 	Now func() time.Time
 }
 
-// Replay plays a session in all lanes, turn by turn in turns, so that none has the better hour. A lane that fails ends there, with its reason,
-// and drops the pair (X46); the other one is played to its end. The error is that of a context that has ended.
+// Replay plays a session in all lanes, turn by turn in turns, so that none has the better hour. A lane that fails ends
+// there, with its reason, and drops the pair (X46); the other one is played to its end. The error is that of a context
+// that has ended.
 func (r *Replayer) Replay(ctx context.Context, s *Session) (*Pair, error) { return r.replay(ctx, s, 1) }
 
 // replay is Replay for one of several times. Each has an order of lanes of its own.
@@ -88,8 +89,8 @@ func orderOf(s *Session, repeat int) string {
 	return "lanes/" + s.ID
 }
 
-// inTurns takes a turn in each lane, then the next: A B, B A, A B, … beginning with the one that the seed says (X45). It returns the name of
-// that one; empty where there is only one.
+// inTurns takes a turn in each lane, then the next: A B, B A, A B, … beginning with the one that the seed says (X45).
+// It returns the name of that one; empty where there is only one.
 func (r *Replayer) inTurns(ctx context.Context, order string, players []*player) (firstLane string) {
 	first := int(stats.Rank(r.Seed, order) >> 63)
 	for round := 0; ; round++ {
@@ -125,7 +126,8 @@ type player struct {
 	observed []VariationTurn
 	// names are the log's names of states that the agent calls otherwise.
 	names map[string]string
-	// fields are the log's names of data that the agent calls otherwise, and known is what the agent has collected, in its own words.
+	// fields are the log's names of data that the agent calls otherwise, and known is what the agent has collected, in
+	// its own words.
 	fields map[string]string
 	known  map[string]any
 	// places are the indexes of the user's messages, once they are needed.
@@ -203,7 +205,8 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 	return err
 }
 
-// close ends the conversation, if there is one. What goes wrong then is no answer of the agent's; its target warns of it.
+// close ends the conversation, if there is one. What goes wrong then is no answer of the agent's; its target warns of
+// it.
 func (p *player) close() {
 	if p.conversation != nil {
 		_ = p.conversation.Close()
@@ -271,7 +274,8 @@ func (p *player) say(ctx context.Context, t VariationTurn) error {
 	if answer.Data != nil {
 		p.lane.Data = renameFields(p.fields, answer.Data)
 	}
-	// In forced mode the log goes on, whatever the agent thinks; one that completes before its end has not ended as the log did.
+	// In forced mode the log goes on, whatever the agent thinks; one that completes before its end has not ended as the
+	// log did.
 	p.lane.Completed = answer.Completed && !p.early
 	p.early = p.early || answer.Completed
 	p.done = (answer.Completed || answer.Ended) && p.replayer.Mode != Forced

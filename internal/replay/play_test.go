@@ -86,7 +86,8 @@ func talked(id string, lines ...string) *replay.Session {
 	return s
 }
 
-// way shows a lane: each turn as "state message → state", with ! where it is not supported and ~ where the user is simulated.
+// way shows a lane: each turn as "state message → state", with ! where it is not supported and ~ where the user is
+// simulated.
 func way(l *replay.Variation) []string {
 	var turns []string
 	for _, t := range l.Turns {
@@ -242,7 +243,8 @@ func TestForcedMissAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestForcedEarlyEnd proves that a lane which completes before the log's end has not ended as the log did, though it completes there, too.
+// TestForcedEarlyEnd proves that a lane which completes before the log's end has not ended as the log did, though it
+// completes there, too.
 func TestForcedEarlyEnd(t *testing.T) {
 	s := talked("s", "hello book → where", "where May → bye")
 	r := &replay.Replayer{Candidate: &scripted{moves: map[string]string{"hello/book": "bye", "where/May": "bye"}}, Mode: replay.Forced}
@@ -284,7 +286,8 @@ func TestInTurns(t *testing.T) {
 	}
 }
 
-// TestDropped proves that a lane that fails drops the pair and says where, and that nothing is made of an interrupted one.
+// TestDropped proves that a lane that fails drops the pair and says where, and that nothing is made of an interrupted
+// one.
 func TestDropped(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when")
 	r := &replay.Replayer{Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: booking, fail: "Rome"}, Mode: replay.Recorded}
@@ -336,7 +339,8 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestOnSupport proves that figures on support look at the turns that both lanes have in common, and at whole sessions only where all turns are.
+// TestOnSupport proves that figures on support look at the turns that both lanes have in common, and at whole sessions
+// only where all turns are.
 func TestOnSupport(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 	r := &replay.Replayer{

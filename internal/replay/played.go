@@ -42,7 +42,8 @@ type PlayedTurn struct {
 	negativeLatency bool
 }
 
-// UnmarshalJSON reads a turn. Its time has any of the forms of events, or is zero where there is none. A negative latency is unknown.
+// UnmarshalJSON reads a turn. Its time has any of the forms of events, or is zero where there is none. A negative
+// latency is unknown.
 func (t *PlayedTurn) UnmarshalJSON(data []byte) error {
 	type plain PlayedTurn
 	row := struct {

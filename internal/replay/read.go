@@ -60,7 +60,8 @@ func NewReject(line int, err error) Reject {
 	return Reject{line, BadField, err.Error()}
 }
 
-// ReadJSONL yields the events of JSON Lines. What is no event goes to rejected, and reading goes on behind it; an error ends it.
+// ReadJSONL yields the events of JSON Lines. What is no event goes to rejected, and reading goes on behind it; an error
+// ends it.
 func ReadJSONL(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for line, err := range Lines(bufio.NewReaderSize(r, 256<<10), maxEvent) {
@@ -188,7 +189,8 @@ func orNull(data json.RawMessage) json.RawMessage {
 	return data
 }
 
-// ReadCSV yields the events of a table whose first row names the columns; those of JSON hold JSON. Rejected rows are as in ReadJSONL.
+// ReadCSV yields the events of a table whose first row names the columns; those of JSON hold JSON. Rejected rows are as
+// in ReadJSONL.
 func ReadCSV(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		table := TableReader(r)

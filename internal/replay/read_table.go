@@ -6,13 +6,15 @@ import (
 	"io"
 )
 
-// dividers are what may stand between the cells of a table: spreadsheets write semicolons where a comma is part of numbers.
+// dividers are what may stand between the cells of a table: spreadsheets write semicolons where a comma is part of
+// numbers.
 var dividers = []rune{',', ';', '\t', '|'}
 
 // maxTableHead is how much of a table is looked at to find what divides its cells.
 const maxTableHead = 64 << 10
 
-// TableReader returns a reader of a table. Its cells are divided as the names in its first row are, and a byte order mark is no part of a name.
+// TableReader returns a reader of a table. Its cells are divided as the names in its first row are, and a byte order
+// mark is no part of a name.
 func TableReader(r io.Reader) *csv.Reader {
 	begin := bufio.NewReaderSize(r, maxTableHead)
 	if mark, err := begin.Peek(3); err == nil && string(mark) == "\ufeff" {

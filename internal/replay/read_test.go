@@ -87,7 +87,8 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-// TestReadSpreadsheet has what a spreadsheet writes: a byte order mark before a quoted name, semicolons, and a carriage return at the end of lines.
+// TestReadSpreadsheet has what a spreadsheet writes: a byte order mark before a quoted name, semicolons, and a carriage
+// return at the end of lines.
 func TestReadSpreadsheet(t *testing.T) {
 	rows := "\ufeff\"event_id\";\"event_type\";\"context\";\"timestamp\"\r\n" +
 		`"a";"message_sent";"{""session_id"":""s"",""flow_id"":""f""}";"2026-01-31 12:00:00"` + "\r\n"

@@ -29,7 +29,8 @@ func parseTime(data json.RawMessage) (time.Time, error) {
 
 var errNoTime = BadRow(NoTime, "it has no timestamp")
 
-// ReadTime reads a time that every store can keep, to the microsecond: a text, or a number since 1970. Its error is a RowError.
+// ReadTime reads a time that every store can keep, to the microsecond: a text, or a number since 1970. Its error is a
+// RowError.
 func ReadTime(text string) (time.Time, error) {
 	t, err := readTime(strings.TrimSpace(text))
 	if err == nil && (t.Year() < 0 || t.Year() > maxYear) {

@@ -12,12 +12,13 @@ type Repeats struct {
 	// K is how often each session was played; the least number where that differs.
 	K        int              `json:"k"`
 	Variance []RepeatVariance `json:"variance"`
-	// PassHatK is, for each lane and k from 1, the probability that k replays of a session all complete, as a mean over sessions.
+	// PassHatK is, for each lane and k from 1, the probability that k replays of a session all complete, as a mean over
+	// sessions.
 	PassHatK map[string]map[string]float64 `json:"pass_hat_k"`
 }
 
-// RepeatVariance splits the variance of a metric in a lane: Model is the mean sample variance within a session, Session the variance of the
-// sessions' means less Model/k, at least 0; nil of a single session.
+// RepeatVariance splits the variance of a metric in a lane: Model is the mean sample variance within a session, Session
+// the variance of the sessions' means less Model/k, at least 0; nil of a single session.
 type RepeatVariance struct {
 	Lane    string   `json:"lane"`
 	Metric  string   `json:"metric"`

@@ -28,12 +28,13 @@ type Report struct {
 	LogToFigures *LogToFigures `json:"log_to_figures,omitempty"`
 	// States say where the states of the log were read; nil where the sessions did not come from one.
 	States *LoggedStates `json:"states,omitempty"`
-	// Clusters are the sessions by user; Lost counts the pairs of which a lane failed, LaneOrder how often each lane went first.
+	// Clusters are the sessions by user; Lost counts the pairs of which a lane failed, LaneOrder how often each lane
+	// went first.
 	Clusters  Clusters  `json:"clusters"`
 	Lost      Lost      `json:"lost"`
 	LaneOrder LaneOrder `json:"lane_order"`
-	// Outcomes set the ends of the log against those of each lane. Lists name sessions to look at. Slices are parts of the sessions, nil
-	// without a baseline.
+	// Outcomes set the ends of the log against those of each lane. Lists name sessions to look at. Slices are parts of
+	// the sessions, nil without a baseline.
 	Outcomes map[string]Ends `json:"outcomes"`
 	Lists    Lists           `json:"lists"`
 	Slices   []Slice         `json:"slices"`
@@ -43,7 +44,8 @@ type Report struct {
 	Fidelity *Fidelity `json:"fidelity,omitempty"`
 	// Simulated counts the messages of simulated users by lane; nil in other modes.
 	Simulated map[string]SimulatedTurns `json:"simulated,omitempty"`
-	// PooledLatencyMS are the mean latencies over all turns of a lane, where AvgLatency is the mean of the sessions' means (X18).
+	// PooledLatencyMS are the mean latencies over all turns of a lane, where AvgLatency is the mean of the sessions'
+	// means (X18).
 	PooledLatencyMS map[string]float64 `json:"pooled_latency_ms,omitempty"`
 	// UserThinkSeconds is how long the real users took to think, which is no time of either lane (X14).
 	UserThinkSeconds *Estimate `json:"user_think_seconds,omitempty"`
@@ -51,11 +53,13 @@ type Report struct {
 	Spec *Comparison `json:"spec_gate,omitempty"`
 	// Passed is whether the gate was passed; nil without a baseline.
 	Passed *bool `json:"passed"`
-	// Divergences say at which turn the candidate first left the log's path, and how often; the last one stands for all beyond.
+	// Divergences say at which turn the candidate first left the log's path, and how often; the last one stands for all
+	// beyond.
 	Divergences []Divergence `json:"first_divergences,omitempty"`
 	// Notes are what a reader must know: what was left out and why, and what the log had wrong.
 	Notes []Note `json:"notes,omitempty"`
-	// Sessions are those that differ most between the lanes, with the dropped ones. Shown of Run.Sessions + Run.PairsDropped.
+	// Sessions are those that differ most between the lanes, with the dropped ones. Shown of Run.Sessions +
+	// Run.PairsDropped.
 	Sessions []Pair `json:"sessions,omitempty"`
 }
 
@@ -65,8 +69,8 @@ type LaneOrder struct {
 	CandidateFirst int `json:"candidate_first"`
 }
 
-// SimulatedTurns counts the messages of a lane in simulated mode: all of them, those that a simulated user said, of these those that the log does
-// not have in these words, and those in a state that the logged session never visited.
+// SimulatedTurns counts the messages of a lane in simulated mode: all of them, those that a simulated user said, of
+// these those that the log does not have in these words, and those in a state that the logged session never visited.
 type SimulatedTurns struct {
 	Messages  int `json:"messages"`
 	Simulated int `json:"simulated"`
@@ -97,8 +101,9 @@ func (s *SimulatedTurns) count(lane, observed *Variation) {
 	}
 }
 
-// Fidelity says how like the real users a simulated one is, each from 0 to 1: in the kinds of messages, the logged data that it
-// gives, the length of conversations and how they end. Overall is the least of them, Floor what is needed, Sessions how many were played.
+// Fidelity says how like the real users a simulated one is, each from 0 to 1: in the kinds of messages, the logged data
+// that it gives, the length of conversations and how they end. Overall is the least of them, Floor what is needed,
+// Sessions how many were played.
 type Fidelity struct {
 	Kinds    float64 `json:"kinds"`
 	Fields   float64 `json:"fields"`
@@ -118,7 +123,8 @@ type Replayed struct {
 	Model  string `json:"model"`
 	// Kind is that of a target, as in its definition; a variant is of the kind flow. Empty is not known.
 	Kind string `json:"kind,omitempty"`
-	// AsksUnknown is true of an agent that tells states while nothing says what it asks for in them: fewer of the logged messages are found to fit.
+	// AsksUnknown is true of an agent that tells states while nothing says what it asks for in them: fewer of the
+	// logged messages are found to fit.
 	AsksUnknown bool `json:"asks_unknown,omitempty"`
 }
 
@@ -154,18 +160,19 @@ type MetricReport struct {
 	Name          string `json:"metric"`
 	Unit          Unit   `json:"unit"`
 	LowerIsBetter bool   `json:"lower_is_better,omitempty"`
-	// Candidate and Baseline are the means over whole sessions, OnSupport those over the turns before either lane left the log's path.
-	// Nil where nothing applies.
+	// Candidate and Baseline are the means over whole sessions, OnSupport those over the turns before either lane left
+	// the log's path. Nil where nothing applies.
 	Candidate          *Estimate `json:"candidate"`
 	Baseline           *Estimate `json:"baseline"`
 	CandidateOnSupport *Estimate `json:"candidate_on_support,omitempty"`
 	BaselineOnSupport  *Estimate `json:"baseline_on_support,omitempty"`
 	// Difference is candidate less baseline on the same sessions; nil without a baseline, or where no session has both.
 	Difference *DifferenceReport `json:"difference"`
-	// DifferenceOnSupport is the same over the turns that both lanes have in common; it decides nothing, so it has no verdict.
+	// DifferenceOnSupport is the same over the turns that both lanes have in common; it decides nothing, so it has no
+	// verdict.
 	DifferenceOnSupport *DifferenceReport `json:"difference_on_support,omitempty"`
-	// Gated is true for the metrics that decide, Guard for those by which a candidate can only fail; Spec is what the specification's gate
-	// says of it.
+	// Gated is true for the metrics that decide, Guard for those by which a candidate can only fail; Spec is what the
+	// specification's gate says of it.
 	Gated bool  `json:"gated"`
 	Guard bool  `json:"guard"`
 	Spec  *bool `json:"spec_passed,omitempty"`
@@ -188,7 +195,8 @@ type DifferenceReport struct {
 	// Changed counts the sessions in which the lanes differ, and Varies is whether there are any.
 	Changed int  `json:"changed"`
 	Varies  bool `json:"varies"`
-	// P is the p-value of "no difference", AdjustedP that for the claim that the candidate is better, corrected over the metrics that decide.
+	// P is the p-value of "no difference", AdjustedP that for the claim that the candidate is better, corrected over
+	// the metrics that decide.
 	P         float64 `json:"p"`
 	AdjustedP float64 `json:"p_adjusted"`
 	Verdict   string  `json:"verdict"`
@@ -196,11 +204,12 @@ type DifferenceReport struct {
 	Margin string `json:"margin,omitempty"`
 	// MarginSize is the margin in units of the metric; nil where there is no verdict.
 	MarginSize *float64 `json:"margin_size"`
-	// Detectable is the smallest true loss that would have been found with the probability that was asked for; nil where none would.
+	// Detectable is the smallest true loss that would have been found with the probability that was asked for; nil
+	// where none would.
 	Detectable *float64 `json:"detectable"`
 	Method     string   `json:"method"`
-	// Clusters counts the users or sessions that are independent of each other. ICC says how alike the differences of one user are, nil where
-	// none has two sessions; DesignEffect by how much that widens the interval's square.
+	// Clusters counts the users or sessions that are independent of each other. ICC says how alike the differences of
+	// one user are, nil where none has two sessions; DesignEffect by how much that widens the interval's square.
 	Clusters     int      `json:"clusters"`
 	ICC          *float64 `json:"icc"`
 	DesignEffect float64  `json:"design_effect"`

@@ -98,7 +98,8 @@ func (r *Run) take(metrics []MetricReport) {
 	}
 }
 
-// judge applies both gates; the one that the run names decides. Everything that says how the run came out is set here, from one outcome.
+// judge applies both gates; the one that the run names decides. Everything that says how the run came out is set here,
+// from one outcome.
 func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 	run := &r.Run
 	spec := Compare(t.lanes[Baseline].means(), t.lanes[Candidate].means())

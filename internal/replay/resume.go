@@ -17,8 +17,8 @@ func retryWrite(ctx context.Context, write func(context.Context) error) error {
 	return err
 }
 
-// resumingIterator yields events like Each of a store, but begins again behind the last event when the store goes away, and gives up when
-// nothing more has come for as long as storeAway lasts.
+// resumingIterator yields events like Each of a store, but begins again behind the last event when the store goes away,
+// and gives up when nothing more has come for as long as storeAway lasts.
 func resumingIterator(ctx context.Context, events Events, f Filter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var session string // that of the last event, of which so many were yielded

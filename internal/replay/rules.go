@@ -13,8 +13,9 @@ import (
 // Rules are what the paired gate asks of a candidate. DefaultRules returns those that hold when nothing else is said.
 type Rules struct {
 	Require Requirement
-	// MinSupport is the least mean support coverage of a lane in recorded mode, MinFidelity the least fidelity of a simulated user, MaxLost
-	// the largest share of lost pairs, and MinPower the probability with which a loss beyond the margin must have been found; 0 asks for none.
+	// MinSupport is the least mean support coverage of a lane in recorded mode, MinFidelity the least fidelity of a
+	// simulated user, MaxLost the largest share of lost pairs, and MinPower the probability with which a loss beyond
+	// the margin must have been found; 0 asks for none.
 	MinSupport, MinFidelity, MaxLost, MinPower float64
 	Cluster                                    Clustering
 	// Margins are those that differ from the table's, by the name of their metric.
@@ -58,8 +59,8 @@ func (r *Rules) Check() error {
 	return nil
 }
 
-// SetMargins reads margins METRIC=VALUE. VALUE is a number in the metric's unit, points of a share such as 5pp, or a share of the baseline such
-// as 10%.
+// SetMargins reads margins METRIC=VALUE. VALUE is a number in the metric's unit, points of a share such as 5pp, or a
+// share of the baseline such as 10%.
 func (r *Rules) SetMargins(margins []string) error {
 	for _, one := range margins {
 		name, value, ok := strings.Cut(one, "=")
@@ -117,8 +118,8 @@ func readMargin(m *metric, value string) (stats.Margin, error) {
 	return stats.Margin{Absolute: x * scale}, nil
 }
 
-// metrics returns the table as these rules have it: with their margins, by which any metric decides that was only shown. In simulated mode
-// the user says the rest in other words, so that an unsaid message is no loss there.
+// metrics returns the table as these rules have it: with their margins, by which any metric decides that was only
+// shown. In simulated mode the user says the rest in other words, so that an unsaid message is no loss there.
 func (r *Rules) metrics(mode Mode) []metric {
 	metrics := slices.Clone(table)
 	for i := range metrics {

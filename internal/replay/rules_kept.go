@@ -36,14 +36,15 @@ func (r *Rules) kept() (json.RawMessage, error) {
 	return json.Marshal(k)
 }
 
-// StoredRules returns the rules by which a run was judged. ok is false of one that has kept none, as runs of earlier versions, or none that can be
-// read.
+// StoredRules returns the rules by which a run was judged. ok is false of one that has kept none, as runs of earlier
+// versions, or none that can be read.
 func (r *Run) StoredRules() (rules Rules, ok bool) {
 	rules, err := readRules(r.Rules)
 	return rules, err == nil
 }
 
-// StoredFidelity returns how like the real users the simulated user of a run was; nil where that is not kept, or cannot be read.
+// StoredFidelity returns how like the real users the simulated user of a run was; nil where that is not kept, or cannot
+// be read.
 func (r *Run) StoredFidelity() *Fidelity {
 	f := &Fidelity{}
 	if len(r.Fidelity) == 0 || json.Unmarshal(r.Fidelity, f) != nil {

@@ -10,7 +10,8 @@ import (
 // Status is how far a run has come.
 type Status string
 
-// The statuses of a run. A run that is Running says so from time to time; one that has been silent for StaleAfter has been killed.
+// The statuses of a run. A run that is Running says so from time to time; one that has been silent for StaleAfter has
+// been killed.
 const (
 	Running   Status = "running"
 	Done      Status = "completed"
@@ -21,7 +22,8 @@ const (
 // StaleAfter is how long a run may say nothing before it counts as broken off.
 const StaleAfter = 2 * time.Minute
 
-// Run is a row of exp.conversation_replay_results: one evaluation of a candidate. Figures are the candidate's; nil is not applicable.
+// Run is a row of exp.conversation_replay_results: one evaluation of a candidate. Figures are the candidate's; nil is
+// not applicable.
 type Run struct {
 	ID             string `json:"evaluation_run_id"`
 	VariantID      string `json:"variant_id"`
@@ -46,7 +48,8 @@ type Run struct {
 	PairsDropped int `json:"pairs_dropped"`
 	// Outcome is the gate's, empty without a baseline.
 	Outcome string `json:"outcome,omitempty"`
-	// Better is true only when the verdict is better, NonInferior when it is better or non_inferior; nil without a baseline.
+	// Better is true only when the verdict is better, NonInferior when it is better or non_inferior; nil without a
+	// baseline.
 	Better      *bool `json:"is_better_than_baseline"`
 	NonInferior *bool `json:"non_inferior"`
 	// Verdict is that of the paired comparison or not_judgeable, empty without a baseline.
@@ -57,7 +60,8 @@ type Run struct {
 	Settings json.RawMessage `json:"settings,omitempty"`
 	// Rules are those of the paired gate by which the run was judged, a JSON object; nil of runs that have kept none.
 	Rules json.RawMessage `json:"rules,omitempty"`
-	// Fidelity is that of the simulated user, a JSON object; nil in other modes, and of runs that have kept none. KeptFidelity reads it.
+	// Fidelity is that of the simulated user, a JSON object; nil in other modes, and of runs that have kept none.
+	// KeptFidelity reads it.
 	Fidelity json.RawMessage `json:"fidelity,omitempty"`
 
 	Started time.Time `json:"started_at"`

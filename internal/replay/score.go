@@ -41,7 +41,8 @@ func (o ScoreOptions) Check() error {
 // Scored is what replays come to, by flow.
 type Scored struct {
 	Flows map[string]*FlowScore `json:"flows"`
-	// Missing counts replays of sessions that are not in the store or were filtered out, Unpaired those of sessions that one variant lacks.
+	// Missing counts replays of sessions that are not in the store or were filtered out, Unpaired those of sessions
+	// that one variant lacks.
 	Missing  int `json:"missing"`
 	Unpaired int `json:"unpaired"`
 	// NegativeLatencies counts latencies of replays that are unknown, as they are negative.
@@ -84,8 +85,8 @@ func (f *FlowScore) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// ScoreAll measures replays against the sessions of a store, one session at a time. Of variants that are compared, a session counts only when
-// all of them have played it without an error (X46).
+// ScoreAll measures replays against the sessions of a store, one session at a time. Of variants that are compared, a
+// session counts only when all of them have played it without an error (X46).
 func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptions) (*Scored, error) {
 	out := &Scored{Flows: map[string]*FlowScore{}}
 	bySession, variants := map[string][]*Played{}, map[string]map[string]bool{} // the variants by flow

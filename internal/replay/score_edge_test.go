@@ -66,7 +66,8 @@ func TestRoundingIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestUnreadablePayload proves that a session has ended, and a message been said, also when some of the payload is not what it should be.
+// TestUnreadablePayload proves that a session has ended, and a message been said, also when some of the payload is not
+// what it should be.
 func TestUnreadablePayload(t *testing.T) {
 	log := `{"event_id":"1","event_type":"message_sent","context":{"session_id":"s","flow_id":"f","current_state":"a"},"payload":{"sender":"user","message_text":7,"state_transition":true,"next_state":"b"},"timestamp":"2026-01-01T00:00:00Z"}
 {"event_id":"2","event_type":"flow_completed","context":{"session_id":"s"},"payload":{"data_collected":[]},"timestamp":"2026-01-01T00:01:00Z"}`

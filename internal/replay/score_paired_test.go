@@ -47,7 +47,8 @@ func paired(t *testing.T, n int, replays []replay.Played) *replay.FlowScore {
 	return scored.Flows["f"]
 }
 
-// Replays that were made elsewhere are compared as a run's are: users are clusters, an error loses the pair, and nothing is known of support.
+// Replays that were made elsewhere are compared as a run's are: users are clusters, an error loses the pair, and
+// nothing is known of support.
 func TestScorePaired(t *testing.T) {
 	var replays []replay.Played
 	for i := range 200 {
@@ -79,7 +80,8 @@ func TestScorePaired(t *testing.T) {
 	}
 }
 
-// A session that the candidate has not played is a lost pair, as one in which it failed: else whoever writes no row for a crash has none.
+// A session that the candidate has not played is a lost pair, as one in which it failed: else whoever writes no row for
+// a crash has none.
 func TestScoreOfMissingReplays(t *testing.T) {
 	var replays []replay.Played
 	for i := range 200 {

@@ -46,8 +46,8 @@ func (f *FlowScore) compare(o ScoreOptions) error {
 	return err
 }
 
-// missingPair is a session that only one of the two lanes has played: whoever leaves out the conversations in which an agent crashed has lost them.
-// It is not dropped where some other variant is missing.
+// missingPair is a session that only one of the two lanes has played: whoever leaves out the conversations in which an
+// agent crashed has lost them. It is not dropped where some other variant is missing.
 func missingPair(s *Session, replays []*Played) *Pair {
 	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Variations: []Variation{observe(s)}}
 	for _, name := range []string{Baseline, Candidate} {

@@ -90,8 +90,8 @@ func unpacked(t *testing.T, parts ...string) *gzip.Reader {
 	return z
 }
 
-// The means over replays of real conversations, as they were computed elsewhere. They are the hotel bookings of the STAR corpus (MIT, RasaHQ);
-// REHEARSE_SHARED_DATA may name a folder with all 3,346 conversations and 1,550 replays.
+// The means over replays of real conversations, as they were computed elsewhere. They are the hotel bookings of the
+// STAR corpus (MIT, RasaHQ); REHEARSE_SHARED_DATA may name a folder with all 3,346 conversations and 1,550 replays.
 func TestScoreAgainstExpectedValues(t *testing.T) {
 	events, log := &memory{}, filepath.Join("testdata", "star", "events.jsonl.gz")
 	expected := filepath.Join("testdata", "star")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Sessions groups events that come ordered by session and time. One session is in memory at a time. The faults of a session are counted before it
-// is yielded.
+// Sessions groups events that come ordered by session and time. One session is in memory at a time. The faults of a
+// session are counted before it is yielded.
 func Sessions(events iter.Seq2[Event, error], faults *Faults) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		for s, err := range bySession(events, time.Time{}, time.Time{}) {
@@ -101,7 +101,8 @@ func (s *Session) add(e *Event) {
 	}
 }
 
-// Speaker says who a sender is: the user or the bot, in any of the names that logs have for them; any other is not known.
+// Speaker says who a sender is: the user or the bot, in any of the names that logs have for them; any other is not
+// known.
 func Speaker(name string) (user, known bool) {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "user", "human", "customer":

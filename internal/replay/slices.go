@@ -17,7 +17,8 @@ type Slice struct {
 	Metrics  map[string]SliceDifference `json:"metrics"`
 }
 
-// SliceDifference is candidate less baseline in a slice, with its 95 % interval. AdjustedP is corrected over all slices (Holm).
+// SliceDifference is candidate less baseline in a slice, with its 95 % interval. AdjustedP is corrected over all slices
+// (Holm).
 type SliceDifference struct {
 	Mean      float64  `json:"mean"`
 	Low       *float64 `json:"low"`
@@ -28,7 +29,8 @@ type SliceDifference struct {
 const (
 	// SliceOther is the slice of small ones.
 	SliceOther = "other"
-	// leastSlice is the least number of sessions of a slice, mostSlices how many of each kind are shown beside SliceOther.
+	// leastSlice is the least number of sessions of a slice, mostSlices how many of each kind are shown beside
+	// SliceOther.
 	leastSlice = 10
 	mostSlices = 20
 )

@@ -13,13 +13,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// Spec says which sessions are replayed, with what, and what is asked of the candidate. The zero value names no variant; Check says what is
-// missing.
+// Spec says which sessions are replayed, with what, and what is asked of the candidate. The zero value names no
+// variant; Check says what is missing.
 type Spec struct {
-	// VariantID names the candidate, BaselineID what it is compared with; without one it is compared with the log alone.
+	// VariantID names the candidate, BaselineID what it is compared with; without one it is compared with the log
+	// alone.
 	VariantID, BaselineID string
-	// Candidate and Baseline are references, variant:ID or target:NAME, in place of the ids. Check fills in whichever is missing of both: the id of
-	// a target is its reference.
+	// Candidate and Baseline are references, variant:ID or target:NAME, in place of the ids. Check fills in whichever
+	// is missing of both: the id of a target is its reference.
 	Candidate, Baseline string
 	// AA replays the baseline against itself, to show the noise.
 	AA bool
@@ -99,9 +100,9 @@ func (s *Spec) Check() error {
 // Days returns the days of the sessions.
 func (s *Spec) Days() (Days, error) { return ReadDays(s.FirstDay, s.LastDay) }
 
-// Evaluation returns the evaluation that the spec asks for. The baseline is nil where the candidate is compared with the log alone. User is
-// the simulated user; nil means Recalled. The caller sets Events, Runs and the clocks. A run goes on only with the settings that it began
-// with: the fingerprints of both variants, and what chooses the sessions.
+// Evaluation returns the evaluation that the spec asks for. The baseline is nil where the candidate is compared with
+// the log alone. User is the simulated user; nil means Recalled. The caller sets Events, Runs and the clocks. A run
+// goes on only with the settings that it began with: the fingerprints of both variants, and what chooses the sessions.
 func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, error) {
 	days, err := s.Days()
 	if err != nil {
@@ -141,8 +142,8 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	}, nil
 }
 
-// Nothing says why there is no session to replay: the store is empty, has no such flow, has it on other days, or only sessions that are too
-// short. Store is the address of the events, for the hint.
+// Nothing says why there is no session to replay: the store is empty, has no such flow, has it on other days, or only
+// sessions that are too short. Store is the address of the events, for the hint.
 func (s *Spec) Nothing(ctx context.Context, events Events, store string, table LogToFigures) error {
 	rest := strings.Join(append([]string{""}, table.Lines()...), "\n  ")
 	days, err := s.Days()

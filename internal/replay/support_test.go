@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// TestSupportWithoutStates holds which logged messages fit an agent that tells no state: the first one, and those before which it has asked what
-// the log's bot had asked.
+// TestSupportWithoutStates holds which logged messages fit an agent that tells no state: the first one, and those
+// before which it has asked what the log's bot had asked.
 func TestSupportWithoutStates(t *testing.T) {
 	said := func(texts ...string) *replay.Session {
 		s := &replay.Session{ID: "s", Completed: true}
@@ -70,7 +70,8 @@ func TestFirstMessageOfAnAgentWithStates(t *testing.T) {
 	}
 }
 
-// TestFirstMessageOfALogWithoutStates holds that it fits an agent that tells states, too: a log of chats alone is no reason to judge nothing.
+// TestFirstMessageOfALogWithoutStates holds that it fits an agent that tells states, too: a log of chats alone is no
+// reason to judge nothing.
 func TestFirstMessageOfALogWithoutStates(t *testing.T) {
 	s := &replay.Session{ID: "s", Messages: []replay.Said{{User: true, Text: "book"}, {Text: "in where"}, {User: true, Text: "Rome"}, {Text: "Done."}}}
 	r := &replay.Replayer{Candidate: &scripted{moves: booking}, Mode: replay.Recorded}

@@ -8,8 +8,8 @@ const Seed = 42
 // harmlessLatency is a difference in milliseconds below which no mean latency is harm.
 const harmlessLatency = 100
 
-// unnoticedLatency is a latency in milliseconds too short to be noticed. Where a turn takes microseconds, a fifth more of it is no loss, and what the lane
-// that happens to go first pays for warming up is no difference.
+// unnoticedLatency is a latency in milliseconds too short to be noticed. Where a turn takes microseconds, a fifth more
+// of it is no loss, and what the lane that happens to go first pays for warming up is no difference.
 const unnoticedLatency = 10
 
 // role is what a metric does in the paired gate.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Tally gathers pairs as they are replayed. It keeps a few numbers of each session, and some sessions to look at. The zero value is ready; it
-// must not be used from several goroutines at once.
+// Tally gathers pairs as they are replayed. It keeps a few numbers of each session, and some sessions to look at. The
+// zero value is ready; it must not be used from several goroutines at once.
 type Tally struct {
 	// sessions are those that were compared, lost those of which a lane failed.
 	sessions []played
@@ -57,16 +57,16 @@ type seen struct {
 	size     int
 }
 
-// maxShown is how many sessions a report shows and maxShownText how many bytes of text in them, maxDivergence the last turn at which
-// divergences are counted apart.
+// maxShown is how many sessions a report shows and maxShownText how many bytes of text in them, maxDivergence the last
+// turn at which divergences are counted apart.
 const (
 	maxShown      = 500
 	maxShownText  = 32 << 20
 	maxDivergence = 20
 )
 
-// Add takes a session that was played once, or several times. Its figures are the means over the times; it is lost when it is lost once. The
-// pairs may be kept: do not change them any more.
+// Add takes a session that was played once, or several times. Its figures are the means over the times; it is lost when
+// it is lost once. The pairs may be kept: do not change them any more.
 func (t *Tally) Add(pairs ...*Pair) {
 	if t.lanes == nil {
 		t.lanes, t.ends, t.divergences, t.firsts = map[string]*laneTally{}, map[string]int{}, map[int]int{}, map[string]int{}
@@ -229,7 +229,8 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-// show keeps the pair if there is more to see in it than in others: dropped ones first, then those whose lanes differ most.
+// show keeps the pair if there is more to see in it than in others: dropped ones first, then those whose lanes differ
+// most.
 func (t *Tally) show(pair *Pair) {
 	size := pair.size()
 	t.shownText += size

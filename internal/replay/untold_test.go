@@ -41,7 +41,8 @@ func (c reticentTalk) Send(ctx context.Context, text string) (replay.Answer, err
 	return a, err
 }
 
-// TestUntoldIsNotCounted holds that the report neither counts a session as on the log's path nor as not completed where nobody told.
+// TestUntoldIsNotCounted holds that the report neither counts a session as on the log's path nor as not completed where
+// nobody told.
 func TestUntoldIsNotCounted(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 	r := &replay.Replayer{Candidate: reticent{scripted: &scripted{moves: booking}}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded}

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// User is a simulated user, who goes on where the log does not fit any more. Implementations are safe for concurrent use.
+// User is a simulated user, who goes on where the log does not fit any more. Implementations are safe for concurrent
+// use.
 type User interface {
 	// Next returns the next message, or false when the user has nothing more to say.
 	Next(ctx context.Context, s Scene) (said string, ok bool, err error)
@@ -28,8 +29,9 @@ type Scene struct {
 	Agent        Agent
 }
 
-// Recalled is a simulated user without a model. Asked something, they say what the real user said when they were asked that, else the
-// next thing that they have not said yet; with nothing left they hang up. It invents nothing. The zero value is ready.
+// Recalled is a simulated user without a model. Asked something, they say what the real user said when they were asked
+// that, else the next thing that they have not said yet; with nothing left they hang up. It invents nothing. The zero
+// value is ready.
 type Recalled struct{}
 
 var _ User = Recalled{}
@@ -70,7 +72,8 @@ func (s Scene) unsaid() []*VariationTurn {
 	return left
 }
 
-// ModelUser is a simulated user whom a model plays, with the goal and the data of the real one. It is safe for concurrent use.
+// ModelUser is a simulated user whom a model plays, with the goal and the data of the real one. It is safe for
+// concurrent use.
 type ModelUser struct{ Model llm.Model }
 
 var _ User = (*ModelUser)(nil)

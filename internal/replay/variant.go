@@ -72,7 +72,8 @@ type Settings struct {
 	Params map[string]json.RawMessage `json:"params"`
 }
 
-// FlowConfig names the flow of a variant. Said is all of it: what it says of the flow's turns goes before the configured target of the flow.
+// FlowConfig names the flow of a variant. Said is all of it: what it says of the flow's turns goes before the
+// configured target of the flow.
 type FlowConfig struct {
 	FlowID string
 	Said   json.RawMessage

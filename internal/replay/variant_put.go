@@ -88,8 +88,8 @@ func (c Change) String() string {
 	return line
 }
 
-// Put writes what differs from the store, prompts first, so that no variant names a prompt that is not there. It first checks that each
-// variant's prompt is in the set or in the store. After an error the changes are those that were made.
+// Put writes what differs from the store, prompts first, so that no variant names a prompt that is not there. It first
+// checks that each variant's prompt is in the set or in the store. After an error the changes are those that were made.
 func (s *VariantSet) Put(ctx context.Context, store VariantStore) ([]Change, error) {
 	promptsBefore, variantsBefore, err := s.compare(ctx, store)
 	if err != nil {
@@ -118,7 +118,8 @@ func (s *VariantSet) Put(ctx context.Context, store VariantStore) ([]Change, err
 	return changes, nil
 }
 
-// compare reads what the store has under the same ids, nil for nothing, and looks whether every prompt is known that a variant names.
+// compare reads what the store has under the same ids, nil for nothing, and looks whether every prompt is known that a
+// variant names.
 func (s *VariantSet) compare(ctx context.Context, store Variants) (prompts []*PromptVersion, variants []*Variant, err error) {
 	known := map[string]bool{}
 	for _, p := range s.Prompts {

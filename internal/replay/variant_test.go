@@ -191,7 +191,8 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTurns holds that what a variant of a product's own table says of its flow's turns is checked before anything is replayed.
+// TestSettingsOfTurns holds that what a variant of a product's own table says of its flow's turns is checked before
+// anything is replayed.
 func TestSettingsOfTurns(t *testing.T) {
 	for said, wrong := range map[string]string{
 		`{"flow_id": "f", "knowledge_bases": ["faq"], "memory": {"stages": []}, "limits": {"turn_timeout": "5s"}}`: "",

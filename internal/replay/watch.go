@@ -18,7 +18,8 @@ import (
 type Watching struct {
 	// Name is the watch's in its store.
 	Name string
-	// Since is when the first period begins, Every how long each lasts. Until is when the last one ends; zero means that there is no last one.
+	// Since is when the first period begins, Every how long each lasts. Until is when the last one ends; zero means
+	// that there is no last one.
 	Since, Until time.Time
 	Every        time.Duration
 	// Metrics are compared beside the metrics that decide or guard in the gate of a run; Alpha is the chance of a false
@@ -124,10 +125,12 @@ type WatchState struct {
 	// Settings are what decides its figures, a JSON object. A watch goes on only with the same.
 	Settings json.RawMessage `json:"settings"`
 	Looks    []Interim       `json:"looks"`
-	// AlarmedAt is the look at which a metric was first worse, empty without an alarm. Told is true when whoever wants to know has been told.
+	// AlarmedAt is the look at which a metric was first worse, empty without an alarm. Told is true when whoever wants
+	// to know has been told.
 	AlarmedAt string `json:"alarmed_at"`
 	Told      bool   `json:"told"`
-	// Runs are the replays of earlier looks, whose sessions are not replayed again. Watches are the state of the statistics, one for each metric.
+	// Runs are the replays of earlier looks, whose sessions are not replayed again. Watches are the state of the
+	// statistics, one for each metric.
 	Runs    []string      `json:"runs"`
 	Watches []stats.Watch `json:"watches"`
 }
@@ -156,7 +159,8 @@ func UnitOf(metric string) Unit {
 	return ""
 }
 
-// Watched is a metric at a look: the mean difference over N pairs with its always-valid interval; nil is a bound that is still infinite.
+// Watched is a metric at a look: the mean difference over N pairs with its always-valid interval; nil is a bound that
+// is still infinite.
 type Watched struct {
 	N       int           `json:"n"`
 	Mean    *float64      `json:"mean"`
@@ -255,14 +259,16 @@ func (s *WatchState) Analyze(w *Watching, t *Tally, end time.Time) Interim {
 type Watches interface {
 	// Watch returns the state of a watch, nil when there is none of the name.
 	Watch(ctx context.Context, name string) (*WatchState, error)
-	// PutWatch keeps a state in place of one with as many looks as before; known is false when another process has put a look meanwhile.
+	// PutWatch keeps a state in place of one with as many looks as before; known is false when another process has put
+	// a look meanwhile.
 	PutWatch(ctx context.Context, name string, s *WatchState, before int) (known bool, err error)
 	// ReplayedSessions calls f with the id of each session of a run.
 	ReplayedSessions(ctx context.Context, runID string, f func(session string)) error
 }
 
-// Analyze replays the sessions of a look that ends then (Evaluation.LooksAt), and adds what came of it to the state. Nil is the evaluation of a look
-// without a session. That of another look is one of a run of its own; a run that was broken off goes on.
+// Analyze replays the sessions of a look that ends then (Evaluation.LooksAt), and adds what came of it to the state.
+// Nil is the evaluation of a look without a session. That of another look is one of a run of its own; a run that was
+// broken off goes on.
 func (w *Watching) Analyze(ctx context.Context, e *Evaluation, s *WatchState, end time.Time) (Interim, error) {
 	tally := &Tally{}
 	if e == nil {
@@ -280,8 +286,8 @@ func (w *Watching) Analyze(ctx context.Context, e *Evaluation, s *WatchState, en
 // Sessions counts the sessions that were added, lost ones included.
 func (t *Tally) Sessions() int { return len(t.sessions) + len(t.lost) }
 
-// Limit makes the evaluation that of a look: of the sessions whose last event lies between since and until, which is excluded, but for those that an
-// earlier look has replayed.
+// Limit makes the evaluation that of a look: of the sessions whose last event lies between since and until, which is
+// excluded, but for those that an earlier look has replayed.
 func (e *Evaluation) Limit(since, until time.Time, replayed func(session string) bool) {
 	e.From, e.To, e.byEnd, e.known = since, until, true, replayed
 }
@@ -294,7 +300,8 @@ func (e *Evaluation) Any(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// Same returns an error (source.IsInvalid) that names what differs between the settings of a watch and those that it was begun with.
+// Same returns an error (source.IsInvalid) that names what differs between the settings of a watch and those that it
+// was begun with.
 func (s *WatchState) Same(name string, settings json.RawMessage) error {
 	var was, is map[string]any
 	if err := errors.Join(json.Unmarshal(s.Settings, &was), json.Unmarshal(settings, &is)); err != nil {

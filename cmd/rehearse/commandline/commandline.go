@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/redact"
 )
 
-// Of returns the words that give a command again: its name, the flags that were given but for those of leaveOut, "--" and its arguments.
+// Of returns the words that give a command again: its name, the flags that were given but for those of leaveOut, "--"
+// and its arguments.
 func Of(command string, given *pflag.FlagSet, args []string, leaveOut ...string) []string {
 	line := []string{command}
 	given.Visit(func(flag *pflag.Flag) {
@@ -54,7 +55,8 @@ func Set(flags *pflag.FlagSet, said *pflag.Flag) error {
 	return flags.Set(said.Name, said.Value.String())
 }
 
-// Lost names the flags of a kept command whose values are kept without their secrets, and that were not given anew: those of some names, or all.
+// Lost names the flags of a kept command whose values are kept without their secrets, and that were not given anew:
+// those of some names, or all.
 func Lost(then, given *pflag.FlagSet, only ...string) string {
 	var names []string
 	then.Visit(func(flag *pflag.Flag) {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// pruneTimes is how many threads that have expired are deleted at most for each new one. It is more than one, so that a table full of them shrinks.
+	// pruneTimes is how many threads that have expired are deleted at most for each new one. It is more than one, so
+	// that a table full of them shrinks.
 	pruneTimes = 2
 	// pruneLimit bounds how long that may take.
 	pruneLimit = 5 * time.Second
@@ -25,8 +26,8 @@ func (s *Saver) idleBefore() int64 {
 	return s.now().Add(-s.ttl).UnixMilli()
 }
 
-// prune deletes some threads that have expired, each in a transaction of its own, so that nobody waits for two of them. What fails is left to the next
-// thread that begins.
+// prune deletes some threads that have expired, each in a transaction of its own, so that nobody waits for two of them.
+// What fails is left to the next thread that begins.
 func (s *Saver) prune(ctx context.Context) {
 	if s.ttl <= 0 {
 		return
@@ -41,8 +42,8 @@ func (s *Saver) prune(ctx context.Context) {
 	_, _ = s.database.Pool.Exec(ctx, s.queries.oldSteps, s.idleBefore())
 }
 
-// pruneOne deletes the thread that was written least recently, if that was before a time in milliseconds since 1970 and nothing writes it just now, and
-// reports whether there was one.
+// pruneOne deletes the thread that was written least recently, if that was before a time in milliseconds since 1970 and
+// nothing writes it just now, and reports whether there was one.
 func (s *Saver) pruneOne(ctx context.Context, usedBefore int64) (deleted bool, err error) {
 	err = pgx.BeginFunc(ctx, s.database.Pool, func(tx pgx.Tx) error {
 		var name []byte
@@ -58,7 +59,8 @@ func (s *Saver) pruneOne(ctx context.Context, usedBefore int64) (deleted bool, e
 	return deleted && err == nil, s.failed(ctx, "delete an old session from", err)
 }
 
-// ThreadsEnding returns the threads whose names have the given end, in order of name. It reads every thread. No turn waits for it.
+// ThreadsEnding returns the threads whose names have the given end, in order of name. It reads every thread. No turn
+// waits for it.
 func (s *Saver) ThreadsEnding(ctx context.Context, end string) (names []string, err error) {
 	rows, err := s.database.Pool.Query(ctx, s.queries.ending, []byte(end), s.idleBefore(), 2*len(end))
 	if err == nil {

@@ -10,7 +10,8 @@ type queries struct {
 	expired, oldSteps, ending                       string
 }
 
-// queriesOn writes the statements on tables of a prefix. Times of use are milliseconds since 1970, by the clock of who writes.
+// queriesOn writes the statements on tables of a prefix. Times of use are milliseconds since 1970, by the clock of who
+// writes.
 func queriesOn(prefix string) queries {
 	on := func(query string) string { return strings.ReplaceAll(query, "graph_", prefix) }
 	return queries{

@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.
-// It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
+// Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the
+// last. It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
 func (s *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
 	records, err := s.load(ctx, thread, id)
 	if err == nil && id != "" && len(records) == 0 {
@@ -70,14 +70,15 @@ func (s *Saver) records(ctx context.Context, query string, args ...any) ([]graph
 // refusals are outcomes of a Save or a Compact that are nobody's failure.
 var refusals = []error{graph.ErrConflict, graph.ErrNoCheckpoint}
 
-// Save adds a record, which becomes the newest of its thread, and drops the steps of its turn, in one transaction.
-// A record whose Parent is not the newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork;
+// Save adds a record, which becomes the newest of its thread, and drops the steps of its turn, in one transaction. A
+// record whose Parent is not the newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork;
 // a fork from what is not there fails with a wrapped graph.ErrNoCheckpoint.
 func (s *Saver) Save(ctx context.Context, thread string, r graph.Record) error {
 	return s.SaveWith(ctx, thread, r, nil)
 }
 
-// SaveWith is Save, and does something else in the same transaction once the record is saved. An error of it fails the Save.
+// SaveWith is Save, and does something else in the same transaction once the record is saved. An error of it fails the
+// Save.
 func (s *Saver) SaveWith(ctx context.Context, thread string, r graph.Record, also func(ctx context.Context, tx pgx.Tx) error) error {
 	err := s.save(ctx, thread, r, also)
 	if err == nil && r.Parent == "" { // a new thread: another one may have had its time
@@ -166,7 +167,8 @@ func (s *Saver) DeleteIn(ctx context.Context, tx pgx.Tx, thread string) error {
 	return nil
 }
 
-// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a wrapped graph.ErrConflict.
+// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a
+// wrapped graph.ErrConflict.
 func (s *Saver) Compact(ctx context.Context, thread string, r graph.Record) error {
 	return s.write(ctx, fmt.Sprintf("compact session %q in", thread), thread, func(tx pgx.Tx, newest string) error {
 		if newest != r.ID || newest == "" {

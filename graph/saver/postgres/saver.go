@@ -29,8 +29,8 @@ var schema string
 // schemaLock is held while tables are created: two processes that create the same table at once would fail.
 const schemaLock = 0x67726170
 
-// Saver keeps the records of threads, one row each, and the steps of unfinished turns. Open creates the tables that are missing; On expects them. A Saver
-// is safe for concurrent use.
+// Saver keeps the records of threads, one row each, and the steps of unfinished turns. Open creates the tables that are
+// missing; On expects them. A Saver is safe for concurrent use.
 type Saver struct {
 	database Database
 	queries  queries
@@ -49,8 +49,8 @@ type Database struct {
 	Explain func(ctx context.Context, op string, err error) error
 }
 
-// On returns a saver on a database. A thread that was not written for the ttl counts as deleted; it is removed when other threads begin. A ttl of 0
-// keeps all. Closing the saver does nothing.
+// On returns a saver on a database. A thread that was not written for the ttl counts as deleted; it is removed when
+// other threads begin. A ttl of 0 keeps all. Closing the saver does nothing.
 func On(d Database, ttl time.Duration) *Saver {
 	return &Saver{database: d, queries: queriesOn(d.Prefix), ttl: ttl, now: time.Now, close: func() {}}
 }
@@ -62,8 +62,8 @@ var (
 	_ graph.Compactor    = (*Saver)(nil)
 )
 
-// Open connects to the database of a URL such as postgres://user:password@host:5432/database, and creates what is missing. No error has the
-// password.
+// Open connects to the database of a URL such as postgres://user:password@host:5432/database, and creates what is
+// missing. No error has the password.
 func Open(ctx context.Context, address string) (*Saver, error) {
 	unreadable := errors.New("connect to PostgreSQL: its URL cannot be read: write postgres://user:password@host:5432/database")
 	u, err := url.Parse(address)

@@ -27,10 +27,12 @@ import (
 //	step:1, …   the steps of the unfinished turn, as JSON
 //	stepped     the mark of the SaveStep that brought the last one
 //
-// A Save adds its fields, rewrites none but the first three, and drops the steps of its turn. Fields, unlike the entries of a list or a stream, can be
-// picked: reading a session leaves the Values of all but the last record on the server.
+// A Save adds its fields, rewrites none but the first three, and drops the steps of its turn. Fields, unlike the
+// entries of a list or a stream, can be picked: reading a session leaves the Values of all but the last record on the
+// server.
 
-// saveRecord checks the parent and adds a record. A retry whose first attempt succeeded without an answer finds its own mark and is done.
+// saveRecord checks the parent and adds a record. A retry whose first attempt succeeded without an answer finds its own
+// mark and is done.
 var saveRecord = redis.NewScript(`
 local key, id, parent, fork, mark, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local newest = redis.call('HGET', key, 'newest') or ''
@@ -62,8 +64,8 @@ if steps then
 end
 return 'saved'`)
 
-// Save adds a record, which becomes the newest of its thread, and lets the thread's time to live begin anew. Atomic.
-// A record whose Parent is not the newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork;
+// Save adds a record, which becomes the newest of its thread, and lets the thread's time to live begin anew. Atomic. A
+// record whose Parent is not the newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork;
 // a fork from what is not there fails with a wrapped graph.ErrNoCheckpoint.
 func (s *Saver) Save(ctx context.Context, thread string, record graph.Record) error {
 	op := fmt.Sprintf("save session %q in", thread)
@@ -114,8 +116,8 @@ func (s *Saver) Delete(ctx context.Context, thread string) error {
 	return s.options.Explain(ctx, fmt.Sprintf("delete session %q from", thread), s.client.Unlink(ctx, s.key(thread)).Err())
 }
 
-// loadRecords returns the values of a record, then id, meta and appended of each record on the way from it to the first. A parent is always
-// older than its child, so the way ends.
+// loadRecords returns the values of a record, then id, meta and appended of each record on the way from it to the
+// first. A parent is always older than its child, so the way ends.
 var loadRecords = redis.NewScript(`
 local key, id, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
 if id == '' then id = redis.call('HGET', key, 'newest') end
@@ -164,8 +166,8 @@ func (s *Saver) refresh() int64 {
 	return 0
 }
 
-// Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.
-// It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
+// Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the
+// last. It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
 func (s *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
 	found, err := s.read(ctx, loadRecords, thread, id, s.refresh())
 	switch {
@@ -240,7 +242,8 @@ func raw(text string) json.RawMessage {
 // scanned is the number of keys that the server reads before it serves others.
 const scanned = 1000
 
-// ThreadsEnding returns the threads whose names have the given end, in order of name. It reads every key of the server, some at a time.
+// ThreadsEnding returns the threads whose names have the given end, in order of name. It reads every key of the server,
+// some at a time.
 func (s *Saver) ThreadsEnding(ctx context.Context, end string) ([]string, error) {
 	before, after, _ := strings.Cut(s.key("\x00"), "\x00")
 	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)

@@ -40,8 +40,8 @@ type Options struct {
 	KeyPrefix string
 	// Server names the server in errors, without user and password; "" means its address.
 	Server string
-	// Explain returns the error of an operation, such as `read session "a" from`, whose command has ended with err.
-	// It is called with nil as well, for which it returns nil. By default, errors have the operation, the server and the
+	// Explain returns the error of an operation, such as `read session "a" from`, whose command has ended with err. It
+	// is called with nil as well, for which it returns nil. By default, errors have the operation, the server and the
 	// cause, without the password.
 	Explain func(ctx context.Context, op string, err error) error
 }
@@ -65,8 +65,8 @@ func On(client *redis.Client, o Options) *Saver {
 const timeout = 2 * time.Second
 
 // ParseURL returns the client options of a URL, as redis.ParseURL defines it: redis://user:password@host:6379/0,
-// rediss:// for TLS or unix:///path, with settings such as ?pool_size=50. What the URL leaves open is set so that a call
-// fails within seconds while the server is away. The error does not quote the URL.
+// rediss:// for TLS or unix:///path, with settings such as ?pool_size=50. What the URL leaves open is set so that a
+// call fails within seconds while the server is away. The error does not quote the URL.
 func ParseURL(address string) (*redis.Options, error) {
 	o, err := redis.ParseURL(address)
 	if err != nil || o.DB < 0 || o.PoolSize < 0 { // the error's text may have the password
@@ -88,8 +88,8 @@ func ParseURL(address string) (*redis.Options, error) {
 	return o, nil
 }
 
-// Open connects to the server of a URL that ParseURL accepts, and pings it. The saver's keys begin with "graph:", and it
-// keeps all threads. No error has the password.
+// Open connects to the server of a URL that ParseURL accepts, and pings it. The saver's keys begin with "graph:", and
+// it keeps all threads. No error has the password.
 func Open(ctx context.Context, address string) (*Saver, error) {
 	o, err := ParseURL(address)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// saveStep adds a step. A retry whose first attempt succeeded without an answer finds its own mark and is done, unless another step came between
-// them; then the step is there twice, which says no more than once.
+// saveStep adds a step. A retry whose first attempt succeeded without an answer finds its own mark and is done, unless
+// another step came between them; then the step is there twice, which says no more than once.
 var saveStep = redis.NewScript(`
 local key, mark, step, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 if redis.call('HGET', key, 'stepped') == mark then return 'saved' end
@@ -36,7 +36,8 @@ for n = 1, tonumber(redis.call('HGET', KEYS[1], 'steps') or 0) do
 end
 return redis.call('HDEL', KEYS[1], 'steps', 'stepped')`)
 
-// compactRecords replaces all records by one. The script is sent again when its answer was lost, and does the same then.
+// compactRecords replaces all records by one. The script is sent again when its answer was lost, and does the same
+// then.
 var compactRecords = redis.NewScript(`
 local key, id = KEYS[1], ARGV[1]
 if redis.call('HGET', key, 'newest') ~= id then return 'conflict' end
@@ -93,7 +94,8 @@ func (s *Saver) DropSteps(ctx context.Context, thread string) error {
 	return s.options.Explain(ctx, fmt.Sprintf("drop the steps of session %q in", thread), s.run(ctx, dropSteps, thread).Err())
 }
 
-// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a wrapped graph.ErrConflict.
+// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a
+// wrapped graph.ErrConflict.
 func (s *Saver) Compact(ctx context.Context, thread string, r graph.Record) error {
 	op := fmt.Sprintf("compact session %q in", thread)
 	meta, err := json.Marshal(recordMeta{Turn: r.Turn, Source: r.Source, At: r.At.UnixMicro()})

@@ -106,8 +106,8 @@ func TestKilledChild(t *testing.T) {
 	}
 }
 
-// TestKill kills processes at random moments of a durable turn, until one gets to the end. The result is that of a turn that nothing disturbs, and
-// at most as many nodes as can be at work have run once more for each kill.
+// TestKill kills processes at random moments of a durable turn, until one gets to the end. The result is that of a turn
+// that nothing disturbs, and at most as many nodes as can be at work have run once more for each kill.
 func TestKill(t *testing.T) {
 	calm := t.TempDir()
 	g, end, err := killed(t.Context(), filepath.Join(calm, "threads.db"), filepath.Join(calm, "journal"))

@@ -18,8 +18,8 @@ func (c *Saver) idleBefore() int64 {
 	return c.now().Add(-c.ttl).UnixMilli()
 }
 
-// Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the last.
-// It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
+// Load returns the records that lead to the one called id, or to the newest for "", oldest first; Values only of the
+// last. It returns nothing for an unknown thread, and a wrapped graph.ErrNoCheckpoint for an unknown id.
 func (c *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
 	query := c.load
 	if id == "" {
@@ -90,8 +90,8 @@ const (
 
 	newestQuery = `SELECT newest FROM checkpoint_threads WHERE name = ? AND used >= ?`
 
-	// goalNewest and goalNamed find the checkpoint to which a chain leads. goalNamed searches the thread for a checkpoint that is not the
-	// newest. That is rare, and an index would slow every Save down.
+	// goalNewest and goalNamed find the checkpoint to which a chain leads. goalNamed searches the thread for a
+	// checkpoint that is not the newest. That is rare, and an index would slow every Save down.
 	goalNewest = `SELECT last FROM checkpoint_threads WHERE name = ?1 AND used >= ?2 AND ?3 = ''`
 	goalNamed  = `
 		WITH RECURSIVE thread (id, previous, name) AS (
@@ -124,8 +124,8 @@ const (
 		) RETURNING previous`
 )
 
-// chainQuery reads the checkpoints that lead to a goal, with the state only of the last. It leaves out parents: the parent of a record is
-// the record before it.
+// chainQuery reads the checkpoints that lead to a goal, with the state only of the last. It leaves out parents: the
+// parent of a record is the record before it.
 func chainQuery(goal string) string {
 	return `
 		WITH RECURSIVE

@@ -22,8 +22,8 @@ type saving struct {
 	err    error
 }
 
-// savings are Saves that wait for the file. Saves that come while the file is written share the next transaction, because the cost of a
-// transaction hardly depends on its size.
+// savings are Saves that wait for the file. Saves that come while the file is written share the next transaction,
+// because the cost of a transaction hardly depends on its size.
 type savings struct {
 	turn    sync.Mutex // held while writing; guards what is in a saving
 	mu      sync.Mutex
@@ -33,15 +33,15 @@ type savings struct {
 // maxSavings bounds how long one transaction keeps others from the file.
 const maxSavings = 256
 
-// Save adds a record, which becomes the newest of its thread, in one transaction.
-// A record whose Parent is not the newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork;
-// a fork from what is not there fails with a wrapped graph.ErrNoCheckpoint.
+// Save adds a record, which becomes the newest of its thread, in one transaction. A record whose Parent is not the
+// newest fails with a wrapped graph.ErrConflict, unless its Source is graph.SourceFork; a fork from what is not there
+// fails with a wrapped graph.ErrNoCheckpoint.
 func (c *Saver) Save(ctx context.Context, thread string, r graph.Record) error {
 	return c.SaveWith(ctx, thread, r, nil)
 }
 
-// SaveWith is Save, and does something else in the same transaction once the record is saved. An error of it fails all that is saved in the
-// transaction.
+// SaveWith is Save, and does something else in the same transaction once the record is saved. An error of it fails all
+// that is saved in the transaction.
 func (c *Saver) SaveWith(ctx context.Context, thread string, r graph.Record, also func(ctx context.Context, tx *sql.Tx) error) error {
 	s := &saving{ctx: ctx, thread: thread, record: r, also: also}
 	c.savings.add(s)
@@ -168,15 +168,15 @@ func (c *Saver) begin(ctx context.Context, tx *sql.Tx, thread string, expired bo
 }
 
 const (
-	// pruneTimes is the greatest number of expired threads that are deleted for each new one. It is more than one, so that a file full of
-	// them shrinks.
+	// pruneTimes is the greatest number of expired threads that are deleted for each new one. It is more than one, so
+	// that a file full of them shrinks.
 	pruneTimes = 2
 	// pruneRecords is how many records of a thread are deleted at once.
 	pruneRecords = 256
 )
 
-// prune looks at the next few threads and deletes the first expired one. Of a long one it deletes only a small part, so that no turn is
-// delayed. It goes round the threads. An index by time would slow every Save down.
+// prune looks at the next few threads and deletes the first expired one. Of a long one it deletes only a small part, so
+// that no turn is delayed. It goes round the threads. An index by time would slow every Save down.
 func (c *Saver) prune(ctx context.Context, tx *sql.Tx) error {
 	if c.ttl <= 0 {
 		return nil

@@ -26,8 +26,9 @@ const busyTimeout = 10 * time.Second
 //go:embed schema.sql
 var Schema string
 
-// Saver keeps the records of threads in a file, one row each, and the steps of unfinished turns. Rows of records are never rewritten: a turn
-// only adds to a thread. It is safe for concurrent use and for several processes on one file. Make it with Open or On.
+// Saver keeps the records of threads in a file, one row each, and the steps of unfinished turns. Rows of records are
+// never rewritten: a turn only adds to a thread. It is safe for concurrent use and for several processes on one file.
+// Make it with Open or On.
 type Saver struct {
 	file  File
 	ttl   time.Duration
@@ -59,8 +60,8 @@ type File struct {
 	Explain func(op string, err error) error
 }
 
-// On returns a saver on a file. A thread that was not written for the ttl counts as deleted; it is removed from the file when other threads begin.
-// A ttl of 0 keeps all. The saver ends with the file; closing it does nothing.
+// On returns a saver on a file. A thread that was not written for the ttl counts as deleted; it is removed from the
+// file when other threads begin. A ttl of 0 keeps all. The saver ends with the file; closing it does nothing.
 func On(f File, ttl time.Duration) *Saver {
 	prepare := func(query string) *Statement { return NewStatement(f.DB, query) }
 	return &Saver{
@@ -71,7 +72,8 @@ func On(f File, ttl time.Duration) *Saver {
 	}
 }
 
-// Open opens the file of a URL such as sqlite:threads.db, and makes it when it is missing; its folder has to be there. It keeps all threads.
+// Open opens the file of a URL such as sqlite:threads.db, and makes it when it is missing; its folder has to be there.
+// It keeps all threads.
 func Open(ctx context.Context, url string) (*Saver, error) {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if path = strings.TrimPrefix(path, "//"); !ok || path == "" {

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Statement is a query that is prepared once for each connection, when it is first needed. It ends with the database. It is safe for concurrent use.
+// Statement is a query that is prepared once for each connection, when it is first needed. It ends with the database.
+// It is safe for concurrent use.
 type Statement struct {
 	db    *sql.DB
 	query string

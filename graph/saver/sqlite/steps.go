@@ -74,7 +74,8 @@ func (c *Saver) DropSteps(ctx context.Context, thread string) error {
 	return c.file.Explain(fmt.Sprintf("drop the steps of session %q in", thread), err)
 }
 
-// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a wrapped graph.ErrConflict.
+// Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a
+// wrapped graph.ErrConflict.
 func (c *Saver) Compact(ctx context.Context, thread string, r graph.Record) error {
 	err := c.file.Write(ctx, func(tx *sql.Tx) error {
 		var last int64

@@ -27,7 +27,8 @@ type Config struct {
 	Hosts []string
 	// Private allows addresses that are not public.
 	Private bool
-	// Secret returns the value of a variable for a header, and keeps it out of what is written; empty means that it is not set.
+	// Secret returns the value of a variable for a header, and keeps it out of what is written; empty means that it is
+	// not set.
 	Secret func(name string) string
 	// Wrap wraps the transport, such as in a recording; nil wraps nothing.
 	Wrap func(http.RoundTripper) http.RoundTripper

@@ -132,7 +132,8 @@ func TestAllowedHosts(t *testing.T) {
 	}
 }
 
-// A host that is allowed is called only at public addresses, in whatever spelling it comes, unless private ones are allowed.
+// A host that is allowed is called only at public addresses, in whatever spelling it comes, unless private ones are
+// allowed.
 func TestPrivateAddresses(t *testing.T) {
 	address, asked := shop(t)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(address, "http://"))

@@ -29,8 +29,8 @@ func (it *item) slotAt(side, slot int) int {
 	return it.width/2 + it.flanks[(side+1)/2].loops + slotGap*(slot+1)
 }
 
-// leaveLevel returns how far below the centre a wire leaves to go back. Wires of inner slots leave further up, so that wires do not cross.
-// Wires that arrive have the lower half of the side.
+// leaveLevel returns how far below the centre a wire leaves to go back. Wires of inner slots leave further up, so that
+// wires do not cross. Wires that arrive have the lower half of the side.
 func (it *item) leaveLevel(w *wire) int {
 	f, half := &it.flanks[(w.side+1)/2], it.height/2
 	switch {

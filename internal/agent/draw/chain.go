@@ -8,8 +8,8 @@ import (
 // maxPoints bounds the points of a part where edges pass, and thereby the time of a layout.
 const maxPoints = 30_000
 
-// addChains gives every wire a point in each layer that it passes, the shortest wires first. Wires beyond the bound become loose.
-// One of the points in an odd layer holds the label.
+// addChains gives every wire a point in each layer that it passes, the shortest wires first. Wires beyond the bound
+// become loose. One of the points in an odd layer holds the label.
 func (p *part) addChains() {
 	byLength := make([]int, 0, len(p.wires))
 	for i := range p.wires {

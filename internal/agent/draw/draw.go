@@ -1,7 +1,8 @@
-// Package draw draws directed graphs, such as the flow of a conversation or the states of a chatbot, as Mermaid text and as
-// one self-contained SVG. The same graph gives the same bytes.
+// Package draw draws directed graphs, such as the flow of a conversation or the states of a chatbot, as Mermaid text
+// and as one self-contained SVG. The same graph gives the same bytes.
 //
-// IDs and labels are untrusted text: no text has an effect on whatever shows the picture. The bounds below hold for every graph.
+// IDs and labels are untrusted text: no text has an effect on whatever shows the picture. The bounds below hold for
+// every graph.
 package draw
 
 import (
@@ -21,7 +22,8 @@ type Graph struct {
 	Title string
 	Nodes []Node
 	Edges []Edge
-	// Inline makes a picture that stands in a page: without a style of its own, which is StyleSheet, and no wider than its place.
+	// Inline makes a picture that stands in a page: without a style of its own, which is StyleSheet, and no wider than
+	// its place.
 	Inline bool
 }
 

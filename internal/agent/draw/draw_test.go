@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
-// support is a flow with everything in it: all shapes, tones and styles, long edges, edges that go back, a loop, parallel edges, an
-// edge that ends, parts that nothing leads to.
+// support is a flow with everything in it: all shapes, tones and styles, long edges, edges that go back, a loop,
+// parallel edges, an edge that ends, parts that nothing leads to.
 func support() draw.Graph {
 	return draw.Graph{
 		Title: "Customer support",

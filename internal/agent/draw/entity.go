@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// breaker is a zero-width space as an entity. It breaks up what Mermaid would take for mathematics ($$) or an icon (fa:fa-x). Entities alone
-// do not prevent that, because Mermaid reads labels with a line break twice.
+// breaker is a zero-width space as an entity. It breaks up what Mermaid would take for mathematics ($$) or an icon
+// (fa:fa-x). Entities alone do not prevent that, because Mermaid reads labels with a line break twice.
 const breaker = "#8203;"
 
-// entities returns one line of text for a quoted label of Mermaid. Letters, digits, spaces and harmless punctuation stay. Everything else
-// becomes an entity, because Mermaid finds quotes, tags, directives (%%{) and Markdown in labels.
+// entities returns one line of text for a quoted label of Mermaid. Letters, digits, spaces and harmless punctuation
+// stay. Everything else becomes an entity, because Mermaid finds quotes, tags, directives (%%{) and Markdown in labels.
 // So does a dot, a dash or a bracket that could begin a list.
 func entities(s string) string {
 	var b strings.Builder

@@ -78,8 +78,8 @@ func (s *sheet) rows(parts []*part, y, width int) int {
 	return low
 }
 
-// innerWidth returns the width of the sheet within its margins: the widest part's or the title's, and with several parts at least about
-// a screen's.
+// innerWidth returns the width of the sheet within its margins: the widest part's or the title's, and with several
+// parts at least about a screen's.
 func (s *sheet) innerWidth(title string) int {
 	widest, area, beside := max(nodeMinWidth, min(headFont.width(title), sheetWidth/2)), 0, 0
 	for i, p := range s.parts {

@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// font is a size of type, in pixels. Widths are estimates, on the wide side of the fonts in the font stack: a viewer uses fonts of its own,
-// and a box must not be too small for them.
+// font is a size of type, in pixels. Widths are estimates, on the wide side of the fonts in the font stack: a viewer
+// uses fonts of its own, and a box must not be too small for them.
 type font struct {
 	size, line int // height of letters, and from one line to the next
 	bold       bool
@@ -29,7 +29,8 @@ type block struct {
 
 func (b block) height(f font) int { return len(b.lines) * f.line }
 
-// wrap breaks s, one line of text, into at most most lines of a width, at spaces if possible. An ellipsis replaces what does not fit.
+// wrap breaks s, one line of text, into at most most lines of a width, at spaces if possible. An ellipsis replaces what
+// does not fit.
 func (f font) wrap(s string, width, most int) block {
 	var b block
 	for s != "" {
@@ -45,7 +46,8 @@ func (f font) wrap(s string, width, most int) block {
 	return b
 }
 
-// take splits off the first line of s: at the last space or identifier joint that lets it fit, or within a word that is too long.
+// take splits off the first line of s: at the last space or identifier joint that lets it fit, or within a word that is
+// too long.
 func (f font) take(s string, width int) (line, rest string) {
 	used, good := 0, 0 // good is the last place to break at
 	for i, r := range s {

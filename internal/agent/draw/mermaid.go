@@ -10,15 +10,16 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// Bounds of a label in characters. Mermaid wraps labels but does not clip them, and by default reads at most 50,000 characters in all.
+// Bounds of a label in characters. Mermaid wraps labels but does not clip them, and by default reads at most 50,000
+// characters in all.
 const (
 	maxMermaidName = 120
 	maxMermaidNote = 160
 	maxMermaidWord = 80
 )
 
-// Mermaid writes the graph as a Mermaid flowchart. Nodes are named n0, n1 and so on in the order of the graph. The dots at the ends of edges
-// are named e0, e1 and so on by edge. Long labels are clipped.
+// Mermaid writes the graph as a Mermaid flowchart. Nodes are named n0, n1 and so on in the order of the graph. The dots
+// at the ends of edges are named e0, e1 and so on by edge. Long labels are clipped.
 //
 // It returns an error for a graph that is too large, for an edge that names no node, and when w fails.
 func Mermaid(w io.Writer, g Graph) error {
@@ -49,7 +50,8 @@ type mermaid struct {
 
 func (m *mermaid) printf(format string, args ...any) { fmt.Fprintf(m.w, format, args...) }
 
-// title writes the front matter; JSON is valid YAML. Mermaid reads a title as HTML without entities, so similar characters replace brackets.
+// title writes the front matter; JSON is valid YAML. Mermaid reads a title as HTML without entities, so similar
+// characters replace brackets.
 func (m *mermaid) title(s string) {
 	s = strings.NewReplacer("<", "‹", ">", "›").Replace(text.Clip(oneLine(s), maxMermaidName))
 	if s == "" {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// setOrder orders the items of each layer so that few wires cross. The wires ahead are ordered first. They decide which side of the
-// picture is nearer for each wire that goes back. Those wires then run at the sides, around everything else.
+// setOrder orders the items of each layer so that few wires cross. The wires ahead are ordered first. They decide which
+// side of the picture is nearer for each wire that goes back. Those wires then run at the sides, around everything
+// else.
 func (p *part) setOrder() {
 	for i := range p.wires {
 		if p.wires[i].kind == ahead {
@@ -21,7 +22,8 @@ func (p *part) setOrder() {
 	p.sweep()
 }
 
-// fillLayers puts every item that is not on a way back into its layer, depth first, so that connected items stand together.
+// fillLayers puts every item that is not on a way back into its layer, depth first, so that connected items stand
+// together.
 func (p *part) fillLayers() {
 	last := 0
 	for i := range p.items[:p.heads] {
@@ -47,7 +49,8 @@ func (p *part) fillLayers() {
 	}
 }
 
-// chooseSides sends each wire that goes back to the side nearer to its ends; one in the middle, to the side with fewer wires.
+// chooseSides sends each wire that goes back to the side nearer to its ends; one in the middle, to the side with fewer
+// wires.
 func (p *part) chooseSides() {
 	balance := 0
 	for i := range p.wires {
@@ -142,8 +145,8 @@ func inversions(numbers []int, n int) int {
 // sweeps is how often all layers are sorted, alternately down and up, to remove crossings.
 const sweeps = 12
 
-// sweep sorts each layer by the mean place of its neighbours in the layer before, alternately down and up, and keeps the best order
-// found. Source: the barycentre method of Sugiyama, Tagawa and Toda.
+// sweep sorts each layer by the mean place of its neighbours in the layer before, alternately down and up, and keeps
+// the best order found. Source: the barycentre method of Sugiyama, Tagawa and Toda.
 func (p *part) sweep() {
 	best, fewest := p.copyOrder(), p.crossings()
 	for n := range sweeps {
@@ -177,8 +180,8 @@ func (p *part) copyOrder() [][]int {
 	return layers
 }
 
-// sortLayer sorts a layer by the neighbours on one side. With turn, ties are reversed; doing so every other time gets a sweep out of a
-// dead end.
+// sortLayer sorts a layer by the neighbours on one side. With turn, ties are reversed; doing so every other time gets a
+// sweep out of a dead end.
 func (p *part) sortLayer(l int, neighbours func(*item) []int, turn bool) {
 	layer := p.layers[l]
 	key := make([]float64, len(layer))

@@ -45,8 +45,8 @@ func (p *path) lineTo(pt point) {
 	}
 }
 
-// curveTo draws a curve that leaves and arrives vertically or aslant. A lean is how far the line runs sideways for each hundred
-// pixels down.
+// curveTo draws a curve that leaves and arrives vertically or aslant. A lean is how far the line runs sideways for each
+// hundred pixels down.
 func (p *path) curveTo(pt point, leanFrom, leanTo int) {
 	if pt.x == p.at.x && leanFrom == 0 && leanTo == 0 {
 		p.lineTo(pt)

@@ -133,7 +133,8 @@ func distance(a, b *item) int {
 	return a.right + b.left + gap
 }
 
-// straighten removes the last small bends from long wires: successive points get the same x if their neighbours leave room.
+// straighten removes the last small bends from long wires: successive points get the same x if their neighbours leave
+// room.
 func (p *part) straighten() {
 	for i := range p.wires {
 		chain := p.wires[i].chain
@@ -178,10 +179,10 @@ func (p *part) room(i int) (left, right int) {
 	return left, right
 }
 
-// spread returns places near the wanted ones, in the same order and at least the distances apart: apart[i] lies before place i.
-// The weighted sum of squared deviations is the least possible: isotonic regression by pooling adjacent violators.
-// Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972).
-// are in each other's way. Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972).
+// spread returns places near the wanted ones, in the same order and at least the distances apart: apart[i] lies before
+// place i. The weighted sum of squared deviations is the least possible: isotonic regression by pooling adjacent
+// violators. Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972). are in
+// each other's way. Source: R. E. Barlow and H. D. Brunk, The Isotonic Regression Problem and Its Dual, JASA 67 (1972).
 func spread(wanted, weights []float64, apart []int) []float64 {
 	type pool struct {
 		mean, weight float64

@@ -16,8 +16,8 @@ type port struct {
 	wire, toward int // toward is the x that the wire comes from or goes to
 }
 
-// setPorts returns the x at which each wire ahead leaves or reaches its head. It is that of the next point if there is room. Ports keep the
-// order of those points.
+// setPorts returns the x at which each wire ahead leaves or reaches its head. It is that of the next point if there is
+// room. Ports keep the order of those points.
 func (p *part) setPorts() (leave, reach []int) {
 	leave, reach = make([]int, len(p.wires)), make([]int, len(p.wires))
 	outs, ins := make([][]port, p.heads), make([][]port, p.heads)
@@ -71,10 +71,11 @@ func (p *part) spreadPorts(v int, ports []port, x []int) {
 
 // part is one connected part of a graph during layout. Each part is laid out on its own and then put on the sheet.
 //
-// The layout is layered, after K. Sugiyama, S. Tagawa and M. Toda, Methods for Visual Understanding of Hierarchical System
-// Structures, IEEE Transactions on Systems, Man, and Cybernetics 11 (1981). Edges that close a cycle are set aside and nodes get a layer
-// (rank.go). Long edges get a point in each layer that they pass (chain.go). Layers get an order (order.go), and everything a place
-// (place.go). Nodes take the even layers; the labels of edges take the odd ones, so that a label has room of its own.
+// The layout is layered, after K. Sugiyama, S. Tagawa and M. Toda, Methods for Visual Understanding of Hierarchical
+// System Structures, IEEE Transactions on Systems, Man, and Cybernetics 11 (1981). Edges that close a cycle are set
+// aside and nodes get a layer (rank.go). Long edges get a point in each layer that they pass (chain.go). Layers get an
+// order (order.go), and everything a place (place.go). Nodes take the even layers; the labels of edges take the odd
+// ones, so that a label has room of its own.
 type part struct {
 	items  []item // the nodes, the dots of edges that end, and then the points where edges pass
 	heads  int    // how many items are nodes or dots

@@ -1,6 +1,7 @@
 package draw
 
-// wish returns the x that an item is drawn to, and how strongly. Every pull has its counterpart, or everything would drift.
+// wish returns the x that an item is drawn to, and how strongly. Every pull has its counterpart, or everything would
+// drift.
 func (pl *placer) wish(i int, neighbours [2][]int) (x, weight float64) {
 	it := &pl.items[i]
 	if it.wire != none && len(pl.wires[it.wire].chain) > 1 {

@@ -70,7 +70,8 @@ type picture struct {
 	texts         []string
 }
 
-// read parses an SVG strictly: it knows every element and attribute that a picture may have, so that nothing else gets in.
+// read parses an SVG strictly: it knows every element and attribute that a picture may have, so that nothing else gets
+// in.
 func read(t rapid.TB, svg string) picture {
 	t.Helper()
 	if !utf8.ValidString(svg) {

@@ -24,9 +24,10 @@ func (p *part) setRanks(order []int) {
 	p.dropEmptyRanks()
 }
 
-// findBacks marks the wires that close a cycle, by a depth-first search from the start (E. R. Gansner, E. Koutsofios, S. C. North and
-// K.-P. Vo, A Technique for Drawing Directed Graphs, IEEE Transactions on Software Engineering 19, 1993). A reader sees a wire as going
-// back when it leads to a node on the way to its start. findBacks returns the heads in an order in which every other wire leads forward.
+// findBacks marks the wires that close a cycle, by a depth-first search from the start (E. R. Gansner, E. Koutsofios,
+// S. C. North and K.-P. Vo, A Technique for Drawing Directed Graphs, IEEE Transactions on Software Engineering 19,
+// 1993). A reader sees a wire as going back when it leads to a node on the way to its start. findBacks returns the
+// heads in an order in which every other wire leads forward.
 func (p *part) findBacks() []int {
 	const fresh, open, done = 0, 1, 2
 	state := make([]int, p.heads)
@@ -87,7 +88,8 @@ func (p *part) incoming() [][]int {
 	return in
 }
 
-// longestPaths puts every head below all that lead to it, and lower if that layer is full. It returns how full each layer is.
+// longestPaths puts every head below all that lead to it, and lower if that layer is full. It returns how full each
+// layer is.
 func (p *part) longestPaths(order []int, in [][]int) (used map[int]int) {
 	limit := widest(p.heads)
 	used = map[int]int{}
@@ -106,8 +108,8 @@ func (p *part) longestPaths(order []int, in [][]int) (used map[int]int) {
 	return used
 }
 
-// lowerSources moves heads that no wire reaches down towards their successors, where there is room. Longest paths begin at the top, which
-// is right for the start and makes long wires from all others.
+// lowerSources moves heads that no wire reaches down towards their successors, where there is room. Longest paths begin
+// at the top, which is right for the start and makes long wires from all others.
 func (p *part) lowerSources(order []int, in [][]int, used map[int]int) {
 	for _, v := range slices.Backward(order) {
 		if v == p.start || len(in[v]) > 0 {

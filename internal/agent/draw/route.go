@@ -54,7 +54,8 @@ func (p *part) follow(line *path, w *wire, end point) {
 	line.curveTo(end, lean, 0)
 }
 
-// stop is where a wire passes a layer: a point in an odd layer, which has labels only; a straight line in a layer of nodes.
+// stop is where a wire passes a layer: a point in an odd layer, which has labels only; a straight line in a layer of
+// nodes.
 type stop struct {
 	enter, exit point
 	odd, label  bool

@@ -1,6 +1,7 @@
 package draw
 
-// parts splits a graph into its connected parts: first the one with the start, then those with edges, then single nodes.
+// parts splits a graph into its connected parts: first the one with the start, then those with edges, then single
+// nodes.
 func parts(g *Graph, joined []ends) []*part {
 	group := groups(len(g.Nodes), joined)
 	var all []*part

@@ -9,9 +9,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// SVG writes the graph as a self-contained picture without scripts, light or dark like the reader's display. Text that does not fit a box
-// is clipped; the whole text is in its title, which browsers show on hovering. The style names classes. A page with several pictures should
-// therefore show them as images, not inline.
+// SVG writes the graph as a self-contained picture without scripts, light or dark like the reader's display. Text that
+// does not fit a box is clipped; the whole text is in its title, which browsers show on hovering. The style names
+// classes. A page with several pictures should therefore show them as images, not inline.
 //
 // It returns an error for a graph that is too large, for an edge that names no node, and when w fails.
 func SVG(w io.Writer, g Graph) error {
@@ -125,8 +125,8 @@ func (p *painter) edges(part *part, paths []path) {
 	}
 }
 
-// edgeTitle returns the ends of an edge and its whole label. It names nodes by ID: a long label would be repeated for each of the node's
-// edges.
+// edgeTitle returns the ends of an edge and its whole label. It names nodes by ID: a long label would be repeated for
+// each of the node's edges.
 func (p *painter) edgeTitle(e *Edge) string {
 	to := "end"
 	if e.To != "" {

@@ -91,8 +91,9 @@ func (t *turn) pipeline() *MemoryPipeline {
 	return t.in.MemoryPipeline
 }
 
-// unsummarised returns a copy of the end of a numbered history that the memory pipeline may need: the turns since the last summary, and at least
-// the messages that facts are learned from. Copying the whole history would make a turn's cost grow with the conversation.
+// unsummarised returns a copy of the end of a numbered history that the memory pipeline may need: the turns since the
+// last summary, and at least the messages that facts are learned from. Copying the whole history would make a turn's
+// cost grow with the conversation.
 func unsummarised(history []Message, m Memory, p *MemoryPipeline) []Message {
 	from := len(history) - factsWindow
 	if p.runs(SummarizeStage) {

@@ -98,7 +98,8 @@ type ModelParams struct {
 	EnableTracing bool     `json:"enable_tracing,omitempty"`
 }
 
-// Limits bound one turn. Nil and zero values mean the defaults: 8 iterations, 12 messages and 3,000 tokens of history, 60 s.
+// Limits bound one turn. Nil and zero values mean the defaults: 8 iterations, 12 messages and 3,000 tokens of history,
+// 60 s.
 type Limits struct {
 	MaxToolIterations int  `json:"max_tool_iterations,omitempty"`
 	WindowMessages    *int `json:"history_window_messages,omitempty"`

@@ -48,7 +48,8 @@ func (f *Flow) copyOptions(options []*Option) []*Option {
 	return copies
 }
 
-// globalsLike returns those of the flow's global options that stand where the given ones stand in the flow that it is a copy of.
+// globalsLike returns those of the flow's global options that stand where the given ones stand in the flow that it is a
+// copy of.
 func (f *Flow) globalsLike(of *Flow, given []*Option) []*Option {
 	copies := make([]*Option, 0, len(given))
 	for i, o := range of.Globals {

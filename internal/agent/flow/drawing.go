@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/draw"
 )
 
-// Drawing returns the flow as a graph. It marks nodes that no conversation reaches or leaves.
-// The choice of a model is a solid line, that of a rule and of no_match a dashed one. Global options are drawn once, from a place of their own.
+// Drawing returns the flow as a graph. It marks nodes that no conversation reaches or leaves. The choice of a model is
+// a solid line, that of a rule and of no_match a dashed one. Global options are drawn once, from a place of their own.
 func (f *Flow) Drawing() draw.Graph {
 	g := draw.Graph{Title: f.ID}
 	reached, ending := f.reachable(), f.ending()

@@ -54,7 +54,8 @@ func New(c Config) *Engine {
 type Options struct {
 	// Trusted honours the context's model parameters and its wish for tracing.
 	Trusted bool
-	// TraceID names the turn in results and logs: 32 hexadecimal digits, as in W3C Trace Context. Empty means a random one.
+	// TraceID names the turn in results and logs: 32 hexadecimal digits, as in W3C Trace Context. Empty means a random
+	// one.
 	TraceID string
 	// Stubs go before those of the context, for this turn of a session.
 	Stubs Stubs

@@ -40,9 +40,9 @@ const (
 	opDelete = "delete"
 )
 
-// NormalKey returns the normal form of a key: NFKC, lower case, _ for white space and hyphens, and otherwise only letters, marks and digits of any
-// script, _ and dots, at most 64 characters. When nothing is left, the normal form is fact_ and the
-// beginning of the SHA-256 of the key. A blank key has the empty form.
+// NormalKey returns the normal form of a key: NFKC, lower case, _ for white space and hyphens, and otherwise only
+// letters, marks and digits of any script, _ and dots, at most 64 characters. When nothing is left, the normal form is
+// fact_ and the beginning of the SHA-256 of the key. A blank key has the empty form.
 func NormalKey(key string) string {
 	key = strings.TrimSpace(key)
 	if key == "" || plainKey(key) {
@@ -69,7 +69,8 @@ func plainKey(key string) bool {
 	return len(key) <= maxFactKey && nodeID.MatchString(key)
 }
 
-// keysCollide reports whether two different keys with different values have one normal form, so that one of the two values is lost.
+// keysCollide reports whether two different keys with different values have one normal form, so that one of the two
+// values is lost.
 func keysCollide(ops []factOp) bool {
 	said := map[string]factOp{}
 	for _, op := range ops {
@@ -107,7 +108,8 @@ func (o factOp) normal(turn int) (factOp, bool) {
 	return o, false
 }
 
-// lastOps returns the last operation on each key, in the order in which the keys appear. If there are too many, it keeps the most certain.
+// lastOps returns the last operation on each key, in the order in which the keys appear. If there are too many, it
+// keeps the most certain.
 func lastOps(ops []factOp, turn int) []factOp {
 	last := make([]factOp, 0, min(len(ops), maxFactOps))
 	at := make(map[string]int, cap(last))
@@ -146,8 +148,8 @@ func mostCertain(ops []factOp) []factOp {
 	return kept
 }
 
-// normalFacts returns a copy with normal keys. Only a seeded memory has a key twice; then the newest value is kept, in the first place.
-// A fact whose normal key is empty is left out.
+// normalFacts returns a copy with normal keys. Only a seeded memory has a key twice; then the newest value is kept, in
+// the first place. A fact whose normal key is empty is left out.
 func normalFacts(facts []Fact) []Fact {
 	var normal []Fact
 	at := make(map[string]int, len(facts))
@@ -167,8 +169,8 @@ func normalFacts(facts []Fact) []Fact {
 	return normal
 }
 
-// compareWorth orders facts for eviction: the least certain first, then the oldest. Ties are ordered by key, not by place in the list, so
-// that a fact that is evicted and learned again keeps its rank.
+// compareWorth orders facts for eviction: the least certain first, then the oldest. Ties are ordered by key, not by
+// place in the list, so that a fact that is evicted and learned again keeps its rank.
 func compareWorth(a, b Fact) int {
 	return cmp.Or(cmp.Compare(certainty(a), certainty(b)), cmp.Compare(a.SourceTurn, b.SourceTurn), cmp.Compare(a.Key, b.Key))
 }

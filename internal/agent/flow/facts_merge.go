@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// mergeFacts applies operations to facts in turn number turn. It returns a new list, with facts in the order of their first appearance, and
-// the change for readers of the facts.
+// mergeFacts applies operations to facts in turn number turn. It returns a new list, with facts in the order of their
+// first appearance, and the change for readers of the facts.
 //
-// Merging the same operations again changes nothing. An operation is ignored when it adds nothing new or is older than the known fact.
-// The arguments are not changed, so others may read them concurrently.
+// Merging the same operations again changes nothing. An operation is ignored when it adds nothing new or is older than
+// the known fact. The arguments are not changed, so others may read them concurrently.
 func mergeFacts(facts []Fact, ops []factOp, turn int) ([]Fact, MemoryDelta) {
 	before := normalFacts(facts)
 	merged := slices.Clone(before)
@@ -47,8 +47,8 @@ func (f Fact) says(op factOp) bool {
 	return !f.Deleted && sameValue(f.Value, op.Value)
 }
 
-// olderThan reports whether the operation was said before the fact, so that reading an old message again cannot undo a correction.
-// Only a seeded memory has facts from a later turn; they count as facts of this turn.
+// olderThan reports whether the operation was said before the fact, so that reading an old message again cannot undo a
+// correction. Only a seeded memory has facts from a later turn; they count as facts of this turn.
 func (o factOp) olderThan(f Fact, turn int) bool { return o.SourceTurn < min(f.SourceTurn, turn) }
 
 // after returns the fact after the operation.
@@ -78,9 +78,9 @@ func sameValue(a, b string) bool {
 	return strings.EqualFold(oneLine(a, maxFactValue), oneLine(b, maxFactValue))
 }
 
-// evict removes the facts of least worth if there are too many. It keeps the facts that this merge has referred to: without them,
-// merging the same operations again would bring them back and evict others. There is always room for them, because a merge has at most
-// maxFactOps operations.
+// evict removes the facts of least worth if there are too many. It keeps the facts that this merge has referred to:
+// without them, merging the same operations again would bring them back and evict others. There is always room for
+// them, because a merge has at most maxFactOps operations.
 func evict(facts []Fact, touched map[string]bool) []Fact {
 	excess := len(facts) - maxFacts
 	if excess <= 0 {
@@ -95,8 +95,8 @@ func evict(facts []Fact, touched map[string]bool) []Fact {
 	return slices.DeleteFunc(slices.Clone(facts), func(f Fact) bool { return evicted[f.Key] })
 }
 
-// compareFacts returns the change for readers of the facts, who do not see deleted ones. So a revived fact counts as added, and an evicted
-// one as deleted, with its last value.
+// compareFacts returns the change for readers of the facts, who do not see deleted ones. So a revived fact counts as
+// added, and an evicted one as deleted, with its last value.
 func compareFacts(before, after []Fact) MemoryDelta {
 	delta := emptyDelta()
 	known := byKey(before)

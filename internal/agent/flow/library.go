@@ -127,8 +127,8 @@ func (l *Library) add(f *Flow) error {
 // Flows returns the flows in the order in which they were read.
 func (l *Library) Flows() []*Flow { return slices.Clone(l.flows) }
 
-// Find returns the flow that ref names by its ID or the ID's slug. @version may follow; without it, Find returns the newest version.
-// The error is an *Error.
+// Find returns the flow that ref names by its ID or the ID's slug. @version may follow; without it, Find returns the
+// newest version. The error is an *Error.
 func (l *Library) Find(ref string) (*Flow, error) {
 	name, version, exact := strings.Cut(ref, "@")
 	slug := Slug(name)

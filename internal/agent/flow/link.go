@@ -26,8 +26,9 @@ func (f *Flow) Others() []string { return slices.Clone(f.others) }
 // find returns the flow that a call in another flow names; nil if there is none.
 type find func(caller *Flow, name string) *Flow
 
-// linked returns a flow in which the nodes of the called flows, named CALL/NODE, stand in place of its calls. The flow itself is not changed, and one
-// without calls is returned as it is. The called flows must be as they were read, not linked.
+// linked returns a flow in which the nodes of the called flows, named CALL/NODE, stand in place of its calls. The flow
+// itself is not changed, and one without calls is returned as it is. The called flows must be as they were read, not
+// linked.
 func (f *Flow) linked(called find) (*Flow, source.Problems) {
 	if len(f.calls) == 0 {
 		return f, nil
@@ -48,7 +49,8 @@ func (f *Flow) linked(called find) (*Flow, source.Problems) {
 	return &own, nil
 }
 
-// link links flows that were read together. others are flows of the same folder, which are asked for when a call is to none of the flows themselves.
+// link links flows that were read together. others are flows of the same folder, which are asked for when a call is to
+// none of the flows themselves.
 func link(flows []*Flow, others func() []*Flow) ([]*Flow, error) {
 	others = sync.OnceValue(others)
 	called := func(caller *Flow, name string) *Flow {
@@ -89,8 +91,8 @@ func newest(flows []*Flow, name string, among func(*Flow) bool) (found *Flow) {
 	return found
 }
 
-// beside returns what reads the flows of the other files in a file's folder. Files without a flow, or with faults, are passed over: a call that is
-// missed then says so.
+// beside returns what reads the flows of the other files in a file's folder. Files without a flow, or with faults, are
+// passed over: a call that is missed then says so.
 func beside(files source.Files, path string) func() []*Flow {
 	return func() (flows []*Flow) {
 		folder, read := filepath.Dir(path), 0
@@ -126,7 +128,8 @@ type part struct {
 	// caller and call are nil of the outermost part.
 	caller *part
 	call   *Node
-	// nodes are the copies of the flow's nodes, globals those of its global options, calls what stands in place of a call.
+	// nodes are the copies of the flow's nodes, globals those of its global options, calls what stands in place of a
+	// call.
 	nodes   map[*Node]*Node
 	globals []*Option
 	calls   map[*Node]*part
@@ -290,7 +293,8 @@ func (l *linker) point(p *part, o *Option) {
 	}
 }
 
-// arrive returns the node at which a way to n comes out, through calls and their ends; nil where the outermost flow ends.
+// arrive returns the node at which a way to n comes out, through calls and their ends; nil where the outermost flow
+// ends.
 func (l *linker) arrive(p *part, n *Node, at source.Problem, entered map[*part]bool) *Node {
 	for {
 		switch {

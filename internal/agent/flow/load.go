@@ -164,7 +164,8 @@ func decode[T any](n source.Node, into *T) {
 			}
 		case f.Value.Kind == source.Null:
 		case twice && v.Fields[i].Name != f.Name: // another name of the key: the last counts
-			n.Field(v.Fields[i].Name).Warn("keep one of the two", "%s is ignored: %s is the same", v.Fields[i].Name, f.Name)
+			first := v.Fields[i].Name
+			n.Field(first).Warn("keep one of the two", "%s is ignored: %s is the same", first, f.Name)
 			v.Fields[i] = f
 		default:
 			at[key] = len(v.Fields)

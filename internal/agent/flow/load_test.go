@@ -85,7 +85,8 @@ func TestNodeFlowFaults(t *testing.T) {
 	}
 }
 
-// TestOutsideFlows loads flows that are not shipped, where REHEARSE_FLOWS names their files or folders (separated as in PATH).
+// TestOutsideFlows loads flows that are not shipped, where REHEARSE_FLOWS names their files or folders (separated as in
+// PATH).
 func TestOutsideFlows(t *testing.T) {
 	outside := os.Getenv("REHEARSE_FLOWS")
 	if outside == "" {

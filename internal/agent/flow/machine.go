@@ -59,7 +59,8 @@ func (t *turn) rule(n *Node) (option *Option, decided bool) {
 	return nil, !open
 }
 
-// advance takes the option that the rules chose, nil to stay. If an action refuses the answer, it returns what to tell the user.
+// advance takes the option that the rules chose, nil to stay. If an action refuses the answer, it returns what to tell
+// the user.
 func (t *turn) advance(ctx context.Context, o *Option) (problem string) {
 	s := stay(t.node)
 	if o != nil {
@@ -117,8 +118,8 @@ func (t *turn) skips(n *Node) bool {
 	return slices.ContainsFunc(n.State.Skip, func(c *Condition) bool { return c.holds(t.in.LatestUserMessage, t.field) })
 }
 
-// check sets the fields of actions and validates, in their order, and keeps the fields only when everything is valid. Otherwise it returns what to
-// tell the user, and nothing has happened.
+// check sets the fields of actions and validates, in their order, and keeps the fields only when everything is valid.
+// Otherwise it returns what to tell the user, and nothing has happened.
 func (t *turn) check(actions []Action) (problem string) {
 	before := len(t.collected)
 	for _, a := range actions {
@@ -141,7 +142,8 @@ func fieldsOf(actions []Action) []Action {
 	return slices.DeleteFunc(slices.Clone(actions), func(a Action) bool { return a.Type != SetField })
 }
 
-// act carries out what actions do outside of the conversation, in their order, once their fields are set. A redirect changes where the step leads.
+// act carries out what actions do outside of the conversation, in their order, once their fields are set. A redirect
+// changes where the step leads.
 func (t *turn) act(ctx context.Context, actions []Action, s *step) {
 	for _, a := range actions {
 		switch a.Type {
@@ -205,7 +207,8 @@ type refused struct {
 	Instructions string `json:"instructions"`
 }
 
-// refuseModel stays in the state because a validation refuses the transition that the model has chosen. Nothing of the transition has happened.
+// refuseModel stays in the state because a validation refuses the transition that the model has chosen. Nothing of the
+// transition has happened.
 func (t *turn) refuseModel(problem string) refused {
 	t.collected, t.notes = nil, nil
 	s := stay(t.node)
@@ -215,7 +218,8 @@ func (t *turn) refuseModel(problem string) refused {
 	return refused{problem, "Tell the user why: " + problem}
 }
 
-// announce adds a call of process_node that the model has not made to the messages and to the trace. decider is what has decided instead.
+// announce adds a call of process_node that the model has not made to the messages and to the trace. decider is what
+// has decided instead.
 func (t *turn) announce(option string, s step, decider string) {
 	args := compact(map[string]string{"current_node_id": t.node.ID, "option_id": option})
 	result := t.outcome(s)

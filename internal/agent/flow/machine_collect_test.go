@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// TestCollectedAsWritten proves that a field holds what was said last, also when only the case differs, and that "nan" is a word like others.
+// TestCollectedAsWritten proves that a field holds what was said last, also when only the case differs, and that "nan"
+// is a word like others.
 func TestCollectedAsWritten(t *testing.T) {
 	flows, err := flow.Load("names.yaml", []byte(`
 flow:

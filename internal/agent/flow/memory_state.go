@@ -15,7 +15,8 @@ type Memory struct {
 
 type plainMemory Memory
 
-// MarshalJSON writes the memory, or the JSON that it was read from. Facts and summary are always present, even when empty.
+// MarshalJSON writes the memory, or the JSON that it was read from. Facts and summary are always present, even when
+// empty.
 func (m Memory) MarshalJSON() ([]byte, error) {
 	if m.raw != nil {
 		return m.raw, nil
@@ -44,7 +45,8 @@ type Fact struct {
 	Confidence *float64 `json:"confidence,omitempty"`
 	// Previous holds the values that corrections have replaced, oldest first.
 	Previous []PastValue `json:"previous,omitempty"`
-	// Deleted facts are kept but hidden from the prompt. Their SourceTurn is that of the deletion, ValueTurn the one in which the value was said.
+	// Deleted facts are kept but hidden from the prompt. Their SourceTurn is that of the deletion, ValueTurn the one in
+	// which the value was said.
 	Deleted   bool `json:"deleted,omitempty"`
 	ValueTurn int  `json:"value_turn,omitempty"`
 }

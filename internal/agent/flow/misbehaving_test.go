@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// What goes back to the model is what a strict server accepts, whatever the model wrote: every call has an id of its own, its arguments
-// are an object, and exactly one result answers it.
+// What goes back to the model is what a strict server accepts, whatever the model wrote: every call has an id of its
+// own, its arguments are an object, and exactly one result answers it.
 func TestCallsGoBackInOrder(t *testing.T) {
 	calls := []chat.ToolCall{
 		{ID: "x", Name: "get_full_history", Args: json.RawMessage(`{}`)},

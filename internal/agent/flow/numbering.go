@@ -1,11 +1,13 @@
 package flow
 
-// maxTurn bounds turn numbers: every JSON reader keeps an integer up to it exactly. A greater turn in a message counts as none.
+// maxTurn bounds turn numbers: every JSON reader keeps an integer up to it exactly. A greater turn in a message counts
+// as none.
 const maxTurn = 1 << 53
 
-// numbered returns a copy of a history in which every message knows its turn (flow-engine.md 3.6). A user's message begins a turn, and the messages
-// after it belong to that turn; an assistant's message before the first user's belongs to the turn that follows. Turns count from 1, in the order of
-// the list. A message keeps the turn that it gives, unless that goes back or is another turn's already.
+// numbered returns a copy of a history in which every message knows its turn (flow-engine.md 3.6). A user's message
+// begins a turn, and the messages after it belong to that turn; an assistant's message before the first user's belongs
+// to the turn that follows. Turns count from 1, in the order of the list. A message keeps the turn that it gives,
+// unless that goes back or is another turn's already.
 func numbered(history []Message) []Message {
 	known := make([]Message, len(history))
 	turn, begun := 0, false
@@ -44,7 +46,8 @@ func turnsIn(history []Message) int {
 	return history[last].number - 1
 }
 
-// numbering numbers the history of a context, which is not changed. That of a session is numbered already, which keeps its turns cheap.
+// numbering numbers the history of a context, which is not changed. That of a session is numbered already, which keeps
+// its turns cheap.
 func (c *Context) numbering() []Message {
 	if c.isNumbered {
 		return c.History
@@ -52,7 +55,8 @@ func (c *Context) numbering() []Message {
 	return numbered(c.History)
 }
 
-// Turn returns the number of the turn that comes next. Turns that are done are counted from the memory and from the history.
+// Turn returns the number of the turn that comes next. Turns that are done are counted from the memory and from the
+// history.
 func (c *Context) Turn() int { return turnAfter(c.Memory, c.numbering()) }
 
 func turnAfter(m Memory, history []Message) int {

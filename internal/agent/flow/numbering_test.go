@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// said writes a history in short: u is a message of the user's, a one of the assistant's, and a number after it is its turn.
+// said writes a history in short: u is a message of the user's, a one of the assistant's, and a number after it is its
+// turn.
 func saidAs(t interface{ Fatal(...any) }, short string) []Message {
 	var history []Message
 	for word := range strings.FieldsSeq(short) {

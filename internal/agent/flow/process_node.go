@@ -49,7 +49,8 @@ func processNode(n *Node, offered []*Option) llm.Tool {
 	}
 }
 
-// menuOption is an option for a model that chooses by itself. For an option of the start, the target's prompt describes it.
+// menuOption is an option for a model that chooses by itself. For an option of the start, the target's prompt describes
+// it.
 func menuOption(n *Node, o *Option) llm.Option {
 	option := llm.Option{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples}
 	if n.Type == Start && o.Next != nil {

@@ -20,8 +20,9 @@ type refusals struct {
 	told map[refusal]bool
 }
 
-// level is how loudly the log is told of a fault of the memory pipeline. The lexical model refuses what needs language, in every turn and without asking
-// anybody: that is worth one warning for each flow. What a provider refuses may be this once. The result of each turn says either.
+// level is how loudly the log is told of a fault of the memory pipeline. The lexical model refuses what needs language,
+// in every turn and without asking anybody: that is worth one warning for each flow. What a provider refuses may be
+// this once. The result of each turn says either.
 func (r *refusals) level(flow string, err error) slog.Level {
 	fault, ok := errors.AsType[*llm.Error](err)
 	if !ok || fault.Fault != llm.Refused || fault.Status != 0 {

@@ -28,8 +28,8 @@ func (f failing) Generate(ctx context.Context, r llm.Request) (chat.Reply, error
 	return f.Lexical.Generate(ctx, r)
 }
 
-// A model without language cannot summarise. That is said to the log once for each flow, and in the result of each turn; what a provider refuses is said
-// each time.
+// A model without language cannot summarise. That is said to the log once for each flow, and in the result of each
+// turn; what a provider refuses is said each time.
 func TestRefusalsAreToldOnce(t *testing.T) {
 	var history []map[string]any
 	for turn := 1; turn <= 9; turn++ {

@@ -33,7 +33,8 @@ transitions:
   - {from: done, to: end}
 `
 
-// When a validation of a transition fails, nothing of the transition happens: no field, no event, no call, neither in memory nor in the trace.
+// When a validation of a transition fails, nothing of the transition happens: no field, no event, no call, neither in
+// memory nor in the trace.
 func TestRefusedTransitions(t *testing.T) {
 	f := loadFlow(t, strings.Replace(refusing, "*actions}", "[{type: call_api, target: first}, {type: set_field, target: name, value: \"Ada {said}\"}, "+
 		"{type: log_event, event: leaving}, {type: validate, target: name, validation: {max_length: 12, error_message: That is too long.}}, {type: set_field, target: level, value: \"2\"}]}", 1))

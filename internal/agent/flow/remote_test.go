@@ -200,7 +200,8 @@ func TestRemoteTools(t *testing.T) {
 	}
 }
 
-// A stubbed name is never sent; lists go on over the turns of a conversation, and a turn's own stub goes before them without using them up.
+// A stubbed name is never sent; lists go on over the turns of a conversation, and a turn's own stub goes before them
+// without using them up.
 func TestStubs(t *testing.T) {
 	var stubs flow.Stubs
 	if err := json.Unmarshal([]byte(`{"weather":[{"result":1},{"error":"too hot"},{"result":null}],"search_knowledge_bases":{"result":[]}}`), &stubs); err != nil {

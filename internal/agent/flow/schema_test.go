@@ -50,7 +50,8 @@ func fitting(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	return nil
 }
 
-// nodes is a node flow with everything that one may have; machine is such a state machine. The question mark of %…% is where a probe puts a key.
+// nodes is a node flow with everything that one may have; machine is such a state machine. The question mark of %…% is
+// where a probe puts a key.
 const (
 	nodes = `
 id: shop

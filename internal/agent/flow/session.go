@@ -21,8 +21,8 @@ type Seed struct {
 	Model *ModelParams
 }
 
-// Session is one conversation in this process. It carries the state from turn to turn, and the cost of a turn does not grow with the
-// conversation. Only one goroutine at a time may use it.
+// Session is one conversation in this process. It carries the state from turn to turn, and the cost of a turn does not
+// grow with the conversation. Only one goroutine at a time may use it.
 type Session struct {
 	engine *Engine
 	flow   *Flow
@@ -45,8 +45,8 @@ func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
 	}}, nil
 }
 
-// Resume goes on with a conversation whose state Context returned, and which was completed or not. The error is an *Error: the flow may have
-// changed since.
+// Resume goes on with a conversation whose state Context returned, and which was completed or not. The error is an
+// *Error: the flow may have changed since.
 func (e *Engine) Resume(f *Flow, state Context, completed bool) (*Session, error) {
 	if _, ok := f.Node(state.CurrentNodeID); !ok {
 		return nil, notFound("/current_node_id", "begin another conversation", "flow %q has no node %q any more", f.ID, state.CurrentNodeID)

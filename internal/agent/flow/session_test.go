@@ -181,8 +181,8 @@ func TestFullHistory(t *testing.T) {
 	}
 }
 
-// BenchmarkTurn is one turn of a conversation kept in the process, with two calls of the scripted model and the memory off.
-// The goal is 20,000 turns a second on two cores, whatever was said before.
+// BenchmarkTurn is one turn of a conversation kept in the process, with two calls of the scripted model and the memory
+// off. The goal is 20,000 turns a second on two cores, whatever was said before.
 func BenchmarkTurn(b *testing.B) {
 	for _, before := range []int{0, 10_000} {
 		b.Run(fmt.Sprintf("after %d turns", before), func(b *testing.B) {

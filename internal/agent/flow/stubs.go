@@ -13,7 +13,8 @@ type Stub struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// Stubs are answers by the name of an API, a tool, or search_knowledge_bases: one for each call of a turn, the last for all others too.
+// Stubs are answers by the name of an API, a tool, or search_knowledge_bases: one for each call of a turn, the last for
+// all others too.
 type Stubs map[string][]Stub
 
 // UnmarshalJSON reads {NAME: {result} | {error} | [one for each call]}.
@@ -36,7 +37,8 @@ func (s *Stubs) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// After returns the stubs for the next turn, when this one has made those calls. Calls that were answered by the turn's own stubs count for nothing.
+// After returns the stubs for the next turn, when this one has made those calls. Calls that were answered by the turn's
+// own stubs count for nothing.
 func (s Stubs) After(calls []ToolTrace, own Stubs) Stubs {
 	if len(s) == 0 {
 		return s
@@ -69,7 +71,8 @@ func (s Stubs) With(own Stubs) Stubs {
 // errNoStub says that a call has no stub, and is to be made.
 var errNoStub = errors.New("no stub")
 
-// stubbed returns the stub of the next call of a name, or errNoStub. Every call counts, also one that could not be made.
+// stubbed returns the stub of the next call of a name, or errNoStub. Every call counts, also one that could not be
+// made.
 func (t *turn) stubbed(name string) (json.RawMessage, error) {
 	n := t.called[name]
 	if t.called == nil {

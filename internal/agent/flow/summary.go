@@ -120,7 +120,8 @@ func (p *pipeline) askSummary(ctx context.Context, instructions string, question
 
 var errNoSummary = errors.New("the model's reply has no summary; a model that answers with plain text is needed here")
 
-// readSummary returns the summary in a reply: plain text, or JSON with a summary or text, each possibly in a code fence.
+// readSummary returns the summary in a reply: plain text, or JSON with a summary or text, each possibly in a code
+// fence.
 func readSummary(reply string) (string, error) {
 	text := strings.TrimSpace(reply)
 	if inner, fenced := strings.CutPrefix(text, "```"); fenced {

@@ -26,8 +26,9 @@ func (c Chunk) named() Chunk {
 	return c
 }
 
-// tidy returns a copy in the order of the turns, with disjoint spans. The pipeline's own chunks are tidy; those of a seeded memory may be
-// anything. tidy drops chunks that cover nothing or nothing new, gives overlaps to the earlier chunk, and clamps levels. Gaps remain.
+// tidy returns a copy in the order of the turns, with disjoint spans. The pipeline's own chunks are tidy; those of a
+// seeded memory may be anything. tidy drops chunks that cover nothing or nothing new, gives overlaps to the earlier
+// chunk, and clamps levels. Gaps remain.
 func tidy(chunks []Chunk) []Chunk {
 	sorted := slices.Clone(chunks)
 	slices.SortStableFunc(sorted, func(a, b Chunk) int {
@@ -49,8 +50,8 @@ func tidy(chunks []Chunk) []Chunk {
 	return tidied
 }
 
-// placeChunk returns tidy chunks with one more. It replaces the chunks within its turns, so that no span occurs twice. Only a seeded memory
-// has a chunk that overlaps it; that chunk keeps the turns before it, or else those after it.
+// placeChunk returns tidy chunks with one more. It replaces the chunks within its turns, so that no span occurs twice.
+// Only a seeded memory has a chunk that overlaps it; that chunk keeps the turns before it, or else those after it.
 func placeChunk(chunks []Chunk, added Chunk) []Chunk {
 	placed := make([]Chunk, 0, len(chunks)+1)
 	for _, c := range chunks {
@@ -72,8 +73,9 @@ func placeChunk(chunks []Chunk, added Chunk) []Chunk {
 	return placed
 }
 
-// foldable returns the index of the oldest chunks to fold, of the lowest level with enough of them. They are adjacent: the pipeline's own
-// levels never interleave, and folding across the interleaved levels of a seeded memory would make spans overlap.
+// foldable returns the index of the oldest chunks to fold, of the lowest level with enough of them. They are adjacent:
+// the pipeline's own levels never interleave, and folding across the interleaved levels of a seeded memory would make
+// spans overlap.
 func foldable(chunks []Chunk) (first int, found bool) {
 	for level := range maxLevel + 1 {
 		length := 0

@@ -6,7 +6,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// Bounds of one chunk. A conversation that arrives with many turns and no summary gets one chunk a turn until it has caught up.
+// Bounds of one chunk. A conversation that arrives with many turns and no summary gets one chunk a turn until it has
+// caught up.
 const (
 	maxChunkTurns = 500
 	// From this size on, no further turn is added; four turns of the longest messages are smaller.
@@ -17,8 +18,9 @@ const (
 	maxChunkTokens   = 30_000
 )
 
-// messagesOf returns the messages of as many of the wanted turns as fit into one chunk, oldest first, and the span of these turns.
-// The span begins where the wanted turns begin, even if the history begins later, so that chunks leave no gap. The history is numbered.
+// messagesOf returns the messages of as many of the wanted turns as fit into one chunk, oldest first, and the span of
+// these turns. The span begins where the wanted turns begin, even if the history begins later, so that chunks leave no
+// gap. The history is numbered.
 func messagesOf(history []Message, wanted span) ([]quoted, span) {
 	history = history[firstAfter(history, wanted.from-1):]
 	if len(history) == 0 || history[0].number > wanted.to {

@@ -47,7 +47,8 @@ func (s slowShelf) Search(ctx context.Context, _ flow.Query) ([]flow.Passage, er
 	}
 }
 
-// turn_timeout_ms bounds the whole turn: model calls, tools and memory together. What is under way is cut off; memory alone never fails a turn.
+// turn_timeout_ms bounds the whole turn: model calls, tools and memory together. What is under way is cut off; memory
+// alone never fails a turn.
 func TestTurnTimeout(t *testing.T) {
 	for name, tc := range map[string]struct {
 		model  slowly

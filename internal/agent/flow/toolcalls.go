@@ -15,8 +15,8 @@ import (
 // maxCalls bounds how many tools a model may call in one message.
 const maxCalls = 32
 
-// run carries out the calls of one message and appends them and their results to the conversation.
-// process_node goes first, because the answer depends on it; the others run concurrently. The trace keeps the order of the calls.
+// run carries out the calls of one message and appends them and their results to the conversation. process_node goes
+// first, because the answer depends on it; the others run concurrently. The trace keeps the order of the calls.
 func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
 	calls := answerable(reply.ToolCalls, iteration)
 	t.messages = append(t.messages, chat.Message{
@@ -54,8 +54,8 @@ func (t *turn) run(ctx context.Context, reply chat.Reply, iteration int) {
 	t.flushNotes()
 }
 
-// answerable returns the calls in a form that servers accept together with results: they refuse calls without an ID, two calls with the
-// same ID, and arguments that are not a JSON object.
+// answerable returns the calls in a form that servers accept together with results: they refuse calls without an ID,
+// two calls with the same ID, and arguments that are not a JSON object.
 func answerable(calls []chat.ToolCall, iteration int) []chat.ToolCall {
 	calls = slices.Clone(calls)
 	taken := make(map[string]bool, len(calls))

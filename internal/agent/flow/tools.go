@@ -79,7 +79,8 @@ type historyResult struct {
 	Truncated bool   `json:"truncated"`
 }
 
-// lookBack returns the requested messages of a numbered history, without bounds all of them; if there are too many, the newest.
+// lookBack returns the requested messages of a numbered history, without bounds all of them; if there are too many, the
+// newest.
 func lookBack(history []Message, args json.RawMessage) (any, error) {
 	var want struct {
 		From     int    `json:"from_turn"`

@@ -118,7 +118,8 @@ func compact(v any) json.RawMessage {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// prompt assembles the messages of the turn's first request (flow-engine.md 3.4). Empty facts and an empty summary are left out.
+// prompt assembles the messages of the turn's first request (flow-engine.md 3.4). Empty facts and an empty summary are
+// left out.
 func prompt(system string, memory Memory, window []Message, user string) []chat.Message {
 	messages := make([]chat.Message, 0, len(window)+8) // room for the tool loop
 	messages = append(messages, chat.NewMessage(chat.System, system))

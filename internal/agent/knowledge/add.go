@@ -16,16 +16,17 @@ type Added struct {
 	Files, Passages int
 	// Replaced is the number of passages that the files had before.
 	Replaced int
-	// Embedded is the number of passages of the base that got a vector, those of earlier files included. Unembedded is the number of those
-	// without one.
+	// Embedded is the number of passages of the base that got a vector, those of earlier files included. Unembedded is
+	// the number of those without one.
 	Embedded, Unembedded int
-	// EmbedError is why some passages have no vector. All passages are kept nevertheless; adding the same files again continues the embedding.
+	// EmbedError is why some passages have no vector. All passages are kept nevertheless; adding the same files again
+	// continues the embedding.
 	EmbedError error
 }
 
-// Add puts files into a base. A folder stands for all files in it that have passages. A file that the base has already is replaced.
-// A file is identified by its path below the working folder, else by its whole path; ids begin with that path.
-// After an error, the base is unchanged; a source.Problems has every fault of the files.
+// Add puts files into a base. A folder stands for all files in it that have passages. A file that the base has already
+// is replaced. A file is identified by its path below the working folder, else by its whole path; ids begin with that
+// path. After an error, the base is unchanged; a source.Problems has every fault of the files.
 func (k *Library) Add(ctx context.Context, base string, paths ...string) (Added, error) {
 	into := baseFiles{name: base}
 	var problems source.Problems

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
 )
 
-// prose returns n paragraphs of about 120 words as often as words are in prose: few of them everywhere, most of them seldom.
+// prose returns n paragraphs of about 120 words as often as words are in prose: few of them everywhere, most of them
+// seldom.
 func prose(n int) string {
 	random := rand.New(rand.NewPCG(1, 2))
 	words := rand.NewZipf(random, 1.1, 4, 50_000)

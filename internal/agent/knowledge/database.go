@@ -25,7 +25,8 @@ func CreatePassages(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// CreateVectors makes the tables of vectors, which refer to those of CreatePassages. Tables that exist stay as they are.
+// CreateVectors makes the tables of vectors, which refer to those of CreatePassages. Tables that exist stay as they
+// are.
 func CreateVectors(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, vectorsSchema)
 	return err

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Open reads the knowledge bases of a folder into memory. Each folder in it is a base of the .md, .txt and .jsonl files at any depth; each
-// such file beside them belongs to the base with its name without the extension.
-// Ids begin with the path below the folder. Other files, hidden ones and links that lead out of the folder are skipped.
-// Faults of files are a source.Problems; faults of an embedder go to Vectors.Failed. Release the bases with Close.
+// Open reads the knowledge bases of a folder into memory. Each folder in it is a base of the .md, .txt and .jsonl files
+// at any depth; each such file beside them belongs to the base with its name without the extension. Ids begin with the
+// path below the folder. Other files, hidden ones and links that lead out of the folder are skipped. Faults of files
+// are a source.Problems; faults of an embedder go to Vectors.Failed. Release the bases with Close.
 func Open(ctx context.Context, dir string, options ...Option) (*Library, error) {
 	bases, err := basesIn(ctx, dir)
 	if err != nil {
@@ -111,7 +111,8 @@ func filesIn(ctx context.Context, dir, above string) (files []textFile, err erro
 	return files, err
 }
 
-// isFile reports whether an entry is a file, or a link to one in the same root; a root refuses links that lead out of it.
+// isFile reports whether an entry is a file, or a link to one in the same root; a root refuses links that lead out of
+// it.
 func isFile(root *os.Root, name string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink == 0 {
 		return d.Type().IsRegular()

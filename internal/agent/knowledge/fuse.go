@@ -14,8 +14,8 @@ import (
 const (
 	// fuseDepth is the number of passages that are read of each ranking. A passage further down could not rise far.
 	fuseDepth = 50
-	// fuseK keeps the first few ranks from deciding alone; 60 is the value of Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
-	// outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
+	// fuseK keeps the first few ranks from deciding alone; 60 is the value of Cormack, Clarke and Büttcher, "Reciprocal
+	// Rank Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
 	fuseK = 60
 	// embedQueryTimeout bounds the wait for the vector of a query, because a user waits for the answer.
 	embedQueryTimeout = time.Second
@@ -23,7 +23,8 @@ const (
 
 var errSlowEmbedder = errors.New("no answer within a second")
 
-// byMeaning returns the passages that are nearest to the text, nearest first, and none if there are no vectors or no embedder answers.
+// byMeaning returns the passages that are nearest to the text, nearest first, and none if there are no vectors or no
+// embedder answers.
 func (k *Library) byMeaning(ctx context.Context, text string, bases []int64) []flow.Passage {
 	if k.vectors == nil {
 		return nil
@@ -96,8 +97,8 @@ func (k *Library) passagesOf(ctx context.Context, nearest []near) ([]flow.Passag
 	return found, err
 }
 
-// fuse joins rankings by reciprocal rank: a passage counts 1 / (fuseK + rank) in each. The sum is scaled so that a passage that is first in
-// every ranking scores 1. Passages with the same score share a rank.
+// fuse joins rankings by reciprocal rank: a passage counts 1 / (fuseK + rank) in each. The sum is scaled so that a
+// passage that is first in every ranking scores 1. Passages with the same score share a rank.
 func fuse(topK int, rankings ...[]flow.Passage) []flow.Passage {
 	type key struct{ base, id string }
 	at := map[key]int{}

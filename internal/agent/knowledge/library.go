@@ -1,6 +1,6 @@
-// Package knowledge finds passages of documents. It cuts files into passages, indexes their words and vectors, and ranks passages by what
-// they share with a question: words by bm25, vectors by cosine, and both rankings joined by reciprocal rank. Libraries are in memory, made
-// from a folder, or in the SQLite database of a store.
+// Package knowledge finds passages of documents. It cuts files into passages, indexes their words and vectors, and
+// ranks passages by what they share with a question: words by bm25, vectors by cosine, and both rankings joined by
+// reciprocal rank. Libraries are in memory, made from a folder, or in the SQLite database of a store.
 package knowledge
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Library is a set of knowledge bases with a full-text index and, with an embedder, vectors. It is safe for concurrent use.
-// Open reads the bases of a folder; New uses those of a database.
+// Library is a set of knowledge bases with a full-text index and, with an embedder, vectors. It is safe for concurrent
+// use. Open reads the bases of a folder; New uses those of a database.
 type Library struct {
 	db     Database
 	limits limits
@@ -34,7 +34,8 @@ type Library struct {
 
 var _ flow.Knowledge = (*Library)(nil)
 
-// Database is a SQLite database with the tables that CreatePassages and CreateVectors make. It must be safe for concurrent use.
+// Database is a SQLite database with the tables that CreatePassages and CreateVectors make. It must be safe for
+// concurrent use.
 type Database interface {
 	// Read returns the database for statements that change nothing.
 	Read() *sql.DB
@@ -168,7 +169,8 @@ func (e *UnknownBaseError) Error() string {
 	return s + suggestion
 }
 
-// wrongName says what is wrong with the name of a base. A name must be readable in a list and possible to type on a command line.
+// wrongName says what is wrong with the name of a base. A name must be readable in a list and possible to type on a
+// command line.
 func wrongName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":

@@ -14,8 +14,8 @@ import (
 // maxAnchor bounds the part of an id that comes from a heading.
 const maxAnchor = 80
 
-// headings finds the headings ("# …") of a document and leaves out "#" in code. Without parsers for lists and quotations
-// it needs linear time, and headings inside them are text.
+// headings finds the headings ("# …") of a document and leaves out "#" in code. Without parsers for lists and
+// quotations it needs linear time, and headings inside them are text.
 var headings = parser.NewParser(parser.WithBlockParsers(
 	util.Prioritized(parser.NewCodeBlockParser(), 500),
 	util.Prioritized(parser.NewATXHeadingParser(), 600),

@@ -8,18 +8,21 @@ import (
 	"slices"
 )
 
-// maxMatrix is how many numbers of vectors are held in memory: 1 GB. That is 700,000 vectors of 384 numbers, or 170,000 of 1,536.
+// maxMatrix is how many numbers of vectors are held in memory: 1 GB. That is 700,000 vectors of 384 numbers, or 170,000
+// of 1,536.
 const maxMatrix = 256 << 20
 
 // matrix has the vectors of one model in memory. Searching there is many times as fast as reading them for each search.
 type matrix struct {
-	// turn is held while the store is read. It is a channel, because waiting for it must end with the context of a search.
+	// turn is held while the store is read. It is a channel, because waiting for it must end with the context of a
+	// search.
 	turn        chan struct{}
 	drops, last int64
 	rows        vectorRows
 }
 
-// vectorRows are vectors of one size, one after the other. Copies stay valid, because a matrix only appends or starts anew.
+// vectorRows are vectors of one size, one after the other. Copies stay valid, because a matrix only appends or starts
+// anew.
 type vectorRows struct {
 	size     int
 	passages []int64

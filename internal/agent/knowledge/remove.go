@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Remove removes files from a base, or the whole base when no file is named. It returns the number of removed passages. If the base or one
-// of the files does not exist, it removes nothing.
+// Remove removes files from a base, or the whole base when no file is named. It returns the number of removed passages.
+// If the base or one of the files does not exist, it removes nothing.
 func (k *Library) Remove(ctx context.Context, base string, files ...string) (gone int, err error) {
 	ids, err := k.baseIDs(ctx, []string{base})
 	if err != nil {
@@ -106,8 +106,8 @@ func countWords(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// parkVectors puts the vectors of a file's passages aside, by their texts, before the file is replaced. Vectors cost time and money, and
-// most passages of a file that is added again are unchanged. It reports whether there are any.
+// parkVectors puts the vectors of a file's passages aside, by their texts, before the file is replaced. Vectors cost
+// time and money, and most passages of a file that is added again are unchanged. It reports whether there are any.
 func parkVectors(ctx context.Context, tx *sql.Tx, base int64, file string) (parked bool, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT EXISTS (
 		SELECT 1 FROM knowledge_files f JOIN knowledge_passages p ON p.file = f.id JOIN knowledge_vectors v ON v.passage = p.id

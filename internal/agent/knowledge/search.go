@@ -19,12 +19,12 @@ const (
 	baseShift = 32
 )
 
-// Search returns the passages that match the text best, by bm25: rare words count most, long passages less.
-// It looks for any of the first 64 words of the text. Case and accents do not matter; word endings do.
-// Passages of the same score come in the order of their ids. How rare a word is depends on all bases of the Library.
-// With vectors, passages of similar meaning are found too, and a score joins both rankings: 1 is first in both. When the embedder fails or
-// takes more than a second, only words decide, and Vectors.Failed is called. No words or no bases give no passages; an unknown base gives
-// an *UnknownBaseError.
+// Search returns the passages that match the text best, by bm25: rare words count most, long passages less. It looks
+// for any of the first 64 words of the text. Case and accents do not matter; word endings do. Passages of the same
+// score come in the order of their ids. How rare a word is depends on all bases of the Library. With vectors, passages
+// of similar meaning are found too, and a score joins both rankings: 1 is first in both. When the embedder fails or
+// takes more than a second, only words decide, and Vectors.Failed is called. No words or no bases give no passages; an
+// unknown base gives an *UnknownBaseError.
 func (k *Library) Search(ctx context.Context, q flow.Query) ([]flow.Passage, error) {
 	bases, err := k.baseIDs(ctx, q.Bases)
 	words := queryWords(q.Text)
@@ -44,8 +44,8 @@ func (k *Library) Search(ctx context.Context, q flow.Query) ([]flow.Passage, err
 	return fuse(topK, found, near), nil
 }
 
-// search leaves common words out as long as the others find enough passages. Scoring half of all passages by a word such as "the" takes
-// most of the time and hardly changes their order. It returns at most most passages.
+// search leaves common words out as long as the others find enough passages. Scoring half of all passages by a word
+// such as "the" takes most of the time and hardly changes their order. It returns at most most passages.
 func (k *Library) search(ctx context.Context, words []string, bases []int64, enough, most int) ([]flow.Passage, error) {
 	telling, err := k.withoutCommon(ctx, words)
 	if err != nil {
@@ -60,8 +60,9 @@ func (k *Library) search(ctx context.Context, words []string, bases []int64, eno
 	return k.match(ctx, matchAny(words), bases, most)
 }
 
-// matchQuery takes the expression, the bases as a JSON array, the range of their passages, and the number of passages wanted. It reads the
-// texts of all passages that score as high as the last one wanted, so that ids decide between equals.
+// matchQuery takes the expression, the bases as a JSON array, the range of their passages, and the number of passages
+// wanted. It reads the texts of all passages that score as high as the last one wanted, so that ids decide between
+// equals.
 const matchQuery = `
 	WITH hits AS MATERIALIZED (
 		SELECT rowid AS id, bm25(knowledge_index) AS score FROM knowledge_index
@@ -145,8 +146,8 @@ const (
 	maxWord = 64
 )
 
-// spread returns the words of a text with blanks between them, in the form that the index takes.
-// In a script that is written without blanks, each character is a word, because SQLite would take a whole sentence for one.
+// spread returns the words of a text with blanks between them, in the form that the index takes. In a script that is
+// written without blanks, each character is a word, because SQLite would take a whole sentence for one.
 func spread(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
@@ -179,8 +180,8 @@ func unspaced(r rune) bool {
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// queryWords returns the different words of a text, the first of them if there are too many.
-// In a script without blanks, a word is two neighbouring characters: one says too little, and a whole clause hardly occurs again.
+// queryWords returns the different words of a text, the first of them if there are too many. In a script without
+// blanks, a word is two neighbouring characters: one says too little, and a whole clause hardly occurs again.
 func queryWords(text string) []string {
 	text = text[:min(len(text), maxQueryText)]
 	var words []string

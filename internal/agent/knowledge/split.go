@@ -31,7 +31,8 @@ type cutter struct {
 
 func newCutter(name string) *cutter { return &cutter{name: name, used: map[string]int{}} }
 
-// add cuts a text into passages. The first gets the id, the others the id with a running number; without an id, all get numbers.
+// add cuts a text into passages. The first gets the id, the others the id with a running number; without an id, all get
+// numbers.
 func (c *cutter) add(id, title, text string, line int) {
 	if len(c.passages) > maxPassages { // too many already, so that more would only cost memory
 		return
@@ -60,8 +61,8 @@ func (c *cutter) id(wanted string) string {
 	return unique
 }
 
-// pieces packs whole paragraphs into texts of at most maxPassage characters. A longer paragraph is cut at the end of a line,
-// a sentence or a word, if it has one.
+// pieces packs whole paragraphs into texts of at most maxPassage characters. A longer paragraph is cut at the end of a
+// line, a sentence or a word, if it has one.
 func pieces(text string) []string {
 	var packed []string
 	last := 0 // characters of the last piece
@@ -105,7 +106,8 @@ func paragraphs(text string) []string {
 	return found
 }
 
-// cutAt returns at most n characters of a text that ends where a reader would pause, and the rest without its leading blanks.
+// cutAt returns at most n characters of a text that ends where a reader would pause, and the rest without its leading
+// blanks.
 func cutAt(text string, n int) (head, rest string) {
 	end, count := len(text), 0
 	for i := range text {

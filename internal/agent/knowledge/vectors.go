@@ -14,19 +14,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Embedder turns texts into vectors of one length, in the same order. Texts of similar meaning get vectors of similar direction.
-// It must be safe for concurrent use.
+// Embedder turns texts into vectors of one length, in the same order. Texts of similar meaning get vectors of similar
+// direction. It must be safe for concurrent use.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float64, error)
 }
 
 // Vectors find passages by their meaning, beside their words.
 type Vectors struct {
-	// Model names the model of the vectors, such as "openai:text-embedding-3-small". Vectors of different models are never compared.
+	// Model names the model of the vectors, such as "openai:text-embedding-3-small". Vectors of different models are
+	// never compared.
 	Model    string
 	Embedder Embedder
-	// Failed, if set, is called with the reason why a search used words only, or why passages of a folder have no vectors. Several
-	// goroutines may call it at any time.
+	// Failed, if set, is called with the reason why a search used words only, or why passages of a folder have no
+	// vectors. Several goroutines may call it at any time.
 	Failed func(error)
 }
 
@@ -46,7 +47,8 @@ func (v *Vectors) failed(err error) {
 }
 
 const (
-	// maxEmbedText is how many bytes of a text are embedded: many models refuse a text of more than 8,000 tokens, and with it the whole request.
+	// maxEmbedText is how many bytes of a text are embedded: many models refuse a text of more than 8,000 tokens, and
+	// with it the whole request.
 	maxEmbedText = 6 << 10
 	// maxVectorSize bounds the numbers of a vector. Models return far fewer.
 	maxVectorSize = 16 << 10
@@ -78,7 +80,8 @@ func (v *Vectors) embed(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// normalised returns a vector of length 1, so that cosines are sums of products. One without a direction stays 0 and is never found.
+// normalised returns a vector of length 1, so that cosines are sums of products. One without a direction stays 0 and is
+// never found.
 func normalised(numbers []float64) ([]float32, error) {
 	if len(numbers) == 0 || len(numbers) > maxVectorSize {
 		return nil, fmt.Errorf("a vector of %d numbers", len(numbers))
@@ -126,8 +129,8 @@ const (
 	embedAtOnce = 4
 )
 
-// embed gives vectors to the passages of a base that have none, or of all bases without a name. It returns how many got one and how many
-// still have none. A passage with a vector keeps it, so a later call goes on where a failed one ended.
+// embed gives vectors to the passages of a base that have none, or of all bases without a name. It returns how many got
+// one and how many still have none. A passage with a vector keeps it, so a later call goes on where a failed one ended.
 func (k *Library) embed(ctx context.Context, base string) (done, left int, err error) {
 	if k.vectors == nil {
 		return 0, 0, nil

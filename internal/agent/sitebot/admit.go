@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit"
 )
 
-// enter lets a message in, or refuses it before anything of it is counted, stored or shown to a model. leave is called when the turn has ended.
+// enter lets a message in, or refuses it before anything of it is counted, stored or shown to a model. leave is called
+// when the turn has ended.
 func (b *Bot) enter(ctx context.Context, t *turn) (leave func(), err error) {
 	if b.Limits == nil {
 		return func() {}, nil

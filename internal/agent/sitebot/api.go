@@ -28,8 +28,8 @@ type Request struct {
 	Visitor bool
 }
 
-// Event is something that happens during a turn: first of all that it has begun, then the pieces of the answer. Pieces joined are the
-// whole answer. Where suggestions follow it, an event says that the answer has ended.
+// Event is something that happens during a turn: first of all that it has begun, then the pieces of the answer. Pieces
+// joined are the whole answer. Where suggestions follow it, an event says that the answer has ended.
 type Event struct {
 	// Began is true for the first event, which has the number of the turn and no token.
 	Began      bool

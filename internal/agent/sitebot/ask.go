@@ -14,10 +14,12 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// ask has a node's model answer with JSON, and reads it into reply. A reply that is not what was asked for is the node's failure.
+// ask has a node's model answer with JSON, and reads it into reply. A reply that is not what was asked for is the
+// node's failure.
 func (b *Bot) ask(ctx context.Context, model llm.Model, node string, vars prompt.Vars, c shown, reply any) error {
 	t := turnOf(ctx)
-	// A task that was cancelled in the meantime asks all the same: the model refuses it at once, which counts and is recorded.
+	// A task that was cancelled in the meantime asks all the same: the model refuses it at once, which counts and is
+	// recorded.
 	r, _, err := b.request(context.WithoutCancel(ctx), node, vars, c)
 	if err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sitebottest"
 )
 
-// BenchmarkAnswerPath holds 1,000 sessions of 10 turns at once, each turn with its checkpoint in memory: the whole S3 answer path but for
-// the models. The goals are 200 µs of CPU a turn and 9,000 turns a second on two cores.
+// BenchmarkAnswerPath holds 1,000 sessions of 10 turns at once, each turn with its checkpoint in memory: the whole S3
+// answer path but for the models. The goals are 200 µs of CPU a turn and 9,000 turns a second on two cores.
 func BenchmarkAnswerPath(b *testing.B) {
 	const sessions, turns = 1000, 10
 	config := sitebottest.Config(b, sitebottest.Replies("LEARN"))

@@ -55,12 +55,13 @@ type Locks interface {
 
 // Limits say which messages may come in. Implementations are safe for concurrent use.
 type Limits interface {
-	// Enter lets a message in. Its error is a *limit.Refusal, or says that the store is away. Leave is called once, when the turn has ended.
+	// Enter lets a message in. Its error is a *limit.Refusal, or says that the store is away. Leave is called once,
+	// when the turn has ended.
 	Enter(ctx context.Context, v limit.Visit) (leave func(context.Context, limit.Used), err error)
 }
 
-// Config is what a Bot works with. Sites and Models are needed. Without Prompts the built-in ones are used, without Checkpoints sessions are
-// kept in memory; what else is nil is left out.
+// Config is what a Bot works with. Sites and Models are needed. Without Prompts the built-in ones are used, without
+// Checkpoints sessions are kept in memory; what else is nil is left out.
 type Config struct {
 	Sites *site.Library
 	// Models, Retriever and Enricher return what a site is configured with.
@@ -71,15 +72,16 @@ type Config struct {
 	Leads       Leads
 	Prompts     *prompt.Set
 	Checkpoints graph.Checkpointer
-	// Durable keeps a record of each settled node in Checkpoints that are a graph.StepSaver: a turn that the death of the process has cut short goes on when its
-	// message comes again.
+	// Durable keeps a record of each settled node in Checkpoints that are a graph.StepSaver: a turn that the death of
+	// the process has cut short goes on when its message comes again.
 	Durable bool
 	Locks   Locks
 	// Limits bound what visitors may ask for and what sites may spend; nil bounds nothing.
 	Limits Limits
 	// Elsewhere forgets what others keep of a session that is erased; nil where nobody keeps anything.
 	Elsewhere func(ctx context.Context, site, session string) error
-	// MarkersStand is true where the models play answers that were recorded: their markers are taken as they stand, like those of a history.
+	// MarkersStand is true where the models play answers that were recorded: their markers are taken as they stand,
+	// like those of a history.
 	MarkersStand bool
 	// Rated is told of thumbs for turns that have a trace; nil tells nobody. It returns at once.
 	Rated func(site, session, traceID string, f sessionindex.Feedback)
@@ -104,7 +106,8 @@ type turn struct {
 	models  Models
 	meter   meter
 	started time.Time
-	// receivers name who is told of the site's leads, before is the state at the beginning of the turn, and after that at its end.
+	// receivers name who is told of the site's leads, before is the state at the beginning of the turn, and after that
+	// at its end.
 	receivers     []string
 	before, after *State
 	// restarted is true when the page believes in a session that there is no more.

@@ -47,8 +47,8 @@ const maxSession = 200
 // lockTTL is how long a session stays busy when the process that took a turn of it is gone.
 const lockTTL = 15 * time.Second
 
-// Turn answers one message of a visitor; the pieces of the answer go to sink while they come. One session has one turn at a time.
-// The error is an *Error, or ctx's; after it the session is as it was, and the outcome has nothing but Use.
+// Turn answers one message of a visitor; the pieces of the answer go to sink while they come. One session has one turn
+// at a time. The error is an *Error, or ctx's; after it the session is as it was, and the outcome has nothing but Use.
 func (b *Bot) Turn(ctx context.Context, r Request, sink func(Event)) (*Outcome, error) {
 	started := b.Now()
 	t, err := b.open(r)
@@ -110,7 +110,8 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 // errBlocked ends a turn whose message is answered without the graph.
 var errBlocked = errors.New("the message is blocked")
 
-// begin looks at the state before a turn, and returns the input of the graph. The error is errBlocked, or says that there is no room for the message.
+// begin looks at the state before a turn, and returns the input of the graph. The error is errBlocked, or says that
+// there is no room for the message.
 func (b *Bot) begin(ctx context.Context, t *turn, at *graph.Checkpoint[State]) (update, error) {
 	r, s := t.request, &at.State
 	t.before, t.restarted, t.spam = s, r.TurnNumber > 0 && at.ID == "", repeats(s, r.Input)
@@ -131,7 +132,8 @@ func (b *Bot) begin(ctx context.Context, t *turn, at *graph.Checkpoint[State]) (
 // abandonLimit bounds dropping the records of a turn.
 const abandonLimit = 5 * time.Second
 
-// abandon drops the records of a durable turn that has failed, was stopped or has lost its visitor: only the death of the process leaves one unfinished.
+// abandon drops the records of a durable turn that has failed, was stopped or has lost its visitor: only the death of
+// the process leaves one unfinished.
 func (b *Bot) abandon(ctx context.Context, thread string) {
 	if !b.Durable {
 		return
@@ -189,7 +191,8 @@ func (b *Bot) lock(ctx context.Context, key string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// refuse answers a blocked message without asking any model. Only that a message was repeated is counted; what was refused is kept nowhere.
+// refuse answers a blocked message without asking any model. Only that a message was repeated is counted; what was
+// refused is kept nowhere.
 func (b *Bot) refuse(ctx context.Context, t *turn, thread string) (*Outcome, error) {
 	if t.block == BlockSpam {
 		counted := update{spamColumn.Set(t.spam)}

@@ -47,8 +47,9 @@ func (b *Bot) Forget(ctx context.Context, siteName, session string) error {
 	return nil
 }
 
-// Erase forgets a session with all that it has left: its state and all before it, leads, which are not sent any more, and what others keep of it.
-// A session that there is not is no error. The error is an *Error: Busy while a turn of the session is under way.
+// Erase forgets a session with all that it has left: its state and all before it, leads, which are not sent any more,
+// and what others keep of it. A session that there is not is no error. The error is an *Error: Busy while a turn of the
+// session is under way.
 func (b *Bot) Erase(ctx context.Context, siteName, session string) error {
 	found, err := b.Sites.Find(siteName)
 	if err != nil {

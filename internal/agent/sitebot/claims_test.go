@@ -76,7 +76,8 @@ func (th *theater) prompts() map[string]string {
 	return texts
 }
 
-// TestClaimStaysInItsSession checks that a browser's company is shown to its own session, quoted and bounded, and is nowhere else.
+// TestClaimStaysInItsSession checks that a browser's company is shown to its own session, quoted and bounded, and is
+// nowhere else.
 func TestClaimStaysInItsSession(t *testing.T) {
 	rows := &table{}
 	th, chain := claiming(t, rows, "supabase", "reveal")
@@ -120,7 +121,8 @@ func TestClaimStaysInItsSession(t *testing.T) {
 	}
 }
 
-// TestClaimOverridesNothing checks that a browser's company gives way to a source that knows the visitor, now or later, and to the visitor's words.
+// TestClaimOverridesNothing checks that a browser's company gives way to a source that knows the visitor, now or later,
+// and to the visitor's words.
 func TestClaimOverridesNothing(t *testing.T) {
 	for _, order := range [][]string{{"supabase", "reveal"}, {"reveal", "supabase"}} {
 		rows := &table{row: enrich.Profile{Status: enrich.Completed, CompanyName: "Spelt Mill", CompanyDomain: "spelt.example"}}

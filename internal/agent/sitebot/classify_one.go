@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// Classifier is one node of the chatbot that classifies messages, to be evaluated by itself. It runs the very node that a turn runs, on a
-// graph of its own. It is safe for concurrent use.
+// Classifier is one node of the chatbot that classifies messages, to be evaluated by itself. It runs the very node that
+// a turn runs, on a graph of its own. It is safe for concurrent use.
 type Classifier struct {
 	bot   *Bot
 	graph *graph.Graph[State]
@@ -20,17 +20,19 @@ type Classifier struct {
 
 // Classified is what a node has made of a message.
 type Classified struct {
-	// Answered is false when the node could not use the model's reply, and when a turn would not come to the node. In a turn the node's
-	// fallback would decide.
+	// Answered is false when the node could not use the model's reply, and when a turn would not come to the node. In a
+	// turn the node's fallback would decide.
 	Answered bool
-	// Intents is the answer of the node intent_classifier, Proposed that of skill_selector before the rules have their say.
+	// Intents is the answer of the node intent_classifier, Proposed that of skill_selector before the rules have their
+	// say.
 	Intents  Intents
 	Proposed []Skill
 	// Use is what the call took; it is known after an error, too.
 	Use Use
 }
 
-// Classifier returns the node of that name: intent_classifier or skill_selector. The time limit that the node has in a turn does not apply.
+// Classifier returns the node of that name: intent_classifier or skill_selector. The time limit that the node has in a
+// turn does not apply.
 func (b *Bot) Classifier(node string) (*Classifier, error) {
 	works := map[string]func(context.Context, State) (update, error){prompt.IntentClassifier: b.classify, prompt.SkillSelector: b.selectSkills}
 	work, ok := works[node]
@@ -48,8 +50,9 @@ func (b *Bot) Classifier(node string) (*Classifier, error) {
 	return &Classifier{b, compiled}, nil
 }
 
-// Classify asks the node what it makes of a visitor's message on a site, in the state that the history would have left (Rebuild).
-// The error says why the model could not be asked or did not reply: the site, its prompts, the model, or ctx.
+// Classify asks the node what it makes of a visitor's message on a site, in the state that the history would have left
+// (Rebuild). The error says why the model could not be asked or did not reply: the site, its prompts, the model, or
+// ctx.
 func (c *Classifier) Classify(ctx context.Context, siteName, message string, history []chat.Message) (Classified, error) {
 	thread := rand.Text()
 	t, err := c.bot.open(Request{Site: siteName, Session: thread, Input: message})

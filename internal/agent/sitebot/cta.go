@@ -17,7 +17,8 @@ type CTA struct {
 	Fields map[string]string `json:"fields"`
 }
 
-// cta returns the call to action below a turn's answer; nil unless the answer proposes a demo because the rules had asked for it.
+// cta returns the call to action below a turn's answer; nil unless the answer proposes a demo because the rules had
+// asked for it.
 func (t *turn) cta(s *State) *CTA {
 	proposed := s.Skills != nil && slices.Contains(s.Skills.Applied, ProposeDemoSkill) && marker.Of(s.Response).Demo
 	if !proposed || t.CTA.URL == "" {

@@ -78,7 +78,8 @@ func TestRestarted(t *testing.T) {
 	}
 }
 
-// A visitor who writes again while suggestions are made does not wait for them. The answer's end is told before they are asked for.
+// A visitor who writes again while suggestions are made does not wait for them. The answer's end is told before they
+// are asked for.
 func TestHurry(t *testing.T) {
 	th := openTheater(t, shop)
 	th.intent(sitebot.Learn)

@@ -78,7 +78,8 @@ func TestDaysInWords(t *testing.T) {
 	}
 }
 
-// TestRequestForDays checks what the model is given: the site's day and language, the last message, and a schema of days alone.
+// TestRequestForDays checks what the model is given: the site's day and language, the last message, and a schema of
+// days alone.
 func TestRequestForDays(t *testing.T) {
 	th := openBooker(t, func(c *sitebot.Config) {
 		c.Now = func() time.Time { return time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC) }

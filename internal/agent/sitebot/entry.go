@@ -19,7 +19,8 @@ const noteLimit = 2 * time.Second
 // TimedOut is the code of a turn that took too long, as its failure is noted.
 const TimedOut = "timeout"
 
-// entry returns what the register is told of a save: of an answered turn all about it, of any other state how far the session is with it.
+// entry returns what the register is told of a save: of an answered turn all about it, of any other state how far the
+// session is with it.
 func (b *Bot) entry(ctx context.Context, t *turn, thread string, r graph.Record, after *State) sessionindex.Entry {
 	answered := t != nil && r.Source == graph.SourceTurn
 	e := sessionindex.Entry{At: b.moment(), Turns: after.TurnNumber, Converted: after.Booking.Converted, Email: b.hasAddress(thread, after), Route: string(after.NextRoute)}
@@ -81,7 +82,8 @@ func values(s *State) map[string]string {
 	return all
 }
 
-// noteEnd notes of a turn that was not answered that it was not, and why. A visitor who goes away or stops the answer leaves no note.
+// noteEnd notes of a turn that was not answered that it was not, and why. A visitor who goes away or stops the answer
+// leaves no note.
 func (b *Bot) noteEnd(ctx context.Context, t *turn, err error) {
 	code := ""
 	fault, known := errors.AsType[*Error](err)

@@ -18,8 +18,8 @@ type findings struct {
 	refused value.Refusal
 }
 
-// find searches the visitor's message for values of fields. Asked is the field of the last question; empty for none. Typed
-// fields are searched for in the whole message, one after the other, and free text only fills the requested one.
+// find searches the visitor's message for values of fields. Asked is the field of the last question; empty for none.
+// Typed fields are searched for in the whole message, one after the other, and free text only fills the requested one.
 func (r *rules) find(b *Booking, fields []site.BookingField, asked string, s *State) findings {
 	f := findings{values: map[string]string{}}
 	message := s.Input
@@ -73,8 +73,9 @@ func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s
 	}
 }
 
-// keep notes a typed value for the field that it is for: the one that was asked, else the first without a value, else the one that it corrects. Once a
-// booking is complete a correction goes before a question that was not asked yet. A question corrects nothing.
+// keep notes a typed value for the field that it is for: the one that was asked, else the first without a value, else
+// the one that it corrects. Once a booking is complete a correction goes before a question that was not asked yet. A
+// question corrects nothing.
 func (f *findings) keep(b *Booking, fields []site.BookingField, of site.FieldType, asked, message string, found value.Found) {
 	var empty, kept []string
 	for _, field := range fields {
@@ -124,8 +125,9 @@ func fieldOf(fields []site.BookingField, id string) (site.BookingField, bool) {
 	return fields[i], true
 }
 
-// freeText returns what a message says as free text; or nothing where it asks, or says nothing else. Where typed fields have taken something, it is the
-// clauses that they have left whole: of "Ada Lovelace, ada@x.com" the name, and nothing of "please write to ada@x.com".
+// freeText returns what a message says as free text; or nothing where it asks, or says nothing else. Where typed fields
+// have taken something, it is the clauses that they have left whole: of "Ada Lovelace, ada@x.com" the name, and nothing
+// of "please write to ada@x.com".
 func freeText(message string, rest []string) string {
 	if question(message) {
 		return ""

@@ -24,11 +24,13 @@ type History struct {
 	Query string       `json:"query"`
 	// FieldIDs are the fields of the site's qualification, in the order in which they are asked.
 	FieldIDs []string `json:"field_ids"`
-	// CutAt says at which index the query stands in the history, for queries that occur more than once; nil finds it by its text.
+	// CutAt says at which index the query stands in the history, for queries that occur more than once; nil finds it by
+	// its text.
 	CutAt *float64 `json:"query_message_index"`
 }
 
-// Rebuilt is the state that a conversation would have come to, as far as its history tells (S0). What is nil is not to be injected.
+// Rebuilt is the state that a conversation would have come to, as far as its history tells (S0). What is nil is not to
+// be injected.
 type Rebuilt struct {
 	Messages   []RebuiltMessage  `json:"messages"`
 	TurnNumber int               `json:"turn_number"`
@@ -51,7 +53,8 @@ type RebuiltDialog struct {
 	AskTurn              *int `json:"content_gating_ask_turn"`
 }
 
-// RebuiltProfiling is what the qualification has collected; LastExtractionTurn is -1 unless the last message asks a question.
+// RebuiltProfiling is what the qualification has collected; LastExtractionTurn is -1 unless the last message asks a
+// question.
 type RebuiltProfiling struct {
 	Collected          map[string]string `json:"collected_values"`
 	LastExtractionTurn int               `json:"last_extraction_turn"`
@@ -65,8 +68,8 @@ type row struct {
 	key   sortKey
 }
 
-// Rebuild returns the state that a recorded conversation leads to, by the rules R0 to R10 of reconstruction.md in their order.
-// It is a pure function: the same history gives the same state.
+// Rebuild returns the state that a recorded conversation leads to, by the rules R0 to R10 of reconstruction.md in their
+// order. It is a pure function: the same history gives the same state.
 func Rebuild(h History) Rebuilt {
 	out := Rebuilt{Messages: []RebuiltMessage{}, Warnings: []string{}}
 	rows := sorted(h.Rows, &out)
@@ -199,7 +202,8 @@ func rebuiltDialog(rows []row) *RebuiltDialog {
 	return nil
 }
 
-// rebuiltProfiling matches answers to the fields of the qualification by their order (R8), and finds the question that is open (R9, R10).
+// rebuiltProfiling matches answers to the fields of the qualification by their order (R8), and finds the question that
+// is open (R9, R10).
 func rebuiltProfiling(rows []row, fields []string, out *Rebuilt) *RebuiltProfiling {
 	p := &RebuiltProfiling{Collected: map[string]string{}, LastExtractionTurn: never}
 	asked := 0

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// UnmarshalJSON reads a row by the exact names of its parts. What is no object is an empty row, which is dropped but keeps its place.
+// UnmarshalJSON reads a row by the exact names of its parts. What is no object is an empty row, which is dropped but
+// keeps its place.
 func (r *HistoryRow) UnmarshalJSON(data []byte) error {
 	*r = HistoryRow{}
 	if !bytes.HasPrefix(data, []byte("{")) {
@@ -42,7 +43,8 @@ func isNumber(data json.RawMessage) bool {
 	return len(data) > 0 && (data[0] == '-' || '0' <= data[0] && data[0] <= '9')
 }
 
-// sortKey is a number to sort by: the nearest float, and what a large whole number, such as a message's id, has beyond it.
+// sortKey is a number to sort by: the nearest float, and what a large whole number, such as a message's id, has beyond
+// it.
 type sortKey struct {
 	near   float64
 	beyond int64

@@ -120,7 +120,8 @@ func TestPatchIDs(t *testing.T) {
 	}
 }
 
-// TestRebuildLaws holds for every history: a turn for each answer, no blank message, and the same again for what was rebuilt.
+// TestRebuildLaws holds for every history: a turn for each answer, no blank message, and the same again for what was
+// rebuilt.
 func TestRebuildLaws(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", " ", "yes", "no", "👉 A?", "👇 demo", "💌 mail", "👉 A? 👉 B?", "hello"})
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,13 +5,15 @@ import (
 	"sync"
 )
 
-// hurries are the turns whose answers stand and whose suggestions are still being made. A visitor who writes again does not want them any more.
+// hurries are the turns whose answers stand and whose suggestions are still being made. A visitor who writes again does
+// not want them any more.
 type hurries struct {
 	mu       sync.Mutex
 	byThread map[string]context.CancelFunc
 }
 
-// hurry gives up the suggestions that are being made in a session, so that its turn ends. It does nothing in all other cases.
+// hurry gives up the suggestions that are being made in a session, so that its turn ends. It does nothing in all other
+// cases.
 func (h *hurries) hurry(thread string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -20,7 +22,8 @@ func (h *hurries) hurry(thread string) {
 	}
 }
 
-// unhurried returns a context that ends when the session's visitor writes again. done is called once, when the suggestions are made.
+// unhurried returns a context that ends when the session's visitor writes again. done is called once, when the
+// suggestions are made.
 func (h *hurries) unhurried(ctx context.Context, thread string) (within context.Context, done func()) {
 	within, giveUp := context.WithCancel(ctx)
 	h.mu.Lock()

@@ -14,8 +14,8 @@ import (
 )
 
 // UpdateState puts fields into a session's state, through the reducers; with replace the session begins anew with them.
-// Nothing runs: the next message finds the state as if the conversation had come to it. Messages without an id get one, and where they come
-// without a turn_number it is counted. The error is an *Error.
+// Nothing runs: the next message finds the state as if the conversation had come to it. Messages without an id get one,
+// and where they come without a turn_number it is counted. The error is an *Error.
 func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch json.RawMessage, replace bool) error {
 	found, err := b.Sites.Find(siteName)
 	if err != nil {
@@ -158,8 +158,8 @@ func newTurns(before, added []Message) int {
 	return turnsOf(slices.DeleteFunc(slices.Clone(added), func(m Message) bool { return taken(before, m.ID) }))
 }
 
-// identify gives messages without an id one: "{turn}:u" and "{turn}:a". A message that was never answered gets one of its own, so that
-// neither another nor the next turn takes its place.
+// identify gives messages without an id one: "{turn}:u" and "{turn}:a". A message that was never answered gets one of
+// its own, so that neither another nor the next turn takes its place.
 func identify(messages []Message, turn int) {
 	for i := range messages {
 		m := &messages[i]

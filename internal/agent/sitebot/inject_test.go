@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 )
 
-// TestInjectedMessages holds the ids of messages that come without: none takes the place of another, now or in the next turn.
+// TestInjectedMessages holds the ids of messages that come without: none takes the place of another, now or in the next
+// turn.
 func TestInjectedMessages(t *testing.T) {
 	for _, tc := range []struct {
 		name, patch string

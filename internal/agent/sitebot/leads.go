@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 )
 
-// saver saves what a turn has found out, and its entry in the register, together with its checkpoint: either all are kept or none.
+// saver saves what a turn has found out, and its entry in the register, together with its checkpoint: either all are
+// kept or none.
 type saver struct {
 	graph.Checkpointer
 	bot *Bot
@@ -85,8 +86,8 @@ func (b *Bot) rows(t *turn, after *State) ([]lead.Row, error) {
 	return visitor.Rows(events, t.receivers...)
 }
 
-// events returns what a turn has found out, from the state before it and the one after it, in which the visitor has an address or "": at most one event
-// of each name.
+// events returns what a turn has found out, from the state before it and the one after it, in which the visitor has an
+// address or "": at most one event of each name.
 func (t *turn) events(before, after *State, email string) []lead.Event {
 	events := make([]lead.Event, 0, 2) // few turns tell more
 	tell := func(name string, changed []string) {

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 )
 
-// A turn that another process goes on with has no state of finalize in memory: what it tells is read from its checkpoint, and is the same.
+// A turn that another process goes on with has no state of finalize in memory: what it tells is read from its
+// checkpoint, and is the same.
 func TestRowsOfAResumedTurn(t *testing.T) {
 	one, err := site.Load("a.yaml", []byte("site: a.example\nbooking: {fields: [email]}\n"))
 	if err != nil {

@@ -35,7 +35,8 @@ func (slowEnricher) Find(ctx context.Context, _ enrich.Visitor) (enrich.Profile,
 	return enrich.Profile{}, nil
 }
 
-// TestLimits holds the time that each node has (2.4), and that the answer never waits for the sum of the background tasks (2.10).
+// TestLimits holds the time that each node has (2.4), and that the answer never waits for the sum of the background
+// tasks (2.10).
 func TestLimits(t *testing.T) {
 	for _, tc := range []struct {
 		node string
@@ -122,7 +123,8 @@ func TestSlowWriter(t *testing.T) {
 	})
 }
 
-// TestLeavingCancelsTasks holds that a route that needs no background work neither waits for it nor leaves it behind (2.10).
+// TestLeavingCancelsTasks holds that a route that needs no background work neither waits for it nor leaves it behind
+// (2.10).
 func TestLeavingCancelsTasks(t *testing.T) {
 	for _, intent := range []sitebot.Intent{sitebot.Support, sitebot.Book, sitebot.Hack} {
 		synctest.Test(t, func(t *testing.T) {
@@ -235,7 +237,8 @@ func TestSessionsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDeterminism holds one conversation again and again, with models that take their time at random: the state is the same byte for byte.
+// TestDeterminism holds one conversation again and again, with models that take their time at random: the state is the
+// same byte for byte.
 func TestDeterminism(t *testing.T) {
 	inputs := []string{
 		"What do you sell?", "We are Acme", "Series A, what is the price?", "I need it on Monday", "yes please", "What does shipping cost?",

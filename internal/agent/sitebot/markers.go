@@ -31,8 +31,8 @@ func (b *Bot) believed(node string, s *State) []string {
 	return all
 }
 
-// markerFilter passes an answer on, piece by piece, without the markers that are not believed. A marker goes with its skin tone or variation selector and
-// one space, as the page takes them out.
+// markerFilter passes an answer on, piece by piece, without the markers that are not believed. A marker goes with its
+// skin tone or variation selector and one space, as the page takes them out.
 type markerFilter struct {
 	believed []string
 	out      graph.TokenSink

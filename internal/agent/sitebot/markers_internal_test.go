@@ -31,7 +31,8 @@ func passed(t interface{ Fatal(...any) }, believed, pieces []string) (text strin
 	return out.String(), f.stripped
 }
 
-// What is not believed goes by the rule of the page, however the answer is cut into pieces, also within a character; all else comes through unchanged.
+// What is not believed goes by the rule of the page, however the answer is cut into pieces, also within a character;
+// all else comes through unchanged.
 func TestMarkerFilter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"👉", "👇", "💌", "👉🏽", "💌\ufe0f", " ", "a", "é", "🏽", "\ufe0f", "\n", "👍", "no"})

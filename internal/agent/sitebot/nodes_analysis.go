@@ -56,8 +56,8 @@ func assumeLearning(s State, _ error) update {
 	return update{intentsColumn.Set(nextIntent(&s, Learn, 0))}
 }
 
-// nextIntent is what this message adds to the intents. Who says yes to a demo that was just proposed wants to book, whatever a classifier
-// makes of the one word.
+// nextIntent is what this message adds to the intents. Who says yes to a demo that was just proposed wants to book,
+// whatever a classifier makes of the one word.
 func nextIntent(s *State, intent Intent, confidence float64) Intents {
 	if is(s.Dialog.DemoProposedLastTurn) && site.Accepts(s.Input) {
 		intent, confidence = Book, 1
@@ -231,7 +231,8 @@ func (b *Bot) extract(ctx context.Context, s State) (update, error) {
 	return update{profilingColumn.Set(Profiling{Collected: collected}), extractedColumn.Set(extracted)}, nil
 }
 
-// further returns the answers that a message gives to questions that were not asked yet. What is collected is left to corrections.
+// further returns the answers that a message gives to questions that were not asked yet. What is collected is left to
+// corrections.
 func (t *turn) further(s *State, asked string, said map[string]looseText) map[string]string {
 	values := map[string]string{}
 	for _, f := range t.fields {
@@ -253,7 +254,8 @@ func answerOf(said *looseText) string {
 // maxRefusalWords is how long a message may be that is taken for a refusal because of a phrase in it.
 const maxRefusalWords = 6
 
-// refuses reports whether a short message begins or ends with a way not to answer a question, such as "skip this one please", and asks nothing.
+// refuses reports whether a short message begins or ends with a way not to answer a question, such as "skip this one
+// please", and asks nothing.
 func refuses(message string) bool {
 	words := wordsOf(message)
 	if question(message) || len(words) > maxRefusalWords {

@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/value"
 )
 
-// book is the booking_handler: it takes down what the visitor gave, asks for what is next, and keeps the address. In the turn that begins a booking
-// nothing was asked yet: then free text is no answer.
+// book is the booking_handler: it takes down what the visitor gave, asks for what is next, and keeps the address. In
+// the turn that begins a booking nothing was asked yet: then free text is no answer.
 func (b *Bot) book(ctx context.Context, s State, out graph.TokenSink) (update, error) {
 	t := turnOf(ctx)
 	booking := s.Booking.clone()
@@ -33,8 +33,8 @@ func (b *Bot) book(ctx context.Context, s State, out graph.TokenSink) (update, e
 	return b.respondWith(ctx, t.booked(&s, booking), "booking_handler", &s, vars, out)
 }
 
-// afterConversion is the post_conversion_handler: once a demo is booked, it takes down the answer to what was asked, and corrections, and asks the
-// rest, one question a turn.
+// afterConversion is the post_conversion_handler: once a demo is booked, it takes down the answer to what was asked,
+// and corrections, and asks the rest, one question a turn.
 func (b *Bot) afterConversion(ctx context.Context, s State, out graph.TokenSink) (update, error) {
 	t := turnOf(ctx)
 	booking := s.Booking.clone()
@@ -120,8 +120,8 @@ type Spoken struct {
 // SpokenDay is a day in its normal form and the visitor's words for it.
 type SpokenDay struct{ Value, Words string }
 
-// readDays is the form_field_extractor before a booking step: it reads days in words where the step can use one. Days in
-// figures are read by rule, and no model is called for them.
+// readDays is the form_field_extractor before a booking step: it reads days in words where the step can use one. Days
+// in figures are read by rule, and no model is called for them.
 func (b *Bot) readDays(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	fields := t.openDays(&s)

@@ -18,8 +18,9 @@ func (b *Bot) watch(_ context.Context, s State) (update, error) {
 	return update{dialogColumn.Set(observe(&s, s.Response)), observedColumn.Set(true)}, nil
 }
 
-// fillForm is the form_field_extractor: what the visitor has said of the call to action's form, and what they have corrected of the qualification. A model
-// is asked for what rules do not know. It may not fill in what the visitor was asked for, but it may say that they have taken an answer back.
+// fillForm is the form_field_extractor: what the visitor has said of the call to action's form, and what they have
+// corrected of the qualification. A model is asked for what rules do not know. It may not fill in what the visitor was
+// asked for, but it may say that they have taken an answer back.
 func (b *Bot) fillForm(ctx context.Context, s State) (update, error) {
 	t := turnOf(ctx)
 	known := knownValues(&s)
@@ -52,7 +53,8 @@ func (r *rules) collected(s *State) bool {
 // correctionIgnored is the warning about a correction of what was not collected.
 const correctionIgnored = "correction_ignored"
 
-// corrected puts corrections of the qualification into the state, and returns what they write. What was not collected cannot be corrected.
+// corrected puts corrections of the qualification into the state, and returns what they write. What was not collected
+// cannot be corrected.
 func (t *turn) corrected(s *State, said map[string]looseText) (u update) {
 	next := Profiling{Collected: map[string]string{}}
 	ignored := false

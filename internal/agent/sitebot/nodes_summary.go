@@ -16,11 +16,13 @@ const (
 	summaryAfter = 6
 	// maxSummary bounds a summary, in characters.
 	maxSummary = 4000
-	// leastSaid is what is shown at least of a message that is summed up, in characters: of many long ones the oldest are left out.
+	// leastSaid is what is shown at least of a message that is summed up, in characters: of many long ones the oldest
+	// are left out.
 	leastSaid = 80
 )
 
-// summarize is the conversation_summary: it runs once the answer is there, and only where turns have fallen out of the writer's call.
+// summarize is the conversation_summary: it runs once the answer is there, and only where turns have fallen out of the
+// writer's call.
 func (b *Bot) summarize(ctx context.Context, s State) (update, error) {
 	if s.Fallen-s.Summary.ToTurn < summaryAfter {
 		return nil, nil
@@ -41,7 +43,8 @@ func (b *Bot) summarize(ctx context.Context, s State) (update, error) {
 	return update{summaryColumn.Set(Summary{Text: firstOf(text, maxSummary), ToTurn: s.Fallen})}, nil
 }
 
-// summaryRequest asks for a summary of the summary so far and of the turns that have fallen out since. They are one message, as nobody is to answer them.
+// summaryRequest asks for a summary of the summary so far and of the turns that have fallen out since. They are one
+// message, as nobody is to answer them.
 func (b *Bot) summaryRequest(ctx context.Context, s *State) (r llm.Request, err error) {
 	t := turnOf(ctx)
 	vars := prompt.Vars{Language: t.request.Language, Summary: s.Summary.Text}
@@ -55,7 +58,8 @@ func (b *Bot) summaryRequest(ctx context.Context, s *State) (r llm.Request, err 
 	return callOf(prompt.ConversationSummary, system, []chat.Message{{}, chat.NewMessage(chat.User, transcript(said, most-characters(system)))}), nil
 }
 
-// endOfTurn returns where a number of turns end among messages. A message that was never answered belongs to the turn after it.
+// endOfTurn returns where a number of turns end among messages. A message that was never answered belongs to the turn
+// after it.
 func endOfTurn(messages []Message, turns int) int {
 	for i, m := range messages {
 		if turns <= 0 {
@@ -68,7 +72,8 @@ func endOfTurn(messages []Message, turns int) int {
 	return len(messages)
 }
 
-// transcript writes messages as one text of at most so many characters. Long ones lose their middle, and of very many the oldest are left out.
+// transcript writes messages as one text of at most so many characters. Long ones lose their middle, and of very many
+// the oldest are left out.
 func transcript(messages []Message, room int) string {
 	var lines []string
 	for i, m := range slices.Backward(messages) {

@@ -84,8 +84,8 @@ func (b *Bot) awaitRetrieval(ctx context.Context, _ State) (update, error) {
 	return update{docsColumn.Set(docs)}, err
 }
 
-// How long the answer waits for each task. The time counts from the first wait of the turn, because the tasks run side by side: an answer
-// waits for the longest limit and not for their sum.
+// How long the answer waits for each task. The time counts from the first wait of the turn, because the tasks run side
+// by side: an answer waits for the longest limit and not for their sum.
 const (
 	retrievalLimit  = 5 * time.Second
 	enrichmentLimit = 2 * time.Second
@@ -101,8 +101,8 @@ func (t *turn) left(limit time.Duration) time.Duration {
 	return max(limit-time.Since(t.waits), lastMoment)
 }
 
-// cancelTasks stops the background tasks of the turn that a route does not use. All of them have begun by then, so that what a turn asks does not depend on
-// who is faster.
+// cancelTasks stops the background tasks of the turn that a route does not use. All of them have begun by then, so that
+// what a turn asks does not depend on who is faster.
 func cancelTasks(ctx context.Context, route Route) {
 	if route == AnswerRoute {
 		return
@@ -119,7 +119,8 @@ func cancelTask[T any](ctx context.Context, task graph.Task[T]) {
 	task.Cancel(ctx)
 }
 
-// await waits for a task as long as is left of the limit, and returns its result; ok is false when there is no such task.
+// await waits for a task as long as is left of the limit, and returns its result; ok is false when there is no such
+// task.
 func await[T any](ctx context.Context, task graph.Task[T], limit time.Duration) (result T, ok bool, err error) {
 	result, err = task.Await(ctx, turnOf(ctx).left(limit))
 	if errors.Is(err, graph.ErrNoTask) {

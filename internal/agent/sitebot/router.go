@@ -110,8 +110,8 @@ func (r *routing) afterConversion(s *State, rules *rules, intent Intent) bool {
 	return true
 }
 
-// findAfter is find once the booking is complete: what is kept may be corrected, and as long as a question is open it and those behind it may be answered.
-// Free text is no answer in a message that is about something else.
+// findAfter is find once the booking is complete: what is kept may be corrected, and as long as a question is open it
+// and those behind it may be answered. Free text is no answer in a message that is about something else.
 func (r *rules) findAfter(b *Booking, s *State) findings {
 	fields := r.changeable(b)
 	found := r.find(b, fields, b.Field, s)
@@ -154,8 +154,8 @@ func (r *routing) answer(s *State, rules *rules, intent Intent) {
 	}
 }
 
-// asked returns the booking with what an injected state may have left out of one that is active or complete: the field, and that it was asked before.
-// A question that has waited for too long is closed.
+// asked returns the booking with what an injected state may have left out of one that is active or complete: the field,
+// and that it was asked before. A question that has waited for too long is closed.
 func (r *rules) asked(s *State) Booking {
 	b := s.Booking.clone()
 	switch {

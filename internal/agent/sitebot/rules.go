@@ -54,7 +54,8 @@ func (r *rules) pending(s *State) bool {
 // unanswered reports whether that question's answer has not been taken: nothing was collected in this turn.
 func (r *rules) unanswered(s *State) bool { return r.pending(s) && !s.Extracted }
 
-// extracts is the guard of early_profile_extractor (2.6): profiling is configured, a field is missing, and the turn before asked.
+// extracts is the guard of early_profile_extractor (2.6): profiling is configured, a field is missing, and the turn
+// before asked.
 func (r *rules) extracts(s *State) bool {
 	return len(r.fields) > 0 && r.missing(s) && r.pending(s)
 }

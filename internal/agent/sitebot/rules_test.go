@@ -291,7 +291,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindText holds what free text is: the answer to its own question, without what typed fields have taken, and never a question.
+// TestFindText holds what free text is: the answer to its own question, without what typed fields have taken, and never
+// a question.
 func TestFindText(t *testing.T) {
 	fields := []site.BookingField{{ID: "name", Type: site.Text}, {ID: "email", Type: site.Email}, {ID: "day", Type: site.Date}, {ID: "colleague", Type: site.Email}}
 	for _, tc := range []struct {
@@ -339,7 +340,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestMergeDialogs holds the reducer of 2.2: what was ever true stays, the last turn's flags and what is not null are new, counts grow.
+// TestMergeDialogs holds the reducer of 2.2: what was ever true stays, the last turn's flags and what is not null are
+// new, counts grow.
 func TestMergeDialogs(t *testing.T) {
 	address := "a@b.co"
 	old := Dialog{
@@ -366,7 +368,8 @@ func TestMergeValues(t *testing.T) {
 	}
 }
 
-// TestAskTurnIsOneTurnAgo holds X2: the turn after a request for an address is one turn later, also after a leading greeting.
+// TestAskTurnIsOneTurnAgo holds X2: the turn after a request for an address is one turn later, also after a leading
+// greeting.
 func TestAskTurnIsOneTurnAgo(t *testing.T) {
 	for _, before := range []int{0, 1, 2, 3, 4, 5} {
 		asking := after(before, nil)

@@ -57,7 +57,8 @@ type SessionTurn struct {
 
 // Bounds of what is looked at in one request.
 const (
-	// searchPage is how many sessions are searched at once, and searchMost how many at all: a page may end before it is full.
+	// searchPage is how many sessions are searched at once, and searchMost how many at all: a page may end before it is
+	// full.
 	searchPage = 200
 	searchMost = 20_000
 	// maxComment is how many characters a comment has.
@@ -172,7 +173,8 @@ func (b *Bot) recorded(ctx context.Context, k *sessionindex.Stored) (*Session, e
 	return s, nil
 }
 
-// Recorded returns the session of a row without its leads, also where its site is not served any more; nil for one that is gone.
+// Recorded returns the session of a row without its leads, also where its site is not served any more; nil for one that
+// is gone.
 func (b *Bot) Recorded(ctx context.Context, row sessionindex.Row) (*Session, error) {
 	keeper, err := b.register()
 	if err != nil {

@@ -93,7 +93,8 @@ func tired(s *State, rules *rules, k Skill, forced bool) bool {
 	return false
 }
 
-// proposedTurn returns the skill turn in which a demo was last proposed, by whichever trace it has left: an injected state may have only one.
+// proposedTurn returns the skill turn in which a demo was last proposed, by whichever trace it has left: an injected
+// state may have only one.
 func proposedTurn(s *State) (turn int, ever bool) {
 	if s.Skills != nil {
 		turn, ever = s.Skills.Used[ProposeDemoSkill], s.Skills.Used[ProposeDemoSkill] > 0

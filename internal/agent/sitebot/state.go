@@ -1,5 +1,6 @@
-// Package sitebot is a chatbot for websites: it learns what visitors want, answers from the site's knowledge, qualifies them and
-// books demos. Each turn runs a graph of small nodes over one State; rules decide wherever they can (sitebot.md).
+// Package sitebot is a chatbot for websites: it learns what visitors want, answers from the site's knowledge, qualifies
+// them and books demos. Each turn runs a graph of small nodes over one State; rules decide wherever they can
+// (sitebot.md).
 package sitebot
 
 import (
@@ -39,7 +40,8 @@ type State struct {
 	CTA       map[string]string `json:"cta_url_overrides"`
 	Warnings  []string          `json:"warnings"`
 
-	// Extracted is true once this turn's message was taken as the answer to a question, Observed once the dialog has seen the answer.
+	// Extracted is true once this turn's message was taken as the answer to a question, Observed once the dialog has
+	// seen the answer.
 	Extracted bool `json:"-"`
 	Observed  bool `json:"-"`
 	// Spoken are the days that this turn's message names in words.
@@ -76,7 +78,8 @@ type Dialog struct {
 	EmailAskedEver       bool  `json:"email_asked_ever"`
 	DemoProposedEver     bool  `json:"demo_was_proposed_ever"`
 	DemoDeclined         bool  `json:"demo_declined"`
-	// AskTurn is the skill turn of the last request for an e-mail address, ProposedTurn that of the last proposal of a demo.
+	// AskTurn is the skill turn of the last request for an e-mail address, ProposedTurn that of the last proposal of a
+	// demo.
 	AskTurn       *int    `json:"content_gating_ask_turn"`
 	ProposedTurn  *int    `json:"demo_proposed_turn"`
 	AskCount      int     `json:"ask_count"`
@@ -138,7 +141,8 @@ type Booking struct {
 	AskedTurn int `json:"asked_turn"`
 	// Corrections are the values that were replaced, the oldest first.
 	Corrections []Correction `json:"corrections"`
-	// WebhookSent is true once a receiver has taken the address. It is read from the outbox when a state is shown; the graph does not set it.
+	// WebhookSent is true once a receiver has taken the address. It is read from the outbox when a state is shown; the
+	// graph does not set it.
 	WebhookSent bool `json:"webhook_sent"`
 }
 
@@ -158,7 +162,8 @@ type Profiling struct {
 	Collected map[string]string `json:"collected_values"`
 	// Corrections are the values that were replaced, the oldest first.
 	Corrections []Correction `json:"corrections"`
-	// LastExtractionTurn is the number of assistant turns up to the one that asked the last question; nil, written as -1, before any.
+	// LastExtractionTurn is the number of assistant turns up to the one that asked the last question; nil, written as
+	// -1, before any.
 	LastExtractionTurn *int `json:"last_extraction_turn"`
 }
 

@@ -70,7 +70,8 @@ func TestNodesOfRoutes(t *testing.T) {
 	}
 }
 
-// A background task that is cancelled has asked its model, which may have worked: what the turn took is then unknown, and not less.
+// A background task that is cancelled has asked its model, which may have worked: what the turn took is then unknown,
+// and not less.
 func TestUseOfACancelledTask(t *testing.T) {
 	th := openTheater(t, shop)
 	th.intent(sitebot.Support)
@@ -88,7 +89,8 @@ func TestUseOfACancelledTask(t *testing.T) {
 	}
 }
 
-// TestFailuresOfNodes holds what each node leaves when it fails: a warning, and never the turn, unless it is the one that answers (2.4).
+// TestFailuresOfNodes holds what each node leaves when it fails: a warning, and never the turn, unless it is the one
+// that answers (2.4).
 func TestFailuresOfNodes(t *testing.T) {
 	for _, node := range []string{
 		"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor", "form_field_extractor",
@@ -129,7 +131,8 @@ func TestFailuresOfNodes(t *testing.T) {
 	}
 }
 
-// TestScore holds the formula of 2.5: once per signal, reset after a proposal, kept within bounds, and all of an injected history at first.
+// TestScore holds the formula of 2.5: once per signal, reset after a proposal, kept within bounds, and all of an
+// injected history at first.
 func TestScore(t *testing.T) {
 	th := openTheater(t, shop)
 	th.says("interest_signals_detector", `{"signals":["pricing","pricing","other"]}`)

@@ -16,7 +16,8 @@ type Use struct {
 	Attempts int
 	Usage    chat.Usage
 	Cost     chat.Cost
-	// Guess is how many tokens, of four characters, the calls took whose count is not known: those that were given up, too.
+	// Guess is how many tokens, of four characters, the calls took whose count is not known: those that were given up,
+	// too.
 	Guess int
 }
 
@@ -45,8 +46,8 @@ func (m *meter) count(reply chat.Reply, err error) {
 	m.replied = m.replied || err == nil
 }
 
-// guess adds what a call took whose count is not known, by the characters of what was asked and said. Else whoever leaves before the end of each answer
-// would use a site's budget up unseen.
+// guess adds what a call took whose count is not known, by the characters of what was asked and said. Else whoever
+// leaves before the end of each answer would use a site's budget up unseen.
 func (m *meter) guess(asked llm.Request, said string, reply chat.Reply, err error) {
 	if !reply.Usage.Unknown && !llm.Worked(err) {
 		return

@@ -45,7 +45,8 @@ func TestMeterOfFailures(t *testing.T) {
 	}
 }
 
-// A call without a count is guessed by its characters, one that was given up too; one that no model has worked for is not.
+// A call without a count is guessed by its characters, one that was given up too; one that no model has worked for is
+// not.
 func TestMeterGuesses(t *testing.T) {
 	asked := llm.Request{Messages: []chat.Message{chat.NewMessage(chat.System, "12345678"), chat.NewMessage(chat.User, "éééé")}}
 	for _, tc := range []struct {

@@ -54,7 +54,8 @@ func TestAnswerOfAMarker(t *testing.T) {
 	}
 }
 
-// What was answered can be taken back, and the call to action of the same turn knows; what was not answered cannot be corrected (2.15).
+// What was answered can be taken back, and the call to action of the same turn knows; what was not answered cannot be
+// corrected (2.15).
 func TestCorrectionsOfTheQualification(t *testing.T) {
 	th := openTheater(t, shop)
 	th.inject(t, "c", `{"profiling_state":{"collected_values":{"stage":"seed"}}}`)
@@ -95,7 +96,8 @@ func TestFurtherAnswers(t *testing.T) {
 	}
 }
 
-// The handler is told why a day was not taken, and what is asked once everything is there; the form of the call to action follows a correction.
+// The handler is told why a day was not taken, and what is asked once everything is there; the form of the call to
+// action follows a correction.
 func TestHandlersAreTold(t *testing.T) {
 	th := openBooker(t)
 	th.readsDays(map[string]string{"yesterday": "2026-11-24", "not Monday": "denied", "Monday or": "several", "31 April": "2027-04-31", "some day": "whenever", "the 3rd": "2026-12-03"})

@@ -14,7 +14,8 @@ import (
 // tokenCharacters is how many characters are counted as one token.
 const tokenCharacters = 4
 
-// shown is what a model is shown of a conversation: the messages that fit, and a summary of the others. The visitor's last message always stays.
+// shown is what a model is shown of a conversation: the messages that fit, and a summary of the others. The visitor's
+// last message always stays.
 type shown struct {
 	// messages are those of the conversation, behind a free place for the system text.
 	messages []chat.Message
@@ -53,8 +54,8 @@ func (c shown) ofVisitor() shown {
 	return c
 }
 
-// request makes a call of a node that is no larger than the site allows. It holds the system text and then the newest turns; documents take at most half
-// of it. Fallen is how many turns have no place in it.
+// request makes a call of a node that is no larger than the site allows. It holds the system text and then the newest
+// turns; documents take at most half of it. Fallen is how many turns have no place in it.
 func (b *Bot) request(ctx context.Context, node string, vars prompt.Vars, c shown) (r llm.Request, fallen int, err error) {
 	t := turnOf(ctx)
 	vars.Language = t.request.Language
@@ -91,7 +92,8 @@ func callOf(node, system string, messages []chat.Message) llm.Request {
 	return llm.Request{Messages: messages, Node: node}
 }
 
-// fits reports whether a whole conversation surely takes no more than a room, as most do: no text has more characters than bytes.
+// fits reports whether a whole conversation surely takes no more than a room, as most do: no text has more characters
+// than bytes.
 func (c shown) fits(room int) bool {
 	for _, m := range c.messages {
 		room -= len(m.Content.String())
@@ -121,8 +123,8 @@ func (c shown) lastOfVisitor() int {
 
 func (c shown) last() chat.Message { return c.messages[c.lastOfVisitor()] }
 
-// within returns the newest turns that fit into a room of characters, behind a free place, and how many do not. The visitor's last message and what comes
-// after it are there in any case, cut in the middle where they are too long.
+// within returns the newest turns that fit into a room of characters, behind a free place, and how many do not. The
+// visitor's last message and what comes after it are there in any case, cut in the middle where they are too long.
 func (c shown) within(room int) (messages []chat.Message, fallen int) {
 	from := c.lastOfVisitor()
 	used := 0
@@ -153,7 +155,8 @@ func answers(messages []chat.Message) (n int) {
 	return n
 }
 
-// shortened returns messages, behind a free place, that take no more than room together. Each may take an equal share, and what those before it have left.
+// shortened returns messages, behind a free place, that take no more than room together. Each may take an equal share,
+// and what those before it have left.
 func shortened(messages []chat.Message, room int) []chat.Message {
 	short := make([]chat.Message, 1, 1+len(messages))
 	for i, m := range messages {

@@ -32,7 +32,8 @@ func charactersIn(r llm.Request) (n int) {
 	return n
 }
 
-// within holds every call since the last look: none is larger than it may be, and each has the beginning and the end of the visitor's message.
+// within holds every call since the last look: none is larger than it may be, and each has the beginning and the end of
+// the visitor's message.
 func (th *theater) within(t *testing.T, most int, input string) {
 	t.Helper()
 	th.puppet.mu.Lock()

@@ -31,8 +31,8 @@ type Saving struct {
 	Mask func(string) string
 }
 
-// Save adds a conversation to a suite: as a test with a turn for each message, and returns the test's id. The other tests of the suite stay as
-// they are written. A suite that would not be valid is not written.
+// Save adds a conversation to a suite: as a test with a turn for each message, and returns the test's id. The other
+// tests of the suite stay as they are written. A suite that would not be valid is not written.
 func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	if len(turns) == 0 {
 		return "", source.Invalid("there is nothing to save: no message was answered")
@@ -85,7 +85,8 @@ type Message struct {
 	Turns   []Turn
 }
 
-// Written returns conversations as a suite with a test for each. What a test cannot say is left out, and a comment names it.
+// Written returns conversations as a suite with a test for each. What a test cannot say is left out, and a comment
+// names it.
 func Written(name string, all []Message, s Saving) ([]byte, error) {
 	data := []byte("name: " + strings.TrimSpace(string(source.Text(name).YAML())) + "\n")
 	for _, said := range all {

@@ -22,7 +22,8 @@ type Turn struct {
 	Reply   chat.Reply
 }
 
-// Session is one conversation with a target. Make it with New, begin it with Reset, and Close it. It is for one goroutine.
+// Session is one conversation with a target. Make it with New, begin it with Reset, and Close it. It is for one
+// goroutine.
 type Session struct {
 	target  runner.Target
 	system  string

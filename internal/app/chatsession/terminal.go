@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Terminal holds a conversation with whoever writes lines, a person or a pipe. /state, /reset and /quit are commands; a blank line says nothing.
+// Terminal holds a conversation with whoever writes lines, a person or a pipe. /state, /reset and /quit are commands; a
+// blank line says nothing.
 type Terminal struct {
 	In io.Reader
 	// Prompt is where a prompt is written before each line; nil writes none.
@@ -26,7 +27,8 @@ type Terminal struct {
 // maxLine bounds one message.
 const maxLine = 64 << 10
 
-// Run holds the conversation until the lines end, one of them is /quit, Say says that it is over, or ctx ends. The first error ends it, too.
+// Run holds the conversation until the lines end, one of them is /quit, Say says that it is over, or ctx ends. The
+// first error ends it, too.
 func (t *Terminal) Run(ctx context.Context) error {
 	if err := t.Reset(ctx); err != nil {
 		return err
@@ -72,8 +74,8 @@ type line struct {
 	err  error
 }
 
-// read returns the lines of a reader, without white space at their ends. A read that waits for a person cannot be broken off: its goroutine ends
-// with the next line or the program.
+// read returns the lines of a reader, without white space at their ends. A read that waits for a person cannot be
+// broken off: its goroutine ends with the next line or the program.
 func read(from io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {

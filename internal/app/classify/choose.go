@@ -14,12 +14,13 @@ import (
 
 // Selection is the classifier as a user asks for it. Its fields have the names of the flags.
 type Selection struct {
-	// Target is a node of a chatbot, a target of the configuration or in its short form, or a model; Model is a model that classifies or, with a
-	// Target, the model inside it.
+	// Target is a node of a chatbot, a target of the configuration or in its short form, or a model; Model is a model
+	// that classifies or, with a Target, the model inside it.
 	Target, Model string
 	// Examples is a file of labelled items that a model learns from.
 	Examples string
-	// Sites is the folder of a chatbot's sites. Site is the site of items that name none. Prompts is the folder of prompts.
+	// Sites is the folder of a chatbot's sites. Site is the site of items that name none. Prompts is the folder of
+	// prompts.
 	Sites, Site, Prompts string
 	LocalPrompt          bool
 }
@@ -210,8 +211,8 @@ func (c *Classifier) siteOf(item *dataset.Item) (target.SiteConfig, error) {
 	return target.SiteConfig{}, c.noSite(item.ID, own, strings.Join(where, ", "), known)
 }
 
-// noSite is the error of an item whose site is not known: the site that it names does not exist, c.site does not exist, or there is no
-// single site to choose.
+// noSite is the error of an item whose site is not known: the site that it names does not exist, c.site does not exist,
+// or the choice of a site is open.
 func (c *Classifier) noSite(item, own, where string, known []string) error {
 	switch {
 	case own != "":

@@ -1,5 +1,5 @@
-// Package classify scores a classifier against labelled items: each item is a test of one turn with the assertion `label`, held by an
-// evaluation like any other test. Its figures are a view of the run's records.
+// Package classify scores a classifier against labelled items: each item is a test of one turn with the assertion
+// `label`, held by an evaluation like any other test. Its figures are a view of the run's records.
 package classify
 
 import (
@@ -26,7 +26,8 @@ type Config struct {
 	Set   dataset.Set
 	// Dataset is the name of the dataset with the items.
 	Dataset string
-	// Classifier makes the predictions. If it is nil, Predictions are used: those of the file From, in the order of the items.
+	// Classifier makes the predictions. If it is nil, Predictions are used: those of the file From, in the order of the
+	// items.
 	Classifier  *Classifier
 	Predictions []label.Prediction
 	From        string
@@ -34,7 +35,8 @@ type Config struct {
 	View classification.Options
 	// Spec says how the items are asked about: workers, trials, retries, time limits.
 	Spec runspec.Spec
-	// Out is the folder of the results; empty means a new folder below wire.StateDir. Resume continues the run in that folder.
+	// Out is the folder of the results; empty means a new folder below wire.StateDir. Resume continues the run in that
+	// folder.
 	Out     string
 	Resume  bool
 	Command []string
@@ -69,8 +71,8 @@ func (c *Config) Title() string {
 	return c.Classifier.String()
 }
 
-// Run classifies the items and writes every report. It ends at the first item that cannot be classified. With an error, the outcome may be
-// nil; otherwise it has the predictions so far.
+// Run classifies the items and writes every report. It ends at the first item that cannot be classified. With an error,
+// the outcome may be nil; otherwise it has the predictions so far.
 func Run(ctx context.Context, c Config) (*Outcome, error) {
 	tests, err := c.tests()
 	if err != nil {

@@ -37,7 +37,8 @@ func (s *stopped) Store(*result.Test) {
 	time.Sleep(time.Millisecond)
 }
 
-// predictedConfig has 100 items with the label a and a file of predictions: the first 50 are right, one is missing, and the others are wrong.
+// predictedConfig has 100 items with the label a and a file of predictions: the first 50 are right, one is missing, and
+// the others are wrong.
 func predictedConfig(t *testing.T) classify.Config {
 	t.Helper()
 	t.Chdir(t.TempDir())

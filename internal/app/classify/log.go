@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/report/classification"
 )
 
-// Log logs a classification to Langfuse as a run of the items' dataset, each item when it is finished. A nil Log logs nothing.
+// Log logs a classification to Langfuse as a run of the items' dataset, each item when it is finished. A nil Log logs
+// nothing.
 type Log struct {
 	to   *experiment.Config
 	live *experiment.Log // nil until the run begins

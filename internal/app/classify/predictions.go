@@ -22,8 +22,8 @@ func (o *Outcome) Show(w io.Writer, format string) error {
 	return o.Report.Text(w)
 }
 
-// WritePredictions writes the predictions that were made to a file, in the form that dataset.LoadPredictions reads. Several says that they are
-// lists.
+// WritePredictions writes the predictions that were made to a file, in the form that dataset.LoadPredictions reads.
+// Several says that they are lists.
 func (o *Outcome) WritePredictions(file string, several bool) error {
 	return runlog.WriteFile(file, func(w io.Writer) error { return writePredictions(w, o.Predictions, several) })
 }

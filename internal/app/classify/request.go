@@ -20,7 +20,8 @@ import (
 // Request is what somebody asks to be classified. Names in errors are those of flags. Check it before anything else.
 type Request struct {
 	Selection
-	// Name is a classifier of the chatbot, or a file or dataset of items. Items are other items than the dataset of a classifier's name.
+	// Name is a classifier of the chatbot, or a file or dataset of items. Items are other items than the dataset of a
+	// classifier's name.
 	Name, Items string
 	// Predictions is a file of predictions; empty means that they are made here. Write is a file for those.
 	Predictions, Write string
@@ -29,7 +30,8 @@ type Request struct {
 	// Labels is union or true, Rows how many classes and confusions are shown at most, 0 for all.
 	Labels string
 	Rows   int
-	// Least is what each metric has to reach. What is Given counts for any kind of items, and goes before the configuration.
+	// Least is what each metric has to reach. What is Given counts for any kind of items, and goes before the
+	// configuration.
 	Least Thresholds
 	Given []string
 	// Spec says how items are asked about, Out is the folder of the results, Resume names a run to go on with.
@@ -53,7 +55,8 @@ func (t *Thresholds) named() []named {
 	return []named{{"macro-f1", &t.MacroF1}, {"min-class-f1", &t.MinClassF1}, {"recall", &t.Recall}, {"accuracy", &t.Accuracy}}
 }
 
-// Check refuses what cannot be meant. A classifier of the chatbot as the name becomes the target, unless the predictions come from elsewhere.
+// Check refuses what cannot be meant. A classifier of the chatbot as the name becomes the target, unless the
+// predictions come from elsewhere.
 func (r *Request) Check() error {
 	if r.classifier() && r.Predictions == "" && r.Target == "" {
 		r.Target = r.Name
@@ -104,8 +107,8 @@ func (r *Request) checkSources() error {
 	return nil
 }
 
-// Configured returns the setup with the configuration of the request: --config, else the nearest at or above the items, else that of the
-// sites. Its thresholds count where none is given.
+// Configured returns the setup with the configuration of the request: --config, else the nearest at or above the items,
+// else that of the sites. Its thresholds count where none is given.
 func (r *Request) Configured(s *wire.Setup) (*wire.Setup, error) {
 	around := "."
 	if items := cmp.Or(r.Items, r.Name); dataset.IsFile(items) {

@@ -23,8 +23,9 @@ type Submitted struct {
 	asked  *asked
 }
 
-// Submit reads the items of c.Spec.Classify through the files of c.Setup and chooses the classifier. It returns c with the items as tests, for
-// evaluation.New and evaluation.NewConversationRunner. It opens nothing. What a submitted run names and may not is noted in the setup, also with an error.
+// Submit reads the items of c.Spec.Classify through the files of c.Setup and chooses the classifier. It returns c with
+// the items as tests, for evaluation.New and evaluation.NewConversationRunner. It opens nothing. What a submitted run
+// names and may not is noted in the setup, also with an error.
 func Submit(c evaluation.Config) (*Submitted, evaluation.Config, error) {
 	of := c.Spec.Classify
 	at, err := c.Setup.At(path.Dir(of.Items))
@@ -73,14 +74,15 @@ func viewOf(given map[string]*float64, c config.File) classification.Options {
 // shownRows is how many classes and confusions a report shows.
 const shownRows = 20
 
-// Decide reads the records of a run in its folder and sets how the run ended, as Outcome does. reports writes what the run came to there.
+// Decide reads the records of a run in its folder and sets how the run ended, as Outcome does. reports writes what the
+// run came to there.
 func (s *Submitted) Decide(run *result.Run, dir string) (reports func() error, err error) {
 	o, err := s.Outcome(run, dir)
 	return func() error { return s.Write(o) }, err
 }
 
-// Outcome reads the records of a run in its folder and sets how the run ended: by the thresholds, where every item was classified. Else the run
-// stays as it is, and there is no report.
+// Outcome reads the records of a run in its folder and sets how the run ended: by the thresholds, where every item was
+// classified. Else the run stays as it is, without a report.
 func (s *Submitted) Outcome(run *result.Run, dir string) (*Outcome, error) {
 	records := classification.NewRecords(s.config.Set, s.asked.labels)
 	for t, err := range runlog.Read(dir) {
@@ -123,7 +125,8 @@ func (s *Submitted) Several() bool { return s.config.Set.Several }
 // Show bounds how many classes and confusions a report shows; 0 shows all.
 func (s *Submitted) Show(rows int) { s.config.View.Rows = rows }
 
-// Unreported says why a run that has ended came to no report: it was interrupted or stopped, or an item could not be classified.
+// Unreported says why a run that has ended came to no report: it was interrupted or stopped, or an item could not be
+// classified.
 func Unreported(run *result.Run, dir string) error {
 	switch {
 	case run.Code() == result.ExitInterrupted:

@@ -157,8 +157,8 @@ func predicted(all []label.Prediction) runner.Target {
 	return target.Predictions(known)
 }
 
-// writePredictions writes the predictions that were made in the form that dataset.LoadPredictions reads. If several is true, each
-// prediction is a list.
+// writePredictions writes the predictions that were made in the form that dataset.LoadPredictions reads. If several is
+// true, each prediction is a list.
 func writePredictions(w io.Writer, predictions []label.Prediction, several bool) error {
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)

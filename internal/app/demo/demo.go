@@ -1,4 +1,5 @@
-// Package demo says what `rehearse demo` does: which files it writes, which commands it runs on them, and what can be looked at afterwards.
+// Package demo says what `rehearse demo` does: which files it writes, which commands it runs on them, and what can be
+// looked at afterwards.
 package demo
 
 import (
@@ -87,8 +88,8 @@ const configuration = `# The configuration of the demonstration. Without this fi
 store: sqlite:.rehearse/rehearse.db
 `
 
-// Write writes the files into a folder, which it makes. Files that are there stay as they are, so that a user may change them and run the
-// demonstration again. A folder that holds something else is refused.
+// Write writes the files into a folder, which it makes. Files that are there stay as they are, so that a user may
+// change them and run the demonstration again. A folder that holds something else is refused.
 func Write(dir string) error {
 	if err := ours(dir); err != nil {
 		return err

@@ -83,7 +83,8 @@ func (p *probing) overHTTP(ctx context.Context, mapping source.Value) (*Found, e
 // key tells mappings apart.
 func key(mapping source.Value) string { return string(mapping.YAML()) }
 
-// mended returns a target with the body that an answer asks for. ok is false where the answer does not say what it misses.
+// mended returns a target with the body that an answer asks for. ok is false where the answer does not say what it
+// misses.
 func mended(mapping, body source.Value, asked target.Exchange) (next source.Value, ok bool) {
 	if asked.Status == http.StatusUnsupportedMediaType && !isForm(mapping) {
 		return asForm(mapping), true
@@ -132,7 +133,8 @@ const maxGaps = 20
 // quotedName matches a name in quotes of any kind.
 var quotedName = regexp.MustCompile("['\"`\u2018\u201c]([A-Za-z_][A-Za-z0-9_.-]{0,63})['\"`\u2019\u201d]")
 
-// gapsOf reads what an answer says about the fields of the body: detail[].loc as FastAPI writes it, else a message that quotes one name.
+// gapsOf reads what an answer says about the fields of the body: detail[].loc as FastAPI writes it, else a message that
+// quotes one name.
 func gapsOf(body []byte) []gap {
 	var said struct {
 		Detail []struct {
@@ -184,13 +186,15 @@ func gapsOf(body []byte) []gap {
 	return gaps
 }
 
-// bareName matches a text that is nothing but the name of a field, and fieldsKey a key behind which answers list fields that are missing.
+// bareName matches a text that is nothing but the name of a field, and fieldsKey a key behind which answers list fields
+// that are missing.
 var (
 	bareName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 	fieldsKey = regexp.MustCompile(`(?i)missing|required|field|param|property|pointer`)
 )
 
-// namedGaps reads an answer that lists the names of missing fields without words around them, such as {"missing": ["payload.text"]}.
+// namedGaps reads an answer that lists the names of missing fields without words around them, such as {"missing":
+// ["payload.text"]}.
 func namedGaps(texts []answer.Text) (gaps []gap) {
 	for _, t := range texts {
 		if len(gaps) < maxGaps && fieldsKey.MatchString(t.Path) && bareName.MatchString(t.Text) {

@@ -27,7 +27,8 @@ func schemaOf(kind string) string {
 // ignored keeps runs and the store out of git, and the schemas in.
 const ignored = "*\n!.gitignore\n!schema/\n!schema/**\n"
 
-// WithSchemas returns the files that init writes: configuration and suite with the line for editors, the schemas, and what git is to leave out.
+// WithSchemas returns the files that init writes: configuration and suite with the line for editors, the schemas, and
+// what git is to leave out.
 func WithSchemas(files []File) []File {
 	var all []File
 	for _, f := range files {
@@ -78,7 +79,8 @@ func Write(folder string, files []File) ([]string, error) {
 	return written, nil
 }
 
-// Files returns the configuration and the suite of what was found. The error is a credential that cannot be kept out of them.
+// Files returns the configuration and the suite of what was found. The error is a credential that cannot be kept out of
+// them.
 func (f *Found) Files(message string) ([]File, error) {
 	mapping := func(fields ...source.Field) source.Value { return source.Value{Kind: source.Map, Fields: fields} }
 	configuration := mapping(field("target", "agent"), source.Field{Name: "targets", Value: mapping(source.Field{Name: "agent", Value: f.Target})}).YAML()

@@ -16,7 +16,8 @@ import (
 // maxCandidates bounds the other texts that are shown.
 const maxCandidates = 10
 
-// located finds the reply in an answer, and makes the mapping one that finds it there. What is found is read once more as a run would read it.
+// located finds the reply in an answer, and makes the mapping one that finds it there. What is found is read once more
+// as a run would read it.
 func (p *probing) located(mapping source.Value, asked target.Exchange) (*Found, error) {
 	media := asked.Header.Get("Content-Type")
 	nothing := &NothingError{Asked: asked}
@@ -96,7 +97,8 @@ func formOf(body []byte, media string) answer.Format {
 	return ""
 }
 
-// replyIn finds the reply of an answer that came whole: by its name, else the longest text with a space in it, else the longest.
+// replyIn finds the reply of an answer that came whole: by its name, else the longest text with a space in it, else the
+// longest.
 func replyIn(body []byte, media string) (reply answer.Text, others []answer.Text, ok bool) {
 	texts, err := answer.Texts(body)
 	if err != nil || strings.HasPrefix(strings.ToLower(media), "text/plain") {

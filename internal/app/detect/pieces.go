@@ -14,8 +14,8 @@ import (
 
 var errNoEnd = errors.New("it answers with several messages, and nothing in the last one says that it is the last: write the target yourself, with `stream: {end: …}`")
 
-// inPieces finds the pieces of a reply that came over a WebSocket in several messages, and the message with which it ends. It asks once more, to see
-// that the reply is found.
+// inPieces finds the pieces of a reply that came over a WebSocket in several messages, and the message with which it
+// ends. It asks once more, to see that the reply is found.
 func (p *probing) inPieces(ctx context.Context, f *Found) error {
 	said := slices.Concat(f.Asked.Events, f.Asked.More)
 	end, ok := endOf(said)
@@ -51,8 +51,8 @@ func (p *probing) inPieces(ctx context.Context, f *Found) error {
 	return nil
 }
 
-// goesOn reports whether messages after the first reply belong to it. In an answer that is read to its first message, those do that have a text where
-// that message has its longest. Err says why there was no reply.
+// goesOn reports whether messages after the first reply belong to it. In an answer that is read to its first message,
+// those do that have a text where that message has its longest. Err says why there was no reply.
 func (f *Found) goesOn(err error) bool {
 	if _, toFirst := f.Target.Get("stream"); !toFirst || len(f.Asked.More) == 0 {
 		return err == nil && len(f.Asked.More) > 0

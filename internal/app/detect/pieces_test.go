@@ -29,7 +29,8 @@ func speaks(said ...string) http.HandlerFunc {
 	}
 }
 
-// A reply that comes over a WebSocket in pieces is found whole, with what tells its end; where nothing does, nothing is written.
+// A reply that comes over a WebSocket in pieces is found whole, with what tells its end; where nothing does, nothing is
+// written.
 func TestFindPieces(t *testing.T) {
 	for name, tc := range map[string]struct {
 		said              []string

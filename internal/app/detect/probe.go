@@ -1,5 +1,5 @@
-// Package detect finds out how to talk with an agent: it sends one message, finds the reply and the session in the answer, and writes a configuration
-// and a suite with which a run passes.
+// Package detect finds out how to talk with an agent: it sends one message, finds the reply and the session in the
+// answer, and writes a configuration and a suite with which a run passes.
 package detect
 
 import (
@@ -28,7 +28,8 @@ type Request struct {
 	Preset string
 	// Message is what is said; empty means Question.
 	Message string
-	// Folder is where the configuration is written. Programs are started in the working folder, which the configuration names from there.
+	// Folder is where the configuration is written. Programs are started in the working folder, which the configuration
+	// names from there.
 	Folder string
 }
 
@@ -87,7 +88,8 @@ const flag = "--agent"
 // spokenTime bounds the wait for a program or a WebSocket in each way of asking.
 const spokenTime = 20 * time.Second
 
-// Find asks an agent and finds out how to talk with it. The error is a NothingError where the agent gave no reply, or a mistake in the request.
+// Find asks an agent and finds out how to talk with it. The error is a NothingError where the agent gave no reply, or a
+// mistake in the request.
 func Find(ctx context.Context, s *wire.Setup, r Request) (*Found, error) {
 	if r.Message == "" {
 		r.Message = Question
@@ -169,7 +171,8 @@ func (p *probing) mapping() (source.Value, error) {
 	return source.Value{}, source.Invalid("--agent is a URL, a `curl …` line or @FILE with one, cmd:PROGRAM, or a2a:URL")
 }
 
-// needsModel reports whether a preset asks for the name of a model, which an agent behind one's own address seldom looks at.
+// needsModel reports whether a preset asks for the name of a model, which an agent behind one's own address seldom
+// looks at.
 func needsModel(preset string) bool {
 	return slices.ContainsFunc(target.Presets(), func(p target.Preset) bool { return p.Name == preset && strings.Contains(p.YAML, "with.model") })
 }

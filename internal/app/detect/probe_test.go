@@ -207,7 +207,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// An agent that gives the id of a conversation under a name of its own gets it back; one that gives none is said to forget.
+// An agent that gives the id of a conversation under a name of its own gets it back; one that gives none is said to
+// forget.
 func TestSessionOfOtherNames(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"conversation": "6d190a5e-49d9-4f33-91be-cda396714031", "reply": "hi"}`: "conversation: \"{{session_id}}\"",

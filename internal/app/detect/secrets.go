@@ -84,7 +84,8 @@ func (p *probing) masked(f *Found) source.Value {
 	return v
 }
 
-// leastSecret is how long a text is that is taken for a credential wherever it stands. A shorter one is, where it is the whole value of a field.
+// leastSecret is how long a text is that is taken for a credential wherever it stands. A shorter one is, where it is
+// the whole value of a field.
 const leastSecret = 6
 
 func masked(v source.Value, name string, credentials []credential, used map[string]bool) source.Value {

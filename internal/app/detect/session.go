@@ -31,7 +31,8 @@ func (s *Session) String() string {
 	return "the cookie " + s.Cookie
 }
 
-// withSession finds the session's id in the answer, and has it sent back. An id that only repeats the one that was sent needs nothing.
+// withSession finds the session's id in the answer, and has it sent back. An id that only repeats the one that was sent
+// needs nothing.
 func (f *Found) withSession() {
 	own := f.Asked.ConversationID
 	_, opens := f.Target.Get("open")
@@ -58,8 +59,8 @@ func (f *Found) withSession() {
 	}
 }
 
-// sendBack puts the agent's id where the conversation's stands, else into the body under the name that it had in the answer. An agent that is told
-// the whole conversation each time needs no id.
+// sendBack puts the agent's id where the conversation's stands, else into the body under the name that it had in the
+// answer. An agent that is told the whole conversation each time needs no id.
 func (f *Found) sendBack(path, name string) {
 	back, placed := replaced(f.Target, conversation, "{{session_id}}")
 	placed = placed || strings.Contains(string(back.YAML()), "{{session_id}}")
@@ -71,7 +72,8 @@ func (f *Found) sendBack(path, name string) {
 	}
 }
 
-// fixed returns the target with the conversation's own id where the agent's would stand: what was sent when it answered.
+// fixed returns the target with the conversation's own id where the agent's would stand: what was sent when it
+// answered.
 func (f *Found) fixed() source.Value {
 	fixed, _ := replaced(f.Target, "{{session_id}}", conversation)
 	return fixed
@@ -172,7 +174,8 @@ func idInHeader(header http.Header) (name, id string, ok bool) {
 	return "", "", false
 }
 
-// idInCookie returns the name of the cookie that holds the conversation: one that is named like a session, else the first.
+// idInCookie returns the name of the cookie that holds the conversation: one that is named like a session, else the
+// first.
 func idInCookie(header http.Header) (name string, ok bool) {
 	cookies := (&http.Response{Header: header}).Cookies()
 	for _, c := range cookies {

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/target/answer"
 )
 
-// spoken asks an agent that is not spoken with over HTTP as data: in the default way of its kind, else in its other ways.
+// spoken asks an agent that is not spoken with over HTTP as data: in the default way of its kind, else in its other
+// ways.
 func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, error) {
 	var first *NothingError
 	for _, way := range waysOf(mapping) {
@@ -51,8 +52,8 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 	return nil, first
 }
 
-// waysOf returns the ways in which a kind can be spoken with. A program may speak in lines of text, or be started for each turn; a WebSocket may answer
-// with one message whatever is in it.
+// waysOf returns the ways in which a kind can be spoken with. A program may speak in lines of text, or be started for
+// each turn; a WebSocket may answer with one message whatever is in it.
 func waysOf(mapping source.Value) []source.Value {
 	ways := []source.Value{mapping}
 	switch kind, _ := mapping.Get("kind"); kind.Scalar {

@@ -65,7 +65,8 @@ func (f found) over(mapping source.Value, format answer.Format) source.Value {
 	return over(mapping, "stream", source.Value{Kind: source.Map, Fields: []source.Field{field("format", string(format)), {Name: "text", Value: f.pick}}})
 }
 
-// longestPiece finds the path whose joined texts are longest. Texts of events with several names or types are told apart.
+// longestPiece finds the path whose joined texts are longest. Texts of events with several names or types are told
+// apart.
 func longestPiece(body []byte, format answer.Format) (found, []answer.Text, bool) {
 	events, err := (&answer.Spec{}).Events(bytes.NewReader(body), format, len(body), nil)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// AnswerLog is a Sink that logs a run of a dataset's tests to Langfuse, each answer when it is graded, and tells another sink of everything.
-// What cannot be logged changes nothing. End it with Finish or BreakOff.
+// AnswerLog is a Sink that logs a run of a dataset's tests to Langfuse, each answer when it is graded, and tells
+// another sink of everything. What cannot be logged changes nothing. End it with Finish or BreakOff.
 type AnswerLog struct {
 	Sink
 	config  *experiment.Config
@@ -47,7 +47,8 @@ func (l *AnswerLog) Store(t *result.Test) {
 	l.Sink.Store(t)
 }
 
-// Finish logs what is left and what the whole came to, but for an interrupted run: BreakOff ends that. The end of ctx gives up what is left.
+// Finish logs what is left and what the whole came to, but for an interrupted run: BreakOff ends that. The end of ctx
+// gives up what is left.
 func (l *AnswerLog) Finish(ctx context.Context, h *Completed, a Answers) error {
 	if l.live == nil || h.Run.Code() == result.ExitInterrupted {
 		return nil

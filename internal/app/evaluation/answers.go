@@ -79,8 +79,9 @@ func (a Answers) Share() float64 {
 // Interval returns the 95 % Wilson interval of the share.
 func (a Answers) Interval() [2]float64 { return stats.Wilson(a.Good, a.Graded) }
 
-// Decide makes a run pass that has at least a share of good answers, and fail where it has less, or none that was graded. A run that could not be
-// graded or was stopped stays as it is. What the histories do not tell for sure is kept with the run's warnings.
+// Decide makes a run pass that has at least a share of good answers, and fail where it has less, or none that was
+// graded. A run that could not be graded or was stopped stays as it is. What the histories do not tell for sure is kept
+// with the run's warnings.
 func (a Answers) Decide(run *result.Run, least float64) {
 	if unclear := a.Warning(); unclear != "" {
 		run.Warnings = append(run.Warnings, unclear)
@@ -94,7 +95,8 @@ func (a Answers) Decide(run *result.Run, least float64) {
 	}
 }
 
-// Warning says what the histories do not tell for sure, as it is kept with the run's warnings; empty when every history is clear.
+// Warning says what the histories do not tell for sure, as it is kept with the run's warnings; empty when every history
+// is clear.
 func (a Answers) Warning() string {
 	if a.Unclear.Items == 0 {
 		return ""

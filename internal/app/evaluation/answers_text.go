@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
-// Text writes how good the answers are, and whether that is enough for a least share. It writes nothing when none was graded.
+// Text writes how good the answers are, and whether that is enough for a least share. It writes nothing when none was
+// graded.
 func (a Answers) Text(out io.Writer, least float64) {
 	if a.Graded == 0 {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// keepArtifacts prepares to keep artifacts, where the spec asks for them and the conversations are held here. What an earlier part of the run has
-// kept counts. An error says that this is not known.
+// keepArtifacts prepares to keep artifacts, where the spec asks for them and the conversations are held here. What an
+// earlier part of the run has kept counts. An error says that this is not known.
 func (e *Evaluation) keepArtifacts(h *Completed) error {
 	if !e.spec.Artifacts || e.Fleet != nil || e.regraded != nil {
 		return nil
@@ -24,7 +24,8 @@ func (e *Evaluation) keepArtifacts(h *Completed) error {
 	return folder.Each(e.artifacts.Before)
 }
 
-// collecting holds a conversation of a suite and keeps what is gathered of it. The bytes are kept when the record that names them comes back.
+// collecting holds a conversation of a suite and keeps what is gathered of it. The bytes are kept when the record that
+// names them comes back.
 func (e *Evaluation) collecting(ctx context.Context, suite string, hold func(context.Context) (*result.Test, error)) (*result.Test, error) {
 	if e.artifacts == nil {
 		return hold(ctx)
@@ -43,8 +44,8 @@ func (e *Evaluation) collecting(ctx context.Context, suite string, hold func(con
 	return record, nil
 }
 
-// inOrder puts artifacts into the order of the conversation: what came before its turns, the turns, and the judging of the whole. A turn is judged
-// while the next one is held.
+// inOrder puts artifacts into the order of the conversation: what came before its turns, the turns, and the judging of
+// the whole. A turn is judged while the next one is held.
 func inOrder(a, b result.Artifact) int {
 	when := func(x result.Artifact) (turn, step int) {
 		judged := strings.HasPrefix(x.Kind, "judge_")

@@ -139,7 +139,8 @@ func with(list []string, text string) []string {
 	return append(list, text)
 }
 
-// shared returns a warning for each target that has an address in common with the judge which is not the provider's own.
+// shared returns a warning for each target that has an address in common with the judge which is not the provider's
+// own.
 func (a *asks) shared() (warnings []string) {
 	for _, target := range wire.Names(a.targets) {
 		for _, address := range a.targets[target] {

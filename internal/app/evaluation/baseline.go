@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// findBaseline finds the run that this one is compared with, before anything is asked. What cannot be compared is an error.
+// findBaseline finds the run that this one is compared with, before anything is asked. What cannot be compared is an
+// error.
 func (e *Evaluation) findBaseline(ctx context.Context) (err error) {
 	switch {
 	case e.spec.Baseline == "" && e.regraded != nil:

@@ -103,8 +103,8 @@ func (e *Evaluation) selection() result.Selection {
 	return s
 }
 
-// flows returns the ids of the flows that targets follow, by the names of the targets; nil where nobody knows. A name that stands for different
-// flows in different suites is left out.
+// flows returns the ids of the flows that targets follow, by the names of the targets; nil where nobody knows. A name
+// that stands for different flows in different suites is left out.
 func (e *Evaluation) flows() any {
 	if e.regraded != nil { // its targets are recordings
 		return e.regraded.run.Flows()

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// check reports what is wrong with the suites in view of the targets that the spec, the suites and the configurations settle.
+// check reports what is wrong with the suites in view of the targets that the spec, the suites and the configurations
+// settle.
 func (e *Evaluation) check() error {
 	var problems source.Problems
 	for _, s := range e.suites {
@@ -28,9 +29,9 @@ func (e *Evaluation) check() error {
 	return problems.Err()
 }
 
-// Check returns, as source.Problems, what is wrong with a loaded suite in view of its targets as long as the command line names none: dependencies
-// that no target can satisfy, and nodes that a flow does not have. at is the setup of the suite's folder. A test whose target is not settled could
-// be held with any.
+// Check returns, as source.Problems, what is wrong with a loaded suite in view of its targets as long as the command
+// line names none: dependencies that no target can satisfy, and nodes that a flow does not have. at is the setup of the
+// suite's folder. A test whose target is not settled could be held with any.
 func Check(at *wire.Setup, s *suite.Suite) error {
 	e := &Evaluation{setups: map[string]*wire.Setup{s.Name: at}}
 	problems, _, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
@@ -47,8 +48,8 @@ func Check(at *wire.Setup, s *suite.Suite) error {
 	return problems.Err()
 }
 
-// checkSuite checks one suite; targets returns the targets that a test is held with. The problems are in the order of their places. Lost are
-// sentences about what stops nothing.
+// checkSuite checks one suite; targets returns the targets that a test is held with. The problems are in the order of
+// their places. Lost are sentences about what stops nothing.
 func (e *Evaluation) checkSuite(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
 	if problems, err = unmet(s, targets); err != nil {
 		return nil, nil, err

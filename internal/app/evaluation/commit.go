@@ -5,8 +5,8 @@ import "runtime/debug"
 // unstamped is the commit of a program whose build left no stamp.
 const unstamped = "unknown"
 
-// Commit returns the revision that the program was built from, as the build stamped it, with "+dirty" behind it where files had been changed
-// since; "unknown" without a stamp.
+// Commit returns the revision that the program was built from, as the build stamped it, with "+dirty" behind it where
+// files had been changed since; "unknown" without a stamp.
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

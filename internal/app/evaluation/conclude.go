@@ -11,9 +11,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Conclude compares the run with its baseline, writes its reports and how it ended, and returns the report for whoever shows it. A report that
-// cannot be written, or a comparison that cannot be made, is a warning and makes the run's exit code result.ExitNotRun; the other reports are
-// written. An error says that the record of the run could not be written: it then says that the run is under way, or that it is aborted.
+// Conclude compares the run with its baseline, writes its reports and how it ended, and returns the report for whoever
+// shows it. A report that cannot be written, or a comparison that cannot be made, is a warning and makes the run's exit
+// code result.ExitNotRun; the other reports are written. An error says that the record of the run could not be written:
+// it then says that the run is under way, or that it is aborted.
 func (e *Evaluation) Conclude(h *Completed) (r *report.Report, err error) {
 	defer func() { err = errors.Join(err, h.lock.Release()) }()
 	if now, err := runlog.ReadRun(h.Dir); err == nil && now.ID != h.Run.ID {
@@ -27,8 +28,8 @@ func (e *Evaluation) Conclude(h *Completed) (r *report.Report, err error) {
 	if err := e.mask(h); err != nil {
 		return report.New(h.Run, h.tests).At(e.ReportURL), err
 	}
-	// Until the reports are there a run may still come to a worse end, so it says last how it ended. One that has come to the worst end says so
-	// first: on a full disk the reports would leave no room.
+	// Until the reports are there a run may still come to a worse end, so it says last how it ended. One that has come
+	// to the worst end says so first: on a full disk the reports would leave no room.
 	said := h.Run.Code() == result.ExitNotRun && e.writeRun(h) == nil
 	formats := report.Formats().Choose(e.Formats)
 	r = report.New(h.Run, h.tests).At(e.ReportURL)

@@ -73,7 +73,8 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A run whose record cannot be written at last, when a report could not be written either, does not say there that it ended better.
+// A run whose record cannot be written at last, when a report could not be written either, does not say there that it
+// ended better.
 func TestRunThatCannotSayHowItEnded(t *testing.T) {
 	dir := folder(t)
 	out, moved := filepath.Join(dir, "out"), filepath.Join(dir, "moved")

@@ -26,9 +26,10 @@ type confirmed struct {
 	interrupted bool
 }
 
-// confirm runs tests again for a regression gate or webhook: first those that could not be graded, until a repeat grades them, then those that fell, until a
-// repeat passes. Nothing runs again where the exit code is known without it. Falls of a run that plays recorded answers stay unconfirmed. The records
-// go to runlog.RepeatFile: they count for the gate and the budget, and in no rate.
+// confirm runs tests again for a regression gate or webhook: first those that could not be graded, until a repeat
+// grades them, then those that fell, until a repeat passes. Nothing runs again where the exit code is known without it.
+// Falls of a run that plays recorded answers stay unconfirmed. The records go to runlog.RepeatFile: they count for the
+// gate and the budget, and in no rate.
 func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *keeper, spent orchestrator.Budget) {
 	rule := compare.Rule(e.spec.Rule())
 	if !e.spec.Confirms() || e.baseline == "" || e.regraded != nil || h.Run.Stopped() {
@@ -71,7 +72,8 @@ type repeater struct {
 	// units are the tests that run again, and records what came of the latest round, by the keys of the log.
 	units   map[result.Key]orchestrator.Unit
 	records map[result.Key]*result.Test
-	// begun has what records get of each test, prior the repeats of an earlier part of a resumed run, by the keys of the plan.
+	// begun has what records get of each test, prior the repeats of an earlier part of a resumed run, by the keys of
+	// the plan.
 	begun map[result.Key]begun
 	prior map[result.Key]orchestrator.Outcome
 	// rounds counts how often each test ran again.
@@ -206,8 +208,8 @@ func (e *Evaluation) plays(u orchestrator.Unit) bool {
 	return false
 }
 
-// readPrior reads what an earlier part of a resumed run has repeated of tests, as far as it belongs to their records: repeats that began before the
-// record itself are those of an older one.
+// readPrior reads what an earlier part of a resumed run has repeated of tests, as far as it belongs to their records:
+// repeats that began before the record itself are those of an older one.
 func (r *repeater) readPrior(of map[result.Key]orchestrator.Unit) error {
 	if !r.e.Resume {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// costed yields the units with what their conversations are expected to take: the time that they took before, else the number of their turns and
-// judged assertions. Both are in turns, so that they can be compared. For workers elsewhere it says whether they start programs.
+// costed yields the units with what their conversations are expected to take: the time that they took before, else the
+// number of their turns and judged assertions. Both are in turns, so that they can be compared. For workers elsewhere
+// it says whether they start programs.
 func (e *Evaluation) costed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
 	return func(yield func(orchestrator.Unit, error) bool) {
 		costs := costs{e: e}

@@ -9,8 +9,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// unmet reports dependencies of a suite that no target can satisfy: a test waits for the record that another one has with the same target, and
-// that other test is not held with it. No names mean that a test could be held with any target.
+// unmet reports dependencies of a suite that no target can satisfy: a test waits for the record that another one has
+// with the same target, and that other test is not held with it. No names mean that a test could be held with any
+// target.
 func unmet(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (source.Problems, error) {
 	if len(s.Needed) == 0 {
 		return nil, nil

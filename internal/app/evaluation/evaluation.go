@@ -1,5 +1,5 @@
-// Package evaluation runs suites from a spec to a conclusion: it plans, opens what the tests need, holds the conversations, keeps
-// every record, resumes an interrupted run, and writes the reports.
+// Package evaluation runs suites from a spec to a conclusion: it plans, opens what the tests need, holds the
+// conversations, keeps every record, resumes an interrupted run, and writes the reports.
 package evaluation
 
 import (
@@ -28,28 +28,31 @@ import (
 type Config struct {
 	Setup *wire.Setup
 	Spec  runspec.Spec
-	// Suites are suites made by the caller; they use the configuration of Setup. If it is nil, the suites that the spec names are loaded, each
-	// with the configuration of its folder.
+	// Suites are suites made by the caller; they use the configuration of Setup. If it is nil, the suites that the spec
+	// names are loaded, each with the configuration of its folder.
 	Suites []*suite.Suite
-	// Made is what decides the answers of targets that the setup makes (wire.Making), as a value that JSON can hold; nil otherwise.
+	// Made is what decides the answers of targets that the setup makes (wire.Making), as a value that JSON can hold;
+	// nil otherwise.
 	Made any
 	// Out is the folder of the results; empty means a new one below wire.StateDir.
 	Out string
-	// Formats are the names of the reports to write (report.Formats). Writes are other files that whoever holds the run writes into its folder, with the
-	// marks of runlog.Unrelated: the run does not begin where somebody else's file has such a name.
+	// Formats are the names of the reports to write (report.Formats). Writes are other files that whoever holds the run
+	// writes into its folder, with the marks of runlog.Unrelated: the run does not begin where somebody else's file has
+	// such a name.
 	Formats []string
 	Writes  map[string][]string
 	// Resume continues the run in Out. Rerun says which of its tests run again: "failed", "errors", or none when empty.
 	Resume bool
 	Rerun  string
-	// Regrade is the folder of a finished run whose conversations are graded again: no target is asked. Empty holds them. It is the baseline
-	// where the spec names no other.
+	// Regrade is the folder of a finished run whose conversations are graded again: no target is asked. Empty holds
+	// them. It is the baseline where the spec names no other.
 	Regrade string
 	// Compare says how the run is matched with its baseline. Its Repeats are the evaluation's to set.
 	Compare compare.Options
 	// BaselineOptional goes on without a baseline that is not there.
 	BaselineOptional bool
-	// ReportURL is where the folder of the run is published, to which links in its reports lead; empty makes them relative.
+	// ReportURL is where the folder of the run is published, to which links in its reports lead; empty makes them
+	// relative.
 	ReportURL string
 	// Command is the command line of the run, Version the program's version. Both are written into the run's record.
 	Command []string
@@ -62,9 +65,11 @@ type Config struct {
 	Fleet *Fleet
 	// Turned, if set, is called when a turn of a conversation was answered, of so many at most. It must return quickly.
 	Turned func(k result.Key, turn, of int)
-	// Artifacts takes what is kept of conversations where the spec asks for it; nil means the folder ArtifactDir of the results.
+	// Artifacts takes what is kept of conversations where the spec asks for it; nil means the folder ArtifactDir of the
+	// results.
 	Artifacts artifact.Keepable
-	// Quarantines reads the quarantines that people have set, by suite and test; nil means those of the store of the setup.
+	// Quarantines reads the quarantines that people have set, by suite and test; nil means those of the store of the
+	// setup.
 	Quarantines func(context.Context) (map[result.Key]quarantine.Terms, error)
 	// Verdicts remembers what judges have answered; nil means the store of the setup.
 	Verdicts judge.Cache
@@ -74,18 +79,21 @@ type Config struct {
 type Fleet struct {
 	// RunID is the run's; it is known before the run begins.
 	RunID string
-	// Queue takes the jobs, which carry the Payload for a run whose span has a traceparent, and Returns bring what became of them. Window is how many of them are out at once.
+	// Queue takes the jobs, which carry the Payload for a run whose span has a traceparent, and Returns bring what
+	// became of them. Window is how many of them are out at once.
 	Queue   orchestrator.Queue
 	Returns orchestrator.Returns
 	Payload func(traceparent string) ([]byte, error)
 	Window  int
-	// Durations returns how long tests took in earlier runs, by keys without trials, of those that are known; nil knows none.
+	// Durations returns how long tests took in earlier runs, by keys without trials, of those that are known; nil knows
+	// none.
 	Durations func(keys []result.Key) map[result.Key]time.Duration
 	// Store keeps records, each with its line as the log has it, before the log does. An error ends the run.
 	Store func(records []*result.Test, lines [][]byte) error
 }
 
-// Sink gets the progress of a run. Its methods must return quickly. Several goroutines call them, but no method twice at a time.
+// Sink gets the progress of a run. Its methods must return quickly. Several goroutines call them, but no method twice
+// at a time.
 type Sink interface {
 	// Begin is called before the first conversation, with the number of tests to be held.
 	Begin(run result.Run, tests int)
@@ -132,8 +140,8 @@ type Evaluation struct {
 	warned []string
 }
 
-// New plans a run. It opens no model and asks none. Its errors are mistakes of the caller, or files that cannot be read, or a *wire.RefusedError
-// of a submitted run.
+// New plans a run. It opens no model and asks none. Its errors are mistakes of the caller, or files that cannot be
+// read, or a *wire.RefusedError of a submitted run.
 func New(ctx context.Context, c Config) (*Evaluation, error) {
 	c.Setup.NamesVariables(c.Spec.Env...)
 	for _, target := range c.Spec.Targets {
@@ -149,7 +157,8 @@ func New(ctx context.Context, c Config) (*Evaluation, error) {
 	return e, err
 }
 
-// readFlows reads the flows of the run's targets, which name variables of the environment. What is wrong with one is told when it is opened.
+// readFlows reads the flows of the run's targets, which name variables of the environment. What is wrong with one is
+// told when it is opened.
 func (e *Evaluation) readFlows() {
 	for call := range e.planned.calls {
 		_, _ = e.setups[call.suite].KnownFlow(call.target)
@@ -222,7 +231,8 @@ func planned(ctx context.Context, c Config) (made *Evaluation, err error) {
 	return e, e.findBaseline(ctx)
 }
 
-// Describe opens everything that the tests need, as Hold does, and writes the plan, test by test. It asks and writes nothing else when Setup is dry.
+// Describe opens everything that the tests need, as Hold does, and writes the plan, test by test. It asks and writes
+// nothing else when Setup is dry.
 func (e *Evaluation) Describe(ctx context.Context, w io.Writer) error {
 	if err := e.prepare(ctx); err != nil {
 		return err
@@ -261,7 +271,8 @@ func (e *Evaluation) Planned() Planned {
 	return p
 }
 
-// Fingerprint returns a hash of everything that decides the records of the run, as it will stand in run.json. It opens nothing and asks nobody.
+// Fingerprint returns a hash of everything that decides the records of the run, as it will stand in run.json. It opens
+// nothing and asks nobody.
 func (e *Evaluation) Fingerprint() (string, error) {
 	return (&keeper{prints: newFingerprints(e), open: map[result.Key]begun{}}).fingerprint(e.planned)
 }

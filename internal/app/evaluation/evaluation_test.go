@@ -93,7 +93,8 @@ func run(t *testing.T, dir string, change func(*evaluation.Config)) (*evaluation
 	return held, sink, warned
 }
 
-// A run from its plan to its reports: the sink hears of everything in order, the folder has it all, and the index knows it.
+// A run from its plan to its reports: the sink hears of everything in order, the folder has it all, and the index knows
+// it.
 func TestRun(t *testing.T) {
 	dir := folder(t)
 	held, sink, warned := run(t, dir, func(*evaluation.Config) {})
@@ -121,8 +122,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A run that is resumed keeps its id and what was finished; --rerun failed holds again only what failed, and what has changed is held again in
-// any case.
+// A run that is resumed keeps its id and what was finished; --rerun failed holds again only what failed, and what has
+// changed is held again in any case.
 func TestResume(t *testing.T) {
 	dir := folder(t)
 	first, _, _ := run(t, dir, func(*evaluation.Config) {})

@@ -120,8 +120,8 @@ func faults() map[string]fault {
 	}
 }
 
-// TestTransportFaults holds that conversations whose endpoint fails, each in a way of its own, have one complete record each with the cause in
-// a sentence, and that the conversations beside them are untouched.
+// TestTransportFaults holds that conversations whose endpoint fails, each in a way of its own, have one complete record
+// each with the cause in a sentence, and that the conversations beside them are untouched.
 func TestTransportFaults(t *testing.T) {
 	kinds := faults()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +227,8 @@ func checkFaults(t *testing.T, dir string, kinds map[string]fault) {
 	}
 }
 
-// sentence reports whether a message says something to a reader: who failed and how, on one line, without words of the program's inside.
+// sentence reports whether a message says something to a reader: who failed and how, on one line, without words of the
+// program's inside.
 func sentence(message string) bool {
 	return strings.HasPrefix(message, "openai:agent at http") && len(message) > 60 && len(message) < 600 && !strings.ContainsAny(message, "\n\x00") &&
 		!strings.Contains(message, "context deadline") && !strings.Contains(message, "goroutine") && !strings.Contains(message, "key-of-the-test")

@@ -15,8 +15,9 @@ import (
 // fingerprintVersion changes when equal inputs no longer give equal records.
 const fingerprintVersion = 1
 
-// fingerprints hash everything that decides a record: the settled test, the content of every file that it or its target names, and the definitions
-// of target and judge. No path is part of it but those that the author wrote. It is used by one goroutine.
+// fingerprints hash everything that decides a record: the settled test, the content of every file that it or its target
+// names, and the definitions of target and judge. No path is part of it but those that the author wrote. It is used by
+// one goroutine.
 type fingerprints struct {
 	e     *Evaluation
 	files *fingerprint.Files
@@ -86,8 +87,9 @@ func (f *fingerprints) of(u orchestrator.Unit) (whole, definition string, err er
 	return whole, definition, err
 }
 
-// definitionOf returns the hash of what the author of a test wrote: what is said to the agent and how it is graded, with the files that this names.
-// Settings that say how often, how long, with whom or how strictly it is run are not part of it, nor are names.
+// definitionOf returns the hash of what the author of a test wrote: what is said to the agent and how it is graded,
+// with the files that this names. Settings that say how often, how long, with whom or how strictly it is run are not
+// part of it, nor are names.
 func (f *fingerprints) definitionOf(s settled) (string, error) {
 	t := s.Test
 	t.Execution = suite.Execution{ShortCircuit: t.Execution.ShortCircuit}
@@ -127,7 +129,8 @@ func (f *fingerprints) judge(suiteName string) (string, error) {
 	})
 }
 
-// judges returns the judges of all suites by their names, also where no test needs one. One that cannot be described has only a name.
+// judges returns the judges of all suites by their names, also where no test needs one. One that cannot be described
+// has only a name.
 func (f *fingerprints) judges() map[string]result.JudgeIdentity {
 	all := make(map[string]result.JudgeIdentity, len(f.e.suites))
 	for _, s := range f.e.suites {

@@ -36,7 +36,8 @@ const (
 	wrong = "no key"
 )
 
-// noisy is an agent that replies correctly with a probability that depends on the test. Equal seeds give equal replies, whatever the order.
+// noisy is an agent that replies correctly with a probability that depends on the test. Equal seeds give equal replies,
+// whatever the order.
 func noisy(seed uint64, chance func(test string) float64) agent {
 	return func(test string, trial int) (string, error) {
 		h := fnv.New64a()
@@ -198,7 +199,8 @@ func TestGateConfirms(t *testing.T) {
 	if c := l.run(suite, always("t003"), fewer).Run.Comparison; len(c.Regressed[0].Repeats) != 2 || c.Confirmation.Default {
 		t.Errorf("--confirm 2: %+v, %+v", c.Regressed, c.Confirmation)
 	}
-	// A test whose server fails once is graded on retry, and takes part with that grade: here it fell, which is confirmed.
+	// A test whose server fails once is graded on retry, and takes part with that grade: here it fell, which is
+	// confirmed.
 	retried := l.run(suite, func(test string, trial int) (string, error) {
 		switch {
 		case (test == "t004" || test == "t005") && trial == 0:
@@ -415,8 +417,8 @@ default: {reply: '{"score": 1}'}
 	}
 }
 
-// Random agents and random changes to the suite: whatever hides a loss of more than a tenth of the tests, or of one that is still compared, is not green;
-// an agent that lost nothing is.
+// Random agents and random changes to the suite: whatever hides a loss of more than a tenth of the tests, or of one
+// that is still compared, is not green; an agent that lost nothing is.
 func TestRandomCheats(t *testing.T) {
 	rounds := 25
 	if complete() && !race.Enabled {
@@ -482,7 +484,8 @@ func TestRandomCheats(t *testing.T) {
 	}
 }
 
-// rates is how often the gate ends with each exit code over pairs of runs of n tests, which pass with a probability in the baseline and in the candidate.
+// rates is how often the gate ends with each exit code over pairs of runs of n tests, which pass with a probability in
+// the baseline and in the candidate.
 func rates(tb testing.TB, pairs, n, trials int, seed uint64, was, now func(test string) float64) (codes map[int]int) {
 	codes = map[int]int{}
 	l := newLab(tb)
@@ -519,8 +522,9 @@ func but(p, one float64) func(string) float64 {
 	}
 }
 
-// The gate is neither flaky nor blind, over whole runs with repeats: an unchanged agent is green, 20 points lower is found, and so is one test that passed
-// always and fails always. BenchmarkGate has the rates over more pairs, and for more sizes.
+// The gate is neither flaky nor blind, over whole runs with repeats: an unchanged agent is green, 20 points lower is
+// found, and so is one test that passed always and fails always. BenchmarkGate has the rates over more pairs, and for
+// more sizes.
 func TestGateRates(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
@@ -540,7 +544,8 @@ func TestGateRates(t *testing.T) {
 	}
 }
 
-// BenchmarkGate measures how often pairs of runs end with exit code 1, and prints it. It is a simulation: run it once, with -benchtime 1x.
+// BenchmarkGate measures how often pairs of runs end with exit code 1, and prints it. It is a simulation: run it once,
+// with -benchtime 1x.
 func BenchmarkGate(b *testing.B) {
 	for _, size := range []struct{ n, trials int }{{20, 1}, {100, 1}, {500, 1}, {20, 5}, {100, 5}, {500, 5}} {
 		for _, agents := range []struct {

@@ -37,8 +37,8 @@ type Completed struct {
 	confirmed confirmed
 }
 
-// Run opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends, what is in flight is
-// given up. An error says that the run could not go on; what was finished is in its folder.
+// Run opens everything that the tests need, holds the conversations, and keeps every record as it comes. When ctx ends,
+// what is in flight is given up. An error says that the run could not go on; what was finished is in its folder.
 func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 	if e.regraded != nil {
 		defer func() { _ = e.regraded.records.Close() }() // nothing was written
@@ -110,7 +110,8 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 	return h, nil
 }
 
-// warnOfUnknown tells that more than the budget may have been spent, where a server reported no usage, or a call broke off.
+// warnOfUnknown tells that more than the budget may have been spent, where a server reported no usage, or a call broke
+// off.
 func (e *Evaluation) warnOfUnknown(t result.Totals) {
 	budget, unknown := e.planned.budget, ""
 	switch {

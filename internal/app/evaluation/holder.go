@@ -11,15 +11,16 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// ConversationRunner holds single conversations of a run that another process leads. It is safe for concurrent use. The setup that it was opened with is the
-// caller's to close, after the last conversation.
+// ConversationRunner holds single conversations of a run that another process leads. It is safe for concurrent use. The
+// setup that it was opened with is the caller's to close, after the last conversation.
 type ConversationRunner struct {
 	e *Evaluation
 	// tests are all tests of the run, by keys without a trial.
 	tests map[result.Key]*suite.Test
 }
 
-// NewConversationRunner opens everything that the conversations of a run need. It reads the suites as the leader does, so that both know the same tests.
+// NewConversationRunner opens everything that the conversations of a run need. It reads the suites as the leader does,
+// so that both know the same tests.
 func NewConversationRunner(ctx context.Context, c Config) (*ConversationRunner, error) {
 	e, err := New(ctx, c)
 	if err != nil {

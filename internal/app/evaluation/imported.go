@@ -14,8 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// WriteImported writes trials that another program ran as a finished run in dir, with an aggregate for each test and all reports, and returns
-// the report. A folder that has a run already is an input error.
+// WriteImported writes trials that another program ran as a finished run in dir, with an aggregate for each test and
+// all reports, and returns the report. A folder that has a run already is an input error.
 func WriteImported(s *wire.Setup, dir string, run result.Run, trials []*result.Test) (*report.Report, error) {
 	if runlog.IsRun(dir) {
 		return nil, source.Invalid("%s has a run: choose another folder", dir)

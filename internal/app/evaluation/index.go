@@ -18,9 +18,8 @@ import (
 // ErrNoRun is what FindRun returns, wrapped, for a run that is not there.
 var ErrNoRun = errors.New("there is no run")
 
-// FindRun returns the folder of a run. The name is the folder, the run's ID, the beginning of its ID, or latest. IDs are looked up in the
-// configured store.
-// What is not there is an ErrNoRun.
+// FindRun returns the folder of a run. The name is the folder, the run's ID, the beginning of its ID, or latest. IDs
+// are looked up in the configured store. What is not there is an ErrNoRun.
 func FindRun(ctx context.Context, s *wire.Setup, name string) (string, error) {
 	if runlog.IsRun(name) {
 		return name, nil

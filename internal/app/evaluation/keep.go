@@ -13,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// keeper keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses it.
+// keeper keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses
+// it.
 type keeper struct {
 	log  *runlog.Log
 	sink Sink

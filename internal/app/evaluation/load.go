@@ -10,8 +10,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Load loads suites from files, folders and globs, each file once. problems are the faults of all suites; err says that a file could not be
-// read. Suites with the same name are distinguished by their files. The types of assertions are the built-in ones.
+// Load loads suites from files, folders and globs, each file once. problems are the faults of all suites; err says that
+// a file could not be read. Suites with the same name are distinguished by their files. The types of assertions are the
+// built-in ones.
 func Load(names []string, o suite.Options) (suites []*suite.Suite, problems source.Problems, err error) {
 	o.Kinds = grader.New(grader.Config{Files: o.Files})
 	seen, paths := map[string]bool{}, map[*suite.Suite]string{}
@@ -45,8 +46,8 @@ func Load(names []string, o suite.Options) (suites []*suite.Suite, problems sour
 	return suites, problems, nil
 }
 
-// distinguish gives suites whose name an earlier one has that of their file, from the folder that all suites have in common: so it is the same wherever
-// that folder is.
+// distinguish gives suites whose name an earlier one has that of their file, from the folder that all suites have in
+// common: so it is the same wherever that folder is.
 func distinguish(suites []*suite.Suite, paths map[*suite.Suite]string) {
 	common := ""
 	for i, s := range suites {

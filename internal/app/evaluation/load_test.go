@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// TestSameName: suites of one name are told apart by the same names, wherever the folder that they have in common is, and however it is named.
+// TestSameName: suites of one name are told apart by the same names, wherever the folder that they have in common is,
+// and however it is named.
 func TestSameName(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{"evals/a.suite.yaml", "evals/b/a.suite.yaml", "evals/c/b/a.suite.yaml", "evals/other.suite.yaml"} {

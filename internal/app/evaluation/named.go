@@ -8,8 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// named tells the setup what targets a submitted run names, and what its assertions need outside of the program. Tests that are not selected count,
-// too.
+// named tells the setup what targets a submitted run names, and what its assertions need outside of the program. Tests
+// that are not selected count, too.
 func (e *Evaluation) named() error {
 	at := e.Config.Setup
 	if at.Submitted == nil {

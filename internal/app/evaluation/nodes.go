@@ -8,8 +8,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// strayNodes reports the nodes that the tests of a suite name and that the flow of a target does not have. targets returns the targets that a
-// test is held with. Targets whose flow is not known here, such as models, chatbots and flows of a server, are not checked.
+// strayNodes reports the nodes that the tests of a suite name and that the flow of a target does not have. targets
+// returns the targets that a test is held with. Targets whose flow is not known here, such as models, chatbots and
+// flows of a server, are not checked.
 func (e *Evaluation) strayNodes(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (source.Problems, error) {
 	flows := map[string]*flow.Flow{} // each is opened once
 	return s.CheckNodes(func(t *suite.Test, names []suite.NodeName) source.Problems {
@@ -55,7 +56,8 @@ func strays(f *flow.Flow, target string, names []suite.NodeName) (problems sourc
 	return problems
 }
 
-// The hint names the nearest node, or all nodes of a small flow. Longer names than maxSuggested are not compared, since that takes long.
+// The hint names the nearest node, or all nodes of a small flow. Longer names than maxSuggested are not compared, since
+// that takes long.
 const (
 	maxListed    = 20
 	maxSuggested = 200

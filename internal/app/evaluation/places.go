@@ -11,9 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// unplaced returns a problem for each test with something that its target has no place for: earlier messages, and variables that the target wants
-// and the test does not have. Lost are the sentences about system messages without a place, each once. Targets that take whole conversations have a
-// place for everything.
+// unplaced returns a problem for each test with something that its target has no place for: earlier messages, and
+// variables that the target wants and the test does not have. Lost are the sentences about system messages without a
+// place, each once. Targets that take whole conversations have a place for everything.
 func (e *Evaluation) unplaced(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
 	type placed struct {
 		names []string
@@ -59,7 +59,8 @@ func (e *Evaluation) unstubbed(s *suite.Suite, t *suite.Test, target string) sou
 	}}
 }
 
-// homeless returns what a test has that a target with these placeholders cannot be told, and what they want that the test does not have.
+// homeless returns what a test has that a target with these placeholders cannot be told, and what they want that the
+// test does not have.
 func homeless(s *suite.Suite, t *suite.Test, target string, names []string) (problems source.Problems) {
 	earlier := t.Start.History != nil || slices.ContainsFunc(t.Input, func(m chat.Message) bool { return m.Role != chat.System })
 	if earlier && !holds(names, "messages", "history", "messages_parts") {

@@ -26,7 +26,8 @@ type plan struct {
 	selected map[testKey]bool
 	// needed are the tests that others depend on.
 	needed map[testKey]bool
-	// conversations counts tests × targets × trials, turns the turns in them; of a simulated user those that it may say at most.
+	// conversations counts tests × targets × trials, turns the turns in them; of a simulated user those that it may say
+	// at most.
 	tests, conversations, turns int
 	targets                     []string
 	// byTarget counts the tests with each target.
@@ -57,8 +58,8 @@ type callKey struct {
 	call          wire.Call
 }
 
-// gradingKey distinguishes grader sets whose judges are asked differently: those of different suites, and of tests with other retries,
-// time limits or cache settings.
+// gradingKey distinguishes grader sets whose judges are asked differently: those of different suites, and of tests with
+// other retries, time limits or cache settings.
 type gradingKey struct {
 	suite string
 	call  wire.Call
@@ -238,7 +239,8 @@ func (e *Evaluation) execution(s *suite.Suite, of suite.Execution) suite.Executi
 	return e.spec.Over(of)
 }
 
-// local resolves the file that a suite names against the suite's folder. The name of a target that is made stands for no file.
+// local resolves the file that a suite names against the suite's folder. The name of a target that is made stands for
+// no file.
 func (e *Evaluation) local(s *suite.Suite, name string) string {
 	at := e.setups[s.Name]
 	if _, configured := at.Config().Models[name]; configured || at.Makes(name) {

@@ -15,7 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// prepare opens targets and judges before the first conversation, so that what is missing is said before anything is spent.
+// prepare opens targets and judges before the first conversation, so that what is missing is said before anything is
+// spent.
 func (e *Evaluation) prepare(ctx context.Context) error {
 	if err := e.ask(ctx); err != nil {
 		return err
@@ -79,7 +80,8 @@ func (e *Evaluation) makeGraders(key gradingKey, judged bool) (*grader.Set, erro
 	return at.Graders(j)
 }
 
-// graders returns the assertion engine of a conversation. The judge of a repeat remembers nothing: a verdict that was given before confirms nothing.
+// graders returns the assertion engine of a conversation. The judge of a repeat remembers nothing: a verdict that was
+// given before confirms nothing.
 func (e *Evaluation) graders(t orchestrator.Task) (*grader.Set, error) {
 	if t.Trial <= max(1, t.Test.Execution.Trials.Count) {
 		return e.grading[gradingOf(t.Test)], nil

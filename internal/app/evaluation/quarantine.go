@@ -23,7 +23,8 @@ func (e *Evaluation) readQuarantines(ctx context.Context) {
 	e.quarantines = found
 }
 
-// terms returns the terms of a test's quarantine: the suite's word goes before the store's. nil is a test that was never in one.
+// terms returns the terms of a test's quarantine: the suite's word goes before the store's. nil is a test that was
+// never in one.
 func (e *Evaluation) terms(t *suite.Test) *quarantine.Terms {
 	if t.Quarantine != nil {
 		return t.Quarantine

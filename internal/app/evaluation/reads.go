@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Reads reads every file that a run can read, through the files of its setup, and returns the files of the suites and the number of tests. It
-// opens nothing and asks nobody, so that it needs no key.
+// Reads reads every file that a run can read, through the files of its setup, and returns the files of the suites and
+// the number of tests. It opens nothing and asks nobody, so that it needs no key.
 func Reads(ctx context.Context, c Config) (suites []string, tests int, err error) {
 	c.Spec = c.Spec.WithoutBaseline() // whoever leads the run has it
 	e, err := New(ctx, c)
@@ -38,8 +38,8 @@ func Reads(ctx context.Context, c Config) (suites []string, tests int, err error
 	return suites, e.Tests(), nil
 }
 
-// Within returns the error of a file that a submitted run leads to and that is outside of its files (source.ErrOutside). What else is wrong with a
-// file is told by whoever holds the conversations.
+// Within returns the error of a file that a submitted run leads to and that is outside of its files
+// (source.ErrOutside). What else is wrong with a file is told by whoever holds the conversations.
 func (e *Evaluation) Within(ctx context.Context) error {
 	err := e.ask(ctx)
 	for call := range e.planned.calls {

@@ -66,7 +66,8 @@ var gathered = map[string]string{
 	"elsewhere/scripted.yaml": "default: {reply: hello}\n",
 }
 
-// What is gathered is all that a run reads: unpacked elsewhere, the same run is planned from it, and the same is gathered again.
+// What is gathered is all that a run reads: unpacked elsewhere, the same run is planned from it, and the same is
+// gathered again.
 func TestGather(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, gathered)
@@ -124,7 +125,8 @@ var placed = map[string]string{
 	"evals/suites/shop.suite.yaml": "name: shop\ntests:\n  - {id: a, input: hi, assertions: [polite]}\n",
 }
 
-// A run has the same fingerprint from its files here and from its bundle, wherever they are and whoever names them; another one when a file changes.
+// A run has the same fingerprint from its files here and from its bundle, wherever they are and whoever names them;
+// another one when a file changes.
 func TestGatheredFingerprint(t *testing.T) {
 	const suite = "evals/suites/shop.suite.yaml"
 	for name, test := range map[string]struct {

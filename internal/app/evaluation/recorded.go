@@ -19,9 +19,11 @@ import (
 // DefaultAnswerThreshold is the score from which an answer is good, when nothing else is said.
 const DefaultAnswerThreshold = 0.70
 
-// RecordedConfig says which chatbot continues recorded conversations. The zero value means the chatbots of the configuration.
+// RecordedConfig says which chatbot continues recorded conversations. The zero value means the chatbots of the
+// configuration.
 type RecordedConfig struct {
-	// Sites is the folder of sites, or the file of one; empty means those of the configured targets. Prompts is the folder of their prompts.
+	// Sites is the folder of sites, or the file of one; empty means those of the configured targets. Prompts is the
+	// folder of their prompts.
 	Sites, Prompts string
 	// Site is the site of all items; empty means the one that each item names, or the only one.
 	Site string
@@ -29,7 +31,8 @@ type RecordedConfig struct {
 	Judged bool
 }
 
-// Recorded are the items of a dataset as tests, with the chatbots that continue them. It is not safe for concurrent use.
+// Recorded are the items of a dataset as tests, with the chatbots that continue them. It is not safe for concurrent
+// use.
 type Recorded struct {
 	From  dataset.Name
 	Tests []*dataset.Test
@@ -59,7 +62,8 @@ func ReadRecorded(s *wire.Setup, from dataset.Name, items []dataset.Record, c Re
 	return r, err
 }
 
-// Only leaves only the first test whose query or id holds a part. Others says that more of them do; it is empty where none does.
+// Only leaves only the first test whose query or id holds a part. Others says that more of them do; it is empty where
+// none does.
 func (r *Recorded) Only(part string) (others string, err error) {
 	found := dataset.Matching(r.Tests, part)
 	if len(found) == 0 {

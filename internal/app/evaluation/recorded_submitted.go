@@ -14,8 +14,8 @@ type SubmittedAnswers struct {
 	Least float64
 }
 
-// SubmitAnswers reads the items of c.Spec.E2E through the files of c.Setup. It returns c with them as tests, for New and NewHolder. It opens nothing.
-// What a submitted run names and may not is noted in the setup, also with an error.
+// SubmitAnswers reads the items of c.Spec.E2E through the files of c.Setup. It returns c with them as tests, for New
+// and NewHolder. It opens nothing. What a submitted run names and may not is noted in the setup, also with an error.
 func SubmitAnswers(c Config) (*SubmittedAnswers, Config, error) {
 	of := c.Spec.E2E
 	items, err := dataset.LoadRecordsFrom(c.Setup.Files, of.Items)
@@ -52,7 +52,8 @@ func SubmitAnswers(c Config) (*SubmittedAnswers, Config, error) {
 	return s, c, nil
 }
 
-// Decide reads the records of a run in its folder and has the share of good answers decide how the run ended. There are no reports of its own.
+// Decide reads the records of a run in its folder and has the share of good answers decide how the run ended. There are
+// no reports of its own.
 func (s *SubmittedAnswers) Decide(run *result.Run, dir string) (reports func() error, err error) {
 	a, err := ReadAnswers(dir)
 	if err != nil {

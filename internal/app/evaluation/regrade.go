@@ -34,8 +34,8 @@ type recordedTest struct {
 	strategy suite.Strategy
 }
 
-// FinishedRun reads the record of a run that can be graded again. A run that has not come to its end is refused, and so is one whose tests are
-// not those of suites.
+// FinishedRun reads the record of a run that can be graded again. A run that has not come to its end is refused, and so
+// is one whose tests are not those of suites.
 func FinishedRun(dir string) (result.Run, error) {
 	run, err := runlog.Inspect(dir)
 	if err != nil {
@@ -116,8 +116,8 @@ func (r *regraded) count() error {
 	return nil
 }
 
-// regradedUnits returns a test once for each target that it was held with, as often as it was held. It waits for no other test: whether it was
-// held is in the record.
+// regradedUnits returns a test once for each target that it was held with, as often as it was held. It waits for no
+// other test: whether it was held is in the record.
 func (e *Evaluation) regradedUnits(t *suite.Test) (units []orchestrator.Unit) {
 	for _, target := range e.regraded.run.Targets {
 		of, recorded := e.regraded.tests[e.logged(result.Key{Suite: t.Suite, TestID: t.ID, Target: target})]
@@ -175,7 +175,8 @@ func (e *Evaluation) tellRegraded(left []result.Key) {
 	}
 }
 
-// regrade grades the recorded conversation of a job. An error means that the record cannot be read, or that the job was interrupted.
+// regrade grades the recorded conversation of a job. An error means that the record cannot be read, or that the job was
+// interrupted.
 func (e *Evaluation) regrade(ctx context.Context, k result.Key, c runner.Conversation) (*result.Test, error) {
 	line, err := e.regraded.records.Line(e.logged(k))
 	if err != nil {
@@ -214,7 +215,8 @@ func stillSkipped(old *result.Test, t *suite.Test) *result.Test {
 	return &kept
 }
 
-// apart refuses a folder of results that is the folder of the run that is graded again, or lies in it: that run stays as it is.
+// apart refuses a folder of results that is the folder of the run that is graded again, or lies in it: that run stays
+// as it is.
 func (r *regraded) apart(dir string) error {
 	at, err := filepath.Abs(dir)
 	if err != nil {

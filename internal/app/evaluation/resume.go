@@ -19,7 +19,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// takeFolder locks and prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the folder is moved aside.
+// takeFolder locks and prepares the run's folder. A resumed run keeps its ID and its start; an earlier run in the
+// folder is moved aside.
 func (e *Evaluation) takeFolder(ctx context.Context, h *Completed) (err error) {
 	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
 		return source.Invalid("cannot write results: %w", err)
@@ -91,7 +92,8 @@ type prior struct {
 	wanted map[result.Key]string
 	// quarantined has the terms of those of them that are in quarantine.
 	quarantined map[result.Key]*quarantine.Terms
-	// again are the tests that have a record and are run again; changed counts those of them that are not what they were.
+	// again are the tests that have a record and are run again; changed counts those of them that are not what they
+	// were.
 	again   map[result.Key]bool
 	changed int
 	// reruns counts those that run again because they failed.
@@ -107,8 +109,8 @@ func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
 	return o, ok
 }
 
-// prior reads the outcomes to keep: those of the plan's tests that are still what they were. Rerun leaves out what failed, with all trials of such a test.
-// It changes nothing on disk.
+// prior reads the outcomes to keep: those of the plan's tests that are still what they were. Rerun leaves out what
+// failed, with all trials of such a test. It changes nothing on disk.
 func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 	p := prior{
 		outcomes: map[result.Key]orchestrator.Outcome{}, wanted: map[result.Key]string{}, again: map[result.Key]bool{}, leftOut: map[result.Key]bool{},
@@ -173,8 +175,9 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 	return p, nil
 }
 
-// clear makes the folder of a resumed run ready for it: the reports of its earlier part go, in every format, since they no longer tell what
-// happened, and so do the records of tests that run again. run.json must say by then that the run is under way.
+// clear makes the folder of a resumed run ready for it: the reports of its earlier part go, in every format, since they
+// no longer tell what happened, and so do the records of tests that run again. run.json must say by then that the run
+// is under way.
 func (e *Evaluation) clear(dir string, p prior) error {
 	if !e.Resume {
 		return nil

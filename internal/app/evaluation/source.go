@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// sourceOf returns where a test was written, relative to the working folder or to the bundle; nil for a test that was made.
+// sourceOf returns where a test was written, relative to the working folder or to the bundle; nil for a test that was
+// made.
 func (e *Evaluation) sourceOf(t *suite.Test) *result.Source {
 	if t.At.Line == 0 {
 		return nil

@@ -22,7 +22,8 @@ import (
 // watchInterval is how often files are looked at; polling works on every file system.
 const watchInterval = 500 * time.Millisecond
 
-// Watch tells when the inputs of suites change: the content, or the set, of the files beside them. Make it with NewWatch. One goroutine uses it.
+// Watch tells when the inputs of suites change: the content, or the set, of the files beside them. Make it with
+// NewWatch. One goroutine uses it.
 type Watch struct {
 	suites []string
 	except []string
@@ -37,7 +38,8 @@ type watched struct {
 	sum     string
 }
 
-// NewWatch returns a Watch of suites as they are now. What the runs write themselves, such as a recording, is named in except.
+// NewWatch returns a Watch of suites as they are now. What the runs write themselves, such as a recording, is named in
+// except.
 func NewWatch(suites []string, except ...string) *Watch {
 	w := &Watch{suites: suites, seen: map[string]watched{}}
 	for _, name := range except {

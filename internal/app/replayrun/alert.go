@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// alertTries is how often a webhook is tried at a time, alertFor how long it may take to answer, and alertAgain the wait until it is tried again.
+// alertTries is how often a webhook is tried at a time, alertFor how long it may take to answer, and alertAgain the
+// wait until it is tried again.
 const (
 	alertTries = 3
 	alertFor   = 10 * time.Second

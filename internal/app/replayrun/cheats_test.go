@@ -55,8 +55,8 @@ func cheatServer(t *testing.T) string {
 	return s.URL
 }
 
-// TestCheatsDoNotPass: none of them passes the default gate against a weak baseline, on real conversations, in the modes that say what was
-// logged.
+// TestCheatsDoNotPass: none of them passes the default gate against a weak baseline, on real conversations, in the
+// modes that say what was logged.
 func TestCheatsDoNotPass(t *testing.T) {
 	root, err := filepath.Abs("../../../examples/replay")
 	if err != nil {

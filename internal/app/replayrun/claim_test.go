@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// TestOneOfTwoBegins: of two processes that have both found a run free, new or broken off, one replays it; the other says where it goes on, asks nobody
-// anything, and leaves the reports alone.
+// TestOneOfTwoBegins: of two processes that have both found a run free, new or broken off, one replays it; the other
+// says where it goes on, asks nobody anything, and leaves the reports alone.
 func TestOneOfTwoBegins(t *testing.T) {
 	root, err := filepath.Abs("../../../examples/replay")
 	if err != nil {

@@ -20,8 +20,8 @@ type Pool struct {
 	Payload func(ctx context.Context, s *replay.Session) ([]byte, error)
 	// Commands is true when replaying starts programs.
 	Commands bool
-	// Whole ends the run at a session that could not be held, where otherwise it is lost: whoever keeps a watch replays it then, since a worker without
-	// what the agents need is no fault of theirs.
+	// Whole ends the run at a session that could not be held, where otherwise it is lost: whoever keeps a watch replays
+	// it then, since a worker without what the agents need is no fault of theirs.
 	Whole bool
 }
 
@@ -36,7 +36,8 @@ func (c Pool) Of(e *replay.Evaluation) func(context.Context) replay.WorkerPool {
 	}
 }
 
-// LocalPool returns what starts a crew in this process: as many sessions at once as the evaluation has workers, by a queue in memory.
+// LocalPool returns what starts a crew in this process: as many sessions at once as the evaluation has workers, by a
+// queue in memory.
 func LocalPool(e *replay.Evaluation, log *slog.Logger) func(context.Context) replay.WorkerPool {
 	return func(ctx context.Context) replay.WorkerPool {
 		places := max(e.Workers, 1)
@@ -81,8 +82,8 @@ func (c *crew) Pass(s *replay.Session) { c.stream.Pass(c.key(s)) }
 // Close implements replay.WorkerPool.
 func (c *crew) Close() { c.stream.Close() }
 
-// held returns what became of a session that was replayed here, or of which a worker elsewhere has sent something. One that could not be replayed,
-// or whose result cannot be read, is lost.
+// held returns what became of a session that was replayed here, or of which a worker elsewhere has sent something. One
+// that could not be replayed, or whose result cannot be read, is lost.
 func (c *crew) held(s *replay.Session, here replay.PairResult, r orchestrator.Return) replay.PairResult {
 	h, why := here, r.Fault
 	if r.Body != nil && why == "" {

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// Definitions are the variants and the prompts that a replay run names, as data: whoever holds its sessions needs no store.
+// Definitions are the variants and the prompts that a replay run names, as data: whoever holds its sessions needs no
+// store.
 type Definitions struct {
 	Variants map[string]replay.Variant       `json:"variants,omitempty"`
 	Prompts  map[string]replay.PromptVersion `json:"prompts,omitempty"`

@@ -48,8 +48,8 @@ func settingsSum(settings json.RawMessage) string {
 	return fingerprint.Short(h)
 }
 
-// sameAgents refuses a look whose agents are other ones here, by other files or other variables of the environment, than where it is kept: its figures
-// would stand among those of the watch.
+// sameAgents refuses a look whose agents are other ones here, by other files or other variables of the environment,
+// than where it is kept: its figures would stand among those of the watch.
 func (r *Run) sameAgents() error {
 	look := r.config.Look
 	if look == nil || settingsSum(r.evaluation.Head.Run.Settings) == look.Settings {
@@ -86,8 +86,9 @@ func (r *Run) looks(ctx context.Context, look *runspec.Interim) error {
 // elsewhereAgain is the time between two questions after a look that another process takes.
 const elsewhereAgain = time.Second
 
-// awaitElsewhere waits until no other process replays a run any more: it has ended there, or has been silent for too long. It asks for nothing but the
-// row of the run, which may go on for hours: to open the look means to open its agents, its files and the store.
+// awaitElsewhere waits until no other process replays a run any more: it has ended there, or has been silent for too
+// long. It asks for nothing but the row of the run, which may go on for hours: to open the look means to open its
+// agents, its files and the store.
 func awaitElsewhere(ctx context.Context, now func() time.Time, row func(context.Context) (replay.Run, error)) error {
 	for {
 		if err := pause(ctx, elsewhereAgain); err != nil {
@@ -151,7 +152,8 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 	return nil
 }
 
-// open opens the run of a look, whose sessions a fleet has replayed where one holds looks. some is false of a look without a session.
+// open opens the run of a look, whose sessions a fleet has replayed where one holds looks. some is false of a look
+// without a session.
 func (w *replayWatcher) open(ctx context.Context, c Config, end time.Time) (r *Run, some bool, err error) {
 	if r, some, err = w.openHere(ctx, c, end); err != nil || !some || w.Hold == nil {
 		return r, some, err

@@ -45,7 +45,8 @@ func TestEarlierLooks(t *testing.T) {
 	}
 }
 
-// A look that another process takes is waited for until that process has ended it or is dead, and its run is asked for only once a second.
+// A look that another process takes is waited for until that process has ended it or is dead, and its run is asked for
+// only once a second.
 func TestAwaitElsewhere(t *testing.T) {
 	broken := errors.New("the store is broken")
 	for name, c := range map[string]struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// Reads reads every file of here that a replay can read, through the files of its setup: the folders of flows and prompts whole, as only the
-// store knows which of them the variants name, and what the configuration's models, flows, judge and the named targets are made of. It opens
-// nothing and asks nobody, so that it needs no key.
+// Reads reads every file of here that a replay can read, through the files of its setup: the folders of flows and
+// prompts whole, as only the store knows which of them the variants name, and what the configuration's models, flows,
+// judge and the named targets are made of. It opens nothing and asks nobody, so that it needs no key.
 func Reads(ctx context.Context, s *wire.Setup, spec runspec.Spec) error {
 	r := spec.Replay
 	s.Files.RecordFolder(r.Flows)

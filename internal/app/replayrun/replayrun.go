@@ -1,5 +1,6 @@
-// Package replayrun holds replays of logged conversations: it opens the log and the agents, has the engine of package replay play them, keeps what
-// comes of it and writes the reports. A watch is a replay that looks again whenever the log has grown.
+// Package replayrun holds replays of logged conversations: it opens the log and the agents, has the engine of package
+// replay play them, keeps what comes of it and writes the reports. A watch is a replay that looks again whenever the
+// log has grown.
 package replayrun
 
 import (
@@ -25,13 +26,15 @@ type Config struct {
 	Spec  replay.Spec
 	// Store is the address of the log, of the variants and of the results.
 	Store string
-	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the folder of their prompts on the disk.
+	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the
+	// folder of their prompts on the disk.
 	Flows, Prompts string
 	// Out is the folder of the reports; empty means one of the run's own below wire.StateDir.
 	Out string
 	// Sessions also writes each session in all its lanes to sessions.jsonl in that folder.
 	Sessions bool
-	// Lead, if set, says how a server leads the run: its crew, and where else sessions are kept. Nobody else holds the run then.
+	// Lead, if set, says how a server leads the run: its crew, and where else sessions are kept. Nobody else holds the
+	// run then.
 	Lead func(*replay.Evaluation)
 	// Look makes the run the look of a watch that somebody else keeps; nil for a run by days.
 	Look *runspec.Interim
@@ -181,7 +184,8 @@ func elsewhere(id string) error {
 	return source.Invalid("run %s %w: wait for it, or until it has been silent for %s", id, errElsewhere, alive)
 }
 
-// claim makes a run with a given id this process's: of several that begin it at once, one does. A server leads its runs by its leases.
+// claim makes a run with a given id this process's: of several that begin it at once, one does. A server leads its runs
+// by its leases.
 func (r *Run) claim(ctx context.Context) error {
 	if r.config.Lead != nil || r.config.Spec.RunID == "" {
 		return nil
@@ -196,8 +200,8 @@ func (r *Run) claim(ctx context.Context) error {
 	return err
 }
 
-// Run replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says that there is no report
-// and, where the run can go on, how.
+// Run replays the sessions and writes the reports. Results are kept in the store as they are finished. An error says
+// that there is no report and, where the run can go on, how.
 func (r *Run) Run(ctx context.Context) (*replay.Report, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return nil, source.Invalid("cannot make the folder of the reports: %w", err)

@@ -39,8 +39,9 @@ func (r *Run) evaluate(ctx context.Context) (*replay.Report, error) {
 // sessionsFile has the sessions of a run beside its reports.
 const sessionsFile = "sessions.jsonl"
 
-// Clear takes the reports of an earlier run out of a folder, so that none is found there when this one comes to no report. A file of somebody else that
-// the run would write over is an error; sessions says whether it will write them, too. Any other file stays.
+// Clear takes the reports of an earlier run out of a folder, so that none is found there when this one comes to no
+// report. A file of somebody else that the run would write over is an error; sessions says whether it will write them,
+// too. Any other file stays.
 func Clear(dir string, sessions bool) error {
 	written, all := variants.Marks(), variants.Marks()
 	all[sessionsFile] = []string{`"lanes":`}

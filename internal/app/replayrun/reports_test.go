@@ -16,8 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// TestNoReportOfAnotherRun leaves nothing of an earlier run in a folder when the run there comes to no report: whoever looks there would find it passed.
-// The error says why pairs were lost.
+// TestNoReportOfAnotherRun leaves nothing of an earlier run in a folder when the run there comes to no report: whoever
+// looks there would find it passed. The error says why pairs were lost.
 func TestNoReportOfAnotherRun(t *testing.T) {
 	root, err := filepath.Abs("../../../examples/replay")
 	if err != nil {

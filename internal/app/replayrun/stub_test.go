@@ -21,8 +21,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// walker is an agent of someone else's that walks a flow: all that it says of it are the node, the end, the facts and the tokens. Like any such agent
-// it is given the messages and no state; it knows the log.
+// walker is an agent of someone else's that walks a flow: all that it says of it are the node, the end, the facts and
+// the tokens. Like any such agent it is given the messages and no state; it knows the log.
 type walker struct {
 	agent  *replay.FlowAgent
 	before map[string][]string // the logged states before the user's messages, by session
@@ -76,8 +76,8 @@ func (w *walker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// TestStubOfFlow: an agent behind HTTP that walks a flow has the figures of the flow itself to the last digit, times aside, once its target says
-// which flow that is. Without it the same agent is found to have asked for less.
+// TestStubOfFlow: an agent behind HTTP that walks a flow has the figures of the flow itself to the last digit, times
+// aside, once its target says which flow that is. Without it the same agent is found to have asked for less.
 func TestStubOfFlow(t *testing.T) {
 	root, err := filepath.Abs("../../../examples/replay")
 	if err != nil {
@@ -129,8 +129,8 @@ func TestStubOfFlow(t *testing.T) {
 	}
 }
 
-// reworded writes down a flow which asks for the name in words and in a state of its own, and leads on from there as before: only whoever knows its
-// nodes can tell that it asks for the same.
+// reworded writes down a flow which asks for the name in words and in a state of its own, and leads on from there as
+// before: only whoever knows its nodes can tell that it asks for the same.
 func reworded(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -19,8 +19,8 @@ const (
 	DefaultTurnTimeout = 2 * time.Minute
 )
 
-// Submitted returns what a RunSpec of the kind replay asks for, with the configuration, the flows and the prompts of its files. What it names
-// and may not is noted in the setup.
+// Submitted returns what a RunSpec of the kind replay asks for, with the configuration, the flows and the prompts of
+// its files. What it names and may not is noted in the setup.
 func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 	r := spec.Replay
 	s.NamesVariables(spec.Env...)

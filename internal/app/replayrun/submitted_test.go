@@ -52,7 +52,8 @@ func teaFiles(t *testing.T, files map[string]string) (dir, store string) {
 	return dir, store
 }
 
-// A variant has the limits, the memory and the knowledge of its flow's target on a server, too, where all files are in one folder.
+// A variant has the limits, the memory and the knowledge of its flow's target on a server, too, where all files are in
+// one folder.
 func TestSubmittedVariantHasTheLimitsOfItsTarget(t *testing.T) {
 	dir, store := teaFiles(t, map[string]string{
 		"rehearse.yaml": "targets:\n  tea: {kind: flow, flow: flows/tea.yaml, model: lexical, limits: {history_window_messages: 3, max_tool_iterations: 2}, " +
@@ -95,7 +96,8 @@ func TestSubmittedVariantHasTheLimitsOfItsTarget(t *testing.T) {
 	}
 }
 
-// The flow of a variant may read no variable that the server keeps from runs: the run is refused, as one of the same flow as a target is.
+// The flow of a variant may read no variable that the server keeps from runs: the run is refused, as one of the same
+// flow as a target is.
 func TestSubmittedVariantReadsWhatItMay(t *testing.T) {
 	dir, store := teaFiles(t, map[string]string{
 		"flows/tea.yaml": "name: tea\napis: {list: {url: 'https://shop.example/list', headers: {X-Key: '${OTHER_WORD}'}}}\ninitial_state: ask\n" +
@@ -126,7 +128,8 @@ func TestSubmittedVariantReadsWhatItMay(t *testing.T) {
 	}
 }
 
-// A look whose files give other agents than those of its watch is refused before anything is replayed: its figures would stand among those of the watch.
+// A look whose files give other agents than those of its watch is refused before anything is replayed: its figures
+// would stand among those of the watch.
 func TestLookOfOtherAgentsIsRefused(t *testing.T) {
 	dir, store := teaFiles(t, map[string]string{
 		"rehearse.yaml":  "targets: {}\n",

@@ -20,12 +20,13 @@ type WatchConfig struct {
 	Watching replay.Watching
 	// Alert is a webhook that is told of the alarm; empty tells none. Secret signs what it is sent.
 	Alert, Secret string
-	// Hold, if set, has a fleet replay the sessions of a look, by a run of that id, and returns when it has ended. What it leaves is replayed here when the
-	// look is taken; everything is where it returns an error. Limit is how many sessions it replays at once; 0 leaves it to the workers that there are.
+	// Hold, if set, has a fleet replay the sessions of a look, by a run of that id, and returns when it has ended. What
+	// it leaves is replayed here when the look is taken; everything is where it returns an error. Limit is how many
+	// sessions it replays at once; 0 leaves it to the workers that there are.
 	Hold  func(ctx context.Context, id string, spec runspec.Spec) error
 	Limit int
-	// Began is told of the looks that there are already, Took of each look as it is taken, Alarmed of the first one with an alarm, Trouble of what is
-	// tried again. Nil is allowed.
+	// Began is told of the looks that there are already, Took of each look as it is taken, Alarmed of the first one
+	// with an alarm, Trouble of what is tried again. Nil is allowed.
 	Began   func([]replay.Interim)
 	Took    func(replay.Interim)
 	Alarmed func(replay.Interim)
@@ -45,8 +46,9 @@ type replayWatcher struct {
 	told  time.Time
 }
 
-// Watch takes the looks of a watch that are due, in their order, and waits for the next ones until the last. What a look has found is kept in the
-// store before the next begins, so the same call goes on where it ended. The state is returned with an error, too, as far as there is one.
+// Watch takes the looks of a watch that are due, in their order, and waits for the next ones until the last. What a
+// look has found is kept in the store before the next begins, so the same call goes on where it ended. The state is
+// returned with an error, too, as far as there is one.
 func Watch(ctx context.Context, c WatchConfig) (*replay.WatchState, error) {
 	c.Watching.Mode, c.Watching.Rules = c.Spec.Mode, c.Spec.Rules
 	c.Spec.FirstDay, c.Spec.LastDay = c.Watching.Since.Format(time.DateOnly), c.Watching.Since.Format(time.DateOnly)

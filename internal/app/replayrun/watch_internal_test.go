@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// A webhook that was away when the alarm came is told while the next look is waited for, not a night later. The log is told once.
+// A webhook that was away when the alarm came is told while the next look is waited for, not a night later. The log is
+// told once.
 func TestAlertIsToldAgain(t *testing.T) {
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -24,8 +24,8 @@ type Watches struct {
 	Hold func(ctx context.Context, id string, spec runspec.Spec) error
 }
 
-// OpenWatches reads the watches of the configuration of s. They look at the log of a store, and keep what they find there. Secret signs what webhooks
-// are sent. A faulty watch is an error (source.IsInvalid).
+// OpenWatches reads the watches of the configuration of s. They look at the log of a store, and keep what they find
+// there. Secret signs what webhooks are sent. A faulty watch is an error (source.IsInvalid).
 func OpenWatches(s *wire.Setup, store, secret string) (*Watches, error) {
 	all := &Watches{log: s.Log}
 	if all.log == nil {
@@ -108,7 +108,8 @@ func (all *Watches) hear(c *WatchConfig) {
 // watchAgain is the wait before a watch that could not go on is tried again.
 const watchAgain = time.Minute
 
-// Run keeps the watches until ctx ends. A look that it breaks off goes on when the watches are kept again, here or by another server of the store.
+// Run keeps the watches until ctx ends. A look that it breaks off goes on when the watches are kept again, here or by
+// another server of the store.
 func (all *Watches) Run(ctx context.Context) {
 	var each sync.WaitGroup
 	for _, c := range all.configs {

@@ -20,7 +20,8 @@ type Dependency struct {
 	Price llm.Price
 	// Embeds is true of an embedding model.
 	Embeds bool
-	// Address is where the model is asked, without user info and query; empty for one in the program. Own says that it is the provider's own.
+	// Address is where the model is asked, without user info and query; empty for one in the program. Own says that it
+	// is the provider's own.
 	Address string
 	Own     bool
 	// Key is the variable with the key, which is set or not; empty for none.
@@ -31,15 +32,16 @@ type Dependency struct {
 // Dependencies is what a target may ask. It is empty while a recording is played, because then nothing is asked.
 type Dependencies struct {
 	Models []Dependency
-	// Server is the address of an agent that is no model, without user info and query, or the command of one that is a program; empty for other
-	// targets. Priced is true when it says what it costs.
+	// Server is the address of an agent that is no model, without user info and query, or the command of one that is a
+	// program; empty for other targets. Priced is true when it says what it costs.
 	Server string
 	// Others are further addresses of that agent, at other hosts.
 	Others []string
 	Priced bool
 }
 
-// TargetDependencies returns what the target of a name may ask, without opening it. Of a target that a Maker makes, nothing is known.
+// TargetDependencies returns what the target of a name may ask, without opening it. Of a target that a Maker makes,
+// nothing is known.
 func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependencies, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -148,7 +150,8 @@ func (s *Setup) asked(m config.Model) Dependency {
 	return a
 }
 
-// nearby names the file of a model that is played from the folder of the configuration, as authors do: of a chatbot's model its place on the disk is known.
+// nearby names the file of a model that is played from the folder of the configuration, as authors do: of a chatbot's
+// model its place on the disk is known.
 func (s *Setup) nearby(m config.Model) config.Model {
 	if m.Provider != "scripted" && m.Provider != "cassette" || m.Dir != "" {
 		return m

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// collectedModel is a model whose requests are gathered with the conversation that they belong to, and a judge's replies with them.
+// collectedModel is a model whose requests are gathered with the conversation that they belong to, and a judge's
+// replies with them.
 type collectedModel struct{ llm.Model }
 
 // Generate asks the model.
@@ -32,7 +33,8 @@ func (m collectedModel) Stream(ctx context.Context, r llm.Request, token func(st
 	return reply, err
 }
 
-// written returns a request as JSON. Arguments of calls that are no JSON, which a model may have written, are left out with all but the texts.
+// written returns a request as JSON. Arguments of calls that are no JSON, which a model may have written, are left out
+// with all but the texts.
 func written(r llm.Request) []byte {
 	data, err := json.Marshal(r)
 	if err == nil {

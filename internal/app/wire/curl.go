@@ -27,7 +27,8 @@ func (s *shared) pasted() error {
 	return nil
 }
 
-// CurlLine reads a pasted curl line as the mapping of a target. The redactor learns its credentials, also where the line is refused.
+// CurlLine reads a pasted curl line as the mapping of a target. The redactor learns its credentials, also where the
+// line is refused.
 func CurlLine(line string, secrets *Redactor) (curl.Request, source.Value, error) {
 	request, err := curl.Parse(line)
 	if err != nil {
@@ -41,8 +42,8 @@ func CurlLine(line string, secrets *Redactor) (curl.Request, source.Value, error
 	return request, mapping, err
 }
 
-// TargetOf reads the mapping of a target that stands in no configuration; from says where it comes from. Its paths begin at the working folder. The
-// error is a source.Problems.
+// TargetOf reads the mapping of a target that stands in no configuration; from says where it comes from. Its paths
+// begin at the working folder. The error is a source.Problems.
 func TargetOf(from string, mapping source.Value) (config.Target, error) {
 	reader := &source.Reader{File: from}
 	t := target.Kinds().Read(reader.Node(mapping, ""), config.Location{})

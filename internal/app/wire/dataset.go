@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// Storages returns the places of datasets: files, stores and Langfuse. progress is called during long operations. A store without a path is
-// that of the configuration for this folder, which is read when such a store is opened.
+// Storages returns the places of datasets: files, stores and Langfuse. progress is called during long operations. A
+// store without a path is that of the configuration for this folder, which is read when such a store is opened.
 func (s *Setup) Storages(progress func(what string, done int)) *dataset.Stores {
 	return &dataset.Stores{Store: s.datasets, Langfuse: s.Langfuse, Progress: progress, Now: s.Now}
 }

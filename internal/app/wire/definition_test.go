@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 )
 
-// Every setting of a model that decides its replies is part of the definition, so that --resume runs what changed again. Prices and limits are not.
+// Every setting of a model that decides its replies is part of the definition, so that --resume runs what changed
+// again. Prices and limits are not.
 func TestDefinitionOfModels(t *testing.T) {
 	define := func(settings string) string {
 		t.Helper()

@@ -33,8 +33,9 @@ func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 	return s.tape.recordEmbedder(m.String(), e), nil
 }
 
-// KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an embedder they have
-// vectors. If the embedder fails, they are searched by words only, with a warning. Setup closes the store.
+// KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an
+// embedder they have vectors. If the embedder fails, they are searched by words only, with a warning. Setup closes the
+// store.
 func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*knowledge.Library, error) {
 	var options []knowledge.Option
 	if embedder != "" {
@@ -66,7 +67,8 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 	return opened.Knowledge(options...), nil
 }
 
-// vectors returns the options for search by vectors. If the embedder fails, the search is by words only, and failed is called.
+// vectors returns the options for search by vectors. If the embedder fails, the search is by words only, and failed is
+// called.
 func (s *shared) vectors(m config.Model, failed func(error)) ([]knowledge.Option, error) {
 	e, err := s.embedder(m)
 	if err != nil {

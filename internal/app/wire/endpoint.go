@@ -13,7 +13,8 @@ import (
 // listTimeout bounds Lists: a server that is there lists its models at once.
 const listTimeout = 3 * time.Second
 
-// Lists asks the address of a model which models it has. It is false of one that answers but has no list. Nothing is asked of a model.
+// Lists asks the address of a model which models it has. It is false of one that answers but has no list. Nothing is
+// asked of a model.
 func (s *shared) Lists(ctx context.Context, m config.Model) (bool, error) {
 	bounded, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -27,8 +28,9 @@ func (s *shared) Lists(ctx context.Context, m config.Model) (bool, error) {
 // Provider is a provider of models: where its models are asked, and which variable has the key.
 type Provider struct {
 	Name, Doc string
-	// Address is where it is asked in this environment, without user info and query; empty where the address is missing. AddressEnv is the variable
-	// of the address; empty where nothing is asked over the network. Key is the variable of the key, which is set or not; empty for none.
+	// Address is where it is asked in this environment, without user info and query; empty where the address is
+	// missing. AddressEnv is the variable of the address; empty where nothing is asked over the network. Key is the
+	// variable of the key, which is set or not; empty for none.
 	Address, AddressEnv, Key string
 	KeySet                   bool
 }

@@ -47,8 +47,8 @@ func ReadEnvFile(path string) ([]string, error) { return config.ReadEnvFile(sour
 // lentValue is what a file of variables gives one, with the configuration that names the file.
 type lentValue struct{ text, by string }
 
-// lend makes the variables of a configuration's file known, as everything that is opened shares one environment. Two configurations that give one
-// variable two values are refused: one of them would be asked with the key of the other.
+// lend makes the variables of a configuration's file known, as everything that is opened shares one environment. Two
+// configurations that give one variable two values are refused: one of them would be asked with the key of the other.
 func (s *shared) lend(c config.File) error {
 	if s.LookupEnv == nil {
 		return nil
@@ -76,8 +76,8 @@ func (s *shared) lend(c config.File) error {
 	return nil
 }
 
-// needed returns an error for variables that are not set although what is to be opened takes them in. Playback needs none, because nothing is
-// asked.
+// needed returns an error for variables that are not set although what is to be opened takes them in. Playback needs
+// none, because nothing is asked.
 func (s *shared) needed(what string, unset []string) error {
 	if len(unset) == 0 || s.tape.playing != nil {
 		return nil

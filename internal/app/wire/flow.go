@@ -16,8 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// Flow loads the flow of a target and returns it with its engine, which asks m. Suites, the terminal, servers and replays all open flows here, so the
-// model, the parameters and the knowledge bases are the same.
+// Flow loads the flow of a target and returns it with its engine, which asks m. Suites, the terminal, servers and
+// replays all open flows here, so the model, the parameters and the knowledge bases are the same.
 func (s *Setup) Flow(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -60,7 +60,8 @@ func (s *Setup) engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error)
 	return flow.New(f), nil
 }
 
-// callout returns what carries out the calls of flows. A submitted run opens hosts for its own flows, and private addresses where the server does.
+// callout returns what carries out the calls of flows. A submitted run opens hosts for its own flows, and private
+// addresses where the server does.
 func (s *Setup) callout() *apicall.Caller {
 	c := apicall.Config{Hosts: slices.Concat(s.APIHosts, s.config.APIHosts), Private: s.APIPrivate || s.config.APIPrivate, Secret: s.secret, Wrap: s.wrapped}
 	if s.Submitted != nil {
@@ -111,7 +112,8 @@ func sameFile(files source.Files, a, b string) bool {
 	return err == nil && os.SameFile(one, two)
 }
 
-// knowledgeOf returns the folder of a flow's knowledge bases: its own, or the one beside the file or folder of flows; empty if there is none.
+// knowledgeOf returns the folder of a flow's knowledge bases: its own, or the one beside the file or folder of flows;
+// empty if there is none.
 func knowledgeOf(files source.Files, c target.FlowConfig) string {
 	if c.Knowledge != "" || c.Path == "" {
 		files.RecordFolder(c.Knowledge)

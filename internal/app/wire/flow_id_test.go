@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 )
 
-// A target's flow is known where it is defined, where an agent elsewhere is said to follow it, and where a server is asked for it by its id.
+// A target's flow is known where it is defined, where an agent elsewhere is said to follow it, and where a server is
+// asked for it by its id.
 func TestFlowID(t *testing.T) {
 	dir := write(t, map[string]string{
 		"tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: [b]}\n  - {id: b, type: stop, prompt: Goodbye.}\n",

@@ -8,8 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Flows returns the flows of a file or folder; without one those of the targets of the configuration, each once. A target whose flow cannot be read
-// is left out and told of.
+// Flows returns the flows of a file or folder; without one those of the targets of the configuration, each once. A
+// target whose flow cannot be read is left out and told of.
 func (s *Setup) Flows(path string) ([]*flow.Flow, error) {
 	if path != "" {
 		library, err := flow.OpenLibrary(source.Files{}, path)

@@ -21,7 +21,8 @@ import (
 
 // Judging says which judge a suite gets.
 type Judging struct {
-	// Name is the requested judge, or the models of a panel with commas between them. It takes precedence over the suite's and the configuration's.
+	// Name is the requested judge, or the models of a panel with commas between them. It takes precedence over the
+	// suite's and the configuration's.
 	Name string
 	// Suite is the suite's own choice; file names are resolved against the suite's folder.
 	Suite suite.Judge
@@ -55,8 +56,8 @@ func (j judges) all() []config.Model {
 	return []config.Model{j.primary}
 }
 
-// JudgeName returns the first judging model as PROVIDER:MODEL, those of a panel with ", " between them, or the requested name when there is
-// no such model.
+// JudgeName returns the first judging model as PROVIDER:MODEL, those of a panel with ", " between them, or the
+// requested name when there is no such model.
 func (s *Setup) JudgeName(j Judging) string {
 	models, err := s.judges(j)
 	if err != nil {
@@ -137,7 +138,8 @@ func checkPanel(panel []config.Model) error {
 	return nil
 }
 
-// provided returns the name of a suite's judge. It adds the provider when the configuration does not know the bare name.
+// provided returns the name of a suite's judge. It adds the provider when the configuration does not know the bare
+// name.
 func (s *Setup) provided(j suite.Judge) string {
 	if _, known := s.config.Models[j.Model]; known || j.Provider == "" || strings.Contains(j.Model, ":") {
 		return j.Model
@@ -181,8 +183,9 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 	return judge.New(c), nil
 }
 
-// judging opens a judging model. Its name and its key in the cache cover its address, its parameters, what the configuration adds to its requests and
-// what its file says: verdicts are remembered for the runs of others, too. They cover no folder: a copied suite finds the same verdicts.
+// judging opens a judging model. Its name and its key in the cache cover its address, its parameters, what the
+// configuration adds to its requests and what its file says: verdicts are remembered for the runs of others, too. They
+// cover no folder: a copied suite finds the same verdicts.
 func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	model, err := s.open(m, call)
 	if err != nil {
@@ -207,8 +210,8 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
 }
 
-// drawsOf returns what the draws in a judge's requests come from: the recording that is played, or the one that is made. It is nil where nothing is
-// recorded.
+// drawsOf returns what the draws in a judge's requests come from: the recording that is played, or the one that is
+// made. It is nil where nothing is recorded.
 func (s *Setup) drawsOf(m config.Model, canary judge.Canary) (func(context.Context) ([]byte, llm.Conversation), error) {
 	var played func(context.Context) ([]byte, llm.Conversation)
 	name := s.Playback

@@ -16,7 +16,8 @@ func langfuseOff(getenv func(string) string) bool {
 	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(LangfuseEnabledEnv))))
 }
 
-// Langfuse returns the client of the Langfuse that the environment names. The error says in one line which variables are missing.
+// Langfuse returns the client of the Langfuse that the environment names. The error says in one line which variables
+// are missing.
 func (s *Setup) Langfuse() (*langfuse.Client, error) {
 	if langfuseOff(s.Getenv) {
 		return nil, errors.New(LangfuseEnabledEnv + " switches Langfuse off: set it to true, or use files")
@@ -39,8 +40,8 @@ const (
 // LogModes returns the values of --log.
 func LogModes() []string { return []string{LogAuto, LogLangfuse, LogNone} }
 
-// Experiment returns the log of an evaluation in Langfuse, nil where it is not logged. The mode is one of LogModes, remote says that the items
-// are from Langfuse. say is told what became of the log, in sentences without secrets and
+// Experiment returns the log of an evaluation in Langfuse, nil where it is not logged. The mode is one of LogModes,
+// remote says that the items are from Langfuse. say is told what became of the log, in sentences without secrets and
 // without anything that steers a terminal.
 func (s *Setup) Experiment(mode string, remote bool, say func(sentence string)) (*experiment.Config, error) {
 	off := langfuseOff(s.Getenv)

@@ -50,7 +50,8 @@ type modelKey struct {
 	call         Call
 }
 
-// Model opens the model that the configuration knows by a name, or PROVIDER:MODEL. Its replies contain no secrets, unless they are graded.
+// Model opens the model that the configuration knows by a name, or PROVIDER:MODEL. Its replies contain no secrets,
+// unless they are graded.
 func (s *Setup) Model(name string) (llm.Model, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -93,7 +94,8 @@ func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
 	return collectedModel{s.taped(m.String(), model)}, nil
 }
 
-// taped wraps a model, or a server that is asked like one, in the recording: playback replaces it, recording surrounds it.
+// taped wraps a model, or a server that is asked like one, in the recording: playback replaces it, recording surrounds
+// it.
 func (s *shared) taped(name string, m llm.Model) llm.Model {
 	if s.tape.playing != nil {
 		return s.masking(&revealingModel{s.tape.playing.As(name), s.secrets})
@@ -109,8 +111,8 @@ func (s *shared) masking(m llm.Model) llm.Model {
 	return &redactingModel{m, s.secrets}
 }
 
-// ModelNamed finds a model by its name in the configuration, or reads PROVIDER:MODEL. For the error, what names the model's purpose, and
-// known lists the names that could have been meant.
+// ModelNamed finds a model by its name in the configuration, or reads PROVIDER:MODEL. For the error, what names the
+// model's purpose, and known lists the names that could have been meant.
 func (s *Setup) ModelNamed(name, what string, known []string) (config.Model, error) {
 	if m, ok := s.config.Models[name]; ok {
 		return m, nil

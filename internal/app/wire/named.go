@@ -54,7 +54,8 @@ func (s *shared) namesFile(m config.Model) {
 	}
 }
 
-// Outside returns the error of a file of a model that is outside of the files of a submitted run (source.ErrOutside), as far as it was read.
+// Outside returns the error of a file of a model that is outside of the files of a submitted run (source.ErrOutside),
+// as far as it was read.
 func (s *shared) Outside() error {
 	s.refusing.mu.Lock()
 	defer s.refusing.mu.Unlock()
@@ -79,7 +80,8 @@ const maxAddress = 200
 // writtenAddress matches an address that stands at the end of a text, such as a target's short form.
 var writtenAddress = regexp.MustCompile(`^\S*?((?:https?|wss?)://\S+)$`)
 
-// NamesWritten refuses a private address of the process itself that a submitted run spells out. Only a variable may stand for it.
+// NamesWritten refuses a private address of the process itself that a submitted run spells out. Only a variable may
+// stand for it.
 func (s *shared) NamesWritten(written string) {
 	if s.guard == nil || !strings.Contains(written, "://") {
 		return
@@ -98,7 +100,8 @@ func secretKeys() []string {
 	return []string{"api_key_env", "token_env", "public_env", "url_env", "secret_env", "host_env", "key_env", "ip_hash_salt_env"}
 }
 
-// namesIn refuses the variables that a document names by keys that end in _env, and the process's own private addresses where they are written out.
+// namesIn refuses the variables that a document names by keys that end in _env, and the process's own private addresses
+// where they are written out.
 func (s *shared) namesIn(v source.Value, key string) {
 	if s.Submitted == nil {
 		return
@@ -141,8 +144,8 @@ func (s *shared) namesOf(c config.File) {
 	}
 }
 
-// NamesTarget refuses what a target of a test names and may not, and notes whether it starts a program. A name that is no target is passed over: opening
-// it says so.
+// NamesTarget refuses what a target of a test names and may not, and notes whether it starts a program. A name that is
+// no target is passed over: opening it says so.
 func (s *Setup) NamesTarget(name string) {
 	if s.Submitted == nil {
 		if s.TargetStartsProgram(name) {

@@ -14,7 +14,8 @@ import (
 type Options struct {
 	// Environ is the environment in the form of os.Environ.
 	Environ []string
-	// Secrets keeps secrets out of what is written; nil makes one of the environment. It learns what configurations and suites name.
+	// Secrets keeps secrets out of what is written; nil makes one of the environment. It learns what configurations and
+	// suites name.
 	Secrets *redact.Redactor
 	// LookupEnv looks up a variable of the environment.
 	LookupEnv func(name string) (string, bool)
@@ -28,7 +29,8 @@ type Options struct {
 	Warn func(text string)
 	// Files are where configurations, suites and what they name are read from; the zero value is the disk.
 	Files source.Files
-	// Allowance is what the files of a submission may cost to read; nil for files that may cost what those of the disk may.
+	// Allowance is what the files of a submission may cost to read; nil for files that may cost what those of the disk
+	// may.
 	Allowance *source.Allowance
 	// NoCommands refuses to start programs that configurations and suites name.
 	NoCommands bool
@@ -38,22 +40,25 @@ type Options struct {
 	Config string
 	// Model replaces the models that flows and chatbots name. It is a name of the configuration, or PROVIDER:MODEL.
 	Model string
-	// TargetURL is the base URL of targets that are written as PROVIDER:MODEL; empty means that of the environment (config.TargetURLEnv).
+	// TargetURL is the base URL of targets that are written as PROVIDER:MODEL; empty means that of the environment
+	// (config.TargetURLEnv).
 	TargetURL string
 	// Curl is a pasted curl line as a target, under the name CurlTarget in every configuration; empty means none.
 	Curl string
-	// APIHosts are hosts that flows may call besides those of the configuration; APIPrivate allows private addresses of them.
+	// APIHosts are hosts that flows may call besides those of the configuration; APIPrivate allows private addresses of
+	// them.
 	APIHosts   []string
 	APIPrivate bool
 	// LocalPrompt keeps chatbots from using Langfuse's prompts.
 	LocalPrompt bool
-	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges replace them. At most one of
-	// them is set.
+	// Record is a file for every exchange with a model, an embedder or a target; Playback is one whose exchanges
+	// replace them. At most one of them is set.
 	Record, Playback string
 	// Append continues an existing recording.
 	Append bool
 	// Limits holds what models may ask of each provider together; nil makes one of its own.
 	Limits *llm.Limits
-	// Dry asks nothing and writes nothing: no recording is made or mended, nothing is embedded, and no prompts are fetched.
+	// Dry asks nothing and writes nothing: no recording is made or mended, nothing is embedded, and no prompts are
+	// fetched.
 	Dry bool
 }

@@ -53,7 +53,8 @@ func TestPromptsOff(t *testing.T) {
 	}
 }
 
-// TestPromptsOfSites holds the order: Langfuse, the files beside the sites, the built-in ones; and that --local-prompt leaves Langfuse out.
+// TestPromptsOfSites holds the order: Langfuse, the files beside the sites, the built-in ones; and that --local-prompt
+// leaves Langfuse out.
 func TestPromptsOfSites(t *testing.T) {
 	server := langfusetest.New(t)
 	const meta, answer, own = "response-agents/meta-template", "response-agents/answer/template", "response-agents/answer/instructions/tea.example"

@@ -58,8 +58,8 @@ func (m *redactingModel) redacted(reply chat.Reply, err error) (chat.Reply, erro
 	return reply, err
 }
 
-// revealingModel is a recorded model whose replies have the values again that the recording masks, where the environment has them: what is
-// graded is what was graded when it was recorded.
+// revealingModel is a recorded model whose replies have the values again that the recording masks, where the
+// environment has them: what is graded is what was graded when it was recorded.
 type revealingModel struct {
 	llm.Model
 	secrets *redact.Redactor

@@ -23,8 +23,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// TestNoRedirectIsFollowed sends every kind of request to a server that redirects: the error names the status and the host, and the other host
-// is never asked.
+// TestNoRedirectIsFollowed sends every kind of request to a server that redirects: the error names the status and the
+// host, and the other host is never asked.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("followed: %s %s", r.Method, r.URL) }))
 	t.Cleanup(elsewhere.Close)

@@ -13,8 +13,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// ReplayTarget opens a target for replays, as a suite would open it. Definition is all that decides how it answers, as values that JSON can hold;
-// its Settings are left to the caller, as it may hold secrets and the names of files. Resumes is true when conversations can begin in their middle.
+// ReplayTarget opens a target for replays, as a suite would open it. Definition is all that decides how it answers, as
+// values that JSON can hold; its Settings are left to the caller, as it may hold secrets and the names of files.
+// Resumes is true when conversations can begin in their middle.
 func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened, definition any, err error) {
 	t, err := s.targetNamed(name)
 	if err != nil {
@@ -67,7 +68,8 @@ func (s *Setup) localNodes(c target.FlowConfig, agent *replay.TargetAgent, o *re
 	return nil
 }
 
-// nodes finds the nodes of the flow that a target follows: those of the flow that is named here, or else of the server's.
+// nodes finds the nodes of the flow that a target follows: those of the flow that is named here, or else of the
+// server's.
 func (s *Setup) nodes(ctx context.Context, name string, t config.Target, agent *replay.TargetAgent, o *replay.Opened) error {
 	c := target.FlowConfigOf(t)
 	agent.Start = c.Start

@@ -34,13 +34,14 @@ func OpenRuns(ctx context.Context, address string) (runs *store.Fleet, close fun
 	return s.Fleet(), s.Close, nil
 }
 
-// RunsStore returns the address of the store in which servers of this folder keep runs and tokens: the one named, else that of REHEARSE_STORE, else
-// the configured one, else a file in dir, the folder of a server's data.
+// RunsStore returns the address of the store in which servers of this folder keep runs and tokens: the one named, else
+// that of REHEARSE_STORE, else the configured one, else a file in dir, the folder of a server's data.
 func (s *Setup) RunsStore(named, dir string) string {
 	return cmp.Or(s.NamedStore(named), "sqlite:"+filepath.Join(dir, "rehearse.db"))
 }
 
-// NamedStore returns the store that somebody has named: here, in REHEARSE_STORE or in the configuration. Empty means that nobody has.
+// NamedStore returns the store that somebody has named: here, in REHEARSE_STORE or in the configuration. Empty means
+// that nobody has.
 func (s *Setup) NamedStore(named string) string {
 	environment := ""
 	if s.LookupEnv != nil {
@@ -59,8 +60,8 @@ func FindRuns(ctx context.Context, address string) (runs *store.Fleet, close fun
 	return OpenRuns(ctx, address)
 }
 
-// AwaitRuns waits until the store at an address can be opened, and says why it waits: once, and when the reason changes. Any other error than that of
-// a database which is away ends the wait.
+// AwaitRuns waits until the store at an address can be opened, and says why it waits: once, and when the reason
+// changes. Any other error than that of a database which is away ends the wait.
 func AwaitRuns(ctx context.Context, address string, tell func(err error)) error {
 	if !IsPostgres(address) {
 		return nil

@@ -13,8 +13,9 @@ import (
 // Redactor keeps secrets out of texts.
 type Redactor = redact.Redactor
 
-// Secrets returns what keeps secrets out of texts: those of an environment, given as os.Environ gives it, and those that a command line names,
-// by flags that end in -env and in addresses. A Setup lets it learn what configurations and suites name.
+// Secrets returns what keeps secrets out of texts: those of an environment, given as os.Environ gives it, and those
+// that a command line names, by flags that end in -env and in addresses. A Setup lets it learn what configurations and
+// suites name.
 func Secrets(environ, args []string) *redact.Redactor {
 	secrets := newRedactor(environ)
 	for i, arg := range args {

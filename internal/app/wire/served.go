@@ -15,8 +15,8 @@ import (
 type ServedOptions struct {
 	// Model talks in flows: a name of the configuration, or PROVIDER:MODEL.
 	Model string
-	// Flows is a file or folder of flows, or empty: then there are none of the server's own. Knowledge is their folder of knowledge bases; empty
-	// means that beside the flows.
+	// Flows is a file or folder of flows, or empty: then there are none of the server's own. Knowledge is their folder
+	// of knowledge bases; empty means that beside the flows.
 	Flows, Knowledge string
 	// Sites are the chatbots; without a Dir there are none.
 	Sites SitesOptions

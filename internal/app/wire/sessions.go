@@ -34,7 +34,8 @@ type Sessions struct {
 	Where string
 	// locks keep turns apart from what is done here, where the store has locks for all processes.
 	locks sitebot.Locks
-	// history is what the same store has besides, and cache what is known of visitors; each is nil where it is elsewhere.
+	// history is what the same store has besides, and cache what is known of visitors; each is nil where it is
+	// elsewhere.
 	history *History
 	cache   enrich.Cache
 	close   func() error

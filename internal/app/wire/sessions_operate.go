@@ -60,7 +60,8 @@ func (s *Sessions) Listed(ctx context.Context, q sitebot.Query) (*sitebot.Sessio
 	return nil, source.Invalid("there are more than %d such sessions: choose fewer with --since and --until", listMost)
 }
 
-// Named returns the rows of sessions by their ids, in the order in which they are named. The site may be empty where only one has such a session.
+// Named returns the rows of sessions by their ids, in the order in which they are named. The site may be empty where
+// only one has such a session.
 func (s *Sessions) Named(ctx context.Context, site string, ids []string) ([]sessionindex.Row, error) {
 	rows := make([]sessionindex.Row, 0, len(ids))
 	for _, id := range ids {
@@ -95,7 +96,8 @@ func (s *Sessions) SiteOf(ctx context.Context, named, id string) (string, error)
 	return sites[0], nil
 }
 
-// Items makes an item of a turn of each session, or of its last for 0: what was answered is what is expected. skipped are those without such a turn.
+// Items makes an item of a turn of each session, or of its last for 0: what was answered is what is expected. skipped
+// are those without such a turn.
 func (s *Sessions) Items(ctx context.Context, rows []sessionindex.Row, turn int, mask func([]byte) []byte) (items []dataset.Record, skipped []string, err error) {
 	for _, row := range rows {
 		if row.Turns == 0 || turn > row.Turns {

@@ -1,5 +1,6 @@
-// Package wire is the only place that opens things: configurations, models, embedders, judges, targets, chatbots, flows, knowledge
-// bases, stores and Langfuse. Everything that one Setup opens shares one set of limits, one redactor, one transport and one recording.
+// Package wire is the only place that opens things: configurations, models, embedders, judges, targets, chatbots,
+// flows, knowledge bases, stores and Langfuse. Everything that one Setup opens shares one set of limits, one redactor,
+// one transport and one recording.
 package wire
 
 import (
@@ -46,7 +47,8 @@ type shared struct {
 	models  llm.Options
 	// inside carries what the process's own addresses are asked.
 	inside *http.Transport
-	// outside carries what addresses are asked that configurations and suites name, client uses it. guard is what refuses private ones; it may be nil.
+	// outside carries what addresses are asked that configurations and suites name, client uses it. guard is what
+	// refuses private ones; it may be nil.
 	outside  http.RoundTripper
 	client   *http.Client
 	guard    *httpclient.PublicOnly
@@ -84,7 +86,8 @@ type shared struct {
 	// tools serves tools over MCP to the agents of targets that have some.
 	tools toolHost
 
-	// storing guards the stores by path. They have a lock of their own, so that they can be opened concurrently with the rest.
+	// storing guards the stores by path. They have a lock of their own, so that they can be opened concurrently with
+	// the rest.
 	storing sync.Mutex
 	stores  map[string]*store.Store
 }
@@ -123,7 +126,8 @@ func Open(o Options) (*Setup, error) {
 // HasConfig reports whether there is a configuration in a folder of the disk or above it.
 func HasConfig(folder string) bool { return config.Find(source.Files{}, folder) != "" }
 
-// At returns the setup for a folder: with the configuration Options.Config, else with the nearest one at or above the folder.
+// At returns the setup for a folder: with the configuration Options.Config, else with the nearest one at or above the
+// folder.
 func (s *Setup) At(folder string) (*Setup, error) {
 	if s.Options.Config != "" {
 		return s, nil
@@ -170,7 +174,8 @@ func (s *Setup) With(targets map[string]config.Target) *Setup {
 	return &Setup{shared: s.shared, config: own, made: s.made}
 }
 
-// Making returns a setup with those targets besides the ones that its configuration describes. A name that both have is the made one's.
+// Making returns a setup with those targets besides the ones that its configuration describes. A name that both have is
+// the made one's.
 func (s *Setup) Making(made map[string]Maker) *Setup {
 	return &Setup{shared: s.shared, config: s.config, made: made}
 }
@@ -190,14 +195,15 @@ func (s *shared) Suites() suite.Options {
 	return o
 }
 
-// Graded makes models that are opened later give their replies as they are: a check on what an agent must not tell has to see it. Whoever
-// keeps or shows a reply then masks it. Recordings are masked in any case.
+// Graded makes models that are opened later give their replies as they are: a check on what an agent must not tell has
+// to see it. Whoever keeps or shows a reply then masks it. Recordings are masked in any case.
 func (s *shared) Graded() { s.graded.Store(true) }
 
 // Secrets returns what keeps secrets out of what is written.
 func (s *shared) Secrets() *redact.Redactor { return s.secrets }
 
-// Private returns what takes secrets, and what else is nobody's business, out of artifacts of this configuration's conversations.
+// Private returns what takes secrets, and what else is nobody's business, out of artifacts of this configuration's
+// conversations.
 func (s *Setup) Private() *redact.Private { return s.secrets.Private(s.config.Redact...) }
 
 // Recorded reports whether exchanges are recorded or played back. Then remembered verdicts must not replace calls.
@@ -231,7 +237,8 @@ func (s *Setup) Close() error {
 	return errors.Join(faults...)
 }
 
-// modelError marks a missing key as something that cannot be done; other errors, such as an unknown provider, are mistakes.
+// modelError marks a missing key as something that cannot be done; other errors, such as an unknown provider, are
+// mistakes.
 func modelError(err error) error {
 	if fault, ok := errors.AsType[*llm.Error](err); ok && fault.Fault == llm.Unauthorized {
 		return err

@@ -57,7 +57,8 @@ func open(t *testing.T, o wire.Options, variables map[string]string) *wire.Setup
 	return s
 }
 
-// A model that a chatbot, a judge and a target share has one limit: with concurrency 1 the endpoint never sees two requests at once.
+// A model that a chatbot, a judge and a target share has one limit: with concurrency 1 the endpoint never sees two
+// requests at once.
 func TestOneLimitForAll(t *testing.T) {
 	var inFlight, most, requests atomic.Int32
 	second := make(chan struct{})
@@ -150,7 +151,8 @@ nodes:
   - {id: bye, type: stop, prompt: Say goodbye.}
 `
 
-// A flow is opened as its configured target says, whoever opens it; without one it has the knowledge that lies beside it.
+// A flow is opened as its configured target says, whoever opens it; without one it has the knowledge that lies beside
+// it.
 func TestTargetOf(t *testing.T) {
 	dir := write(t, map[string]string{
 		"flows/tea.flow.yaml": tea, "flows/knowledge/returns/a.md": "# Lamps\n\nBroken lamps come back within 30 days.\n",

@@ -12,7 +12,8 @@ import (
 // maxSiblings bounds the models that callers may open.
 const maxSiblings = 64
 
-// Siblings are a model and other models of its provider, which callers may choose by name. They are safe for concurrent use.
+// Siblings are a model and other models of its provider, which callers may choose by name. They are safe for concurrent
+// use.
 type Siblings struct {
 	setup *Setup
 	first config.Model

@@ -23,12 +23,13 @@ import (
 
 // SitesOptions say which chatbots to open and where their sessions are kept.
 type SitesOptions struct {
-	// Dir is a folder of sites, the file of one, or a database of them. Prompts is a folder of prompt files; it may be empty.
+	// Dir is a folder of sites, the file of one, or a database of them. Prompts is a folder of prompt files; it may be
+	// empty.
 	Dir, Prompts string
 	// Model replaces the model of every site; empty leaves it to each site's file.
 	Model string
-	// Store is the path of a file or the address postgres://… of a database. Without one, sessions are kept in memory. Redis is the address of a server
-	// for the states of sessions, besides a Store.
+	// Store is the path of a file or the address postgres://… of a database. Without one, sessions are kept in memory.
+	// Redis is the address of a server for the states of sessions, besides a Store.
 	Store, Redis string
 	// TTL is how long a session is kept after its last message; 0 keeps it for good.
 	TTL  time.Duration

@@ -17,8 +17,8 @@ import (
 // eraseLimit bounds how long other systems may take to forget a session.
 const eraseLimit = 10 * time.Second
 
-// eraseElsewhere forgets what is kept of a session beside its state: what is known of the visitor's company, what the store of logged
-// events has, and traces in Langfuse, which is only asked where it has a key.
+// eraseElsewhere forgets what is kept of a session beside its state: what is known of the visitor's company, what the
+// store of logged events has, and traces in Langfuse, which is only asked where it has a key.
 func (s *Sites) eraseElsewhere(ctx context.Context, site, session string) error {
 	ctx, cancel := context.WithTimeout(ctx, eraseLimit)
 	defer cancel()
@@ -44,8 +44,8 @@ func (s *Setup) eraseTraces(ctx context.Context, session string) error {
 	return client.EraseSession(ctx, session)
 }
 
-// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at work on. It reports whether
-// there was such a session.
+// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at
+// work on. It reports whether there was such a session.
 func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, siteName, session string) (there bool, err error) {
 	bot, err := sessionBot(siteName, sitebot.Config{
 		Checkpoints: kept, Locks: kept.locks,

@@ -23,8 +23,8 @@ type NamedSites struct {
 	targets map[string]config.Target
 }
 
-// NamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Instead is the site that is
-// meant whatever is named; empty means the named one.
+// NamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Instead is
+// the site that is meant whatever is named; empty means the named one.
 func (s *Setup) NamedSites(place target.SiteConfig, instead string) (*NamedSites, error) {
 	n := &NamedSites{setup: s, instead: instead, found: map[string]*site.Site{}, targets: map[string]config.Target{}}
 	if place.Dir != "" {
@@ -74,8 +74,9 @@ func (n *NamedSites) Find(name string) (*site.Site, error) {
 // Setup returns a setup that has the sites that were found as targets, called as dataset.TargetOf says.
 func (n *NamedSites) Setup() *Setup { return n.setup.With(n.targets) }
 
-// Playback returns a chatbot of the sites that were found with nothing but their rules: it asks one model, which plays recorded answers, and has no knowledge, no data of
-// visitors, and nobody to tell of leads. Its sessions are kept in memory.
+// Playback returns a chatbot of the sites that were found with nothing but their rules: it asks one model, which plays
+// recorded answers, and has no knowledge, no data of visitors, and nobody to tell of leads. Its sessions are kept in
+// memory.
 func (n *NamedSites) Playback(model llm.Model) (*sitebot.Bot, error) {
 	var sites []*site.Site
 	for _, name := range Names(n.found) {

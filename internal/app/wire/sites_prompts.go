@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/prompt"
 )
 
-// promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and the built-in ones.
+// promptSet returns the prompts in their order: Langfuse's, those of a folder, by default the one beside the sites, and
+// the built-in ones.
 func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 	dir := s.promptFolder(s.options)
 	set := &prompt.Set{}
@@ -35,7 +36,8 @@ func (s *Sites) promptSet(ctx context.Context) *prompt.Set {
 	return set
 }
 
-// promptFolder returns the folder of the prompts of chatbots: the given one, or the one beside the sites; empty when there is none.
+// promptFolder returns the folder of the prompts of chatbots: the given one, or the one beside the sites; empty when
+// there is none.
 func (s *shared) promptFolder(o SitesOptions) string {
 	if o.Prompts != "" || o.InDatabase() {
 		return o.Prompts

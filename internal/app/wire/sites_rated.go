@@ -20,7 +20,8 @@ const (
 	scoreLimit = 30 * time.Second
 )
 
-// thumbs brings what visitors think of answers to Langfuse, one after the other, so that the last thumb of a turn counts there, too.
+// thumbs brings what visitors think of answers to Langfuse, one after the other, so that the last thumb of a turn
+// counts there, too.
 type thumbs struct {
 	client  *langfuse.Client
 	trouble func(text string, err error)

@@ -17,7 +17,8 @@ type readSites struct {
 	place   string
 }
 
-// siteLibrary reads the sites of a folder or file or, when dir is an address, of a database, once. place is where they are, without secrets.
+// siteLibrary reads the sites of a folder or file or, when dir is an address, of a database, once. place is where they
+// are, without secrets.
 func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Library, place string, err error) {
 	if known, ok := s.read[dir]; ok {
 		return known.library, known.place, nil
@@ -43,8 +44,8 @@ func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Lib
 	return library, place, nil
 }
 
-// ReadSites reads the sites of a place, once, and opens nothing of them. place is where they are, without secrets. What they name and a submitted run
-// may not is noted.
+// ReadSites reads the sites of a place, once, and opens nothing of them. place is where they are, without secrets. What
+// they name and a submitted run may not is noted.
 func (s *Setup) ReadSites(c target.SiteConfig) (library *site.Library, place string, err error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()

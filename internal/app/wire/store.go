@@ -29,7 +29,8 @@ func (s *Setup) Store(ctx context.Context) (*store.Store, error) {
 	return s.StoreAt(ctx, path)
 }
 
-// Quarantines returns the quarantines that the configured store keeps, by suite and test. A store that there is not yet has none, and is not made.
+// Quarantines returns the quarantines that the configured store keeps, by suite and test. A store that there is not yet
+// has none, and is not made.
 func (s *Setup) Quarantines(ctx context.Context) (terms map[result.Key]quarantine.Terms, err error) {
 	path := s.StorePath()
 	if IsPostgres(path) {
@@ -50,8 +51,8 @@ func (s *Setup) Quarantines(ctx context.Context) (terms map[result.Key]quarantin
 	return kept.Annotations().Quarantines(ctx)
 }
 
-// Annotations returns what people said of a run: in its folder, and in the configured store where there is one. The warning says what of its folder
-// cannot be read; it is empty where all can.
+// Annotations returns what people said of a run: in its folder, and in the configured store where there is one. The
+// warning says what of its folder cannot be read; it is empty where all can.
 func (s *Setup) Annotations(ctx context.Context, dir, run string) (b *annotation.Book, warning string, err error) {
 	inFolder, unreadable, err := annotation.Read(dir)
 	if err != nil {
@@ -96,7 +97,8 @@ func IsPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
-// SQLitePath returns the file of an address sqlite:PATH, or of a bare path. scheme is that of another kind of store, else empty.
+// SQLitePath returns the file of an address sqlite:PATH, or of a bare path. scheme is that of another kind of store,
+// else empty.
 func SQLitePath(address string) (path, scheme string) {
 	path, postgres, err := config.Store(address, "")
 	if err != nil || postgres != "" {
@@ -172,7 +174,8 @@ const maxRunFolders = 1_000
 // noFolders are those of a database, which has no index of runs.
 func noFolders(context.Context) ([]string, error) { return nil, nil }
 
-// FindHistory is OpenHistory, but refuses the file of a store that is not there: opening would make an empty one, in which nothing is found.
+// FindHistory is OpenHistory, but refuses the file of a store that is not there: opening would make an empty one, in
+// which nothing is found.
 func FindHistory(ctx context.Context, address string) (*History, error) {
 	if path, _ := SQLitePath(address); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +185,8 @@ func FindHistory(ctx context.Context, address string) (*History, error) {
 	return OpenHistory(ctx, address)
 }
 
-// eraseSession takes a session of a chatbot out of the store: its events, and its words wherever they were replayed or made items of.
+// eraseSession takes a session of a chatbot out of the store: its events, and its words wherever they were replayed or
+// made items of.
 func (h *History) eraseSession(ctx context.Context, site, session string, now time.Time) error {
 	return errors.Join(
 		h.Events.EraseSession(ctx, site, session), h.Runs.EraseSession(ctx, site, session), h.fleet.EraseSession(ctx, site, session),

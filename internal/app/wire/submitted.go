@@ -29,7 +29,8 @@ func ofProcess(name string) bool {
 	return false
 }
 
-// mayRead reports whether a run may name a variable. What is of the process may not be named, whatever the patterns say.
+// mayRead reports whether a run may name a variable. What is of the process may not be named, whatever the patterns
+// say.
 func (s *Submitted) mayRead(name string) bool {
 	return !ofProcess(name) && slices.ContainsFunc(s.AllowEnv, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)
@@ -53,8 +54,8 @@ type RefusedError struct {
 // Error returns the sentence.
 func (e *RefusedError) Error() string { return e.Message + " (" + e.Hint + ")" }
 
-// passedOver returns the keys of a configuration that do not count. In the files of a run they are those of the process that reads it. Only a server
-// lets its own runs reach private addresses.
+// passedOver returns the keys of a configuration that do not count. In the files of a run they are those of the process
+// that reads it. Only a server lets its own runs reach private addresses.
 func (s *shared) passedOver() []string {
 	ofProcess := []string{"store", "server", "queue", "watches", "env_file"}
 	switch {
@@ -66,7 +67,8 @@ func (s *shared) passedOver() []string {
 	return nil
 }
 
-// refusals are what was found that a submitted run names and may not, whether it starts programs, and an error of a file outside of its own. They are safe for concurrent use.
+// refusals are what was found that a submitted run names and may not, whether it starts programs, and an error of a
+// file outside of its own. They are safe for concurrent use.
 type refusals struct {
 	mu        sync.Mutex
 	variables []string
@@ -98,7 +100,8 @@ func listed(all []string, text string) []string {
 	return append(all, text)
 }
 
-// Refused returns, as a *RefusedError, what a submitted run names and may not, as far as it was read: variables and addresses.
+// Refused returns, as a *RefusedError, what a submitted run names and may not, as far as it was read: variables and
+// addresses.
 func (s *shared) Refused() error {
 	s.refusing.mu.Lock()
 	defer s.refusing.mu.Unlock()
@@ -131,7 +134,8 @@ func (s *shared) StartsPrograms() bool {
 	return s.refusing.programs
 }
 
-// guardOutside makes what addresses that configurations and suites name are asked with: in a submitted run apart from the process's own.
+// guardOutside makes what addresses that configurations and suites name are asked with: in a submitted run apart from
+// the process's own.
 func (s *shared) guardOutside() {
 	s.inside = httpclient.Transport()
 	s.models.Transport, s.outside = s.inside, s.inside
@@ -143,8 +147,9 @@ func (s *shared) guardOutside() {
 	s.models.Named = &llm.Named{Getenv: s.Getenv, Transport: s.outside}
 }
 
-// Transport returns what carries requests to addresses that a run names, in an environment in the form of os.Environ. Addresses in variables that the
-// run may read are those of whoever started the process. The caller closes its idle connections in the end.
+// Transport returns what carries requests to addresses that a run names, in an environment in the form of os.Environ.
+// Addresses in variables that the run may read are those of whoever started the process. The caller closes its idle
+// connections in the end.
 func (s *Submitted) Transport(environ []string) http.RoundTripper {
 	if s.AllowPrivate {
 		return httpclient.Transport()
@@ -158,8 +163,8 @@ func (s *Submitted) Transport(environ []string) http.RoundTripper {
 	return httpclient.NewPublicOnly(own...)
 }
 
-// environ returns the environment of a program with some configuration (redact.Redactor.Environ). One of a submitted run gets no secrets but those
-// that it may read.
+// environ returns the environment of a program with some configuration (redact.Redactor.Environ). One of a submitted
+// run gets no secrets but those that it may read.
 func (s *shared) environ(configuration source.Value) []string {
 	all := s.secrets.Environ(configuration)
 	if s.Submitted == nil {

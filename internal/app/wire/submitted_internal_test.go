@@ -61,7 +61,8 @@ func TestRefusedIsBounded(t *testing.T) {
 	}
 }
 
-// A verdict is remembered for judges that are asked the same way: whoever adds to a judge's requests shares none with those who do not.
+// A verdict is remembered for judges that are asked the same way: whoever adds to a judge's requests shares none with
+// those who do not.
 func TestKeysOfVerdicts(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "judge.jsonl")

@@ -90,7 +90,8 @@ func (s *shared) recordable() error {
 	return source.Invalid("the recording %s exists already: name another file, or remove it", s.Record)
 }
 
-// mend makes a recording end with a whole line, so that more can be written behind it, and returns the key of its draws.
+// mend makes a recording end with a whole line, so that more can be written behind it, and returns the key of its
+// draws.
 func (s *shared) mend(file *os.File) (drawKey []byte, err error) {
 	read, size, err := s.readTape(file)
 	if err != nil {
@@ -149,7 +150,8 @@ func (t *tape) recordEmbedder(name string, e llm.Embedder) llm.Embedder {
 	return t.recorder.RecordEmbedder(name, e)
 }
 
-// close closes the recording. A new one for which nothing was opened is removed: a mistake was found, and its author types the command again.
+// close closes the recording. A new one for which nothing was opened is removed: a mistake was found, and its author
+// types the command again.
 func (t *tape) close() error {
 	if t == nil || t.file == nil {
 		return nil

@@ -34,7 +34,8 @@ func (s *shared) services() http.RoundTripper {
 	return tapedTransport{s, s.outside}
 }
 
-// receipts returns the transport for what is only sent: nothing that is graded depends on an answer, and playback sends nothing.
+// receipts returns the transport for what is only sent: nothing that is graded depends on an answer, and playback sends
+// nothing.
 func (s *shared) receipts() http.RoundTripper {
 	if s.tape.playing == nil {
 		return s.outside
@@ -90,7 +91,8 @@ func (t tapedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// timeless returns a body without the times and ids of an exchange, which no two runs have in common. A body that is no JSON stays as it is.
+// timeless returns a body without the times and ids of an exchange, which no two runs have in common. A body that is no
+// JSON stays as it is.
 func timeless(body []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()

@@ -9,9 +9,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// tapedTarget is a target whose turns fail when an exchange of theirs could not be recorded, or is not in the recording. Chatbots and flows
-// get over model calls that fail: without this, a turn could pass that was never recorded whole.
-// The time that a turn took is recorded and played as well, or a playback would pass every assertion on latency.
+// tapedTarget is a target whose turns fail when an exchange of theirs could not be recorded, or is not in the
+// recording. Chatbots and flows get over model calls that fail: without this, a turn could pass that was never recorded
+// whole. The time that a turn took is recorded and played as well, or a playback would pass every assertion on latency.
 type tapedTarget struct {
 	runner.Target
 	tape *tape

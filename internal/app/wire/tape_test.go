@@ -79,8 +79,8 @@ func TestServicesOnTape(t *testing.T) {
 
 var drawKey = regexp.MustCompile(`"draw_key":"[^"]+"`)
 
-// TestPlaybackOfDraws checks that a recording repeats what was drawn for its judge, and that one without draws is played without a canary,
-// with a warning.
+// TestPlaybackOfDraws checks that a recording repeats what was drawn for its judge, and that one without draws is
+// played without a canary, with a warning.
 func TestPlaybackOfDraws(t *testing.T) {
 	q := grader.Question{Mode: grader.Checklist, Output: "fine", Rubrics: []grader.Rubric{{ID: "a", Outcome: "good"}, {ID: "b", Outcome: "bad"}}}
 	dir := t.TempDir()
@@ -154,7 +154,8 @@ func ask(t *testing.T, j *judge.Judge, q grader.Question) {
 	}
 }
 
-// A recording goes on behind its last whole line, whether a crash has left half a line or an editor has taken the last line's end.
+// A recording goes on behind its last whole line, whether a crash has left half a line or an editor has taken the last
+// line's end.
 func TestRecordingGoesOn(t *testing.T) {
 	for name, cut := range map[string]func(tape string) string{
 		"whole":           func(tape string) string { return tape },

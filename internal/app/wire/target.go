@@ -75,8 +75,8 @@ func (s *Setup) targetNamed(name string) (config.Target, error) {
 	return target.OfModel(m), err
 }
 
-// modelOfTarget returns the model of a target that is written as PROVIDER:MODEL or PROVIDER:MODEL@URL, or as the name of a model. The first has
-// the address of Options.TargetURL or of the environment, where one is given.
+// modelOfTarget returns the model of a target that is written as PROVIDER:MODEL or PROVIDER:MODEL@URL, or as the name
+// of a model. The first has the address of Options.TargetURL or of the environment, where one is given.
 func (s *Setup) modelOfTarget(name string) (config.Model, error) {
 	plain, address := config.CutAddress(name)
 	m, err := s.ModelNamed(plain, "target", Names(s.config.Targets))
@@ -160,8 +160,8 @@ func (s *Setup) token(variable string) (string, error) {
 	return token, nil
 }
 
-// Placeholders returns the placeholders that stand in what a target sends to its agent; ok is false of one that takes whole conversations. A name
-// that is no target has none: opening it says so.
+// Placeholders returns the placeholders that stand in what a target sends to its agent; ok is false of one that takes
+// whole conversations. A name that is no target has none: opening it says so.
 func (s *Setup) Placeholders(name string) (names []string, ok bool) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -175,7 +175,8 @@ func (s *Setup) Placeholders(name string) (names []string, ok bool) {
 	return target.Placeholders(t)
 }
 
-// AcceptsStubs reports whether a target takes stubs: it follows a flow, here or at a server. A name that is no target says so when it is opened.
+// AcceptsStubs reports whether a target takes stubs: it follows a flow, here or at a server. A name that is no target
+// says so when it is opened.
 func (s *Setup) AcceptsStubs(name string) bool {
 	s.opening.Lock()
 	defer s.opening.Unlock()

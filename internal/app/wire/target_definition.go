@@ -8,8 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 )
 
-// Definition returns everything that decides how a target answers, as values that JSON can hold: its own settings and, where it is made of models
-// that it names, those of the configuration.
+// Definition returns everything that decides how a target answers, as values that JSON can hold: its own settings and,
+// where it is made of models that it names, those of the configuration.
 func (s *Setup) Definition(name string) (any, error) {
 	if _, ok := s.made[name]; ok {
 		return name, nil // whoever makes it knows
@@ -47,8 +47,8 @@ func (s *Setup) ModelDefinitions() map[string]config.Model {
 	return models
 }
 
-// aroundFlow returns what decides the answers of a flow besides its own file: the files of the flows that it calls, and whom it may call. A flow that
-// calls nothing, or cannot be read, has nothing around it.
+// aroundFlow returns what decides the answers of a flow besides its own file: the files of the flows that it calls, and
+// whom it may call. A flow that calls nothing, or cannot be read, has nothing around it.
 func (s *Setup) aroundFlow(c target.FlowConfig) (parts []any) {
 	f, err := LoadFlow(s.Files, c)
 	if err != nil {
@@ -65,7 +65,8 @@ func (s *Setup) aroundFlow(c target.FlowConfig) (parts []any) {
 	return parts
 }
 
-// defined returns a model as far as it decides replies: without prices and limits. Its file, if it has one, is named by its whole path.
+// defined returns a model as far as it decides replies: without prices and limits. Its file, if it has one, is named by
+// its whole path.
 func defined(m config.Model) config.Model {
 	if file, _, _ := strings.Cut(m.Name, "#"); m.Dir != "" && filepath.Ext(file) != "" && !filepath.IsAbs(m.Name) {
 		m.Name = filepath.Join(m.Dir, m.Name)

@@ -32,8 +32,8 @@ func LoadFlow(files source.Files, c target.FlowConfig) (*flow.Flow, error) {
 	return flows[0], nil
 }
 
-// KnownFlow returns the flow of a target as it is defined here; nil when the target is none, or only a server knows its flow. It asks nothing.
-// A name that is no target has no flow either: opening the target says so.
+// KnownFlow returns the flow of a target as it is defined here; nil when the target is none, or only a server knows its
+// flow. It asks nothing. A name that is no target has no flow either: opening the target says so.
 func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()

@@ -11,8 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 )
 
-// Traces returns a context whose spans go to the collector that the environment of o names, without its secrets. Turns of visitors of chatbots
-// go to the environment's Langfuse, too. sent sends what is left; Warn gets what could not be sent. No request is made before there is a span.
+// Traces returns a context whose spans go to the collector that the environment of o names, without its secrets. Turns
+// of visitors of chatbots go to the environment's Langfuse, too. sent sends what is left; Warn gets what could not be
+// sent. No request is made before there is a span.
 func Traces(ctx context.Context, o Options, version string) (traced context.Context, sent func()) {
 	to := telemetry.Options{LookupEnv: o.LookupEnv, Version: version, Mask: o.Secrets.Text, Warn: o.Warn}
 	all := telemetry.OpenTraces(to)
@@ -31,7 +32,8 @@ func Traces(ctx context.Context, o Options, version string) (traced context.Cont
 	}
 }
 
-// langfuseTraces returns where the environment's Langfuse takes traces. What is wrong with its variables is told where a client is needed.
+// langfuseTraces returns where the environment's Langfuse takes traces. What is wrong with its variables is told where
+// a client is needed.
 func langfuseTraces(getenv func(string) string) (p telemetry.Resource, ok bool) {
 	c, err := langfuse.FromEnv(getenv)
 	if err != nil || langfuseOff(getenv) {

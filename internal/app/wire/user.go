@@ -11,7 +11,8 @@ import (
 
 // Playing says who plays a test's simulated user.
 type Playing struct {
-	// Own is the user's own model; it goes before Name, the requested one, and that before the configuration's. The last resort is the judge.
+	// Own is the user's own model; it goes before Name, the requested one, and that before the configuration's. The
+	// last resort is the judge.
 	Own, Name string
 	Judging   Judging
 	Call      Call

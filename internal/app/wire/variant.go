@@ -19,14 +19,16 @@ import (
 type Variants struct {
 	Setup *Setup
 	Store replay.Variants
-	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the folder of their prompts on the disk.
+	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the
+	// folder of their prompts on the disk.
 	Flows, Prompts string
 
 	library *flow.Library
 }
 
-// Open opens the variant of that id. Its flow is opened as a suite, a terminal and a server open it: with the knowledge bases, the memory
-// and the limits of its target, where the variant has none of its own. Model and prompt are those of the variant. Parameters that it leaves open are those of the configured model.
+// Open opens the variant of that id. Its flow is opened as a suite, a terminal and a server open it: with the knowledge
+// bases, the memory and the limits of its target, where the variant has none of its own. Model and prompt are those of
+// the variant. Parameters that it leaves open are those of the configured model.
 func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) {
 	d, err := replay.Define(ctx, v.Store, id, v.Prompts)
 	if err != nil {
@@ -81,7 +83,8 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 	}, nil
 }
 
-// served adds to a fingerprint what the configuration says of the flow's turns and of the model. What it leaves open adds nothing.
+// served adds to a fingerprint what the configuration says of the flow's turns and of the model. What it leaves open
+// adds nothing.
 func served(settings map[string]any, turns target.FlowSettings, model llm.Request) {
 	if !reflect.ValueOf(turns).IsZero() {
 		settings["turns"] = turns

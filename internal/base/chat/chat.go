@@ -1,4 +1,5 @@
-// Package chat has the types of a conversation: messages, tool calls, replies and their usage. Every other package shares them.
+// Package chat has the types of a conversation: messages, tool calls, replies and their usage. Every other package
+// shares them.
 package chat
 
 import (
@@ -32,8 +33,8 @@ type Message struct {
 	Native Native `json:"-"`
 }
 
-// Native is a part of a model's message that only its provider reads, such as signed thoughts: with tools it wants that back unchanged. It stays
-// inside the program. The zero value is none.
+// Native is a part of a model's message that only its provider reads, such as signed thoughts: with tools it wants that
+// back unchanged. It stays inside the program. The zero value is none.
 type Native struct {
 	// Format says which provider's it is.
 	Format string

@@ -54,10 +54,12 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Cost is an amount of money. The zero value costs nothing. Its JSON form is the number of US dollars, or null when it is Unknown.
+// Cost is an amount of money. The zero value costs nothing. Its JSON form is the number of US dollars, or null when it
+// is Unknown.
 type Cost struct {
 	USD float64
-	// Unknown is true when a model has no price, or a call came without a count of tokens; USD is then the part that is known.
+	// Unknown is true when a model has no price, or a call came without a count of tokens; USD is then the part that is
+	// known.
 	Unknown bool
 }
 

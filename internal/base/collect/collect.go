@@ -1,7 +1,9 @@
-// Package collect gathers what is kept of a conversation beside its record: what its target and its judges were sent, and what they answered.
+// Package collect gathers what is kept of a conversation beside its record: what its target and its judges were sent,
+// and what they answered.
 //
-// A Collector travels in the context of one conversation, with the turn that is under way. A turn is graded while the next one is asked, so the
-// turn is the context's, not the collector's. Without a collector nothing is gathered, and nothing is made for it.
+// A Collector travels in the context of one conversation, with the turn that is under way. A turn is graded while the
+// next one is asked, so the turn is the context's, not the collector's. Without a collector nothing is gathered, and
+// nothing is made for it.
 package collect
 
 import (
@@ -27,7 +29,8 @@ type Piece struct {
 	Data []byte
 }
 
-// maxWaiting is how much waits until the conversation has ended, in bytes. What is more is kept at once, which takes time from the turn.
+// maxWaiting is how much waits until the conversation has ended, in bytes. What is more is kept at once, which takes
+// time from the turn.
 const maxWaiting = 8 << 20
 
 // Collector gathers the pieces of one conversation. It is safe for concurrent use. Use New; Close or Drop it.

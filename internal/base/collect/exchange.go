@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Exchanges returns a copy of a client that gathers each exchange of a conversation. Without a collector in a request's context it does nothing.
-// A client without a transport of its own is returned as it is.
+// Exchanges returns a copy of a client that gathers each exchange of a conversation. Without a collector in a request's
+// context it does nothing. A client without a transport of its own is returned as it is.
 func Exchanges(client *http.Client) *http.Client {
 	if client == nil || client.Transport == nil {
 		return client
@@ -112,7 +112,8 @@ type exchange struct {
 	sent, received lockedBuffer
 }
 
-// end gathers the exchange as HTTP/1.1 writes it, whatever it went over. Why says what kept the answer from being whole; empty for nothing.
+// end gathers the exchange as HTTP/1.1 writes it, whatever it went over. Why says what kept the answer from being
+// whole; empty for nothing.
 func (x *exchange) end(why string) {
 	Put(x.request.Context(), Exchange, func() []byte {
 		var out bytes.Buffer

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// NotPublicError says that an address of a host is not public. It names the host as it was written, and keeps the address to itself.
+// NotPublicError says that an address of a host is not public. It names the host as it was written, and keeps the
+// address to itself.
 type NotPublicError struct{ Host string }
 
 // Error returns a sentence for whoever named the host.
@@ -18,8 +19,9 @@ func (e *NotPublicError) Error() string {
 	return "the host " + text.OneLine(e.Host, maxHost) + " has an address that is not public"
 }
 
-// Checked returns a transport that connects to public hosts only. It looks a host up once, refuses it if one of its addresses is private, and dials an
-// address that it has checked. It uses no proxy, keeps no connection, and sends each request once. The caller closes nothing.
+// Checked returns a transport that connects to public hosts only. It looks a host up once, refuses it if one of its
+// addresses is private, and dials an address that it has checked. It uses no proxy, keeps no connection, and sends each
+// request once. The caller closes nothing.
 func Checked() *http.Transport { return checked(net.DefaultResolver) }
 
 func checked(resolver *net.Resolver) *http.Transport {
@@ -54,7 +56,8 @@ func dialFirst(ctx context.Context, dialer *net.Dialer, network string, ips []ne
 	return nil, err
 }
 
-// Single returns a transport that keeps no connection. So it sends each request once: a transport sends one again that was lost on a kept connection.
+// Single returns a transport that keeps no connection. So it sends each request once: a transport sends one again that
+// was lost on a kept connection.
 func Single() *http.Transport {
 	t := Transport()
 	t.DisableKeepAlives = true

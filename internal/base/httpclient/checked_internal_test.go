@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/httpclient/httpclienttest"
 )
 
-// Each connection goes to an address that was checked for it: a name that has turned private meanwhile is refused, and tells no address.
+// Each connection goes to an address that was checked for it: a name that has turned private meanwhile is refused, and
+// tells no address.
 func TestCheckedRebinding(t *testing.T) {
 	for _, private := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.7", "100.64.0.1"} {
 		resolver, asked := httpclienttest.Resolver("203.0.113.1", private)

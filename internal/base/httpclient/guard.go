@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// PrivateError is a host at a private address, which is not connected to. It holds the host as it was written, and not the address.
+// PrivateError is a host at a private address, which is not connected to. It holds the host as it was written, and not
+// the address.
 type PrivateError struct{ Host string }
 
 // Error returns a sentence for whoever named the host.
@@ -25,8 +26,9 @@ func (e *PrivateError) Error() string {
 // errPrivate refuses a connection before it is made.
 var errPrivate = errors.New("a private address")
 
-// PublicOnly is a transport for addresses that somebody else has named. It connects to no private address, whatever name leads there, uses no proxy, and
-// shares no connection with another transport. Only what the process itself was told is reached in any case. It is safe for concurrent use.
+// PublicOnly is a transport for addresses that somebody else has named. It connects to no private address, whatever
+// name leads there, uses no proxy, and shares no connection with another transport. Only what the process itself was
+// told is reached in any case. It is safe for concurrent use.
 type PublicOnly struct {
 	own             []string
 	inside, outside *http.Transport

@@ -57,7 +57,8 @@ func TestGuardRefuses(t *testing.T) {
 	}
 }
 
-// A name that leads to a private address is refused, whatever it has led to before: the address that is dialled decides.
+// A name that leads to a private address is refused, whatever it has led to before: the address that is dialled
+// decides.
 func TestGuardRebinding(t *testing.T) {
 	for _, private := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.7"} {
 		resolver, asked := httpclienttest.Resolver("203.0.113.1", private)
@@ -84,7 +85,8 @@ func TestGuardHidesTheResolver(t *testing.T) {
 	}
 }
 
-// What the process itself was told is reached, on connections that nothing else uses; other ports of the same host are not.
+// What the process itself was told is reached, on connections that nothing else uses; other ports of the same host are
+// not.
 func TestGuardOwn(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

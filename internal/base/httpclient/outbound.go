@@ -15,8 +15,9 @@ import (
 // maxHeader bounds the headers of an answer, in bytes.
 const maxHeader = 256 << 10
 
-// Transport returns a transport for a process to share among its clients. It keeps a connection for each of hundreds of calls in flight to one
-// host, because opening one costs more than a call. The caller closes its idle connections in the end.
+// Transport returns a transport for a process to share among its clients. It keeps a connection for each of hundreds of
+// calls in flight to one host, because opening one costs more than a call. The caller closes its idle connections in
+// the end.
 func Transport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -37,8 +38,9 @@ func newDialer() *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 }
 
-// Client returns a client that takes a redirect for the answer: following it would send keys and conversations to another host. Its calls end
-// with their context and at no other time. A nil transport is http.DefaultTransport, which is for tests only.
+// Client returns a client that takes a redirect for the answer: following it would send keys and conversations to
+// another host. Its calls end with their context and at no other time. A nil transport is http.DefaultTransport, which
+// is for tests only.
 func Client(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
@@ -53,8 +55,8 @@ func WithCookies(client *http.Client, jar http.CookieJar) *http.Client {
 	return &own
 }
 
-// Apart returns a copy of a client with connections of its own, and what closes them. A client whose transport is neither one of Transport nor a
-// Guard is returned as it is.
+// Apart returns a copy of a client with connections of its own, and what closes them. A client whose transport is
+// neither one of Transport nor a Guard is returned as it is.
 func Apart(client *http.Client) (own *http.Client, hangUp func()) {
 	own = &http.Client{}
 	*own = *client
@@ -69,8 +71,8 @@ func Apart(client *http.Client) (own *http.Client, hangUp func()) {
 	return own, own.CloseIdleConnections
 }
 
-// Once keeps the transport from sending a request again that the other side may have taken. Without it, a GET, or a request with an
-// Idempotency-Key, is sent again when a connection that served before breaks off.
+// Once keeps the transport from sending a request again that the other side may have taken. Without it, a GET, or a
+// request with an Idempotency-Key, is sent again when a connection that served before breaks off.
 func Once(request *http.Request) {
 	replayable := request.Header.Get("Idempotency-Key") != "" || request.Header.Get("X-Idempotency-Key") != ""
 	switch request.Method {
@@ -85,8 +87,8 @@ func Once(request *http.Request) {
 	}
 }
 
-// Redirect says of an answer that it redirects and to which host, empty of an answer that is no redirect. What else the address holds may be
-// secret.
+// Redirect says of an answer that it redirects and to which host, empty of an answer that is no redirect. What else the
+// address holds may be secret.
 func Redirect(answer *http.Response) string {
 	if answer.StatusCode/100 != 3 {
 		return ""

@@ -32,8 +32,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// Private reports whether an address is not one of the public Internet: private, shared, loopback, link-local, multicast, unspecified or reserved,
-// also where it is the IPv4 address inside of an IPv6 one (mapped, NAT64, 6to4).
+// Private reports whether an address is not one of the public Internet: private, shared, loopback, link-local,
+// multicast, unspecified or reserved, also where it is the IPv4 address inside of an IPv6 one (mapped, NAT64, 6to4).
 func Private(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsValid() || ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() {
@@ -63,8 +63,8 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16")
 )
 
-// PrivateHost reports whether the host of an address, as it is written, is a private address in any spelling, or a name that stands for this
-// machine. Of any other name nothing is known before it is dialled.
+// PrivateHost reports whether the host of an address, as it is written, is a private address in any spelling, or a name
+// that stands for this machine. Of any other name nothing is known before it is dialled.
 func PrivateHost(host string) bool {
 	host = plain(host)
 	if zoneless, _, _ := strings.Cut(host, "%"); strings.Contains(host, ":") {
@@ -82,7 +82,8 @@ func PrivateHost(host string) bool {
 	return isNumber(labels[len(labels)-1]) // no name ends so: it is an address in a spelling that only some programs understand
 }
 
-// plain returns a host in the spelling in which it is looked up: in lower case, with the letters, digits and dots of ASCII, without what is not seen.
+// plain returns a host in the spelling in which it is looked up: in lower case, with the letters, digits and dots of
+// ASCII, without what is not seen.
 func plain(host string) string {
 	host = strings.Map(func(r rune) rune {
 		switch {
@@ -105,8 +106,8 @@ func isNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// Host returns the host of an address SCHEME://HOST…, as it is written. It is empty where there is none, and where a placeholder stands in it.
-// Unlike a parser it finds one also in an address with placeholders elsewhere.
+// Host returns the host of an address SCHEME://HOST…, as it is written. It is empty where there is none, and where a
+// placeholder stands in it. Unlike a parser it finds one also in an address with placeholders elsewhere.
 func Host(address string) string {
 	_, rest, ok := strings.Cut(strings.TrimSpace(address), "://")
 	if !ok {

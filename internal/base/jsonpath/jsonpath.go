@@ -23,7 +23,8 @@ func Parse(path string) (jp.Expr, error) {
 	return jp.ParseString(path)
 }
 
-// Ordered returns the values of a document to which a path leads, in the order of the document's lists and of the names of its objects.
+// Ordered returns the values of a document to which a path leads, in the order of the document's lists and of the names
+// of its objects.
 func Ordered(expr jp.Expr, doc any) []any {
 	found := Values(expr, doc)
 	if len(found) < 2 {
@@ -54,8 +55,8 @@ func compareSteps(a, b jp.Frag) int {
 	return strings.Compare(string(a.Append(nil, true, false)), string(b.Append(nil, true, false)))
 }
 
-// Values returns the values of a document to which a path leads. A comparison that a filter of the path cannot make, such as that of two
-// objects, selects nothing.
+// Values returns the values of a document to which a path leads. A comparison that a filter of the path cannot make,
+// such as that of two objects, selects nothing.
 func Values(expr jp.Expr, doc any) []any {
 	if values, ok := get(expr, doc); ok {
 		return values
@@ -64,7 +65,8 @@ func Values(expr jp.Expr, doc any) []any {
 	return piecewise(expr, doc, root, slots)
 }
 
-// get follows a path. ok is false where the library panics, which it does when a filter compares two objects or two lists.
+// get follows a path. ok is false where the library panics, which it does when a filter compares two objects or two
+// lists.
 func get(expr jp.Expr, doc any) (values []any, ok bool) {
 	defer func() { ok = recover() == nil }()
 	if len(expr) == 0 {
@@ -79,7 +81,8 @@ type slot struct {
 	list []any
 }
 
-// withSlots returns a root that holds what the document holds, since filters may name the root, and a slot for each filter of the path.
+// withSlots returns a root that holds what the document holds, since filters may name the root, and a slot for each
+// filter of the path.
 func withSlots(doc any, expr jp.Expr) (root any, slots []slot) {
 	n := 0
 	for range filters(expr) {
@@ -117,8 +120,8 @@ func filters(expr jp.Expr) func(yield func(int) bool) {
 	}
 }
 
-// piecewise follows a path from doc, asking its filters of each element alone, so that one that cannot be compared leaves the others as
-// they are.
+// piecewise follows a path from doc, asking its filters of each element alone, so that one that cannot be compared
+// leaves the others as they are.
 func piecewise(expr jp.Expr, doc, root any, slots []slot) []any {
 	at := -1
 	for at = range filters(expr) {

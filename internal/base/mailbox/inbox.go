@@ -32,8 +32,8 @@ type Box struct {
 // New returns a box for at most so many bytes.
 func New(most int) *Box { return &Box{most: most, news: make(chan struct{}, 1)} }
 
-// Put adds a line or message, which the box then owns. One that does not fit is dropped, and fails the box with ErrTooLong or ErrTooMany. Nothing fits
-// after a failure: what followed a gap would be taken for what belongs there.
+// Put adds a line or message, which the box then owns. One that does not fit is dropped, and fails the box with
+// ErrTooLong or ErrTooMany. Nothing fits after a failure: what followed a gap would be taken for what belongs there.
 func (b *Box) Put(data []byte) (fits bool) {
 	b.mu.Lock()
 	switch {

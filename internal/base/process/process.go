@@ -1,5 +1,6 @@
-// Package process starts the programs that suites and configurations name: graders and agents. No shell is run, nothing of the environment is
-// inherited unasked, and each program leads a process group, so that it ends with all that it has started.
+// Package process starts the programs that suites and configurations name: graders and agents. No shell is run, nothing
+// of the environment is inherited unasked, and each program leads a process group, so that it ends with all that it has
+// started.
 package process
 
 import (
@@ -14,8 +15,8 @@ import (
 	"time"
 )
 
-// Grace is how long a program may take to end once its standard input is closed, and how long those that it has started may go on writing
-// after it has ended.
+// Grace is how long a program may take to end once its standard input is closed, and how long those that it has started
+// may go on writing after it has ended.
 const Grace = 2 * time.Second
 
 // maxSaid is how much of the end of a program's standard error is kept, in bytes.
@@ -23,7 +24,8 @@ const maxSaid = 4 << 10
 
 // Command says what is started.
 type Command struct {
-	// Words are the program and its arguments. A program with a slash in its name is found from Dir, another one on the PATH.
+	// Words are the program and its arguments. A program with a slash in its name is found from Dir, another one on the
+	// PATH.
 	Words []string
 	// Dir is the working folder; empty means that of this process.
 	Dir string
@@ -31,8 +33,8 @@ type Command struct {
 	Env []string
 }
 
-// Process is a running program. One goroutine may write while another one reads; Stop may be called at any time, and must be called once the
-// program is of no use any more: only then nothing of it is left.
+// Process is a running program. One goroutine may write while another one reads; Stop may be called at any time, and
+// must be called once the program is of no use any more: only then nothing of it is left.
 type Process struct {
 	cmd           *exec.Cmd
 	stdin, stdout *os.File
@@ -43,7 +45,8 @@ type Process struct {
 	reading sync.Mutex
 	// ended is when the program has ended; zero while it runs.
 	ended time.Time
-	// killing guards gone and killed. No signal goes to the group once it is gone, because its number may be another's by then.
+	// killing guards gone and killed. No signal goes to the group once it is gone, because its number may be another's
+	// by then.
 	killing      sync.Mutex
 	groupGone    bool
 	killed       bool
@@ -128,7 +131,8 @@ func (p *Process) watch() {
 	close(p.gone)
 }
 
-// Write writes to the program's standard input until ctx ends; then the error is its own. That a program does not read is no error.
+// Write writes to the program's standard input until ctx ends; then the error is its own. That a program does not read
+// is no error.
 func (p *Process) Write(ctx context.Context, data []byte) error {
 	_ = p.stdin.SetWriteDeadline(time.Time{})
 	end := context.AfterFunc(ctx, func() { _ = p.stdin.SetWriteDeadline(time.Unix(1, 0)) })
@@ -145,8 +149,8 @@ func (p *Process) Write(ctx context.Context, data []byte) error {
 // CloseInput closes the program's standard input.
 func (p *Process) CloseInput() { _ = p.stdin.Close() } // closed twice is closed
 
-// Read reads some of the program's standard output. It ends with ctx; then the error is its own. The error is io.EOF at the end of the output, and
-// Grace after the end of the program.
+// Read reads some of the program's standard output. It ends with ctx; then the error is its own. The error is io.EOF at
+// the end of the output, and Grace after the end of the program.
 func (p *Process) Read(ctx context.Context, into []byte) (int, error) {
 	for {
 		if ctx.Err() != nil {
@@ -185,8 +189,8 @@ func (p *Process) late() bool {
 // Exited is closed when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Stop ends the program: its standard input is closed, and after grace it is killed with all that it has started. It returns when nothing of it is
-// left. It may be called several times.
+// Stop ends the program: its standard input is closed, and after grace it is killed with all that it has started. It
+// returns when nothing of it is left. It may be called several times.
 func (p *Process) Stop(grace time.Duration) {
 	p.CloseInput()
 	late := time.NewTimer(grace)

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Reader reads replies out of the output of a program. Each of its methods ends with ctx, whose error it then returns; at the end of the output the
-// error is io.EOF, with what came before it, and a reply of more than Most bytes is ErrTooLong. It is for one goroutine.
+// Reader reads replies out of the output of a program. Each of its methods ends with ctx, whose error it then returns;
+// at the end of the output the error is io.EOF, with what came before it, and a reply of more than Most bytes is
+// ErrTooLong. It is for one goroutine.
 type Reader struct {
 	// From is read into a buffer and gives its number of bytes, like Process.Read.
 	From func(ctx context.Context, into []byte) (int, error)
@@ -114,7 +115,8 @@ func (r *Reader) BeforeLine(ctx context.Context, text string) ([]byte, error) {
 	}
 }
 
-// BeforeQuiet returns what the program writes until it writes nothing for so long, without a line break at its end. It waits for the first byte.
+// BeforeQuiet returns what the program writes until it writes nothing for so long, without a line break at its end. It
+// waits for the first byte.
 func (r *Reader) BeforeQuiet(ctx context.Context, quiet time.Duration) ([]byte, error) {
 	for len(r.read) == 0 {
 		if err := r.fill(ctx); err != nil {

@@ -32,9 +32,9 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Ended returns the same as Process.Ended.
 func (e *ExitError) Ended() error { return &EndError{how(e.Err), e.Said} }
 
-// Run starts a program, gives it the input and returns all of its standard output, at most so many bytes. When ctx ends, or the output becomes
-// larger, the program is killed with all that it has started. The error is ctx's own, ErrTooLong, an *ExitError, or says that the program cannot
-// be started.
+// Run starts a program, gives it the input and returns all of its standard output, at most so many bytes. When ctx
+// ends, or the output becomes larger, the program is killed with all that it has started. The error is ctx's own,
+// ErrTooLong, an *ExitError, or says that the program cannot be started.
 func Run(ctx context.Context, c Command, input []byte, most int) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

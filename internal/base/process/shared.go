@@ -8,13 +8,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/mailbox"
 )
 
-// Shared is one program that many conversations speak with, line by line. It is started for the first line that is sent, and again for the first
-// one of a conversation that has not spoken with it when it has ended. It is safe for concurrent use; Close it.
+// Shared is one program that many conversations speak with, line by line. It is started for the first line that is
+// sent, and again for the first one of a conversation that has not spoken with it when it has ended. It is safe for
+// concurrent use; Close it.
 type Shared struct {
 	Command Command
 	// Most is the most that a line may have, in bytes, and all lines that a conversation has not taken.
 	Most int
-	// Owner returns the conversation that a line belongs to; empty for one that is passed over. An error is a line that should belong to one.
+	// Owner returns the conversation that a line belongs to; empty for one that is passed over. An error is a line that
+	// should belong to one.
 	Owner func(line []byte) (conversation string, err error)
 
 	mu     sync.Mutex
@@ -122,7 +124,8 @@ func (g *generation) listen(owner func([]byte) (string, error)) {
 	}
 }
 
-// lost is told of a line whose conversation is not known. It is that of the only one that waits for an answer, if there is only one.
+// lost is told of a line whose conversation is not known. It is that of the only one that waits for an answer, if there
+// is only one.
 func (g *generation) lost(err error) {
 	g.stray = err
 	var waiting []*Client
@@ -153,7 +156,8 @@ func (g *generation) end(err error) {
 	close(g.ended)
 }
 
-// Send sends a line, which must have its end. The error is that of ctx, or says that the program has ended or cannot be started.
+// Send sends a line, which must have its end. The error is that of ctx, or says that the program has ended or cannot be
+// started.
 func (l *Client) Send(ctx context.Context, line []byte) error {
 	if l.in == nil {
 		g, err := l.shared.current()
@@ -183,7 +187,8 @@ func (l *Client) Send(ctx context.Context, line []byte) error {
 // Waiting takes the lines of the conversation that have come and were not taken.
 func (l *Client) Waiting() [][]byte { return l.box.Waiting() }
 
-// Line returns the next line of the conversation. The error is that of ctx, ErrTooLong, or says how the program has ended.
+// Line returns the next line of the conversation. The error is that of ctx, ErrTooLong, or says how the program has
+// ended.
 func (l *Client) Line(ctx context.Context) ([]byte, error) {
 	line, err := l.box.Next(ctx)
 	if err == nil || ctx.Err() == nil {

@@ -105,7 +105,8 @@ func TestSharedFaults(t *testing.T) {
 	}
 }
 
-// One conversation that floods fails alone, as does one that gets no answer; a program that does not read holds nobody for longer than its time.
+// One conversation that floods fails alone, as does one that gets no answer; a program that does not read holds nobody
+// for longer than its time.
 func TestSharedFloodAndSilence(t *testing.T) {
 	s := shared(t, "read a; i=0; while [ $i -lt 200 ]; do echo 1:0123456789; i=$((i+1)); done; read b; echo $b; exec sleep 1000")
 	flooded, calm := s.Join("1"), s.Join("2")

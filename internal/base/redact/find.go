@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// finder finds secrets in one pass over a text. It is a trie of the forms of all secrets. Where a text escapes a character as addresses,
-// JSON or HTML do, the character counts, so that no escaped forms are kept.
+// finder finds secrets in one pass over a text. It is a trie of the forms of all secrets. Where a text escapes a
+// character as addresses, JSON or HTML do, the character counts, so that no escaped forms are kept.
 type finder struct {
 	nodes []node
 	marks []string

@@ -54,7 +54,8 @@ type secret struct {
 type learned struct {
 	environ []string
 	values  map[string]string
-	// named are variables that a key such as api_key_env names, shown those of ${{ NAME }}, public those that may be shown.
+	// named are variables that a key such as api_key_env names, shown those of ${{ NAME }}, public those that may be
+	// shown.
 	named, shown, public map[string]bool
 	// parts are secrets inside of addresses, by value with the name in the mask.
 	parts map[string]string
@@ -112,8 +113,8 @@ func (l *learned) secrets() []secret {
 	return all
 }
 
-// address learns the passwords of the addresses in a text and, if asked, the values of their queries. name is that of the variable with the
-// text, or empty.
+// address learns the passwords of the addresses in a text and, if asked, the values of their queries. name is that of
+// the variable with the text, or empty.
 func (l *learned) address(text, name string, queries bool) (changed bool) {
 	if !strings.Contains(text, "://") {
 		return false
@@ -153,10 +154,12 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 	return changed
 }
 
-// leastToken is the least length of a token. The name of a person or an account is rarely as long and has rarely digits.
+// leastToken is the least length of a token. The name of a person or an account is rarely as long and has rarely
+// digits.
 const leastToken = 16
 
-// isToken reports whether the user of an address looks like a token, as some services have it beside a password that says nothing.
+// isToken reports whether the user of an address looks like a token, as some services have it beside a password that
+// says nothing.
 func isToken(user string) bool {
 	return len(user) >= leastToken && strings.ContainsAny(user, "0123456789") && strings.ContainsFunc(user, unicode.IsLetter)
 }
@@ -190,7 +193,8 @@ func (r *Redactor) Shown(names ...string) {
 	r.learn(func(l *learned) bool { return add(l.shown, names) })
 }
 
-// Public learns variables whose values may be shown, although a text takes them in or their names look like those of secrets.
+// Public learns variables whose values may be shown, although a text takes them in or their names look like those of
+// secrets.
 func (r *Redactor) Public(names ...string) {
 	r.learn(func(l *learned) bool { return add(l.public, names) })
 }

@@ -13,8 +13,8 @@ const headerName = "HEADER"
 // credentialName matches the names of headers and of parameters whose values are credentials.
 var credentialName = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|(^|[-_])(key|token|secret|password|apikey)$`)
 
-// literal learns the credentials that headers and query parameters of a configuration write out. What variables or placeholders stand in is none:
-// their values are learned with their names.
+// literal learns the credentials that headers and query parameters of a configuration write out. What variables or
+// placeholders stand in is none: their values are learned with their names.
 func (l *learned) literal(mapping string, fields []source.Field) (changed bool) {
 	mask := headerName
 	switch strings.ToLower(mapping) {

@@ -77,8 +77,8 @@ func (m *matcher[T]) walkHex(i int) {
 // longestEscape is the length of the longest escape that is looked at, two halves of a character in JSON.
 const longestEscape = 12
 
-// unescape returns what the escape means with which a text begins, and its length, 0 where there is none. whole is false when more text could
-// make it one.
+// unescape returns what the escape means with which a text begins, and its length, 0 where there is none. whole is
+// false when more text could make it one.
 func unescape(s string) (meaning string, length int, whole bool) {
 	switch s[0] {
 	case '+':

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// Private takes out of texts what is nobody's business beside secrets: e-mail addresses, phone numbers, and what the patterns of a
-// configuration match. It is safe for concurrent use.
+// Private takes out of texts what is nobody's business beside secrets: e-mail addresses, phone numbers, and what the
+// patterns of a configuration match. It is safe for concurrent use.
 type Private struct {
 	secrets  *Redactor
 	patterns []*regexp.Regexp
@@ -26,7 +26,8 @@ var (
 // maxNested is how many JSON texts inside of each other are read.
 const maxNested = 8
 
-// Bytes returns data without all of that. Texts are found as they are written and, in strings of JSON anywhere in data, as what they mean.
+// Bytes returns data without all of that. Texts are found as they are written and, in strings of JSON anywhere in data,
+// as what they mean.
 func (p *Private) Bytes(data []byte) []byte {
 	parts := bytes.Split(p.secrets.Bytes(data), between)
 	for i := range parts {
@@ -35,7 +36,8 @@ func (p *Private) Bytes(data []byte) []byte {
 	return p.text(bytes.Join(parts, between))
 }
 
-// between stands between the head and the body of a message of HTTP. Each is read on its own: a lone quote in one is none in the other.
+// between stands between the head and the body of a message of HTTP. Each is read on its own: a lone quote in one is
+// none in the other.
 var between = []byte("\r\n\r\n")
 
 // text masks what is written plainly.
@@ -52,8 +54,8 @@ func (p *Private) text(data []byte) []byte {
 	})
 }
 
-// quoted masks the strings of JSON in data whose escapes hide what they mean. What is no JSON may look like such strings: then more is looked at,
-// never less.
+// quoted masks the strings of JSON in data whose escapes hide what they mean. What is no JSON may look like such
+// strings: then more is looked at, never less.
 func (p *Private) quoted(data []byte, depth int) []byte {
 	if depth == maxNested || bytes.IndexByte(data, '\\') < 0 {
 		return data
@@ -115,8 +117,8 @@ func replace(data []byte, pattern *regexp.Regexp, mask []byte, is func(data []by
 
 func notEmpty(_ []byte, from, to int) bool { return to > from }
 
-// maskRuns masks the runs of data that next finds from a place on, each with up to two bytes beside it, which stay. The rest of data is not looked at:
-// expressions are slow, and few texts have anything in them.
+// maskRuns masks the runs of data that next finds from a place on, each with up to two bytes beside it, which stay. The
+// rest of data is not looked at: expressions are slow, and few texts have anything in them.
 func maskRuns(data []byte, next func(data []byte, at int) (from, to int), mask func(run []byte) []byte) []byte {
 	var out []byte
 	kept := 0
@@ -186,7 +188,8 @@ var email = regexp.MustCompile(`(?i)[\p{L}\p{N}][\p{L}\p{N}.!%'*+_~-]*(?:@|%40|\
 // leastDigits is how many digits a phone number has at least.
 const leastDigits = 7
 
-// numberRun returns the next part of data that may hold phone numbers: bytes of which they are written, escapes included, with enough digits.
+// numberRun returns the next part of data that may hold phone numbers: bytes of which they are written, escapes
+// included, with enough digits.
 func numberRun(data []byte, at int) (from, to int) {
 	digits := 0
 	for from = at; at < len(data); at++ {
@@ -217,8 +220,8 @@ var inNumbers = func() (is [256]bool) {
 // gap is what may stand between the digits of a number.
 const gap = `(?:[ \x{a0}.()/+\x{2010}\x{2011}\x{2013}-]|%20|%28|%29|%2F|\\u00a0){0,3}`
 
-// phones match what may be phone numbers, as people and forms write them: with a country (+49 …, 0049 …), with a leading 0 (0170 …), and those of
-// North America, also without an area.
+// phones match what may be phone numbers, as people and forms write them: with a country (+49 …, 0049 …), with a
+// leading 0 (0170 …), and those of North America, also without an area.
 var phones = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:\+|%2B|\\u002b)` + gap + `[1-9](?:` + gap + `\d){6,14}`),
 	regexp.MustCompile(`\b00` + gap + `[1-9](?:` + gap + `\d){7,14}\b`),
@@ -231,7 +234,8 @@ var phones = []*regexp.Regexp{
 // other matches what looks like a number with a leading 0 and is a fraction, perhaps of a time with its zone, or a day.
 var other = regexp.MustCompile(`^(?:0?\d\.\d{3,}(?:[+-]\d{2})?|\d{1,2}[./-]\d{1,2}[./-](?:\d{2}|\d{4})|\d{4}[./-]\d{1,2}[./-]\d{1,2})$`)
 
-// isPhone reports whether what looks like a number stands alone: not within a word, an identifier or a number with a fraction, nor a day.
+// isPhone reports whether what looks like a number stands alone: not within a word, an identifier or a number with a
+// fraction, nor a day.
 func isPhone(data []byte, from, to int) bool {
 	switch before, after := data[:from], data[to:]; {
 	case from > 0 && isWord(before[from-1]), len(after) > 0 && isWord(after[0]):

@@ -60,7 +60,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestPrivateAnywhere holds that what is nobody's business is found behind any number of layers of JSON, and that JSON stays JSON.
+// TestPrivateAnywhere holds that what is nobody's business is found behind any number of layers of JSON, and that JSON
+// stays JSON.
 func TestPrivateAnywhere(t *testing.T) {
 	p := redact.New([]string{"MY_SECRET=h\"ush/hush\\9é"}).Private(regexp.MustCompile(`CUST "\d+"`))
 	texts := []string{"h\"ush/hush\\9é", "jo@shop.example", "+49 170 1234567", `CUST "77"`}

@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Read learns what a document names: the variables of keys that end in _env, those of ${{ NAME }} and ${NAME}, the passwords of addresses,
-// and the query values of what is an address as a whole or stands under a key such as url.
+// Read learns what a document names: the variables of keys that end in _env, those of ${{ NAME }} and ${NAME}, the
+// passwords of addresses, and the query values of what is an address as a whole or stands under a key such as url.
 func (r *Redactor) Read(v source.Value) {
 	r.learn(func(l *learned) bool { return l.read(v, "") })
 }
@@ -37,14 +37,15 @@ func (l *learned) read(v source.Value, key string) (changed bool) {
 	return l.literal(key, v.Fields) || changed
 }
 
-// isAddressKey reports whether addresses stand under a key. What people say stands under others, and may have links in it.
+// isAddressKey reports whether addresses stand under a key. What people say stands under others, and may have links in
+// it.
 func isAddressKey(key string) bool {
 	key = strings.ToLower(key)
 	return slices.Contains([]string{"url", "store", "sites", "target", "targets", "model", "endpoint", "address"}, key) || strings.HasSuffix(key, "_url")
 }
 
-// Environ returns the entries of the environment that hold no secret, and those of the variables that a program's own configuration
-// names: under a key that ends in _env, or by having their value in it.
+// Environ returns the entries of the environment that hold no secret, and those of the variables that a program's own
+// configuration names: under a key that ends in _env, or by having their value in it.
 func (r *Redactor) Environ(config source.Value) []string {
 	if r == nil {
 		return nil

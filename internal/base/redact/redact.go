@@ -1,7 +1,7 @@
 // Package redact removes secrets from everything that is written or printed.
 //
-// A Redactor learns what is secret while configuration, suites and the command line are read. It finds a secret as it is, in base64,
-// in hex, and with characters escaped as in addresses, JSON and HTML.
+// A Redactor learns what is secret while configuration, suites and the command line are read. It finds a secret as it
+// is, in base64, in hex, and with characters escaped as in addresses, JSON and HTML.
 package redact
 
 import (
@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// Redactor replaces secrets by a mask with the name of the variable that holds them. A nil Redactor changes nothing. It is safe for
-// concurrent use; what it learns holds from then on for everything that has it.
+// Redactor replaces secrets by a mask with the name of the variable that holds them. A nil Redactor changes nothing. It
+// is safe for concurrent use; what it learns holds from then on for everything that has it.
 type Redactor struct {
 	mu      sync.Mutex
 	learned learned
@@ -82,7 +82,8 @@ func isContainer(s string) bool {
 	return s != "" && (s[0] == '{' || s[0] == '[')
 }
 
-// maskJSON masks the strings of a JSON document, or of several behind each other. It is not ok when data is something else.
+// maskJSON masks the strings of a JSON document, or of several behind each other. It is not ok when data is something
+// else.
 func maskJSON(f *finder, data []byte) (masked []byte, ok bool) {
 	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) == 0 || start[0] != '{' && start[0] != '[' {
 		return nil, false
@@ -135,7 +136,8 @@ func isJSON(data []byte) bool {
 	}
 }
 
-// stringEnd returns the end of the string that begins with the quote at open, and whether it has escapes; -1 without an end.
+// stringEnd returns the end of the string that begins with the quote at open, and whether it has escapes; -1 without an
+// end.
 func stringEnd(data []byte, open int) (end int, escaped bool) {
 	for at := open + 1; at < len(data); at++ {
 		switch data[at] {

@@ -12,8 +12,9 @@ var anyMask = regexp.MustCompile(`\[redacted [^\]]+\]`)
 // FirstMask returns the first mask in s, the name of its secret included; empty where s has none.
 func FirstMask(s string) string { return anyMask.FindString(s) }
 
-// Reveal returns s with the values of secrets in place of their masks. A mask without a known value stays. It is for what was recorded and
-// goes no further than to a grader. In a text with an object of JSON, such as a verdict, values are written as JSON does.
+// Reveal returns s with the values of secrets in place of their masks. A mask without a known value stays. It is for
+// what was recorded and goes no further than to a grader. In a text with an object of JSON, such as a verdict, values
+// are written as JSON does.
 func (r *Redactor) Reveal(s string) string {
 	if strings.Contains(s, "{") {
 		return string(r.RevealJSON([]byte(s)))

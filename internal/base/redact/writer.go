@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Writer passes on what it is given, without secrets, also one that is spread over several writes: what may be the beginning of a secret
-// waits for the next write, or for Flush. It is safe for concurrent use.
+// Writer passes on what it is given, without secrets, also one that is spread over several writes: what may be the
+// beginning of a secret waits for the next write, or for Flush. It is safe for concurrent use.
 type Writer struct {
 	to       io.Writer
 	redactor *Redactor

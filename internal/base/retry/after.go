@@ -10,9 +10,10 @@ import (
 // maxAsked keeps absurd numbers from overflowing.
 const maxAsked = 365 * 24 * time.Hour
 
-// After returns how long a server asks to wait before the next request: the header Retry-After-Ms, which some model endpoints send, in
-// milliseconds, else Retry-After as seconds, also with a fraction, or as a date (RFC 9110, section 10.2.3). It is 0 where the server does
-// not say, for a date that is over, and for what cannot be read, and at most a year.
+// After returns how long a server asks to wait before the next request: the header Retry-After-Ms, which some model
+// endpoints send, in milliseconds, else Retry-After as seconds, also with a fraction, or as a date (RFC 9110, section
+// 10.2.3). It is 0 where the server does not say, for a date that is over, and for what cannot be read, and at most a
+// year.
 func After(header http.Header, now time.Time) time.Duration {
 	if asked, ok := number(header.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return asked

@@ -1,5 +1,6 @@
-// Package retry repeats operations that failed and may succeed on another attempt: calls of endpoints, writes to a store that is away.
-// It has the program's one policy of waiting between attempts, and the one reading of what a server asks to wait (After).
+// Package retry repeats operations that failed and may succeed on another attempt: calls of endpoints, writes to a
+// store that is away. It has the program's one policy of waiting between attempts, and the one reading of what a server
+// asks to wait (After).
 package retry
 
 import (
@@ -21,12 +22,12 @@ const (
 	defaultMaxAfter = time.Minute
 )
 
-// Policy says what is tried again, how often, and after which waits. The zero value never tries again. A Policy is a plain value:
-// it may be copied and shared among goroutines.
+// Policy says what is tried again, how often, and after which waits. The zero value never tries again. A Policy is a
+// plain value: it may be copied and shared among goroutines.
 //
-// The wait before a retry is First, doubled with each further one up to Longest. A random part of up to a half is taken off,
-// so that operations which failed together do not come back together. Where the other side says how long to wait (After), that time
-// and up to a tenth more is waited instead.
+// The wait before a retry is First, doubled with each further one up to Longest. A random part of up to a half is taken
+// off, so that operations which failed together do not come back together. Where the other side says how long to wait
+// (After), that time and up to a tenth more is waited instead.
 type Policy struct {
 	// Retries is how often a failed operation is tried again; Unlimited means until For or the context ends.
 	Retries int
@@ -38,15 +39,16 @@ type Policy struct {
 	Transient func(error) bool
 	// After returns how long the other side asks to wait, 0 where it does not say; nil means that it never does.
 	After func(error) time.Duration
-	// MaxAfter is the longest time that the other side may ask for; 0 means a minute. An error that asks for more is final.
+	// MaxAfter is the longest time that the other side may ask for; 0 means a minute. An error that asks for more is
+	// final.
 	MaxAfter time.Duration
 }
 
-// Do calls op until it succeeds, its error is final, or the policy's bounds are reached. It returns what the last attempt returned, and
-// how many attempts there were. Op gets a context that also ends after Policy.For.
+// Do calls op until it succeeds, its error is final, or the policy's bounds are reached. It returns what the last
+// attempt returned, and how many attempts there were. Op gets a context that also ends after Policy.For.
 //
-// When ctx ends, the error is ctx's own, except that a last attempt which succeeded nevertheless is a success. When Policy.For ends, the
-// error is the last one that op returned before that.
+// When ctx ends, the error is ctx's own, except that a last attempt which succeeded nevertheless is a success. When
+// Policy.For ends, the error is the last one that op returned before that.
 func Do[T any](ctx context.Context, p Policy, op func(context.Context) (T, error)) (value T, attempts int, err error) {
 	if ctx.Err() != nil {
 		return value, 0, ctx.Err()

@@ -142,7 +142,8 @@ func TestLateSuccess(t *testing.T) {
 	}
 }
 
-// TestForBoundsAnAttempt proves that an attempt which hangs ends with the time for all, and that the error then says what went wrong before.
+// TestForBoundsAnAttempt proves that an attempt which hangs ends with the time for all, and that the error then says
+// what went wrong before.
 func TestForBoundsAnAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first error

@@ -2,7 +2,8 @@ package shell
 
 import "github.com/rehearse-dev/rehearse/internal/base/source"
 
-// Command reads the program and its arguments: a list of texts, or a text that is split into its words. Problems go to n.
+// Command reads the program and its arguments: a list of texts, or a text that is split into its words. Problems go to
+// n.
 func Command(n source.Node) []string {
 	const hint = "write the program and its arguments; [sh, -c, …] runs a shell"
 	var words []string

@@ -12,10 +12,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Words splits a line into its words by the quoting rules of bash. Blanks and line ends separate words. Patterns, braces
-// and tildes are literal. Anything that needs a shell is an error with its position: variables, substitutions, pipes,
-// redirections, comments, and operators between commands. Errors quote nothing but operators and quotes, because a line
-// may have secrets.
+// Words splits a line into its words by the quoting rules of bash. Blanks and line ends separate words. Patterns,
+// braces and tildes are literal. Anything that needs a shell is an error with its position: variables, substitutions,
+// pipes, redirections, comments, and operators between commands. Errors quote nothing but operators and quotes, because
+// a line may have secrets.
 func Words(line string) ([]string, error) {
 	line = strings.ReplaceAll(line, "\r\n", "\n")
 	if i := strings.IndexByte(line, 0); i >= 0 {

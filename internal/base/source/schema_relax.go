@@ -13,8 +13,8 @@ const (
 	numeralPattern     = `^\s*[-+]?[0-9._][-+0-9a-fA-FxXoOpP._]*$|\{\{`
 )
 
-// Relax adds to the schema of a document what every value may be: a key that is null counts as absent, a placeholder may
-// replace any value, numbers may be written as text, and hyphens for underscores in the values of enumerations.
+// Relax adds to the schema of a document what every value may be: a key that is null counts as absent, a placeholder
+// may replace any value, numbers may be written as text, and hyphens for underscores in the values of enumerations.
 func Relax(document map[string]any) {
 	relax(document)
 	document["$defs"].(map[string]any)["absent"] = map[string]any{

@@ -23,9 +23,9 @@ type Event struct {
 	Unended bool
 }
 
-// SSE yields the server-sent events of a stream as https://html.spec.whatwg.org/multipage/server-sent-events.html reads them, each as soon as it
-// has come, and also an unended last one. Times of events are passed over. Lines have up to limit bytes, and so has all the data of an
-// event. A failure to read is yielded last.
+// SSE yields the server-sent events of a stream as https://html.spec.whatwg.org/multipage/server-sent-events.html reads
+// them, each as soon as it has come, and also an unended last one. Times of events are passed over. Lines have up to
+// limit bytes, and so has all the data of an event. A failure to read is yielded last.
 func SSE(r io.Reader, limit int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		lines := lineReader{r: r, limit: limit, returns: true}
@@ -75,8 +75,8 @@ func SSE(r io.Reader, limit int) iter.Seq2[Event, error] {
 	}
 }
 
-// Lines yields the lines of a stream that hold anything but white space, each as soon as it has come, with up to limit bytes. The last one is
-// unended when no line end follows it. A failure to read is yielded last.
+// Lines yields the lines of a stream that hold anything but white space, each as soon as it has come, with up to limit
+// bytes. The last one is unended when no line end follows it. A failure to read is yielded last.
 func Lines(r io.Reader, limit int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		lines := lineReader{r: r, limit: limit}
@@ -97,10 +97,12 @@ func Lines(r io.Reader, limit int) iter.Seq2[Event, error] {
 type lineReader struct {
 	r     io.Reader
 	limit int
-	// returns is true where a carriage return ends a line, also alone. It does so at once: a line feed that follows it is passed over later.
+	// returns is true where a carriage return ends a line, also alone. It does so at once: a line feed that follows it
+	// is passed over later.
 	returns  bool
 	passFeed bool
-	// buffer holds what was read; its part from at is not yet consumed. line is what was put aside of a line that goes on.
+	// buffer holds what was read; its part from at is not yet consumed. line is what was put aside of a line that goes
+	// on.
 	buffer []byte
 	at     int
 	line   []byte
@@ -108,7 +110,8 @@ type lineReader struct {
 
 const bufferSize = 16 << 10
 
-// next returns a line without its end, valid until the next one. Whole is false of one that nothing ends: then the error is io.EOF.
+// next returns a line without its end, valid until the next one. Whole is false of one that nothing ends: then the
+// error is io.EOF.
 func (l *lineReader) next() (line []byte, whole bool, err error) {
 	l.line = l.line[:0]
 	for {

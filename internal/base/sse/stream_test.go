@@ -66,7 +66,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// An event is yielded when its last line end has come, also when that is a carriage return which a line feed may follow.
+// An event is yielded when its last line end has come, also when that is a carriage return which a line feed may
+// follow.
 func TestEventsComeAtOnce(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\r"} {
 		r, w := io.Pipe()

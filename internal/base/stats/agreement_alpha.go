@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// The functions below return Krippendorff's α of units. A unit is the list of values that its raters gave. It does not matter who gave
-// which value; a rater who gave none is missing. Units with fewer than two values are left out. 1 is full agreement, 0 is agreement by
-// chance. defined is false when α is 0/0: fewer than two values to compare, or all of them equal.
+// The functions below return Krippendorff's α of units. A unit is the list of values that its raters gave. It does not
+// matter who gave which value; a rater who gave none is missing. Units with fewer than two values are left out. 1 is
+// full agreement, 0 is agreement by chance. defined is false when α is 0/0: fewer than two values to compare, or all of
+// them equal.
 //
-// Source: K. Krippendorff, Computing Krippendorff's Alpha-Reliability (2011); A. F. Hayes and K. Krippendorff, Answering the Call for a
-// Standard Reliability Measure for Coding Data, Communication Methods and Measures 1 (2007).
+// Source: K. Krippendorff, Computing Krippendorff's Alpha-Reliability (2011); A. F. Hayes and K. Krippendorff,
+// Answering the Call for a Standard Reliability Measure for Coding Data, Communication Methods and Measures 1 (2007).
 
 // NominalAlpha returns α of labels: two labels are equal or not.
 func NominalAlpha[L comparable](units [][]L) (alpha float64, defined bool) {
@@ -61,9 +62,9 @@ func IntervalAlpha(units [][]float64) (alpha float64, defined bool) {
 	return alphaOf(disagreeing, 2*all.n*all.squares, int(all.n))
 }
 
-// OrdinalAlpha returns α of grades that have an order but no distances. Two grades disagree by the square of the number of values between
-// them; values equal to either count half. That is the distance of their mid-ranks among all values, so OrdinalAlpha is IntervalAlpha of
-// the mid-ranks.
+// OrdinalAlpha returns α of grades that have an order but no distances. Two grades disagree by the square of the number
+// of values between them; values equal to either count half. That is the distance of their mid-ranks among all values,
+// so OrdinalAlpha is IntervalAlpha of the mid-ranks.
 func OrdinalAlpha[V cmp.Ordered](units [][]V) (alpha float64, defined bool) {
 	var all []V
 	for _, unit := range units {
@@ -89,8 +90,9 @@ func OrdinalAlpha[V cmp.Ordered](units [][]V) (alpha float64, defined bool) {
 	return IntervalAlpha(ranks)
 }
 
-// alphaOf returns 1 − (disagreeing/n) / (expected/(n·(n−1))) of n values. disagreeing is a sum over units: the differences of a unit's
-// ordered pairs, divided by one less than its number of values. expected is the sum of differences over all ordered pairs.
+// alphaOf returns 1 − (disagreeing/n) / (expected/(n·(n−1))) of n values. disagreeing is a sum over units: the
+// differences of a unit's ordered pairs, divided by one less than its number of values. expected is the sum of
+// differences over all ordered pairs.
 func alphaOf(disagreeing, expected float64, n int) (alpha float64, defined bool) {
 	if expected <= 0 {
 		return 0, false
@@ -101,13 +103,14 @@ func alphaOf(disagreeing, expected float64, n int) (alpha float64, defined bool)
 // alphaResamples is how often AlphaInterval draws. It is less than Resamples because each draw computes α anew.
 const alphaResamples = 2_000
 
-// AlphaInterval returns the 95 % interval of alpha, one of NominalAlpha, OrdinalAlpha and IntervalAlpha. Draws that leave α undefined are
-// not counted. The interval is {−1, 1} with fewer than two units, or when half of all draws leave α undefined. Where all units agree, all draws do:
-// then the lower end is that of the share of units that agree, the others being as far apart as different units are.
+// AlphaInterval returns the 95 % interval of alpha, one of NominalAlpha, OrdinalAlpha and IntervalAlpha. Draws that
+// leave α undefined are not counted. The interval is {−1, 1} with fewer than two units, or when half of all draws leave
+// α undefined. Where all units agree, all draws do: then the lower end is that of the share of units that agree, the
+// others being as far apart as different units are.
 //
-// Source: K. Krippendorff, Bootstrapping Distributions for Krippendorff's Alpha (2006), with whole units drawn in place of pairs;
-// T. C. Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69 (2015), for levels that make percentiles as
-// wide as Student's t ("expanded percentile interval"); Wilson, for a share of 1.
+// Source: K. Krippendorff, Bootstrapping Distributions for Krippendorff's Alpha (2006), with whole units drawn in place
+// of pairs; T. C. Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69 (2015), for
+// levels that make percentiles as wide as Student's t ("expanded percentile interval"); Wilson, for a share of 1.
 func AlphaInterval[L comparable](units [][]L, seed uint64, alpha func([][]L) (float64, bool)) [2]float64 {
 	random := rand.NewPCG(seed, 0)
 	drawn := make([][]L, len(units))

@@ -24,8 +24,8 @@ func TestAlphaInterval(t *testing.T) {
 	}
 }
 
-// TestAlphaOfAgreement: few units that agree prove little, many prove more. Of two raters and two labels that are equally frequent among n units, a share s that
-// may disagree lowers α by s·2(n−1)/n.
+// TestAlphaOfAgreement: few units that agree prove little, many prove more. Of two raters and two labels that are
+// equally frequent among n units, a share s that may disagree lowers α by s·2(n−1)/n.
 func TestAlphaOfAgreement(t *testing.T) {
 	for _, n := range []int{4, 40, 4_000} {
 		var units [][]int
@@ -40,8 +40,8 @@ func TestAlphaOfAgreement(t *testing.T) {
 	}
 }
 
-// TestAlphaCoverage: four raters who are right in nine of ten cases, and otherwise give any of three labels, agree with α = 0.9². The bootstrap
-// of 40 units covers it in about 93 % of all cases.
+// TestAlphaCoverage: four raters who are right in nine of ten cases, and otherwise give any of three labels, agree with
+// α = 0.9². The bootstrap of 40 units covers it in about 93 % of all cases.
 func TestAlphaCoverage(t *testing.T) {
 	r, n := random(61), runs(200)
 	holds := 0

@@ -74,7 +74,8 @@ func TestAlpha(t *testing.T) {
 	}
 }
 
-// TestAlphaLaws compares α with its definition, a sum over all pairs of values, and uses that the same values in another order are the same.
+// TestAlphaLaws compares α with its definition, a sum over all pairs of values, and uses that the same values in
+// another order are the same.
 func TestAlphaLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		units := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, 4), 0, 4), 1, 12).Draw(t, "units")

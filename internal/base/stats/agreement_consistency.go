@@ -7,16 +7,16 @@ type Consistency struct {
 	// Unanimous is the share of items on which all samples agree, with its 95 % interval. More samples make it smaller.
 	Unanimous         float64
 	UnanimousInterval [2]float64
-	// Agreement is the chance that two samples of an item agree, as a mean over items, with its 95 % interval. It does not depend on the
-	// number of samples.
+	// Agreement is the chance that two samples of an item agree, as a mean over items, with its 95 % interval. It does
+	// not depend on the number of samples.
 	Agreement         float64
 	AgreementInterval [2]float64
 }
 
 // SelfConsistency compares the samples of each item with each other: pass or fail, a label, a grade.
 //
-// Source: the chance that two samples agree is P̄ of J. L. Fleiss, Measuring Nominal Scale Agreement Among Many Raters, Psychological
-// Bulletin 76 (1971); Wilson; halfMeans.
+// Source: the chance that two samples agree is P̄ of J. L. Fleiss, Measuring Nominal Scale Agreement Among Many Raters,
+// Psychological Bulletin 76 (1971); Wilson; halfMeans.
 func SelfConsistency[L comparable](samples [][]L, seed uint64) Consistency {
 	var c Consistency
 	var agreement []clusterSum
@@ -62,16 +62,18 @@ type Swap struct {
 	// Rate is Consistent/N, with its 95 % interval.
 	Rate     float64
 	Interval [2]float64
-	// First and Second count the comparisons that prefer the first, or the second, place both times. The rest are a tie only once.
+	// First and Second count the comparisons that prefer the first, or the second, place both times. The rest are a tie
+	// only once.
 	First, Second int
 	// P is the two-sided p-value of the hypothesis that the judge favours neither place.
 	P float64
 }
 
-// SwapConsistency compares preferences with those after the answers have changed places, index by index; the shorter list counts.
+// SwapConsistency compares preferences with those after the answers have changed places, index by index; the shorter
+// list counts.
 //
-// Source: L. Zheng et al., Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena, NeurIPS (2023), table 2 ("consistency",
-// "biased toward first"); P is the sign test, as McNemar.
+// Source: L. Zheng et al., Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena, NeurIPS (2023), table 2
+// ("consistency", "biased toward first"); P is the sign test, as McNemar.
 func SwapConsistency(straight, swapped []Preference) Swap {
 	s := Swap{N: min(len(straight), len(swapped))}
 	for i, before := range straight[:s.N] {

@@ -8,8 +8,8 @@ import (
 type Agreement struct {
 	// N counts the items.
 	N int
-	// Observed is the share of items on which they agree; with a weighting, it is the mean agreement. Expected is the agreement of raters
-	// who give labels as often as these do, but at random.
+	// Observed is the share of items on which they agree; with a weighting, it is the mean agreement. Expected is the
+	// agreement of raters who give labels as often as these do, but at random.
 	Observed, Expected float64
 	// Kappa is (Observed − Expected) / (1 − Expected): 1 is full agreement, 0 is agreement by chance.
 	Kappa float64
@@ -28,11 +28,12 @@ const (
 	Quadratic
 )
 
-// Kappa returns the agreement of two raters who gave labels without an order, index by index; the shorter list counts. It takes time
-// proportional to the square of the number of different labels.
+// Kappa returns the agreement of two raters who gave labels without an order, index by index; the shorter list counts.
+// It takes time proportional to the square of the number of different labels.
 //
-// Source: J. Cohen, A Coefficient of Agreement for Nominal Scales, Educational and Psychological Measurement 20 (1960); J. L. Fleiss,
-// J. Cohen and B. S. Everitt, Large Sample Standard Errors of Kappa and Weighted Kappa, Psychological Bulletin 72 (1969).
+// Source: J. Cohen, A Coefficient of Agreement for Nominal Scales, Educational and Psychological Measurement 20 (1960);
+// J. L. Fleiss, J. Cohen and B. S. Everitt, Large Sample Standard Errors of Kappa and Weighted Kappa, Psychological
+// Bulletin 72 (1969).
 func Kappa[L comparable](first, second []L) Agreement {
 	n := min(len(first), len(second))
 	a, b := numbered(first[:n], second[:n])
@@ -44,8 +45,9 @@ func Kappa[L comparable](first, second []L) Agreement {
 	})
 }
 
-// WeightedKappa returns the agreement of two raters who gave numbers, such as grades from 1 to 5, index by index; the shorter list counts.
-// The distance of two grades is that of the numbers, so grades that were never given do not matter.
+// WeightedKappa returns the agreement of two raters who gave numbers, such as grades from 1 to 5, index by index; the
+// shorter list counts. The distance of two grades is that of the numbers, so grades that were never given do not
+// matter.
 //
 // Source: J. Cohen, Weighted Kappa, Psychological Bulletin 70 (1968); J. L. Fleiss, J. Cohen and B. S. Everitt (1969).
 func WeightedKappa(first, second []float64, weighting Weighting) Agreement {
@@ -111,7 +113,8 @@ func (r ratings) agreement(weight func(x, y int32) float64) Agreement {
 	for _, c := range r.cells {
 		g.Observed += c.count * weight(c.x, c.y)
 	}
-	// ofFirst[x] is the mean weight of label x over the second rater's labels, ofSecond[y] that of y over the first rater's.
+	// ofFirst[x] is the mean weight of label x over the second rater's labels, ofSecond[y] that of y over the first
+	// rater's.
 	ofFirst, ofSecond := make([]float64, len(r.first)), make([]float64, len(r.first))
 	for x := range r.first {
 		for y := range r.second {
@@ -134,7 +137,8 @@ func (r ratings) agreement(weight func(x, y int32) float64) Agreement {
 	return g
 }
 
-// interval returns the interval of κ. Its lower end is that of the observed agreement when the raters agree on everything.
+// interval returns the interval of κ. Its lower end is that of the observed agreement when the raters agree on
+// everything.
 func (r ratings) interval(g Agreement, ofFirst, ofSecond []float64, weight func(x, y int32) float64) [2]float64 {
 	if g.Kappa >= 1 {
 		return [2]float64{(wilson95(1, r.n)[0] - g.Expected) / (1 - g.Expected), 1}

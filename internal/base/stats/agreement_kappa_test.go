@@ -72,8 +72,8 @@ func TestKappaLaws(t *testing.T) {
 	})
 }
 
-// TestKappaInterval has J. L. Fleiss, Statistical Methods for Rates and Proportions (1981), table 13.1: agreement 0.89, 0.66 by chance,
-// κ 0.68 with a standard error of 0.087 or, with more digits, 0.0877.
+// TestKappaInterval has J. L. Fleiss, Statistical Methods for Rates and Proportions (1981), table 13.1: agreement 0.89,
+// 0.66 by chance, κ 0.68 with a standard error of 0.087 or, with more digits, 0.0877.
 func TestKappaInterval(t *testing.T) {
 	first, second := rated([][]int{{75, 1, 4}, {5, 4, 1}, {0, 0, 10}})
 	g := stats.Kappa(first, second)

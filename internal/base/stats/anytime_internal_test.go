@@ -17,7 +17,8 @@ func TestWealthIsBetaBinomial(t *testing.T) {
 	}
 }
 
-// TestWealthOfTies: against a true mean of x, n ties leave the mean of (1 − λ·x)ⁿ over −1/(1−x) < λ < 1/(1+x), whose integral is known.
+// TestWealthOfTies: against a true mean of x, n ties leave the mean of (1 − λ·x)ⁿ over −1/(1−x) < λ < 1/(1+x), whose
+// integral is known.
 func TestWealthOfTies(t *testing.T) {
 	for _, n := range []float64{1, 10, 100, 10_000} {
 		for _, x := range []float64{-0.5, -0.01, 1e-3, 0.2} {

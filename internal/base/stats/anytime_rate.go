@@ -6,17 +6,20 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// trits counts observations of 1, −1 and 0: pairs that the candidate alone passed, that the baseline alone passed, and all others.
+// trits counts observations of 1, −1 and 0: pairs that the candidate alone passed, that the baseline alone passed, and
+// all others.
 type trits struct{ won, lost, tied float64 }
 
 func (c trits) mean() float64 { return (c.won - c.lost) / (c.won + c.lost + c.tied) }
 
-// alwaysInterval returns the always-valid interval of the true mean: with probability 1 − alpha it holds the true mean at every look,
-// however many there are, and for every number of observations. It holds the differences for which logWealth stays below log(1/alpha).
-// It leaves out 0 exactly when the beta-binomial mixture over discordant pairs rejects. Without observations it is [−1, 1].
+// alwaysInterval returns the always-valid interval of the true mean: with probability 1 − alpha it holds the true mean
+// at every look, however many there are, and for every number of observations. It holds the differences for which
+// logWealth stays below log(1/alpha). It leaves out 0 exactly when the beta-binomial mixture over discordant pairs
+// rejects. Without observations it is [−1, 1].
 //
-// Source: H. Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, The Annals of Mathematical Statistics 41 (1970);
-// I. Waudby-Smith and A. Ramdas, Estimating Means of Bounded Random Variables by Betting, JRSS B 86 (2024).
+// Source: H. Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, The Annals of Mathematical
+// Statistics 41 (1970); I. Waudby-Smith and A. Ramdas, Estimating Means of Bounded Random Variables by Betting, JRSS B
+// 86 (2024).
 func (c trits) alwaysInterval(alpha float64) [2]float64 {
 	if c.won+c.lost+c.tied == 0 {
 		return [2]float64{-1, 1}
@@ -53,9 +56,10 @@ func (c trits) alwaysLow(alpha float64) float64 {
 // betNodes is how many points logWealth adds up; the integrand is smooth, and these leave an error below 1e-9.
 const betNodes = 64
 
-// logWealth returns the logarithm of what a gambler has made of 1 who bets against a true mean of x, −1 < x < 1. An observation y multiplies a
-// stake by 1 + λ·(y − x), which is fair if x is the mean; λ is spread evenly over all values that cannot ruin. At x = 0 this is the
-// beta-binomial mixture over discordant pairs, 2^D · B(won+1, lost+1), in which ties do not matter.
+// logWealth returns the logarithm of what a gambler has made of 1 who bets against a true mean of x, −1 < x < 1. An
+// observation y multiplies a stake by 1 + λ·(y − x), which is fair if x is the mean; λ is spread evenly over all values
+// that cannot ruin. At x = 0 this is the beta-binomial mixture over discordant pairs, 2^D · B(won+1, lost+1), in which
+// ties do not matter.
 func (c trits) logWealth(x float64) float64 {
 	from, to := -1/(1-x), 1/(1+x)
 	log := func(bet float64) float64 {

@@ -27,7 +27,8 @@ func TestBootstrapOfNormal(t *testing.T) {
 	}
 }
 
-// TestBootstrapIsReproducible: the same seed gives the same bits, in whatever order clusters come; another seed gives nearly the same.
+// TestBootstrapIsReproducible: the same seed gives the same bits, in whatever order clusters come; another seed gives
+// nearly the same.
 func TestBootstrapIsReproducible(t *testing.T) {
 	r := random(22)
 	var there, back stats.Pairs

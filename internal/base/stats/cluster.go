@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Clusters collects observations that come in clusters: the turns of a conversation, the trials of a test, the sessions of a user.
-// Observations of one cluster are similar, so a thousand turns of ten conversations say little more than ten turns. The zero value is empty
-// and ready; it is not safe for concurrent use.
+// Clusters collects observations that come in clusters: the turns of a conversation, the trials of a test, the sessions
+// of a user. Observations of one cluster are similar, so a thousand turns of ten conversations say little more than ten
+// turns. The zero value is empty and ready; it is not safe for concurrent use.
 type Clusters struct {
 	of      map[string]*spread
 	dropped int
@@ -35,7 +35,8 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // spread summarises the observations of a cluster: their number, their mean, and the sum of squared distances from it.
 //
-// Source: B. P. Welford, Note on a Method for Calculating Corrected Sums of Squares and Products, Technometrics 4 (1962).
+// Source: B. P. Welford, Note on a Method for Calculating Corrected Sums of Squares and Products, Technometrics 4
+// (1962).
 type spread struct{ n, mean, squares float64 }
 
 func (s *spread) add(x float64) {
@@ -62,14 +63,16 @@ func (c *Clusters) spreads() []spread {
 // clusterSum is what a cluster contributes to a mean: the number of observations and their sum.
 type clusterSum struct{ n, sum float64 }
 
-// clusteredMean returns the sampling distribution of the mean of all observations when those of one cluster depend on each other: the
-// deviations of a cluster are added up before they are squared. A cluster pulls the mean towards itself, in proportion to its share of the
-// observations, and so seems to deviate less than it does. This is corrected; the degrees of freedom follow from the correction.
-// For G clusters of one size, the correction is G/(G−1) and there are G−1 degrees. With one observation a cluster, all is as usual.
+// clusteredMean returns the sampling distribution of the mean of all observations when those of one cluster depend on
+// each other: the deviations of a cluster are added up before they are squared. A cluster pulls the mean towards
+// itself, in proportion to its share of the observations, and so seems to deviate less than it does. This is corrected;
+// the degrees of freedom follow from the correction. For G clusters of one size, the correction is G/(G−1) and there
+// are G−1 degrees. With one observation a cluster, all is as usual.
 //
-// Source: K.-Y. Liang and S. L. Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 73 (1986); E. Miller,
-// Adding Error Bars to Evals (2024); R. M. Bell and D. F. McCaffrey, Bias Reduction in Standard Errors for Linear Regression
-// with Multi-Stage Samples, Survey Methodology 28 (2002), for the correction ("CR2") and the degrees of freedom.
+// Source: K.-Y. Liang and S. L. Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 73
+// (1986); E. Miller, Adding Error Bars to Evals (2024); R. M. Bell and D. F. McCaffrey, Bias Reduction in Standard
+// Errors for Linear Regression with Multi-Stage Samples, Survey Methodology 28 (2002), for the correction ("CR2") and
+// the degrees of freedom.
 func clusteredMean(sums []clusterSum) estimate {
 	var all clusterSum
 	for _, c := range sums {

@@ -4,21 +4,23 @@ import "math"
 
 // ClusteredMean is a mean of observations that come in clusters, with the clusters' effect on its precision.
 type ClusteredMean struct {
-	// N counts the observations, Clusters their clusters, and Dropped those that are not finite numbers and count nowhere else.
+	// N counts the observations, Clusters their clusters, and Dropped those that are not finite numbers and count
+	// nowhere else.
 	N, Clusters, Dropped int
 	// Mean is the mean of all observations; larger clusters weigh more.
 	Mean float64
-	// SE is the standard error of Mean. DF is its degrees of freedom: one less than the clusters, or fewer when their sizes differ.
-	// With fewer than two clusters, SE is infinite and DF 0.
+	// SE is the standard error of Mean. DF is its degrees of freedom: one less than the clusters, or fewer when their
+	// sizes differ. With fewer than two clusters, SE is infinite and DF 0.
 	SE, DF float64
-	// Interval is Mean ± t·SE at 95 % or, where six or more clusters differ in size, that of random halves of them (halfMeans). It is
-	// infinite with fewer than two clusters, or with fewer than six that all have the same mean.
+	// Interval is Mean ± t·SE at 95 % or, where six or more clusters differ in size, that of random halves of them
+	// (halfMeans). It is infinite with fewer than two clusters, or with fewer than six that all have the same mean.
 	Interval [2]float64
-	// ICC is the intraclass correlation: the share of the variance that lies between clusters. It is 1 when the observations of a cluster are
-	// equal, and 0 when they are no more alike than any others. It is 0 when every cluster has one observation, and can be slightly below 0.
+	// ICC is the intraclass correlation: the share of the variance that lies between clusters. It is 1 when the
+	// observations of a cluster are equal, and 0 when they are no more alike than any others. It is 0 when every
+	// cluster has one observation, and can be slightly below 0.
 	ICC float64
-	// DesignEffect is the factor by which the clusters raise the variance of the mean, (SE / the usual standard error)². N observations are
-	// worth N / DesignEffect independent ones. It is 1 when it cannot be estimated.
+	// DesignEffect is the factor by which the clusters raise the variance of the mean, (SE / the usual standard
+	// error)². N observations are worth N / DesignEffect independent ones. It is 1 when it cannot be estimated.
 	DesignEffect float64
 }
 
@@ -47,9 +49,9 @@ func (c *Clusters) Mean() ClusteredMean {
 
 // icc returns the estimate of the intraclass correlation by analysis of variance, for clusters of different sizes.
 //
-// Source: A. Donner, A Review of Inference Procedures for the Intraclass Correlation Coefficient in the One-Way Random Effects Model,
-// International Statistical Review 54 (1986); ICC(1,1) of P. E. Shrout and J. L. Fleiss, Intraclass Correlations: Uses in
-// Assessing Rater Reliability, Psychological Bulletin 86 (1979).
+// Source: A. Donner, A Review of Inference Procedures for the Intraclass Correlation Coefficient in the One-Way Random
+// Effects Model, International Statistical Review 54 (1986); ICC(1,1) of P. E. Shrout and J. L. Fleiss, Intraclass
+// Correlations: Uses in Assessing Rater Reliability, Psychological Bulletin 86 (1979).
 func icc(of []spread) float64 {
 	between, within, size := varianceComponents(of)
 	if size <= 0 || between+(size-1)*within <= 0 {
@@ -58,8 +60,8 @@ func icc(of []spread) float64 {
 	return (between - within) / (between + (size-1)*within)
 }
 
-// varianceComponents returns the mean squares between and within clusters and the size of a cluster that balances them. Without two
-// clusters, or two observations in one of them, size is 0.
+// varianceComponents returns the mean squares between and within clusters and the size of a cluster that balances them.
+// Without two clusters, or two observations in one of them, size is 0.
 func varianceComponents(of []spread) (between, within, size float64) {
 	var all spread
 	sizes := 0.0

@@ -22,9 +22,9 @@ func clustersOf(of [][]float64) *stats.Clusters {
 }
 
 func TestClusteredMean(t *testing.T) {
-	// Off the mean of 3.5 the clusters are −3, −1.5 and 4.5; with shares of 1/3, 1/6 and 1/2 that is 9/(2/3) + 2.25/(5/6) + 20.25/(1/2) = 56.7,
-	// and SE = √56.7 / 6. DF = 1/(14/36 + 0.7² − (1/36 + 1/900 + 1/4)) = 1/0.6.
-	// ICC: MSB = (2·1.5² + 1.5² + 3·1.5²)/2 = 6.75, MSW = (2 + 2)/3, n₀ = (6 − 14/6)/2 = 11/6.
+	// Off the mean of 3.5 the clusters are −3, −1.5 and 4.5; with shares of 1/3, 1/6 and 1/2 that is 9/(2/3) +
+	// 2.25/(5/6) + 20.25/(1/2) = 56.7, and SE = √56.7 / 6. DF = 1/(14/36 + 0.7² − (1/36 + 1/900 + 1/4)) = 1/0.6. ICC:
+	// MSB = (2·1.5² + 1.5² + 3·1.5²)/2 = 6.75, MSW = (2 + 2)/3, n₀ = (6 − 14/6)/2 = 11/6.
 	m := clustersOf([][]float64{{1, 3}, {2}, {6, 4, 5}}).Mean()
 	icc := (6.75 - 4./3) / (6.75 + 5./6*4./3)
 	usual := math.Sqrt(17.5 / 5 / 6)
@@ -35,7 +35,8 @@ func TestClusteredMean(t *testing.T) {
 	}
 }
 
-// TestICC has the ratings of Shrout and Fleiss (1979), table 2: ICC(1,1) = 0.17 of six targets with four judges, MSB 11.24, MSW 6.26.
+// TestICC has the ratings of Shrout and Fleiss (1979), table 2: ICC(1,1) = 0.17 of six targets with four judges, MSB
+// 11.24, MSW 6.26.
 func TestICC(t *testing.T) {
 	m := clustersOf([][]float64{{9, 2, 5, 8}, {6, 1, 3, 2}, {8, 4, 6, 8}, {7, 1, 2, 6}, {10, 5, 6, 9}, {6, 2, 4, 7}}).Mean()
 	if math.Abs(m.ICC-0.165742) > 1e-6 {
@@ -43,7 +44,8 @@ func TestICC(t *testing.T) {
 	}
 }
 
-// Where nothing varies, neither between clusters nor within them, nothing tells the observations of a cluster apart from any others.
+// Where nothing varies, neither between clusters nor within them, nothing tells the observations of a cluster apart
+// from any others.
 func TestICCOfObservationsThatAreAllAlike(t *testing.T) {
 	if m := clustersOf([][]float64{{1, 1}, {1, 1}, {1, 1, 1}}).Mean(); m.ICC != 0 {
 		t.Errorf("ICC = %v, want 0", m.ICC)
@@ -111,7 +113,8 @@ func TestClusterLaws(t *testing.T) {
 	})
 }
 
-// TestKish compares the design effect of clusters of one size with Kish's 1 + (m − 1)·ICC, which it nears for many of them.
+// TestKish compares the design effect of clusters of one size with Kish's 1 + (m − 1)·ICC, which it nears for many of
+// them.
 func TestKish(t *testing.T) {
 	r := random(11)
 	var c stats.Clusters

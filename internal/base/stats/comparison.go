@@ -13,11 +13,13 @@ type Metric struct {
 	Criterion Criterion
 }
 
-// Compare compares the candidate with the baseline in this metric alone. For several metrics, pass their differences to Decide.
+// Compare compares the candidate with the baseline in this metric alone. For several metrics, pass their differences to
+// Decide.
 func (p *Pairs) Compare(c Criterion) Difference { return CompareAll([]Metric{{p, c}})[0] }
 
-// CompareAll compares the candidate with the baseline in several metrics of the same clusters, each by itself. One draw of clusters
-// serves all metrics that are resampled equally often from the same seed, which takes a fraction of the time.
+// CompareAll compares the candidate with the baseline in several metrics of the same clusters, each by itself. One draw
+// of clusters serves all metrics that are resampled equally often from the same seed, which takes a fraction of the
+// time.
 func CompareAll(metrics []Metric) []Difference {
 	names := map[string]bool{}
 	for _, m := range metrics {
@@ -38,7 +40,8 @@ func CompareAll(metrics []Metric) []Difference {
 	return differences
 }
 
-// placesOf returns the places, from 0, of the numbered clusters that have pairs in some metric, by their numbers, and how many these are.
+// placesOf returns the places, from 0, of the numbered clusters that have pairs in some metric, by their numbers, and
+// how many these are.
 func placesOf(metrics []Metric) (places []int, numbered int) {
 	for _, m := range metrics {
 		places = append(places, make([]int, max(0, len(m.Pairs.numbered)-len(places)))...)
@@ -60,7 +63,8 @@ type comparison struct {
 	Criterion
 	pairs *Pairs
 	sign  float64 // of a gain
-	// spreads are the clusters that have pairs, where one has several. gains has what each cluster of all metrics contributes, kept the same plus the relative margin.
+	// spreads are the clusters that have pairs, where one has several. gains has what each cluster of all metrics
+	// contributes, kept the same plus the relative margin.
 	spreads     []spread
 	gains, kept []clusterSum
 	// gain and tolerated are the sampling distributions of their means.
@@ -182,13 +186,14 @@ func (c *comparison) difference() Difference {
 	return d
 }
 
-// minChanged is the least number of clusters that, where they differ in the same direction and no other cluster differs, show that direction: by
-// the sign test with the tie of the others counted half, five have a p-value of 3 %, four of 6 %.
+// minChanged is the least number of clusters that, where they differ in the same direction and no other cluster
+// differs, show that direction: by the sign test with the tie of the others counted half, five have a p-value of 3 %,
+// four of 6 %.
 const minChanged = 5
 
-// sampled sets what follows from the sampling distributions. Where some clusters have a pair that differs, but fewer than minChanged, they say no
-// more than clusters in which nothing does: the interval is at least as wide as then, and nothing is better or worse. Student's t of single
-// pairs needs no such bound: after one gain its lower end is below 0.
+// sampled sets what follows from the sampling distributions. Where some clusters have a pair that differs, but fewer
+// than minChanged, they say no more than clusters in which nothing does: the interval is at least as wide as then, and
+// nothing is better or worse. Student's t of single pairs needs no such bound: after one gain its lower end is below 0.
 func (c *comparison) sampled(d *Difference) {
 	d.sampled(c.gain)
 	d.Detectable = d.detectable()

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// NullLabel is the class of items for which nothing was predicted. It is a class like any other: it lowers the recall of the true label
-// and, over the union of labels, counts in macro means.
+// NullLabel is the class of items for which nothing was predicted. It is a class like any other: it lowers the recall
+// of the true label and, over the union of labels, counts in macro means.
 const NullLabel = "__null__"
 
 // Confusion counts predictions against the truth. The zero value is empty and ready; it is not safe for concurrent use.
@@ -22,9 +22,9 @@ type labelCount struct{ support, predicted, correct int }
 
 type labelPair struct{ truth, predicted string }
 
-// Add counts an item with its true and its predicted labels; their order and repeats do not matter. With one label on each side, this is
-// the usual confusion matrix. With several, an item is correct when the sets are equal. Each missed label counts as confused with each
-// wrongly predicted label, or with NullLabel when there is none.
+// Add counts an item with its true and its predicted labels; their order and repeats do not matter. With one label on
+// each side, this is the usual confusion matrix. With several, an item is correct when the sets are equal. Each missed
+// label counts as confused with each wrongly predicted label, or with NullLabel when there is none.
 func (c *Confusion) Add(truth, predicted []string) {
 	if c.labels == nil {
 		c.labels, c.pairs = map[string]*labelCount{}, map[labelPair]int{}
@@ -85,7 +85,8 @@ type Confused struct {
 	Count     int    `json:"count"`
 }
 
-// Confused returns every pair of different labels that occurred, the most frequent first; equals are in the order of their labels.
+// Confused returns every pair of different labels that occurred, the most frequent first; equals are in the order of
+// their labels.
 func (c *Confusion) Confused() []Confused {
 	out := make([]Confused, 0, len(c.pairs))
 	for pair, n := range c.pairs {

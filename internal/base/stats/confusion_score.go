@@ -2,11 +2,12 @@ package stats
 
 // Classification has the metrics of a confusion. A quotient with the denominator 0 is 0.
 //
-// Macro means are plain means over classes: over every label in truth or prediction ("union"), or only those in truth ("true").
-// Weighted means weigh each class by its support. Micro counts are pooled over classes first.
+// Macro means are plain means over classes: over every label in truth or prediction ("union"), or only those in truth
+// ("true"). Weighted means weigh each class by its support. Micro counts are pooled over classes first.
 //
 // Source: M. Sokolova and G. Lapalme, A Systematic Analysis of Performance Measures for Classification Tasks,
-// Information Processing & Management 45 (2009), table 3; C. J. van Rijsbergen, Information Retrieval (1979), chapter 7, for F.
+// Information Processing & Management 45 (2009), table 3; C. J. van Rijsbergen, Information Retrieval (1979), chapter
+// 7, for F.
 type Classification struct {
 	// N counts the items, Correct those that were predicted correctly.
 	N, Correct int
@@ -15,8 +16,9 @@ type Classification struct {
 	// MacroF1, MacroPrecision and MacroRecall are means over the union of labels, MacroF1True over the true ones.
 	MacroF1, MacroF1True, MacroPrecision, MacroRecall float64
 	WeightedF1, WeightedPrecision, WeightedRecall     float64
-	// MicroRecall is the share of all true labels that were found, MicroPrecision the share of all predicted labels that were true.
-	// For items with several labels, MicroRecall is the recall of skills. With one label each, all three equal Accuracy.
+	// MicroRecall is the share of all true labels that were found, MicroPrecision the share of all predicted labels
+	// that were true. For items with several labels, MicroRecall is the recall of skills. With one label each, all
+	// three equal Accuracy.
 	MicroF1, MicroPrecision, MicroRecall float64
 	// MinClassF1 is the lowest F1 of a true label. A label that was only predicted does not count.
 	MinClassF1 float64
@@ -27,7 +29,8 @@ type Classification struct {
 // ClassScore has the metrics of one label.
 type ClassScore struct {
 	Label string
-	// Precision is the share of its predictions that were correct, Recall the share of its items that were found, F1 their harmonic mean.
+	// Precision is the share of its predictions that were correct, Recall the share of its items that were found, F1
+	// their harmonic mean.
 	Precision, Recall, F1 float64
 	// Support counts how often the label was true, Predicted how often it was predicted, Correct how often both.
 	Support, Predicted, Correct int
@@ -102,7 +105,8 @@ func ratio(part, whole int) float64 {
 type Calibration struct {
 	// N counts the predictions that had a confidence.
 	N int `json:"n"`
-	// ECE is the expected calibration error: the mean distance between confidence and accuracy over bins, weighed by their sizes.
+	// ECE is the expected calibration error: the mean distance between confidence and accuracy over bins, weighed by
+	// their sizes.
 	ECE float64 `json:"ece"`
 	// Brier is the mean squared distance between confidence and outcome: 0 is perfect, and a constant 0.5 gives 0.25.
 	Brier float64          `json:"brier"`
@@ -121,11 +125,11 @@ type CalibrationBin struct {
 // calibrationBins is the number of bins of equal width, ten as in most of the literature's diagrams.
 const calibrationBins = 10
 
-// Calibrate compares confidences between 0 and 1 with whether the predictions were correct, index by index; the shorter list counts.
-// Bins without predictions are left out.
+// Calibrate compares confidences between 0 and 1 with whether the predictions were correct, index by index; the shorter
+// list counts. Bins without predictions are left out.
 //
-// Source: C. Guo et al., On Calibration of Modern Neural Networks, ICML (2017), equation 3; G. W. Brier, Verification of Forecasts
-// Expressed in Terms of Probability, Monthly Weather Review 78 (1950).
+// Source: C. Guo et al., On Calibration of Modern Neural Networks, ICML (2017), equation 3; G. W. Brier, Verification
+// of Forecasts Expressed in Terms of Probability, Monthly Weather Review 78 (1950).
 func Calibrate(confidence []float64, correct []bool) Calibration {
 	c := Calibration{N: min(len(confidence), len(correct))}
 	var bins [calibrationBins]CalibrationBin

@@ -171,7 +171,8 @@ func indices(n int) (all []int) {
 }
 
 func TestCalibrate(t *testing.T) {
-	// Two at 0.9 of which one is right: |0.9 - 0.5|; two at 0.2 of which none is: |0.2 - 0|. ECE is the mean, (0.4 + 0.2)/2.
+	// Two at 0.9 of which one is right: |0.9 - 0.5|; two at 0.2 of which none is: |0.2 - 0|. ECE is the mean, (0.4 +
+	// 0.2)/2.
 	c := stats.Calibrate([]float64{0.9, 0.2, 0.9, 0.2}, []bool{true, false, false, false})
 	want := stats.Calibration{N: 4, ECE: 0.3, Brier: (0.01 + 0.04 + 0.81 + 0.04) / 4, Bins: []stats.CalibrationBin{
 		{Low: 0.1, High: 0.2, N: 2, Confidence: 0.2, Accuracy: 0}, {Low: 0.8, High: 0.9, N: 2, Confidence: 0.9, Accuracy: 0.5},

@@ -10,23 +10,25 @@ const (
 	MethodNone      = "none"      // nothing varies: the rule of three
 )
 
-// Difference compares a candidate with a baseline in one metric. A difference is candidate minus baseline, whichever direction is better.
+// Difference compares a candidate with a baseline in one metric. A difference is candidate minus baseline, whichever
+// direction is better.
 type Difference struct {
-	// N counts the pairs, Clusters their clusters, Changed the pairs that differ, and Dropped the pairs without two finite scores, which count
-	// nowhere else.
+	// N counts the pairs, Clusters their clusters, Changed the pairs that differ, and Dropped the pairs without two
+	// finite scores, which count nowhere else.
 	N, Clusters, Changed, Dropped int
 	// Varies is whether any pair differs.
 	Varies bool
 	// Baseline and Candidate are the mean scores over all pairs.
 	Baseline, Candidate float64
-	// Mean is the mean difference, SE its standard error and Interval its 95 % interval, by Method. SE and Interval are infinite with fewer than
-	// two clusters, and with fewer than six of several pairs each. Where nothing varies, SE is infinite and the interval is ± RuleOfThree(Clusters) of the range:
-	// so many pairs may still differ. Without a range it is infinite.
+	// Mean is the mean difference, SE its standard error and Interval its 95 % interval, by Method. SE and Interval are
+	// infinite with fewer than two clusters, and with fewer than six of several pairs each. Where nothing varies, SE is
+	// infinite and the interval is ± RuleOfThree(Clusters) of the range: so many pairs may still differ. Without a
+	// range it is infinite.
 	Mean, SE float64
 	Interval [2]float64
 	Method   string
-	// ICC is the intraclass correlation of the differences, 0 when its estimate is below; nil where no cluster has two pairs. DesignEffect is
-	// the variance of Mean over that of as many independent pairs; 1 when every cluster has one.
+	// ICC is the intraclass correlation of the differences, 0 when its estimate is below; nil where no cluster has two
+	// pairs. DesignEffect is the variance of Mean over that of as many independent pairs; 1 when every cluster has one.
 	ICC          *float64
 	DesignEffect float64
 	// P is the two-sided p-value of "no difference". AdjustedP is P until Decide corrects it.

@@ -46,7 +46,8 @@ func BenchmarkComparePassFail(b *testing.B) {
 	}
 }
 
-// BenchmarkCompareAll compares eight metrics of 25,000 sessions: of as many users, and of 5,000 of whom some have very many.
+// BenchmarkCompareAll compares eight metrics of 25,000 sessions: of as many users, and of 5,000 of whom some have very
+// many.
 func BenchmarkCompareAll(b *testing.B) {
 	for _, users := range []int{25_000, 5_000} {
 		r := rand.New(rand.NewPCG(3, 4))

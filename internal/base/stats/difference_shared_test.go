@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
-// TestReplays compares 1,550 recorded replays of conversations of STAR (RasaHQ/STAR @ 3058975, MIT): the means of both lanes must be those that
-// were computed independently.
+// TestReplays compares 1,550 recorded replays of conversations of STAR (RasaHQ/STAR @ 3058975, MIT): the means of both
+// lanes must be those that were computed independently.
 func TestReplays(t *testing.T) {
 	folder := filepath.Join("testdata", "replays")
 	criteria := map[string]stats.Criterion{ // the margins of S4

@@ -19,8 +19,8 @@ func singles(baseline, candidate []float64) *stats.Pairs {
 	return &p
 }
 
-// TestSleep has Student's own example, hours of sleep gained with two drugs: mean 1.58, t = 4.0621, p = 0.002833 and the interval from 0.7001
-// to 2.4599 (R: t.test(paired = TRUE) of the data set sleep).
+// TestSleep has Student's own example, hours of sleep gained with two drugs: mean 1.58, t = 4.0621, p = 0.002833 and
+// the interval from 0.7001 to 2.4599 (R: t.test(paired = TRUE) of the data set sleep).
 func TestSleep(t *testing.T) {
 	d := singles(
 		[]float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2},
@@ -127,7 +127,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestFewClustersDiffer: of 45 users of ten sessions each, one to four have one pair that differs. That is no more than nothing: ± 3/45.
+// TestFewClustersDiffer: of 45 users of ten sessions each, one to four have one pair that differs. That is no more than
+// nothing: ± 3/45.
 func TestFewClustersDiffer(t *testing.T) {
 	of := func(clusters, won, lost int) stats.Difference {
 		var p stats.Pairs
@@ -166,7 +167,8 @@ func TestFewClustersDiffer(t *testing.T) {
 	}
 }
 
-// TestCompareAll: metrics that are compared together have the figures that each has by itself, if it is there in all clusters.
+// TestCompareAll: metrics that are compared together have the figures that each has by itself, if it is there in all
+// clusters.
 func TestCompareAll(t *testing.T) {
 	one, two := pairsOf(60, 2), unequalPairs(60)
 	criteria := []stats.Criterion{{Seed: 1}, {Seed: 1, LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}}, {Seed: 2, Resamples: 300}}

@@ -14,8 +14,8 @@ func normalBelow(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
 // tQuantile returns the quantile of Student's t at probability p. Degrees of freedom need not be whole.
 //
-// Source: M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.1: t exceeds a value on either side with the probability
-// I(df/(df + t²)), I being the incomplete beta function of df/2 and ½.
+// Source: M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.1: t exceeds a value on
+// either side with the probability I(df/(df + t²)), I being the incomplete beta function of df/2 and ½.
 func tQuantile(p, df float64) float64 { //nolint:unparam // as tables have it
 	x := mathext.InvRegIncBeta(df/2, 0.5, 2*min(p, 1-p))
 	t := math.Sqrt(df * (1 - x) / x)
@@ -34,11 +34,13 @@ func tTail(t, df float64) float64 {
 	return beyond
 }
 
-// shiftedTail returns the probability that t exceeds critical, which is above 0, when the true mean is shift standard errors above 0: the noncentral t
-// distribution. It uses the normal distribution for very many degrees of freedom, where the series would take too long.
+// shiftedTail returns the probability that t exceeds critical, which is above 0, when the true mean is shift standard
+// errors above 0: the noncentral t distribution. It uses the normal distribution for very many degrees of freedom,
+// where the series would take too long.
 //
-// Source: R. V. Lenth, Algorithm AS 243: Cumulative Distribution Function of the Non-Central t Distribution, Applied Statistics 38 (1989). It adds up
-// incomplete beta functions with the weights of two Poisson distributions. Each beta function follows from the one before.
+// Source: R. V. Lenth, Algorithm AS 243: Cumulative Distribution Function of the Non-Central t Distribution, Applied
+// Statistics 38 (1989). It adds up incomplete beta functions with the weights of two Poisson distributions. Each beta
+// function follows from the one before.
 func shiftedTail(critical, shift, df float64) float64 {
 	if df > 10_000 {
 		return normalBelow(shift - critical)

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestDistributions compares each with that of a library of distributions, which the program itself does without: it brings two megabytes of linear algebra.
+// TestDistributions compares each with that of a library of distributions, which the program itself does without: it
+// brings two megabytes of linear algebra.
 func TestDistributions(t *testing.T) {
 	same := func(what string, got, want, within float64, at ...float64) {
 		t.Helper()

@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// estimate is a mean over clusters and its sampling distribution: Student's t around it or, when resampled is set, the means of random
-// halves of the clusters.
+// estimate is a mean over clusters and its sampling distribution: Student's t around it or, when resampled is set, the
+// means of random halves of the clusters.
 type estimate struct {
 	mean, se, df float64
 	clusters     int
@@ -11,12 +11,13 @@ type estimate struct {
 	resampled    []float64 // sorted
 }
 
-// minAlike is the least number of clusters with the same mean that proves anything. If half of all clusters lay on either side of a
-// value, six would all lie on the same side with a probability of 2/2⁶ = 3 %, five with 6 %: it is the sign test.
+// minAlike is the least number of clusters with the same mean that proves anything. If half of all clusters lay on
+// either side of a value, six would all lie on the same side with a probability of 2/2⁶ = 3 %, five with 6 %: it is the
+// sign test.
 const minAlike = 6
 
-// minResampled is from how many clusters on a mean is resampled where they are of one size: with fewer Student's t gives the narrower interval. Where sizes
-// differ, six are enough.
+// minResampled is from how many clusters on a mean is resampled where they are of one size: with fewer Student's t
+// gives the narrower interval. Where sizes differ, six are enough.
 const minResampled = 50
 
 // alike reports whether the clusters' means are equal up to rounding.
@@ -45,7 +46,8 @@ func (e estimate) interval() [2]float64 {
 	return [2]float64{e.mean - t*e.se, e.mean + t*e.se}
 }
 
-// p returns the two-sided p-value of the hypothesis that the true mean is 0. It is below 5 % exactly when interval leaves out 0.
+// p returns the two-sided p-value of the hypothesis that the true mean is 0. It is below 5 % exactly when interval
+// leaves out 0.
 func (e estimate) p() float64 {
 	switch {
 	case e.unknown() || e.alike() && e.mean == 0:

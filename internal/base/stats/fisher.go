@@ -2,8 +2,9 @@ package stats
 
 import "math"
 
-// FisherLess returns the one-sided exact p-value of the hypothesis that the first rate is not below the second: the probability, given the number of passes
-// in both together, that at most passed of the first n pass. Without observations on both sides it is 1.
+// FisherLess returns the one-sided exact p-value of the hypothesis that the first rate is not below the second: the
+// probability, given the number of passes in both together, that at most passed of the first n pass. Without
+// observations on both sides it is 1.
 //
 // Source: R. A. Fisher, The Design of Experiments (1935): the hypergeometric distribution given both margins.
 func FisherLess(passed, n, otherPassed, other int) float64 {

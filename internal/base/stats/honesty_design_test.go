@@ -17,7 +17,8 @@ type design struct {
 	add              func(r *rand.Rand, p *stats.Pairs, clusters int)
 }
 
-// correlated are ten normal items to a cluster, whose differences have an intraclass correlation of 0.7, and a standard deviation of 1.
+// correlated are ten normal items to a cluster, whose differences have an intraclass correlation of 0.7, and a standard
+// deviation of 1.
 func correlated(truth float64) design {
 	return design{name: "items in clusters", truth: truth, add: func(r *rand.Rand, p *stats.Pairs, clusters int) {
 		for c := range clusters {
@@ -66,7 +67,8 @@ func grades() design {
 	}}
 }
 
-// passes pass with probability rate; of the sessions, a share is decided anew for the candidate, with a rate that is higher by gain.
+// passes pass with probability rate; of the sessions, a share is decided anew for the candidate, with a rate that is
+// higher by gain.
 func passes(rate, anew, gain float64) design {
 	bit := func(r *rand.Rand, p float64) float64 {
 		if r.Float64() < p {

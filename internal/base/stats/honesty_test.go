@@ -11,9 +11,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/race"
 )
 
-// The tests of honesty simulate evaluations of which the truth is known, with fixed seeds. Complete test runs (REHEARSE_TEST_COMPLETE)
-// take as many as the specification asks for. Other runs have a tenth of them, and so, but for TestNullVerdicts, has the race detector, with which
-// all takes ten times as long; they allow for what that leaves to chance.
+// The tests of honesty simulate evaluations of which the truth is known, with fixed seeds. Complete test runs
+// (REHEARSE_TEST_COMPLETE) take as many as the specification asks for. Other runs have a tenth of them, and so, but for
+// TestNullVerdicts, has the race detector, with which all takes ten times as long; they allow for what that leaves to
+// chance.
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
@@ -45,8 +46,9 @@ func within(t *testing.T, what string, happened, n int, low, high float64) {
 
 func decided(v stats.Verdict) bool { return v == stats.Better || v == stats.Worse }
 
-// TestNullVerdicts: of two systems that are the same, 50 conversations of ten turns find one better in 3–7 % of all evaluations. Whoever
-// takes turns for independent finds it in 47 %: with a design effect of 1 + 9·0.7 that is 2·(1 − Φ(1.96/√7.3)).
+// TestNullVerdicts: of two systems that are the same, 50 conversations of ten turns find one better in 3–7 % of all
+// evaluations. Whoever takes turns for independent finds it in 47 %: with a design effect of 1 + 9·0.7 that is 2·(1 −
+// Φ(1.96/√7.3)).
 func TestNullVerdicts(t *testing.T) {
 	r, n, resamples := random(31), runs(2_000), 0
 	if race.Enabled && complete() {
@@ -75,7 +77,8 @@ func TestNullVerdicts(t *testing.T) {
 	within(t, "naive verdicts that are wrong", naive, n, 40, 50)
 }
 
-// TestCoverage: 93–97 % of all intervals hold the true difference. Few scores that mostly do not differ make them wider than they need be.
+// TestCoverage: 93–97 % of all intervals hold the true difference. Few scores that mostly do not differ make them wider
+// than they need be.
 func TestCoverage(t *testing.T) {
 	for i, d := range []design{correlated(0.3), unequal(), latencies(1), latencies(1.2), grades(), passes(0.8, 0.5, -0.1)} {
 		for _, clusters := range []int{20, 49, 50, 100} {
@@ -130,8 +133,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestSameTwice plays one system twice and compares it in the four metrics of S4 with their margins: each is worse in at most 2.5 % of all
-// evaluations, and the candidate better in at most 5 %.
+// TestSameTwice plays one system twice and compares it in the four metrics of S4 with their margins: each is worse in
+// at most 2.5 % of all evaluations, and the candidate better in at most 5 %.
 func TestSameTwice(t *testing.T) {
 	metrics := []struct {
 		design

@@ -80,8 +80,8 @@ func ofUsers(t *testing.T, f func(t *testing.T, r *rand.Rand, m *userMetric, siz
 	}
 }
 
-// TestUsersVerdicts: of two systems that are the same, one is found better or worse in 3–7 % of all evaluations, worse in at most 2.5 % and what
-// 2,000 leave to chance; and the interval, which then holds 0, covers 93–97 %.
+// TestUsersVerdicts: of two systems that are the same, one is found better or worse in 3–7 % of all evaluations, worse
+// in at most 2.5 % and what 2,000 leave to chance; and the interval, which then holds 0, covers 93–97 %.
 func TestUsersVerdicts(t *testing.T) {
 	ofUsers(t, func(t *testing.T, r *rand.Rand, m *userMetric, sizes []int, icc float64) {
 		wrong, worse, n := 0, 0, runs(2_000)
@@ -138,8 +138,9 @@ func TestUsersMeans(t *testing.T) {
 	}
 }
 
-// TestUsersPower: a loss as large as what is printed as detectable is found in 77–83 % of all evaluations. Where the pass and fail of a user
-// are much alike, such a loss is so large that it changes how they vary, and is found more often.
+// TestUsersPower: a loss as large as what is printed as detectable is found in 77–83 % of all evaluations. Where the
+// pass and fail of a user are much alike, such a loss is so large that it changes how they vary, and is found more
+// often.
 func TestUsersPower(t *testing.T) {
 	ofUsers(t, func(t *testing.T, r *rand.Rand, m *userMetric, sizes []int, icc float64) {
 		n, printed := runs(2_000), 0.0
@@ -171,8 +172,8 @@ var rareMetric = userMetric{"rare pass or fail", stats.Criterion{PassFail: true,
 	return 1, 1
 }}
 
-// TestRareCoverage: where few pairs differ and those of a user are alike, the interval covers a loss of the default margin, and half of it, in
-// 93–97 %.
+// TestRareCoverage: where few pairs differ and those of a user are alike, the interval covers a loss of the default
+// margin, and half of it, in 93–97 %.
 func TestRareCoverage(t *testing.T) {
 	for k, of := range users {
 		for _, icc := range []float64{0, 0.1, 0.3, 0.7} {

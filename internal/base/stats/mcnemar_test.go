@@ -38,7 +38,8 @@ func TestPairedRateInterval(t *testing.T) {
 		first, second, n int
 		want             [2]float64
 	}{
-		// Fagerland, Lydersen and Laake, Recommended Tests and Confidence Intervals for Paired Binomial Proportions (2014): −0.517 to −0.026.
+		// Fagerland, Lydersen and Laake, Recommended Tests and Confidence Intervals for Paired Binomial Proportions
+		// (2014): −0.517 to −0.026.
 		{7, 1, 21, [2]float64{-0.517, -0.026}},
 		{1, 7, 21, [2]float64{0.026, 0.517}},
 		// ±z²/(n + z²).
@@ -52,8 +53,8 @@ func TestPairedRateInterval(t *testing.T) {
 	}
 }
 
-// TestExactTestIsTheStricterOfMany uses that Tango's statistic of no difference is McNemar's z, however many pairs agree: with the fewest
-// pairs with which the exact test rejects, z must be above 1.96.
+// TestExactTestIsTheStricterOfMany uses that Tango's statistic of no difference is McNemar's z, however many pairs
+// agree: with the fewest pairs with which the exact test rejects, z must be above 1.96.
 func TestExactTestIsTheStricterOfMany(t *testing.T) {
 	most := 0
 	for n := 1; n <= 3_000; n++ {
@@ -66,8 +67,8 @@ func TestExactTestIsTheStricterOfMany(t *testing.T) {
 	}
 }
 
-// TestExactTestIsTheStricter looks at every table of up to 40 pairs: where McNemar's exact test rejects, Tango's interval excludes 0, so that
-// stretching it to 0 where the test does not is all that is needed for the two to agree.
+// TestExactTestIsTheStricter looks at every table of up to 40 pairs: where McNemar's exact test rejects, Tango's
+// interval excludes 0, so that stretching it to 0 where the test does not is all that is needed for the two to agree.
 func TestExactTestIsTheStricter(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		for first := 0; first <= n; first++ {
@@ -104,7 +105,8 @@ func TestDecide(t *testing.T) {
 		return spreadOut(16, 100, mean, 4).Compare(stats.Criterion{Margin: stats.Margin{Absolute: margin}})
 	}
 	still := singles(make([]float64, 100), make([]float64, 100)).Compare(stats.Criterion{Range: 1, Margin: stats.Margin{Absolute: 0.05}})
-	// Of 16 pairs with a standard error of 1, 2.2 are p = 0.044 and 4 are p = 0.001; harm of 2.2 is harm, whatever the other metrics.
+	// Of 16 pairs with a standard error of 1, 2.2 are p = 0.044 and 4 are p = 0.001; harm of 2.2 is harm, whatever the
+	// other metrics.
 	for _, tc := range []struct {
 		name    string
 		metrics []stats.Difference

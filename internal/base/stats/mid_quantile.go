@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// midShare returns the share of the values of which all others lie at or below x, if those equal to x count half; between two values it is
-// interpolated. It is never 0 and never 1. Values that are equal make ordinary shares jump: with few pairs that differ, a test by them would
-// hardly ever reject.
+// midShare returns the share of the values of which all others lie at or below x, if those equal to x count half;
+// between two values it is interpolated. It is never 0 and never 1. Values that are equal make ordinary shares jump:
+// with few pairs that differ, a test by them would hardly ever reject.
 //
-// Source: Y. Ma, M. G. Genton and E. Parzen, Asymptotic Properties of Sample Quantiles of Discrete Distributions, Annals of the
-// Institute of Statistical Mathematics 63 (2011); H. O. Lancaster, Significance Tests in Discrete Distributions, JASA 56 (1961), for the
-// half ("mid-p").
+// Source: Y. Ma, M. G. Genton and E. Parzen, Asymptotic Properties of Sample Quantiles of Discrete Distributions,
+// Annals of the Institute of Statistical Mathematics 63 (2011); H. O. Lancaster, Significance Tests in Discrete
+// Distributions, JASA 56 (1961), for the half ("mid-p").
 func midShare(sorted []float64, x float64) float64 {
 	from, to := blockOf(sorted, x)
 	switch {

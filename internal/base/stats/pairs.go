@@ -2,8 +2,9 @@ package stats
 
 import "math"
 
-// Pairs collects the scores of a baseline and a candidate on the same units: the same test, session or turn. A unit is equally hard for
-// both, so their difference varies much less than either score. The zero value is empty and ready; it is not safe for concurrent use.
+// Pairs collects the scores of a baseline and a candidate on the same units: the same test, session or turn. A unit is
+// equally hard for both, so their difference varies much less than either score. The zero value is empty and ready; it
+// is not safe for concurrent use.
 type Pairs struct {
 	of map[string]*pairCluster
 	// numbered are the clusters that have a number in place of a name, by their numbers; those without pairs are none.
@@ -26,8 +27,8 @@ type pairCluster struct {
 	baseline   float64
 }
 
-// Add adds a pair to its cluster. Clusters are what was drawn independently: the session, its user, or the test of several trials.
-// A pair with a score that is not a finite number is dropped and counted as dropped.
+// Add adds a pair to its cluster. Clusters are what was drawn independently: the session, its user, or the test of
+// several trials. A pair with a score that is not a finite number is dropped and counted as dropped.
 func (p *Pairs) Add(cluster string, baseline, candidate float64) {
 	if !p.fits(baseline, candidate) {
 		return
@@ -43,7 +44,8 @@ func (p *Pairs) Add(cluster string, baseline, candidate float64) {
 	p.add(c, baseline, candidate)
 }
 
-// AddNumbered is Add for clusters that are numbered from 0, which takes a fraction of the time and memory where there are many.
+// AddNumbered is Add for clusters that are numbered from 0, which takes a fraction of the time and memory where there
+// are many.
 func (p *Pairs) AddNumbered(cluster int, baseline, candidate float64) {
 	if !p.fits(baseline, candidate) {
 		return

@@ -2,17 +2,21 @@ package stats
 
 import "math"
 
-// widenPassFail widens the interval of a difference of pass or fail in clusters by every value at which so few differing pairs as were seen are no
-// surprise. Where pairs rarely differ, and those of one cluster are alike, a sample often misses the clusters that lose: then its variance is small
-// just because it is near 0, and an interval of that variance is too short. But differences of −1, 0 and 1 with the mean x have a variance of at
-// least |x|(1−|x|), whatever the sample shows. So x belongs to the interval where the mean lies within t standard errors of that variance, raised by
-// the design effect. An interval that leaves out 0 still does, as that bound is 0 at 0; so no verdict of better or worse depends on it.
+// widenPassFail widens the interval of a difference of pass or fail in clusters by every value at which so few
+// differing pairs as were seen are no surprise. Where pairs rarely differ, and those of one cluster are alike, a sample
+// often misses the clusters that lose: then its variance is small just because it is near 0, and an interval of that
+// variance is too short. But differences of −1, 0 and 1 with the mean x have a variance of at least |x|(1−|x|),
+// whatever the sample shows. So x belongs to the interval where the mean lies within t standard errors of that
+// variance, raised by the design effect. An interval that leaves out 0 still does, as that bound is 0 at 0; so no
+// verdict of better or worse depends on it.
 //
-// Source: E. B. Wilson's score interval (as for Wilson) with t in place of z and the number of pairs divided by the design effect, as is usual for
-// proportions in clusters: SAS/STAT, The SURVEYFREQ Procedure, "modified Wilson (score)"; J. N. K. Rao and A. J. Scott, A Simple Method for the
-// Analysis of Clustered Binary Data, Biometrics 48 (1992), 577–585, divide counts likewise. Here x is a difference and |x|(1−|x|) its least variance, so
-// that no text promises the coverage: TestRareCoverage measures it. The design effect is the largest of 1, the one seen, and 1 + (Σs²/n − 1)·ICC for
-// clusters of s pairs, which is L. Kish's 1 + (s − 1)·ICC (Survey Sampling, 1965) with the size of the cluster in which the mean pair stands.
+// Source: E. B. Wilson's score interval (as for Wilson) with t in place of z and the number of pairs divided by the
+// design effect, as is usual for proportions in clusters: SAS/STAT, The SURVEYFREQ Procedure, "modified Wilson
+// (score)"; J. N. K. Rao and A. J. Scott, A Simple Method for the Analysis of Clustered Binary Data, Biometrics 48
+// (1992), 577–585, divide counts likewise. Here x is a difference and |x|(1−|x|) its least variance, so that no text
+// promises the coverage: TestRareCoverage measures it. The design effect is the largest of 1, the one seen, and 1 +
+// (Σs²/n − 1)·ICC for clusters of s pairs, which is L. Kish's 1 + (s − 1)·ICC (Survey Sampling, 1965) with the size of
+// the cluster in which the mean pair stands.
 func (c *comparison) widenPassFail(d *Difference) {
 	if !c.PassFail || c.pairs.notPassFail || d.N == d.Clusters || c.gain.unknown() || c.gain.alike() {
 		return

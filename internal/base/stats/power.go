@@ -5,12 +5,12 @@ import "math"
 // Power is the probability with which a detectable difference is found, unless a Criterion gives another.
 const Power = 0.8
 
-// detectable returns the smallest true mean, above or below 0, that a two-sided t-test at 5 % distinguishes from 0 with a probability, given
-// the standard error of the mean and its degrees of freedom.
+// detectable returns the smallest true mean, above or below 0, that a two-sided t-test at 5 % distinguishes from 0 with
+// a probability, given the standard error of the mean and its degrees of freedom.
 //
-// Source: H. S. Bloom, Minimum Detectable Effects: A Simple Way to Report the Statistical Power of Experimental Designs, Evaluation
-// Review 19 (1995), with the noncentral t in place of his sum of two quantiles, which is too small for few units;
-// E. Miller, Adding Error Bars to Evals (2024), on power.
+// Source: H. S. Bloom, Minimum Detectable Effects: A Simple Way to Report the Statistical Power of Experimental
+// Designs, Evaluation Review 19 (1995), with the noncentral t in place of his sum of two quantiles, which is too small
+// for few units; E. Miller, Adding Error Bars to Evals (2024), on power.
 func detectable(se, df, power float64) float64 {
 	critical := tQuantile(1-significance/2, df)
 	low, high := 0.0, 2*critical
@@ -28,10 +28,11 @@ func detectable(se, df, power float64) float64 {
 	return se * high
 }
 
-// UnitsFor returns how many clusters like these, with as many pairs each, would find a true difference, in either direction, better or
-// worse with the probability that Detectable has. When difference is the margin, as many show non-inferiority of a candidate that
-// equals the baseline. Where hardly anything differs, so many make ± 3/n of the range no wider than difference. It is 0 when it cannot be computed:
-// nothing varies and there is no range, too little is known, or the difference is 0.
+// UnitsFor returns how many clusters like these, with as many pairs each, would find a true difference, in either
+// direction, better or worse with the probability that Detectable has. When difference is the margin, as many show
+// non-inferiority of a candidate that equals the baseline. Where hardly anything differs, so many make ± 3/n of the
+// range no wider than difference. It is 0 when it cannot be computed: nothing varies and there is no range, too little
+// is known, or the difference is 0.
 func (d *Difference) UnitsFor(difference float64) int {
 	difference = math.Abs(difference)
 	if difference == 0 || math.IsNaN(difference) {
@@ -73,7 +74,8 @@ func (d *Difference) detectable() float64 {
 // mostUnits bounds the search of leastUnits.
 const mostUnits = 1_000_000_000
 
-// leastUnits returns the least n of two or more that is enough, or 0 when mostUnits are not enough. If n is enough, so is n+1.
+// leastUnits returns the least n of two or more that is enough, or 0 when mostUnits are not enough. If n is enough, so
+// is n+1.
 func leastUnits(enough func(n int) bool) int {
 	high := 2
 	for !enough(high) {

@@ -16,8 +16,8 @@ func TestDetectable(t *testing.T) {
 		n        int
 		want, by float64
 	}{
-		// J. Cohen, Statistical Power Analysis (1988) and G*Power: paired t, two-sided 5 %, 80 %: d = 0.8 needs 15, 0.5 needs 34, 0.2 needs
-		// 199.
+		// J. Cohen, Statistical Power Analysis (1988) and G*Power: paired t, two-sided 5 %, 80 %: d = 0.8 needs 15, 0.5
+		// needs 34, 0.2 needs 199.
 		{1, 34, 0.4953, 1e-3},
 		{1, 199, 0.1996, 1e-3},
 		{2, 199, 0.3992, 1e-3},

@@ -12,9 +12,10 @@ func (d *Difference) discordant() float64 {
 	return ratio(d.onlyBaseline+d.onlyCandidate, d.Clusters)
 }
 
-// detectableRate returns the smallest true difference of two paired rates that McNemar's exact test at 5 % finds among n pairs with the
-// probability power. discordant is the share of pairs that one of the two alone passes; a greater difference raises it. It is infinite when there
-// are so few pairs that the test could not even find one system passing all and the other none.
+// detectableRate returns the smallest true difference of two paired rates that McNemar's exact test at 5 % finds among
+// n pairs with the probability power. discordant is the share of pairs that one of the two alone passes; a greater
+// difference raises it. It is infinite when there are so few pairs that the test could not even find one system passing
+// all and the other none.
 func detectableRate(n int, discordant, power float64) float64 {
 	test := mcNemarTest{}
 	if test.power(n, discordant, 1) < power {
@@ -38,12 +39,13 @@ type mcNemarTest struct {
 	needed []int
 }
 
-// power returns the probability that the test finds a true difference of paired rates, in its direction, among n pairs. The number of
-// discordant pairs is binomial; given that number, the number of those that favour the better system is binomial, too.
+// power returns the probability that the test finds a true difference of paired rates, in its direction, among n pairs.
+// The number of discordant pairs is binomial; given that number, the number of those that favour the better system is
+// binomial, too.
 //
-// Source: S. W. Duffy, Asymptotic and Exact Power for the McNemar Test and Its Analogue with R Controls per Case, Biometrics 40
-// (1984), for the sum; R. J. Connor, Sample Size for Testing Differences in Proportions for the Paired-Sample Design, Biometrics 43
-// (1987), for many pairs, with a correction for continuity.
+// Source: S. W. Duffy, Asymptotic and Exact Power for the McNemar Test and Its Analogue with R Controls per Case,
+// Biometrics 40 (1984), for the sum; R. J. Connor, Sample Size for Testing Differences in Proportions for the
+// Paired-Sample Design, Biometrics 43 (1987), for many pairs, with a correction for continuity.
 func (t *mcNemarTest) power(n int, discordant, difference float64) float64 {
 	discordant = max(discordant, difference)
 	expected := float64(n) * discordant
@@ -65,8 +67,8 @@ func (t *mcNemarTest) power(n int, discordant, difference float64) float64 {
 	return power
 }
 
-// tail returns the probability that the test rejects in favour of a system when each of the discordant pairs favours it with probability
-// favour.
+// tail returns the probability that the test rejects in favour of a system when each of the discordant pairs favours it
+// with probability favour.
 func (t *mcNemarTest) tail(pairs int, favour float64) float64 {
 	for n := len(t.needed); n <= pairs; n++ {
 		needed := 1

@@ -61,8 +61,8 @@ func alternating(n, first int) []float64 {
 }
 
 func TestDetectableRate(t *testing.T) {
-	// All of ten pairs are discordant. The exact test needs 9 of 10 for one (2·11/1024); with a chance p for each that is 10·p⁹ − 9·p¹⁰,
-	// which is 80 % at p = 0.91674; the difference is 2p − 1.
+	// All of ten pairs are discordant. The exact test needs 9 of 10 for one (2·11/1024); with a chance p for each that
+	// is 10·p⁹ − 9·p¹⁰, which is 80 % at p = 0.91674; the difference is 2p − 1.
 	if got := passFail(10, 5, 5).Detectable; math.Abs(got-(2*0.916740-1)) > 1e-5 {
 		t.Errorf("of ten discordant pairs %v is detectable", got)
 	}
@@ -74,7 +74,8 @@ func TestDetectableRate(t *testing.T) {
 	if sure := singles(alternating(100, 0), alternating(100, 1)).Compare(stats.Criterion{PassFail: true, Power: 0.95}); sure.Detectable <= passFail(100, 50, 50).Detectable {
 		t.Errorf("with a power of 0.95 %v is detectable", sure.Detectable)
 	}
-	// R. J. Connor (1987): (z·√ψ + 0.8416·√(ψ − d²))²/d² pairs for ψ = 0.2 and d = 0.1 are 155; the exact test needs some more.
+	// R. J. Connor (1987): (z·√ψ + 0.8416·√(ψ − d²))²/d² pairs for ψ = 0.2 and d = 0.1 are 155; the exact test needs
+	// some more.
 	d := passFail(1_000, 100, 100)
 	if n := d.UnitsFor(0.1); n < 155 || n > 175 {
 		t.Errorf("%d pairs are needed", n)

@@ -1,8 +1,9 @@
-// Package stats is arithmetic for evaluations: intervals of rates and means, comparisons of two systems on the same units and their power, once
-// or again and again, repeats of a test, agreement of raters, and similarity of two sequences. It knows nothing of suites or results, keeps no state, and each
-// function names its source.
+// Package stats is arithmetic for evaluations: intervals of rates and means, comparisons of two systems on the same
+// units and their power, once or again and again, repeats of a test, agreement of raters, and similarity of two
+// sequences. It knows nothing of suites or results, keeps no state, and each function names its source.
 //
-// An interval is infinite, or all of [0, 1] for a rate, when nothing is known. JSON has no infinite number; callers write null.
+// An interval is infinite, or all of [0, 1] for a rate, when nothing is known. JSON has no infinite number; callers
+// write null.
 package stats
 
 import (
@@ -46,12 +47,12 @@ func wilson(p, n, z float64) [2]float64 {
 	return [2]float64{low, high}
 }
 
-// ClusteredWilson is Wilson for tests that come in clusters of tests that depend on each other: alone counts those on their own, clusters
-// has the counts of each cluster. It is Wilson's interval with the effective number of tests, n over the design effect, or the number of
-// clusters where all outcomes are alike and the effect cannot be estimated.
+// ClusteredWilson is Wilson for tests that come in clusters of tests that depend on each other: alone counts those on
+// their own, clusters has the counts of each cluster. It is Wilson's interval with the effective number of tests, n
+// over the design effect, or the number of clusters where all outcomes are alike and the effect cannot be estimated.
 //
-// Source: E. L. Korn and B. I. Graubard, Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from
-// Survey Data, Survey Methodology 24 (1998), for the effective sample size; as for ClusteredMean.
+// Source: E. L. Korn and B. I. Graubard, Confidence Intervals for Proportions with Small Expected Number of Positive
+// Counts Estimated from Survey Data, Survey Methodology 24 (1998), for the effective sample size; as for ClusteredMean.
 func ClusteredWilson(alone Repeated, clusters []Repeated) [2]float64 {
 	n, passed := alone.N, alone.Passed
 	of := make([]spread, 0, alone.N+len(clusters))
@@ -83,8 +84,8 @@ func ClusteredWilson(alone Repeated, clusters []Repeated) [2]float64 {
 	return wilson95(float64(passed)/float64(n), max(effective, 1))
 }
 
-// RuleOfThree returns a rate for something that never happened in n independent tries: with 95 % confidence, its true rate is not higher.
-// It is 3/n, at most 1.
+// RuleOfThree returns a rate for something that never happened in n independent tries: with 95 % confidence, its true
+// rate is not higher. It is 3/n, at most 1.
 //
 // Source: J. A. Hanley and A. Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249 (1983).
 func RuleOfThree(n int) float64 {
@@ -94,9 +95,9 @@ func RuleOfThree(n int) float64 {
 	return 3 / float64(n)
 }
 
-// TInterval returns the 95 % two-sided Student-t interval of the mean of independent observations, as {low, high}.
-// It is not clamped, since a difference may be negative. It is infinite for fewer than two observations, and has no width when all
-// observations are equal.
+// TInterval returns the 95 % two-sided Student-t interval of the mean of independent observations, as {low, high}. It
+// is not clamped, since a difference may be negative. It is infinite for fewer than two observations, and has no width
+// when all observations are equal.
 //
 // Source: Student, The Probable Error of a Mean, Biometrika 6 (1908).
 func TInterval(xs []float64) [2]float64 {

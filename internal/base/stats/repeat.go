@@ -1,8 +1,8 @@
 package stats
 
-// PassHatK returns, for k = 1…n at index k-1, the chance that k trials all passed, drawn from n trials of which c passed:
-// C(c,k) / C(n,k). It is the unbiased estimate of k passes in a row ("pass^k").
-// It is nil for n ≤ 0; c is clamped to [0, n].
+// PassHatK returns, for k = 1…n at index k-1, the chance that k trials all passed, drawn from n trials of which c
+// passed: C(c,k) / C(n,k). It is the unbiased estimate of k passes in a row ("pass^k"). It is nil for n ≤ 0; c is
+// clamped to [0, n].
 //
 // The quotient is built as the product of (c-i)/(n-i), which is exact up to rounding and needs no large numbers.
 //
@@ -21,9 +21,8 @@ func PassHatK(n, c int) []float64 {
 	return out
 }
 
-// PassAtK returns, for k = 1…n at index k-1, the chance that at least one of k trials passed, drawn from n trials of which c passed:
-// 1 - C(n-c,k) / C(n,k) ("pass@k").
-// It is nil for n ≤ 0; c is clamped to [0, n].
+// PassAtK returns, for k = 1…n at index k-1, the chance that at least one of k trials passed, drawn from n trials of
+// which c passed: 1 - C(n-c,k) / C(n,k) ("pass@k"). It is nil for n ≤ 0; c is clamped to [0, n].
 //
 // Source: M. Chen et al., Evaluating Large Language Models Trained on Code (2021), section 2.1.
 func PassAtK(n, c int) []float64 {
@@ -32,8 +31,8 @@ func PassAtK(n, c int) []float64 {
 	}
 	c = min(max(c, 0), n)
 	out := make([]float64, n)
-	// none is the chance that no trial has passed so far. Adding each further trial's share, instead of subtracting none from 1, keeps small
-	// values exact.
+	// none is the chance that no trial has passed so far. Adding each further trial's share, instead of subtracting
+	// none from 1, keeps small values exact.
 	some, none := 0.0, 1.0
 	for i := range n {
 		some += none * min(float64(c)/float64(n-i), 1)
@@ -53,7 +52,8 @@ const (
 	Flaky      = "flaky"
 )
 
-// Class returns StablePass if all of n trials passed, StableFail if none did, Flaky if outcomes differ, and "" without trials.
+// Class returns StablePass if all of n trials passed, StableFail if none did, Flaky if outcomes differ, and "" without
+// trials.
 func Class(passed, n int) string {
 	switch {
 	case n <= 0:
@@ -73,16 +73,19 @@ type Repeated struct{ N, Passed int }
 type RepeatRate struct {
 	// K is the number of trials, Tests the number of tests with at least as many; the means are over these.
 	K, Tests int
-	// PassHat is the mean chance that K trials of a test all pass, PassAt the mean chance that at least one does, each with a 95 % interval.
+	// PassHat is the mean chance that K trials of a test all pass, PassAt the mean chance that at least one does, each
+	// with a 95 % interval.
 	PassHat, PassAt                 float64
 	PassHatInterval, PassAtInterval [2]float64
 }
 
-// RepeatRateOf computes pass^k and pass@k over tests. Tests with fewer than k trials are left out. clusters has a name for each test, those
-// of tests that depend on each other alike and empty for a test on its own; nil if all are on their own.
-// The intervals say how the means would vary over other tests like these: they resample clusters, not trials.
+// RepeatRateOf computes pass^k and pass@k over tests. Tests with fewer than k trials are left out. clusters has a name
+// for each test, those of tests that depend on each other alike and empty for a test on its own; nil if all are on
+// their own. The intervals say how the means would vary over other tests like these: they resample clusters, not
+// trials.
 //
-// Source: as for PassHatK, PassAtK and, for the intervals, halfMeans; Student's t below six clusters, and Wilson's where all are at 0 or all at 1.
+// Source: as for PassHatK, PassAtK and, for the intervals, halfMeans; Student's t below six clusters, and Wilson's
+// where all are at 0 or all at 1.
 func RepeatRateOf(tests []Repeated, clusters []string, k int, seed uint64) RepeatRate {
 	r := RepeatRate{K: k}
 	var hat, at []clusterSum

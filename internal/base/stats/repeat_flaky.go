@@ -4,8 +4,8 @@ package stats
 type Flakiness struct {
 	// Class is StablePass, StableFail or Flaky, or "" without trials.
 	Class string `json:"class"`
-	// Rate is the share of trials that passed, Interval its 95 % interval. Five passes of five are a stable pass so far, but
-	// the interval begins at 0.57; RuleOfThree says how many more trials certainty would need.
+	// Rate is the share of trials that passed, Interval its 95 % interval. Five passes of five are a stable pass so
+	// far, but the interval begins at 0.57; RuleOfThree says how many more trials certainty would need.
 	Rate     float64    `json:"rate"`
 	Interval [2]float64 `json:"interval"`
 }
@@ -23,25 +23,27 @@ type Rejudged struct{ Passed, Verdicts int }
 
 // Attribution says where a flaky test's variation comes from.
 type Attribution struct {
-	// Transport is the share of trials that ended without a transcript, for reasons of network, quota or time, and TransportInterval its
-	// interval.
+	// Transport is the share of trials that ended without a transcript, for reasons of network, quota or time, and
+	// TransportInterval its interval.
 	Transport         float64
 	TransportInterval [2]float64
-	// Agent is the variance of verdicts between transcripts, Judge the variance between verdicts on one transcript. Their sum is the
-	// variance of a single judged trial.
+	// Agent is the variance of verdicts between transcripts, Judge the variance between verdicts on one transcript.
+	// Their sum is the variance of a single judged trial.
 	Agent, Judge float64
 	// AgentShare is Agent's part of that sum, 0 where nothing varies.
 	AgentShare float64
-	// Known is false when Agent and Judge cannot be separated: fewer than two transcripts, or none that was judged twice.
+	// Known is false when Agent and Judge cannot be separated: fewer than two transcripts, or none that was judged
+	// twice.
 	Known bool
 }
 
-// Attribute separates the sources of variation in the trials of one test, given the same transcripts judged again. If one transcript
-// sometimes passes and sometimes fails, the judge varies. If some transcripts always pass and others always fail, the agent varies.
-// transport counts trials without a transcript. Attribute tests one by one, since tests differ by more than chance.
+// Attribute separates the sources of variation in the trials of one test, given the same transcripts judged again. If
+// one transcript sometimes passes and sometimes fails, the judge varies. If some transcripts always pass and others
+// always fail, the agent varies. transport counts trials without a transcript. Attribute tests one by one, since tests
+// differ by more than chance.
 //
-// Source: S. R. Searle, G. Casella and C. E. McCulloch, Variance Components (1992), chapter 3, estimation by analysis of variance
-// in the one-way random model; a negative estimate is 0.
+// Source: S. R. Searle, G. Casella and C. E. McCulloch, Variance Components (1992), chapter 3, estimation by analysis
+// of variance in the one-way random model; a negative estimate is 0.
 func Attribute(transcripts []Rejudged, transport int) Attribution {
 	transport = max(transport, 0)
 	var of []spread

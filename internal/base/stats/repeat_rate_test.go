@@ -58,7 +58,8 @@ func TestRepeatRates(t *testing.T) {
 	}
 }
 
-// TestTauBenchExpected has the published figures of tau-bench come out of its rewards (sierra-research/tau-bench @ 59a200c, MIT).
+// TestTauBenchExpected has the published figures of tau-bench come out of its rewards (sierra-research/tau-bench @
+// 59a200c, MIT).
 func TestTauBenchExpected(t *testing.T) {
 	folder := filepath.Join("testdata", "taubench")
 	file, err := os.Open(filepath.Join(folder, "rewards.csv"))

@@ -8,26 +8,29 @@ import (
 	"sync"
 )
 
-// Resamples is how often halves are drawn, unless a Criterion gives another number. Two seeds then differ by about 1 % of the interval's width.
+// Resamples is how often halves are drawn, unless a Criterion gives another number. Two seeds then differ by about 1 %
+// of the interval's width.
 const Resamples = 10_000
 
 // minResamples is the least number of resamples that gives the ends of an interval.
 const minResamples = 200
 
-// halfMeans repeatedly draws a random half of the clusters, each with a chance of ½, and returns the sorted means of each column over all
-// observations drawn. Columns are metrics of the same clusters: column[i] is what cluster i contributes, nothing where it has none. One draw
-// serves all columns. The result depends on the seed alone, on no number of processors. Where nothing is drawn, the mean is infinite, with
-// either sign.
+// halfMeans repeatedly draws a random half of the clusters, each with a chance of ½, and returns the sorted means of
+// each column over all observations drawn. Columns are metrics of the same clusters: column[i] is what cluster i
+// contributes, nothing where it has none. One draw serves all columns. The result depends on the seed alone, on no
+// number of processors. Where nothing is drawn, the mean is infinite, with either sign.
 //
-// The share of halves whose mean is at most x is the p-value of a wild cluster bootstrap that imposes "the true mean is x or less": turning the sign
-// of some clusters' deviations from x does not lower their sum exactly when the mean of these clusters is at most x. So the quantiles are the
-// interval. It is exact where each cluster's sum deviates as likely up as down, as the differences of two equal lanes do, however
-// large and however alike the observations of a cluster are.
+// The share of halves whose mean is at most x is the p-value of a wild cluster bootstrap that imposes "the true mean is
+// x or less": turning the sign of some clusters' deviations from x does not lower their sum exactly when the mean of
+// these clusters is at most x. So the quantiles are the interval. It is exact where each cluster's sum deviates as
+// likely up as down, as the differences of two equal lanes do, however large and however alike the observations of a
+// cluster are.
 //
-// Source: A. C. Cameron, J. B. Gelbach and D. L. Miller, Bootstrap-Based Improvements for Inference with Clustered Errors, Review of
-// Economics and Statistics 90 (2008), with signs as weights and the null imposed; J. A. Hartigan, Using Subsample Values as Typical
-// Values, JASA 64 (1969), for the quantiles; I. A. Canay, A. Santos and A. M. Shaikh, The Wild Bootstrap with a "Small" Number of "Large"
-// Clusters, Review of Economics and Statistics 103 (2021), for exactness.
+// Source: A. C. Cameron, J. B. Gelbach and D. L. Miller, Bootstrap-Based Improvements for Inference with Clustered
+// Errors, Review of Economics and Statistics 90 (2008), with signs as weights and the null imposed; J. A. Hartigan,
+// Using Subsample Values as Typical Values, JASA 64 (1969), for the quantiles; I. A. Canay, A. Santos and A. M. Shaikh,
+// The Wild Bootstrap with a "Small" Number of "Large" Clusters, Review of Economics and Statistics 103 (2021), for
+// exactness.
 func halfMeans(columns [][]clusterSum, resamples int, seed uint64) [][]float64 {
 	columns = inGroups(columns, seed)
 	table := newSumTable(columns)

@@ -38,8 +38,9 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGroupsOfManyClusters: an interval of groups is that of the clusters. What tests repeat in their order, here with the period of the groups, does not
-// matter: every sixteenth test differs by 10, so groups of every nth test would have an interval that is several times too wide.
+// TestGroupsOfManyClusters: an interval of groups is that of the clusters. What tests repeat in their order, here with
+// the period of the groups, does not matter: every sixteenth test differs by 10, so groups of every nth test would have
+// an interval that is several times too wide.
 func TestGroupsOfManyClusters(t *testing.T) {
 	const n = 5 * maxUnits
 	r := rand.New(rand.NewPCG(8, 1))

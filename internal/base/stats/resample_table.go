@@ -16,14 +16,16 @@ func (s *sums) add(t *sums) {
 type sumTable struct {
 	// clusters is how many there are, without those that fill up the last groups.
 	clusters int
-	// blocks[b] has some lists by cluster. Their number of clusters is a multiple of groupSize·together; the last ones may be empty.
+	// blocks[b] has some lists by cluster. Their number of clusters is a multiple of groupSize·together; the last ones
+	// may be empty.
 	blocks  [][]sums
 	columns []summed
 	// counted is true where the clusters drawn have to be counted.
 	counted bool
 }
 
-// summed says where the number and the sum of a column are. Where each cluster has as many observations, that is each, and the number is no list.
+// summed says where the number and the sum of a column are. Where each cluster has as many observations, that is each,
+// and the number is no list.
 type summed struct {
 	each   float64
 	n, sum place
@@ -78,10 +80,11 @@ func sizeOfEach(column []clusterSum) float64 {
 	return column[0].n
 }
 
-// add adds to each total of some chunks a random half of the clusters. The sums of all 256 halves of a group are looked up.
+// add adds to each total of some chunks a random half of the clusters. The sums of all 256 halves of a group are looked
+// up.
 //
-// Source: V. L. Arlazarov, E. A. Dinic, M. A. Kronrod and I. A. Faradžev, On Economical Construction of the Transitive Closure of a Directed Graph,
-// Soviet Mathematics Doklady 11 (1970), the "method of the Four Russians".
+// Source: V. L. Arlazarov, E. A. Dinic, M. A. Kronrod and I. A. Faradžev, On Economical Construction of the Transitive
+// Closure of a Directed Graph, Soviet Mathematics Doklady 11 (1970), the "method of the Four Russians".
 func (t *sumTable) add(chunks []chunk) {
 	const step = groupSize * together
 	halves := make([][together][1 << groupSize]sums, len(t.blocks))
@@ -116,7 +119,8 @@ func halvesOf(halves *[1 << groupSize]sums, block []sums) {
 	}
 }
 
-// addHalves adds to each total its halves of four groups, one after the other. It is what comparing large runs takes its time for, so it has no loop inside.
+// addHalves adds to each total its halves of four groups, one after the other. It is what comparing large runs takes
+// its time for, so it has no loop inside.
 func addHalves(totals *[chunkSize]sums, halves *[together][1 << groupSize]sums, drawn *[together][words * 8]byte) {
 	for r := range totals {
 		total := &totals[r]

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// columnsOf has observations of different numbers in clusters, for some metrics; the last one is missing in every third cluster.
+// columnsOf has observations of different numbers in clusters, for some metrics; the last one is missing in every third
+// cluster.
 func columnsOf(clusters, metrics int) [][]clusterSum {
 	r := rand.New(rand.NewPCG(3, 9))
 	columns := make([][]clusterSum, metrics)
@@ -57,7 +58,8 @@ func TestHalfMeans(t *testing.T) {
 	}
 }
 
-// TestHalfMeansTogether: one draw serves all metrics, so each is resampled as by itself; and as often with one processor as with two.
+// TestHalfMeansTogether: one draw serves all metrics, so each is resampled as by itself; and as often with one
+// processor as with two.
 func TestHalfMeansTogether(t *testing.T) {
 	columns := columnsOf(1_000, 9)
 	together := halfMeans(columns, 6_000, 1)
@@ -68,7 +70,8 @@ func TestHalfMeansTogether(t *testing.T) {
 	}
 }
 
-// plainHalfMeans is halfMeans by its definition: of every 500 resamples a stream of their own has, for each eight clusters, a byte of each.
+// plainHalfMeans is halfMeans by its definition: of every 500 resamples a stream of their own has, for each eight
+// clusters, a byte of each.
 func plainHalfMeans(column []clusterSum, resamples int, seed uint64) (means []float64) {
 	for from := 0; from < resamples; from += 500 {
 		random := rand.NewPCG(seed, uint64(from/500))
@@ -96,8 +99,8 @@ func plainHalfMeans(column []clusterSum, resamples int, seed uint64) (means []fl
 	return means
 }
 
-// TestHalfMeansAreThoseOfTheirSeed: a seed stands for the same halves whatever makes drawing them faster. Sums of integers have no rounding, so the means
-// are the same to the bit; clusters are of one size, of two, and missing.
+// TestHalfMeansAreThoseOfTheirSeed: a seed stands for the same halves whatever makes drawing them faster. Sums of
+// integers have no rounding, so the means are the same to the bit; clusters are of one size, of two, and missing.
 func TestHalfMeansAreThoseOfTheirSeed(t *testing.T) {
 	for _, clusters := range []int{1, 8, 31, 33, 500, 2_047} {
 		columns := make([][]clusterSum, 3)

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Rank returns the place of an ID in the order that a seed gives: a number that looks random, but is the same on every machine, for
-// every store and in every version of this program. The n IDs of lowest rank are a random sample of size n. Another ID in the population
-// changes at most one of them, and a larger sample contains every smaller one.
+// Rank returns the place of an ID in the order that a seed gives: a number that looks random, but is the same on every
+// machine, for every store and in every version of this program. The n IDs of lowest rank are a random sample of size
+// n. Another ID in the population changes at most one of them, and a larger sample contains every smaller one.
 //
-// It is 64-bit FNV-1a over the seed, eight bytes with the least significant first, and the bytes of the ID. The finisher of SplitMix64
-// follows, because FNV alone leaves the high bits of similar IDs alike.
+// It is 64-bit FNV-1a over the seed, eight bytes with the least significant first, and the bytes of the ID. The
+// finisher of SplitMix64 follows, because FNV alone leaves the high bits of similar IDs alike.
 //
-// Source: G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake, The FNV Non-Cryptographic Hash Algorithm; G. L. Steele, D. Lea, C. H. Flood,
-// Fast Splittable Pseudorandom Number Generators, OOPSLA (2014).
+// Source: G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake, The FNV Non-Cryptographic Hash Algorithm; G. L. Steele, D. Lea,
+// C. H. Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA (2014).
 func Rank(seed uint64, id string) uint64 {
 	h := fnv.New64a()
 	h.Write(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+len(id)), seed))
@@ -26,8 +26,8 @@ func Rank(seed uint64, id string) uint64 {
 	return x ^ x>>31
 }
 
-// Sample keeps the n IDs of lowest Rank, with memory for 2n. The order of Add does not matter, nor do repeats. It is not safe for concurrent
-// use.
+// Sample keeps the n IDs of lowest Rank, with memory for 2n. The order of Add does not matter, nor do repeats. It is
+// not safe for concurrent use.
 //
 // Source: E. Cohen and H. Kaplan, Summarizing Data Using Bottom-k Sketches, PODC (2007).
 type Sample struct {

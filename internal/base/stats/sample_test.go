@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
-// TestRankIsForEver has values, computed by another program, that must never change: samples drawn years apart, by other machines and stores,
-// must be the same.
+// TestRankIsForEver has values, computed by another program, that must never change: samples drawn years apart, by
+// other machines and stores, must be the same.
 func TestRankIsForEver(t *testing.T) {
 	for _, tc := range []struct {
 		seed uint64
@@ -47,8 +47,8 @@ func sampleOf(n int, ids []string) []string {
 	return s.IDs()
 }
 
-// TestRankIsEven counts how ids that differ in little fall into 64 parts of all ranks: χ² with 63 degrees of freedom is below 103.4 in 999
-// of 1,000 cases. A changed seed must turn half of all bits.
+// TestRankIsEven counts how ids that differ in little fall into 64 parts of all ranks: χ² with 63 degrees of freedom is
+// below 103.4 in 999 of 1,000 cases. A changed seed must turn half of all bits.
 func TestRankIsEven(t *testing.T) {
 	const n = 64_000
 	var parts [64]float64

@@ -2,10 +2,10 @@ package stats
 
 import "errors"
 
-// The functions of sequences compare what was recorded with what a replay did: states of a flow, names of tools, anything comparable.
-// The original comes first. Time is proportional to the product of the lengths, memory to the second length: 10,000 by 10,000 elements
-// take a quarter of a second and 80 KB. For sequences from outside, bound the lengths or use ScoreSequences, which does. Two empty sequences
-// are equal: every similarity is 1.
+// The functions of sequences compare what was recorded with what a replay did: states of a flow, names of tools,
+// anything comparable. The original comes first. Time is proportional to the product of the lengths, memory to the
+// second length: 10,000 by 10,000 elements take a quarter of a second and 80 KB. For sequences from outside, bound the
+// lengths or use ScoreSequences, which does. Two empty sequences are equal: every similarity is 1.
 
 // MaxSequenceCells is the largest product of two lengths that ScoreSequences and Align take.
 const MaxSequenceCells = 100_000_000
@@ -16,8 +16,8 @@ var ErrSequencesTooLong = errors.New("the sequences are too long to be aligned")
 // scoring is the value of a pair of equal elements, of a pair of different ones, and of an element without a partner.
 type scoring struct{ match, mismatch, gap int32 }
 
-// One recurrence computes all three measures with different scorings: minus the number of edits; the number of pairs, where a
-// mismatch is never better than two gaps; Needleman's and Wunsch's score.
+// One recurrence computes all three measures with different scorings: minus the number of edits; the number of pairs,
+// where a mismatch is never better than two gaps; Needleman's and Wunsch's score.
 const (
 	edits = iota
 	common
@@ -28,9 +28,11 @@ func scoringOf(measure int) scoring {
 	return [...]scoring{edits: {0, -1, -1}, common: {1, -1, 0}, needleman: {1, -1, -1}}[measure]
 }
 
-// Levenshtein returns the least number of insertions, deletions and substitutions that turn one sequence into the other.
+// Levenshtein returns the least number of insertions, deletions and substitutions that turn one sequence into the
+// other.
 //
-// Source: V. I. Levenshtein, Binary Codes Capable of Correcting Deletions, Insertions, and Reversals, Soviet Physics Doklady 10 (1966).
+// Source: V. I. Levenshtein, Binary Codes Capable of Correcting Deletions, Insertions, and Reversals, Soviet Physics
+// Doklady 10 (1966).
 func Levenshtein[T comparable](original, replay []T) int {
 	return -scoringOf(edits).of(numbered(original, replay))
 }

@@ -18,12 +18,12 @@ const (
 	stepReplay
 )
 
-// Align returns a best global alignment in Needleman's and Wunsch's scoring (see SequenceScores.Score), step by step from the beginning. It
-// has every element of both sequences once and in order.
+// Align returns a best global alignment in Needleman's and Wunsch's scoring (see SequenceScores.Score), step by step
+// from the beginning. It has every element of both sequences once and in order.
 //
-// Of several best alignments it always returns the same one. At each step, it prefers a pair, then an element of the original alone, then
-// one of the replay. So it pairs equal elements as early as possible and puts superfluous elements after them. The numbers of edits and of
-// common elements may belong to another alignment.
+// Of several best alignments it always returns the same one. At each step, it prefers a pair, then an element of the
+// original alone, then one of the replay. So it pairs equal elements as early as possible and puts superfluous elements
+// after them. The numbers of edits and of common elements may belong to another alignment.
 //
 // It keeps two bits for each cell, 25 MB at most. Above MaxSequenceCells it returns ErrSequencesTooLong.
 //
@@ -59,7 +59,8 @@ func Align[T comparable](original, replay []T) ([]Aligned, error) {
 	return path, nil
 }
 
-// steps returns the first step of a best alignment of a[i:] and b[j:] for every i and j, at i·len(b)+j, four steps to a byte.
+// steps returns the first step of a best alignment of a[i:] and b[j:] for every i and j, at i·len(b)+j, four steps to a
+// byte.
 func (s scoring) steps(a, b []int32) []byte {
 	steps := make([]byte, (len(a)*len(b)+3)/4)
 	row := make([]int32, len(b)+1) // row[j]: the best for a[i+1:] and b[j:], then for a[i:] and b[j:]

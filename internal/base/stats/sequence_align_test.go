@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/race"
 )
 
-// scoreOf counts what a path scores, or returns −1,000,000 where it is none: it must have every element once and in order.
+// scoreOf counts what a path scores, or returns −1,000,000 where it is none: it must have every element once and in
+// order.
 func scoreOf[T comparable](a, b []T, path []stats.Aligned) int {
 	const broken = -1_000_000
 	i, j, score := 0, 0, 0
@@ -51,7 +52,8 @@ func TestAlign(t *testing.T) {
 		{"missing", "abc", "ac", []stats.Aligned{{0, 0}, {1, gap}, {2, 1}}},
 		{"superfluous", "ac", "abc", []stats.Aligned{{0, 0}, {gap, 1}, {1, 2}}},
 		{"a pair comes before a gap", "ab", "x", []stats.Aligned{{0, 0}, {1, gap}}},
-		// Two gaps and one pair score −1, two mismatches −2; the original's element goes first: a alone, b with b, then a alone.
+		// Two gaps and one pair score −1, two mismatches −2; the original's element goes first: a alone, b with b, then
+		// a alone.
 		{"swapped", "ab", "ba", []stats.Aligned{{0, gap}, {1, 0}, {gap, 1}}},
 	} {
 		got, err := stats.Align([]byte(tc.a), []byte(tc.b))

@@ -8,21 +8,25 @@ import (
 type SequenceScores struct {
 	// Distance is the result of Levenshtein.
 	Distance int `json:"distance"`
-	// Common is the length of a longest common subsequence: the most elements that occur in both in the same order, neighbours or not
-	// (R. A. Wagner and M. J. Fischer, The String-to-String Correction Problem, Journal of the ACM 21, 1974).
+	// Common is the length of a longest common subsequence: the most elements that occur in both in the same order,
+	// neighbours or not (R. A. Wagner and M. J. Fischer, The String-to-String Correction Problem, Journal of the ACM
+	// 21, 1974).
 	Common int `json:"common"`
-	// Score is the score of the best global alignment: 1 for each pair of equal elements, −1 for each pair of different ones and for each
-	// element without a partner (S. B. Needleman and C. D. Wunsch, A General Method Applicable to the Search for Similarities in the Amino
-	// Acid Sequence of Two Proteins, Journal of Molecular Biology 48, 1970, with a penalty in proportion to the length of a gap).
+	// Score is the score of the best global alignment: 1 for each pair of equal elements, −1 for each pair of different
+	// ones and for each element without a partner (S. B. Needleman and C. D. Wunsch, A General Method Applicable to the
+	// Search for Similarities in the Amino Acid Sequence of Two Proteins, Journal of Molecular Biology 48, 1970, with a
+	// penalty in proportion to the length of a gap).
 	Score int `json:"score"`
-	// Levenshtein, Positional, Precision, Recall and the three matches are the results of the functions with these names.
+	// Levenshtein, Positional, Precision, Recall and the three matches are the results of the functions with these
+	// names.
 	Levenshtein float64 `json:"levenshtein"`
 	// LCS is Common divided by the longer length.
 	LCS float64 `json:"lcs"`
-	// LCSDice is 2·Common divided by the sum of the lengths (L. R. Dice, Measures of the Amount of Ecologic Association Between Species,
-	// Ecology 26, 1945).
+	// LCSDice is 2·Common divided by the sum of the lengths (L. R. Dice, Measures of the Amount of Ecologic Association
+	// Between Species, Ecology 26, 1945).
 	LCSDice float64 `json:"lcs_dice"`
-	// NeedlemanWunsch is Score divided by the longer length, which is the score of a sequence with itself; 0 for a negative score.
+	// NeedlemanWunsch is Score divided by the longer length, which is the score of a sequence with itself; 0 for a
+	// negative score.
 	NeedlemanWunsch float64 `json:"needleman_wunsch"`
 	Positional      float64 `json:"positional"`
 	Precision       float64 `json:"precision"`
@@ -55,8 +59,8 @@ func tooLong[T any](original, replay []T) bool {
 	return len(replay) > 0 && len(original) > MaxSequenceCells/len(replay)
 }
 
-// LevenshteinSimilarity returns 1 − Levenshtein / the longer length: the share of the longer sequence that needs no edit.
-// It is the default measure of "state progression match".
+// LevenshteinSimilarity returns 1 − Levenshtein / the longer length: the share of the longer sequence that needs no
+// edit. It is the default measure of "state progression match".
 func LevenshteinSimilarity[T comparable](original, replay []T) float64 {
 	longer := max(len(original), len(replay))
 	return share(longer-Levenshtein(original, replay), longer)
@@ -81,8 +85,8 @@ func share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// The matches below take the original as what was wanted and the replay as what was done, like graders of tool calls. An element
-// counts as often as it occurs.
+// The matches below take the original as what was wanted and the replay as what was done, like graders of tool calls.
+// An element counts as often as it occurs.
 
 // ExactMatch reports whether the sequences are equal.
 func ExactMatch[T comparable](original, replay []T) bool { return slices.Equal(original, replay) }
@@ -103,15 +107,16 @@ func AnyOrderMatch[T comparable](original, replay []T) bool {
 	return len(original) == len(replay) && shared(original, replay) == len(original)
 }
 
-// SequencePrecision returns the share of the replay's elements that the original has, too. It is 0 when only the replay is empty.
+// SequencePrecision returns the share of the replay's elements that the original has, too. It is 0 when only the replay
+// is empty.
 //
 // Source: C. J. van Rijsbergen, Information Retrieval (1979), chapter 7, over multisets.
 func SequencePrecision[T comparable](original, replay []T) float64 {
 	return shareOf(shared(original, replay), len(replay), len(original))
 }
 
-// SequenceRecall returns the share of the original's elements that the replay has, too. It is 0 when only the original is empty, and 1
-// when the replay has all of them, in any order and among others.
+// SequenceRecall returns the share of the original's elements that the replay has, too. It is 0 when only the original
+// is empty, and 1 when the replay has all of them, in any order and among others.
 //
 // Source: as for SequencePrecision.
 func SequenceRecall[T comparable](original, replay []T) float64 {

@@ -50,8 +50,8 @@ type alignmentCase struct {
 	Positional  fraction `json:"positional_match/max"`
 }
 
-// TestExpectedAlignments holds all measures to values that were computed independently with exact fractions: a part of them is in testdata,
-// all of them where REHEARSE_SHARED_DATA names the folder of the shared data.
+// TestExpectedAlignments holds all measures to values that were computed independently with exact fractions: a part of
+// them is in testdata, all of them where REHEARSE_SHARED_DATA names the folder of the shared data.
 func TestExpectedAlignments(t *testing.T) {
 	least := map[string]int{"testdata/alignment.json": 21}
 	if shared := os.Getenv("REHEARSE_SHARED_DATA"); shared != "" {

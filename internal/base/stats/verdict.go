@@ -3,8 +3,9 @@ package stats
 // Verdict is the result of comparing a candidate.
 type Verdict string
 
-// The verdicts. Each follows from the 95 % interval of the metric alone, and never contradicts it. Inconclusive does not mean "equal": there
-// were too few units for their variation, and Difference.Detectable says what could have been found.
+// The verdicts. Each follows from the 95 % interval of the metric alone, and never contradicts it. Inconclusive does
+// not mean "equal": there were too few units for their variation, and Difference.Detectable says what could have been
+// found.
 const (
 	// Better: the interval of the gain lies above 0.
 	Better Verdict = "better"
@@ -33,8 +34,8 @@ func (v Verdict) Text() string {
 type Criterion struct {
 	// LowerIsBetter is for latencies, turns and cost. Otherwise, a higher score is better.
 	LowerIsBetter bool
-	// PassFail is for scores that are 1 or 0. McNemar's exact test compares them when every cluster has one pair or none has a pair that
-	// differs, and the margin is not relative.
+	// PassFail is for scores that are 1 or 0. McNemar's exact test compares them when every cluster has one pair or
+	// none has a pair that differs, and the margin is not relative.
 	PassFail bool
 	// Margin is the loss that does not matter.
 	Margin Margin
@@ -45,18 +46,21 @@ type Criterion struct {
 	Range float64
 	// Power is the probability with which Difference.Detectable would have been found; 0 means the constant Power.
 	Power float64
-	// Seed is the seed of the bootstrap. Resamples is how often it draws, at least 200 times; 0 means the constant Resamples.
+	// Seed is the seed of the bootstrap. Resamples is how often it draws, at least 200 times; 0 means the constant
+	// Resamples.
 	Seed      uint64
 	Resamples int
 }
 
-// Margin is the loss that does not matter: Absolute, in units of the metric, plus Relative times the baseline's mean. The zero value means
-// "at least the baseline's". {Relative: 0.1} means "at most the baseline's × 1.1" for a metric where lower is better. A relative margin
-// is for metrics that are not negative; the uncertainty of the baseline's mean is taken into account. A negative part counts as 0.
+// Margin is the loss that does not matter: Absolute, in units of the metric, plus Relative times the baseline's mean.
+// The zero value means "at least the baseline's". {Relative: 0.1} means "at most the baseline's × 1.1" for a metric
+// where lower is better. A relative margin is for metrics that are not negative; the uncertainty of the baseline's mean
+// is taken into account. A negative part counts as 0.
 //
-// Source: G. Piaggio et al., Reporting of Noninferiority and Equivalence Randomized Trials, JAMA 308 (2012), figure 1, for what an
-// interval says beside a margin; D. Hauschke et al., Sample Size Determination for Proving Equivalence Based on the Ratio of
-// Two Means for Normally Distributed Data, Statistics in Medicine 18 (1999), for the linear form of a relative one.
+// Source: G. Piaggio et al., Reporting of Noninferiority and Equivalence Randomized Trials, JAMA 308 (2012), figure 1,
+// for what an interval says beside a margin; D. Hauschke et al., Sample Size Determination for Proving Equivalence
+// Based on the Ratio of Two Means for Normally Distributed Data, Statistics in Medicine 18 (1999), for the linear form
+// of a relative one.
 type Margin struct {
 	Absolute float64 `json:"absolute,omitempty"`
 	Relative float64 `json:"relative,omitempty"`
@@ -65,12 +69,14 @@ type Margin struct {
 // significance is the two-sided level of every verdict.
 const significance = 1 - Confidence
 
-// Decide returns the verdict over several metrics of the same candidate, one difference each, and sets their AdjustedP. It is Worse when any
-// is: harm is not corrected for their number, since all must pass, and a correction would only hide losses. It is Better when all are Better or
-// NonInferior and one is better with a corrected p-value below 5 %; NonInferior when all are; else Inconclusive. What does not vary leaves
-// the correction, which is Holm's. Without metrics it is Inconclusive.
+// Decide returns the verdict over several metrics of the same candidate, one difference each, and sets their AdjustedP.
+// It is Worse when any is: harm is not corrected for their number, since all must pass, and a correction would only
+// hide losses. It is Better when all are Better or NonInferior and one is better with a corrected p-value below 5 %;
+// NonInferior when all are; else Inconclusive. What does not vary leaves the correction, which is Holm's. Without
+// metrics it is Inconclusive.
 //
-// Source: R. L. Berger, Multiparameter Hypothesis Testing and Acceptance Sampling, Technometrics 24 (1982), for the intersection–union test.
+// Source: R. L. Berger, Multiparameter Hypothesis Testing and Acceptance Sampling, Technometrics 24 (1982), for the
+// intersection–union test.
 func Decide(metrics []Difference) Verdict {
 	var varying []int
 	var ps []float64

@@ -69,7 +69,8 @@ func TestRelativeMarginKnowsTheBaselineNoBetter(t *testing.T) {
 		base := float64(1 + i*i)
 		p.Add(strconv.Itoa(i), base, 1.09*base)
 	}
-	// 1.1·b − c is 0.01·b, whose mean is 0.295 and whose standard error 0.089; against a fixed margin of 2.95 the loss of 2.655 has 0.80.
+	// 1.1·b − c is 0.01·b, whose mean is 0.295 and whose standard error 0.089; against a fixed margin of 2.95 the loss
+	// of 2.655 has 0.80.
 	fixed := p.Compare(stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Absolute: 2.95}})
 	relative := p.Compare(stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}})
 	if fixed.Verdict != stats.Worse || relative.Verdict != stats.NonInferior || fixed.Interval != relative.Interval {
@@ -103,7 +104,8 @@ func TestDifferenceLaws(t *testing.T) {
 		if d.Verdict != want || low > d.Mean+1e-9 || high < d.Mean-1e-9 || d.P < 0 || d.P > 1 || (d.P <= 0.05) != (low > 0 || high < 0) {
 			t.Fatalf("want %s: %+v", want, d)
 		}
-		// With lower and higher exchanged, and so the scores, all is as before. (Each bootstrap draws the same clusters in another order.)
+		// With lower and higher exchanged, and so the scores, all is as before. (Each bootstrap draws the same clusters
+		// in another order.)
 		if n < 50 || d.Method == stats.MethodMcNemar {
 			c.LowerIsBetter = true
 			if back := singles(candidate, baseline).Compare(c); back.Verdict != d.Verdict || math.Abs(back.Interval[0]+high) > 1e-9 || math.Abs(back.P-d.P) > 1e-9 {
@@ -113,8 +115,8 @@ func TestDifferenceLaws(t *testing.T) {
 	})
 }
 
-// TestVerdictOfUsersFollowsTheirInterval has users of different sizes, whose interval is resampled: a margin just inside its end is not kept, one just
-// outside is, whatever Student's t would say.
+// TestVerdictOfUsersFollowsTheirInterval has users of different sizes, whose interval is resampled: a margin just
+// inside its end is not kept, one just outside is, whatever Student's t would say.
 func TestVerdictOfUsersFollowsTheirInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 9), 6, 60).Draw(t, "sizes")

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Watch compares a candidate with a baseline in one metric again and again, while pairs keep coming. Its intervals are always-valid: over any number of
-// looks, the chance that one of them leaves out the true difference is at most Alpha. Its exported fields are all its state; it can be kept
-// as JSON between looks. It is not safe for concurrent use.
+// Watch compares a candidate with a baseline in one metric again and again, while pairs keep coming. Its intervals are
+// always-valid: over any number of looks, the chance that one of them leaves out the true difference is at most Alpha.
+// Its exported fields are all its state; it can be kept as JSON between looks. It is not safe for concurrent use.
 type Watch struct {
-	// Alpha is the chance of an error over the whole watch, LowerIsBetter, PassFail and Range are as in Criterion. They must not change
-	// between looks.
+	// Alpha is the chance of an error over the whole watch, LowerIsBetter, PassFail and Range are as in Criterion. They
+	// must not change between looks.
 	Alpha         float64 `json:"alpha"`
 	LowerIsBetter bool    `json:"lower_is_better,omitempty"`
 	PassFail      bool    `json:"pass_fail,omitempty"`
@@ -25,8 +25,8 @@ type Watch struct {
 	Pairs    int     `json:"pairs"`
 	Dropped  int     `json:"dropped,omitempty"`
 	Baseline float64 `json:"baseline,omitempty"`
-	// OnlyCandidate and OnlyBaseline count the pairs that one alone passed. They decide until Clustered is set: a cluster had two
-	// pairs, or a score was neither 1 nor 0.
+	// OnlyCandidate and OnlyBaseline count the pairs that one alone passed. They decide until Clustered is set: a
+	// cluster had two pairs, or a score was neither 1 nor 0.
 	OnlyCandidate int  `json:"only_candidate,omitempty"`
 	OnlyBaseline  int  `json:"only_baseline,omitempty"`
 	Clustered     bool `json:"clustered,omitempty"`
@@ -60,7 +60,8 @@ type Entry struct {
 type Interim struct {
 	// N counts the pairs and Clusters their clusters.
 	N, Clusters int
-	// Mean is the mean difference, candidate minus baseline. A cluster counts once in each look in which it has pairs, with their mean.
+	// Mean is the mean difference, candidate minus baseline. A cluster counts once in each look in which it has pairs,
+	// with their mean.
 	Mean float64
 	// Interval is always-valid. It is infinite as long as too little is known.
 	Interval [2]float64
@@ -83,8 +84,9 @@ func Watches(alpha float64, criteria []Criterion) []Watch {
 	return all
 }
 
-// Analyze adds pairs that are new since the last look and judges all until now. comesBack says whether a cluster may have pairs in another
-// look: a user may, a session may not; nil means that none may. Only clusters that may are remembered by name.
+// Analyze adds pairs that are new since the last look and judges all until now. comesBack says whether a cluster may
+// have pairs in another look: a user may, a session may not; nil means that none may. Only clusters that may are
+// remembered by name.
 func (w *Watch) Analyze(pairs *Pairs, comesBack func(cluster string) bool) Interim {
 	w.add(pairs, comesBack)
 	l := Interim{N: w.Pairs, Clusters: int(w.Alone.N) + len(w.Known), Mean: w.Entries.Mean, DesignEffect: w.designEffect()}
@@ -164,8 +166,8 @@ func (w *Watch) counted() trits {
 	return trits{won, lost, float64(w.Pairs) - won - lost}
 }
 
-// designEffect returns the factor by which the variance of the mean of the entries is larger than if each came from a cluster of its own;
-// at least 1.
+// designEffect returns the factor by which the variance of the mean of the entries is larger than if each came from a
+// cluster of its own; at least 1.
 //
 // Source: as for clusteredMean, whose correction it shares.
 func (w *Watch) designEffect() float64 {

@@ -29,9 +29,9 @@ func tally(tag string, onlyBaseline, onlyCandidate, same int) *stats.Pairs {
 	return &p
 }
 
-// TestWatchCounts: with a uniform mixture, D discordant pairs of which k favour one side are worth 2^D·B(k+1, D−k+1). Eight of eight are
-// 2⁸/9 = 28.4, above 1/0.05; seven of seven are 2⁷/8 = 16. Sixteen of eighteen are 2¹⁸/(19·C(18, 2)) = 90.2, fourteen of eighteen
-// 2¹⁸/(19·C(18, 4)) = 4.5. Ties do not matter.
+// TestWatchCounts: with a uniform mixture, D discordant pairs of which k favour one side are worth 2^D·B(k+1, D−k+1).
+// Eight of eight are 2⁸/9 = 28.4, above 1/0.05; seven of seven are 2⁷/8 = 16. Sixteen of eighteen are 2¹⁸/(19·C(18, 2))
+// = 90.2, fourteen of eighteen 2¹⁸/(19·C(18, 4)) = 4.5. Ties do not matter.
 func TestWatchCounts(t *testing.T) {
 	for _, tc := range []struct {
 		lost, won, same int
@@ -68,8 +68,8 @@ func TestWatchIsNeverSure(t *testing.T) {
 	}
 }
 
-// TestWatchOfNumbers: ρ = (2·log 20 + log(1 + 2·log 20))/200 = 0.03967; for n = 20 and a deviation of 1 the half width is
-// √(1/20)·√((1.7934/0.7934)·(5.9915 + 0.5841)) = 0.8621.
+// TestWatchOfNumbers: ρ = (2·log 20 + log(1 + 2·log 20))/200 = 0.03967; for n = 20 and a deviation of 1 the half width
+// is √(1/20)·√((1.7934/0.7934)·(5.9915 + 0.5841)) = 0.8621.
 func TestWatchOfNumbers(t *testing.T) {
 	w := stats.Watches(0.1, []stats.Criterion{{}, {}})[0]
 	step := math.Sqrt(19. / 20)
@@ -93,8 +93,9 @@ func TestWatchOfNumbers(t *testing.T) {
 	}
 }
 
-// TestWatchOfUsersWhoComeBack: a user's sessions in a look enter with their mean. 40 users who say the same in each of four looks are worth 40,
-// not 160: the design effect is that of clusters of four that are alike, 4·(G·n − 1)/(n·(G − 1)) with G = 40.
+// TestWatchOfUsersWhoComeBack: a user's sessions in a look enter with their mean. 40 users who say the same in each of
+// four looks are worth 40, not 160: the design effect is that of clusters of four that are alike, 4·(G·n − 1)/(n·(G −
+// 1)) with G = 40.
 func TestWatchOfUsersWhoComeBack(t *testing.T) {
 	w := stats.Watches(0.05, []stats.Criterion{{}})[0]
 	var l stats.Interim
@@ -112,7 +113,8 @@ func TestWatchOfUsersWhoComeBack(t *testing.T) {
 	}
 }
 
-// TestWatchKeptAsJSON: what is kept between looks goes on as if it had not been put away, and says nothing of sessions that cannot come back.
+// TestWatchKeptAsJSON: what is kept between looks goes on as if it had not been put away, and says nothing of sessions
+// that cannot come back.
 func TestWatchKeptAsJSON(t *testing.T) {
 	r := random(61)
 	one := stats.Watches(0.05, []stats.Criterion{{LowerIsBetter: true, Range: 2}})[0]
@@ -144,7 +146,8 @@ func TestWatchKeptAsJSON(t *testing.T) {
 // sessions is what comes in a look: some metric of some users.
 type sessions func(r *rand.Rand, look int, p *stats.Pairs)
 
-// TestWatchAlarms: 100 looks under no difference find one in at most 5 % of 1,000 watches. The intervals hold the truth as often.
+// TestWatchAlarms: 100 looks under no difference find one in at most 5 % of 1,000 watches. The intervals hold the truth
+// as often.
 func TestWatchAlarms(t *testing.T) {
 	t.Parallel()
 	bit := func(r *rand.Rand, p float64) float64 {
@@ -198,8 +201,8 @@ func TestWatchAlarms(t *testing.T) {
 	}
 }
 
-// returning has 64 users with 1 to 58 sessions in 100 looks; a few come nearly every second time, most of them once or twice. Their differences
-// have an intraclass correlation.
+// returning has 64 users with 1 to 58 sessions in 100 looks; a few come nearly every second time, most of them once or
+// twice. Their differences have an intraclass correlation.
 func returning(icc float64, passFail bool) sessions {
 	var taste []float64
 	return func(r *rand.Rand, look int, p *stats.Pairs) {

@@ -13,8 +13,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
-// LogHandler returns a handler of logs whose lines have the ids of what their context is about: run_id, test_case_id, conversation_id and trace_id.
-// An error is a line of bounded length, without what an error that knows it says not to log (Loggable). Nothing has a secret that the context masks.
+// LogHandler returns a handler of logs whose lines have the ids of what their context is about: run_id, test_case_id,
+// conversation_id and trace_id. An error is a line of bounded length, without what an error that knows it says not to
+// log (Loggable). Nothing has a secret that the context masks.
 func LogHandler(to slog.Handler) slog.Handler { return &logHandler{to: to} }
 
 // Loggable is an error whose text repeats what was said to a model, or by one. Logged is the text without it.
@@ -103,7 +104,8 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 // maxLogged bounds an error, or the value of a panic, in a line, in characters.
 const maxLogged = 500
 
-// clean returns an attribute as it is logged. What is neither a number nor a time is masked, the value of a panic too, which may be anything.
+// clean returns an attribute as it is logged. What is neither a number nor a time is masked, the value of a panic too,
+// which may be anything.
 func clean(a slog.Attr, mask func(string) string) slog.Attr {
 	if mask == nil {
 		mask = func(s string) string { return s }

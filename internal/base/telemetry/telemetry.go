@@ -115,8 +115,8 @@ func (t *Traces) Tracer() *trace.Tracer {
 	return t.tracer
 }
 
-// Close sends the remaining spans and reports how many were lost. It gives up on a collector after a few seconds without
-// an answer.
+// Close sends the remaining spans and reports how many were lost. It gives up on a collector after a few seconds
+// without an answer.
 func (t *Traces) Close() {
 	if t != nil {
 		t.sender.close()

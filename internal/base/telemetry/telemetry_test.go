@@ -163,7 +163,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestFailures checks that every span arrives or is counted in a warning, and that no warning repeats what a collector writes.
+// TestFailures checks that every span arrives or is counted in a warning, and that no warning repeats what a collector
+// writes.
 func TestFailures(t *testing.T) {
 	status := func(code int) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) { http.Error(w, "the key hunter2 is unknown", code) }

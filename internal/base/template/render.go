@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Context is where a rendered text goes, which says how the values in it are encoded. What the author wrote around them stays as it is.
+// Context is where a rendered text goes, which says how the values in it are encoded. What the author wrote around them
+// stays as it is.
 type Context uint8
 
 // The places of a text.
@@ -21,8 +22,9 @@ const (
 	Header
 )
 
-// Text renders a template as a text. A list of messages is written as `role: content` lines, any other list or mapping as JSON. ok is false
-// when it is nothing but {{session_id}} and there is none yet. The error is that of a variable which the test does not have.
+// Text renders a template as a text. A list of messages is written as `role: content` lines, any other list or mapping
+// as JSON. ok is false when it is nothing but {{session_id}} and there is none yet. The error is that of a variable
+// which the test does not have.
 func (t *Template) Text(v *Values, p Context) (rendered string, ok bool, err error) {
 	if t.root.absent(v) {
 		return "", false, nil
@@ -34,8 +36,8 @@ func (t *Template) Text(v *Values, p Context) (rendered string, ok bool, err err
 	return rendered, true, err
 }
 
-// JSON renders a template as JSON, with the entries of a mapping in the order of the template. ok is false when it is nothing but
-// {{session_id}} and there is none yet.
+// JSON renders a template as JSON, with the entries of a mapping in the order of the template. ok is false when it is
+// nothing but {{session_id}} and there is none yet.
 func (t *Template) JSON(v *Values) (data []byte, ok bool, err error) {
 	if t.root.absent(v) {
 		return nil, false, nil
@@ -44,8 +46,8 @@ func (t *Template) JSON(v *Values) (data []byte, ok bool, err error) {
 	return data, true, err
 }
 
-// Form renders a mapping as a form or the query of an address: pairs of names and texts, percent-encoded. A list that stands in the template
-// repeats its name. A text is rendered as Text does it.
+// Form renders a mapping as a form or the query of an address: pairs of names and texts, percent-encoded. A list that
+// stands in the template repeats its name. A text is rendered as Text does it.
 func (t *Template) Form(v *Values) (string, error) {
 	if t.root.kind != mapping {
 		text, _, err := t.Text(v, Address)

@@ -1,8 +1,9 @@
-// Package template fills what a conversation is about into the texts, mappings and lists that configuration holds: the message into the body of
-// a request, the id of the conversation into its address or a header.
+// Package template fills what a conversation is about into the texts, mappings and lists that configuration holds: the
+// message into the body of a request, the id of the conversation into its address or a header.
 //
-// A template is compiled once, which finds every unknown placeholder with its place in the file, and rendered for each request. What is filled
-// in is encoded for its place. The placeholders are those of Values, and ${{ NAME }} for the environment.
+// A template is compiled once, which finds every unknown placeholder with its place in the file, and rendered for each
+// request. What is filled in is encoded for its place. The placeholders are those of Values, and ${{ NAME }} for the
+// environment.
 package template
 
 import (
@@ -43,7 +44,8 @@ type field struct {
 
 // Scope says which placeholders a template may hold besides those that all may.
 type Scope struct {
-	// With are the values of {{with.NAME}}, a mapping. They are filled in when the template is compiled, and may hold other placeholders.
+	// With are the values of {{with.NAME}}, a mapping. They are filled in when the template is compiled, and may hold
+	// other placeholders.
 	With source.Value
 	// MCP is true where {{mcp_url}} has a value.
 	MCP bool
@@ -61,8 +63,8 @@ func ReadText(n source.Node, s Scope) *Template {
 	return Read(n.With(source.Value{Kind: source.String, Line: n.Line, Column: n.Column, Scalar: n.Text()}), s)
 }
 
-// ReadBody compiles what a message is made of: a text that is JSON counts as JSON, also where a placeholder stands in it without quotes.
-// Problems go to n.
+// ReadBody compiles what a message is made of: a text that is JSON counts as JSON, also where a placeholder stands in
+// it without quotes. Problems go to n.
 func ReadBody(n source.Node, s Scope) *Template {
 	if n.Kind == source.String {
 		if v, ok := parseJSON(n.Scalar); ok {
@@ -73,7 +75,8 @@ func ReadBody(n source.Node, s Scope) *Template {
 	return Read(n, s)
 }
 
-// Of compiles a value as Read does. The value is one of those that source.FromAny takes; the error is a source.Problems.
+// Of compiles a value as Read does. The value is one of those that source.FromAny takes; the error is a
+// source.Problems.
 func Of(v any, s Scope) (*Template, error) {
 	reader := &source.Reader{}
 	t := Read(reader.Node(source.FromAny(v), ""), s)

@@ -10,13 +10,14 @@ import (
 
 // Values are what placeholders stand for in one request.
 type Values struct {
-	// Message is what the user says now. Silent is true of a request that says nothing, such as one that opens a conversation.
+	// Message is what the user says now. Silent is true of a request that says nothing, such as one that opens a
+	// conversation.
 	Message string
 	Silent  bool
 	// History is what was said before the message, with the system messages.
 	History []chat.Message
-	// ConversationID is the program's own id. SessionID is the one that the agent knows the conversation by; empty while there is none, and
-	// then a key whose whole value is {{session_id}} is left out.
+	// ConversationID is the program's own id. SessionID is the one that the agent knows the conversation by; empty
+	// while there is none, and then a key whose whole value is {{session_id}} is left out.
 	ConversationID, SessionID string
 	// Turn and Trial count from 1.
 	Turn, Trial int
@@ -44,7 +45,8 @@ type textPart struct {
 	Text string `json:"text"`
 }
 
-// of returns the value of a placeholder. It is a text, a number, a list of messages, or any value of the test's variables.
+// of returns the value of a placeholder. It is a text, a number, a list of messages, or any value of the test's
+// variables.
 func (v *Values) of(name string) (any, error) {
 	switch name {
 	case "message":

@@ -2,8 +2,8 @@ package text
 
 import "strings"
 
-// Address returns an address without user info, query and fragment, where credentials may stand. A text that is no address with a scheme
-// and // stays as it is.
+// Address returns an address without user info, query and fragment, where credentials may stand. A text that is no
+// address with a scheme and // stays as it is.
 func Address(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {

@@ -9,9 +9,9 @@ var (
 	lineCommand = regexp.MustCompile(`(?m)^((?:[\t\v\f\r\p{Z}]|\x1b\[[0-9;]*m)*)::(\pL)`)
 )
 
-// NoCommand returns s with a space of no width (U+200B) wherever a CI system that reads the output would take it for a command:
-// in ##vso[, ##[ and ##teamcity[, and in :: before a letter at the beginning of a line. What people see stays the same.
-// It comes after Visible, which would show that space.
+// NoCommand returns s with a space of no width (U+200B) wherever a CI system that reads the output would take it for a
+// command: in ##vso[, ##[ and ##teamcity[, and in :: before a letter at the beginning of a line. What people see stays
+// the same. It comes after Visible, which would show that space.
 func NoCommand(s string) string {
 	s = inlineCommand.ReplaceAllString(s, "##\u200b$1")
 	return lineCommand.ReplaceAllString(s, "$1::\u200b$2")

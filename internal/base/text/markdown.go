@@ -11,8 +11,8 @@ const zeroWidth = "\u200b"
 // MaxComment is how many characters a report in Markdown has at most. GitHub takes no comment of more than 65,536.
 const MaxComment = 60_000
 
-// Markdown returns one line of text as Markdown that shows it and does nothing else: no markup, no HTML, no link, no mention.
-// The text must be visible already. It may stand in a table, but not at the beginning of a line.
+// Markdown returns one line of text as Markdown that shows it and does nothing else: no markup, no HTML, no link, no
+// mention. The text must be visible already. It may stand in a table, but not at the beginning of a line.
 func Markdown(s string) string {
 	var b strings.Builder
 	before := ' '

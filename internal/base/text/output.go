@@ -11,15 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// Output passes text on to where people or a CI system read it, so that it is shown and does nothing else: dangerous characters but the
-// codes of colours are escaped, in a way that JSON understands, and what a CI system would take for a command is broken by a space of no
-// width (NoCommand), also where a command comes in several writes. It is safe for concurrent use. Flush it at the end.
+// Output passes text on to where people or a CI system read it, so that it is shown and does nothing else: dangerous
+// characters but the codes of colours are escaped, in a way that JSON understands, and what a CI system would take for
+// a command is broken by a space of no width (NoCommand), also where a command comes in several writes. It is safe for
+// concurrent use. Flush it at the end.
 type Output struct {
 	to io.Writer
 
 	mu      sync.Mutex
 	waiting []byte
-	// past is true once something other than blanks and colours stands in the line. colons are those before anything else.
+	// past is true once something other than blanks and colours stands in the line. colons are those before anything
+	// else.
 	past   bool
 	colons int
 }
@@ -63,7 +65,8 @@ func (o *Output) Flush() error {
 	return err
 }
 
-// next writes what the text begins with, and returns the length of that; 0 when more text must come first. last says that none comes.
+// next writes what the text begins with, and returns the length of that; 0 when more text must come first. last says
+// that none comes.
 func (o *Output) next(to *bytes.Buffer, rest []byte, last bool) int {
 	switch rest[0] {
 	case '\x1b':
@@ -122,7 +125,8 @@ func (o *Output) place(to *bytes.Buffer, r rune) {
 	}
 }
 
-// colour returns the length of the code of a colour. It is not whole while more text could make it one; 0 when it is none.
+// colour returns the length of the code of a colour. It is not whole while more text could make it one; 0 when it is
+// none.
 func colour(rest []byte) (n int, whole bool) {
 	for i, by := range rest {
 		switch {

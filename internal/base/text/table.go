@@ -15,8 +15,8 @@ func Truncate(s string, width int, tail string) string { return cells().Truncate
 // cells measures the same way on every machine, whatever its locale.
 func cells() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
-// Table lays out rows of cells in columns, two blanks apart, and returns a line for each. Columns for which right, which may be nil,
-// is true stand to the right, as figures do. The texts must be visible already.
+// Table lays out rows of cells in columns, two blanks apart, and returns a line for each. Columns for which right,
+// which may be nil, is true stand to the right, as figures do. The texts must be visible already.
 func Table(rows [][]string, right func(column int) bool) []string {
 	var widths []int
 	for _, row := range rows {

@@ -1,5 +1,6 @@
-// Package text writes one line of anything for people: names, numbers, durations, tables. Text from outside (replies, suites, errors
-// of others) goes through it on its way to a terminal, a page, Markdown or a picture, so that it is shown and does nothing else.
+// Package text writes one line of anything for people: names, numbers, durations, tables. Text from outside (replies,
+// suites, errors of others) goes through it on its way to a terminal, a page, Markdown or a picture, so that it is
+// shown and does nothing else.
 package text
 
 import (
@@ -9,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Dangerous reports whether a character does something other than show itself: it steers a terminal, reorders, hides or breaks lines
-// of text, cannot be seen, or is not allowed in XML. A newline and a tab are not, nor are the joiners of scripts and emoji.
-// Terminal, HTML, Markdown, XML and pictures share this one set.
+// Dangerous reports whether a character does something other than show itself: it steers a terminal, reorders, hides or
+// breaks lines of text, cannot be seen, or is not allowed in XML. A newline and a tab are not, nor are the joiners of
+// scripts and emoji. Terminal, HTML, Markdown, XML and pictures share this one set.
 func Dangerous(r rune) bool {
 	switch {
 	case r >= ' ' && r < 0x7f, r == '\n', r == '\t', r == utf8.RuneError:
@@ -27,8 +28,8 @@ func Dangerous(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point)
 }
 
-// Visible returns s with every dangerous character shown as an escape such as \x1b or \u202e. Newlines, tabs and the text itself, of
-// any script, stay; a carriage return before a newline goes; what is not UTF-8 becomes U+FFFD.
+// Visible returns s with every dangerous character shown as an escape such as \x1b or \u202e. Newlines, tabs and the
+// text itself, of any script, stay; a carriage return before a newline goes; what is not UTF-8 becomes U+FFFD.
 func Visible(s string) string {
 	if strings.IndexFunc(s, Dangerous) < 0 && utf8.ValidString(s) {
 		return s
@@ -51,8 +52,8 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Stripped returns s as one line without dangerous characters, for places where an escape would be noise: names in pictures, ids.
-// White space of every kind becomes a blank; what is not UTF-8 becomes U+FFFD.
+// Stripped returns s as one line without dangerous characters, for places where an escape would be noise: names in
+// pictures, ids. White space of every kind becomes a blank; what is not UTF-8 becomes U+FFFD.
 func Stripped(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
-// TestParentWithoutTracer: requests belong to the conversation's trace, each with a span of its own, when nothing is kept.
+// TestParentWithoutTracer: requests belong to the conversation's trace, each with a span of its own, when nothing is
+// kept.
 func TestParentWithoutTracer(t *testing.T) {
 	id := trace.ID("c1")
 	if id != trace.ID("c1") || id == trace.ID("c2") || trace.ID("") == "" {

@@ -11,8 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Add puts the record that change returns into a file of JSON Lines, which is made if it is missing. change gets the record that has the id
-// already, or nil. Every other line stays as it is written. A file with faults is left alone. Several processes may add to one file.
+// Add puts the record that change returns into a file of JSON Lines, which is made if it is missing. change gets the
+// record that has the id already, or nil. Every other line stays as it is written. A file with faults is left alone.
+// Several processes may add to one file.
 func Add(file, id string, change func(old *Record) (Record, error)) error {
 	unlock, err := lock(file)
 	if err != nil {
@@ -42,7 +43,8 @@ func Add(file, id string, change func(old *Record) (Record, error)) error {
 	return replace(file, bytes.Join(lines, nil))
 }
 
-// linesOf returns the lines of a file, unpacked and with their breaks, and the record with an id. A file that is missing has none.
+// linesOf returns the lines of a file, unpacked and with their breaks, and the record with an id. A file that is
+// missing has none.
 func linesOf(file, id string) (lines [][]byte, old *Record, err error) {
 	if !IsLines(file) {
 		return nil, nil, fmt.Errorf("%s: items are added to JSON Lines only: call it .jsonl or .jsonl.gz", file)

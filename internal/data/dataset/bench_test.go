@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 )
 
-// BenchmarkLoad reads as many items and predictions as CLINC150 has, 23,700 each. The goal is two seconds for scoring them.
+// BenchmarkLoad reads as many items and predictions as CLINC150 has, 23,700 each. The goal is two seconds for scoring
+// them.
 func BenchmarkLoad(b *testing.B) {
 	const n = 23_700
 	dir := b.TempDir()

@@ -20,7 +20,8 @@ func (p *Stores) Push(ctx context.Context, n Name, records []Record, create bool
 	return o, err
 }
 
-// Purge deletes every item of a dataset, archived ones included, once confirm agrees. The dataset stays. It is an input error for a file.
+// Purge deletes every item of a dataset, archived ones included, once confirm agrees. The dataset stays. It is an input
+// error for a file.
 func (p *Stores) Purge(ctx context.Context, n Name, confirm Confirm) (o Outcome, err error) {
 	if n, err = n.Storable(); err != nil {
 		return o, err
@@ -40,8 +41,9 @@ type AddOptions struct {
 	Create bool
 }
 
-// Add adds an item to a dataset and returns it as it is there: what is expected stays as it was if r does not say it. If neither says it, the
-// expected response is empty, to be written in. An id that is taken is an input error without Replace.
+// Add adds an item to a dataset and returns it as it is there: what is expected stays as it was if r does not say it.
+// If neither says it, the expected response is empty, to be written in. An id that is taken is an input error without
+// Replace.
 func (p *Stores) Add(ctx context.Context, n Name, r Record, o AddOptions) (Record, error) {
 	err := p.use(ctx, n, Options{Create: o.Create}, func(place Storage) error {
 		return place.Update(ctx, r.ID, func(old *Record) (Record, error) {
@@ -60,7 +62,8 @@ func (p *Stores) Add(ctx context.Context, n Name, r Record, o AddOptions) (Recor
 	return r, err
 }
 
-// Appendable returns n if single items can be added to its dataset, and else an input error: of files only those of lines can.
+// Appendable returns n if single items can be added to its dataset, and else an input error: of files only those of
+// lines can.
 func (n Name) Appendable() (Name, error) {
 	if n.Kind != InFile {
 		return n, nil

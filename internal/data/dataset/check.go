@@ -10,8 +10,8 @@ import (
 // maxRemoteID is how long an id may be in Langfuse, in bytes.
 const maxRemoteID = 255
 
-// LoadChecked reads the items of a file as LoadRecords does, and refuses what Langfuse would not take, and parts with a meaning that are of
-// another type than they should be. What it has no meaning for may be anything.
+// LoadChecked reads the items of a file as LoadRecords does, and refuses what Langfuse would not take, and parts with a
+// meaning that are of another type than they should be. What it has no meaning for may be anything.
 func LoadChecked(file string) ([]Record, error) {
 	return load(source.Files{}, file, func(c *collector, n source.Node) Record {
 		r := c.record(n)
@@ -98,8 +98,8 @@ func textOrNothing(n source.Node, name, hint string) bool {
 	return entry.Kind == source.String
 }
 
-// Expects reports whether the record says what is expected: something else than null, blank text, or an object with nothing else in it.
-// A list says it even when it is empty: that none of the labels fits.
+// Expects reports whether the record says what is expected: something else than null, blank text, or an object with
+// nothing else in it. A list says it even when it is empty: that none of the labels fits.
 func (r *Record) Expects() bool {
 	var v any
 	return json.Unmarshal(r.Expected, &v) == nil && says(v)

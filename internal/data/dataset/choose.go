@@ -82,7 +82,8 @@ const (
 	maxShown = 500
 )
 
-// WriteWarnings writes what the histories of tests do not tell for sure: with each every warning, with total how many there are of a kind.
+// WriteWarnings writes what the histories of tests do not tell for sure: with each every warning, with total how many
+// there are of a kind.
 func WriteWarnings(out io.Writer, tests []*Test, each, total bool) {
 	var unclear Unclear
 	for _, t := range tests {

@@ -1,7 +1,7 @@
 // Package dataset reads labelled items and predictions for them from files.
 //
-// Everything of a file is checked before anything is returned: the error is a source.Problems that names each fault with its file, line
-// and a hint, and a file with a fault yields nothing.
+// Everything of a file is checked before anything is returned: the error is a source.Problems that names each fault
+// with its file, line and a hint, and a file with a fault yields nothing.
 package dataset
 
 import (

@@ -22,7 +22,8 @@ const (
 	maxCommas = 4_000_000
 )
 
-// records yields the records of a file as its name says to read it. Errors may be source.Problems; reading goes on behind a bad line.
+// records yields the records of a file as its name says to read it. Errors may be source.Problems; reading goes on
+// behind a bad line.
 func records(files source.Files, file string) iter.Seq2[source.Value, error] {
 	return func(yield func(source.Value, error) bool) {
 		f, err := files.OpenBounded(file, maxFileBytes)

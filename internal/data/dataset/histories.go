@@ -22,9 +22,9 @@ type rebuiltLine struct {
 	sitebot.Rebuilt
 }
 
-// RebuildLines writes, for each line of in, the state that its history leads to, and returns at the first line that is no history. A line is
-// {"name", "input": {"history", "query", "field_ids"}}, or an item with its history in the metadata. It keeps one history in memory. Where
-// names in in errors.
+// RebuildLines writes, for each line of in, the state that its history leads to, and returns at the first line that is
+// no history. A line is {"name", "input": {"history", "query", "field_ids"}}, or an item with its history in the
+// metadata. It keeps one history in memory. Where names in in errors.
 func RebuildLines(where string, in io.Reader, out io.Writer) error {
 	buffered := bufio.NewWriter(out)
 	return errors.Join(rebuildLines(where, in, buffered), buffered.Flush())

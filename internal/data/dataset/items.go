@@ -118,8 +118,8 @@ func readMetadata(n source.Node) map[string]any {
 	return metadata
 }
 
-// FromRecords reads labelled items of records, which were found where it says, with the checks of Load. A fault names its record by the line,
-// or else by the id.
+// FromRecords reads labelled items of records, which were found where it says, with the checks of Load. A fault names
+// its record by the line, or else by the id.
 func FromRecords(where string, records []Record) (Set, error) {
 	set := Set{File: where, Items: make([]Item, 0, len(records))}
 	c := collector{file: where, lines: map[string]int{}}

@@ -13,8 +13,9 @@ import (
 // maxCounted is how many datasets of Langfuse have their items counted without being asked.
 const maxCounted = 25
 
-// List returns the datasets of a store, or of Langfuse for an empty address, in the order of their names, and names the place for people.
-// In Langfuse counting costs a request a dataset: of more than a few datasets the items are counted only with counts.
+// List returns the datasets of a store, or of Langfuse for an empty address, in the order of their names, and names the
+// place for people. In Langfuse counting costs a request a dataset: of more than a few datasets the items are counted
+// only with counts.
 func (p *Stores) List(ctx context.Context, address string, counts bool) (entries []Entry, where string, err error) {
 	if address == "" {
 		return p.listLangfuse(ctx, counts)

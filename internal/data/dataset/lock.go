@@ -12,8 +12,9 @@ import (
 // lockWait is how long a file that somebody else writes is waited for.
 const lockWait = 10 * time.Second
 
-// lock keeps two processes from adding to one file at once: the later one waits. What excludes the other is a lock of the operating system on
-// a file beside it, which ends with its process, however the process ends. A lock file that a killed process has left locks nothing.
+// lock keeps two processes from adding to one file at once: the later one waits. What excludes the other is a lock of
+// the operating system on a file beside it, which ends with its process, however the process ends. A lock file that a
+// killed process has left locks nothing.
 func lock(file string) (unlock func(), err error) {
 	type taken struct {
 		unlock func()
@@ -44,8 +45,8 @@ func lock(file string) (unlock func(), err error) {
 	}
 }
 
-// lockFile makes and locks the file of that name; unlock removes it. Whoever waited for a file that is removed by then takes the one that stands
-// in its place.
+// lockFile makes and locks the file of that name; unlock removes it. Whoever waited for a file that is removed by then
+// takes the one that stands in its place.
 func lockFile(name string) (unlock func(), err error) {
 	for {
 		f, err := lockedfile.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)

@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 )
 
-// adderEnv makes the test program add an item to the file of its value: its only work is to write "locked" once it has the lock, and then to stay.
+// adderEnv makes the test program add an item to the file of its value: its only work is to write "locked" once it has
+// the lock, and then to stay.
 const adderEnv = "REHEARSE_TEST_ADDER"
 
 func TestMain(m *testing.M) {

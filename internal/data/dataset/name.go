@@ -40,8 +40,8 @@ const (
 // Name names a dataset and the place in which it is kept. ParseName makes it.
 type Name struct {
 	Kind Kind
-	// Store is the address of the store: ProjectStore, sqlite:PATH, or the URL of a PostgreSQL database, which may hold a password.
-	// It is empty for the other kinds.
+	// Store is the address of the store: ProjectStore, sqlite:PATH, or the URL of a PostgreSQL database, which may hold
+	// a password. It is empty for the other kinds.
 	Store string
 	// Dataset is the name of the dataset in its store or in Langfuse, or the path of the file.
 	Dataset string
@@ -49,9 +49,9 @@ type Name struct {
 	bare bool
 }
 
-// ParseName reads the name of a dataset: store:NAME, sqlite:PATH#NAME, postgres://USER@HOST/DATABASE#NAME, langfuse:NAME, or the path of a
-// file that exists or ends in .jsonl, .ndjson, .json or .csv, also with .gz. Any other name is that of a dataset in Langfuse. The error is an
-// input error.
+// ParseName reads the name of a dataset: store:NAME, sqlite:PATH#NAME, postgres://USER@HOST/DATABASE#NAME,
+// langfuse:NAME, or the path of a file that exists or ends in .jsonl, .ndjson, .json or .csv, also with .gz. Any other
+// name is that of a dataset in Langfuse. The error is an input error.
 func ParseName(text string) (Name, error) {
 	switch {
 	case strings.HasPrefix(text, storeScheme):

@@ -15,8 +15,8 @@ import (
 type Outcome struct {
 	// Deleted, New, Changed and Unchanged count items.
 	Deleted, New, Changed, Unchanged int
-	// Failed are the items that could not be put or deleted. NotTried are the ids of those that were left alone after a failure. After
-	// an interruption it also has those that were sent without an answer.
+	// Failed are the items that could not be put or deleted. NotTried are the ids of those that were left alone after a
+	// failure. After an interruption it also has those that were sent without an answer.
 	Failed   []Failure
 	NotTried []string
 	// Deleting is set when what is in Failed and NotTried was to be deleted. Else it was to be put.
@@ -57,7 +57,8 @@ func (o *Outcome) String() string {
 // partSize is how many items are sent between two looks at the context and two calls of Progress.
 const partSize = 50
 
-// inParts does something with many items, part by part, and records in o what failed. It returns the ids of those that were done.
+// inParts does something with many items, part by part, and records in o what failed. It returns the ids of those that
+// were done.
 func (p *remote) inParts(
 	ctx context.Context, o *Outcome, what string, ids []string, do func(ctx context.Context, ids []string) error,
 ) (done []string) {

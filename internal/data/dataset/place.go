@@ -15,14 +15,16 @@ var ErrUnknown = errors.New("there is no such dataset")
 
 // Storage keeps one dataset: a file, a store or Langfuse. Places.Open opens it.
 type Storage interface {
-	// Records yields the items, the oldest first. An error ends the sequence; it wraps ErrUnknown for a dataset that does not exist.
+	// Records yields the items, the oldest first. An error ends the sequence; it wraps ErrUnknown for a dataset that
+	// does not exist.
 	Records(ctx context.Context) iter.Seq2[Record, error]
-	// Update puts the item that change returns. change gets the item that has the id already, or nil. Its error comes back as it is, and
-	// then nothing is changed.
+	// Update puts the item that change returns. change gets the item that has the id already, or nil. Its error comes
+	// back as it is, and then nothing is changed.
 	Update(ctx context.Context, id string, change func(old *Record) (Record, error)) error
 }
 
-// Putter is a Place that takes many items at once. Those that it has already as they are stay untouched; those that it has besides stay, too.
+// Putter is a Place that takes many items at once. Those that it has already as they are stay untouched; those that it
+// has besides stay, too.
 type Putter interface {
 	// Put puts items. What failed of single items is in the outcome; the error says that nothing was done.
 	Put(ctx context.Context, records []Record) (Outcome, error)
@@ -34,8 +36,8 @@ type Purger interface {
 	Purge(ctx context.Context, confirm Confirm) (Outcome, error)
 }
 
-// Confirm is asked before items are deleted, with how many there are. dataset names the dataset for people. An error forbids the deletion and
-// comes back as it is.
+// Confirm is asked before items are deleted, with how many there are. dataset names the dataset for people. An error
+// forbids the deletion and comes back as it is.
 type Confirm func(items int, dataset string) error
 
 // StoreReader reads the datasets of a store.
@@ -48,8 +50,8 @@ type StoreReader interface {
 	Items(ctx context.Context, name string) iter.Seq2[Record, error]
 }
 
-// StoreWriter changes the datasets of a store. Each method does all or nothing, and its error wraps ErrUnknown for a dataset that does not
-// exist and is not to be created.
+// StoreWriter changes the datasets of a store. Each method does all or nothing, and its error wraps ErrUnknown for a
+// dataset that does not exist and is not to be created.
 type StoreWriter interface {
 	// Put adds items, or replaces those that have the same id.
 	Put(ctx context.Context, name string, items []Record, o PutOptions) (Change, error)
@@ -86,11 +88,13 @@ type PutOptions struct {
 
 // Stores finds datasets by their names, wherever they are kept. The functions open what is needed; Places closes it.
 type Stores struct {
-	// Store opens the store at an address (Name.Store) and returns what closes it. A file that is missing is made only with create.
+	// Store opens the store at an address (Name.Store) and returns what closes it. A file that is missing is made only
+	// with create.
 	Store func(ctx context.Context, address string, create bool) (s Store, closing func() error, err error)
 	// Langfuse returns the client of the Langfuse that the environment names. Its error says what is missing.
 	Langfuse func() (*langfuse.Client, error)
-	// Progress is called after each thing of many, with how many are done, from the goroutine that does them; it may be nil.
+	// Progress is called after each thing of many, with how many are done, from the goroutine that does them; it may be
+	// nil.
 	Progress func(what string, done int)
 	// Now is the clock.
 	Now func() time.Time
@@ -104,8 +108,8 @@ type Options struct {
 	Archived bool
 }
 
-// Open opens the place of a dataset. Call closing when it is no longer used. A dataset that does not exist is an error of what is done with
-// the place, not of Open.
+// Open opens the place of a dataset. Call closing when it is no longer used. A dataset that does not exist is an error
+// of what is done with the place, not of Open.
 func (p *Stores) Open(ctx context.Context, n Name, o Options) (place Storage, closing func() error, err error) {
 	nothing := func() error { return nil }
 	switch n.Kind {

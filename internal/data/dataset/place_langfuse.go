@@ -69,7 +69,8 @@ func orNil(data json.RawMessage) json.RawMessage {
 	return data
 }
 
-// Put puts the items that are not there yet, or are there but different. A part that an item lacks stays as it is in Langfuse.
+// Put puts the items that are not there yet, or are there but different. A part that an item lacks stays as it is in
+// Langfuse.
 func (p *remote) Put(ctx context.Context, records []Record) (Outcome, error) {
 	there, err := p.items(ctx, true)
 	if errors.Is(err, ErrUnknown) {
@@ -133,8 +134,8 @@ func (p *remote) item(r *Record) langfuse.Item {
 	return langfuse.Item{ID: r.ID, Dataset: p.name, Input: r.Input, ExpectedOutput: r.Expected, Metadata: r.Metadata}
 }
 
-// unchanged reports whether a part of an item is what it is in Langfuse already, which reads numbers as 64-bit floats and reorders keys.
-// Putting a part that is missing does not change it.
+// unchanged reports whether a part of an item is what it is in Langfuse already, which reads numbers as 64-bit floats
+// and reorders keys. Putting a part that is missing does not change it.
 func unchanged(part, there json.RawMessage) bool {
 	return part == nil || source.SameJSON(part, there)
 }

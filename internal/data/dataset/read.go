@@ -60,13 +60,13 @@ func (p *Stores) read(ctx context.Context, n Name, place Storage) (records []Rec
 // Pulled is what Pull has written.
 type Pulled struct {
 	Items int
-	// Archived are the ids of items that are archived in Langfuse, which a file does not tell. WithoutInput are the ids of items that no other
-	// command takes.
+	// Archived are the ids of items that are archived in Langfuse, which a file does not tell. WithoutInput are the ids
+	// of items that no other command takes.
 	Archived, WithoutInput []string
 }
 
-// Pull writes the items of a dataset as JSON Lines, the oldest first: to a file, which comes about when all items are there, or with an empty
-// file to out, item by item. It is an input error for a dataset in a file.
+// Pull writes the items of a dataset as JSON Lines, the oldest first: to a file, which comes about when all items are
+// there, or with an empty file to out, item by item. It is an input error for a dataset in a file.
 func (p *Stores) Pull(ctx context.Context, n Name, archived bool, file string, out io.Writer) (pulled Pulled, err error) {
 	if n, err = n.Storable(); err != nil {
 		return pulled, err

@@ -18,7 +18,8 @@ type Record struct {
 	Archived bool `json:"-"`
 }
 
-// LoadRecords reads the items of a .jsonl, .json or .csv file, each also packed as .gz, without asking what their parts are.
+// LoadRecords reads the items of a .jsonl, .json or .csv file, each also packed as .gz, without asking what their parts
+// are.
 func LoadRecords(file string) ([]Record, error) { return LoadRecordsFrom(source.Files{}, file) }
 
 // LoadRecordsFrom is LoadRecords for files that are read from elsewhere than the disk.

@@ -25,8 +25,9 @@ const SeedSource = "seed"
 //
 //	{dataset, description?, site?, items: [{id?, query, response?, assertions?, history?, site?, metadata?}]}
 //
-// or .jsonl with all but the items on the first line and an item on each line behind it; each also packed as .gz. An item without an id gets
-// one of its dataset, site, history and query, so that it is the same every time. The error names every fault.
+// or .jsonl with all but the items on the first line and an item on each line behind it; each also packed as .gz. An
+// item without an id gets one of its dataset, site, history and query, so that it is the same every time. The error
+// names every fault.
 func LoadSeeding(file string) (Seeding, error) {
 	r := seedReader{collector: collector{file: file, lines: map[string]int{}}}
 	r.read()

@@ -14,12 +14,13 @@ import (
 type SeedOptions struct {
 	// PurgeOnly deletes the items of the dataset and creates none.
 	PurgeOnly bool
-	// DeleteOthers deletes items, too, that no seeding has made. Without it they are an input error, and nothing is deleted.
+	// DeleteOthers deletes items, too, that no seeding has made. Without it they are an input error, and nothing is
+	// deleted.
 	DeleteOthers bool
 }
 
-// Seed makes the dataset in Langfuse what a seeding says: its items are deleted, then those of the seeding created. Where not all could be
-// deleted, none is created, and the outcome has no new ones.
+// Seed makes the dataset in Langfuse what a seeding says: its items are deleted, then those of the seeding created.
+// Where not all could be deleted, none is created, and the outcome has no new ones.
 func (p *Stores) Seed(ctx context.Context, s Seeding, options SeedOptions) (o Outcome, err error) {
 	client, err := p.Langfuse()
 	if err != nil {

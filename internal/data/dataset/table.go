@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// readTable reads CSV with a header line. An empty cell is null, columns called metadata.x become metadata, and cells of the columns that
-// may hold more than text are read as JSON when they begin with a bracket.
+// readTable reads CSV with a header line. An empty cell is null, columns called metadata.x become metadata, and cells
+// of the columns that may hold more than text are read as JSON when they begin with a bracket.
 func readTable(files source.Files, file string, f io.Reader, yield func(source.Value, error) bool) {
 	rows := csv.NewReader(f)
 	rows.ReuseRecord = true
@@ -74,7 +74,8 @@ func tableRecord(file string, header, row []string, place func(int) (line, colum
 	return record, nil
 }
 
-// cell reads one cell. Messages may well begin with a bracket, so an input that is not JSON is text; a label that is not is a fault.
+// cell reads one cell. Messages may well begin with a bracket, so an input that is not JSON is text; a label that is
+// not is a fault.
 func cell(file, column, text string, line, at int) (source.Value, error) {
 	v := source.Value{Kind: source.String, Scalar: text, Line: line, Column: at}
 	switch {

@@ -15,7 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Test is an item as a test: the chatbot of a site begins with the state of the item's history and is asked the item's query.
+// Test is an item as a test: the chatbot of a site begins with the state of the item's history and is asked the item's
+// query.
 type Test struct {
 	*suite.Test
 	// Query is the message that is sent, Site the site on which it is.
@@ -29,7 +30,8 @@ type Test struct {
 type TestsConfig struct {
 	// Origin is where the items come from, as problems name it.
 	Origin string
-	// Judged is true where a judge compares the answer with the expected response. Without a judge only assertions count.
+	// Judged is true where a judge compares the answer with the expected response. Without a judge only assertions
+	// count.
 	Judged bool
 	// Site returns the site of a name, or the one that is meant by no name.
 	Site func(name string) (*site.Site, error)
@@ -40,7 +42,8 @@ type TestsConfig struct {
 // TargetOf returns the name of the target that answers on a site.
 func TargetOf(s *site.Site) string { return "sitebot:" + s.Name }
 
-// Tests makes a test of each item, in their order. It asks and opens nothing but what Site does. An error is all source.Problems of the items.
+// Tests makes a test of each item, in their order. It asks and opens nothing but what Site does. An error is all
+// source.Problems of the items.
 func Tests(items []Record, c TestsConfig) ([]*Test, error) {
 	r := &testReader{TestsConfig: c}
 	tests := make([]*Test, 0, len(items))
@@ -53,8 +56,8 @@ func Tests(items []Record, c TestsConfig) ([]*Test, error) {
 	return tests, nil
 }
 
-// CheckAssertions returns what is wrong with the assertions that items expect of answers, as source.Problems; origin is where the items come
-// from, check that of TestsConfig.
+// CheckAssertions returns what is wrong with the assertions that items expect of answers, as source.Problems; origin is
+// where the items come from, check that of TestsConfig.
 func CheckAssertions(origin string, items []Record, check func(suite.Assertion) source.Problems) error {
 	r := &testReader{TestsConfig: TestsConfig{Origin: origin, Check: check}}
 	for i := range items {

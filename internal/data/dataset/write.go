@@ -48,8 +48,8 @@ func Encode(w io.Writer, records []Record) error {
 	return nil
 }
 
-// Write writes records to a file of JSON Lines, packed when it ends in .gz. The file comes about whole, in place of the one that was there,
-// or stays as it was.
+// Write writes records to a file of JSON Lines, packed when it ends in .gz. The file comes about whole, in place of the
+// one that was there, or stays as it was.
 func Write(file string, records []Record) error {
 	return WriteWith(file, func(w io.Writer) error { return Encode(w, records) })
 }

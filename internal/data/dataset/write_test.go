@@ -111,7 +111,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestWriteThroughLink holds that a link stays one, that the rights of a file stay, and that nothing but a file is replaced.
+// TestWriteThroughLink holds that a link stays one, that the rights of a file stay, and that nothing but a file is
+// replaced.
 func TestWriteThroughLink(t *testing.T) {
 	file := write(t, "a.jsonl", "old")
 	link := filepath.Join(t.TempDir(), "link.jsonl")
@@ -212,7 +213,8 @@ func TestExpects(t *testing.T) {
 	}
 }
 
-// TestLoadChecked holds that what is sound passes as LoadRecords reads it; the faults stand in testdata/script/dataset_errors.txtar.
+// TestLoadChecked holds that what is sound passes as LoadRecords reads it; the faults stand in
+// testdata/script/dataset_errors.txtar.
 func TestLoadChecked(t *testing.T) {
 	for _, content := range []string{
 		`{"id": "a", "input": "x"}`, `{"id": "a", "input": {"query": "x", "more": [1]}, "expected_output": ["l"], "metadata": {"n": {}}}`,

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// ADK has evaluation sets of cases with a conversation each, and an older form: lists of {query, reference}, also under names.
+// ADK has evaluation sets of cases with a conversation each, and an older form: lists of {query, reference}, also under
+// names.
 
 func fitsADK(root source.Value) bool {
 	one := first(root)

@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Suites of AgentV 5.x have the parts of promptfoo's, conversations with turns and criteria in words besides. Its targets are files of their own.
+// Suites of AgentV 5.x have the parts of promptfoo's, conversations with turns and criteria in words besides. Its
+// targets are files of their own.
 
 func fitsAgentV(root source.Value) bool {
 	if isTargets(root) {

@@ -38,7 +38,8 @@ func (r *reader) content(v source.Value) any {
 	return blocks
 }
 
-// fromSuite returns the path of a file that the one being read names, from the folder of the suite; ok is false for one that is not there.
+// fromSuite returns the path of a file that the one being read names, from the folder of the suite; ok is false for one
+// that is not there.
 func (r *reader) fromSuite(path string) (found string, ok bool) {
 	info, err := os.Stat(r.beside(path))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxAttached {

@@ -101,7 +101,8 @@ func (r *reader) embedded(v source.Value) []source.Value {
 	return parsed.Items
 }
 
-// said makes turns of what was said in a conversation: what the assistant said is expected, and what comes before the user is input.
+// said makes turns of what was said in a conversation: what the assistant said is expected, and what comes before the
+// user is input.
 func (r *reader) said(t *test, all []source.Value) {
 	for _, v := range all {
 		e := r.settings(v, "message")

@@ -19,7 +19,8 @@ const (
 	maxValues = 4_000_000
 )
 
-// Load reads a file as JSON, JSON Lines, YAML or CSV, by its name or else by how it begins; lines and rows become a list. One whose name ends in .gz is unpacked.
+// Load reads a file as JSON, JSON Lines, YAML or CSV, by its name or else by how it begins; lines and rows become a
+// list. One whose name ends in .gz is unpacked.
 func Load(path string) (source.Value, error) {
 	data, err := readFile(path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/data/importer"
 )
 
-// FuzzImport holds, for every format, that whatever a file holds either is refused as an input error or gives a suite that is valid, with every
-// text in it as it was meant: Import loads what it has made before it writes it.
+// FuzzImport holds, for every format, that whatever a file holds either is refused as an input error or gives a suite
+// that is valid, with every text in it as it was meant: Import loads what it has made before it writes it.
 func FuzzImport(f *testing.F) {
 	files, err := filepath.Glob("testdata/*")
 	if err != nil {

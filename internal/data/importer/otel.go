@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Spans of OpenTelemetry (OTLP as JSON) that follow the conventions for generative AI have the messages that a model was sent and what it
-// answered. A conversation is made of all spans with its id, in the order in which they began.
+// Spans of OpenTelemetry (OTLP as JSON) that follow the conventions for generative AI have the messages that a model
+// was sent and what it answered. A conversation is made of all spans with its id, in the order in which they began.
 
 func fitsOTel(root source.Value) bool { return has(first(root), "resourceSpans") }
 

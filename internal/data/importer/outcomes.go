@@ -13,9 +13,9 @@ import (
 // rewarded is how far a reward may be from 1 and still be a success, as in tau-bench.
 const rewarded = 1e-6
 
-// Outcomes reads files of finished tau-bench trials and returns a record for each, in the order of the files. A reward of 1 is a pass and
-// any other number a fail. A trial without a reward is an error, whose outcome is unknown. A task that has the same trial twice, and an
-// entry that is not a trajectory, are input errors.
+// Outcomes reads files of finished tau-bench trials and returns a record for each, in the order of the files. A reward
+// of 1 is a pass and any other number a fail. A trial without a reward is an error, whose outcome is unknown. A task
+// that has the same trial twice, and an entry that is not a trajectory, are input errors.
 func Outcomes(paths []string) ([]*result.Test, error) {
 	var all []*result.Test
 	seen := map[result.Key]bool{}

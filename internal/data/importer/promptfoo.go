@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// promptfoo's configurations have prompts, providers and tests; every prompt is rendered with the variables of every test.
+// promptfoo's configurations have prompts, providers and tests; every prompt is rendered with the variables of every
+// test.
 
 func fitsPromptfoo(root source.Value) bool {
 	return has(root, "tests") && (has(root, "prompts") || has(root, "providers") || has(root, "targets")) || has(root, "prompts") && has(root, "providers")

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// messages renders a prompt into messages, of which the last one is the user's. loops is true when it repeats what was said before.
+// messages renders a prompt into messages, of which the last one is the user's. loops is true when it repeats what was
+// said before.
 func (p *promptfoo) messages(c *testCase, one prompt, vars source.Value) (all []message, loops bool, err error) {
 	if one.lost != "" {
 		return nil, false, errors.New(one.lost)
@@ -117,7 +118,8 @@ func earlier(vars source.Value) (all []message) {
 	return all
 }
 
-// systemOnly returns the system messages; what a prompt of a test with a simulated user says else is its system prompt, too.
+// systemOnly returns the system messages; what a prompt of a test with a simulated user says else is its system prompt,
+// too.
 func (p *promptfoo) systemOnly(c *testCase, all []message) (system []message) {
 	for _, m := range all {
 		if m.role == "user" {

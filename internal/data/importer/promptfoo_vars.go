@@ -46,8 +46,8 @@ func over(base, top source.Value) source.Value {
 	return source.Value{Kind: source.Map, Line: max(base.Line, top.Line), Fields: base.Fields}
 }
 
-// combinations returns the variables once for each combination of the elements of lists. Lists of messages and conversations stay whole.
-// It is nil when there are too many.
+// combinations returns the variables once for each combination of the elements of lists. Lists of messages and
+// conversations stay whole. It is nil when there are too many.
 func combinations(vars source.Value) []source.Value {
 	all := []source.Value{vars}
 	for i, f := range vars.Fields {

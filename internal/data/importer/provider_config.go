@@ -34,8 +34,8 @@ func configValue(v source.Value) any {
 	return v.Any()
 }
 
-// requestValue is configValue of what is sent: the prompt is the user's message, and other names are variables of the test. A template that
-// does more is lost.
+// requestValue is configValue of what is sent: the prompt is the user's message, and other names are variables of the
+// test. A template that does more is lost.
 func requestValue(e *entry, v source.Value) any { return mapText(v, e.requestText) }
 
 func (e *entry) requestText(text string) string {

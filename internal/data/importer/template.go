@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Templates are those of Nunjucks as far as they only name values: {{ name.path }}, with the filters of filters, and comments.
+// Templates are those of Nunjucks as far as they only name values: {{ name.path }}, with the filters of filters, and
+// comments.
 
 var (
 	templateTag = regexp.MustCompile(`(?s)\{\{-?\s*(.*?)\s*-?\}\}|\{%.*?%\}|\{#.*?#\}`)
@@ -20,9 +21,9 @@ var (
 	talkLoop = regexp.MustCompile(`(?s)\{%-?\s*for\s+\w+(?:\s*,\s*\w+)*\s+in\s+_conversation\b[^%]*%\}.*?\{%-?\s*endfor\s*-?%\}`)
 )
 
-// render fills values into a template. The result is as it is written in a suite: {{ env.NAME }} is an environment variable there.
-// missing names the variables that are not there, which are filled with nothing, as the tool does. asJSON writes texts without quotes, as they
-// stand inside of a JSON text.
+// render fills values into a template. The result is as it is written in a suite: {{ env.NAME }} is an environment
+// variable there. missing names the variables that are not there, which are filled with nothing, as the tool does.
+// asJSON writes texts without quotes, as they stand inside of a JSON text.
 func render(template string, vars source.Value, asJSON bool) (filled written, missing []string, err error) {
 	var b strings.Builder
 	done := 0

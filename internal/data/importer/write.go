@@ -36,7 +36,8 @@ type Result struct {
 	Ignored     int    `json:"ignored"`
 	Settings    int    `json:"settings"`
 	Lost        []Loss `json:"lost"`
-	// Suite and Config are the files that were written; Config is nil when there was no target, Suite when there was no test.
+	// Suite and Config are the files that were written; Config is nil when there was no target, Suite when there was no
+	// test.
 	Suite  *string `json:"suite"`
 	Config *string `json:"config"`
 }

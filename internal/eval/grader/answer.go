@@ -66,7 +66,8 @@ func parseAnswer(data []byte, who string, check runner.Check, x *runner.Exchange
 	return g, nil
 }
 
-// oneMeaning returns an error when an answer, a JSON object, names a key twice or in another case: which of the two counts would be a guess.
+// oneMeaning returns an error when an answer, a JSON object, names a key twice or in another case: which of the two
+// counts would be a guess.
 func oneMeaning(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {

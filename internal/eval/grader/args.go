@@ -10,9 +10,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// Args reads the parameters of one assertion.
-// The parameters that a constructor asks for are those that the type accepts. They make up its reference, and any other key is unknown.
-// So a constructor must ask for all of its parameters before it looks at a value.
+// Args reads the parameters of one assertion. The parameters that a constructor asks for are those that the type
+// accepts. They make up its reference, and any other key is unknown. So a constructor must ask for all of its
+// parameters before it looks at a value.
 type Args struct {
 	// Assertion is the whole entry, with the fields that every type has.
 	Assertion suite.Assertion
@@ -32,7 +32,8 @@ type Param struct {
 	Doc      string `json:"doc"`
 	Required bool   `json:"required,omitempty"`
 
-	// alias is another name of the parameter, and shape what a value may look like beyond its Kind; both are for the schema.
+	// alias is another name of the parameter, and shape what a value may look like beyond its Kind; both are for the
+	// schema.
 	alias string
 	shape map[string]any
 }

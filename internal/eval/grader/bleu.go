@@ -20,10 +20,10 @@ func newBleu(a *Args) runner.Grader {
 	})
 }
 
-// bleu returns the BLEU of one sentence (K. Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine Translation", 2002):
-// the geometric mean of the precisions of runs of 1 to n words, times a penalty for texts shorter than the reference.
-// Runs longer than the text are left out. Lengths at which the texts share nothing are smoothed as sacreBLEU does by default:
-// the first counts as half a run, the second as a quarter and so on (B. Chen and C. Cherry,
+// bleu returns the BLEU of one sentence (K. Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine
+// Translation", 2002): the geometric mean of the precisions of runs of 1 to n words, times a penalty for texts shorter
+// than the reference. Runs longer than the text are left out. Lengths at which the texts share nothing are smoothed as
+// sacreBLEU does by default: the first counts as half a run, the second as a quarter and so on (B. Chen and C. Cherry,
 // "A Systematic Comparison of Smoothing Techniques for Sentence-Level BLEU", 2014, method 3).
 func bleu(text, reference []string, n int) float64 {
 	if slices.Equal(text, reference) {

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// budgetCheck makes a grader of a function that returns whether an exchange stays within a budget, and how much it used.
+// budgetCheck makes a grader of a function that returns whether an exchange stays within a budget, and how much it
+// used.
 func budgetCheck(want string, check func(x *runner.Exchange) (passed bool, used string, err error)) runner.Grader {
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		passed, used, err := check(x)

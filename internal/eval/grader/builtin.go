@@ -42,8 +42,8 @@ func structureKinds() []Kind {
 	}
 }
 
-// flowKinds look at the tool calls of a turn and at the agent's state after it, or at all tool calls of the conversation and the last
-// state. What an agent does not show fails.
+// flowKinds look at the tool calls of a turn and at the agent's state after it, or at all tool calls of the
+// conversation and the last state. What an agent does not show fails.
 func flowKinds() []Kind {
 	return []Kind{
 		{Name: "tool_call", Group: FlowGroup, New: newToolCall, Doc: "the first tool call (or any, or the last) has this name and these args; names and texts count exactly, 1 equals 1.0; 1 or 0"},

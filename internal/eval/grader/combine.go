@@ -51,7 +51,8 @@ func (c *composite) combine(grades []result.Grade, x *runner.Exchange) result.Gr
 	return g
 }
 
-// requiredCriteria returns the failures of required criteria among the grades. The composite's own failure has one code only.
+// requiredCriteria returns the failures of required criteria among the grades. The composite's own failure has one code
+// only.
 func requiredCriteria(grades []result.Grade) []result.Failure {
 	var lost []result.Failure
 	for _, g := range grades {

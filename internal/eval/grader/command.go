@@ -59,7 +59,8 @@ func newCommand(a *Args) runner.Grader {
 	return p
 }
 
-// withConfig returns the other keys of a code-grader with the entries of its config on top. A config that is no mapping stands alone.
+// withConfig returns the other keys of a code-grader with the entries of its config on top. A config that is no mapping
+// stands alone.
 func withConfig(others map[string]any, config any) any {
 	entries, ok := config.(map[string]any)
 	if len(others) == 0 || config != nil && !ok {

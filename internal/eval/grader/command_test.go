@@ -90,7 +90,8 @@ func environ(entries ...string) func(source.Value) []string {
 	return func(source.Value) []string { return entries }
 }
 
-// The program gets the exchange on stdin, the author's configuration, the suite's folder and only the environment it is given.
+// The program gets the exchange on stdin, the author's configuration, the suite's folder and only the environment it is
+// given.
 func TestCommandSurroundings(t *testing.T) {
 	t.Setenv("REHEARSE_SECRET", "hush")
 	dir := t.TempDir()
@@ -131,7 +132,8 @@ func TestCommandSurroundings(t *testing.T) {
 	}
 }
 
-// When it is given up, as when its time is up, the program ends with all that it has started: the pipe that its child holds open reaches its end.
+// When it is given up, as when its time is up, the program ends with all that it has started: the pipe that its child
+// holds open reaches its end.
 func TestCommandEndsWithItsGroup(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -17,7 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// opinions adds a kind that asks a pretended model: it scores what its parameter says and writes down that it was asked.
+// opinions adds a kind that asks a pretended model: it scores what its parameter says and writes down that it was
+// asked.
 func opinions(s *Set, asked *[]string) *Set {
 	for name, judged := range map[string]bool{"opinion": true, "fact": false} {
 		s.kinds[name] = Kind{Name: name, Judged: judged, New: func(a *Args) runner.Grader {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// dateFormats are tried when an author names no format. An ambiguous date such as 01/02/2026 is read as American, month first.
+// dateFormats are tried when an author names no format. An ambiguous date such as 01/02/2026 is read as American, month
+// first.
 func dateFormats() []string {
 	return []string{
 		"YYYY-MM-DDTHH:mm:ssZ", "YYYY-MM-DDTHH:mm:ss", "YYYY-MM-DD", "DD-MMM-YYYY",

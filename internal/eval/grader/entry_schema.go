@@ -13,9 +13,9 @@ type object = map[string]any
 
 func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// Schemas returns the parts of a suite's JSON Schema that say what an assertion may look like, by their names in $defs. They are made of what
-// the kinds ask for when they read an entry, so that the schema and the program know the same keys.
-// The names text, texts, flag, span, assertions and name are those of the suite's own parts.
+// Schemas returns the parts of a suite's JSON Schema that say what an assertion may look like, by their names in $defs.
+// They are made of what the kinds ask for when they read an entry, so that the schema and the program know the same
+// keys. The names text, texts, flag, span, assertions and name are those of the suite's own parts.
 func Schemas() map[string]any {
 	var rules []any
 	defs := map[string]any{}

@@ -40,8 +40,8 @@ func quoteEnd(s string) string {
 	return `"` + visible(shown) + `"`
 }
 
-// visible returns a text of one line in which a reader sees every character: white space other than a plain space, invisible and direction
-// characters are shown by their code, such as \u00a0.
+// visible returns a text of one line in which a reader sees every character: white space other than a plain space,
+// invisible and direction characters are shown by their code, such as \u00a0.
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -73,7 +73,8 @@ func quoteAll(texts []string) string {
 	return fewOf(quoted)
 }
 
-// runeStart returns the nearest offset at or before the given one at which a character begins; it stays within the text.
+// runeStart returns the nearest offset at or before the given one at which a character begins; it stays within the
+// text.
 func runeStart(s string, offset int) int {
 	if offset >= len(s) {
 		return len(s)

@@ -2,7 +2,8 @@ package grader
 
 import "testing"
 
-// TestQuotesShowEveryCharacter holds that evidence shows what a reader could not see, and leaves everything else as it is.
+// TestQuotesShowEveryCharacter holds that evidence shows what a reader could not see, and leaves everything else as it
+// is.
 func TestQuotesShowEveryCharacter(t *testing.T) {
 	for text, want := range map[string]string{
 		"5\u00a0€":                     `"5\u00a0€"`,

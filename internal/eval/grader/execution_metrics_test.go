@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// TestExecutionMetrics holds that the score is the share of limits that are held, and that what is not known decides nothing.
+// TestExecutionMetrics holds that the score is the share of limits that are held, and that what is not known decides
+// nothing.
 func TestExecutionMetrics(t *testing.T) {
 	x := reply("hi")
 	x.Reply = chat.Reply{
@@ -71,7 +72,8 @@ func TestArgsMatchList(t *testing.T) {
 	}
 }
 
-// TestCodeGraderConfig holds that a code-grader gives its program every key that it does not know, and that a command refuses them.
+// TestCodeGraderConfig holds that a code-grader gives its program every key that it does not know, and that a command
+// refuses them.
 func TestCodeGraderConfig(t *testing.T) {
 	s := New(Config{})
 	for yaml, want := range map[string]any{

@@ -86,12 +86,14 @@ func (a *Args) program(code string) *vm.Program {
 	return program
 }
 
-// compileExpression checks an expression over an environment. Its program is only good for asking what it is: counting makes the one that runs.
+// compileExpression checks an expression over an environment. Its program is only good for asking what it is: counting
+// makes the one that runs.
 func compileExpression(code string, env any, more ...expr.Option) (*vm.Program, error) {
 	return expr.Compile(code, append([]expr.Option{expr.Env(env), expr.MaxNodes(maxExprNodes), exactFromJSON()}, more...)...)
 }
 
-// counting compiles an expression with exact comparisons and counted steps. Both hide the types of what they look at, so types are checked before.
+// counting compiles an expression with exact comparisons and counted steps. Both hide the types of what they look at,
+// so types are checked before.
 func counting(code string, env any) (*vm.Program, error) {
 	return compileExpression(code, env, expr.Patch(exactComparisons{}), expr.Patch(stepCounter{}))
 }
@@ -116,7 +118,8 @@ func namesIn(program *vm.Program) namesOf {
 	return names
 }
 
-// unknown returns an error when the expression asks for what the target does not tell: a comparison with nothing decides nothing.
+// unknown returns an error when the expression asks for what the target does not tell: a comparison with nothing
+// decides nothing.
 func (n namesOf) unknown(x *runner.Exchange) error {
 	whole := n["$env"] // the environment as a value
 	switch {

@@ -11,8 +11,9 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// The language compares through float64 and knows no whole numbers of more than 64 bits. Here such a number is a figure, which it cannot count
-// with, and comparisons of values whose type is known at run time only are calls of the functions below, which compare by value.
+// The language compares through float64 and knows no whole numbers of more than 64 bits. Here such a number is a
+// figure, which it cannot count with, and comparisons of values whose type is known at run time only are calls of the
+// functions below, which compare by value.
 
 // exactFromJSON replaces the language's own fromJSON, which reads every number as float64.
 func exactFromJSON() expr.Option {
@@ -25,8 +26,8 @@ func exactFromJSON() expr.Option {
 	}, new(func(string) any))
 }
 
-// countable returns a copy of a JSON value with its numbers as expressions know them: int64, float64 or, for a whole number of more than 64 bits,
-// a figure.
+// countable returns a copy of a JSON value with its numbers as expressions know them: int64, float64 or, for a whole
+// number of more than 64 bits, a figure.
 func countable(v any) any {
 	switch v := v.(type) {
 	case wide:
@@ -49,7 +50,8 @@ func countable(v any) any {
 	return v
 }
 
-// exactComparisons makes comparisons of values whose type is not known before they are there calls of the environment's functions.
+// exactComparisons makes comparisons of values whose type is not known before they are there calls of the environment's
+// functions.
 type exactComparisons struct{}
 
 // Visit is called by the compiler for each node, whose type it knows.
@@ -98,7 +100,8 @@ func kindOf(n ast.Node) reflect.Kind {
 	return reflect.Invalid
 }
 
-// equalValues reports whether two values are equal: numbers by value, exactly at any size, also within lists and mappings.
+// equalValues reports whether two values are equal: numbers by value, exactly at any size, also within lists and
+// mappings.
 func equalValues(a, b any) bool {
 	if x, ok := exactNumber(a); ok {
 		if y, ok := exactNumber(b); ok {
@@ -164,7 +167,8 @@ func inList(v, list any) bool {
 	return false
 }
 
-// exactNumber returns a number as a figure; ok is false for what is not a number, and for those that are none (NaN) or not finite.
+// exactNumber returns a number as a figure; ok is false for what is not a number, and for those that are none (NaN) or
+// not finite.
 func exactNumber(v any) (f figure, ok bool) {
 	switch v := v.(type) {
 	case figure:

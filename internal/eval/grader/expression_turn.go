@@ -40,7 +40,8 @@ type turnEnv struct {
 	exprCalls
 }
 
-// CompileTurn compiles an expression (https://expr-lang.org) over TurnNames. The error says in one line what is wrong with it.
+// CompileTurn compiles an expression (https://expr-lang.org) over TurnNames. The error says in one line what is wrong
+// with it.
 func CompileTurn(code string) (*TurnExpression, error) {
 	checked, err := compileExpression(code, turnEnv{})
 	if err != nil {

@@ -29,7 +29,8 @@ func updated(was []fact, is fact) bool {
 	return len(was) > 0 && !slices.ContainsFunc(was, func(f fact) bool { return sameJSON(f.Value, is.Value) })
 }
 
-// unlearned says why an agent could not learn facts in a turn, or "" where it could: its stage of facts was off or failed.
+// unlearned says why an agent could not learn facts in a turn, or "" where it could: its stage of facts was off or
+// failed.
 func unlearned(x *runner.Exchange) string {
 	shown, _ := stateOf[struct {
 		Delta struct {

@@ -108,7 +108,8 @@ func readLayouts(n source.Node) []string {
 	return layouts
 }
 
-// within compares numbers, or texts that are numbers. A relative tolerance is a share of the expected number, unless that is 0.
+// within compares numbers, or texts that are numbers. A relative tolerance is a share of the expected number, unless
+// that is 0.
 func within(tolerance float64, relative bool) func(got, expected any) (bool, string) {
 	return func(got, expected any) (bool, string) {
 		want := show(expected) + " ± " + amount(tolerance)

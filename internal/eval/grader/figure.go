@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// figure is a decimal number of any size: digits × 10^exp, without zeros at either end of the digits; zero has no digits.
-// Equal numbers are equal figures.
+// figure is a decimal number of any size: digits × 10^exp, without zeros at either end of the digits; zero has no
+// digits. Equal numbers are equal figures.
 type figure struct {
 	negative bool
 	digits   string
@@ -53,7 +53,8 @@ func readFigure(text string) figure {
 	return figure{negative, short, exp + len(digits) - len(short)}
 }
 
-// plainNumber returns a number in the form in which values are kept: an int64, a float64 or, for a whole number of more than 64 bits, wide.
+// plainNumber returns a number in the form in which values are kept: an int64, a float64 or, for a whole number of more
+// than 64 bits, wide.
 func plainNumber(text string) any {
 	f := readFigure(text)
 	if f.exp < 0 {
@@ -131,9 +132,9 @@ func (f figure) scientific() string {
 	return text
 }
 
-// wide is a whole number of more than 64 bits within a document: a text that is equal for equal numbers and whose order is that of the
-// numbers, because filters of paths know no other types. It has a sign, ten digits for the length of the number, and the digits; those
-// of a negative number stand for their difference to 9.
+// wide is a whole number of more than 64 bits within a document: a text that is equal for equal numbers and whose order
+// is that of the numbers, because filters of paths know no other types. It has a sign, ten digits for the length of the
+// number, and the digits; those of a negative number stand for their difference to 9.
 type wide string
 
 const (

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/jsonpath"
 )
 
-// TestFigures holds numbers of any size against arbitrary precision: equality, order, and that none changes in a document.
+// TestFigures holds numbers of any size against arbitrary precision: equality, order, and that none changes in a
+// document.
 func TestFigures(t *testing.T) {
 	literal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,4})?(e[+-]?[0-9]{1,2})?`)
 	near := rapid.Custom(func(t *rapid.T) string {
@@ -47,7 +48,8 @@ func TestFigures(t *testing.T) {
 	})
 }
 
-// TestFiltersThatCannotCompare holds that a filter selects nothing where it compares objects or lists, and all the rest as ever.
+// TestFiltersThatCannotCompare holds that a filter selects nothing where it compares objects or lists, and all the rest
+// as ever.
 func TestFiltersThatCannotCompare(t *testing.T) {
 	for _, tc := range []struct{ path, doc, want string }{
 		{"$[?(@.a == @.b)]", `[{"a":{},"b":{}}]`, ``},

@@ -151,7 +151,8 @@ func TestFacts(t *testing.T) {
 	})
 }
 
-// TestFactsBeforeAndAfter checks that facts are compared between the memories before and after a turn, whatever the agent reports of the change.
+// TestFactsBeforeAndAfter checks that facts are compared between the memories before and after a turn, whatever the
+// agent reports of the change.
 func TestFactsBeforeAndAfter(t *testing.T) {
 	memory := func(facts string) string { return `{"memory": {"facts": [` + facts + `]}}` }
 	const (
@@ -205,7 +206,8 @@ func TestFactsBeforeAndAfter(t *testing.T) {
 	}
 }
 
-// What an agent could not learn says nothing about the agent: the test is an error, not a failure. A fact that is there is there.
+// What an agent could not learn says nothing about the agent: the test is an error, not a failure. A fact that is there
+// is there.
 func TestFactsOfAStageThatDidNotRun(t *testing.T) {
 	s := New(Config{})
 	state := func(status string) string {

@@ -15,9 +15,9 @@ const (
 	caseIgnored letterCase = true
 )
 
-// of returns the text in the form in which it is compared: "é" is one letter (NFC) however it was typed.
-// Ignoring case uses full Unicode case folding (The Unicode Standard 5.18), not lower case:
-// "ß" equals "SS", "ς" equals "Σ", and "İ" equals "i̇". Letters are composed before and after, because folding can decompose them.
+// of returns the text in the form in which it is compared: "é" is one letter (NFC) however it was typed. Ignoring case
+// uses full Unicode case folding (The Unicode Standard 5.18), not lower case: "ß" equals "SS", "ς" equals "Σ", and "İ"
+// equals "i̇". Letters are composed before and after, because folding can decompose them.
 func (c letterCase) of(s string) string {
 	if c == caseIgnored {
 		// The folding table swaps the two cases of Cherokee; lower case makes them equal.

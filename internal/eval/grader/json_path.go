@@ -79,7 +79,8 @@ func (a *Args) jsonPath(path string) jp.Expr {
 	return expr
 }
 
-// valueCheck reads equals, contains, matches, exists, min and max. An author gives exactly one of them, or both min and max.
+// valueCheck reads equals, contains, matches, exists, min and max. An author gives exactly one of them, or both min and
+// max.
 func (a *Args) valueCheck() valueCheck {
 	equals, _ := a.Node("equals", "any value", `the value must be this; 1 and 1.0 are the same, 1 and "1" are not`, false)
 	part := a.TextOr("contains", "", "a text must hold this, a list must have it as an element, a mapping as a key")

@@ -14,8 +14,8 @@ import (
 
 // Judge is a model that graders ask. Implementations are safe for concurrent use.
 type Judge interface {
-	// Decide returns the judge's verdict, which answers every criterion of the question. An error means that there is no verdict; it never counts as
-	// a failing score.
+	// Decide returns the judge's verdict, which answers every criterion of the question. An error means that there is
+	// no verdict; it never counts as a failing score.
 	Decide(ctx context.Context, q Question) (Verdict, error)
 }
 
@@ -33,9 +33,11 @@ const (
 // Question is what a judge is asked about one exchange.
 type Question struct {
 	Mode Mode
-	// Task is the author's own prompt. It holds nothing of the exchange: {{input}} and {{output}} in it stand for the fields.
+	// Task is the author's own prompt. It holds nothing of the exchange: {{input}} and {{output}} in it stand for the
+	// fields.
 	Task string
-	// Fields are the fields that the judge of a Task gets: input, output, criteria, expected_output. Nil means all that there are.
+	// Fields are the fields that the judge of a Task gets: input, output, criteria, expected_output. Nil means all that
+	// there are.
 	Fields []string
 	Input  []chat.Message
 	Output string

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// newJudgePrompt makes the free judge. Without an author's prompt, the criteria or the expected output say what is good.
+// newJudgePrompt makes the free judge. Without an author's prompt, the criteria or the expected output say what is
+// good.
 func newJudgePrompt(a *Args) runner.Grader {
 	prompt := a.TextOr("prompt", "", "what to judge, or the path of a file with it; vars, {{criteria}} and {{expected_output}} are filled in; {{input}} and {{output}} name the fields that the judge gets beside it; without those two it gets all")
 	value := a.TextOr("value", "", "the same as prompt")
@@ -74,7 +75,8 @@ func question(m Mode, x *runner.Exchange) Question {
 	return Question{Mode: m, Input: slices.Clip(x.Input), Output: x.Output, Expected: x.Expected, Criteria: x.Criteria}
 }
 
-// ask asks the judge. It returns an error when no judge is configured, and for a verdict that leaves out criteria: silence is not a no.
+// ask asks the judge. It returns an error when no judge is configured, and for a verdict that leaves out criteria:
+// silence is not a no.
 func ask(ctx context.Context, j Judge, q Question) (Verdict, error) {
 	if j == nil {
 		return Verdict{}, errors.New("no judge is configured: add --judge PROVIDER:MODEL, or `judge:` to rehearse.yaml")

@@ -54,7 +54,8 @@ func TestJudgePasses(t *testing.T) {
 	}
 }
 
-// A prompt of one line that names a file is read from it; what only looks like a path is a problem; everything else is the prompt.
+// A prompt of one line that names a file is read from it; what only looks like a path is a problem; everything else is
+// the prompt.
 func TestJudgePrompt(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{

@@ -10,8 +10,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/label"
 )
 
-// Labels reads from a reply what an agent takes a message for. All that it reads stands in the record of a turn (output, node and state), so
-// that a report reads the same prediction afterwards. The first of these that there is, is the prediction:
+// Labels reads from a reply what an agent takes a message for. All that it reads stands in the record of a turn
+// (output, node and state), so that a report reads the same prediction afterwards. The first of these that there is, is
+// the prediction:
 //
 //  1. the state of a classifier: its labels and its confidence
 //  2. the state of a site's chatbot: the intent that the turn found or, of several labels, the skills that were applied

@@ -21,8 +21,8 @@ func (a *Args) reference() string {
 	return strings.TrimSpace(value)
 }
 
-// likeness makes a grader whose score is a measure. It passes from the author's threshold, or from passFrom when there is none.
-// White space around both texts does not count.
+// likeness makes a grader whose score is a measure. It passes from the author's threshold, or from passFrom when there
+// is none. White space around both texts does not count.
 func likeness(a *Args, reference, name string, passFrom float64, m measure) runner.Grader {
 	a.PassFrom(passFrom)
 	kind, check := a.Assertion.Type, runner.Check{Assertion: a.Assertion}

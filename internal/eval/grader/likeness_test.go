@@ -192,7 +192,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Every measure is between 0 and 1, gives a text full marks against itself, and, but for BLEU, does not mind which is which.
+// Every measure is between 0 and 1, gives a text full marks against itself, and, but for BLEU, does not mind which is
+// which.
 func TestLikenessLaws(t *testing.T) {
 	measures := map[string]struct {
 		of        func(a, b string) float64

@@ -7,8 +7,8 @@ import (
 // preset is a ready-made question about a whole conversation.
 type preset struct{ name, doc, outcome string }
 
-// presets follow the failure classes of MultiChallenge (Sirdeshmukh et al., 2025: instruction retention, inference memory,
-// versioned editing, self-coherence) and the usual conversation metrics. The wording is this program's.
+// presets follow the failure classes of MultiChallenge (Sirdeshmukh et al., 2025: instruction retention, inference
+// memory, versioned editing, self-coherence) and the usual conversation metrics. The wording is this program's.
 var presets = []preset{
 	{
 		"instruction_retention", "instructions given early still hold in later replies",

@@ -19,8 +19,9 @@ const maxPromptBytes = 256 << 10
 // promptVariable matches the variables of a judge's prompt (S2.24, S2.25).
 var promptVariable = regexp.MustCompile(`\{\{\s*(input|output|criteria|expected_output)\s*\}\}`)
 
-// loadPrompt returns the prompt that an author wrote under key. A prompt of one line that names a file is read from it, and the test's
-// variables are filled in. What only looks like the name of a file is a problem: nobody asks a judge a path.
+// loadPrompt returns the prompt that an author wrote under key. A prompt of one line that names a file is read from it,
+// and the test's variables are filled in. What only looks like the name of a file is a problem: nobody asks a judge a
+// path.
 func loadPrompt(a *Args, key, written string) string {
 	name := strings.TrimSpace(written)
 	if name == "" {
@@ -81,8 +82,8 @@ func readPrompt(files source.Files, path string) (string, error) {
 	return string(data), nil
 }
 
-// fillPrompt fills in what the author of the test wrote, and leaves {{input}} and {{output}} standing: the judge gets these as data, apart
-// from its task. It returns the names of the variables that the prompt has.
+// fillPrompt fills in what the author of the test wrote, and leaves {{input}} and {{output}} standing: the judge gets
+// these as data, apart from its task. It returns the names of the variables that the prompt has.
 func fillPrompt(prompt string, q Question) (task string, names []string) {
 	task = promptVariable.ReplaceAllStringFunc(prompt, func(found string) string {
 		name := promptVariable.FindStringSubmatch(found)[1]

@@ -16,8 +16,8 @@ func newRouge(a *Args) runner.Grader {
 	})
 }
 
-// rouge returns the F1 of a ROUGE variant (C.-Y. Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004; β = 1):
-// the harmonic mean of the shares of the text's and of the reference's units that both have.
+// rouge returns the F1 of a ROUGE variant (C.-Y. Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004; β
+// = 1): the harmonic mean of the shares of the text's and of the reference's units that both have.
 func rouge(text, reference []string, variant string) float64 {
 	if slices.Equal(text, reference) {
 		return 1

@@ -82,8 +82,8 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	return quoting(grade, x), nil
 }
 
-// score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches minScore, else it passes
-// by the mark of the whole check.
+// score returns how much an answer counts and whether the criterion passed: it is satisfied, or its score reaches
+// minScore, else it passes by the mark of the whole check.
 func (r rubric) score(c RubricCheck, passes func(score float64) bool) (score float64, passed bool) {
 	if len(r.Ranges) == 0 {
 		if c.Satisfied {

@@ -18,7 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// schemaURL is the address of the author's schema while it is compiled. Relative references resolve against it and find nothing.
+// schemaURL is the address of the author's schema while it is compiled. Relative references resolve against it and find
+// nothing.
 const schemaURL = "rehearse:///schema.json"
 
 // schema reads and compiles the parameter schema, nil when there is none.

@@ -59,8 +59,8 @@ type Config struct {
 	Files source.Files
 	// HTTP is used by the http grader; nil means that of outbound.Client.
 	HTTP *http.Client
-	// Environ returns the environment of a program of the command grader, in the form of os.Environ: without secrets but those that its
-	// configuration names. nil means an empty environment.
+	// Environ returns the environment of a program of the command grader, in the form of os.Environ: without secrets
+	// but those that its configuration names. nil means an empty environment.
 	Environ func(configuration source.Value) []string
 }
 
@@ -152,7 +152,8 @@ func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems
 	if a.Threshold > 1 && !kind.OwnThreshold {
 		args.Report("threshold", "use a score between 0 and 1", "threshold %g is out of range", a.Threshold)
 	}
-	// The constructor may have changed the threshold: to the type's default, or to none when the key has a meaning of its own.
+	// The constructor may have changed the threshold: to the type's default, or to none when the key has a meaning of
+	// its own.
 	return runner.Check{
 		Assertion: args.Assertion, Grader: g, Judged: kind.Judged || asksModel(g), Always: kind.Always || alwaysAsks(g),
 	}, reader.Problems

@@ -15,7 +15,8 @@ import (
 // maxSpans bounds how many pieces of a reply are kept as evidence of one assertion.
 const maxSpans = 20
 
-// pieceCheck is textCheck for checks that decide on pieces of the text. Found returns the pieces as byte offsets into the text as c has it.
+// pieceCheck is textCheck for checks that decide on pieces of the text. Found returns the pieces as byte offsets into
+// the text as c has it.
 func pieceCheck(want string, c letterCase, check func(text string) (passed bool, evidence string), found func(folded string) [][2]int) runner.Grader {
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		passed, evidence := check(x.Text)
@@ -27,7 +28,8 @@ func pieceCheck(want string, c letterCase, check func(text string) (passed bool,
 	})
 }
 
-// quoting returns a judge's grade with the pieces of the reply that its reasoning quotes word for word, and those that address the grader.
+// quoting returns a judge's grade with the pieces of the reply that its reasoning quotes word for word, and those that
+// address the grader.
 func quoting(g result.Grade, x *runner.Exchange) result.Grade {
 	pieces := addressing(x.Text)
 	for i := range g.Assertions {
@@ -43,8 +45,9 @@ func quoting(g result.Grade, x *runner.Exchange) result.Grade {
 	return g
 }
 
-// sentence is what a reply says up to the next stop, and addresses what says to a grader how to grade: its role beside a verdict, verdicts on
-// criteria, its instructions, or the keys of its answer. Nothing depends on it: it marks what a reader should look at.
+// sentence is what a reply says up to the next stop, and addresses what says to a grader how to grade: its role beside
+// a verdict, verdicts on criteria, its instructions, or the keys of its answer. Nothing depends on it: it marks what a
+// reader should look at.
 var (
 	sentence  = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 	addresses = regexp.MustCompile(`(?i)\b(grader|evaluator|judge|assessor)s?\b.*\b(criteri|rubric|satisf|score|verdict|pass|mark|grade)` +
@@ -71,7 +74,8 @@ func inCodePoints(text string, pieces [][2]int) (spans [][2]int) {
 	return spans
 }
 
-// spansOf returns pieces of a text that were found in its folded form, in code points. It returns none where the two forms cannot be aligned.
+// spansOf returns pieces of a text that were found in its folded form, in code points. It returns none where the two
+// forms cannot be aligned.
 func spansOf(text string, c letterCase, found func(folded string) [][2]int) (spans [][2]int) {
 	whole := c.of(text)
 	pieces := found(whole)
@@ -127,7 +131,8 @@ func occurrences(values []string, c letterCase) func(folded string) [][2]int {
 // quotationMarks open and close what a judge quotes.
 var quotationMarks = [...][2]string{{`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"‘", "’"}, {"'", "'"}}
 
-// quotedIn returns the places in a reply of what stands between quotation marks in a reasoning and word for word in the reply.
+// quotedIn returns the places in a reply of what stands between quotation marks in a reasoning and word for word in the
+// reply.
 func quotedIn(reply, reasoning string) (spans [][2]int) {
 	for _, marks := range quotationMarks {
 		for rest := reasoning; len(spans) < maxSpans; {

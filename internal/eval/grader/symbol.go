@@ -20,8 +20,8 @@ const (
 	lastTag         = '\U000e007f'
 )
 
-// symbolAt returns the length in bytes of the symbol that a text begins with, 0 when it begins with none.
-// An emoji is one symbol with all that is joined to it: its presentation, skin tone, keycap and further emoji; so is a flag.
+// symbolAt returns the length in bytes of the symbol that a text begins with, 0 when it begins with none. An emoji is
+// one symbol with all that is joined to it: its presentation, skin tone, keycap and further emoji; so is a flag.
 func symbolAt(s string) int {
 	r, n := utf8.DecodeRuneInString(s)
 	next, width := utf8.DecodeRuneInString(s[n:])
@@ -46,10 +46,12 @@ func symbolAt(s string) int {
 	return n
 }
 
-// isSymbol reports whether a character is a symbol by itself. The range of emoji counts as a whole, since Unicode adds some every year.
+// isSymbol reports whether a character is a symbol by itself. The range of emoji counts as a whole, since Unicode adds
+// some every year.
 func isSymbol(r rune) bool { return r == '%' || unicode.IsSymbol(r) || r >= 0x1f000 && r <= 0x1fbff }
 
-// isPictured reports whether a character that is neither a symbol nor a letter becomes one by what follows, as # does in #️⃣.
+// isPictured reports whether a character that is neither a symbol nor a letter becomes one by what follows, as # does
+// in #️⃣.
 func isPictured(r rune, rest string) bool {
 	if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsSpace(r) {
 		return false

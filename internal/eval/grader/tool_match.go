@@ -85,9 +85,9 @@ func leftOver(wanted []wantedCall, actual []actualCall) (missing []wantedCall, e
 	return missing, extra
 }
 
-// pair gives as many of n things as possible a partner among m others, each used once, and returns each one's partner or -1.
-// It is a maximum matching by augmenting paths (C. Berge, 1957). Taking the first partner that fits would be wrong: a call with any args
-// could take the only partner of another call.
+// pair gives as many of n things as possible a partner among m others, each used once, and returns each one's partner
+// or -1. It is a maximum matching by augmenting paths (C. Berge, 1957). Taking the first partner that fits would be
+// wrong: a call with any args could take the only partner of another call.
 func pair(n, m int, fits func(i, j int) bool) []int {
 	candidates := make([][]int, n)
 	for i := range n {

@@ -6,7 +6,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 )
 
-// view is an exchange in the form that expressions, programs and web services see. Usage and CostUSD are nil when they are unknown.
+// view is an exchange in the form that expressions, programs and web services see. Usage and CostUSD are nil when they
+// are unknown.
 type view struct {
 	Input          []viewMessage  `json:"input" expr:"input"`
 	Output         string         `json:"output" expr:"output"`

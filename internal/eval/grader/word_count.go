@@ -22,8 +22,8 @@ func newWordCount(a *Args) runner.Grader {
 	})
 }
 
-// wordsOf returns the number of words of a piece of text without white space: each Chinese or Japanese character is one, and so is what
-// else it has between them.
+// wordsOf returns the number of words of a piece of text without white space: each Chinese or Japanese character is
+// one, and so is what else it has between them.
 func wordsOf(piece string) int {
 	count, within, plain := 0, false, true
 	for _, r := range piece {

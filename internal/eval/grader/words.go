@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// words returns the case-folded words of a text: runs of letters, marks and digits.
-// A Chinese or Japanese character is a word of its own, since such text has no spaces, and so is a symbol: 👍, € and % are words.
+// words returns the case-folded words of a text: runs of letters, marks and digits. A Chinese or Japanese character is
+// a word of its own, since such text has no spaces, and so is a symbol: 👍, € and % are words.
 func words(s string) []string {
 	var all []string
 	start, skip := -1, 0
@@ -45,7 +45,8 @@ func words(s string) []string {
 // ideograph reports whether a character is a word of a script that writes without spaces.
 func ideograph(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
 
-// byWords compares two texts by a measure of their words. Where a text has none, such as "?!", the texts themselves are compared.
+// byWords compares two texts by a measure of their words. Where a text has none, such as "?!", the texts themselves are
+// compared.
 func byWords(text, reference string, m func(text, reference []string) float64) float64 {
 	t, r := words(text), words(reference)
 	switch {
@@ -85,7 +86,8 @@ func numbered(text, reference []string) (textNumbers, referenceNumbers []int32) 
 // maxGram is the longest run of words that is counted.
 const maxGram = 4
 
-// overlap counts the runs of n words, at most maxGram, that text and reference share. Each run counts as often as it occurs in both.
+// overlap counts the runs of n words, at most maxGram, that text and reference share. Each run counts as often as it
+// occurs in both.
 func overlap(text, reference []int32, n int) int {
 	available := map[[maxGram]int32]int{}
 	for i := 0; i+n <= len(reference); i++ {

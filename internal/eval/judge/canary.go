@@ -23,7 +23,8 @@ const (
 
 const negation = "This is not the case: "
 
-// checklist is a question as one call contains it: with its own ids, its own order, and control criteria. Other modes are asked as they are.
+// checklist is a question as one call contains it: with its own ids, its own order, and control criteria. Other modes
+// are asked as they are.
 type checklist struct {
 	grader.Question
 	// ids are the author's ids by those of this call; nil if the call has the author's ids.
@@ -94,7 +95,8 @@ func (c checklist) has(id string) bool {
 	return false
 }
 
-// find returns the criterion that a check with this id answers, of so many checks: the one of that id, or the one whose text the id repeats.
+// find returns the criterion that a check with this id answers, of so many checks: the one of that id, or the one whose
+// text the id repeats.
 func (c checklist) find(id string, checks int) (grader.Rubric, bool) {
 	if c.single && checks == 1 {
 		return c.Rubrics[0], true
@@ -116,7 +118,8 @@ func (c checklist) find(id string, checks int) (grader.Rubric, bool) {
 
 func plainText(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// settle returns a complete verdict with the author's ids and without the control criteria, or an error if one of those is decided wrongly.
+// settle returns a complete verdict with the author's ids and without the control criteria, or an error if one of those
+// is decided wrongly.
 func (c checklist) settle(v grader.Verdict) (grader.Verdict, error) {
 	if c.ids == nil {
 		return v, nil
@@ -135,8 +138,8 @@ func (c checklist) settle(v grader.Verdict) (grader.Verdict, error) {
 	return v, nil
 }
 
-// unreliable says which control criterion a judge has decided wrongly. The judge itself is not given that: it could then answer that one
-// criterion rightly and the others as before.
+// unreliable says which control criterion a judge has decided wrongly. The judge itself is not given that: it could
+// then answer that one criterion rightly and the others as before.
 type unreliable struct{ why string }
 
 func (e *unreliable) Error() string { return e.why }

@@ -41,8 +41,8 @@ func preferred(fields map[string]any) (grader.Verdict, error) {
 	return grader.Verdict{Score: score, Reasoning: said(fields["reasoning"])}, nil
 }
 
-// compare asks for a preference twice, the second time with the answers in each other's place, because judges favour places. A preference
-// that does not survive the swap is a tie.
+// compare asks for a preference twice, the second time with the answers in each other's place, because judges favour
+// places. A preference that does not survive the swap is a tie.
 func (j *Judge) compare(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
 	straight, err := j.cached(ctx, m, q, sample)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// Draws draws the ids, the order and the canary of checklists, so that no graded text can contain them. The draws of a call are a keyed hash of
-// its conversation, its request, and the number of equal calls before it: with the same key, a recorded run repeats them. It is safe for
-// concurrent use.
+// Draws draws the ids, the order and the canary of checklists, so that no graded text can contain them. The draws of a
+// call are a keyed hash of its conversation, its request, and the number of equal calls before it: with the same key, a
+// recorded run repeats them. It is safe for concurrent use.
 type Draws struct {
 	key  []byte
 	mask func(string) string
@@ -33,8 +33,8 @@ func NewDrawKey() []byte {
 	return key
 }
 
-// NewDraws returns draws with a random key, which Named.Draws replaces. mask takes secrets out of what is hashed: a recording is played without
-// them. It may be nil.
+// NewDraws returns draws with a random key, which Named.Draws replaces. mask takes secrets out of what is hashed: a
+// recording is played without them. It may be nil.
 func NewDraws(mask func(string) string) *Draws {
 	if mask == nil {
 		mask = func(s string) string { return s }

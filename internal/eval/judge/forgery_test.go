@@ -161,7 +161,8 @@ var places = map[string]func(q *grader.Question, said string){
 	"reference": func(q *grader.Question, said string) { q.Expected, q.Reference = said, said },
 }
 
-// TestForgery holds that no agent can write its own verdict, whatever the judge quotes: there is the judge's verdict or none.
+// TestForgery holds that no agent can write its own verdict, whatever the judge quotes: there is the judge's verdict or
+// none.
 func TestForgery(t *testing.T) {
 	for _, tr := range trials {
 		honest := 0

@@ -13,7 +13,8 @@ var fuzzed = []grader.Question{
 	{Mode: grader.Checklist, Rubrics: []grader.Rubric{{ID: "a"}, {ID: "b", Ranges: []grader.Range{{}}}}},
 }
 
-// FuzzParse holds that whatever a judge says is either refused or a verdict within its bounds, and that a quotation is never a verdict.
+// FuzzParse holds that whatever a judge says is either refused or a verdict within its bounds, and that a quotation is
+// never a verdict.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"score":0.5}`, "```json\n{\"checks\":[{\"id\":\"a\",\"satisfied\":true}]}\n```", `{"scores":{"a":1e309}}`, `{"checks":[{"id":"b","score":10}]}`, "```", `{"score":null}`, `[]`,

@@ -1,5 +1,5 @@
-// Package judge asks a model for verdicts. It writes the prompt, chooses the model, checks the reply, has an unusable reply repaired once,
-// and remembers verdicts.
+// Package judge asks a model for verdicts. It writes the prompt, chooses the model, checks the reply, has an unusable
+// reply repaired once, and remembers verdicts.
 package judge
 
 import (
@@ -30,16 +30,19 @@ type Cache interface {
 
 // Config says which models judge and how.
 type Config struct {
-	// Primary judges every question. With a Secondary, it judges complex questions and those that the secondary could not answer.
+	// Primary judges every question. With a Secondary, it judges complex questions and those that the secondary could
+	// not answer.
 	Primary, Secondary Named
 	// Panel are models that each judge every question, in place of Primary and Secondary; empty for a single judge.
 	Panel []Named
-	// Complexity is the number of criteria, plus one for every 4,000 characters of context, above which a question is complex;
-	// 0 means DefaultComplexity.
+	// Complexity is the number of criteria, plus one for every 4,000 characters of context, above which a question is
+	// complex; 0 means DefaultComplexity.
 	Complexity int
-	// Samples is how often each question is asked, of each model of a panel; 0 means once. The majority and the median of the answers count.
+	// Samples is how often each question is asked, of each model of a panel; 0 means once. The majority and the median
+	// of the answers count.
 	Samples int
-	// Canary says which control criteria checklists contain; empty means CanaryOn. A judge that decides one of them wrongly gives no verdict.
+	// Canary says which control criteria checklists contain; empty means CanaryOn. A judge that decides one of them
+	// wrongly gives no verdict.
 	Canary Canary
 	// Draws may be shared by the judges of a run; nil means draws of this judge's own.
 	Draws *Draws
@@ -47,7 +50,8 @@ type Config struct {
 	SharedTrials bool
 	// Cache may be nil; then no verdict is remembered, and equal questions asked at the same time are not joined.
 	Cache Cache
-	// Warn is told of a cache that cannot be read or written, each time; the verdict counts all the same. It may be nil.
+	// Warn is told of a cache that cannot be read or written, each time; the verdict counts all the same. It may be
+	// nil.
 	Warn func(error)
 }
 
@@ -57,8 +61,8 @@ type Named struct {
 	Model llm.Model
 	// Key distinguishes models of one name in the cache, for example by address and parameters.
 	Key string
-	// Draws returns what the draws of a call come from where a recording decides it: the key, nil for a recording that has no draws and no canary,
-	// and the conversation. A nil function leaves it to Config.Draws.
+	// Draws returns what the draws of a call come from where a recording decides it: the key, nil for a recording that
+	// has no draws and no canary, and the conversation. A nil function leaves it to Config.Draws.
 	Draws func(context.Context) (key []byte, at llm.Conversation)
 }
 
@@ -147,8 +151,8 @@ func complexity(q grader.Question) int {
 	return max(1, len(q.Rubrics)+len(q.Names)) + length/contextUnit
 }
 
-// cached returns a remembered verdict, or asks. If the same question is being asked already, it waits for that answer, and asks itself when
-// the other one's time is up before there is one.
+// cached returns a remembered verdict, or asks. If the same question is being asked already, it waits for that answer,
+// and asks itself when the other one's time is up before there is one.
 func (j *Judge) cached(ctx context.Context, m Named, q grader.Question, sample int) (grader.Verdict, error) {
 	request := prompt(q)
 	if j.config.Cache == nil {
@@ -191,8 +195,8 @@ type answered struct {
 	late bool
 }
 
-// fetch looks a verdict up, or asks and remembers it. A cache that fails costs no verdict. A panic becomes an error: other callers that
-// wait could not recover from it.
+// fetch looks a verdict up, or asks and remembers it. A cache that fails costs no verdict. A panic becomes an error:
+// other callers that wait could not recover from it.
 func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request, sample int) (v grader.Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -232,8 +236,8 @@ func (j *Judge) warn(ctx context.Context, doing string, err error) {
 	}
 }
 
-// converse asks and, when the reply leaves doubt, asks once for a repaired one. undrawn is the request with the author's ids. settled is false for
-// a verdict that took a repair: such a verdict is not remembered.
+// converse asks and, when the reply leaves doubt, asks once for a repaired one. undrawn is the request with the
+// author's ids. settled is false for a verdict that took a repair: such a verdict is not remembered.
 func (j *Judge) converse(ctx context.Context, m Named, q grader.Question, undrawn llm.Request, sample int) (v grader.Verdict, settled bool, err error) {
 	var use result.JudgeUse
 	request, asked := undrawn, checklist{Question: q}

@@ -7,9 +7,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
-// merge returns what several votes on one question agree on: the majority of yes and no, where a tie counts as no, and the median of scores.
-// The reasons are those of the first vote, for a rubric of the first one that agrees. Missing votes decide nothing: where they could turn the
-// verdict either way, there is none, and the error says what is missing. A vote has an answer to every criterion, or it is missing.
+// merge returns what several votes on one question agree on: the majority of yes and no, where a tie counts as no, and
+// the median of scores. The reasons are those of the first vote, for a rubric of the first one that agrees. Missing
+// votes decide nothing: where they could turn the verdict either way, there is none, and the error says what is
+// missing. A vote has an answer to every criterion, or it is missing.
 func merge(q grader.Question, votes []grader.Sample) (grader.Verdict, error) {
 	b := ballot{all: len(votes)}
 	for _, vote := range votes {
@@ -97,8 +98,8 @@ func (b *ballot) leave(open bool, criterion string) {
 	}
 }
 
-// median returns the median of scores up to high; that of an even number of scores is the mean of the middle two. It is open when missing
-// votes could move it.
+// median returns the median of scores up to high; that of an even number of scores is the mean of the middle two. It is
+// open when missing votes could move it.
 func (b *ballot) median(high float64, criterion string, of func(grader.Verdict) float64) float64 {
 	scores := make([]float64, b.all-len(b.given), b.all) // the missing ones are 0
 	for _, v := range b.given {

@@ -116,7 +116,8 @@ func TestMissingVotes(t *testing.T) {
 	})
 }
 
-// Each vote is remembered as that of its model, so that another panel and a single judge find it; what a panel agreed on is not remembered.
+// Each vote is remembered as that of its model, so that another panel and a single judge find it; what a panel agreed
+// on is not remembered.
 func TestPanelCache(t *testing.T) {
 	shared := &shelf{m: map[string][]byte{}}
 	models := panel(yes(true), yes(true), yes(false))

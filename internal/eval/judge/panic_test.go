@@ -14,7 +14,8 @@ type panicking struct{}
 
 func (panicking) Generate(context.Context, llm.Request) (chat.Reply, error) { panic("boom") }
 
-// TestPanicBehindTheCache holds that a fault behind the cache, where a goroutine asks for all who wait, is an error and not the end of the program.
+// TestPanicBehindTheCache holds that a fault behind the cache, where a goroutine asks for all who wait, is an error and
+// not the end of the program.
 func TestPanicBehindTheCache(t *testing.T) {
 	cache := &shelf{m: map[string][]byte{}}
 	_, err := judge.New(judge.Config{Primary: named("m", panicking{}), Cache: cache}).Decide(t.Context(), checklist)

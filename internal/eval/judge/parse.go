@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
-// parse finds the verdict in a judge's reply. The reply may have words, fences and quotations of the graded text around it; of the other objects
-// of the asked form there may be only one. An error says what leaves doubt.
+// parse finds the verdict in a judge's reply. The reply may have words, fences and quotations of the graded text around
+// it; of the other objects of the asked form there may be only one. An error says what leaves doubt.
 func parse(asked checklist, words string) (grader.Verdict, error) {
 	words = withoutThoughts(words)
 	s := scan(words, verdictKey(asked.Mode), maphash.MakeSeed())
@@ -32,7 +32,8 @@ func parse(asked checklist, words string) (grader.Verdict, error) {
 	return v, asked.complete(v)
 }
 
-// withoutThoughts cuts off what a model thought aloud before it answered. Thoughts without an end are all that there is.
+// withoutThoughts cuts off what a model thought aloud before it answered. Thoughts without an end are all that there
+// is.
 func withoutThoughts(words string) string {
 	thoughts, thought := strings.CutPrefix(strings.TrimLeft(words, " \t\r\n\ufeff"), "<think>")
 	if !thought {
@@ -96,8 +97,8 @@ func (s *scanner) candidate(g *quotations) (one container, err error) {
 	return one, nil
 }
 
-// torn reports whether one of the objects stands between the opening brace of a broken object and its fault: then it may have been part of that
-// one. Braces in quotations do not count.
+// torn reports whether one of the objects stands between the opening brace of a broken object and its fault: then it
+// may have been part of that one. Braces in quotations do not count.
 func (s *scanner) torn(objects, quotes spans) bool {
 	for at := 0; ; at++ {
 		brace := strings.IndexByte(s.text[at:], '{')
@@ -119,7 +120,8 @@ func (s *scanner) torn(objects, quotes spans) bool {
 	}
 }
 
-// keyBeside reports whether the asked key stands outside of objects and quotations: then something that was meant as a verdict was cut in pieces.
+// keyBeside reports whether the asked key stands outside of objects and quotations: then something that was meant as a
+// verdict was cut in pieces.
 func (s *scanner) keyBeside(objects, quotes spans) bool {
 	key := regexp.MustCompile(`(?i)["']` + regexp.QuoteMeta(s.asked) + `["']\s*:`)
 	for _, m := range key.FindAllStringIndex(s.text, -1) {

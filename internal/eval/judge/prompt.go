@@ -86,7 +86,8 @@ func prompt(q grader.Question) llm.Request {
 	}
 }
 
-// readable returns the messages with arguments and results of tools that are no JSON as texts: models write what they like.
+// readable returns the messages with arguments and results of tools that are no JSON as texts: models write what they
+// like.
 func readable(messages []chat.Message) []chat.Message {
 	valid := func(raw json.RawMessage) json.RawMessage {
 		if len(raw) == 0 || json.Valid(raw) {
@@ -167,7 +168,8 @@ func anyRanges(q grader.Question) bool {
 	return false
 }
 
-// schema returns the reply's JSON Schema in the strict form that providers ask for: every property is required, no other is allowed.
+// schema returns the reply's JSON Schema in the strict form that providers ask for: every property is required, no
+// other is allowed.
 func schema(q grader.Question) *llm.Schema {
 	number, text := map[string]any{"type": "number"}, map[string]any{"type": "string"}
 	object := func(properties map[string]any, required ...string) map[string]any {
@@ -205,7 +207,8 @@ func schema(q grader.Question) *llm.Schema {
 	return &llm.Schema{Name: "verdict", JSON: data}
 }
 
-// cacheKey hashes everything that a verdict depends on. The request is the one with the author's ids: what is drawn for a call decides nothing.
+// cacheKey hashes everything that a verdict depends on. The request is the one with the author's ids: what is drawn for
+// a call decides nothing.
 func (j *Judge) cacheKey(ctx context.Context, m Named, q grader.Question, request llm.Request, sample int) string {
 	trial := llm.ConversationOf(ctx).Trial
 	if j.config.SharedTrials {

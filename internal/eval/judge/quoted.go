@@ -14,7 +14,8 @@ import (
 // maxEscaped is how many times JSON may have been written as a text of other JSON and still be found.
 const maxEscaped = 8
 
-// graded returns the texts that a question asks to judge: all that the author of the test has not written, and the expected output.
+// graded returns the texts that a question asks to judge: all that the author of the test has not written, and the
+// expected output.
 func graded(q grader.Question) []string {
 	texts := []string{q.Output, q.Other, q.Context, q.Expected, q.Reference}
 	for _, m := range q.Input {
@@ -29,8 +30,8 @@ func graded(q grader.Question) []string {
 	return texts
 }
 
-// quotations know what a judge may quote: the texts of a question, as they are and with the escapes of JSON undone, also several times, since
-// JSON may have been written as a text of other JSON.
+// quotations know what a judge may quote: the texts of a question, as they are and with the escapes of JSON undone,
+// also several times, since JSON may have been written as a text of other JSON.
 type quotations struct {
 	// wholes are the texts that contain the asked key or a brace, each without white space around it.
 	wholes []string
@@ -68,7 +69,8 @@ func (g *quotations) begin(s *scanner, c container) bool {
 	return slices.ContainsFunc(g.scans, func(graded *scanner) bool { return s.completes(c, graded) })
 }
 
-// spans are pieces of a text, each from the first offset to before the second, in their order and apart from each other.
+// spans are pieces of a text, each from the first offset to before the second, in their order and apart from each
+// other.
 type spans [][2]int
 
 func (l spans) contain(at int) bool { return l.overlap(at, at+1) }
@@ -97,8 +99,8 @@ func apart(l spans) (joined spans) {
 	return joined
 }
 
-// in returns where a reply quotes a whole graded text, outside of the objects that may be its verdict: a text that reaches into one of them may
-// have been made to be completed by it.
+// in returns where a reply quotes a whole graded text, outside of the objects that may be its verdict: a text that
+// reaches into one of them may have been made to be completed by it.
 func (g *quotations) in(reply string, verdicts spans) (quotes spans) {
 	for _, whole := range g.wholes {
 		for from := 0; ; {
@@ -116,8 +118,8 @@ func (g *quotations) in(reply string, verdicts spans) (quotes spans) {
 	return apart(quotes)
 }
 
-// completes reports whether an object begins as a fragment of the graded text, which what follows in the reply made whole: the closing
-// brace, or an object of the asked form, which may be the judge's own.
+// completes reports whether an object begins as a fragment of the graded text, which what follows in the reply made
+// whole: the closing brace, or an object of the asked form, which may be the judge's own.
 func (s *scanner) completes(c container, g *scanner) bool {
 	ends := []int{c.end - 1}
 	if in, ok := s.inner(c); ok {

@@ -43,9 +43,9 @@ const (
 	arrayKind
 )
 
-// scan finds the JSON objects and arrays of a text wherever they begin, also in words, in fences and within strings of other objects.
-// It goes backwards: what an object holds is known before the object is read. So no byte is read more than a few times, and no nesting is
-// too deep. Objects with the key asked are marked.
+// scan finds the JSON objects and arrays of a text wherever they begin, also in words, in fences and within strings of
+// other objects. It goes backwards: what an object holds is known before the object is read. So no byte is read more
+// than a few times, and no nesting is too deep. Objects with the key asked are marked.
 func scan(text, asked string, seed maphash.Seed) *scanner {
 	s := &scanner{text: text, asked: asked, seed: seed}
 	for at := len(text) - 1; at >= 0; at-- {
@@ -102,7 +102,8 @@ func (s *scanner) at(start int) (container, bool) {
 	return s.found[i], true
 }
 
-// read reads the container that begins at an offset. The containers in it must have been found. reach is where reading ended.
+// read reads the container that begins at an offset. The containers in it must have been found. reach is where reading
+// ended.
 func (s *scanner) read(start int) (c container, reach int, ok bool) {
 	object := s.text[start] == '{'
 	closing := byte(']')
@@ -226,7 +227,8 @@ func (s *scanner) number(start int) (hash uint64, end int, ok bool) {
 	return s.scalar(numberKind, plainNumber(written)), end, true
 }
 
-// plainNumber writes a number in one notation: its digits without zeros at either end, and the power of ten that they are multiplied by.
+// plainNumber writes a number in one notation: its digits without zeros at either end, and the power of ten that they
+// are multiplied by.
 func plainNumber(written string) string {
 	digits, exponent, _ := strings.Cut(strings.ToLower(written), "e")
 	power := 0

@@ -61,7 +61,8 @@ func TestOutermost(t *testing.T) {
 	}
 }
 
-// TestHostileText holds that no text takes more than its length: what grows with its square would not end before the test's time is up.
+// TestHostileText holds that no text takes more than its length: what grows with its square would not end before the
+// test's time is up.
 func TestHostileText(t *testing.T) {
 	const size = 1 << 18
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)) }

@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 )
 
-// verdict reads an object of the form that a question asks for. Keys that belong to no form are ignored, and so are answers to rubrics
-// that were not asked.
+// verdict reads an object of the form that a question asks for. Keys that belong to no form are ignored, and so are
+// answers to rubrics that were not asked.
 func (c checklist) verdict(fields map[string]any) (grader.Verdict, error) {
 	switch c.Mode {
 	case grader.Checklist:
@@ -120,7 +120,8 @@ func answer(r grader.Rubric, check map[string]any) (grader.RubricCheck, error) {
 	return a, nil
 }
 
-// exact refuses keys that differ from the asked ones in their case only: readers of JSON disagree on what such keys mean.
+// exact refuses keys that differ from the asked ones in their case only: readers of JSON disagree on what such keys
+// mean.
 func exact(fields map[string]any, asked ...string) error {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if slices.Contains(asked, key) {

@@ -26,18 +26,21 @@ var errTooLong = errors.New("the conversation took longer than its time limit")
 type Conversation struct {
 	Test  *suite.Test
 	Trial int
-	// TargetName is what spans call the target. Regraded is true of a conversation that was held before, and is only graded again.
+	// TargetName is what spans call the target. Regraded is true of a conversation that was held before, and is only
+	// graded again.
 	TargetName string
 	Regraded   bool
 	// ID is the conversation's own; empty draws one.
 	ID      string
 	Target  Target
 	Grading Grading
-	// User says what comes after the test's turns, where the test has a simulated user. It serves this conversation alone.
+	// User says what comes after the test's turns, where the test has a simulated user. It serves this conversation
+	// alone.
 	User User
 	// InOrder grades each turn before the next one is asked, so that every call comes in the order of the conversation.
 	InOrder bool
-	// Turned, if set, is called when the agent has answered a turn, counted from 1, of so many at most. It must return quickly.
+	// Turned, if set, is called when the agent has answered a turn, counted from 1, of so many at most. It must return
+	// quickly.
 	Turned func(turn, of int)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -45,11 +48,11 @@ type Conversation struct {
 	Log *slog.Logger
 }
 
-// Run holds the conversation and returns its record. An agent that fails, a grader that cannot decide and a panic of either give a record too;
-// the only error is ErrInterrupted.
+// Run holds the conversation and returns its record. An agent that fails, a grader that cannot decide and a panic of
+// either give a record too; the only error is ErrInterrupted.
 //
-// The target answers one turn at a time. Each turn is graded while the next one is being asked, unless StopOnFailure or InOrder is set.
-// Turns are graded in their order.
+// The target answers one turn at a time. Each turn is graded while the next one is being asked, unless StopOnFailure or
+// InOrder is set. Turns are graded in their order.
 func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -90,7 +93,8 @@ type held struct {
 	// turns are the checks of each turn, whole those of the conversation.
 	turns [][]Check
 	whole []Check
-	// stops end a talk with a simulated user. Of such a talk, turns has as many as there may be; reached is how many of them count.
+	// stops end a talk with a simulated user. Of such a talk, turns has as many as there may be; reached is how many of
+	// them count.
 	stops   []Check
 	reached int
 	// end is how such a talk ended; empty when it broke off.
@@ -115,7 +119,8 @@ type held struct {
 	span *trace.Span
 }
 
-// prepare makes the checks of every turn and of the whole. An error is a fault in an assertion, which loading should have found.
+// prepare makes the checks of every turn and of the whole. An error is a fault in an assertion, which loading should
+// have found.
 func (h *held) prepare() error {
 	anyAssertion := len(h.Test.Assertions)+len(h.Test.EveryTurn) > 0
 	for _, turn := range h.Test.Turns {
@@ -160,8 +165,8 @@ func (h *held) skipTurns() {
 	}
 }
 
-// turnChecks returns the checks of a turn. A judge call grades the expected output: the call of the turn's own criteria, or an implicit
-// one when no assertion of the turn calls a judge.
+// turnChecks returns the checks of a turn. A judge call grades the expected output: the call of the turn's own
+// criteria, or an implicit one when no assertion of the turn calls a judge.
 func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
 	checks, err := h.checks(turn.Assertions)
 	if err != nil || !turn.JudgesExpected() ||
@@ -172,8 +177,8 @@ func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
 	return append(checks, judged...), err
 }
 
-// addCriteria adds an implicit judge call to a single-turn test without assertions: it grades the reply by the test's criteria.
-// The same call sees the expected output.
+// addCriteria adds an implicit judge call to a single-turn test without assertions: it grades the reply by the test's
+// criteria. The same call sees the expected output.
 func (h *held) addCriteria() error {
 	checks, err := h.checks([]suite.Assertion{implicit("criteria")})
 	h.turns[0] = checks

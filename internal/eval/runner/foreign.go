@@ -20,8 +20,8 @@ var errAbandoned = errors.New("it did not stop when it was told to")
 // errPanic says that code panicked.
 var errPanic = errors.New("internal error, please report it")
 
-// Panicked returns the cause of a panic as an error of one sentence. The stack goes to the log at debug level; a nil log discards it.
-// It must be called where the panic was recovered.
+// Panicked returns the cause of a panic as an error of one sentence. The stack goes to the log at debug level; a nil
+// log discards it. It must be called where the panic was recovered.
 func Panicked(log *slog.Logger, cause any) error {
 	sentence := text.OneLine(fmt.Sprint(cause), 300)
 	if log != nil {
@@ -30,9 +30,9 @@ func Panicked(log *slog.Logger, cause any) error {
 	return fmt.Errorf("%w: %s", errPanic, sentence)
 }
 
-// foreign runs code of a target or a grader in a goroutine of its own, so that neither a panic nor a hang of it ends more than its test.
-// A panic is an error. Code that goes on for longer than patience after ctx has ended is abandoned: the error is then errAbandoned, and late, if
-// it is not nil, gets what the code returns in the end.
+// foreign runs code of a target or a grader in a goroutine of its own, so that neither a panic nor a hang of it ends
+// more than its test. A panic is an error. Code that goes on for longer than patience after ctx has ended is abandoned:
+// the error is then errAbandoned, and late, if it is not nil, gets what the code returns in the end.
 func foreign[T any](ctx context.Context, log *slog.Logger, run func() (T, error), late func(T)) (T, error) {
 	type outcome struct {
 		value T

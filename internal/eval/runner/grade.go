@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// grade grades one exchange: deterministic checks first, models last.
-// decided is false if a grader could not decide: the item is then an error without a score. What the others found stands in it all the same.
+// grade grades one exchange: deterministic checks first, models last. decided is false if a grader could not decide:
+// the item is then an error without a score. What the others found stands in it all the same.
 func (h *held) grade(ctx context.Context, name string, checks []Check, x *Exchange) (item result.Score, use result.JudgeUse, decided bool) {
 	threshold := h.threshold
 	item = result.Score{Name: name, Type: itemType(checks), Assertions: []result.Assertion{}}
@@ -84,7 +84,8 @@ func shortCircuit(x *Exchange) bool {
 	return x.Test.Execution.ShortCircuit != nil && *x.Test.Execution.ShortCircuit
 }
 
-// NotCalled is the evidence of an assertion on which a judge would have decided, had not a deterministic check failed before.
+// NotCalled is the evidence of an assertion on which a judge would have decided, had not a deterministic check failed
+// before.
 const NotCalled = "not asked: a deterministic check had already failed"
 
 func notAsked(c Check) result.Grade {
@@ -113,7 +114,8 @@ func label(c Check) string {
 	return c.Type
 }
 
-// source names who found a failure: the grade's own source, else the one that belongs to the code, else the judge or the check.
+// source names who found a failure: the grade's own source, else the one that belongs to the code, else the judge or
+// the check.
 func source(c Check, g result.Grade) string {
 	byCode := g.Code.Source()
 	if c.Judged && byCode == "" {

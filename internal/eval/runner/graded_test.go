@@ -47,8 +47,8 @@ func TestVerdictNeedsGradedScore(t *testing.T) {
 	}
 }
 
-// TestStrictFailsForAnyCheck checks that a strict test fails for one failed check, a criterion of a list included, and that members that a
-// composite does not need are no failed checks.
+// TestStrictFailsForAnyCheck checks that a strict test fails for one failed check, a criterion of a list included, and
+// that members that a composite does not need are no failed checks.
 func TestStrictFailsForAnyCheck(t *testing.T) {
 	const most = "{type: contains, value: answer}, {type: contains, value: a}, {type: contains, value: n}, {type: contains, value: s}, {type: contains, value: zebra}"
 	for _, tc := range []struct {

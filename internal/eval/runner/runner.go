@@ -1,5 +1,5 @@
-// Package runner holds one conversation; it has the only turn loop of the program.
-// It asks the target turn by turn, keeps the actual replies in the history, has the turns and the whole graded, and returns the record.
+// Package runner holds one conversation; it has the only turn loop of the program. It asks the target turn by turn,
+// keeps the actual replies in the history, has the turns and the whole graded, and returns the record.
 package runner
 
 import (
@@ -28,14 +28,15 @@ type Opening struct {
 
 // Session is one live conversation with a target, used by one goroutine at a time.
 type Session interface {
-	// Send says the user's message and returns the reply. The session carries its own history, which starts with the test's Input.
-	// After an error the history is as it was before.
+	// Send says the user's message and returns the reply. The session carries its own history, which starts with the
+	// test's Input. After an error the history is as it was before.
 	Send(ctx context.Context, message chat.Content) (chat.Reply, error)
 	// Close releases what the session holds; it is called exactly once.
 	Close() error
 }
 
-// Historian is a session that began with more than the test's Input, for example with a recorded history from which it rebuilt its state.
+// Historian is a session that began with more than the test's Input, for example with a recorded history from which it
+// rebuilt its state.
 type Historian interface {
 	// Earlier returns what was said before the first turn. The caller does not change it.
 	Earlier() []chat.Message
@@ -54,8 +55,8 @@ type SeedError struct{ Reason string }
 
 func (e *SeedError) Error() string { return "the state is not as it was set: " + e.Reason }
 
-// FailureError is the error of a target that knows the failure to be recorded, such as one that plays an earlier run. The failure is recorded as
-// it is, at its own turn where that one was not said yet.
+// FailureError is the error of a target that knows the failure to be recorded, such as one that plays an earlier run.
+// The failure is recorded as it is, at its own turn where that one was not said yet.
 type FailureError struct{ Failure result.Failure }
 
 func (e *FailureError) Error() string { return e.Failure.Message }
@@ -81,8 +82,8 @@ type Exchange struct {
 	Text     string
 	Expected string
 	Criteria string
-	// Reply is the turn's reply with its circumstances; for the conversation it holds the last node, state and finish reason,
-	// all tool calls, and sums of usage, cost and latency.
+	// Reply is the turn's reply with its circumstances; for the conversation it holds the last node, state and finish
+	// reason, all tool calls, and sums of usage, cost and latency.
 	Reply chat.Reply
 	// Before is the state that the agent showed with the reply before this turn; nil for the first turn, which begins
 	// as the test says, and for the whole conversation.
@@ -99,7 +100,8 @@ type Check struct {
 	Grader Grader
 	// Judged is true when a model is asked; deterministic checks of a turn run first.
 	Judged bool
-	// Always is true when the model is asked even if a deterministic check has failed and execution.short_circuit is set.
+	// Always is true when the model is asked even if a deterministic check has failed and execution.short_circuit is
+	// set.
 	Always bool
 }
 

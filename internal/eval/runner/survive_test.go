@@ -68,7 +68,8 @@ func (h *hostile) Grade(_ context.Context, x *runner.Exchange) (result.Grade, er
 
 const twoTurns = "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}]\nassertions: [whole]"
 
-// TestPanicStaysInItsTest holds that whatever panics, the test has a record with the cause in a sentence; the stack stands in the log alone.
+// TestPanicStaysInItsTest holds that whatever panics, the test has a record with the cause in a sentence; the stack
+// stands in the log alone.
 func TestPanicStaysInItsTest(t *testing.T) {
 	for place, want := range map[string]struct {
 		verdict result.Verdict
@@ -110,8 +111,8 @@ func TestPanicStaysInItsTest(t *testing.T) {
 	}
 }
 
-// TestHangStaysInItsTest holds that code which does not end with its context is given up after a while, and that a session is closed once it
-// comes back.
+// TestHangStaysInItsTest holds that code which does not end with its context is given up after a while, and that a
+// session is closed once it comes back.
 func TestHangStaysInItsTest(t *testing.T) {
 	for place, verdict := range map[string]result.Verdict{
 		"open": result.Error, "earlier": result.Error, "send": result.Error, "grade": result.Error, "grade whole": result.Error, "close": result.Pass,

@@ -96,7 +96,8 @@ func (h *held) talk(ctx context.Context, session Session, err error) {
 			h.end = result.EndUser
 			return
 		case h.Test.StopOnFailure && i+1 < len(h.turns) && h.scores[i].Verdict == result.Fail:
-			// The rest is skipped. What a simulated user would have said is not known, but that it would have gone on is.
+			// The rest is skipped. What a simulated user would have said is not known, but that it would have gone on
+			// is.
 			h.stopped, h.reached, h.end = true, i+2, result.EndStop
 			return
 		}
@@ -126,7 +127,8 @@ func (h *held) open(ctx context.Context) (Session, error) {
 	return o.session, err
 }
 
-// identify keeps the ids of the conversation, and reports whether the session knows them. A session that was abandoned is still in use.
+// identify keeps the ids of the conversation, and reports whether the session knows them. A session that was abandoned
+// is still in use.
 func (h *held) identify(session Session) bool {
 	if s, ok := session.(Identified); ok && !h.abandoned {
 		ids, err := foreign(ended(), h.Log, func() ([2]string, error) { return [2]string{s.ConversationID(), s.SessionID()}, nil }, nil)
@@ -216,7 +218,8 @@ func worked(err error) bool {
 	return errors.As(err, &call) && call.Worked() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// window returns the system messages and the last n turns; a turn begins with a user's message. An n of 0 keeps everything.
+// window returns the system messages and the last n turns; a turn begins with a user's message. An n of 0 keeps
+// everything.
 func window(history []chat.Message, n int) []chat.Message {
 	if n == 0 {
 		return slices.Clip(history)

@@ -19,8 +19,8 @@ func score(item *result.Score, checks []Check, grades []result.Grade, failed boo
 	}
 }
 
-// belowThreshold is the failure of a turn whose checks all passed their own thresholds, and whose score is too low all the same.
-// It bears the code of the check with the lowest grade.
+// belowThreshold is the failure of a turn whose checks all passed their own thresholds, and whose score is too low all
+// the same. It bears the code of the check with the lowest grade.
 func belowThreshold(score, threshold float64, checks []Check, grades []result.Grade, x *Exchange) result.Failure {
 	lowest := -1
 	for i, c := range checks {

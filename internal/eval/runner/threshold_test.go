@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// TestScoresExplainThemselves holds that a test that fails says why: the code, the source and the sentence of each failure.
+// TestScoresExplainThemselves holds that a test that fails says why: the code, the source and the sentence of each
+// failure.
 func TestScoresExplainThemselves(t *testing.T) {
 	const good = "{type: contains, value: answer}, {type: contains, value: a}, {type: contains, value: n}, {type: contains, value: s}, {type: contains, value: w}"
 	const needed = "{type: rubrics, criteria: [polite, {id: b, outcome: names no price, required: true}, {id: c, outcome: short}]}"

@@ -8,8 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// traced begins the span of the conversation, in a trace of its own that has the id which its turns bear. That of a conversation that is graded again
-// was sent when it was held.
+// traced begins the span of the conversation, in a trace of its own that has the id which its turns bear. That of a
+// conversation that is graded again was sent when it was held.
 func (h *held) traced(ctx context.Context) context.Context {
 	name, id := trace.Conversation, h.ID
 	if h.Regraded {

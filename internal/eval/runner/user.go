@@ -12,8 +12,8 @@ import (
 
 // User says the user's side of one conversation. It is used by one goroutine at a time.
 type User interface {
-	// Next returns what the user says next. An error means that the user has nothing to say that may reach the agent: it ends the
-	// conversation, and says nothing about the agent.
+	// Next returns what the user says next. An error means that the user has nothing to say that may reach the agent:
+	// it ends the conversation, and says nothing about the agent.
 	Next(ctx context.Context, t UserScript) (Line, error)
 }
 
@@ -21,7 +21,8 @@ type User interface {
 type UserScript struct {
 	// Messages are what was said so far, with what stood before the first turn. The user does not change them.
 	Messages []chat.Message
-	// Turn is the number of the turn that the user is about to begin, from 1. The agent has replied once in each turn before it.
+	// Turn is the number of the turn that the user is about to begin, from 1. The agent has replied once in each turn
+	// before it.
 	Turn int
 }
 
@@ -57,7 +58,8 @@ func (s script) Next(ctx context.Context, t UserScript) (Line, error) {
 	return s.then.Next(ctx, t)
 }
 
-// prepareUser makes the checks that a simulated user brings: those of the turns that it may say, and those that end the talk.
+// prepareUser makes the checks that a simulated user brings: those of the turns that it may say, and those that end the
+// talk.
 func (h *held) prepareUser() error {
 	if h.Test.User == nil {
 		return nil
@@ -104,7 +106,8 @@ func (h *held) mute(ctx context.Context, i int, err error) {
 	}
 }
 
-// silent records that the user ended the talk before turn i without a message. A talk without any reply decides nothing.
+// silent records that the user ended the talk before turn i without a message. A talk without any reply decides
+// nothing.
 func (h *held) silent(ctx context.Context, i int) {
 	if i == 0 {
 		h.failAt(ctx, i, result.Failure{
@@ -114,7 +117,8 @@ func (h *held) silent(ctx context.Context, i int) {
 	h.end = result.EndUser
 }
 
-// satisfied reports whether the reply fulfils an assertion that ends the talk. One that cannot be decided ends it as an error.
+// satisfied reports whether the reply fulfils an assertion that ends the talk. One that cannot be decided ends it as an
+// error.
 func (h *held) satisfied(ctx context.Context, x *Exchange) (bool, error) {
 	for _, c := range h.stops {
 		g, err := h.ask(ctx, c, x)

@@ -33,7 +33,8 @@ func (c *caller) Account(end result.UserEnd, said []chat.Content) result.User {
 	return result.User{Model: "openai:caller", Calls: len(said)}
 }
 
-// saying says the lines, as what follows turns that are written. A line may end with [END]; behind the last the user says nothing more.
+// saying says the lines, as what follows turns that are written. A line may end with [END]; behind the last the user
+// says nothing more.
 func saying(written int, lines ...string) *caller {
 	return &caller{say: func(_ context.Context, turn int) (runner.Line, error) {
 		i := turn - 1 - written

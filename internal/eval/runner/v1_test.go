@@ -103,7 +103,8 @@ func TestV1Passes(t *testing.T) {
 	}
 }
 
-// Every expectation that fails has its code, its source and its sentence, in the order of the codes; one alone fails the turn.
+// Every expectation that fails has its code, its source and its sentence, in the order of the codes; one alone fails
+// the turn.
 func TestV1Codes(t *testing.T) {
 	for _, tc := range []struct {
 		expected, code, source, says string
@@ -167,7 +168,8 @@ final_assertions:
 	}
 }
 
-// TestV1WithoutFlow checks that an agent without a flow fails what is asked of one, and that its facts are undecided: nothing shows them.
+// TestV1WithoutFlow checks that an agent without a flow fails what is asked of one, and that its facts are undecided:
+// nothing shows them.
 func TestV1WithoutFlow(t *testing.T) {
 	got := holdV1(t, "turns: [{user_input: Hello, expected: {next_node_id: a, facts_add: [b]}}]\nfinal_assertions: {flow_completed: true, forbidden_facts: [c]}", echo(), nil)
 	if got.Verdict != result.Error || len(got.Failures) != 4 {

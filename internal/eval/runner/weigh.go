@@ -6,7 +6,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Adjust returns the grade as it counts: negated if the author asked for that, and 0 when it is below the minimum score.
+// Adjust returns the grade as it counts: negated if the author asked for that, and 0 when it is below the minimum
+// score.
 func (c Check) Adjust(g result.Grade) result.Grade {
 	if c.Negate {
 		g.Score, g.Zero, g.Also = 1-g.Score, false, nil
@@ -34,7 +35,8 @@ func unwanted(adjusted []result.Assertion) string {
 	return "got what was not wanted"
 }
 
-// Passes reports whether an adjusted grade passes: it reaches the check's own threshold, or the test's if the check has none.
+// Passes reports whether an adjusted grade passes: it reaches the check's own threshold, or the test's if the check has
+// none.
 func (c Check) Passes(g result.Grade, threshold float64) bool {
 	if c.Threshold >= 0 && c.Threshold <= 1 {
 		threshold = c.Threshold
@@ -55,8 +57,8 @@ func (c Check) Fails(g result.Grade, threshold float64) (failed bool, why string
 	return !passes || g.Zero, ""
 }
 
-// Zeroes reports whether an adjusted grade makes the score of the turn, or of the composite that holds the check, 0, whatever stands
-// beside it: it is below the score that its check requires, or a required criterion failed.
+// Zeroes reports whether an adjusted grade makes the score of the turn, or of the composite that holds the check, 0,
+// whatever stands beside it: it is below the score that its check requires, or a required criterion failed.
 func (c Check) Zeroes(g result.Grade, threshold float64) bool {
 	needed, required := c.requires(threshold)
 	return g.Zero || required && !result.Reaches(g.Score, needed)

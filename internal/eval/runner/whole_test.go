@@ -28,7 +28,8 @@ func (f graderFunc) Check(a suite.Assertion) (runner.Check, error) {
 	return runner.Check{Assertion: a, Grader: f}, nil
 }
 
-// TestWholeSeesSums holds that what grades the whole conversation sees what all of its turns took, not those of the last one.
+// TestWholeSeesSums holds that what grades the whole conversation sees what all of its turns took, not those of the
+// last one.
 func TestWholeSeesSums(t *testing.T) {
 	var whole runner.Exchange
 	a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
@@ -78,7 +79,8 @@ func TestPartialTranscript(t *testing.T) {
 	}
 }
 
-// TestUndecidedIsNotForgiven holds that a grader that could not decide makes the test an error, whatever others decided after it.
+// TestUndecidedIsNotForgiven holds that a grader that could not decide makes the test an error, whatever others decided
+// after it.
 func TestUndecidedIsNotForgiven(t *testing.T) {
 	for _, unclear := range []string{"first", "second", "whole"} {
 		j := denying()
@@ -133,7 +135,8 @@ func TestFailuresAreSorted(t *testing.T) {
 	}
 }
 
-// TestWindow holds what a grader sees of the history: system messages and the last turns, or everything where there are no more.
+// TestWindow holds what a grader sees of the history: system messages and the last turns, or everything where there are
+// no more.
 func TestWindow(t *testing.T) {
 	for size, want := range map[int]string{1: "S,two", 2: "S,one,answer 1,two", 3: "S,before,earlier,one,answer 1,two", 9: "S,before,earlier,one,answer 1,two"} {
 		j := denying()
@@ -153,7 +156,8 @@ turns: [{input: one}, {input: two, assertions: [c]}]`, size), echo(), j)
 	}
 }
 
-// TestGraderThatPanics holds that a fault of a grader is an error of its test: of a turn, also while the next one is asked, or of the whole.
+// TestGraderThatPanics holds that a fault of a grader is an error of its test: of a turn, also while the next one is
+// asked, or of the whole.
 func TestGraderThatPanics(t *testing.T) {
 	for name, tc := range map[string]struct {
 		turn    int

@@ -8,13 +8,15 @@ import (
 
 // Parts of the patterns. A text is matched as plain returns it.
 const (
-	// before matches what may precede a claim, behind what may follow it: not a word that changes its meaning, as in "assistant manager".
+	// before matches what may precede a claim, behind what may follow it: not a word that changes its meaning, as in
+	// "assistant manager".
 	before = `(?:^|[^\p{L}\p{N}'])`
 	behind = `(?:$|[^\p{L}\p{N}'\- ]| [^\p{L}\p{N}]| (?:and|but|so|here|that|who|which|designed|created|trained|built|made|developed|programmed|` +
 		`helping|without|with|not|by|from|i)(?:$|[^\p{L}]))`
 )
 
-// claims are the English sentences with which a speaker claims to be a model. The group of each pattern is what it claims to be.
+// claims are the English sentences with which a speaker claims to be a model. The group of each pattern is what it
+// claims to be.
 var claims = []string{
 	before + `(?:i am|i'm|im)(?:,? (?:just|only|merely|actually|really|simply|in fact|sorry|afraid))*,? (?:an? |the |your |one )?` +
 		`(?:(?:ai|virtual|digital|helpful|automated|artificial|computer|online|personal|text|customer|support|ai-powered|ai-based)[ -])*` +
@@ -37,8 +39,8 @@ var claimPatterns = sync.OnceValue(func() []*regexp.Regexp {
 	return patterns
 })
 
-// brokenCharacter returns the words with which a message claims to come from a model; nothing when it does not. What the persona itself is called is
-// no such claim: an assistant to a manager may say so.
+// brokenCharacter returns the words with which a message claims to come from a model; nothing when it does not. What
+// the persona itself is called makes no such claim: an assistant to a manager may say so.
 func brokenCharacter(said string, persona []word) string {
 	said = plain(said)
 	for _, p := range claimPatterns() {

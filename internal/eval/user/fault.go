@@ -44,7 +44,8 @@ func rulesOf(u *suite.User) rules {
 	return r
 }
 
-// broken returns the first fault, in the order of the table, for which a message must not reach the agent, and why; an empty code for none.
+// broken returns the first fault, in the order of the table, for which a message must not reach the agent, and why; an
+// empty code for none.
 func (r rules) broken(said string, end bool) (code, why string) {
 	if said == "" {
 		if end {

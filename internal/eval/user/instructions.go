@@ -58,8 +58,8 @@ func instructions(u *suite.User) string {
 	return b.String()
 }
 
-// exchanged returns what the model reads: its instructions, and the talk with the roles exchanged. System messages and those of tools are between
-// the agent and its maker.
+// exchanged returns what the model reads: its instructions, and the talk with the roles exchanged. System messages and
+// those of tools are between the agent and its maker.
 func exchanged(system string, talk []chat.Message) []chat.Message {
 	messages := append(make([]chat.Message, 0, len(talk)+1), chat.NewMessage(chat.System, system))
 	for _, m := range talk {
@@ -73,8 +73,8 @@ func exchanged(system string, talk []chat.Message) []chat.Message {
 	return messages
 }
 
-// cutEnd returns what the model says to the agent, and whether the talk ends with it. What stands behind the mark is dropped, and so are its
-// thoughts before the message.
+// cutEnd returns what the model says to the agent, and whether the talk ends with it. What stands behind the mark is
+// dropped, and so are its thoughts before the message.
 func cutEnd(reply string) (said string, end bool) {
 	reply = strings.TrimSpace(reply)
 	if thought, ok := strings.CutPrefix(reply, "<think>"); ok {

@@ -47,7 +47,8 @@ func quality(u *suite.User, said []chat.Content, faults []result.UserFault) *res
 	return q
 }
 
-// given reports whether a message says the value of a fact. A fact that is a text of its own is also said by a message with all of its telling words.
+// given reports whether a message says the value of a fact. A fact that is a text of its own is also said by a message
+// with all of its telling words.
 func given(f suite.Fact, messages [][]word) bool {
 	value := words(f.Value, false)
 	for _, message := range messages {
@@ -68,7 +69,8 @@ func given(f suite.Fact, messages [][]word) bool {
 	return false
 }
 
-// contains reports whether a message has the value as whole words in a row, however the value is divided: 98-765 says 98765.
+// contains reports whether a message has the value as whole words in a row, however the value is divided: 98-765 says
+// 98765.
 func contains(message, value []word) bool {
 	want := strings.ReplaceAll(joined(value), " ", "")
 	if want == "" {
@@ -89,8 +91,8 @@ func contains(message, value []word) bool {
 	return false
 }
 
-// telling returns the words of a text that tell something: those of four letters and more and those with a digit, or all where there are none. In
-// scripts without spaces they are pairs of letters.
+// telling returns the words of a text that tell something: those of four letters and more and those with a digit, or
+// all where there are none. In scripts without spaces they are pairs of letters.
 func telling(all []word) []string {
 	var long, every []string
 	for i, w := range all {
@@ -112,7 +114,8 @@ func telling(all []word) []string {
 	return long
 }
 
-// share returns which part of the words was heard. A word counts as heard also by another of its forms: one begins with the other.
+// share returns which part of the words was heard. A word counts as heard also by another of its forms: one begins with
+// the other.
 func share(all []string, heard map[string]bool) float64 {
 	n := 0
 	for _, w := range all {

@@ -39,7 +39,8 @@ func speaker(said string) string {
 	return ""
 }
 
-// labelKey returns the words of a label, without what is around it in a transcript: marks, brackets, a number, a name in parentheses.
+// labelKey returns the words of a label, without what is around it in a transcript: marks, brackets, a number, a name
+// in parentheses.
 func labelKey(label string) string {
 	label = plain(label)
 	label = label[max(0, strings.IndexFunc(label, unicode.IsLetter)):]

@@ -1,5 +1,5 @@
-// Package user plays the user of a conversation by a model: what the model is told, what of its words reaches the agent, and
-// what it must not do.
+// Package user plays the user of a conversation by a model: what the model is told, what of its words reaches the
+// agent, and what it must not do.
 package user
 
 import (
@@ -30,7 +30,8 @@ type Model struct {
 	Seed *int
 }
 
-// Simulated is a user whose messages a model writes. It serves one conversation. It implements runner.User and runner.Accountant.
+// Simulated is a user whose messages a model writes. It serves one conversation. It implements runner.User and
+// runner.Accountant.
 type Simulated struct {
 	user   *suite.User
 	model  Model
@@ -56,7 +57,8 @@ func New(u *suite.User, m Model) *Simulated {
 	}
 }
 
-// Next returns the opening, or what the model says next. The error names what was wrong with the model's last words, or why it cannot be asked.
+// Next returns the opening, or what the model says next. The error names what was wrong with the model's last words, or
+// why it cannot be asked.
 func (s *Simulated) Next(ctx context.Context, t runner.UserScript) (runner.Line, error) {
 	if !s.opened && s.user.Opening != "" {
 		s.opened = true

@@ -71,7 +71,8 @@ var customer = &suite.User{
 	Stop: []string{"The agent said three times that no refund is possible"},
 }
 
-// Each line is the first that the model says; "Fine." follows. The first fault of the table that fits is the one that counts.
+// Each line is the first that the model says; "Fine." follows. The first fault of the table that fits is the one that
+// counts.
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct{ said, code string }{
 		{"I want my money back!", ""},
@@ -221,7 +222,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// The opening is said without asking anybody; after that the model is asked with its instructions and the exchanged talk.
+// The opening is said without asking anybody; after that the model is asked with its instructions and the exchanged
+// talk.
 func TestOpening(t *testing.T) {
 	p := &player{lines: []string{"More."}}
 	seed, temperature := 7, 0.5

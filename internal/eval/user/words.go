@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// plain returns a text as it is compared: letters however they were typed and in any case, without invisible characters, with one kind of apostrophe
-// and single spaces.
+// plain returns a text as it is compared: letters however they were typed and in any case, without invisible
+// characters, with one kind of apostrophe and single spaces.
 func plain(s string) string {
 	s = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 	s = strings.Map(func(r rune) rune {
@@ -31,8 +31,9 @@ type word struct {
 	weight int
 }
 
-// words returns the words of a text: runs of letters, marks and digits, and with symbols also each symbol. In scripts without spaces each letter is a
-// token of its own, and weighs as much of a word as it usually is: a half in Chinese, a quarter elsewhere.
+// words returns the words of a text: runs of letters, marks and digits, and with symbols also each symbol. In scripts
+// without spaces each letter is a token of its own, and weighs as much of a word as it usually is: a half in Chinese, a
+// quarter elsewhere.
 func words(s string, symbols bool) []word {
 	var all []word
 	var run strings.Builder
@@ -64,7 +65,8 @@ func words(s string, symbols bool) []word {
 	return all
 }
 
-// unspaced returns how many quarters of a word a letter is in a script without spaces between words; 0 for other characters.
+// unspaced returns how many quarters of a word a letter is in a script without spaces between words; 0 for other
+// characters.
 func unspaced(r rune) int {
 	switch {
 	case !unicode.IsLetter(r):

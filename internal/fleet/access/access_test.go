@@ -139,7 +139,8 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// A token that expires is refused from that moment on; one that is made or removed counts, or counts no more, within 5 s, on every server of the store.
+// A token that expires is refused from that moment on; one that is made or removed counts, or counts no more, within 5
+// s, on every server of the store.
 func TestChangesCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := newMemory()

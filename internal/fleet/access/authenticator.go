@@ -40,8 +40,8 @@ const (
 	lookTime = 3 * time.Second
 )
 
-// Authenticator knows the tokens of a server. It reads all of the store's at once, at most once a second, whatever is sent: unknown tokens cost
-// neither memory nor a query. It is safe for concurrent use. Use New.
+// Authenticator knows the tokens of a server. It reads all of the store's at once, at most once a second, whatever is
+// sent: unknown tokens cost neither memory nor a query. It is safe for concurrent use. Use New.
 type Authenticator struct {
 	Config
 	token [sha256.Size]byte
@@ -60,8 +60,8 @@ func New(c Config) *Authenticator {
 	return &Authenticator{Config: c, token: store.HashToken(c.Token)}
 }
 
-// Authenticate returns what a token opens. The error is ErrUnknown or ErrExpired for a token that opens nothing, and another one if the store
-// cannot be read.
+// Authenticate returns what a token opens. The error is ErrUnknown or ErrExpired for a token that opens nothing, and
+// another one if the store cannot be read.
 func (a *Authenticator) Authenticate(sent string) (Grant, error) {
 	hash := store.HashToken(sent)
 	if a.Token != "" && subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1 {
@@ -101,7 +101,8 @@ func (a *Authenticator) Forget() {
 	a.looked = time.Time{}
 }
 
-// look returns the tokens of the store as they were within the last second. Requests that come during a look wait for it.
+// look returns the tokens of the store as they were within the last second. Requests that come during a look wait for
+// it.
 func (a *Authenticator) look() (map[[sha256.Size]byte]store.Token, error) {
 	if a.Store == nil {
 		return nil, nil

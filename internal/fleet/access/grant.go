@@ -4,7 +4,8 @@ import "context"
 
 // Grant is what a request may do, and why.
 type Grant struct {
-	// Token is the name of the token that was sent; empty for a request without one, and for the token of the environment.
+	// Token is the name of the token that was sent; empty for a request without one, and for the token of the
+	// environment.
 	Token string
 	// ID tells tokens apart, also a token from an earlier one of the same name. It is empty for a request without one.
 	ID     string

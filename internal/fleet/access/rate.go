@@ -8,8 +8,8 @@ import (
 // maxBuckets bounds how many senders are told apart at once, which takes about 10 MB.
 const maxBuckets = 100_000
 
-// Rate bounds the requests of each sender by a token bucket (https://en.wikipedia.org/wiki/Token_bucket) that holds two seconds' worth. It is safe
-// for concurrent use. Use NewRate.
+// Rate bounds the requests of each sender by a token bucket (https://en.wikipedia.org/wiki/Token_bucket) that holds two
+// seconds' worth. It is safe for concurrent use. Use NewRate.
 type Rate struct {
 	perSecond float64
 	now       func() time.Time
@@ -64,7 +64,8 @@ func (b *bucket) take(now time.Time, perSecond float64) time.Duration {
 	return 0
 }
 
-// sweep drops the buckets that are full again, at most once a second: they are as new ones. It reports whether there is room.
+// sweep drops the buckets that are full again, at most once a second: they are as new ones. It reports whether there is
+// room.
 func (r *Rate) sweep(now time.Time) bool {
 	if now.Sub(r.swept) < time.Second {
 		return false

@@ -1,5 +1,5 @@
-// Package access says who may do what on a server: tokens with their scopes, who a request is from, and how many requests it may make.
-// It knows nothing of HTTP.
+// Package access says who may do what on a server: tokens with their scopes, who a request is from, and how many
+// requests it may make. It knows nothing of HTTP.
 package access
 
 import (
@@ -30,7 +30,8 @@ func (s Scopes) Open(needed Scope) bool {
 	return slices.Contains(s, Admin) || needed != "" && slices.Contains(s, needed) || needed == Read && slices.Contains(s, Run)
 }
 
-// ParseScopes reads the names of scopes and returns each once, in their own order. It refuses an unknown name, and a list without one.
+// ParseScopes reads the names of scopes and returns each once, in their own order. It refuses an unknown name, and a
+// list without one.
 func ParseScopes(names []string) (Scopes, error) {
 	var found Scopes
 	for _, scope := range all {

@@ -70,8 +70,8 @@ func (w Wish) check(now time.Time) (Scopes, error) {
 	return scopes, nil
 }
 
-// Issue makes a token and keeps its hash. The token itself is returned here only. The error is a *WishError, or source.Invalid for a name that is
-// taken (store.ErrExists), or that of the keeper.
+// Issue makes a token and keeps its hash. The token itself is returned here only. The error is a *WishError, or
+// source.Invalid for a name that is taken (store.ErrExists), or that of the keeper.
 func Issue(ctx context.Context, keeper TokenStore, w Wish, now time.Time) (kept store.Token, token string, err error) {
 	scopes, err := w.check(now)
 	if err != nil {

@@ -97,8 +97,8 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Invalid() bool { return e.Code == "invalid_spec" }
 
 const (
-	// maxSaid bounds what is repeated of a server's words, in runes; maxProblem bounds a problem document, maxBody another answer that is kept in
-	// memory, in bytes.
+	// maxSaid bounds what is repeated of a server's words, in runes; maxProblem bounds a problem document, maxBody
+	// another answer that is kept in memory, in bytes.
 	maxSaid    = 1000
 	maxProblem = 8 << 20
 	maxBody    = 256 << 20

@@ -305,7 +305,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// next sets the answers to the next requests, and forgets those before. An aborted answer is no sign that its handler is done.
+// next sets the answers to the next requests, and forgets those before. An aborted answer is no sign that its handler
+// is done.
 func (f *fake) next(answers ...func(http.ResponseWriter)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

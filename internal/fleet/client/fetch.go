@@ -18,8 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Fetch writes the results and the record of a run that has ended into a folder, each whole or not at all. place gives a file of the run the name
-// that it has here.
+// Fetch writes the results and the record of a run that has ended into a folder, each whole or not at all. place gives
+// a file of the run the name that it has here.
 func (c *Client) Fetch(ctx context.Context, id, dir string, place func(file string) string) (result.Run, error) {
 	_, _, err := retry.Do(ctx, c.firmer(), func(ctx context.Context) (struct{}, error) {
 		answer, err := c.send(ctx, call{method: http.MethodGet, path: pathOf(id) + "/results", accept: "application/x-ndjson"})
@@ -65,8 +65,8 @@ func (c *Client) FetchFile(ctx context.Context, id, name string) ([]byte, error)
 	return data, nil
 }
 
-// FetchArtifacts writes the artifacts of a run into the folder artifacts/ of its results. Those that its records name and the server does not have
-// are counted.
+// FetchArtifacts writes the artifacts of a run into the folder artifacts/ of its results. Those that its records name
+// and the server does not have are counted.
 func (c *Client) FetchArtifacts(ctx context.Context, id, dir string) (missing int, err error) {
 	folder := artifact.Folder{Dir: filepath.Join(dir, runlog.ArtifactDir)}
 	asked := map[string]bool{"": true}

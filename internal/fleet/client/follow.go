@@ -47,7 +47,8 @@ const (
 	silence = time.Minute
 )
 
-// mostFruitless is how many streams may break off one after the other without an event, before the run itself is asked whether it has ended.
+// mostFruitless is how many streams may break off one after the other without an event, before the run itself is asked
+// whether it has ended.
 const mostFruitless = 3
 
 // over reports whether a run of a status goes on no more.
@@ -58,8 +59,8 @@ func over(status string) bool {
 // errLost says that a stream ended before the run did.
 var errLost = errors.New("the stream of events broke off")
 
-// Follow tells of everything that happens to a run until its end, and returns the run as it ended. Each result is told of once. A lost
-// connection is taken up again, until ctx ends.
+// Follow tells of everything that happens to a run until its end, and returns the run as it ended. Each result is told
+// of once. A lost connection is taken up again, until ctx ends.
 func (c *Client) Follow(ctx context.Context, id string, tell func(Event)) (Run, error) {
 	last, lost, fruitless := "", false, 0
 	for {
@@ -96,7 +97,8 @@ func (c *Client) Follow(ctx context.Context, id string, tell func(Event)) (Run, 
 	}
 }
 
-// events reads the events of a run behind the last one, and keeps last up to date. It returns the run when it has ended.
+// events reads the events of a run behind the last one, and keeps last up to date. It returns the run when it has
+// ended.
 func (c *Client) events(ctx context.Context, id string, last *string, tell func(Event)) (*Run, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -31,8 +31,8 @@ func placed(w io.Writer, r io.Reader, place func(file string) string) error {
 	}
 }
 
-// placedRecord returns a record with another name of its file. Its other members stay as they came, also those of a newer server. What is no record
-// stays as it is: whoever reads it says so.
+// placedRecord returns a record with another name of its file. Its other members stay as they came, also those of a
+// newer server. What is no record stays as it is: whoever reads it says so.
 func placedRecord(line []byte, place func(file string) string) []byte {
 	written := json.NewDecoder(bytes.NewReader(line))
 	if open, err := written.Token(); err != nil || open != json.Delim('{') {

@@ -44,8 +44,8 @@ const runsPath = "/api/v1/runs"
 
 func pathOf(id string) string { return runsPath + "/" + url.PathEscape(id) }
 
-// The sizes up to which the content of files is sent within a spec: of one file, and of all together, in bytes. JSON may need several bytes for
-// one, and a spec may have 32 MB.
+// The sizes up to which the content of files is sent within a spec: of one file, and of all together, in bytes. JSON
+// may need several bytes for one, and a spec may have 32 MB.
 const (
 	maxInline    = 1 << 20
 	maxAllInline = 5 << 20

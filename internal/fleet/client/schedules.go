@@ -36,8 +36,8 @@ const schedulesPath = "/api/v1/schedules"
 
 func scheduleAt(name string) string { return schedulesPath + "/" + url.PathEscape(name) }
 
-// AddSchedule sends the files of a run that are large, then a schedule of such runs. After a lost answer it is not sent again: the schedule may
-// be there.
+// AddSchedule sends the files of a run that are large, then a schedule of such runs. After a lost answer it is not sent
+// again: the schedule may be there.
 func (c *Client) AddSchedule(ctx context.Context, name, cron, zone string, s runspec.Spec) (Schedule, error) {
 	once := retry.Policy{Retries: tries, After: asked, Transient: func(err error) bool {
 		_, answered := errors.AsType[*RefusedError](err)

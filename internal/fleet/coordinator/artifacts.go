@@ -53,7 +53,8 @@ func (l *led) keepArtifacts(spec runspec.Spec, s *wire.Setup) error {
 }
 
 const (
-	// fetchedAtOnce is how many artifacts of a conversation are fetched at once, mostArtifacts how many one has at most.
+	// fetchedAtOnce is how many artifacts of a conversation are fetched at once, mostArtifacts how many one has at
+	// most.
 	fetchedAtOnce = 8
 	mostArtifacts = 10_000
 )
@@ -61,7 +62,8 @@ const (
 // kinds are those of artifacts that a worker may send.
 var kinds = []string{collect.Prompt, collect.Exchange, collect.ToolResult, collect.MemoryDelta, collect.JudgePrompt, collect.JudgeReply}
 
-// receiveArtifacts keeps what a worker has gathered of a conversation, before its record is kept. What cannot be kept has no hash in the record.
+// receiveArtifacts keeps what a worker has gathered of a conversation, before its record is kept. What cannot be kept
+// has no hash in the record.
 func (l *led) receiveArtifacts(ctx context.Context, t *result.Test) {
 	key := t.Key()
 	l.mu.Lock()

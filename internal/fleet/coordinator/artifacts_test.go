@@ -30,7 +30,8 @@ func (h *house) leadWith(name string, place artifact.Storage) (s *coordinator.Se
 	return s, h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 }
 
-// kept returns the records of a run, after it has checked that the bytes of each artifact are in the place and that the rows say what the records say.
+// kept returns the records of a run, after it has checked that the bytes of each artifact are in the place and that the
+// rows say what the records say.
 func (h *house) kept(id string, place artifact.Storage) (records []*result.Test) {
 	h.t.Helper()
 	ctx := h.t.Context()

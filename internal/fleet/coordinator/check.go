@@ -22,8 +22,8 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return e.Message }
 
-// Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an *InvalidError or a
-// *store.MissingBlobsError, that of one that names what it may not a *wire.RefusedError.
+// Check plans a run and returns its counts and names. It asks nothing. The error of a spec that cannot be run is an
+// *InvalidError or a *store.MissingBlobsError, that of one that names what it may not a *wire.RefusedError.
 func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Checked, err error) {
 	switch suites := spec.Kind == "" || spec.Kind == runspec.KindSuite; {
 	case suites && (len(spec.Suites) == 0 || len(spec.Files) == 0):
@@ -65,8 +65,8 @@ type Checked struct {
 	programs bool
 }
 
-// plan plans a run whose files are in the spec or in the store. allowed bounds what they may cost to read; nil for a run that was submitted. look is given
-// what was planned of suites or items, which nobody holds.
+// plan plans a run whose files are in the spec or in the store. allowed bounds what they may cost to read; nil for a
+// run that was submitted. look is given what was planned of suites or items, which nobody holds.
 func (s *Service) plan(
 	ctx context.Context, spec runspec.Spec, allowed *source.Allowance, look func(*evaluation.Evaluation),
 ) (p Checked, err error) {

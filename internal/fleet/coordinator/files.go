@@ -54,8 +54,8 @@ func (s *Service) RemoveFiles(id string) error {
 	return errors.Join(os.RemoveAll(s.leadingDir(id)), os.RemoveAll(s.endedDir(id)))
 }
 
-// Files returns the folder with run.json, results.jsonl and the reports of a run that has ended, whichever server has led it.
-// The error of one that has not ended is store.ErrRunUnfinished.
+// Files returns the folder with run.json, results.jsonl and the reports of a run that has ended, whichever server has
+// led it. The error of one that has not ended is store.ErrRunUnfinished.
 func (s *Service) Files(ctx context.Context, id string) (dir string, err error) {
 	run, err := s.Store.Run(ctx, id)
 	if err != nil {
@@ -85,8 +85,8 @@ const making = "making-"
 // stampFile is the file beside those of a run with the stamp that it had when they were made.
 const stampFile = "erased"
 
-// dropErased removes what this server has on its disk of a run that has ended, where it has words that are erased: a session was erased since it was
-// made.
+// dropErased removes what this server has on its disk of a run that has ended, where it has words that are erased: a
+// session was erased since it was made.
 func (s *Service) dropErased(id string, stamps map[string]string) error {
 	stamp, erased := stamps[id]
 	if !erased {
@@ -190,7 +190,8 @@ func (s *Service) record(ctx context.Context, run store.Run) (record result.Run,
 	return *s.cutShort(ctx, run.ID, *run.ExitCode, *run.ExitReason, why), nil
 }
 
-// cutShort returns the record of a run that could not be led to its end. It counts what is stored. A store that is away is waited for.
+// cutShort returns the record of a run that could not be led to its end. It counts what is stored. A store that is away
+// is waited for.
 func (s *Service) cutShort(ctx context.Context, id string, code int, reason, message string) *result.Run {
 	for {
 		r, err := s.countStored(ctx, id)

@@ -17,8 +17,9 @@ const (
 	gatherTime = time.Minute
 )
 
-// Folders returns the folders of the newest runs of the fleet: of one that this server leads its own, of one that has ended the one with its files,
-// which is made in the background where it is missing, one run at a time. A run that another server leads has a folder once it has ended.
+// Folders returns the folders of the newest runs of the fleet: of one that this server leads its own, of one that has
+// ended the one with its files, which is made in the background where it is missing, one run at a time. A run that
+// another server leads has a folder once it has ended.
 func (r *Running) Folders(ctx context.Context) (dirs []string) {
 	page, err := r.Store.Runs(ctx, store.RunFilter{}, store.PageOf{Limit: maxFolders})
 	if err != nil {

@@ -82,7 +82,8 @@ func said(t *result.Test) (all string) {
 	return all
 }
 
-// A name that leads to a private address is reached by no kind of target, by no model and by no grader. Nothing of the address is told.
+// A name that leads to a private address is reached by no kind of target, by no model and by no grader. Nothing of the
+// address is told.
 func TestNamesAreCheckedWhereTheyAreDialled(t *testing.T) {
 	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s was sent", r.Method, r.URL) }))
 	t.Cleanup(inside.Close)
@@ -157,7 +158,8 @@ func provider(t *testing.T) (address string, keys func() []string) {
 	}
 }
 
-// The key of a provider goes to the provider's own address, which may be private, and to no other one that a submission names.
+// The key of a provider goes to the provider's own address, which may be private, and to no other one that a submission
+// names.
 func TestKeysOfProviders(t *testing.T) {
 	own, toOwn := provider(t)
 	other, toOther := provider(t)

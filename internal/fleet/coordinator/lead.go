@@ -71,7 +71,8 @@ func (s *Service) renew(ctx context.Context, lease *store.Lease) {
 	}
 }
 
-// holdOn is hold, again and again while the store or NATS is away, a disk is full, or another server takes the returns that it does not lead any more.
+// holdOn is hold, again and again while the store or NATS is away, a disk is full, or another server takes the returns
+// that it does not lead any more.
 func (s *Service) holdOn(ctx context.Context, id string, fence store.Fence) (*result.Run, error) {
 	for told := ""; ; {
 		ended, err := s.hold(ctx, id, fence)
@@ -88,8 +89,9 @@ func (s *Service) holdOn(ctx context.Context, id string, fence store.Fence) (*re
 	}
 }
 
-// passes reports whether an error comes from a store that is away, from a disk that is full, or from a server that was suspended and receives for a
-// moment what is not its own any more: the lease says who leads. Other networks than that of the store are none of it.
+// passes reports whether an error comes from a store that is away, from a disk that is full, or from a server that was
+// suspended and receives for a moment what is not its own any more: the lease says who leads. Other networks than that
+// of the store are none of it.
 func passes(err error) bool {
 	_, stored := errors.AsType[*store.Error](err)
 	return stored && store.IsUnavailable(err) || errors.Is(err, natsconn.ErrDisplaced) || natsconn.Unwritten(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
@@ -228,8 +230,8 @@ func (p payload) with(traceparent string) ([]byte, error) {
 	return json.Marshal(worker.Payload(p))
 }
 
-// window returns how many conversations of a run are queued or held at once: at least Window, and twice as many as all workers have places, so that
-// none of them waits for the leader.
+// window returns how many conversations of a run are queued or held at once: at least Window, and twice as many as all
+// workers have places, so that none of them waits for the leader.
 func (s *Service) window(ctx context.Context) int {
 	workers, err := s.Conn.Workers(ctx)
 	if err != nil {

@@ -34,7 +34,8 @@ type led struct {
 	workers map[result.Key]string
 	// held are those of out that a worker is known to hold.
 	held map[result.Key]bool
-	// back are the tokens of jobs of an earlier leader whose returns wait here or in NATS, and which are not pushed yet.
+	// back are the tokens of jobs of an earlier leader whose returns wait here or in NATS, and which are not pushed
+	// yet.
 	back map[string]bool
 
 	// sessions is true of a replay run: what workers send is no record.
@@ -42,8 +43,9 @@ type led struct {
 	// target is the name of the candidate of a replay run.
 	target string
 
-	// artifacts keeps what workers have gathered; nil where the run asks for none. sent is where they have put it, tell is told of what could not be
-	// kept. came are the hashes of conversations whose records are not stored, stored are those whose records are.
+	// artifacts keeps what workers have gathered; nil where the run asks for none. sent is where they have put it, tell
+	// is told of what could not be kept. came are the hashes of conversations whose records are not stored, stored are
+	// those whose records are.
 	artifacts *artifact.Writer
 	sent      *natsconn.Artifacts
 	tell      func(string)
@@ -72,8 +74,8 @@ func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fen
 	})
 }
 
-// Push puts a job into the queue, and remembers it until its record is stored. One whose return waits is not held again; if that is lost, the job is
-// missed.
+// Push puts a job into the queue, and remembers it until its record is stored. One whose return waits is not held
+// again; if that is lost, the job is missed.
 func (l *led) Push(ctx context.Context, j orchestrator.Job) error {
 	token := natsconn.JobToken(j.Kind, j.Key)
 	l.mu.Lock()

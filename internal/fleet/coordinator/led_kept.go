@@ -27,7 +27,8 @@ func (l *led) store(records []*result.Test, lines [][]byte) error {
 // lastWord is how long sessions that were replayed may take to be stored when the run has been cancelled.
 const lastWord = 5 * time.Second
 
-// storeSessions keeps sessions that were replayed as results, for all servers: also those that were replayed when the run was cancelled.
+// storeSessions keeps sessions that were replayed as results, for all servers: also those that were replayed when the
+// run was cancelled.
 func (l *led) storeSessions(batch []replay.PairResult) error {
 	results := make([]store.NewResult, len(batch))
 	for i := range batch {

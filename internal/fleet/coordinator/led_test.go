@@ -105,7 +105,8 @@ func TestBudgetOfLostWorkers(t *testing.T) {
 	}
 }
 
-// A server that was suspended and wakes up may receive what is another's for a moment. Whoever has the lease goes on with the run.
+// A server that was suspended and wakes up may receive what is another's for a moment. Whoever has the lease goes on
+// with the run.
 func TestDisplaced(t *testing.T) {
 	h := newHouse(t)
 	address, asked, open := gated(t)

@@ -15,8 +15,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec/bundle"
 )
 
-// RunInterim has the look of a watch held as a run of that id, whose sessions are jobs for all workers, and returns when the run has ended, however it
-// did. The names in spec are those of files on this disk. The run may have been submitted before, by this server or by another one.
+// RunInterim has the look of a watch held as a run of that id, whose sessions are jobs for all workers, and returns
+// when the run has ended, however it did. The names in spec are those of files on this disk. The run may have been
+// submitted before, by this server or by another one.
 func (s *Service) RunInterim(ctx context.Context, id string, spec runspec.Spec) error {
 	submitted := false
 	for began, told := s.Now(), false; ; {
@@ -41,7 +42,8 @@ func (s *Service) RunInterim(ctx context.Context, id string, spec runspec.Spec) 
 	}
 }
 
-// lookPoll is the time between two looks at a run that is waited for, lookSlow how long none of its sessions may be held before the log says so.
+// lookPoll is the time between two looks at a run that is waited for, lookSlow how long none of its sessions may be
+// held before the log says so.
 const (
 	lookPoll = 500 * time.Millisecond
 	lookSlow = time.Minute
@@ -91,7 +93,8 @@ func (s *Service) submitLook(ctx context.Context, id string, spec runspec.Spec) 
 	return run, nil
 }
 
-// rules are the options that a run is opened with. The look of a watch is the server's own run, which may name what the server itself may.
+// rules are the options that a run is opened with. The look of a watch is the server's own run, which may name what the
+// server itself may.
 func (s *Service) rules(spec *runspec.Spec) wire.Options {
 	o := s.Setup
 	if spec.IsInterim() {

@@ -33,8 +33,8 @@ func (s *Service) forgetOffers(run string) (alone []string) {
 	return alone
 }
 
-// dropBundles takes what a run that has ended needed out of NATS. A server elsewhere that leads a run with the same files puts them in again when
-// they are missed.
+// dropBundles takes what a run that has ended needed out of NATS. A server elsewhere that leads a run with the same
+// files puts them in again when they are missed.
 func (s *Service) dropBundles(ctx context.Context, run string) (err error) {
 	for _, sha256 := range s.forgetOffers(run) {
 		err = errors.Join(err, s.Conn.DeleteBundle(ctx, sha256))

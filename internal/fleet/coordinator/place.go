@@ -76,7 +76,8 @@ func (k StoredRuns) Show(ctx context.Context, id string) (store.Run, error) {
 	return run, unknown(err, id)
 }
 
-// Cancel asks for the end of a run. One that waits ends at once, one that goes on when its server looks; one that has ended is no error.
+// Cancel asks for the end of a run. One that waits ends at once, one that goes on when its server looks; one that has
+// ended is no error.
 func (k StoredRuns) Cancel(ctx context.Context, id string) (store.Run, error) {
 	run, err := k.Store.CancelRun(ctx, id)
 	if errors.Is(err, store.ErrRunEnded) {
@@ -85,7 +86,8 @@ func (k StoredRuns) Cancel(ctx context.Context, id string) (store.Run, error) {
 	return run, unknown(err, id)
 }
 
-// Prune deletes runs that have ended and that neither limit keeps. What servers have of them on their disks they remove themselves.
+// Prune deletes runs that have ended and that neither limit keeps. What servers have of them on their disks they remove
+// themselves.
 func (k StoredRuns) Prune(ctx context.Context, limits store.Pruning) (pruned int, err error) {
 	return prune(ctx, k.Store, limits, func(string) error { return nil })
 }
@@ -141,7 +143,8 @@ func (l Local) Cancel(context.Context, string) (store.Run, error) {
 	return store.Run{}, source.Invalid("a run of this folder is cancelled where it runs: press Ctrl-C there; for the runs of a server, name it with --server or its store with --store")
 }
 
-// Prune takes runs that have ended and that neither limit keeps out of the index, and removes what they have written. Other files stay.
+// Prune takes runs that have ended and that neither limit keeps out of the index, and removes what they have written.
+// Other files stay.
 func (l Local) Prune(ctx context.Context, limits store.Pruning) (pruned int, err error) {
 	if l.Index == nil {
 		return 0, nil

@@ -120,7 +120,8 @@ func TestRefusedAddresses(t *testing.T) {
 	}
 }
 
-// A path that leads out of the files that came with a run is refused with the run, and not found by whoever holds its conversations.
+// A path that leads out of the files that came with a run is refused with the run, and not found by whoever holds its
+// conversations.
 func TestRefusedPaths(t *testing.T) {
 	h := newHouse(t)
 	s := strict(h, wire.Submitted{}, false)

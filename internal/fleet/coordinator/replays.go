@@ -32,7 +32,8 @@ func replayID(run string, spec *runspec.Spec) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("rehearse run "+run)).String()
 }
 
-// openReplay opens a replay run whose files are unpacked: with the log, the variants and the results of the server's store.
+// openReplay opens a replay run whose files are unpacked: with the log, the variants and the results of the server's
+// store.
 func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec runspec.Spec, change func(*replayrun.Config)) (*replayrun.Run, error) {
 	c, err := replayrun.Submitted(opened.Setup, spec)
 	var r *replayrun.Run
@@ -122,7 +123,8 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 	return s.replayed(ctx, run.ID, fence, report, err)
 }
 
-// room bounds the sessions of a run that are queued or held, in bytes of their JSON; inlined is the largest session that goes in a job.
+// room bounds the sessions of a run that are queued or held, in bytes of their JSON; inlined is the largest session
+// that goes in a job.
 const (
 	room    = 64 << 20
 	inlined = 256 << 10
@@ -170,7 +172,8 @@ func (s *Service) replayed(ctx context.Context, id string, fence store.Fence, re
 	return ended, nil
 }
 
-// replayReports writes the reports of a replay run into the folder with its records. A run that came to no report has none.
+// replayReports writes the reports of a replay run into the folder with its records. A run that came to no report has
+// none.
 func (s *Service) replayReports(ctx context.Context, id, dir string) error {
 	data, err := s.Store.RunFile(ctx, id, store.ReplayFile)
 	if err != nil || data == nil {

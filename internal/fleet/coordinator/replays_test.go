@@ -132,8 +132,8 @@ func (h *house) report(id string) *replay.Report {
 	return r
 }
 
-// A session that a worker cannot replay, one whose result is none, and one that nobody could be given are lost pairs, named in the report: it is
-// never smaller than the log.
+// A session that a worker cannot replay, one whose result is none, and one that nobody could be given are lost pairs,
+// named in the report: it is never smaller than the log.
 func TestSessionsAreLostAloud(t *testing.T) {
 	h := newHouse(t)
 	h.logged(8)
@@ -186,7 +186,8 @@ func TestEverySessionLost(t *testing.T) {
 	}
 }
 
-// Another server goes on with a run from what is stored: no session is replayed twice whose result is kept, and the report has all.
+// Another server goes on with a run from what is stored: no session is replayed twice whose result is kept, and the
+// report has all.
 func TestReplayIsTakenOver(t *testing.T) {
 	h := newHouse(t)
 	h.logged(40)

@@ -15,7 +15,8 @@ import (
 // hourly is the time between two looks for runs to prune.
 const hourly = time.Hour
 
-// Prune deletes runs that have ended and that neither limit keeps, with all that they alone have. Limits of 0 keep none.
+// Prune deletes runs that have ended and that neither limit keeps, with all that they alone have. Limits of 0 keep
+// none.
 func (s *Service) Prune(ctx context.Context, limits store.Pruning) (pruned int, err error) {
 	return prune(ctx, s.Store, limits, s.RemoveFiles)
 }
@@ -40,7 +41,8 @@ func (s *Service) DeleteRun(ctx context.Context, id string) error {
 	return s.RemoveFiles(id)
 }
 
-// retain prunes every hour, where it is said for how long runs are kept, and removes files of runs that another server has deleted.
+// retain prunes every hour, where it is said for how long runs are kept, and removes files of runs that another server
+// has deleted.
 func (s *Service) retain(ctx context.Context) {
 	for {
 		if s.Retention > 0 {

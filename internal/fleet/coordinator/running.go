@@ -32,7 +32,8 @@ type Options struct {
 	Data string
 	// Store is where runs are kept, sqlite:PATH or postgres://….
 	Store string
-	// NATS is an address of NATS; empty starts an embedded server, which listens at Listen, if that is not empty. Token is the password of either.
+	// NATS is an address of NATS; empty starts an embedded server, which listens at Listen, if that is not empty. Token
+	// is the password of either.
 	NATS, Listen, Token string
 	// Name is the name of the process as a worker, Workers how many conversations it holds at once; 0 holds none.
 	Name    string
@@ -182,7 +183,8 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 	return r, nil
 }
 
-// reclaim gives back the jobs of conversations that have died with an earlier server of the folder: nobody else can hold one.
+// reclaim gives back the jobs of conversations that have died with an earlier server of the folder: nobody else can
+// hold one.
 func (o *Options) reclaim(ctx context.Context, jobs *queue.JetStream) {
 	switch n, err := jobs.Reclaim(ctx); {
 	case err != nil:

@@ -31,8 +31,8 @@ func (e *FieldError) Error() string { return e.Err.Error() }
 // Unwrap returns what is wrong.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// AddSchedule keeps a schedule, whose spec is checked as that of a submission. A name, a cron expression or a time zone that cannot be is a
-// *FieldError, a spec an *InvalidError; a name that is taken gives store.ErrExists.
+// AddSchedule keeps a schedule, whose spec is checked as that of a submission. A name, a cron expression or a time zone
+// that cannot be is a *FieldError, a spec an *InvalidError; a name that is taken gives store.ErrExists.
 func (s *Service) AddSchedule(ctx context.Context, name, expression, zone string, spec runspec.Spec, by Caller) (store.Schedule, error) {
 	made := store.Schedule{Name: name, Cron: strings.TrimSpace(expression)}
 	if err := checkName(name); err != nil {
@@ -95,7 +95,8 @@ const (
 	// tick is the time between two looks for schedules that are due, atOnce how many are looked at together.
 	tick   = 300 * time.Millisecond
 	atOnce = 100
-	// settle is how long a server waits for the others, which may have been there, before it says that a time was missed.
+	// settle is how long a server waits for the others, which may have been there, before it says that a time was
+	// missed.
 	settle = 5 * time.Second
 	// behind is how far firings may lag before times are left out.
 	behind = time.Minute

@@ -1,5 +1,5 @@
-// Package coordinator leads runs that were submitted to a server: it keeps them in the store, has their conversations held by workers over NATS, and
-// goes on with those that another server, or an earlier start of this one, has left.
+// Package coordinator leads runs that were submitted to a server: it keeps them in the store, has their conversations
+// held by workers over NATS, and goes on with those that another server, or an earlier start of this one, has left.
 package coordinator
 
 import (
@@ -26,14 +26,15 @@ type Config struct {
 	Queue *queue.JetStream
 	// History is the address of the store with logged events and variants; empty where no sessions are replayed.
 	History string
-	// Setup are the options with which runs are opened here: what they may see of the process. Without Submitted, they may see nothing.
+	// Setup are the options with which runs are opened here: what they may see of the process. Without Submitted, they
+	// may see nothing.
 	Setup wire.Options
 	// Dir keeps what a leader needs of a run while it leads it. It may be lost.
 	Dir string
 	// Owner names this server among all that lead runs.
 	Owner string
-	// Lease is how long a server leads without a sign of life (15s), MaxRuns how many runs it leads at once (4), Window how many conversations of a
-	// run are queued or held at once at least (512).
+	// Lease is how long a server leads without a sign of life (15s), MaxRuns how many runs it leads at once (4), Window
+	// how many conversations of a run are queued or held at once at least (512).
 	Lease   time.Duration
 	MaxRuns int
 	Window  int
@@ -122,8 +123,8 @@ func New(c Config) *Service {
 	return s
 }
 
-// Run leads runs until stop is closed or ctx ends, in the order of their submission. Runs under way are then given up, and go on elsewhere or after
-// the next start.
+// Run leads runs until stop is closed or ctx ends, in the order of their submission. Runs under way are then given up,
+// and go on elsewhere or after the next start.
 func (s *Service) Run(ctx context.Context, stop <-chan struct{}) error {
 	leading, leave := context.WithCancel(ctx)
 	cancels, err := s.Conn.Cancels(leading)

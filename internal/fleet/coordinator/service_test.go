@@ -266,7 +266,8 @@ func TestTakeOver(t *testing.T) {
 	t.Logf("%d requests for 60 conversations", asked.Load())
 }
 
-// A run goes on when NATS is killed and has lost everything: the store is the truth, and what was lost is put in again, with the files of the run.
+// A run goes on when NATS is killed and has lost everything: the store is the truth, and what was lost is put in again,
+// with the files of the run.
 func TestNATSLosesEverything(t *testing.T) {
 	nats := natsconntest.StartProcess(t)
 	h := houseOn(t, natsconn.ConnConfig{URL: nats.URL, Name: "test"})
@@ -403,8 +404,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestExpensiveSubmissions checks that what a submission costs to read is bounded over all of its files, whatever their kind, and that there is one
-// problem, with the file.
+// TestExpensiveSubmissions checks that what a submission costs to read is bounded over all of its files, whatever their
+// kind, and that there is one problem, with the file.
 func TestExpensiveSubmissions(t *testing.T) {
 	s := strict(newHouse(t), wire.Submitted{AllowPrivate: true}, false)
 	merges := "a: &a {"

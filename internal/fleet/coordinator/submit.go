@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// Submit keeps a run, which is begun when it is its turn. A key that the caller used within a day gives the run that it was used for; created is
-// false then. With another spec it is store.ErrOtherSubmission.
+// Submit keeps a run, which is begun when it is its turn. A key that the caller used within a day gives the run that it
+// was used for; created is false then. With another spec it is store.ErrOtherSubmission.
 func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string, by Caller) (run store.Run, created bool, err error) {
 	return s.create(ctx, spec, key, "", by)
 }

@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// beat is the time between two signs of life of a watch, asleep the silence after which the process counts as having been suspended.
+	// beat is the time between two signs of life of a watch, asleep the silence after which the process counts as
+	// having been suspended.
 	beat   = time.Second
 	asleep = 5 * time.Second
 	// outage is how long the store may be away without what was due meanwhile being missed.
 	outage = time.Minute
 )
 
-// watch knows since when this server has been there without a break: neither suspended, nor long without the store. It is safe for concurrent use.
+// watch knows since when this server has been there without a break: neither suspended, nor long without the store. It
+// is safe for concurrent use.
 type watch struct {
 	now func() time.Time
 
@@ -53,8 +55,8 @@ func (w *watch) live() time.Time {
 	return now
 }
 
-// since returns since when the server has been there, by the store's clock, which shows at just now, and for how long. It is called whenever the
-// store has answered.
+// since returns since when the server has been there, by the store's clock, which shows at just now, and for how long.
+// It is called whenever the store has answered.
 func (w *watch) since(at time.Time) (since time.Time, lasted time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

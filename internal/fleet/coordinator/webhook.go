@@ -43,7 +43,8 @@ func outsider(rules *wire.Submitted) http.RoundTripper {
 }
 
 const (
-	// maxTries is how often a delivery is tried, tryFor how long one try may take, and held how long no other server tries the same one.
+	// maxTries is how often a delivery is tried, tryFor how long one try may take, and held how long no other server
+	// tries the same one.
 	maxTries = 5
 	tryFor   = 10 * time.Second
 	held     = 3 * tryFor
@@ -70,7 +71,8 @@ func (s *Service) hasEnded() {
 	}
 }
 
-// tellEnds tells webhooks of the ends of runs until ctx ends. What is to be told is in the store: another server, or the next start, goes on.
+// tellEnds tells webhooks of the ends of runs until ctx ends. What is to be told is in the store: another server, or
+// the next start, goes on.
 func (s *Service) tellEnds(ctx context.Context) {
 	own := httpclient.Client(httpclient.Transport())
 	defer own.CloseIdleConnections()
@@ -176,8 +178,8 @@ func (s *Service) hookOf(ctx context.Context, id string) (*runspec.Webhook, erro
 	return spec.Webhook, nil
 }
 
-// regressed returns the confirmed regressions in the record of a run, and whether its comparison with a baseline shows that it is worse: by them or by
-// its mean score.
+// regressed returns the confirmed regressions in the record of a run, and whether its comparison with a baseline shows
+// that it is worse: by them or by its mean score.
 func (s *Service) regressed(ctx context.Context, id string) (all []Regressed, worse bool, err error) {
 	all = []Regressed{}
 	data, err := s.Store.RunFile(ctx, id, runlog.RunFile)

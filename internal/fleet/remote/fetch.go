@@ -33,8 +33,8 @@ type Fetching struct {
 	Note func(said string)
 }
 
-// Run writes the files of a run that has ended into a folder, and calls show with the folder, which is locked until then. An invalid folder is the
-// user's mistake (source.IsInvalid).
+// Run writes the files of a run that has ended into a folder, and calls show with the folder, which is locked until
+// then. An invalid folder is the user's mistake (source.IsInvalid).
 func (f *Fetching) Run(ctx context.Context, ended client.Run, show func(dir string, run *result.Run) error) (err error) {
 	dir := f.Dir
 	if dir == "" {

@@ -1,5 +1,5 @@
-// Package remote has a server hold the run that a command asks for: it gathers the files that the run reads, follows it, and brings back what came of
-// it. A record that its own results do not bear out is refused.
+// Package remote has a server hold the run that a command asks for: it gathers the files that the run reads, follows
+// it, and brings back what came of it. A record that its own results do not bear out is refused.
 package remote
 
 import (
@@ -27,7 +27,8 @@ type Gathered struct {
 	root string
 }
 
-// Gather returns a run of the disk with every file that it reads. planned completes the configuration of its evaluation; nil has nothing to add.
+// Gather returns a run of the disk with every file that it reads. planned completes the configuration of its
+// evaluation; nil has nothing to add.
 func Gather(ctx context.Context, open Opener, spec runspec.Spec, planned func(evaluation.Config) (evaluation.Config, error)) (g Gathered, err error) {
 	g.Spec, g.root, err = bundle.Gather(spec, reading(open, func(opened *wire.Setup, s runspec.Spec) ([]string, error) {
 		c := evaluation.Config{Setup: opened, Spec: s}

@@ -20,8 +20,8 @@ type Options struct {
 	Tell func(client.Event)
 }
 
-// Run has a server hold a run, and returns it as it has ended; an empty one that nobody waits for. An error of a run that has an id goes on at the
-// server.
+// Run has a server hold a run, and returns it as it has ended; an empty one that nobody waits for. An error of a run
+// that has an id goes on at the server.
 func Run(ctx context.Context, server *client.Client, spec runspec.Spec, h Options) (client.Run, error) {
 	run, err := server.Submit(ctx, spec)
 	if err != nil {
@@ -38,7 +38,8 @@ func Run(ctx context.Context, server *client.Client, spec runspec.Spec, h Option
 	return ended, nil
 }
 
-// cancelOn cancels a run on a server once stop is closed. The returned function ends the watch; a cancellation under way is waited for.
+// cancelOn cancels a run on a server once stop is closed. The returned function ends the watch; a cancellation under
+// way is waited for.
 func cancelOn(ctx context.Context, stop <-chan struct{}, server *client.Client, id string, note func(string)) (done func()) {
 	over, watched := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -67,16 +67,19 @@ func Parse(expression, zone string) (*Times, error) {
 	return t, nil
 }
 
-// maxYears is how far ahead a time is looked for: 29 February may be eight years away, and more on a given day of the week.
+// maxYears is how far ahead a time is looked for: 29 February may be eight years away, and more on a given day of the
+// week.
 const maxYears = 40
 
 // Zone is the name of the time zone.
 func (t *Times) Zone() string { return t.zone.String() }
 
-// Next returns the first time after another one, in UTC. An interval is counted from that time, so hand it the time that was due before.
+// Next returns the first time after another one, in UTC. An interval is counted from that time, so hand it the time
+// that was due before.
 //
-// Where clocks are put forward or back, a schedule of every hour goes on with the time that passes. Any other is due once at each of its times on the
-// clock: at the first of a time that comes twice, and for a time that is left out at the moment at which the clock is put forward.
+// Where clocks are put forward or back, a schedule of every hour goes on with the time that passes. Any other is due
+// once at each of its times on the clock: at the first of a time that comes twice, and for a time that is left out at
+// the moment at which the clock is put forward.
 func (t *Times) Next(after time.Time) time.Time {
 	switch {
 	case t.every > 0:
@@ -87,7 +90,8 @@ func (t *Times) Next(after time.Time) time.Time {
 	return t.nextOnClock(after)
 }
 
-// NextFrom returns the first time after now of a schedule that was due at a time before, and the last one that is not after now.
+// NextFrom returns the first time after now of a schedule that was due at a time before, and the last one that is not
+// after now.
 func (t *Times) NextFrom(due, now time.Time) (next, last time.Time) {
 	if t.every > 0 {
 		passed := max(0, now.Sub(due)) / t.every
@@ -118,7 +122,8 @@ func (t *Times) onClock(at time.Time) time.Time {
 	return at.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// nextMinute returns the next time at which the clock shows a time of the schedule, whether it shows that for the first time or again.
+// nextMinute returns the next time at which the clock shows a time of the schedule, whether it shows that for the first
+// time or again.
 func (t *Times) nextMinute(after time.Time) time.Time {
 	for {
 		_, end := after.In(t.zone).ZoneBounds()

@@ -92,7 +92,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// After a time without a server, the last time that was missed and the next one are what going from one time to the next finds.
+// After a time without a server, the last time that was missed and the next one are what going from one time to the
+// next finds.
 func TestNextFrom(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		times := parse(t, rapid.SampledFrom([]string{"*/7 * * * *", "30 2 * * *", "0 4 1 * *", "@every 1h7m"}).Draw(r, "cron"),

@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
 )
 
-// lastWord is how long a worker that ends tries to send what it has held. NATS delivers a job again that was not answered.
+// lastWord is how long a worker that ends tries to send what it has held. NATS delivers a job again that was not
+// answered.
 const lastWord = 5 * time.Second
 
 // lasting returns a context that outlives ctx by lastWord.

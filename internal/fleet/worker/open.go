@@ -29,8 +29,8 @@ type Payload struct {
 	Bundle string `json:"bundle"`
 	// Traceparent is that of the run's span, to which the traces of its conversations are linked; empty for none.
 	Traceparent string `json:"traceparent,omitempty"`
-	// Definitions are the variants that a run of the kind replay names, Session the logged session of the job; both are empty for other kinds. A
-	// large session is with NATS, under its SHA-256 in SessionAt.
+	// Definitions are the variants that a run of the kind replay names, Session the logged session of the job; both are
+	// empty for other kinds. A large session is with NATS, under its SHA-256 in SessionAt.
 	Definitions *replayrun.Definitions `json:"definitions,omitempty"`
 	Session     json.RawMessage        `json:"session,omitempty"`
 	SessionAt   string                 `json:"session_at,omitempty"`
@@ -48,8 +48,8 @@ type Opened struct {
 	dir   string
 }
 
-// Unpack puts the files of a spec into a new folder below dir, and opens a setup that reads nothing else. options are those of the process; what
-// the spec says goes before.
+// Unpack puts the files of a spec into a new folder below dir, and opens a setup that reads nothing else. options are
+// those of the process; what the spec says goes before.
 func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blobs, options wire.Options) (_ *Opened, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("unpack a run: %w", err)
@@ -163,7 +163,8 @@ func hold(ctx context.Context, dir string, options wire.Options, c evaluation.Co
 	return h, nil
 }
 
-// withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too. What a run is compared with is the leader's.
+// withoutFiles returns a spec whose files are in a folder, so that they need not be in memory, too. What a run is
+// compared with is the leader's.
 func withoutFiles(s runspec.Spec) runspec.Spec {
 	s.Files = nil
 	return s.WithoutBaseline()
@@ -191,7 +192,8 @@ func (h *heldRun) Run(ctx context.Context, j orchestrator.Job) (held Completed, 
 	return held, err
 }
 
-// masked takes the secrets of this process out of a record: whoever leads the run may not know them. The key stays, by which the record is known.
+// masked takes the secrets of this process out of a record: whoever leads the run may not know them. The key stays, by
+// which the record is known.
 func (h *heldRun) masked(t *result.Test) (*result.Test, error) {
 	data, err := json.Marshal(t)
 	if err != nil {

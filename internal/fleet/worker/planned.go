@@ -9,12 +9,13 @@ import (
 
 // Concluding decides how a run of a kind has ended, and what its reports are besides those of any run.
 type Concluding interface {
-	// Decide reads the records of a run in its folder and sets how the run ended. reports writes the reports of the kind into that folder.
+	// Decide reads the records of a run in its folder and sets how the run ended. reports writes the reports of the
+	// kind into that folder.
 	Decide(run *result.Run, dir string) (reports func() error, err error)
 }
 
-// submits are the kinds whose tests are made of the part of the spec that is theirs. The tests of a suite are loaded as they are written, and the
-// sessions of a replay are no tests.
+// submits are the kinds whose tests are made of the part of the spec that is theirs. The tests of a suite are loaded as
+// they are written, and the sessions of a replay are no tests.
 var submits = map[string]func(evaluation.Config) (Concluding, evaluation.Config, error){
 	runspec.KindClassify: submitted(classify.Submit),
 	runspec.KindE2E:      submitted(evaluation.SubmitAnswers),
@@ -24,7 +25,8 @@ func submitted[C Concluding](submit func(evaluation.Config) (C, evaluation.Confi
 	return func(c evaluation.Config) (Concluding, evaluation.Config, error) { return submit(c) }
 }
 
-// Planned completes the configuration of the evaluation of a submitted run: one of a kind with items gets them as tests. It opens nothing.
+// Planned completes the configuration of the evaluation of a submitted run: one of a kind with items gets them as
+// tests. It opens nothing.
 func Planned(c evaluation.Config) (Concluding, evaluation.Config, error) {
 	submit, ok := submits[c.Spec.Kind]
 	if !ok {

@@ -34,8 +34,8 @@ func newRuns(open func(context.Context, string, json.RawMessage) (Runner, error)
 	return &runs{open: open, all: map[string]*openRun{}}
 }
 
-// get returns the run of a job, which is opened once however many ask. done gives it back. A run that could not be opened is tried again by the
-// next job.
+// get returns the run of a job, which is opened once however many ask. done gives it back. A run that could not be
+// opened is tried again by the next job.
 func (r *runs) get(ctx context.Context, j orchestrator.Job) (h Runner, done func(), err error) {
 	r.mu.Lock()
 	one, ok := r.all[j.Run]

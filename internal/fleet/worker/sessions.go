@@ -23,7 +23,8 @@ type heldSessions struct {
 	conn     *natsconn.Conn
 }
 
-// openSessions opens what the sessions of a run are replayed against: the variants that came with the job, and the files of the bundle.
+// openSessions opens what the sessions of a run are replayed against: the variants that came with the job, and the
+// files of the bundle.
 func openSessions(
 	ctx context.Context, conn *natsconn.Conn, dir string, options wire.Options, spec runspec.Spec, definitions *replayrun.Definitions,
 ) (h *heldSessions, err error) {

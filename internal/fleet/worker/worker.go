@@ -1,4 +1,5 @@
-// Package worker holds conversations of runs that servers lead: it pulls jobs, has them held, and sends back what came of them. It keeps nothing.
+// Package worker holds conversations of runs that servers lead: it pulls jobs, has them held, and sends back what came
+// of them. It keeps nothing.
 package worker
 
 import (
@@ -38,7 +39,8 @@ type Completed struct {
 type Config struct {
 	Conn  *natsconn.Conn
 	Queue *queue.JetStream
-	// Open opens the run of a job, by what the job carries. Its error says why no conversation of the run can be held here.
+	// Open opens the run of a job, by what the job carries. Its error says why no conversation of the run can be held
+	// here.
 	Open func(ctx context.Context, run string, payload json.RawMessage) (Runner, error)
 	// Name and Version are told to servers, Workers is how many conversations are held at once.
 	Name, Version string
@@ -67,7 +69,8 @@ func New(c Config) *Worker {
 	return &Worker{Config: c, runs: newRuns(c.Open)}
 }
 
-// Run holds conversations until stop is closed, and then those under way to their end, or until ctx ends. What is cut off goes back to the queue.
+// Run holds conversations until stop is closed, and then those under way to their end, or until ctx ends. What is cut
+// off goes back to the queue.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 	cancels, err := w.Conn.Cancels(ctx)
 	if err != nil {
@@ -102,7 +105,8 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 // foreignPause is the time between two looks for jobs of other versions.
 const foreignPause = 5 * time.Second
 
-// tellForeign says that jobs of other versions of this program are in the queue, which are left alone, when the first of them are seen.
+// tellForeign says that jobs of other versions of this program are in the queue, which are left alone, when the first
+// of them are seen.
 func (w *Worker) tellForeign(ctx context.Context) {
 	told := false
 	for looking := true; looking; looking = natsconn.Pause(ctx, foreignPause) == nil {
@@ -198,8 +202,8 @@ func (w *Worker) hold(ctx context.Context, j orchestrator.Job, o *natsconn.Retur
 }
 
 const (
-	// filesTries is how often a worker looks for the files of a run that NATS has lost, filesPause the time between two looks. The server that
-	// leads the run puts them in again.
+	// filesTries is how often a worker looks for the files of a run that NATS has lost, filesPause the time between two
+	// looks. The server that leads the run puts them in again.
 	filesTries = 30
 	filesPause = time.Second
 )
@@ -207,7 +211,8 @@ const (
 // roomPause is how long a place takes no job when its machine has no room for one.
 const roomPause = 5 * time.Second
 
-// exhausted reports whether an error is one of this machine alone, which has no room on its disk or no files left to open.
+// exhausted reports whether an error is one of this machine alone, which has no room on its disk or no files left to
+// open.
 func exhausted(err error) bool {
 	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, cause) {

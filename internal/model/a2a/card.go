@@ -1,5 +1,6 @@
-// Package a2a has the wire format of the Agent2Agent protocol (https://a2a-protocol.org), versions 1.0 and 0.3, as a client needs it: agent cards,
-// the requests that send a message and ask for a task, and their answers. It sends nothing itself.
+// Package a2a has the wire format of the Agent2Agent protocol (https://a2a-protocol.org), versions 1.0 and 0.3, as a
+// client needs it: agent cards, the requests that send a message and ask for a task, and their answers. It sends
+// nothing itself.
 package a2a
 
 import (
@@ -60,8 +61,9 @@ type declared struct {
 	Tenant    string `json:"tenant"`
 }
 
-// ReadCard reads a card that was found at an address and returns the first interface that can be spoken to. A relative address of an interface
-// begins at the card's. An https card cannot lead to an http address: what is sent there may hold credentials.
+// ReadCard reads a card that was found at an address and returns the first interface that can be spoken to. A relative
+// address of an interface begins at the card's. An https card cannot lead to an http address: what is sent there may
+// hold credentials.
 func ReadCard(data []byte, at string) (Interface, error) {
 	var c card
 	if err := json.Unmarshal(data, &c); err != nil {

@@ -52,7 +52,8 @@ func (t *Turn) AtRest() (bool, error) {
 	return t.message != nil, nil
 }
 
-// Reply returns the text of the message, else that of the task's artifacts, else that of its status. ok is false where there is none.
+// Reply returns the text of the message, else that of the task's artifacts, else that of its status. ok is false where
+// there is none.
 func (t *Turn) Reply() (text string, ok bool) {
 	if t.message != nil {
 		return *t.message, true

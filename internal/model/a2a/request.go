@@ -17,7 +17,8 @@ type Request struct {
 	Body        []byte
 }
 
-// The wire form of a message. Kind is version 0.3's over JSON-RPC, Content is what version 0.3 calls the parts over HTTP+JSON.
+// The wire form of a message. Kind is version 0.3's over JSON-RPC, Content is what version 0.3 calls the parts over
+// HTTP+JSON.
 type (
 	wireMessage struct {
 		Kind      string     `json:"kind,omitempty"`
@@ -48,7 +49,8 @@ type (
 	}
 )
 
-// Send returns the request that sends a message. With stream, the answer is a stream of events; the agent must be able to.
+// Send returns the request that sends a message. With stream, the answer is a stream of events; the agent must be able
+// to.
 func (i Interface) Send(m Message, stream bool) (Request, error) {
 	w := wireMessage{MessageID: m.ID, Role: "ROLE_USER", Parts: []wirePart{{Text: m.Text}}, ContextID: m.ContextID, TaskID: m.TaskID}
 	switch {

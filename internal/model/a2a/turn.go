@@ -16,8 +16,8 @@ type AgentError struct{ Message string }
 
 func (e *AgentError) Error() string { return e.Message }
 
-// Turn gathers what an agent answers to one message: the answer to the message, those to questions after its task, or the events of a stream. The
-// zero value has seen nothing.
+// Turn gathers what an agent answers to one message: the answer to the message, those to questions after its task, or
+// the events of a stream. The zero value has seen nothing.
 type Turn struct {
 	contextID string
 	message   *string
@@ -46,7 +46,8 @@ func (t *Turn) Accept(data []byte) error {
 	return t.take(data, members)
 }
 
-// take takes a result: version 1.0 wraps it in a member that says what it is, version 0.3 says so in kind. The answer to GetTask is a plain task.
+// take takes a result: version 1.0 wraps it in a member that says what it is, version 0.3 says so in kind. The answer
+// to GetTask is a plain task.
 func (t *Turn) take(data []byte, members map[string]json.RawMessage) error {
 	readers := map[string]func([]byte) error{
 		"task": t.takeTask, "message": t.takeMessage, "statusUpdate": t.takeStatus, "artifactUpdate": t.takeArtifact,

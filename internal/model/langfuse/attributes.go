@@ -110,7 +110,8 @@ func (a *attributes) fail(format string, args ...any) {
 	}
 }
 
-// shared adds the attributes that Langfuse wants on every span of a trace (langfuse.com/integrations/native/opentelemetry).
+// shared adds the attributes that Langfuse wants on every span of a trace
+// (langfuse.com/integrations/native/opentelemetry).
 func (a *attributes) shared(t Trace, root Span) {
 	a.text("langfuse.trace.name", cmp.Or(t.Name, root.Name))
 	a.text("langfuse.session.id", t.SessionID)
@@ -148,7 +149,8 @@ func (a *attributes) own(s Span) {
 	}
 }
 
-// ofRoot adds the attributes of the root: the trace's input and output, which Langfuse 3 reads, and the expected output.
+// ofRoot adds the attributes of the root: the trace's input and output, which Langfuse 3 reads, and the expected
+// output.
 func (a *attributes) ofRoot(t Trace, root Span) {
 	a.raw("langfuse.trace.input", root.Input)
 	a.raw("langfuse.trace.output", root.Output)

@@ -16,8 +16,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/retry"
 )
 
-// Client is a client of one Langfuse project. It is safe for concurrent use. When the server refuses a request or does not answer, the
-// error is an *Error. When the context ends first, a method returns at once, with an error that wraps the context's.
+// Client is a client of one Langfuse project. It is safe for concurrent use. When the server refuses a request or does
+// not answer, the error is an *Error. When the context ends first, a method returns at once, with an error that wraps
+// the context's.
 type Client struct {
 	// where begins every error.
 	where, base, auth string
@@ -119,8 +120,8 @@ type Health struct {
 
 func (h *Health) lacks() string { return lacking("version", h.Version) }
 
-// Health asks whether Langfuse runs and reaches its database. It does not check the keys. An unhealthy answer is an error at once; only
-// a failure to connect is retried.
+// Health asks whether Langfuse runs and reaches its database. It does not check the keys. An unhealthy answer is an
+// error at once; only a failure to connect is retried.
 func (c *Client) Health(ctx context.Context) (Health, error) {
 	var h Health
 	err := c.do(ctx, request{what: "ask for its health", method: http.MethodGet, path: []string{"health"}}, &h)

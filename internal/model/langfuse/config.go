@@ -15,7 +15,8 @@ import (
 const (
 	PublicKeyEnv = "LANGFUSE_PUBLIC_KEY"
 	SecretKeyEnv = "LANGFUSE_SECRET_KEY"
-	// HostEnv is the usual variable, BaseURLEnv the one of current SDKs. If both are set, BaseURLEnv counts, as in the SDKs.
+	// HostEnv is the usual variable, BaseURLEnv the one of current SDKs. If both are set, BaseURLEnv counts, as in the
+	// SDKs.
 	HostEnv        = "LANGFUSE_HOST"
 	BaseURLEnv     = "LANGFUSE_BASE_URL"
 	EnvironmentEnv = "LANGFUSE_TRACING_ENVIRONMENT"
@@ -65,8 +66,8 @@ func (c Config) String() string {
 // GoString returns what String does.
 func (c Config) GoString() string { return c.String() }
 
-// FromEnv makes a Config of environment variables. The error says in one line what is missing; it is ErrNotConfigured when no variable is
-// set.
+// FromEnv makes a Config of environment variables. The error says in one line what is missing; it is ErrNotConfigured
+// when no variable is set.
 func FromEnv(getenv func(string) string) (Config, error) {
 	c := Config{
 		Host:      strings.TrimSpace(cmp.Or(getenv(BaseURLEnv), getenv(HostEnv))),

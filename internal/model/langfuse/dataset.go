@@ -43,7 +43,8 @@ func (c *Client) Dataset(ctx context.Context, name string) (Dataset, error) {
 	return d, err
 }
 
-// Datasets yields all datasets of the project, each once, even if some are added or deleted meanwhile. An error ends the sequence.
+// Datasets yields all datasets of the project, each once, even if some are added or deleted meanwhile. An error ends
+// the sequence.
 func (c *Client) Datasets(ctx context.Context) iter.Seq2[Dataset, error] {
 	return pages[Dataset](ctx, c, request{what: "list the datasets", method: http.MethodGet, path: []string{"v2", "datasets"}, retry: true})
 }

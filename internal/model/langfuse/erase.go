@@ -11,7 +11,8 @@ import (
 // erasedAtOnce is how many traces are deleted by one request.
 const erasedAtOnce = 100
 
-// EraseSession asks for the deletion of all traces of a session. Langfuse deletes them some time later. There may be none.
+// EraseSession asks for the deletion of all traces of a session. Langfuse deletes them some time later. There may be
+// none.
 func (c *Client) EraseSession(ctx context.Context, id string) error {
 	what := "delete the traces of the session " + quote(id)
 	r := request{what: what, method: http.MethodGet, path: []string{"sessions", id}, retry: true}

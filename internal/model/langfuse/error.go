@@ -86,7 +86,8 @@ func (c *Client) tooLarge(r request, status int) error {
 	return &Error{Where: c.where, What: r.what, Status: status, Message: fmt.Sprintf("the answer is larger than %d bytes", c.maxAnswer)}
 }
 
-// unreached returns the error of a request without an answer; late means that its time ran out. Without a connection, nothing was done.
+// unreached returns the error of a request without an answer; late means that its time ran out. Without a connection,
+// nothing was done.
 func (c *Client) unreached(r request, err error, late bool) error {
 	e := &Error{Where: c.where, What: r.what, Hint: "check " + HostEnv + ", and that the server runs", trouble: true, retry: r.retry}
 	if late {

@@ -134,7 +134,8 @@ func sized(id string, bytes int) langfuse.Trace {
 	return langfuse.Trace{ID: langfuse.TraceID(id), Spans: []langfuse.Span{{ID: langfuse.SpanID(id), Name: id, Start: moment, End: moment, Input: in}}}
 }
 
-// TestBatches sends large traces in several requests, of which one is refused, with a trace between that cannot be sent.
+// TestBatches sends large traces in several requests, of which one is refused, with a trace between that cannot be
+// sent.
 func TestBatches(t *testing.T) {
 	s, c := inside(t)
 	traces := []langfuse.Trace{

@@ -45,12 +45,13 @@ func (i Item) key() string { return i.ID }
 type ItemsOptions struct {
 	// Archived includes archived items.
 	Archived bool
-	// At is the time whose items are wanted; the zero time means the present. A Langfuse too old to support it yields the present.
+	// At is the time whose items are wanted; the zero time means the present. A Langfuse too old to support it yields
+	// the present.
 	At time.Time
 }
 
-// Items yields the items of a dataset, newest first, each once, also while others add and delete items (see pages). An error ends the
-// sequence; it is ErrNotFound for a dataset that does not exist.
+// Items yields the items of a dataset, newest first, each once, also while others add and delete items (see pages). An
+// error ends the sequence; it is ErrNotFound for a dataset that does not exist.
 func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter.Seq2[Item, error] {
 	r := request{
 		what: "list the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
@@ -82,8 +83,8 @@ func (c *Client) Item(ctx context.Context, id string) (Item, error) {
 	return item, err
 }
 
-// PutItem creates the item item.ID in the dataset item.Dataset, or updates it. Empty fields leave an existing item's values. The error is
-// ErrNotFound when the dataset does not exist or another dataset has the ID.
+// PutItem creates the item item.ID in the dataset item.Dataset, or updates it. Empty fields leave an existing item's
+// values. The error is ErrNotFound when the dataset does not exist or another dataset has the ID.
 func (c *Client) PutItem(ctx context.Context, item Item) (Item, error) {
 	what := "put the item " + quote(item.ID)
 	if item.ID == "" || len(item.ID) > 255 || item.Dataset == "" {
@@ -106,8 +107,8 @@ func (c *Client) PutItem(ctx context.Context, item Item) (Item, error) {
 	return put, err
 }
 
-// PutItems puts items one after the other and continues after a failure. Unless all are put, the error is a *PushError with the outcome of
-// each item by ID.
+// PutItems puts items one after the other and continues after a failure. Unless all are put, the error is a *PushError
+// with the outcome of each item by ID.
 func (c *Client) PutItems(ctx context.Context, items []Item) error {
 	return push("dataset items", parcels(items, Item.key, func(item Item) error {
 		_, err := c.PutItem(ctx, item)
@@ -115,13 +116,14 @@ func (c *Client) PutItems(ctx context.Context, items []Item) error {
 	}))
 }
 
-// DeleteItem deletes the item with an ID, and its parts in runs. The error is ErrNotFound for an item that does not exist.
+// DeleteItem deletes the item with an ID, and its parts in runs. The error is ErrNotFound for an item that does not
+// exist.
 func (c *Client) DeleteItem(ctx context.Context, id string) error {
 	return c.remove(ctx, request{what: "delete the item " + quote(id), path: []string{"dataset-items", id}})
 }
 
-// DeleteItems deletes items one after the other and continues after a failure. An item that does not exist is not a failure. Unless all are
-// gone, the error is a *PushError with the outcome of each item by ID.
+// DeleteItems deletes items one after the other and continues after a failure. An item that does not exist is not a
+// failure. Unless all are gone, the error is a *PushError with the outcome of each item by ID.
 func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 	return push("deletions", parcels(ids, func(id string) string { return id }, func(id string) error {
 		err := c.DeleteItem(ctx, id)
@@ -132,8 +134,8 @@ func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 	}))
 }
 
-// CountItems returns the number of items of a dataset, archived ones included, by one request. The error is ErrNotFound when there
-// is no such dataset.
+// CountItems returns the number of items of a dataset, archived ones included, by one request. The error is ErrNotFound
+// when there is no such dataset.
 func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	r := request{
 		what: "count the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
@@ -149,7 +151,8 @@ func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	return *p.Meta.TotalItems, nil
 }
 
-// remove sends the request of a deletion. When a later attempt finds nothing, an earlier one has deleted the thing and its answer was lost.
+// remove sends the request of a deletion. When a later attempt finds nothing, an earlier one has deleted the thing and
+// its answer was lost.
 func (c *Client) remove(ctx context.Context, r request) error {
 	r.method, r.retry = http.MethodDelete, true
 	err := c.do(ctx, r, nil)

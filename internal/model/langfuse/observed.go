@@ -32,7 +32,8 @@ func (e event) lacks() string {
 }
 func (e event) key() string { return e.TraceID + " " + e.ID }
 
-// observed makes traces of the spans of Langfuse 4, ordered by time. If there are no spans, it returns the error absent.
+// observed makes traces of the spans of Langfuse 4, ordered by time. If there are no spans, it returns the error
+// absent.
 func (c *Client) observed(ctx context.Context, what string, query url.Values, absent error) ([]Exchange, error) {
 	query.Set("fields", "core,basic,io,metadata,model,trace_context")
 	found := map[string]*Exchange{}

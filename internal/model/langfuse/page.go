@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// pageSize is the number of rows asked for in a page. Langfuse's cloud answers with 5 MB at most, so a row may have 100 KB.
+	// pageSize is the number of rows asked for in a page. Langfuse's cloud answers with 5 MB at most, so a row may have
+	// 100 KB.
 	pageSize = 50
 	// maxRows bounds the rows of a list.
 	maxRows = 1_000_000
@@ -60,10 +61,10 @@ func rowsLack[T row](rows []T) string {
 
 // pages yields the rows of a list, each once, while others may add and delete rows.
 //
-// The total on every page shows changes. When it shrinks, rows that were read are gone and others have moved to pages that were read, so as
-// many pages are read again. When it grows, or rows are missing at the end, the list is read again from its beginning. Repeated rows are
-// dropped by key. A list that is still incomplete after three readings is an error. One change goes unnoticed: a row that is added while
-// another one is deleted between the same two pages.
+// The total on every page shows changes. When it shrinks, rows that were read are gone and others have moved to pages
+// that were read, so as many pages are read again. When it grows, or rows are missing at the end, the list is read
+// again from its beginning. Repeated rows are dropped by key. A list that is still incomplete after three readings is
+// an error. One change goes unnoticed: a row that is added while another one is deleted between the same two pages.
 func pages[T row](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		w := reading[T]{c: c, r: r, seen: map[string]bool{}}

@@ -37,8 +37,8 @@ type PromptAt struct {
 	Label   string
 }
 
-// Prompt returns a prompt with the prompts that it refers to inserted. The error is ErrNotFound when there is no such prompt, version or
-// label; a caller can then use a prompt of its own.
+// Prompt returns a prompt with the prompts that it refers to inserted. The error is ErrNotFound when there is no such
+// prompt, version or label; a caller can then use a prompt of its own.
 func (c *Client) Prompt(ctx context.Context, name string, at PromptAt) (Prompt, error) {
 	r := request{
 		what: "get the prompt " + quote(name), method: http.MethodGet, path: []string{"v2", "prompts", name}, retry: true, query: url.Values{},

@@ -14,8 +14,8 @@ type PushError struct {
 	Done []string
 	// Failed are the things that were not accepted.
 	Failed []Failure
-	// Rest are the IDs of the things that were not tried. A batch stops when the keys are refused, when the context ends, and when the
-	// server has failed three times in a row.
+	// Rest are the IDs of the things that were not tried. A batch stops when the keys are refused, when the context
+	// ends, and when the server has failed three times in a row.
 	Rest []string
 }
 

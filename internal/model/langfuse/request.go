@@ -54,8 +54,8 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 // maxName bounds a name or ID in bytes, in requests and answers.
 const maxName = 1000
 
-// escape writes the segments of a path. Names of datasets and prompts may contain slashes and blanks. A segment of dots alone is an error:
-// proxies would read it as a step through the path.
+// escape writes the segments of a path. Names of datasets and prompts may contain slashes and blanks. A segment of dots
+// alone is an error: proxies would read it as a step through the path.
 func escape(segments []string) (string, error) {
 	var path strings.Builder
 	for _, s := range segments {

@@ -35,10 +35,11 @@ type NewRunItem struct {
 	ObservationID string
 }
 
-// AddRunItem adds an item to a run. The error is ErrNotFound for an item that does not exist or is archived. It is not retried when the
-// connection breaks, since Langfuse would then show the item twice.
+// AddRunItem adds an item to a run. The error is ErrNotFound for an item that does not exist or is archived. It is not
+// retried when the connection breaks, since Langfuse would then show the item twice.
 //
-// Langfuse 4 accepts it and does nothing: there, the spans' Experiment makes the run, and Score.RunID is the experiment's ID.
+// Langfuse 4 accepts it and does nothing: there, the spans' Experiment makes the run, and Score.RunID is the
+// experiment's ID.
 func (c *Client) AddRunItem(ctx context.Context, i NewRunItem) (RunItem, error) {
 	what := "add the item " + quote(i.ItemID) + " to the run " + quote(i.Run)
 	if missing := lacking("run", i.Run, "item", i.ItemID, "trace", i.TraceID); missing != "" {
@@ -60,8 +61,8 @@ func (c *Client) AddRunItem(ctx context.Context, i NewRunItem) (RunItem, error) 
 	return added, err
 }
 
-// gone reports whether the thing or the whole endpoint does not exist. Langfuse 4 lacks some endpoints of Langfuse 3; it answers 404, or
-// 410 in its cloud.
+// gone reports whether the thing or the whole endpoint does not exist. Langfuse 4 lacks some endpoints of Langfuse 3;
+// it answers 404, or 410 in its cloud.
 func gone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusGone)

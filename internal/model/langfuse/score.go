@@ -18,7 +18,8 @@ type Score struct {
 	Name string
 	// Value is a finite number.
 	Value float64
-	// TraceID is the graded trace, ObservationID one of its spans. Langfuse 4 expects the score of an experiment at the root span.
+	// TraceID is the graded trace, ObservationID one of its spans. Langfuse 4 expects the score of an experiment at the
+	// root span.
 	TraceID       string
 	ObservationID string
 	// RunID is the id of a run, or of an experiment in Langfuse 4.
@@ -29,8 +30,8 @@ type Score struct {
 	Metadata map[string]any
 }
 
-// CreateScore creates a score, or replaces the one with its ID, and returns the ID. A score that Langfuse would refuse is an error before
-// anything is sent.
+// CreateScore creates a score, or replaces the one with its ID, and returns the ID. A score that Langfuse would refuse
+// is an error before anything is sent.
 func (c *Client) CreateScore(ctx context.Context, s Score) (string, error) {
 	what := "create the score " + quote(s.Name)
 	s.ID = cmp.Or(s.ID, rand.Text())
@@ -79,8 +80,9 @@ func (s Score) fault() string {
 	return ""
 }
 
-// CreateScores creates scores one after the other and continues after a failure. Unless all are created, the error is a *PushError with
-// the outcome of each score by ID. It sets the ID of a score without one, so that the caller can identify it and send it again.
+// CreateScores creates scores one after the other and continues after a failure. Unless all are created, the error is a
+// *PushError with the outcome of each score by ID. It sets the ID of a score without one, so that the caller can
+// identify it and send it again.
 func (c *Client) CreateScores(ctx context.Context, scores []Score) error {
 	for i := range scores {
 		scores[i].ID = cmp.Or(scores[i].ID, rand.Text())

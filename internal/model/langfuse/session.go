@@ -87,8 +87,8 @@ func byStart(a, b Observation) int { return a.Start.Compare(b.Start) }
 // maxExchanges bounds the traces of a session.
 const maxExchanges = 10_000
 
-// Session returns the traces of a session ordered by time, each with its input and output, or ErrNotFound. It asks for each trace that
-// the session itself does not include.
+// Session returns the traces of a session ordered by time, each with its input and output, or ErrNotFound. It asks for
+// each trace that the session itself does not include.
 func (c *Client) Session(ctx context.Context, id string) ([]Exchange, error) {
 	r := request{what: "get the session " + quote(id), method: http.MethodGet, path: []string{"sessions", id}, retry: true}
 	var s session

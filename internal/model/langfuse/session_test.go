@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
 )
 
-// TestEraseSession deletes the traces of one session, of each version, also where there are more than one request takes.
+// TestEraseSession deletes the traces of one session, of each version, also where there are more than one request
+// takes.
 func TestEraseSession(t *testing.T) {
 	for _, version := range []string{"3.100.0", "4.2.0"} {
 		s, c := online(t)

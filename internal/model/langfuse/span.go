@@ -12,7 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Trace is the work on one input: a tree of spans. The trace's own data are written on each of its spans, as Langfuse 4 expects.
+// Trace is the work on one input: a tree of spans. The trace's own data are written on each of its spans, as Langfuse 4
+// expects.
 type Trace struct {
 	// ID has 32 hexadecimal digits in lower case; TraceID makes one.
 	ID string
@@ -33,7 +34,8 @@ type Trace struct {
 
 // Experiment names the dataset item of a trace, and the run. Langfuse 4 makes its experiments of it.
 type Experiment struct {
-	// ID and Name are the same for all items of a run and differ between runs. On Langfuse 3, ID may be the ID of the dataset run.
+	// ID and Name are the same for all items of a run and differ between runs. On Langfuse 3, ID may be the ID of the
+	// dataset run.
 	ID          string
 	Name        string
 	Description string
@@ -82,7 +84,8 @@ type Span struct {
 	Metadata map[string]string
 	// Failure is why the step failed; empty if it did not.
 	Failure string
-	// Model, Parameters, Usage in tokens and Cost in US dollars belong to a generation. The keys of Usage are input, output and total.
+	// Model, Parameters, Usage in tokens and Cost in US dollars belong to a generation. The keys of Usage are input,
+	// output and total.
 	Model      string
 	Parameters map[string]string
 	Usage      map[string]int
@@ -138,8 +141,8 @@ func (s Span) check() error {
 	return nil
 }
 
-// TraceID makes a trace ID of texts, such as a run's and an item's name. The same texts always make the same ID, so a trace that is sent
-// again replaces the earlier one.
+// TraceID makes a trace ID of texts, such as a run's and an item's name. The same texts always make the same ID, so a
+// trace that is sent again replaces the earlier one.
 func TraceID(parts ...string) string { return digest("trace", parts)[:32] }
 
 // SpanID makes a span ID of texts, best those of the trace and the step.

@@ -74,8 +74,8 @@ func (c *Client) said(data []byte) string {
 	return clip(orNothing(c.secrets.scrub(text)), maxMessage)
 }
 
-// issue reads the first fault that Langfuse lists with "Invalid request data". It ignores the name of an error beside a message: the status
-// says as much.
+// issue reads the first fault that Langfuse lists with "Invalid request data". It ignores the name of an error beside a
+// message: the status says as much.
 func issue(raw json.RawMessage) string {
 	var list []struct {
 		Message string `json:"message"`

@@ -34,8 +34,9 @@ func (t *RawTrace) UnmarshalJSON(data []byte) error {
 func (t RawTrace) lacks() string { return lacking("id", t.ID) }
 func (t RawTrace) key() string   { return t.ID }
 
-// Traces yields the traces of a time, the oldest first, so that one that is logged meanwhile comes behind those that were read. Zero is no bound;
-// until is excluded. Of Langfuse 4, which has no traces, they are made of the outermost spans.
+// Traces yields the traces of a time, the oldest first, so that one that is logged meanwhile comes behind those that
+// were read. Zero is no bound; until is excluded. Of Langfuse 4, which has no traces, they are made of the outermost
+// spans.
 func (c *Client) Traces(ctx context.Context, since, until time.Time) iter.Seq2[RawTrace, error] {
 	r := request{what: "list the traces", method: http.MethodGet, path: []string{"traces"}, query: within("Timestamp", since, until), retry: true}
 	r.query.Set("orderBy", "timestamp.asc")

@@ -7,8 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// Address returns where a model is asked, without user info and query, and whether that is the provider's own address. It is empty for a model
-// that is not asked over the network, and for an address that Open refuses.
+// Address returns where a model is asked, without user info and query, and whether that is the provider's own address.
+// It is empty for a model that is not asked over the network, and for an address that Open refuses.
 func Address(m config.Model, o Options) (shown string, own bool) {
 	p, err := findProvider(m.Provider)
 	if err != nil || p.vendor == nil {
@@ -21,7 +21,8 @@ func Address(m config.Model, o Options) (shown string, own bool) {
 	return strings.TrimRight(shownAddress(address), "/"), p.vendor.isPublic(address)
 }
 
-// KeyVariable returns the name of the environment variable with the key of a model, and whether it is set. It is empty for a model without a key.
+// KeyVariable returns the name of the environment variable with the key of a model, and whether it is set. It is empty
+// for a model without a key.
 func KeyVariable(m config.Model, o Options) (name string, set bool) {
 	p, err := findProvider(m.Provider)
 	if err != nil || p.vendor == nil {
@@ -31,8 +32,8 @@ func KeyVariable(m config.Model, o Options) (name string, set bool) {
 	return name, key != ""
 }
 
-// AddressVariable returns the name of the environment variable that replaces the address of a provider; empty for one that is not asked over the
-// network.
+// AddressVariable returns the name of the environment variable that replaces the address of a provider; empty for one
+// that is not asked over the network.
 func AddressVariable(provider string) string {
 	p, err := findProvider(provider)
 	if err != nil || p.vendor == nil {
@@ -41,7 +42,8 @@ func AddressVariable(provider string) string {
 	return p.vendor.baseEnv
 }
 
-// Remote reports whether the models of a provider are asked over the network. Nothing is known of an unknown provider, so its are.
+// Remote reports whether the models of a provider are asked over the network. Nothing is known of an unknown provider,
+// so its are.
 func Remote(provider string) bool {
 	p, err := findProvider(provider)
 	return err != nil || p.vendor != nil

@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// dialogue is a conversation for providers whose roles alternate, beginning with the user, and whose system text stands apart.
+// dialogue is a conversation for providers whose roles alternate, beginning with the user, and whose system text stands
+// apart.
 type dialogue struct {
 	system string
 	turns  []turn
@@ -20,7 +21,8 @@ type turn struct {
 	// results answer the calls of the assistant's turn before, one for each, in their order.
 	results []callResult
 	said    []chat.Message
-	// calls are those of an assistant's turn, with the IDs that go over the wire. Only the last message of a turn has any.
+	// calls are those of an assistant's turn, with the IDs that go over the wire. Only the last message of a turn has
+	// any.
 	calls []chat.ToolCall
 }
 
@@ -32,14 +34,16 @@ type callResult struct {
 }
 
 const (
-	// beforeUser stands where a conversation begins with the assistant, silence for a message without text: providers refuse both.
+	// beforeUser stands where a conversation begins with the assistant, silence for a message without text: providers
+	// refuse both.
 	beforeUser = "(The assistant begins.)"
 	silence    = "(empty message)"
 	// notAnswered is the result of a call that a conversation does not answer.
 	notAnswered = `{"error":"the tool was not carried out"}`
 )
 
-// alternate arranges messages. Each call is answered in the user's turn behind it, also where the messages lack an answer.
+// alternate arranges messages. Each call is answered in the user's turn behind it, also where the messages lack an
+// answer.
 func alternate(messages []chat.Message) dialogue {
 	a := arranging{ids: callIDs{fit: plainCallID, unique: true}}
 	for _, m := range messages {

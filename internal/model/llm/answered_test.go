@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAnsweredByAnything: what a server writes as its model is told where it is a name, and never makes an answer unreadable.
+// TestAnsweredByAnything: what a server writes as its model is told where it is a name, and never makes an answer
+// unreadable.
 func TestAnsweredByAnything(t *testing.T) {
 	for _, tc := range []struct{ model, want string }{
 		{`"gpt-5-mini-2026-01-01"`, "gpt-5-mini-2026-01-01"}, {`null`, ""}, {`7`, ""}, {`{"id": "x"}`, ""}, {`[]`, ""},

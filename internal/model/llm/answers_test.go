@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
-// TestAnswers holds what becomes of answers as the providers document them. A file has the model ("anthropic stream"), the answer, and the reply or
-// the error, with what has to come back with the message.
+// TestAnswers holds what becomes of answers as the providers document them. A file has the model ("anthropic stream"),
+// the answer, and the reply or the error, with what has to come back with the message.
 func TestAnswers(t *testing.T) {
 	files, err := filepath.Glob("testdata/answers/*.txtar")
 	if err != nil || len(files) < 15 {

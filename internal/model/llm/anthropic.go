@@ -96,7 +96,8 @@ func encodeAnthropic(m config.Model, r Request, streamed bool) (any, error) {
 	return body, nil
 }
 
-// anthropicChoice returns which tool has to be called. A reply of a schema is a forced tool; beside tools of its own, the model may also call those.
+// anthropicChoice returns which tool has to be called. A reply of a schema is a forced tool; beside tools of its own,
+// the model may also call those.
 func anthropicChoice(r Request) object {
 	switch {
 	case r.Schema != nil && len(r.Tools) == 0:

@@ -11,7 +11,8 @@ import (
 // maxBlocks is how many blocks one streamed answer may have.
 const maxBlocks = 1024
 
-// anthropicAssembly puts an answer together from the events of a stream (https://platform.claude.com/docs/en/build-with-claude/streaming).
+// anthropicAssembly puts an answer together from the events of a stream
+// (https://platform.claude.com/docs/en/build-with-claude/streaming).
 type anthropicAssembly struct {
 	request Request
 	token   func(string)

@@ -6,8 +6,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// azure is OpenAI's models at Microsoft: the name of a model is that of a deployment. Without api_version it is the v1 API
-// (https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle), with one the dated API that came before it.
+// azure is OpenAI's models at Microsoft: the name of a model is that of a deployment. Without api_version it is the v1
+// API (https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle), with one the dated API that came before
+// it.
 func azure() Provider {
 	return hosted("azure", "deployments of Azure OpenAI", &vendor{
 		baseEnv: "AZURE_OPENAI_ENDPOINT", keyEnvs: []string{"AZURE_OPENAI_API_KEY"}, list: "openai/v1/models", keyHeader: "api-key", tokens: true,

@@ -51,7 +51,8 @@ func inFlight(b *testing.B, call func() error) {
 	b.ReportMetric((cpuMicros()-start)/float64(b.N), "cpu-µs/op")
 }
 
-// BenchmarkGenerate is one call as a run makes it, through limits, retries and timeout, with the server in the same process.
+// BenchmarkGenerate is one call as a run makes it, through limits, retries and timeout, with the server in the same
+// process.
 func BenchmarkGenerate(b *testing.B) {
 	base := serve(b, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -72,7 +73,8 @@ func BenchmarkScripted(b *testing.B) {
 	inFlight(b, func() error { _, err := s.Generate(b.Context(), request); return err })
 }
 
-// BenchmarkScriptedLoop is a request of a turn of a flow: the first one, which is to call the tool, and the one after the tool's result.
+// BenchmarkScriptedLoop is a request of a turn of a flow: the first one, which is to call the tool, and the one after
+// the tool's result.
 func BenchmarkScriptedLoop(b *testing.B) {
 	first := Request{ToolChoice: "process_node", Tools: []Tool{processNode("triage")}}
 	first.Messages = append(first.Messages,

@@ -15,8 +15,9 @@ const (
 	breakFor   = 10 * time.Second
 )
 
-// Breaker makes calls of one address fail at once while nobody is there. It counts whole calls, after their retries. If it counted attempts, a
-// hiccup during many concurrent calls would end them all, although their next attempts succeed. It is safe for concurrent use.
+// Breaker makes calls of one address fail at once while nobody is there. It counts whole calls, after their retries. If
+// it counted attempts, a hiccup during many concurrent calls would end them all, although their next attempts succeed.
+// It is safe for concurrent use.
 type Breaker struct {
 	circuit circuitbreaker.CircuitBreaker[any]
 }
@@ -30,8 +31,8 @@ func NewBreaker() *Breaker {
 		Build()}
 }
 
-// Begin asks for a call, and returns the error with which it is not made: ErrBreaker, wrapped. Whoever may call says with End whether nobody was
-// there.
+// Begin asks for a call, and returns the error with which it is not made: ErrBreaker, wrapped. Whoever may call says
+// with End whether nobody was there.
 func (breaker *Breaker) Begin() error {
 	if breaker.circuit.TryAcquirePermit() {
 		return nil
@@ -61,7 +62,8 @@ func (breaker *Breaker) gaveUp() {
 	}
 }
 
-// record tells the breaker how a call ended. Any answer, also a refusal or one that broke off, shows that somebody is there.
+// record tells the breaker how a call ended. Any answer, also a refusal or one that broke off, shows that somebody is
+// there.
 func (breaker *Breaker) record(err error) {
 	b := breaker.circuit
 	e, ok := asError(err)

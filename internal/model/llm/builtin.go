@@ -25,7 +25,8 @@ type Options struct {
 	Files    source.Files
 	// Limits are shared by all models; nil makes each model its own.
 	Limits *Limits
-	// Mask hides secrets in what servers say of errors, and in what is asked of cassettes, as it did when they were recorded.
+	// Mask hides secrets in what servers say of errors, and in what is asked of cassettes, as it did when they were
+	// recorded.
 	Mask Mask
 	// Warn gets a sentence about what a provider does not have, as often as it is asked for; nil discards it.
 	Warn func(text string)
@@ -38,8 +39,8 @@ func (o Options) env(name string) string {
 	return o.Getenv(name)
 }
 
-// Named is what the configuration of a model may choose where somebody else has written it. The key of a provider then goes to the provider's own
-// address only: its default, or that of the environment.
+// Named is what the configuration of a model may choose where somebody else has written it. The key of a provider then
+// goes to the provider's own address only: its default, or that of the environment.
 type Named struct {
 	// Getenv finds the variables that api_key_env and token_env name.
 	Getenv func(string) string
@@ -102,8 +103,8 @@ func findProvider(name string) (Provider, error) {
 	return Provider{}, &Error{Fault: Refused, Model: name, Message: fmt.Sprintf("unknown provider %q", name), Hint: hint}
 }
 
-// Open returns the model that m describes, with its time per call, limits, retries and price. What m leaves open of the price is that of PriceTable.
-// The error is an *Error or, for a script or cassette with mistakes, a source.Problems.
+// Open returns the model that m describes, with its time per call, limits, retries and price. What m leaves open of the
+// price is that of PriceTable. The error is an *Error or, for a script or cassette with mistakes, a source.Problems.
 func Open(m config.Model, o Options) (Model, error) {
 	p, err := findProvider(m.Provider)
 	if err != nil {
@@ -177,7 +178,8 @@ func openCassette(m config.Model, o Options) (Model, string, error) {
 	return cassette.As(name), cassette.file, nil
 }
 
-// near returns a file as what a model says of itself names it: from the working folder. Records and reports have no path of this machine.
+// near returns a file as what a model says of itself names it: from the working folder. Records and reports have no
+// path of this machine.
 func near(file string) string {
 	if here, err := filepath.Abs("."); err == nil {
 		if below, err := filepath.Rel(here, file); err == nil {

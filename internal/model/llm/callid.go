@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// callIDs gives the tool calls of a conversation the IDs that go over the wire: those that they have, unless the provider refuses them.
-// Recorded conversations may have calls without an ID, several with the same, and those of another provider.
+// callIDs gives the tool calls of a conversation the IDs that go over the wire: those that they have, unless the
+// provider refuses them. Recorded conversations may have calls without an ID, several with the same, and those of
+// another provider.
 type callIDs struct {
 	// fit makes an ID one that the provider takes; nil takes any.
 	fit func(id string) string

@@ -23,8 +23,8 @@ const cassetteVersion = 2
 
 // Kinds of lines. Exchanges with models have no kind.
 const (
-	// kindPart begins a part: what one run of the program has recorded. Of a conversation that several parts hold, the last part counts,
-	// because that run held it anew.
+	// kindPart begins a part: what one run of the program has recorded. Of a conversation that several parts hold, the
+	// last part counts, because that run held it anew.
 	kindPart      = "cassette"
 	kindEmbedding = "embedding"
 	// kindTurn says how long an agent took for a turn.
@@ -36,7 +36,8 @@ type entry struct {
 	Kind string `json:"kind,omitempty"`
 	// Version is that of the format, in the first line of a part.
 	Version int `json:"version,omitempty"`
-	// DrawKey is the key of the draws that requests to judges contain, in the first line of a part; a part without draws has none.
+	// DrawKey is the key of the draws that requests to judges contain, in the first line of a part; a part without
+	// draws has none.
 	DrawKey []byte `json:"draw_key,omitempty"`
 	// N counts the exchanges of a part from 1.
 	N            int          `json:"n,omitempty"`
@@ -91,15 +92,17 @@ type Recorder struct {
 	broken error
 }
 
-// NewRecorder returns a recorder that appends a new part to w. What it writes is masked. The caller closes w when no model is used any more.
+// NewRecorder returns a recorder that appends a new part to w. What it writes is masked. The caller closes w when no
+// model is used any more.
 func NewRecorder(w io.Writer, mask Mask) *Recorder { return &Recorder{w: w, mask: mask} }
 
 // StoreDrawKey stores the key of the draws in the requests of this part. Call it before the first exchange.
 func (r *Recorder) StoreDrawKey(key []byte) { r.drawKey = key }
 
-// Record returns model with its replies and errors recorded under name, which Play must be asked for.
-// It belongs outside of Retry: a call is recorded as it ended, also when a time limit of its caller ended it. A call of a conversation that was
-// given up as a whole is not. When an exchange cannot be written, the call fails as Unrecorded. Secrets in replies are the model's to hide.
+// Record returns model with its replies and errors recorded under name, which Play must be asked for. It belongs
+// outside of Retry: a call is recorded as it ended, also when a time limit of its caller ended it. A call of a
+// conversation that was given up as a whole is not. When an exchange cannot be written, the call fails as Unrecorded.
+// Secrets in replies are the model's to hide.
 func (r *Recorder) Record(name string, model Model) Model { return &recorded{r, name, model} }
 
 type recorded struct {

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Conversation names the conversation to which a recorded exchange belongs. The zero value stands for what is asked outside of conversations.
+// Conversation names the conversation to which a recorded exchange belongs. The zero value stands for what is asked
+// outside of conversations.
 type Conversation struct {
 	Suite  string `json:"suite,omitempty"`
 	Test   string `json:"test,omitempty"`
@@ -26,8 +27,8 @@ type conversationPlace struct {
 	over <-chan struct{}
 }
 
-// InConversation returns a context for everything that a conversation asks. The end of ctx itself means that the conversation was given up;
-// the end of a context made of the result means that one of its time limits has passed.
+// InConversation returns a context for everything that a conversation asks. The end of ctx itself means that the
+// conversation was given up; the end of a context made of the result means that one of its time limits has passed.
 func InConversation(ctx context.Context, c Conversation) context.Context {
 	return context.WithValue(ctx, conversationKey{}, conversationPlace{c, ctx.Done()})
 }
@@ -38,7 +39,8 @@ func ConversationOf(ctx context.Context) Conversation {
 	return at.held
 }
 
-// givenUp reports whether the conversation of ctx was given up as a whole. Outside of conversations, the end of ctx says so.
+// givenUp reports whether the conversation of ctx was given up as a whole. Outside of conversations, the end of ctx
+// says so.
 func givenUp(ctx context.Context) bool {
 	at, inside := ctx.Value(conversationKey{}).(conversationPlace)
 	if !inside {
@@ -59,8 +61,9 @@ type lack struct {
 	first *Error
 }
 
-// NoteLack returns a context, and a function that returns the first exchange below it that a cassette did not hold or that could not be
-// recorded; nil without one. Agents get over calls that fail, and a conversation that lacks an exchange must not pass for one that has it.
+// NoteLack returns a context, and a function that returns the first exchange below it that a cassette did not hold or
+// that could not be recorded; nil without one. Agents get over calls that fail, and a conversation that lacks an
+// exchange must not pass for one that has it.
 func NoteLack(ctx context.Context) (context.Context, func() error) {
 	l := &lack{}
 	return context.WithValue(ctx, lackKey{}, l), func() error {

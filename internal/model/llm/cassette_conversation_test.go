@@ -67,7 +67,8 @@ func TestConversations(t *testing.T) {
 	} {
 		diff(t, "error", want, askIn(t, c, l, "hello"))
 	}
-	// As a provider it may stand in any place: a conversation that it knows has its own answers, whatever its target is called.
+	// As a provider it may stand in any place: a conversation that it knows has its own answers, whatever its target is
+	// called.
 	anywhere, err := playAnywhere("tape", tape.Bytes(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,8 @@ func TestConversations(t *testing.T) {
 	diff(t, "in their order", "2", askIn(t, anywhere, Conversation{}, "hello"))
 }
 
-// A recording that goes on has another part. Of a conversation that was held anew, only the later part counts; others stay.
+// A recording that goes on has another part. Of a conversation that was held anew, only the later part counts; others
+// stay.
 func TestCassetteParts(t *testing.T) {
 	var tape bytes.Buffer
 	model := counting()
@@ -165,8 +167,8 @@ func TestCassetteBrokenArguments(t *testing.T) {
 	diff(t, "reply", want, got)
 }
 
-// A call that a time limit of its caller ended is played as one: the limit ends it again. One that was given up with its whole conversation is
-// not recorded.
+// A call that a time limit of its caller ended is played as one: the limit ends it again. One that was given up with
+// its whole conversation is not recorded.
 func TestAbandonedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tape bytes.Buffer
@@ -208,9 +210,9 @@ func TestAbandonedCall(t *testing.T) {
 	})
 }
 
-// What a cassette lacks is known to whoever waits for the agent, also when the agent gets over it.
-// A caller that gave up when a recorded answer came plays it as it was recorded, whichever is faster now. Only with its whole conversation is a
-// call given up.
+// What a cassette lacks is known to whoever waits for the agent, also when the agent gets over it. A caller that gave
+// up when a recorded answer came plays it as it was recorded, whichever is faster now. Only with its whole conversation
+// is a call given up.
 func TestAnswerForACallerThatGaveUp(t *testing.T) {
 	var tape bytes.Buffer
 	m := NewRecorder(&tape, nil).Record("m", modelFunc(func(ctx context.Context, _ Request) (chat.Reply, error) {

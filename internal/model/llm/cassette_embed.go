@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// RecordEmbedder returns e with its vectors and errors recorded under name, which Cassette.EmbedderAs must be asked for.
-// What is recorded, and what fails, is as in Record.
+// RecordEmbedder returns e with its vectors and errors recorded under name, which Cassette.EmbedderAs must be asked
+// for. What is recorded, and what fails, is as in Record.
 func (r *Recorder) RecordEmbedder(name string, e Embedder) Embedder {
 	return &recordedEmbedder{r, name, e}
 }
@@ -34,9 +34,9 @@ func (m *recordedEmbedder) Embed(ctx context.Context, texts []string) ([][]float
 	return vectors, err
 }
 
-// EmbedderAs returns the embedder that was recorded under name. Equal requests of a conversation get their answers in the order in which they
-// were recorded, and then the last one again: vectors depend on nothing but the texts.
-// A request that was not recorded is an *Error of fault Unrecorded.
+// EmbedderAs returns the embedder that was recorded under name. Equal requests of a conversation get their answers in
+// the order in which they were recorded, and then the last one again: vectors depend on nothing but the texts. A
+// request that was not recorded is an *Error of fault Unrecorded.
 func (c *Recording) EmbedderAs(name string) Embedder { return embeddingVoice{c, name} }
 
 type embeddingVoice struct {

@@ -28,7 +28,8 @@ func (m Mask) texts(list []string) []string {
 	return masked
 }
 
-// value returns decoded JSON with every text and name in it masked. Numbers stay: a mask in their place would break the line.
+// value returns decoded JSON with every text and name in it masked. Numbers stay: a mask in their place would break the
+// line.
 func (m Mask) value(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -17,8 +17,8 @@ var (
 	_ Cast  = (*Recording)(nil)
 )
 
-// Recording plays recorded exchanges. Equal requests of a conversation to a model get their replies in the order in which they were recorded,
-// each once; see EmbedderAs for embedders. It is safe for concurrent use.
+// Recording plays recorded exchanges. Equal requests of a conversation to a model get their replies in the order in
+// which they were recorded, each once; see EmbedderAs for embedders. It is safe for concurrent use.
 type Recording struct {
 	file              string
 	source            io.ReaderAt
@@ -64,8 +64,9 @@ type span struct {
 // Size returns how many bytes of the cassette are whole lines, and whether the last of them lacks its line break.
 func (c *Recording) Size() (size int64, unended bool) { return c.whole, c.unended }
 
-// Draws returns what the draws in recorded requests come from: the key, nil for requests without draws, and the conversation. They are those of
-// the conversation of ctx, or the key of the last part where the cassette does not have that conversation.
+// Draws returns what the draws in recorded requests come from: the key, nil for requests without draws, and the
+// conversation. They are those of the conversation of ctx, or the key of the last part where the cassette does not have
+// that conversation.
 func (c *Recording) Draws(ctx context.Context) (key []byte, at Conversation) {
 	at = ConversationOf(ctx)
 	l := c.conversations[c.held(ctx)]
@@ -120,7 +121,8 @@ func (c *Recording) play(ctx context.Context, name string, r Request) (chat.Repl
 	if ctx.Err() != nil && givenUp(ctx) {
 		return chat.Reply{}, ctx.Err()
 	}
-	// A caller that has given up in the meantime may have had its answer when it was recorded, so the recording decides.
+	// A caller that has given up in the meantime may have had its answer when it was recorded, so the recording
+	// decides.
 	request, err := c.mask.request(r)
 	if err != nil {
 		return chat.Reply{}, c.unreadable(ctx, name, err)

@@ -16,15 +16,15 @@ import (
 // maxExchange bounds a line of a cassette. The largest answers are 64 MB, and JSON may write a byte as six.
 const maxExchange = 512 << 20
 
-// Play reads a cassette of a size; file is its name in errors. It keeps where the exchanges stand, not the exchanges, so source has to stay
-// open. A last line that a crash cut short is left out (Whole). mask is that of the recorder.
-// A conversation gets what was recorded of it (InConversation). The error is a source.Problems.
+// Play reads a cassette of a size; file is its name in errors. It keeps where the exchanges stand, not the exchanges,
+// so source has to stay open. A last line that a crash cut short is left out (Whole). mask is that of the recorder. A
+// conversation gets what was recorded of it (InConversation). The error is a source.Problems.
 func Play(file string, source io.ReaderAt, size int64, mask Mask) (*Recording, error) {
 	return (&Recording{file: file, source: source, mask: mask}).read(size)
 }
 
-// playAnywhere is Play for a model that stands wherever a configuration puts it: a conversation that was recorded, with whichever target, gets
-// its own exchanges, and any other gets those of all conversations in their order.
+// playAnywhere is Play for a model that stands wherever a configuration puts it: a conversation that was recorded, with
+// whichever target, gets its own exchanges, and any other gets those of all conversations in their order.
 func playAnywhere(file string, data []byte, mask Mask) (*Recording, error) {
 	return (&Recording{file: file, source: bytes.NewReader(data), mask: mask, anywhere: true}).read(int64(len(data)))
 }

@@ -18,9 +18,9 @@ var (
 	_ Streamer = (*Client)(nil)
 )
 
-// Client is a model that is asked over HTTP, in the format of its provider.
-// A request carries what it was given and nothing else; parameters that it leaves open come from the configuration, if set there.
-// It does not retry, except that an OpenAI-compatible server that refuses response_format is asked again without it, now and from then on.
+// Client is a model that is asked over HTTP, in the format of its provider. A request carries what it was given and
+// nothing else; parameters that it leaves open come from the configuration, if set there. It does not retry, except
+// that an OpenAI-compatible server that refuses response_format is asked again without it, now and from then on.
 type Client struct {
 	endpoint *endpoint
 	wire     wire
@@ -31,7 +31,8 @@ type Client struct {
 
 // wire is a format of requests and answers.
 type wire struct {
-	// path is where a request goes below the base URL, with its query; streamed is where one for a stream goes, if that is another place.
+	// path is where a request goes below the base URL, with its query; streamed is where one for a stream goes, if that
+	// is another place.
 	path, streamed place
 	// conversations is where a conversation is made that the provider keeps.
 	conversations place

@@ -18,8 +18,8 @@ type assembler interface {
 	reply() (chat.Reply, error)
 }
 
-// Stream asks the endpoint once, for a reply as server-sent events.
-// A stream that breaks off is an *Error of fault Unreachable. A server that answers as a whole nevertheless is understood.
+// Stream asks the endpoint once, for a reply as server-sent events. A stream that breaks off is an *Error of fault
+// Unreachable. A server that answers as a whole nevertheless is understood.
 func (c *Client) Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error) {
 	return c.orWithoutSchema(r, func(r Request) (chat.Reply, error) { return c.ask(ctx, r, token) })
 }

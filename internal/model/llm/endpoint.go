@@ -23,7 +23,8 @@ type endpoint struct {
 	// at is base without user info and query; public says that it is the provider's own address.
 	at     string
 	public bool
-	// key may be empty; keyName is the variable that it comes from. bearer sends it as a bearer token, not in the provider's own header.
+	// key may be empty; keyName is the variable that it comes from. bearer sends it as a bearer token, not in the
+	// provider's own header.
 	key, keyName string
 	bearer       bool
 	secrets      secrets
@@ -99,7 +100,8 @@ type call struct {
 	streamed bool
 	// bare is true of a request that is not for a reply: the configured body does not belong into it.
 	bare bool
-	// values is what placeholders stand for. conversation is the id of the target's conversation; empty where the model is not the target.
+	// values is what placeholders stand for. conversation is the id of the target's conversation; empty where the model
+	// is not the target.
 	values       template.Values
 	conversation string
 }

@@ -31,7 +31,8 @@ func (e *endpoint) broken(ctx context.Context, err error) error {
 	return e.unreachable(err)
 }
 
-// readAll reads a body. One that is announced as too large is not read at all, and one of known length needs no second buffer.
+// readAll reads a body. One that is announced as too large is not read at all, and one of known length needs no second
+// buffer.
 func readAll(res *http.Response) ([]byte, error) {
 	switch n := res.ContentLength; {
 	case n > maxBody:

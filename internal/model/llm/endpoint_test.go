@@ -72,7 +72,8 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// TestRedirectIsNotFollowed proves that neither the key nor the conversation reaches the address that a server redirects to.
+// TestRedirectIsNotFollowed proves that neither the key nor the conversation reaches the address that a server
+// redirects to.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	elsewhere := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		t.Error("the redirect was followed")

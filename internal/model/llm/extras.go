@@ -104,8 +104,8 @@ func merged(base, added any) any {
 	return into
 }
 
-// valuesOf returns what placeholders stand for in a request. Of a model that is not the target of a conversation nothing is known but what it is
-// asked, and in which test.
+// valuesOf returns what placeholders stand for in a request. Of a model that is not the target of a conversation
+// nothing is known but what it is asked, and in which test.
 func valuesOf(ctx context.Context, r Request) template.Values {
 	if r.Conversation != nil {
 		return *r.Conversation

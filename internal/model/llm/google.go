@@ -122,7 +122,8 @@ func googleChoice(choice string) object {
 	return object{"functionCallingConfig": calling}
 }
 
-// googleIDs returns the IDs of a turn's calls as they go over the wire. Calls that Google wrote without an ID have none.
+// googleIDs returns the IDs of a turn's calls as they go over the wire. Calls that Google wrote without an ID have
+// none.
 func googleIDs(t turn) []string {
 	var ids []string
 	for _, call := range t.calls {
@@ -144,7 +145,8 @@ func googleIDs(t turn) []string {
 	return native
 }
 
-// googleParts writes a turn: the results of tools first, then what was said, then the calls. ids are those of the calls before.
+// googleParts writes a turn: the results of tools first, then what was said, then the calls. ids are those of the calls
+// before.
 func googleParts(t turn, ids []string) ([]any, error) {
 	var parts []any
 	for i, result := range t.results {

@@ -21,12 +21,14 @@ const (
 	lexicalMargin = 0.02
 )
 
-// Lexical is a small deterministic model inside the program: it takes the option of a tool's Menu whose texts are most like the user's message,
-// and answers with the prompt that the tool returns. It is a baseline without a language model, not a pretence of one.
+// Lexical is a small deterministic model inside the program: it takes the option of a tool's Menu whose texts are most
+// like the user's message, and answers with the prompt that the tool returns. It is a baseline without a language
+// model, not a pretence of one.
 //
-// No option fits when the best is less similar than 0.15 or leads by less than 0.02: then it stays or, where one must be chosen, takes the first.
-// A tool that answers {"error": …} is asked once more, with what certainly is allowed; after that the model answers in text, so no loop is endless.
-// It uses no tokens. The zero value is ready and safe for concurrent use.
+// No option fits when the best is less similar than 0.15 or leads by less than 0.02: then it stays or, where one must
+// be chosen, takes the first. A tool that answers {"error": …} is asked once more, with what certainly is allowed;
+// after that the model answers in text, so no loop is endless. It uses no tokens. The zero value is ready and safe for
+// concurrent use.
 type Lexical struct{}
 
 // Generate chooses, or answers with the prompt that was chosen. A request that leaves nothing to choose is Refused,
@@ -79,7 +81,8 @@ func lexicalReply(r *Request) (chat.Reply, error) {
 	}
 }
 
-// lexicalTurn returns what the user said last, how often the tool was called since, and the last result of any tool since, nil without one.
+// lexicalTurn returns what the user said last, how often the tool was called since, and the last result of any tool
+// since, nil without one.
 func lexicalTurn(r *Request, tool *Tool) (user string, tries int, last *stepResult) {
 	content := -1
 	for i := len(r.Messages) - 1; i >= 0; i-- {
@@ -96,7 +99,8 @@ func lexicalTurn(r *Request, tool *Tool) (user string, tries int, last *stepResu
 	return "", tries, readStep(r.Messages, content)
 }
 
-// chooseTool returns the tool with a menu that may be called: the one that is asked for or, when the choice is free, the first.
+// chooseTool returns the tool with a menu that may be called: the one that is asked for or, when the choice is free,
+// the first.
 func chooseTool(r *Request) *Tool {
 	for i := range r.Tools {
 		t := &r.Tools[i]

@@ -9,8 +9,9 @@ import (
 // maxSchemaDepth bounds how deep a schema may be nested.
 const maxSchemaDepth = 16
 
-// emptyLists returns the JSON object that a schema accepts and that says nothing, such as {"facts":[]}: every property that must be there
-// is a list that may be empty, null, or an object of the same kind. Any other value would have to be made up.
+// emptyLists returns the JSON object that a schema accepts and that says nothing, such as {"facts":[]}: every property
+// that must be there is a list that may be empty, null, or an object of the same kind. Any other value would have to be
+// made up.
 func emptyLists(schema json.RawMessage) (string, bool) { return emptyValue(schema, maxSchemaDepth) }
 
 func emptyValue(schema json.RawMessage, depth int) (string, bool) {

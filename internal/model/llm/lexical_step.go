@@ -19,7 +19,8 @@ func (m *Menu) choose(text string) string {
 	return ranked[0].ID
 }
 
-// certain returns the ID that is always accepted: to stay, else the first of those that a tool says it allows, else the first.
+// certain returns the ID that is always accepted: to stay, else the first of those that a tool says it allows, else the
+// first.
 func (m *Menu) certain(allowed []any) string {
 	switch {
 	case m.stay != "":
@@ -83,8 +84,8 @@ func readStep(messages []chat.Message, i int) *stepResult {
 	return s
 }
 
-// text returns the prompt or, without one, what the instructions tell to say: what stands behind their first colon. Instructions that end with the
-// colon tell nothing, and are not for the user.
+// text returns the prompt or, without one, what the instructions tell to say: what stands behind their first colon.
+// Instructions that end with the colon tell nothing, and are not for the user.
 func (s stepResult) text() string {
 	_, told, colon := strings.Cut(s.instructions+" ", ": ")
 	texts := []string{s.prompt, told}

@@ -22,7 +22,8 @@ type Limits struct {
 
 // Shared keeps limits that hold over several processes. It is safe for concurrent use.
 type Shared interface {
-	// Begin waits until one more call is within the limit that key names. done says, once, that it has ended, and how many tokens it took.
+	// Begin waits until one more call is within the limit that key names. done says, once, that it has ended, and how
+	// many tokens it took.
 	Begin(ctx context.Context, key string, a Allowance) (done func(tokens int), err error)
 }
 
@@ -39,11 +40,10 @@ func SharedLimits(over Shared) *Limits {
 	return l
 }
 
-// Limit returns model with each call waiting for its turn, for as long as its context allows.
-// Calls to the same provider and address share one limit, for which the lowest numbers that any of the models sets count:
-// a server that allows 60 requests a minute does not care which model they are for.
-// Requests are spread evenly, at most one second's share at once. Tokens are known only after a reply:
-// a call waits until what earlier replies used is paid off.
+// Limit returns model with each call waiting for its turn, for as long as its context allows. Calls to the same
+// provider and address share one limit, for which the lowest numbers that any of the models sets count: a server that
+// allows 60 requests a minute does not care which model they are for. Requests are spread evenly, at most one second's
+// share at once. Tokens are known only after a reply: a call waits until what earlier replies used is paid off.
 func (l *Limits) Limit(model Model, c config.Model, at string) Model {
 	share := l.share(c, at)
 	if l.over == nil {

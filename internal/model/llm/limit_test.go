@@ -164,7 +164,8 @@ func (c *counted) Begin(_ context.Context, key string, a Allowance) (func(int), 
 	}, nil
 }
 
-// TestSharedLimits: what is asked of one provider and address is one limit, the lowest of any model, also for models without one.
+// TestSharedLimits: what is asked of one provider and address is one limit, the lowest of any model, also for models
+// without one.
 func TestSharedLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := &counted{asked: map[string][]Allowance{}}

@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// Lists asks the address of a model which models it has, with the key; nothing is asked of a model. It is false of a server that answers but has
-// no list. The error is an *Error or the context's.
+// Lists asks the address of a model which models it has, with the key; nothing is asked of a model. It is false of a
+// server that answers but has no list. The error is an *Error or the context's.
 func Lists(ctx context.Context, m config.Model, o Options) (bool, error) {
 	e, err := newEndpoint(m, o)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package llm speaks to language models: OpenAI-compatible endpoints, a model scripted in a file, and recorded exchanges.
-// It knows nothing of evaluation.
+// Package llm speaks to language models: OpenAI-compatible endpoints, a model scripted in a file, and recorded
+// exchanges. It knows nothing of evaluation.
 package llm
 
 import (
@@ -30,12 +30,13 @@ type Request struct {
 	TopP        *float64       `json:"top_p,omitempty"`
 	Seed        *int           `json:"seed,omitempty"`
 	MaxTokens   int            `json:"max_tokens,omitempty"`
-	// Thread is the conversation that the provider keeps; nil for one that is sent whole. Reply.Thread says how it goes on.
+	// Thread is the conversation that the provider keeps; nil for one that is sent whole. Reply.Thread says how it goes
+	// on.
 	Thread *Thread `json:"thread,omitempty"`
 	// Node names the part of an agent that asks. It goes over the wire as a header beside the request, not in it.
 	Node string `json:"-"`
-	// Conversation is what placeholders stand for, if the model is the target of a conversation. Such a request also bears the conversation's id and
-	// trace. Both are beside the request.
+	// Conversation is what placeholders stand for, if the model is the target of a conversation. Such a request also
+	// bears the conversation's id and trace. Both are beside the request.
 	Conversation *template.Values `json:"-"`
 }
 
@@ -54,7 +55,8 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
-	// Menu is what one of the arguments is chosen from, for models that don't read the parameters. It stays inside the program.
+	// Menu is what one of the arguments is chosen from, for models that don't read the parameters. It stays inside the
+	// program.
 	Menu *Menu `json:"-"`
 }
 
@@ -132,13 +134,14 @@ func (e *Error) Unwrap() error {
 // Tries returns Attempts, for those who do not know this package.
 func (e *Error) Tries() int { return e.Attempts }
 
-// Worked reports whether the model may have worked for the failed call, so that what it cost is not known: the time was up, or an answer came that
-// broke off or cannot be used.
+// Worked reports whether the model may have worked for the failed call, so that what it cost is not known: the time was
+// up, or an answer came that broke off or cannot be used.
 func (e *Error) Worked() bool {
 	return e.Fault == TimedOut || e.Fault == Malformed || e.Fault == Unreachable && e.Message == brokenOff
 }
 
-// Worked reports whether a model may have worked for a call that failed with err: the call was given up, or Error.Worked says so.
+// Worked reports whether a model may have worked for a call that failed with err: the call was given up, or
+// Error.Worked says so.
 func Worked(err error) bool {
 	e, ok := asError(err)
 	return ok && e.Worked() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

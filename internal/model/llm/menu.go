@@ -5,8 +5,8 @@ import "slices"
 // Menu is what an argument of a tool may be chosen from, for models that choose by themselves, such as Lexical.
 // It never goes over the wire: a language model reads the same from the tool's parameters and description.
 //
-// A menu does not change once a request carries it. It indexes its texts when it is first asked, so whoever keeps a menu pays once.
-// It is safe for concurrent use.
+// A menu does not change once a request carries it. It indexes its texts when it is first asked, so whoever keeps a
+// menu pays once. It is safe for concurrent use.
 type Menu struct {
 	// Fixed are the tool's other arguments, which leave nothing to choose, by name. Set it before the menu is used.
 	Fixed    map[string]string

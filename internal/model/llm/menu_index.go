@@ -23,7 +23,8 @@ type term struct {
 	texts []weight
 }
 
-// weight is what a word is worth in a text: at first how often it is there, in the end its part of the text's unit vector.
+// weight is what a word is worth in a text: at first how often it is there, in the end its part of the text's unit
+// vector.
 type weight struct {
 	text  int
 	value float64

@@ -21,10 +21,11 @@ const (
 
 // Rank returns all options, the most similar to text first; equals stay in the menu's order.
 //
-// Each of an option's texts (label, when, every example) is a document of its own, and the option is as similar as the most similar of them.
-// Similarity is the cosine of TF-IDF vectors with counts as term frequency and the smoothed idf of scikit-learn,
-// ln((1+N)/(1+df))+1 (https://scikit-learn.org/stable/modules/feature_extraction.html#tfidf-term-weighting).
-// Words that the menu does not have count for the length of the text's vector, so that a text about something else is not similar.
+// Each of an option's texts (label, when, every example) is a document of its own, and the option is as similar as the
+// most similar of them. Similarity is the cosine of TF-IDF vectors with counts as term frequency and the smoothed idf
+// of scikit-learn, ln((1+N)/(1+df))+1
+// (https://scikit-learn.org/stable/modules/feature_extraction.html#tfidf-term-weighting). Words that the menu does not
+// have count for the length of the text's vector, so that a text about something else is not similar.
 func (m *Menu) Rank(text string) []Ranked {
 	m.index.once.Do(func() { m.index.build(m.options) })
 	ranked := make([]Ranked, len(m.options))

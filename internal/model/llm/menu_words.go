@@ -11,9 +11,10 @@ import (
 // eachWord yields the words of a text as menus compare them, and whether a word is one that carries little meaning.
 // The word is valid until the next one.
 //
-// A word is a run of letters, marks and digits in Unicode's composed form (NFC) and in lower case. Scripts that set no spaces, such as
-// Chinese or Thai, give pairs of neighbouring characters instead. The plural of English, Spanish, French and others loses its s.
-// Numbers of four digits and more are all the same but for their length: 2024-11 is a month, and AC-104729 an order like AC-000000.
+// A word is a run of letters, marks and digits in Unicode's composed form (NFC) and in lower case. Scripts that set no
+// spaces, such as Chinese or Thai, give pairs of neighbouring characters instead. The plural of English, Spanish,
+// French and others loses its s. Numbers of four digits and more are all the same but for their length: 2024-11 is a
+// month, and AC-104729 an order like AC-000000.
 func eachWord(text string, yield func(word []byte, function bool)) {
 	w := splitter{yield: yield, word: make([]byte, 0, 48)}
 	for _, r := range norm.NFC.String(text) {
@@ -40,7 +41,8 @@ const firstSpaceless = 'ก'
 type splitter struct {
 	yield func(word []byte, function bool)
 	word  []byte
-	// previous is the last character of a run without spaces, 0 outside of one; paired says that it was given out already.
+	// previous is the last character of a run without spaces, 0 outside of one; paired says that it was given out
+	// already.
 	previous rune
 	paired   bool
 }

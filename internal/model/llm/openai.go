@@ -26,7 +26,8 @@ func ollama() Provider {
 	})
 }
 
-// ollamaBase reads OLLAMA_HOST as Ollama does (https://github.com/ollama/ollama, envconfig.Host): scheme, port and host may be missing.
+// ollamaBase reads OLLAMA_HOST as Ollama does (https://github.com/ollama/ollama, envconfig.Host): scheme, port and host
+// may be missing.
 func ollamaBase(value string) string {
 	scheme, rest, ok := strings.Cut(value, "://")
 	port := "11434"
@@ -57,7 +58,8 @@ func ollamaBase(value string) string {
 
 // dialect is what differs between the servers with OpenAI's API.
 type dialect struct {
-	// maxCompletion sends max_completion_tokens, which OpenAI's reasoning models want; most other servers know only max_tokens.
+	// maxCompletion sends max_completion_tokens, which OpenAI's reasoning models want; most other servers know only
+	// max_tokens.
 	maxCompletion bool
 	// seed is the name of the seed in a request; empty for a server without one.
 	seed string

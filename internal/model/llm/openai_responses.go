@@ -20,7 +20,8 @@ type responsesBody struct {
 	sampling
 	MaxTokens int  `json:"max_output_tokens,omitempty"`
 	Stream    bool `json:"stream,omitempty"`
-	// Previous is the response that this one goes on from, Conversation the conversation to which it belongs; at most one is set.
+	// Previous is the response that this one goes on from, Conversation the conversation to which it belongs; at most
+	// one is set.
 	Previous     string `json:"previous_response_id,omitempty"`
 	Conversation string `json:"conversation,omitempty"`
 }

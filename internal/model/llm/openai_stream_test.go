@@ -196,7 +196,8 @@ func TestEventsFailure(t *testing.T) {
 	diff(t, "events", []string{"a", "broken"}, got)
 }
 
-// Whatever a server streams, the result is an error or a reply that can be written down and whose text is what was given out.
+// Whatever a server streams, the result is an error or a reply that can be written down and whose text is what was
+// given out.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(helloStream + usageEvent + doneEvent))
 	f.Add([]byte(delta(`"tool_calls":[{"index":-1,"id":"a","function":{"name":"f","arguments":{"a":1}}},{"function":{"arguments":"x"}}]`)))

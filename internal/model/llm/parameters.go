@@ -13,7 +13,8 @@ func ParametersOf(m config.Model) Request {
 	return Request{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed, MaxTokens: m.MaxTokens}
 }
 
-// WithParameters returns model with the parameters of every request that leaves them open; the rest of parameters is ignored.
+// WithParameters returns model with the parameters of every request that leaves them open; the rest of parameters is
+// ignored.
 func WithParameters(model Model, parameters Request) Model { return &parametrised{model, parameters} }
 
 type parametrised struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// ParseModel reads the short form of a model, PROVIDER:MODEL. The model's name may have colons of its own; lexical needs none.
-// The error is an *Error that says how to write it.
+// ParseModel reads the short form of a model, PROVIDER:MODEL. The model's name may have colons of its own; lexical
+// needs none. The error is an *Error that says how to write it.
 func ParseModel(text string) (config.Model, error) {
 	names := providerNames()
 	fail := func(hint, format string, args ...any) (config.Model, error) {

@@ -18,8 +18,8 @@ type Price struct {
 // Known reports whether a call can be priced. Embeddings have no output, so an embedding model needs no price for it.
 func (p Price) Known(embedding bool) bool { return p.Input != nil && (embedding || p.Output != nil) }
 
-// PriceOf returns the price of a model: its own, else that of the configured prices, else that of the built-in table. A dated snapshot that is not
-// priced itself has the price of its model.
+// PriceOf returns the price of a model: its own, else that of the configured prices, else that of the built-in table. A
+// dated snapshot that is not priced itself has the price of its model.
 func PriceOf(m config.Model, configured map[string]config.Price) Price {
 	own := m.Price.Over(find(configured, m.String()))
 	return Price{Price: own.Over(find(PriceTable(), m.String())), Configured: own.Input != nil || own.Output != nil}
@@ -28,8 +28,8 @@ func PriceOf(m config.Model, configured map[string]config.Price) Price {
 // snapshot matches the date of a snapshot: NAME-2025-08-07, or NAME-20250807.
 var snapshot = regexp.MustCompile(`-20\d\d(-\d\d-\d\d|\d{4})$`)
 
-// find returns the price of a model in a table. An exact key comes before the one of its undated model, and both before patterns; of several
-// patterns, the longest counts.
+// find returns the price of a model in a table. An exact key comes before the one of its undated model, and both before
+// patterns; of several patterns, the longest counts.
 func find(table map[string]config.Price, name string) config.Price {
 	undated := snapshot.ReplaceAllString(name, "")
 	for _, key := range []string{name, undated} {
@@ -70,8 +70,8 @@ func matches(pattern, name string) bool {
 	}
 }
 
-// cost returns what a reply of a model costs. It is unknown without a price, and without a count of tokens that have a price. Input that the provider
-// had in its cache has a price of its own, else that of other input.
+// cost returns what a reply of a model costs. It is unknown without a price, and without a count of tokens that have a
+// price. Input that the provider had in its cache has a price of its own, else that of other input.
 func cost(m config.Model, u chat.Usage) chat.Cost {
 	p := Price{Price: m.Price}
 	if !p.Known(false) {

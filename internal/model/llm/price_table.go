@@ -5,14 +5,15 @@ import "github.com/rehearse-dev/rehearse/internal/base/config"
 // PricesAsOf is the day on which the built-in table was last compared with its sources.
 const PricesAsOf = "2026-11-22"
 
-// PriceTable returns the built-in prices by PROVIDER:MODEL, in US dollars per million tokens: the standard rate for text, without discounts for
-// batches and without the surcharge of some models for prompts of more than 100,000 to 272,000 tokens.
+// PriceTable returns the built-in prices by PROVIDER:MODEL, in US dollars per million tokens: the standard rate for
+// text, without discounts for batches and without the surcharge of some models for prompts of more than 100,000 to
+// 272,000 tokens.
 //
 // Sources, which take precedence over this table: https://developers.openai.com/api/docs/pricing,
-// https://platform.claude.com/docs/en/about-claude/pricing and https://ai.google.dev/gemini-api/docs/pricing. Models that came after July 2026 were
-// compared with the model pages of Anthropic (Opus 5.5, Sonnet 5.5, Haiku 5.5 and Fable 5.1), with announcements of OpenAI's prices (GPT-6 Sol and
-// Luna of 2026-09-22, GPT-6.1 Terra of 2026-10-26) and with a transcript of Google's page of 2026-10-07. The rates of gemini-3.7-flash and
-// gemini-3.8-flash double on 2027-01-01.
+// https://platform.claude.com/docs/en/about-claude/pricing and https://ai.google.dev/gemini-api/docs/pricing. Models
+// that came after July 2026 were compared with the model pages of Anthropic (Opus 5.5, Sonnet 5.5, Haiku 5.5 and Fable
+// 5.1), with announcements of OpenAI's prices (GPT-6 Sol and Luna of 2026-09-22, GPT-6.1 Terra of 2026-10-26) and with
+// a transcript of Google's page of 2026-10-07. The rates of gemini-3.7-flash and gemini-3.8-flash double on 2027-01-01.
 func PriceTable() map[string]config.Price {
 	table := map[string]config.Price{}
 	for _, row := range priceRows() {

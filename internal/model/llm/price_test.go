@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// A price comes from the model, else from an exact key, else from that of the undated model, else from a pattern, else from the table.
+// A price comes from the model, else from an exact key, else from that of the undated model, else from a pattern, else
+// from the table.
 func TestPriceOf(t *testing.T) {
 	price := func(in, out float64) config.Price { return config.Price{Input: &in, Output: &out} }
 	prices := map[string]config.Price{
@@ -62,7 +63,8 @@ func orUnknown(price *float64) float64 {
 	return *price
 }
 
-// Every row of the table is a chat model with both prices or an embedding model, of a provider that a model can have, and stands there once.
+// Every row of the table is a chat model with both prices or an embedding model, of a provider that a model can have,
+// and stands there once.
 func TestPriceTable(t *testing.T) {
 	if _, err := time.Parse(time.DateOnly, PricesAsOf); err != nil {
 		t.Error(err)
@@ -119,8 +121,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Each protocol has its own place for the input tokens that were cached, which are part of the input, and for the tokens of thoughts, which are
-// part of the output. Anthropic does not tell the latter apart.
+// Each protocol has its own place for the input tokens that were cached, which are part of the input, and for the
+// tokens of thoughts, which are part of the output. Anthropic does not tell the latter apart.
 func TestPartsOfTokens(t *testing.T) {
 	anthropic := func(body []byte) (chat.Reply, error) { return decodeAnthropic(Request{}, body) }
 	openai := func(body []byte) (chat.Reply, error) { return decodeChat(body, dialect{}) }

@@ -26,11 +26,11 @@ type Policy struct {
 	Breaker *Breaker
 }
 
-// Retry returns model with failed calls tried again where that can help (Error.Transient).
-// It waits as package retry says, or as long as the server asks; when that is more than a minute, it fails at once.
-// Each attempt stands for itself: what bounds or limits attempts (Timeout, Limits.Limit) goes inside.
-// After 5 calls in a row that failed as Unreachable, without a connection, further calls fail at once; every 10 seconds one call may try anew.
-// Reply.Attempts and Error.Attempts count the tries. The end of the caller's context is returned as it is.
+// Retry returns model with failed calls tried again where that can help (Error.Transient). It waits as package retry
+// says, or as long as the server asks; when that is more than a minute, it fails at once. Each attempt stands for
+// itself: what bounds or limits attempts (Timeout, Limits.Limit) goes inside. After 5 calls in a row that failed as
+// Unreachable, without a connection, further calls fail at once; every 10 seconds one call may try anew. Reply.Attempts
+// and Error.Attempts count the tries. The end of the caller's context is returned as it is.
 func Retry(model Model, p Policy) Model { return &retried{model, newRetrier[chat.Reply](p)} }
 
 type retried struct {

@@ -11,9 +11,9 @@ const (
 	maxSchemaBytes = 16 << 10
 )
 
-// constants finds the properties with a `const` in the schemas of tools' parameters.
-// It remembers schemas, because an agent sends the same few with every request and decoding one takes longer than the rest of an answer.
-// The zero value is ready and safe for concurrent use.
+// constants finds the properties with a `const` in the schemas of tools' parameters. It remembers schemas, because an
+// agent sends the same few with every request and decoding one takes longer than the rest of an answer. The zero value
+// is ready and safe for concurrent use.
 type constants struct {
 	mu    sync.RWMutex
 	known map[string]map[string]string

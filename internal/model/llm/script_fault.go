@@ -79,7 +79,8 @@ func requestKey(model string, r Request) ([sha256.Size]byte, error) {
 // CutText is the text of an answer that a script cuts.
 const CutText = "This answer breaks off before its end, because the script that plays this model says so."
 
-// breakOff returns the error that an HTTP client would give for the fault. Of an answer that is cut, half of the words are given out.
+// breakOff returns the error that an HTTP client would give for the fault. Of an answer that is cut, half of the words
+// are given out.
 func (s *Scripted) breakOff(ctx context.Context, name string, f *fault, token func(string)) error {
 	var e *Error
 	switch f.Kind {

@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// verdict is one entry of `verdicts`: criteria that match the first pattern are satisfied by outputs that match the second.
+// verdict is one entry of `verdicts`: criteria that match the first pattern are satisfied by outputs that match the
+// second.
 type verdict struct {
 	criterion, output *regexp.Regexp
 	// canary is true of an entry that decides canaries, and nothing else.
@@ -135,8 +136,8 @@ const reasonMatch = "the output has what the script looks for"
 // canary matches the control criterion that a judge's request contains.
 var canary = regexp.MustCompile(`^The reply contains the word "([^"]*)"\.$`)
 
-// decide returns a score of 0..10 and why. The first entry that knows the criterion decides. A canary is decided by what it says where no entry
-// is for canaries, and a negation of a criterion by that criterion.
+// decide returns a score of 0..10 and why. The first entry that knows the criterion decides. A canary is decided by
+// what it says where no entry is for canaries, and a negation of a criterion by that criterion.
 func decide(verdicts []verdict, criterion, output string) (float64, string) {
 	if of, negated := strings.CutPrefix(criterion, "This is not the case: "); negated {
 		if _, reason := decide(verdicts, of, output); reason == reasonMatch {

@@ -28,24 +28,25 @@ const (
 //	    fault: {status: 429, retry_after: 1s, body: slow down, times: 2}
 //	default: {json: {intent: other}, delay: 50ms}
 //
-// Conditions may all be left out. User, system, model and assistant are regular expressions as Go writes them: on the last user message,
-// the system messages, the model that is asked and what the assistant said last. Tools are names that must be offered;
-// turn is the number of user messages in the request, call that of requests to this model so far, from 1.
+// Conditions may all be left out. User, system, model and assistant are regular expressions as Go writes them: on the
+// last user message, the system messages, the model that is asked and what the assistant said last. Tools are names
+// that must be offered; turn is the number of user messages in the request, call that of requests to this model so far,
+// from 1.
 //
-// In a loop of tools, after says how the request ends: user (with the user's message), tool (with results of tools), or the name of a tool
-// (a result of that tool is among those at the end); result is a regular expression on such a result. Choice is the tool choice:
-// a tool's name, auto, none or required. Args are parameters for which an offered tool's schema has a `const`, with a regular expression
-// that the whole constant must match: {current_node_id: triage} is the rule for one node of a flow. Node is a regular expression on the
-// part of an agent that asks (Request.Node).
+// In a loop of tools, after says how the request ends: user (with the user's message), tool (with results of tools), or
+// the name of a tool (a result of that tool is among those at the end); result is a regular expression on such a
+// result. Choice is the tool choice: a tool's name, auto, none or required. Args are parameters for which an offered
+// tool's schema has a `const`, with a regular expression that the whole constant must match: {current_node_id: triage}
+// is the rule for one node of a flow. Node is a regular expression on the part of an agent that asks (Request.Node).
 //
-// An answer is reply, tool_calls (or both), json, verdicts or fault, after a delay if there is one.
-// In its texts $1 and ${name} stand for the groups of when.user or, if that has none, of when.result;
-// ${tool.NAME} stands for the constant of the parameter NAME of an offered tool.
-// Verdicts answer a judge's request, whose user message is a JSON object: [{criterion: PATTERN, output: PATTERN, score: 0..10}];
-// the first entry that matches a rubric's outcome decides by whether the output matches, and no entry means not satisfied. Answers have the ids
-// of the request. Its canary is answered truthfully, unless an entry with canary: true decides it.
-// A fault is timeout, malformed, cut_stream, refuse_connection, or {status or kind, retry_after, body, times};
-// times limits it to the first requests of the same content, which then get the rule's answer or, without one, the next rule's.
+// An answer is reply, tool_calls (or both), json, verdicts or fault, after a delay if there is one. In its texts $1 and
+// ${name} stand for the groups of when.user or, if that has none, of when.result; ${tool.NAME} stands for the constant
+// of the parameter NAME of an offered tool. Verdicts answer a judge's request, whose user message is a JSON object:
+// [{criterion: PATTERN, output: PATTERN, score: 0..10}]; the first entry that matches a rubric's outcome decides by
+// whether the output matches, and no entry means not satisfied. Answers have the ids of the request. Its canary is
+// answered truthfully, unless an entry with canary: true decides it. A fault is timeout, malformed, cut_stream,
+// refuse_connection, or {status or kind, retry_after, body, times}; times limits it to the first requests of the same
+// content, which then get the rule's answer or, without one, the next rule's.
 //
 // The error is a source.Problems with every mistake of the file.
 func LoadScript(file string, data []byte) (*Scripted, error) {

@@ -12,7 +12,8 @@ type scene struct {
 	model, user string
 	turn, call  int
 	request     *Request
-	// results is the index of the first of the tool results at the end of the request; without one it is the number of messages.
+	// results is the index of the first of the tool results at the end of the request; without one it is the number of
+	// messages.
 	results int
 	// system joins the system messages, once joined is set.
 	system string
@@ -68,7 +69,8 @@ func (v *scene) assistantText() string {
 	return ""
 }
 
-// ends reports whether the request ends as after says: with the user's message, or with a result of any or a certain tool.
+// ends reports whether the request ends as after says: with the user's message, or with a result of any or a certain
+// tool.
 func (v *scene) ends(after string) bool {
 	switch after {
 	case "":

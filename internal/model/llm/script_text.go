@@ -8,9 +8,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// text is a template: $1, $12, ${1} and ${name} stand for the captures of the rule's pattern, $0 for what it matched, $$ for a dollar,
-// ${tool.NAME} for the constant that the parameter NAME of an offered tool has.
-// A number without a group, as in "$5 off", stays as it is written.
+// text is a template: $1, $12, ${1} and ${name} stand for the captures of the rule's pattern, $0 for what it matched,
+// $$ for a dollar, ${tool.NAME} for the constant that the parameter NAME of an offered tool has. A number without a
+// group, as in "$5 off", stays as it is written.
 type text struct{ pieces []piece }
 
 type piece struct {
@@ -19,7 +19,8 @@ type piece struct {
 	constant string
 }
 
-// captures is the pattern whose groups fill the templates of a rule, nil without one, and the condition that it belongs to.
+// captures is the pattern whose groups fill the templates of a rule, nil without one, and the condition that it belongs
+// to.
 type captures struct {
 	pattern   *regexp.Regexp
 	condition string

@@ -100,7 +100,8 @@ func (c *condition) findResult(v *scene) (string, bool) {
 	return "", false
 }
 
-// captures says which pattern's groups the templates of a rule use: that of user or, if it has no groups, that of result.
+// captures says which pattern's groups the templates of a rule use: that of user or, if it has no groups, that of
+// result.
 func (c *condition) captures() captures {
 	if c.result != nil && (c.user == nil || c.user.NumSubexp() == 0) {
 		return captures{c.result, "result"}

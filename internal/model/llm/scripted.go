@@ -22,8 +22,8 @@ var (
 	_ Streamer = role{}
 )
 
-// Scripted is a model played from a file of rules (LoadScript). The same requests in the same order get the same answers.
-// It is safe for concurrent use; only rules on `call` and limited faults depend on what was asked before.
+// Scripted is a model played from a file of rules (LoadScript). The same requests in the same order get the same
+// answers. It is safe for concurrent use; only rules on `call` and limited faults depend on what was asked before.
 type Scripted struct {
 	// name is what the rules' `model` patterns see when a request names no other.
 	name      string

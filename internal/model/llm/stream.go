@@ -9,8 +9,9 @@ import (
 
 // Streamer is implemented by models that can give out their text while it comes.
 type Streamer interface {
-	// Stream is Generate with the text of the reply given to token piece by piece, in order, before it returns the whole.
-	// What was given out before an error stays given out. Token is not called at the same time twice, nor after the return.
+	// Stream is Generate with the text of the reply given to token piece by piece, in order, before it returns the
+	// whole. What was given out before an error stays given out. Token is not called at the same time twice, nor after
+	// the return.
 	Stream(ctx context.Context, r Request, token func(string)) (chat.Reply, error)
 }
 

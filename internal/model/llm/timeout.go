@@ -9,10 +9,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 )
 
-// Timeout returns model with each call bounded by after; 0 bounds nothing.
-// A streamed reply has to be complete within that time. A call that takes longer is an *Error of fault TimedOut, which is also
-// context.DeadlineExceeded, and bears name and at as Model and At.
-// The end of the caller's own context is returned as it is.
+// Timeout returns model with each call bounded by after; 0 bounds nothing. A streamed reply has to be complete within
+// that time. A call that takes longer is an *Error of fault TimedOut, which is also context.DeadlineExceeded, and bears
+// name and at as Model and At. The end of the caller's own context is returned as it is.
 func Timeout(model Model, after time.Duration, name, at string) Model {
 	if after <= 0 {
 		return model

@@ -32,7 +32,8 @@ type vendor struct {
 	embedding func(m config.Model) embedding
 }
 
-// compatible is a provider whose API is OpenAI's, at a base URL of its own; NAME_BASE_URL and NAME_API_KEY are its variables.
+// compatible is a provider whose API is OpenAI's, at a base URL of its own; NAME_BASE_URL and NAME_API_KEY are its
+// variables.
 func compatible(name, base string, d dialect) Provider {
 	prefix := strings.ToUpper(name)
 	return hosted(name, "as openai", &vendor{
@@ -75,7 +76,8 @@ func (v *vendor) baseOf(m config.Model, o Options) string {
 	return named
 }
 
-// keyOf returns the key or token of a model and the variable that it is from. The variable is named also where it is not set, unless there is none.
+// keyOf returns the key or token of a model and the variable that it is from. The variable is named also where it is
+// not set, unless there is none.
 func (v *vendor) keyOf(m config.Model, o Options) (key, variable string) {
 	variables, env := v.keyEnvs, o.env
 	if named := orElse(m.TokenEnv, m.APIKeyEnv); named != "" {
@@ -100,7 +102,8 @@ func (v *vendor) isOwn(address string, o Options) bool {
 	return plain != "" && (plain == plainAddress(v.base) || plain == plainAddress(v.baseOf(config.Model{}, o)))
 }
 
-// plainAddress writes an address in one spelling, for comparison; empty for one that cannot be read, or has user info or a query.
+// plainAddress writes an address in one spelling, for comparison; empty for one that cannot be read, or has user info
+// or a query.
 func plainAddress(written string) string {
 	address, err := url.Parse(strings.TrimSpace(written))
 	if err != nil || address.Host == "" || address.User != nil || address.RawQuery != "" {

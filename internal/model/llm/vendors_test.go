@@ -262,7 +262,8 @@ func TestVendorsFinish(t *testing.T) {
 	}
 }
 
-// TestVendorsSilence checks that an empty reply which was filtered or cut off is an error that names the reason, whole and streamed.
+// TestVendorsSilence checks that an empty reply which was filtered or cut off is an error that names the reason, whole
+// and streamed.
 func TestVendorsSilence(t *testing.T) {
 	for _, finish := range []string{"stop", "length", "content_filter"} {
 		answer := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Finish: finish} }
@@ -375,8 +376,8 @@ func TestVendorsCutStream(t *testing.T) {
 	})
 }
 
-// Any history that a conversation can have is one that every provider takes: without user messages at its head, with calls that have no ID, no
-// answer, or arguments that are no object, with messages that say nothing.
+// Any history that a conversation can have is one that every provider takes: without user messages at its head, with
+// calls that have no ID, no answer, or arguments that are no object, with messages that say nothing.
 func TestVendorsHistories(t *testing.T) {
 	s := llmtest.New(t, says("ok"))
 	clients := map[string]*llm.Client{}

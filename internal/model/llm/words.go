@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// countWords returns the number of words in a text as strings.Fields finds them.
-// A script counts every message it gets, so ASCII is counted eight characters at a time: one by one took half of the time of an answer.
+// countWords returns the number of words in a text as strings.Fields finds them. A script counts every message it gets,
+// so ASCII is counted eight characters at a time: one by one took half of the time of an answer.
 func countWords(text string) int {
 	n, i := 0, 0
 	before := uint64(highBit) // what stands before a text counts as a space
@@ -36,8 +36,8 @@ const (
 	highBit = 0x80
 )
 
-// markSpaces sets the high bit of each byte that is ASCII white space: a blank, or one from tab (9) to carriage return (13).
-// All bytes must be below 0x80: then neither the subtraction nor the sums reach into the next byte.
+// markSpaces sets the high bit of each byte that is ASCII white space: a blank, or one from tab (9) to carriage return
+// (13). All bytes must be below 0x80: then neither the subtraction nor the sums reach into the next byte.
 func markSpaces(eight uint64) uint64 {
 	blank := ones*highBit - (eight ^ ones*' ')
 	fromTab := eight + ones*(highBit-'\t')

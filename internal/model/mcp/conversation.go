@@ -26,8 +26,8 @@ const (
 // callSource says of a call that it came over MCP (chat.ToolCall.Source).
 const callSource = "mcp"
 
-// Conversation serves tools to one conversation. A call belongs to the turn that is under way; between turns calls are refused. It is safe for
-// concurrent use. Close it.
+// Conversation serves tools to one conversation. A call belongs to the turn that is under way; between turns calls are
+// refused. It is safe for concurrent use. Close it.
 type Conversation struct {
 	host    *Host
 	id      string
@@ -56,9 +56,11 @@ type turn struct {
 
 // Turn is what an agent has called in a turn.
 type Turn struct {
-	// Calls are all calls in the order in which they came. One whose answer did not go out before the end of the turn has no result.
+	// Calls are all calls in the order in which they came. One whose answer did not go out before the end of the turn
+	// has no result.
 	Calls []chat.ToolCall `json:"calls"`
-	// Fault says which call the tools could not stand in for: of an unknown tool, without a fitting result, or one too many. It is empty for none.
+	// Fault says which call the tools could not stand in for: of an unknown tool, without a fitting result, or one too
+	// many. It is empty for none.
 	Fault string `json:"fault,omitempty"`
 }
 
@@ -72,7 +74,8 @@ func (c *Conversation) Begin() {
 	c.begin(c.answers.Mark())
 }
 
-// Again begins the turn under way anew, for another attempt: what was called in it does not count, and what the tools have answered is given again.
+// Again begins the turn under way anew, for another attempt: what was called in it does not count, and what the tools
+// have answered is given again.
 func (c *Conversation) Again() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +92,8 @@ func (c *Conversation) begin(mark map[[2]int]int) {
 	c.turn.over, c.turn.end = context.WithCancel(context.Background())
 }
 
-// End ends the turn and returns what was called in it. Calls that wait for their answer are refused. Without a turn it does nothing.
+// End ends the turn and returns what was called in it. Calls that wait for their answer are refused. Without a turn it
+// does nothing.
 func (c *Conversation) End() Turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +153,8 @@ func (c *Conversation) call(ctx context.Context, name string, args json.RawMessa
 	return said(answer.Text(), false), nil
 }
 
-// join adds a call to the turn under way, and returns the place of it there and the result that fits. The error is a *jsonrpc.Error for a call that
-// is refused; any other makes the turn a fault.
+// join adds a call to the turn under way, and returns the place of it there and the result that fits. The error is a
+// *jsonrpc.Error for a call that is refused; any other makes the turn a fault.
 func (c *Conversation) join(name string, args json.RawMessage) (t *turn, at int, r tool.Result, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

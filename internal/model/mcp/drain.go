@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// draining is a transport whose input ends only when everything that came in is answered: a client that writes all its requests and closes its
-// end is answered like one that waits.
+// draining is a transport whose input ends only when everything that came in is answered: a client that writes all its
+// requests and closes its end is answered like one that waits.
 type draining struct{ mcp.Transport }
 
 // Connect implements mcp.Transport.
@@ -26,7 +26,8 @@ type drainingConnection struct {
 	over bool
 }
 
-// Read returns the next message. At the end of the input it waits for the open answers, or for the end of the connection.
+// Read returns the next message. At the end of the input it waits for the open answers, or for the end of the
+// connection.
 func (c *drainingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	c.answered.L.Lock()

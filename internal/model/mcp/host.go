@@ -30,8 +30,8 @@ const (
 // version is what a host says of itself; the protocol wants some.
 const version = "1"
 
-// Host serves tools on this machine's loopback interface, to each conversation at an address of its own that cannot be guessed. It is safe for
-// concurrent use. Close it.
+// Host serves tools on this machine's loopback interface, to each conversation at an address of its own that cannot be
+// guessed. It is safe for concurrent use. Close it.
 type Host struct {
 	address string
 	web     *http.Server
@@ -52,7 +52,8 @@ func Listen() (*Host, error) {
 		return nil, err
 	}
 	h := &Host{address: "http://" + listener.Addr().String(), ended: make(chan struct{}), conversations: map[string]*Conversation{}}
-	// A conversation is known by its address. So an agent may begin a session anew for each turn, and a little one may call without any.
+	// A conversation is known by its address. So an agent may begin a session anew for each turn, and a little one may
+	// call without any.
 	h.protocol = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,
 	})
@@ -117,8 +118,8 @@ func serverOf(r *http.Request) *mcp.Server {
 
 // ServeHTTP implements http.Handler.
 func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// A page of another site may send requests here from a browser of this machine. Where it does so by a name that leads here (DNS rebinding), the
-	// protocol's library refuses them.
+	// A page of another site may send requests here from a browser of this machine. Where it does so by a name that
+	// leads here (DNS rebinding), the protocol's library refuses them.
 	if http.NewCrossOriginProtection().Check(r) != nil {
 		refuse(w, http.StatusForbidden, "requests from pages of other sites are refused")
 		return

@@ -1,4 +1,5 @@
-// Package mcp is a server of the Model Context Protocol that stands in for a real one: its tools answer with scripted results (package tool).
+// Package mcp is a server of the Model Context Protocol that stands in for a real one: its tools answer with scripted
+// results (package tool).
 package mcp
 
 import (
@@ -25,7 +26,8 @@ const idle = 10 * time.Minute
 type Call struct {
 	Tool string          `json:"tool"`
 	Args json.RawMessage `json:"args"`
-	// Result is what the tool answered. Error is what went wrong in its place: what the tool said of a failure, or why there is no result.
+	// Result is what the tool answered. Error is what went wrong in its place: what the tool said of a failure, or why
+	// there is no result.
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
@@ -44,7 +46,8 @@ func New(set tool.Set, version string, taken func(Call)) *Server {
 	return &Server{set: set, version: version, taken: taken}
 }
 
-// Handler returns the server as streamable HTTP at Path. Results that are given a number of times are counted for each session.
+// Handler returns the server as streamable HTTP at Path. Results that are given a number of times are counted for each
+// session.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(Path, mcp.NewStreamableHTTPHandler(

@@ -8,8 +8,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// Chooser chooses few sessions that together reach as much of a flow as all of them: again and again the one that reaches most of what is left
-// (the greedy answer to set cover, at most 1 + ln n times as many as the fewest). Make it with NewChooser. It is for one goroutine.
+// Chooser chooses few sessions that together reach as much of a flow as all of them: again and again the one that
+// reaches most of what is left (the greedy answer to set cover, at most 1 + ln n times as many as the fewest). Make it
+// with NewChooser. It is for one goroutine.
 type Chooser struct {
 	flow *flow.Flow
 	// reached are the places that each session reaches, by the index of its id.
@@ -45,7 +46,8 @@ func (c *Chooser) Add(s *replay.Session) {
 	}
 }
 
-// Chosen returns the ids of the chosen sessions, at most so many, the one that reaches most first. Of equals the one that was added first counts.
+// Chosen returns the ids of the chosen sessions, at most so many, the one that reaches most first. Of equals the one
+// that was added first counts.
 func (c *Chooser) Chosen(most int) (ids []string) {
 	covered := make([]bool, len(c.places))
 	for len(ids) < most {
@@ -77,7 +79,8 @@ type Events interface {
 	EachAfter(ctx context.Context, f replay.Filter, session string) iter.Seq2[replay.Event, error]
 }
 
-// Sessions counts the logged sessions of the flow, and returns the ids of few of them, at most so many, that reach as much as all.
+// Sessions counts the logged sessions of the flow, and returns the ids of few of them, at most so many, that reach as
+// much as all.
 func (c *Coverage) Sessions(ctx context.Context, log Events, most int) ([]string, error) {
 	chooser := NewChooser(c.flow)
 	for s, err := range replay.Sessions(log.EachAfter(ctx, replay.Filter{}, ""), &replay.Faults{}) {

@@ -24,7 +24,8 @@ type Coverage struct {
 	Turns int
 }
 
-// Globals stands for the node of options that are offered everywhere: each is counted once. No option of a node has the id of one.
+// Globals stands for the node of options that are offered everywhere: each is counted once. No option of a node has the
+// id of one.
 const Globals = "globals"
 
 // option is an option of a node.
@@ -42,8 +43,9 @@ func (c *Coverage) Test(t *result.Test) {
 	}
 }
 
-// Run counts the turns of a run's records, but not those of targets that are known to follow another flow. Guessed names the targets whose turns count
-// by the names of their nodes alone, as the run does not say which flow they follow.
+// Run counts the turns of a run's records, but not those of targets that are known to follow another flow. Guessed
+// names the targets whose turns count by the names of their nodes alone, as the run does not say which flow they
+// follow.
 func (c *Coverage) Run(run *result.Run, records iter.Seq2[*result.Test, error]) (guessed []string, err error) {
 	for t, err := range records {
 		if err != nil {
@@ -88,7 +90,8 @@ func (c *Coverage) turn(t *result.Turn, first bool) {
 	}
 }
 
-// Session counts the states of a logged session. Which option was taken is not logged: every one that leads from a state to the next counts.
+// Session counts the states of a logged session. Which option was taken is not logged: every one that leads from a
+// state to the next counts.
 func (c *Coverage) Session(s *replay.Session) {
 	for i, m := range s.Messages {
 		if i == 0 {

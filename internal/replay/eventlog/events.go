@@ -1,5 +1,6 @@
-// Package eventlog tells what visitors and chatbots have said to each other as logged events, so that what happened yesterday can be
-// replayed today. Events are made of what a session has kept: whoever makes them again makes the same ones.
+// Package eventlog tells what visitors and chatbots have said to each other as logged events, so that what happened
+// yesterday can be replayed today. Events are made of what a session has kept: whoever makes them again makes the same
+// ones.
 package eventlog
 
 import (
@@ -126,8 +127,8 @@ func left(s *sitebot.Session, t *sitebot.SessionTurn) made {
 	return h.of(s, t)
 }
 
-// of makes the event of a turn. Its id is made of the session, the turn as it was saved and the kind: the same in every process, and another for a
-// turn that was injected in its place.
+// of makes the event of a turn. Its id is made of the session, the turn as it was saved and the kind: the same in every
+// process, and another for a turn that was injected in its place.
 func (h happening) of(s *sitebot.Session, t *sitebot.SessionTurn) made {
 	what, err := json.Marshal([]any{s.Row.Site, s.Row.Session, t.Number, t.Note.Checkpoint, h.kind, h.sender})
 	if err != nil {

@@ -48,8 +48,8 @@ type Config struct {
 	Trouble func(err error)
 }
 
-// EventLog logs the turns of sessions as they are saved, and those that an earlier process has left. What is logged is marked after it was written, so
-// that a process which dies in between leaves work that makes the same events again.
+// EventLog logs the turns of sessions as they are saved, and those that an earlier process has left. What is logged is
+// marked after it was written, so that a process which dies in between leaves work that makes the same events again.
 type EventLog struct {
 	Config
 	quit    context.CancelFunc

@@ -171,7 +171,8 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-// A process that dies between the events and the mark leaves work that makes the same events again; one that dies before leaves all.
+// A process that dies between the events and the mark leaves work that makes the same events again; one that dies
+// before leaves all.
 func TestJournalAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &log{}

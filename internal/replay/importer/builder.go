@@ -141,7 +141,8 @@ func (b *builder) add(m said) ([]replay.Event, error) {
 	return events, nil
 }
 
-// answers reports whether what is held back are answers to a message: rows may come the newest first, so that it comes behind them.
+// answers reports whether what is held back are answers to a message: rows may come the newest first, so that it comes
+// behind them.
 func (s *session) answers(m *said) bool {
 	for i := range s.held {
 		if user, _ := replay.Speaker(s.held[i].sender); user || !s.held[i].at.After(m.at) {
@@ -151,7 +152,8 @@ func (s *session) answers(m *said) bool {
 	return len(s.held) > 0
 }
 
-// before reports whether an answer was given before the user's message that is held back, so that it belongs to an earlier turn.
+// before reports whether an answer was given before the user's message that is held back, so that it belongs to an
+// earlier turn.
 func (s *session) before(m *said) bool {
 	if len(s.held) == 0 {
 		return false
@@ -251,7 +253,8 @@ func (b *builder) close(id string) []replay.Event {
 	return append(events, b.event(id, s, kind, &said{position: "end", at: s.latest, text: s.outcome}, payload))
 }
 
-// event makes an event. Its id is made of the session, the position and the content, so that the same row makes the same event again.
+// event makes an event. Its id is made of the session, the position and the content, so that the same row makes the
+// same event again.
 func (b *builder) event(id string, s *session, kind string, m *said, payload map[string]any) replay.Event {
 	of := map[string]any{"session_id": id}
 	flow := s.flow

@@ -13,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// row is what became of one row of an input. Events may come later than their row, with another one, or with the rest behind the last.
+// row is what became of one row of an input. Events may come later than their row, with another one, or with the rest
+// behind the last.
 type row struct {
 	events []replay.Event
 	// rejected has a kind where the row cannot be kept; passedOver is true where there is nothing in it to keep.

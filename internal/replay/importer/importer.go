@@ -27,7 +27,8 @@ type Options struct {
 	FlowID string
 	// Date is when conversations without any time began; zero rejects them.
 	Date time.Time
-	// Rejected is told of each row that cannot be kept; nil is allowed. Read is told now and then how many events were read; nil is allowed.
+	// Rejected is told of each row that cannot be kept; nil is allowed. Read is told now and then how many events were
+	// read; nil is allowed.
 	Rejected func(file string, r replay.Reject)
 	Read     func(events int)
 }
@@ -70,7 +71,8 @@ type Report struct {
 	Used       int `json:"used"`
 	Rejected   int `json:"rejected"`
 	PassedOver int `json:"passed_over"`
-	// Events were made of the rows. Imported are new, Known were there with the same content, Conflicting are there with another one.
+	// Events were made of the rows. Imported are new, Known were there with the same content, Conflicting are there
+	// with another one.
 	Events      int `json:"events"`
 	Imported    int `json:"imported"`
 	Known       int `json:"known"`

@@ -299,7 +299,8 @@ func inputs(texts ...string) []importer.Input {
 	return all
 }
 
-// TestSameSessions proves that the same sessions in any two formats are the same, and that a second import adds nothing.
+// TestSameSessions proves that the same sessions in any two formats are the same, and that a second import adds
+// nothing.
 func TestSameSessions(t *testing.T) {
 	turnMap, err := importer.ReadMap([]string{"session_id=ticket", "text=question", "state=meta.from", "next_state=meta.to"})
 	if err != nil {
@@ -431,7 +432,8 @@ func TestDatabaseFile(t *testing.T) {
 	}
 }
 
-// TestNewestFirst reads traces in the order in which Langfuse lists them: the end of a session is that of its latest trace, and comes last.
+// TestNewestFirst reads traces in the order in which Langfuse lists them: the end of a session is that of its latest
+// trace, and comes last.
 func TestNewestFirst(t *testing.T) {
 	const (
 		early = `{"id":"1","sessionId":"s","timestamp":"2026-03-01T10:00:00Z","input":"a taxi","output":"Where to?","metadata":{"state":"hello","next_state":"where","outcome":"dropped_off","data":{"to":"?"}}}`

@@ -102,8 +102,8 @@ func latencyOf(l lookup, o object) (*json.Number, error) {
 	return new(json.Number(strconv.FormatFloat(float64(int64(seconds*1e6+0.5))/1e3, 'f', -1, 64))), nil
 }
 
-// spokenIn finds what was said in the input or output of a call: a text, a message, a list of messages, of which the last of the role counts, or an
-// object with one of the keys.
+// spokenIn finds what was said in the input or output of a call: a text, a message, a list of messages, of which the
+// last of the role counts, or an object with one of the keys.
 func spokenIn(v any, role string, keys ...string) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:

@@ -25,7 +25,8 @@ var taxi = []string{
 
 const taxiHead = "session_id,timestamp,sender,text,next_state,latency_ms\n"
 
-// paths are the sessions of a store: the states around each message of the user's, with what was said and the latency of the answer.
+// paths are the sessions of a store: the states around each message of the user's, with what was said and the latency
+// of the answer.
 func paths(t *testing.T, store *memory) []string {
 	t.Helper()
 	events := slices.Clone(store.events)
@@ -59,8 +60,8 @@ func each(events []replay.Event) func(func(replay.Event, error) bool) {
 	}
 }
 
-// TestStatesInAnyOrder reads rows that say no state before a turn: it is that behind the turn before, in time, whether the rows come the newest first
-// or in several files.
+// TestStatesInAnyOrder reads rows that say no state before a turn: it is that behind the turn before, in time, whether
+// the rows come the newest first or in several files.
 func TestStatesInAnyOrder(t *testing.T) {
 	want := []string{
 		" > a taxi > where", "Where to?", "where > home > when", "When? after a while", "when > er > when", "When?", "when > now > bye", "It comes.",
@@ -84,7 +85,8 @@ func TestStatesInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestOverlap imports traces twice, the second time with others beside them. What is kept of a trace is the same both times.
+// TestOverlap imports traces twice, the second time with others beside them. What is kept of a trace is the same both
+// times.
 func TestOverlap(t *testing.T) {
 	trace := func(id, at, said, next string) string {
 		return `{"id":"` + id + `","sessionId":"s","timestamp":"2026-03-01T10:0` + at + `:00Z","input":"` + said + `","output":"ok","metadata":{"next_state":"` + next + `"}}`

@@ -40,8 +40,8 @@ type turnSpan struct {
 
 type spanKey struct{ trace, span string }
 
-// readSpans reads a turn from each outermost span that has input and output messages. What is around a span may come behind it, so they are all read
-// before the first is used.
+// readSpans reads a turn from each outermost span that has input and output messages. What is around a span may come
+// behind it, so they are all read before the first is used.
 func readSpans(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		parents, l := map[spanKey]string{}, lookup{o.Map, spanNames}
@@ -200,7 +200,8 @@ func (b *builder) span(l lookup, t *turnSpan) row {
 	return b.turn(t.line, m, reply)
 }
 
-// messages returns the messages of an attribute, which is JSON. One that --map names may be the text itself, as other instrumentations have it.
+// messages returns the messages of an attribute, which is JSON. One that --map names may be the text itself, as other
+// instrumentations have it.
 func (l lookup) messages(o object, field string) (any, bool) {
 	text := textOf(l.value(o, field))
 	mapped := l.paths[field] != ""

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// otelAnyValue is a value of any type: AnyValue of https://github.com/open-telemetry/opentelemetry-proto. Messages are the text of their JSON, or
-// arrays and maps where the instrumentation records attributes of structure.
+// otelAnyValue is a value of any type: AnyValue of https://github.com/open-telemetry/opentelemetry-proto. Messages are
+// the text of their JSON, or arrays and maps where the instrumentation records attributes of structure.
 type otelAnyValue struct {
 	String *string      `json:"stringValue"`
 	Int    *json.Number `json:"intValue"`
@@ -25,7 +25,8 @@ type otelPair struct {
 	Value otelAnyValue `json:"value"`
 }
 
-// value returns what JSON would have: nil, a string, a json.Number, a list or an object. Bytes are none of them and nil.
+// value returns what JSON would have: nil, a string, a json.Number, a list or an object. Bytes are none of them and
+// nil.
 func (v otelAnyValue) value() any {
 	switch {
 	case v.String != nil:

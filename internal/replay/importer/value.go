@@ -26,8 +26,8 @@ type value struct {
 // whole matches the begin of JSON that is one document rather than a row a line.
 var whole = regexp.MustCompile(`^\s*(\[|\{\s*"(data|resourceSpans)"\s*:\s*\[)`)
 
-// values yields the rows of JSON Lines, or the elements of a list, of `data` or of `resourceSpans` in one or several documents. Behind what is no
-// JSON in a document nothing can be read; a bad line is passed.
+// values yields the rows of JSON Lines, or the elements of a list, of `data` or of `resourceSpans` in one or several
+// documents. Reading a document ends at invalid JSON; a bad line is skipped.
 func values(r *bufio.Reader) iter.Seq2[value, error] {
 	if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = r.Discard(3) // which is buffered

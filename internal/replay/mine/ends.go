@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// addEnds adds options that end the flow until a conversation can reach an end from every node. Of the nodes from which it cannot, the one
-// at which most sessions ended gets the next such option.
+// addEnds adds options that end the flow until a conversation can reach an end from every node. Of the nodes from which
+// it cannot, the one at which most sessions ended gets the next such option.
 func (f *Flow) addEnds(kept []*state, moves map[*state][]step, examples int) {
 	for {
 		ending, at := f.ending(), -1
@@ -22,7 +22,8 @@ func (f *Flow) addEnds(kept []*state, moves map[*state][]step, examples int) {
 	}
 }
 
-// addEnd adds an option that ends the flow. Its examples are the last messages of users whose sessions ended at the node.
+// addEnd adds an option that ends the flow. Its examples are the last messages of users whose sessions ended at the
+// node.
 func (n *Node) addEnd(s *state, steps []step, most int) {
 	taken := map[string]bool{}
 	for _, o := range n.Options {

@@ -22,7 +22,8 @@ type Log struct {
 	Days   replay.Days
 }
 
-// Learn learns a flow from the log. Where there is nothing to learn from, the error says why, and names the flows that the log has.
+// Learn learns a flow from the log. Where there is nothing to learn from, the error says why, and names the flows that
+// the log has.
 func (l Log) Learn(ctx context.Context, o Options) (*Flow, error) {
 	var faults replay.Faults
 	f, err := Learn(l.sessions(ctx, &faults), o)
@@ -116,11 +117,12 @@ func ReadExamples(flag string) (int, error) {
 	return n, nil
 }
 
-// choose returns the examples of each transition that leaves a state, the most frequent first: at most most of them, or All.
+// choose returns the examples of each transition that leaves a state, the most frequent first: at most most of them, or
+// All.
 //
-// A text that users said on several transitions becomes an example of the most frequent one, and of none when the session stayed more often
-// after it. The same example at two options would be a tie, which the lexical model does not break. On the STAR corpus this gives 393
-// correct next states of 1,000; examples on every transition give 352.
+// A text that users said on several transitions becomes an example of the most frequent one, and of none when the
+// session stayed more often after it. The same example at two options would be a tie, which the lexical model does not
+// break. On the STAR corpus this gives 393 correct next states of 1,000; examples on every transition give 352.
 func choose(s *state, steps []step, most int) [][]string {
 	owner, best := map[string]int{}, map[string]int{}
 	for i, m := range steps {

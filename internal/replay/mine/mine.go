@@ -1,8 +1,8 @@
-// Package mine learns a node flow from logged sessions: states become nodes, observed successors become options, and users' messages become
-// the examples of the option that was taken.
+// Package mine learns a node flow from logged sessions: states become nodes, observed successors become options, and
+// users' messages become the examples of the option that was taken.
 //
-// It counts in one pass over the sessions. Its memory depends on the number of states and different texts, both of which are bounded,
-// and not on the number of sessions. The same log gives the same flow, whichever store keeps it.
+// It counts in one pass over the sessions. Its memory depends on the number of states and different texts, both of
+// which are bounded, and not on the number of sessions. The same log gives the same flow, whichever store keeps it.
 package mine
 
 import (
@@ -80,7 +80,8 @@ type Learned struct {
 type Left struct {
 	// Short counts sessions with too few user messages.
 	Short int
-	// States and Transitions occurred too rarely or cannot be reached; Moves is the number of occurrences of those transitions.
+	// States and Transitions occurred too rarely or cannot be reached; Moves is the number of occurrences of those
+	// transitions.
 	States, Transitions, Moves int
 	// AfterEnd counts messages that were said after an end.
 	AfterEnd int

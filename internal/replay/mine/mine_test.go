@@ -17,8 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
-// session writes a session down as "state: message > next state", one message of the user's a line; "bot: message" is the bot's.
-// "completed" and "dropped" end it.
+// session writes a session down as "state: message > next state", one message of the user's a line; "bot: message" is
+// the bot's. "completed" and "dropped" end it.
 func session(number int, lines ...string) *replay.Session {
 	start := time.Date(2026, 1, 31, 12, number, 0, 0, time.UTC)
 	s := &replay.Session{ID: fmt.Sprint(number), FlowID: "f", Started: start, Ended: start}
@@ -204,7 +204,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// A prompt is what the bot said most on entering a state, else most there; a state without a word is called by its name.
+// A prompt is what the bot said most on entering a state, else most there; a state without a word is called by its
+// name.
 func TestPrompts(t *testing.T) {
 	f, err := mine.Learn(all(
 		session(1, "bot: Hello?", "hello: x > tea", "bot: Tea for you.", "tea: y", "bot: again", "tea: y", "bot: again", "tea: z > no_word", "completed"),

@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay/mine"
 )
 
-// What is learned from the first half of the sessions says where the second half goes, turn by turn and given the true state. All examples say
-// it better than one. The floors are what the corpus gives, less a little.
+// What is learned from the first half of the sessions says where the second half goes, turn by turn and given the true
+// state. All examples say it better than one. The floors are what the corpus gives, less a little.
 func TestPrediction(t *testing.T) {
 	floors := map[string]struct{ one, all float64 }{
 		"hotel_book": {0.31, 0.37}, "ride_book": {0.34, 0.37}, "weather": {0.41, 0.44},
@@ -79,8 +79,8 @@ func halves(t *testing.T, id string) (first, second []*replay.Session) {
 	return first, second
 }
 
-// agreement is the share of users' messages after which the lexical model goes to the state that the log goes to. A message in a state that the
-// flow does not have is a miss; what is said after an end is not asked.
+// agreement is the share of users' messages after which the lexical model goes to the state that the log goes to. A
+// message in a state that the flow does not have is a miss; what is said after an end is not asked.
 func agreement(t *testing.T, learned, asked []*replay.Session, examples int) float64 {
 	t.Helper()
 	f, err := mine.Learn(all(learned...), mine.Options{ID: "f", MinCount: 2, Examples: examples})

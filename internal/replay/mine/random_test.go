@@ -13,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay/mine"
 )
 
-// Whatever was logged, a learned flow is valid and says what was learned, and the order of the sessions does not matter.
+// Whatever was logged, a learned flow is valid and says what was learned, and the order of the sessions does not
+// matter.
 func TestRandomLogs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sessions := rapid.SliceOfN(rapid.Custom(drawSession), 0, 12).Draw(t, "sessions")

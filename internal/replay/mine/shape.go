@@ -9,9 +9,9 @@ import (
 
 // shape makes a flow of the counts.
 //
-// A state is kept when it was entered often enough, a transition when it was made often enough between kept states. A state is a stop when
-// completed sessions end there at least every other time that it is entered, unless sessions begin there. States that cannot be reached
-// from the first states are left out.
+// A state is kept when it was entered often enough, a transition when it was made often enough between kept states. A
+// state is a stop when completed sessions end there at least every other time that it is entered, unless sessions begin
+// there. States that cannot be reached from the first states are left out.
 func shape(t *tally, o Options) *Flow {
 	f := &Flow{ID: o.ID, Learned: t.learned, Left: t.left}
 	kept := t.kept(o.MinCount)
@@ -44,7 +44,8 @@ func shape(t *tally, o Options) *Flow {
 	return f
 }
 
-// kept returns the states that were entered often enough. The state in which most sessions began is always kept and comes first.
+// kept returns the states that were entered often enough. The state in which most sessions began is always kept and
+// comes first.
 func (t *tally) kept(least int) []*state {
 	all := slices.SortedFunc(maps.Values(t.states), func(a, b *state) int {
 		return cmp.Or(b.begun-a.begun, strings.Compare(a.name, b.name))
@@ -69,8 +70,9 @@ type step struct {
 	said  *texts
 }
 
-// movesBetween returns the kept transitions by the state that they leave, the most frequent first. No transition leaves a stop. If none that
-// leaves a state is frequent enough, the most frequent one is kept, or the state would be a dead end.
+// movesBetween returns the kept transitions by the state that they leave, the most frequent first. No transition leaves
+// a stop. If none that leaves a state is frequent enough, the most frequent one is kept, or the state would be a dead
+// end.
 func (t *tally) movesBetween(kept []*state, stops map[*state]bool, least int) map[*state][]step {
 	moves := map[*state][]step{}
 	for m, seen := range t.moves {
@@ -103,7 +105,8 @@ func reachable(first []*state, moves map[*state][]step) []*state {
 	return reached
 }
 
-// prompt returns the bot's most frequent message on entering a state or, if none was logged, its most frequent message there.
+// prompt returns the bot's most frequent message on entering a state or, if none was logged, its most frequent message
+// there.
 func prompt(s *state) string {
 	for _, said := range []texts{s.greeted, s.spoken} {
 		if ranked := said.ranked(); len(ranked) > 0 {

@@ -130,7 +130,8 @@ func (w *walk) user(m *replay.Said) {
 	w.room.add(&seen.said, m.Text, m.At, maxExampleLength)
 }
 
-// bot counts a message of the bot. It belongs to the state that the user's message led to; before the first one, to its own state.
+// bot counts a message of the bot. It belongs to the state that the user's message led to; before the first one, to its
+// own state.
 func (w *walk) bot(m *replay.Said) {
 	at := w.at
 	if at == nil {

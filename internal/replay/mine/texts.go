@@ -41,7 +41,8 @@ type room struct {
 	refused int
 }
 
-// add counts a text and returns it. It is nil for one that finds no room, which is counted as refused, and for an empty one.
+// add counts a text and returns it. It is nil for one that finds no room, which is counted as refused, and for an empty
+// one.
 func (r *room) add(t *texts, said string, at time.Time, length int) *phrase {
 	shown := tidy(said, length)
 	key := words(shown)
@@ -107,7 +108,8 @@ func tidy(said string, length int) string {
 	return line[:cut] + "…"
 }
 
-// words returns the words of a text in lower case. Texts with the same words count as one; a text without words is like no other.
+// words returns the words of a text in lower case. Texts with the same words count as one; a text without words is like
+// no other.
 func words(shown string) string {
 	found := strings.Join(strings.FieldsFunc(strings.ToLower(shown), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -116,13 +118,14 @@ func words(shown string) string {
 }
 
 const (
-	// startID and endID are the IDs of the start node and of an option that ends the flow, unless a state has such a name.
+	// startID and endID are the IDs of the start node and of an option that ends the flow, unless a state has such a
+	// name.
 	startID = "start"
 	endID   = "end"
 )
 
-// names gives every state the id of the node that stands for it in a replay. States whose names are ids already keep them, in whatever order they come;
-// of others that come to the same id the later ones get a number.
+// names gives every state the id of the node that stands for it in a replay. States whose names are ids already keep
+// them, in whatever order they come; of others that come to the same id the later ones get a number.
 func names(states []*state) map[*state]string {
 	ids, taken := map[*state]string{}, map[string]bool{}
 	for _, s := range states {

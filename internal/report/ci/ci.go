@@ -1,4 +1,5 @@
-// Package ci tells a CI system how a run came out, in its own words: GitHub's summary and annotations, GitLab's code quality report.
+// Package ci tells a CI system how a run came out, in its own words: GitHub's summary and annotations, GitLab's code
+// quality report.
 package ci
 
 import (
@@ -92,8 +93,8 @@ func Invalid(problems source.Problems) Summary {
 // rest is a number of tests that are not named.
 type rest struct{ kind, what string }
 
-// others counts what is not named: how many more there are, apart from those that were told. What is in quarantine is counted apart, as it fails
-// no run.
+// others counts what is not named: how many more there are, apart from those that were told. What is in quarantine is
+// counted apart, as it fails no run.
 func (s Summary) others(told []report.Failing, more int) (counted []rest) {
 	deciding := s.Deciding
 	for _, f := range told {
@@ -119,7 +120,8 @@ func kind(quarantined bool) string {
 	return "error"
 }
 
-// Verdict is what an evaluation has to say that is one verdict over all, such as a replay: its name and a sentence, where it did not pass.
+// Verdict is what an evaluation has to say that is one verdict over all, such as a replay: its name and a sentence,
+// where it did not pass.
 func Verdict(dir, name, sentence string, passed bool) Summary {
 	return Summary{Dir: dir, Deciding: 1, Failing: func(int) ([]report.Failing, int, error) {
 		if passed {
@@ -129,8 +131,8 @@ func Verdict(dir, name, sentence string, passed bool) Summary {
 	}}
 }
 
-// Report tells the system how a run came out. w is the standard output of the job, whose commands the system carries out: what is written there
-// holds no other command.
+// Report tells the system how a run came out. w is the standard output of the job, whose commands the system carries
+// out: what is written there holds no other command.
 func (s System) Report(w io.Writer, said Summary) error {
 	switch s.Name {
 	case GitHub:

@@ -151,7 +151,8 @@ func TestOthersInQuarantine(t *testing.T) {
 	}
 }
 
-// GitLab refuses a finding with an empty field. So a verdict over all has every field, and so has a test without a file.
+// GitLab refuses a finding with an empty field. So a verdict over all has every field, and so has a test without a
+// file.
 func TestIssuesAreWhole(t *testing.T) {
 	dir := t.TempDir()
 	if err := (System{Name: GitLab}).Report(&bytes.Buffer{}, Verdict(dir, "replay", "Not passed: worse", false)); err != nil {

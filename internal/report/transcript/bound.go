@@ -12,8 +12,9 @@ const (
 	aroundThing = 300
 )
 
-// Bound leaves turns out until the rest takes so many bytes of a page, or is one turn. Those that did not pass stay longest, then those from a turn on,
-// then the first ones. Of the messages before the first turn the last ones stay, as far as a quarter of the bytes reaches.
+// Bound leaves turns out until the rest takes so many bytes of a page, or is one turn. Those that did not pass stay
+// longest, then those from a turn on, then the first ones. Of the messages before the first turn the last ones stay, as
+// far as a quarter of the bytes reaches.
 func (k *Transcript) Bound(most, from int) {
 	left := most / 4
 	for i := len(k.Earlier) - 1; i >= 0; i-- {
@@ -41,8 +42,8 @@ func (k *Transcript) Bound(most, from int) {
 	k.Turns = shown
 }
 
-// Fitting chooses, of n things, what fits into so many bytes. Things for which the first of the tests is true come first, then those of the second test,
-// and so on; all others come last. The first thing is chosen however large it is.
+// Fitting chooses, of n things, what fits into so many bytes. Things for which the first of the tests is true come
+// first, then those of the second test, and so on; all others come last. The first thing is chosen however large it is.
 func Fitting(n, most int, weight func(int) int, first ...func(int) bool) []bool {
 	told, full, any := make([]bool, n), false, false
 	for _, fits := range append(first, func(int) bool { return true }) {

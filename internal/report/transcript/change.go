@@ -26,7 +26,8 @@ const (
 	maxDepth  = 60
 )
 
-// deltaOf returns what changed from one state to the next, leaf by leaf, in the order of the paths. No state after says nothing of a change.
+// deltaOf returns what changed from one state to the next, leaf by leaf, in the order of the paths. No state after says
+// nothing of a change.
 func deltaOf(before, after json.RawMessage) (rows []Change, left int) {
 	if len(after) == 0 {
 		return nil, 0
@@ -82,7 +83,8 @@ func byPath(a, b string) int {
 
 func atPart(r rune) bool { return r == '.' || r == '[' || r == ']' }
 
-// leavesOf returns the leaves of a document by their paths, such as profile.town and items[0].name. An empty object or list is a leaf.
+// leavesOf returns the leaves of a document by their paths, such as profile.town and items[0].name. An empty object or
+// list is a leaf.
 func leavesOf(raw json.RawMessage) map[string]string {
 	leaves := map[string]string{}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -131,7 +133,8 @@ func gather(leaves map[string]string, path string, value any, depth int) {
 	leaves[path] = string(written)
 }
 
-// factsDelta returns what a turn changed of the facts that a state holds: a list facts of {key, value}, or an object, at the top or in memory.
+// factsDelta returns what a turn changed of the facts that a state holds: a list facts of {key, value}, or an object,
+// at the top or in memory.
 func factsDelta(before, after json.RawMessage) (rows []Change, left int) {
 	if len(after) == 0 {
 		return nil, 0

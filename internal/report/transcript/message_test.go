@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
 )
 
-// Whatever a grader decided on can be seen: also where it is markup that the rendered text does not show, and behind the beginning of a long message.
+// Whatever a grader decided on can be seen: also where it is markup that the rendered text does not show, and behind
+// the beginning of a long message.
 func TestEvidenceOfAMessage(t *testing.T) {
 	long := strings.Repeat("é", 20_000)
 	for _, tc := range []struct {

@@ -1,5 +1,5 @@
-// Package transcript is a conversation as pages show it: what was said, called, changed and found, turn by turn, with the pieces marked on which
-// graders decided. The pages of the browser and report.html are made of the same pieces.
+// Package transcript is a conversation as pages show it: what was said, called, changed and found, turn by turn, with
+// the pieces marked on which graders decided. The pages of the browser and report.html are made of the same pieces.
 package transcript
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Source holds the templates: said, fault, graded, delta, talk, judged, exchange and end. They need Functions and those of the page.
+// Source holds the templates: said, fault, graded, delta, talk, judged, exchange and end. They need Functions and those
+// of the page.
 //
 //go:embed transcript.html.tmpl
 var Source string
@@ -80,7 +81,8 @@ type Transcript struct {
 	EarlierLeft int // earlier messages left out, the first ones
 	Turns       []Turn
 	Left        int // turns left out
-	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where they are shown.
+	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where
+	// they are shown.
 	LeftFrom     int
 	LeftAt       string
 	Whole        []Item
@@ -185,8 +187,8 @@ func rowOf(turn int) int {
 	return turn + 1
 }
 
-// tellingTurns reports of each turn whether it is shown: all of a conversation of usual length. Of a longer one the turns that did not pass come first,
-// then those from the beginning on.
+// tellingTurns reports of each turn whether it is shown: all of a conversation of usual length. Of a longer one the
+// turns that did not pass come first, then those from the beginning on.
 func tellingTurns(t *result.Test) []bool {
 	told := make([]bool, len(t.Turns))
 	left := maxTurns
@@ -209,7 +211,8 @@ func tellingTurns(t *result.Test) []bool {
 	return told
 }
 
-// unheld adds the turns that have a grade and no exchange, as far as there is room: the agent did not answer, or they were skipped.
+// unheld adds the turns that have a grade and no exchange, as far as there is room: the agent did not answer, or they
+// were skipped.
 func (k *Transcript) unheld(items map[int]Item) {
 	for _, n := range slices.Sorted(maps.Keys(items)) {
 		i := items[n]

@@ -25,7 +25,8 @@ func talk(turns int, failed ...int) *result.Test {
 	return t
 }
 
-// Of a conversation with too many turns those that failed are shown, wherever they are, and what is left out is counted.
+// Of a conversation with too many turns those that failed are shown, wherever they are, and what is left out is
+// counted.
 func TestLongConversation(t *testing.T) {
 	shown := transcript.Of(talk(10_000, 9_000, 10_000), "", transcript.Rendered)
 	failed := map[int]bool{}

@@ -1,5 +1,6 @@
-// Package annotation is what people say of a run: verdicts over those of the machine, labels for judges, tests put in quarantine, conversations
-// taken into datasets. It is only ever added to; of two that contradict each other the later one holds.
+// Package annotation is what people say of a run: verdicts over those of the machine, labels for judges, tests put in
+// quarantine, conversations taken into datasets. It is only ever added to; of two that contradict each other the later
+// one holds.
 package annotation
 
 import (
@@ -36,7 +37,8 @@ type Annotation struct {
 	Trial  int    `json:"trial"`
 	// Item is the part of the test that is meant, such as turn-2 or assertions; empty means all of it.
 	Item string `json:"item"`
-	// Assertion is the text of the judged assertion, Judged what the judge said of it, pass or fail, and Model who that was. Of a label.
+	// Assertion is the text of the judged assertion, Judged what the judge said of it, pass or fail, and Model who that
+	// was. Of a label.
 	Assertion string `json:"assertion,omitempty"`
 	Judged    string `json:"judged,omitempty"`
 	Model     string `json:"model,omitempty"`

@@ -13,7 +13,8 @@ type Book struct {
 	All       []Annotation
 	overrides map[place]Annotation
 	labels    map[place]Annotation
-	// quarantined has the quarantine of a test by its suite and id, tests the override of a test as a whole, whichever of its trials was looked at.
+	// quarantined has the quarantine of a test by its suite and id, tests the override of a test as a whole, whichever
+	// of its trials was looked at.
 	quarantined, tests map[result.Key]Annotation
 	// touched are the tests that somebody decided over, as a whole or in part.
 	touched map[result.Key]bool
@@ -74,7 +75,8 @@ func (b *Book) Lacking(others []Annotation) (lacking []Annotation) {
 	return lacking
 }
 
-// judgeTests finds what holds of tests as a whole: of the overrides that were not taken back the last, whichever trial it was made at.
+// judgeTests finds what holds of tests as a whole: of the overrides that were not taken back the last, whichever trial
+// it was made at.
 func (b *Book) judgeTests() {
 	for _, a := range b.All {
 		if a.Kind != Override || b.overrides[a.place()] != a {
@@ -87,7 +89,8 @@ func (b *Book) judgeTests() {
 	}
 }
 
-// in returns a copy of what a map has of a key, nil for nothing. It makes none where there is nothing, as for most tests of a run.
+// in returns a copy of what a map has of a key, nil for nothing. It makes none where there is nothing, as for most
+// tests of a run.
 func in[K comparable](all map[K]Annotation, key K) *Annotation {
 	found, ok := all[key]
 	if !ok {
@@ -105,7 +108,8 @@ func (b *Book) Override(key result.Key) *Annotation {
 	return in(b.overrides, place{key: key})
 }
 
-// OfTest returns what somebody decided last over the verdict of a test, whichever of its trials was looked at; nil for nothing.
+// OfTest returns what somebody decided last over the verdict of a test, whichever of its trials was looked at; nil for
+// nothing.
 func (b *Book) OfTest(suite, test, target string) *Annotation {
 	if b == nil {
 		return nil

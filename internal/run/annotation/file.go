@@ -23,8 +23,8 @@ const (
 	maxRead = 100_000
 )
 
-// Append adds annotations to the file in the folder of their run. Several processes may add at the same time. A line that was cut off by a crash is
-// ended first.
+// Append adds annotations to the file in the folder of their run. Several processes may add at the same time. A line
+// that was cut off by a crash is ended first.
 func Append(dir string, of ...Annotation) (err error) {
 	var lines []byte
 	for _, a := range of {

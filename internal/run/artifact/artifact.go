@@ -1,4 +1,5 @@
-// Package artifact keeps what was gathered of conversations beside their records: without secrets, of bounded size, under the hash of its bytes.
+// Package artifact keeps what was gathered of conversations beside their records: without secrets, of bounded size,
+// under the hash of its bytes.
 package artifact
 
 import (
@@ -30,7 +31,8 @@ var (
 	ErrFull = errors.New("1 GB of artifacts are kept of this run: those behind are not")
 )
 
-// Keepable is where artifacts are put, under the SHA-256 of their bytes in lower-case hexadecimal. It is safe for concurrent use.
+// Keepable is where artifacts are put, under the SHA-256 of their bytes in lower-case hexadecimal. It is safe for
+// concurrent use.
 type Keepable interface {
 	// Put keeps bytes. What is kept already under the hash is the same.
 	Put(ctx context.Context, sha256 string, data []byte) error
@@ -61,8 +63,8 @@ type Writer struct {
 	fulls sync.Once
 }
 
-// New returns a keeper. Warn is told once of a place that does not take what it is given, and once that the run has as much as is kept of one;
-// most bounds that, in bytes.
+// New returns a keeper. Warn is told once of a place that does not take what it is given, and once that the run has as
+// much as is kept of one; most bounds that, in bytes.
 func New(place Keepable, most int64, warn func(string)) *Writer {
 	return &Writer{place: place, most: most, warn: warn, now: time.Now, kept: map[string]bool{}}
 }

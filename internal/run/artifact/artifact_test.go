@@ -46,7 +46,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestNoHalfOfASecret cuts texts with a secret at every place near the end, in every form, and finds no part of it and no part of its mask.
+// TestNoHalfOfASecret cuts texts with a secret at every place near the end, in every form, and finds no part of it and
+// no part of its mask.
 func TestNoHalfOfASecret(t *testing.T) {
 	const secret = "Zq7/Zq8\"Zq9\\ZqA+ZqB"
 	mask := redact.New([]string{"MY_TOKEN=" + secret}).Private().Bytes

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
 )
 
-// Open returns the place that a name says: a folder, nats, or s3://BUCKET/PREFIX. Getenv finds the AWS_* variables, transport carries requests to S3.
+// Open returns the place that a name says: a folder, nats, or s3://BUCKET/PREFIX. Getenv finds the AWS_* variables,
+// transport carries requests to S3.
 func Open(name string, conn *natsconn.Conn, getenv func(string) string, transport http.RoundTripper) (Storage, error) {
 	switch scheme, rest, ok := strings.Cut(name, "://"); {
 	case name == "nats":

@@ -19,7 +19,8 @@ type Side struct {
 	Retried map[result.Key]*result.Test
 }
 
-// Open returns the run in a folder, its records without conversations. A run that has not ended and that no process writes has died.
+// Open returns the run in a folder, its records without conversations. A run that has not ended and that no process
+// writes has died.
 func Open(dir string) (Side, error) {
 	run, err := runlog.Inspect(dir)
 	side := Side{Run: run, Tests: runlog.ReadOutcomes(dir, run)}
@@ -55,7 +56,8 @@ func (o Options) Check(name string, targets int) error {
 	return nil
 }
 
-// Runs compares two runs. Of a test with trials it compares the aggregates. It remembers some hundred bytes a test, whatever was said in it.
+// Runs compares two runs. Of a test with trials it compares the aggregates. It remembers some hundred bytes a test,
+// whatever was said in it.
 func Runs(baseline, candidate Side, o Options) (*result.Comparison, error) {
 	m, err := Match(baseline, candidate, o)
 	if err != nil {
@@ -93,7 +95,8 @@ func (m *Matched) Conclude(d stats.Difference) {
 	}
 }
 
-// Unmatched says that two runs have no test in common, and what may be the reason; "" where they have one, or one of them has none at all.
+// Unmatched says that two runs have no test in common, and what may be the reason; "" where they have one, or one of
+// them has none at all.
 func Unmatched(c *result.Comparison) string {
 	if len(c.New)*len(c.Gone) == 0 {
 		return ""

@@ -158,7 +158,8 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// A run that is run again in part and stopped keeps old records of tests that it names as not run: they say nothing about it.
+// A run that is run again in part and stopped keeps old records of tests that it names as not run: they say nothing
+// about it.
 func TestOldRecordOfATestThatWasNotRun(t *testing.T) {
 	b := sideOf("b", came("t", result.Fail, 0))
 	b.Run.NotRun = []result.Key{{Suite: "s", TestID: "t", Target: "agent"}}
@@ -249,12 +250,14 @@ func TestPaired(t *testing.T) {
 	}{
 		{"nothing", nil, nil, math.NaN(), nil, "inconclusive"},
 		{"one test", []float64{1}, []float64{0}, -1, nil, "inconclusive"},
-		// Differences 0 and −0.33: Student's t with one degree of freedom is ±12.7 standard errors, beyond what scores can differ by.
+		// Differences 0 and −0.33: Student's t with one degree of freedom is ±12.7 standard errors, beyond what scores
+		// can differ by.
 		{"two tests", []float64{1, 1}, []float64{1, 0.67}, -0.165, nil, "inconclusive"},
 		{"three equal tests", make([]float64, 3), make([]float64, 3), 0, nil, "inconclusive"},
 		// 3/8 of the pairs at most would differ.
 		{"no pair differs", make([]float64, 8), make([]float64, 8), 0, &[2]float64{-0.375, 0.375}, "inconclusive"},
-		// Student's t: mean 0.2, standard error √(0.01/4)/√5… of 0.1, 0.15, 0.2, 0.25, 0.3: 0.2 ± 2.7764 · 0.0790569/√5.
+		// Student's t: mean 0.2, standard error √(0.01/4)/√5… of 0.1, 0.15, 0.2, 0.25, 0.3: 0.2 ± 2.7764 ·
+		// 0.0790569/√5.
 		{"better", []float64{0.5, 0.5, 0.5, 0.5, 0.5}, []float64{0.6, 0.65, 0.7, 0.75, 0.8}, 0.2, &[2]float64{0.101839, 0.298161}, "better"},
 		{"worse", []float64{0.6, 0.65, 0.7, 0.75, 0.8}, []float64{0.5, 0.5, 0.5, 0.5, 0.5}, -0.2, &[2]float64{-0.298161, -0.101839}, "worse"},
 	} {
@@ -396,7 +399,8 @@ func TestRedefined(t *testing.T) {
 	}
 }
 
-// A fall is confirmed by repeats that all fail, cleared by one that passes, and confirmed at once for a required test or a deterministic agent.
+// A fall is confirmed by repeats that all fail, cleared by one that passes, and confirmed at once for a required test
+// or a deterministic agent.
 func TestFalls(t *testing.T) {
 	const p, f, e = result.Pass, result.Fail, result.Error
 	key := result.Key{Suite: "s", TestID: "t", Target: "agent"}
@@ -426,7 +430,8 @@ func TestFalls(t *testing.T) {
 	}
 }
 
-// With trials, an exact test confirms a fall by itself: corrected for the number of tests, and not where trials stop at the first pass.
+// With trials, an exact test confirms a fall by itself: corrected for the number of tests, and not where trials stop at
+// the first pass.
 func TestFallsByTrials(t *testing.T) {
 	side := func(id string, tests, passed int, strategy string) compare.Side {
 		var all []*result.Test

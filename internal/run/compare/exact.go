@@ -5,7 +5,8 @@ import "github.com/rehearse-dev/rehearse/internal/base/stats"
 // shownLevel is the one-sided level of the exact tests of all tests together.
 const shownLevel = (1 - stats.Confidence) / 2
 
-// shownToFall marks the tests whose trials pass less often than before by Fisher's exact test, corrected for their number.
+// shownToFall marks the tests whose trials pass less often than before by Fisher's exact test, corrected for their
+// number.
 func shownToFall(met []meeting) {
 	var tested []int
 	var ps []float64

@@ -26,16 +26,16 @@ const (
 	// LeastRepeats and LeastRetries are how often falls and errors are repeated at least where no number is given.
 	LeastRepeats = 3
 	LeastRetries = 2
-	// FalseAlarms is the rate at which repeats confirm a fall of an agent that has not changed, at most, if each of its tests passes at least
-	// half of the time.
+	// FalseAlarms is the rate at which repeats confirm a fall of an agent that has not changed, at most, if each of its
+	// tests passes at least half of the time.
 	FalseAlarms = 0.05
 )
 
 // Rule is a gate with its settings, and what follows from them.
 type Rule runspec.Rule
 
-// Repeats returns how often each of some falls is repeated: so often that the chance of one that keeps failing by accident is at most FalseAlarms, if
-// each test passes at least half of the time.
+// Repeats returns how often each of some falls is repeated: so often that the chance of one that keeps failing by
+// accident is at most FalseAlarms, if each test passes at least half of the time.
 func (r Rule) Repeats(falls int) int {
 	if r.Confirm > 0 {
 		return r.Confirm
@@ -46,8 +46,9 @@ func (r Rule) Repeats(falls int) int {
 // Retries returns how often a test is repeated that could not be graded.
 func (r Rule) Retries(falls int) int { return max(LeastRetries, r.Repeats(falls)) }
 
-// Exit returns the exit code of the candidate, whose own is given, and says in a sentence why; the sentence is empty where the code is its own.
-// A candidate that was stopped keeps its code. It needs nothing but what the comparison has in JSON.
+// Exit returns the exit code of the candidate, whose own is given, and says in a sentence why; the sentence is empty
+// where the code is its own. A candidate that was stopped keeps its code. It needs nothing but what the comparison has
+// in JSON.
 func (r Rule) Exit(c *result.Comparison, own int) (code int, why string) {
 	if r.Gate == "" || r.Gate == Any || c.Candidate.Stopped() {
 		return own, ""

@@ -18,8 +18,8 @@ const rounding = 1e-9
 // Matched are the tests of two runs in their lists. Conclude has to fill in what follows from their scores.
 type Matched struct {
 	Comparison *result.Comparison
-	// Pairs are the tests that were graded alike in both runs, by suite, id and target: the halves that are drawn of them, and so the figures, must
-	// not depend on which test ended first.
+	// Pairs are the tests that were graded alike in both runs, by suite, id and target: the halves that are drawn of
+	// them, and so the figures, must not depend on which test ended first.
 	Pairs []Pair
 	// largest is the size of the largest cluster.
 	largest int
@@ -213,7 +213,8 @@ func (x *meeting) fallIn(c *result.Comparison, o Options) *[]result.Change {
 	return &c.Unconfirmed
 }
 
-// required reports whether the fall of the test decides the gate alone: either run requires it, and the candidate does not have it in quarantine.
+// required reports whether the fall of the test decides the gate alone: either run requires it, and the candidate does
+// not have it in quarantine.
 func (x *meeting) required() bool {
 	if x.now != nil && x.now.quarantined {
 		return false
@@ -224,7 +225,8 @@ func (x *meeting) required() bool {
 // record returns the key of the test's record, without a trial.
 func (t *test) record() result.Key { return result.Key{Suite: t.suite, TestID: t.id, Target: t.of} }
 
-// Scores returns the scores of the tests that were graded in both runs, and how they are compared: by the clusters of Pairs.
+// Scores returns the scores of the tests that were graded in both runs, and how they are compared: by the clusters of
+// Pairs.
 func (m *Matched) Scores() stats.Metric {
 	of := stats.Metric{Pairs: stats.NewPairs(len(m.Pairs)), Criterion: stats.Criterion{PassFail: true, Range: 1, Seed: 42}}
 	for _, p := range m.Pairs {

@@ -121,7 +121,8 @@ func testOf(key key, t *result.Test, nth int) test {
 	return x
 }
 
-// deciding returns the verdict of a record as far as it decides something: one in quarantine is not comparable, as one that was skipped.
+// deciding returns the verdict of a record as far as it decides something: one in quarantine is not comparable, as one
+// that was skipped.
 func deciding(t *result.Test) result.Verdict {
 	if t.Quarantined != nil {
 		return result.Skip
@@ -146,8 +147,8 @@ func (s *side) counts(t *result.Test, key key) bool {
 	return true
 }
 
-// nameNotRun marks, among tests that the run lacks, those that it planned; verdict is where the mark goes. A run that died names none:
-// then all that it lacks were planned, unless they are more than it did not run.
+// nameNotRun marks, among tests that the run lacks, those that it planned; verdict is where the mark goes. A run that
+// died names none: then all that it lacks were planned, unless they are more than it did not run.
 func (s *side) nameNotRun(lacking []result.Change, o Options, verdict func(*result.Change) *result.Verdict) {
 	unnamed := 0
 	for i := range lacking {

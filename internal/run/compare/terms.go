@@ -17,7 +17,8 @@ type terms struct {
 	definition string
 	threshold  float64
 	strict     bool
-	// trials is how many were planned, 1 for a test without trials and 0 where that is unknown. A single trial has no strategy.
+	// trials is how many were planned, 1 for a test without trials and 0 where that is unknown. A single trial has no
+	// strategy.
 	trials   int
 	strategy string
 	// judged is true where a judge decided the test, user the model of its simulated user.
@@ -159,8 +160,8 @@ func (d *differences) note(s setting) *difference {
 	return x
 }
 
-// list returns what differs: settings of the runs first, then those of tests in the order in which tests have them. unknown counts the tests of which a
-// record has no definition.
+// list returns what differs: settings of the runs first, then those of tests in the order in which tests have them.
+// unknown counts the tests of which a record has no definition.
 func (d *differences) list(judges *judgings, unknown int) []result.SettingDifference {
 	was, now := judges.was, judges.now
 	for _, suite := range slices.Sorted(slices.Values(was.JudgedSuites())) { // also where no test is judged

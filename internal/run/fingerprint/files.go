@@ -48,8 +48,8 @@ func (f *Files) Named(value any, dir string) []Content {
 	return f.namedIn(value, dir, f.from.Bounded()) // configurations of submitted runs hold names from the top of the files
 }
 
-// Defined is Named for the definition of a target or judge. Its names start in the folder of the configuration or, where flags have given them or
-// that folder, in the working folder.
+// Defined is Named for the definition of a target or judge. Its names start in the folder of the configuration or,
+// where flags have given them or that folder, in the working folder.
 func (f *Files) Defined(value any, dir string) []Content { return f.namedIn(value, dir, true) }
 
 func (f *Files) namedIn(value any, dir string, top bool) []Content {
@@ -85,8 +85,8 @@ func texts(value any, all []string) []string {
 	return all
 }
 
-// candidates returns what in a text may be the name of a file: the whole, without what chooses a part of it, the file of a short form, and each
-// word of a command.
+// candidates returns what in a text may be the name of a file: the whole, without what chooses a part of it, the file
+// of a short form, and each word of a command.
 func candidates(text string) (whole, words []string) {
 	if len(text) > 4096 || strings.ContainsAny(text, "\n\x00") {
 		return nil, nil
@@ -107,7 +107,8 @@ func candidates(text string) (whole, words []string) {
 	return whole, words
 }
 
-// at returns the content of the file or folder of that name, and of the files that it names itself; nothing when there is none.
+// at returns the content of the file or folder of that name, and of the files that it names itself; nothing when there
+// is none.
 func (f *Files) at(name, dir string, seen map[string]bool, depth int) []Content {
 	if filepath.Ext(name) == "" && !strings.ContainsRune(name, '/') {
 		return nil // a word, such as the name of a model
@@ -210,8 +211,8 @@ func (f *Files) sum(path string, info fs.FileInfo) string {
 	return f.sums[path]
 }
 
-// withoutPaths returns a plain value in which the names of files have become their last elements. The configuration of a local run holds absolute
-// paths, that of a submitted one names from the top of its files.
+// withoutPaths returns a plain value in which the names of files have become their last elements. The configuration of
+// a local run holds absolute paths, that of a submitted one names from the top of its files.
 func (f *Files) withoutPaths(value any, dir string) any {
 	switch value := value.(type) {
 	case string:

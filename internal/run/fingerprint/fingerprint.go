@@ -1,5 +1,5 @@
-// Package fingerprint hashes what decides a result: definitions, and the files that they name. Equal inputs give equal fingerprints on every
-// machine: no secret is part of one, nor any path but those that the author wrote.
+// Package fingerprint hashes what decides a result: definitions, and the files that they name. Equal inputs give equal
+// fingerprints on every machine: no secret is part of one, nor any path but those that the author wrote.
 package fingerprint
 
 import (
@@ -27,8 +27,9 @@ func Sum(secrets Masker, value any) (string, error) {
 // Short returns the first 128 bits of a hash, in hexadecimal.
 func Short(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
 
-// Definition returns the hash of a definition and of the files that it names, whose relative names start in dir, or as in Defined. Of their names only
-// the last elements count: configurations hold them as absolute paths, or from the top of what was submitted.
+// Definition returns the hash of a definition and of the files that it names, whose relative names start in dir, or as
+// in Defined. Of their names only the last elements count: configurations hold them as absolute paths, or from the top
+// of what was submitted.
 func (f *Files) Definition(secrets Masker, definition any, dir string) (string, error) {
 	data, err := json.Marshal(definition)
 	if err != nil {

@@ -160,7 +160,8 @@ func TestState(t *testing.T) {
 	})
 }
 
-// TestEnding holds that who has seen the end of a run finds it counted, and that a store that is away keeps nobody from scraping.
+// TestEnding holds that who has seen the end of a run finds it counted, and that a store that is away keeps nobody from
+// scraping.
 func TestEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New("1", "")

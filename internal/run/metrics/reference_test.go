@@ -13,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
 
-// TestReference holds docs/reference/metrics.md to what a server that has seen everything once gives out: UPDATE_GOLDEN=1 writes it.
+// TestReference holds docs/reference/metrics.md to what a server that has seen everything once gives out:
+// UPDATE_GOLDEN=1 writes it.
 func TestReference(t *testing.T) {
 	m := metrics.New("1.2.3", "abc")
 	m.Lead(runs{})

@@ -23,7 +23,8 @@ func (c *Conn) Artifacts() *Artifacts {
 	return &Artifacts{c, jetstream.ObjectStoreConfig{Bucket: artifactBucket}}
 }
 
-// RunArtifacts returns the bucket in which workers give artifacts of a run to its leader. Drop it when the run has ended.
+// RunArtifacts returns the bucket in which workers give artifacts of a run to its leader. Drop it when the run has
+// ended.
 func (c *Conn) RunArtifacts(run string) *Artifacts {
 	return &Artifacts{c, jetstream.ObjectStoreConfig{Bucket: artifactBucket + "-" + Token(run), TTL: resultAge}}
 }
@@ -31,8 +32,8 @@ func (c *Conn) RunArtifacts(run string) *Artifacts {
 // ErrNoArtifact says that NATS does not have an artifact.
 var ErrNoArtifact = errors.New("the artifact is not there")
 
-// notMade and notUpdated are the codes of NATS for a stream whose files it could not make or change: while the bucket is dropped by another, or on a
-// full disk. consumerNotMade is that for a consumer.
+// notMade and notUpdated are the codes of NATS for a stream whose files it could not make or change: while the bucket
+// is dropped by another, or on a full disk. consumerNotMade is that for a consumer.
 const (
 	notMade         jetstream.ErrorCode = 10049
 	notUpdated      jetstream.ErrorCode = 10069
@@ -46,7 +47,8 @@ func (a *Artifacts) bucket(ctx context.Context) (jetstream.ObjectStore, error) {
 	return a.conn.objects(ctx, a.config)
 }
 
-// with calls f with the bucket, again while NATS cannot be reached. The bucket is looked for each time: it may have been dropped meanwhile.
+// with calls f with the bucket, again while NATS cannot be reached. The bucket is looked for each time: it may have
+// been dropped meanwhile.
 func (a *Artifacts) with(ctx context.Context, f func(context.Context, jetstream.ObjectStore) error) error {
 	return a.made(ctx, func(ctx context.Context) error {
 		return Again(ctx, func(ctx context.Context) error {

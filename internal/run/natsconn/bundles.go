@@ -42,8 +42,8 @@ func (c *Conn) bundles(ctx context.Context) (jetstream.ObjectStore, error) {
 	return c.objects(ctx, bundleConfig())
 }
 
-// PutBundle keeps bytes under their SHA-256, in lower-case hexadecimal. It returns ErrDamaged, and keeps nothing, when they have another one.
-// Bytes that are kept already are not read. It waits for NATS for as long as ctx lasts.
+// PutBundle keeps bytes under their SHA-256, in lower-case hexadecimal. It returns ErrDamaged, and keeps nothing, when
+// they have another one. Bytes that are kept already are not read. It waits for NATS for as long as ctx lasts.
 func (c *Conn) PutBundle(ctx context.Context, sha string, r io.ReadSeeker) error {
 	if !hash.MatchString(sha) {
 		return fmt.Errorf("keep a bundle: %w", ErrDamaged)
@@ -59,8 +59,8 @@ func (c *Conn) PutBundle(ctx context.Context, sha string, r io.ReadSeeker) error
 	return nil
 }
 
-// putOnce keeps an object that is not there yet, through failures of NATS. What a try has left behind that failed may be a name without its bytes:
-// from then on what is there does not count.
+// putOnce keeps an object that is not there yet, through failures of NATS. What a try has left behind that failed may
+// be a name without its bytes: from then on what is there does not count.
 func (c *Conn) putOnce(
 	ctx context.Context, name string, bucket func(context.Context) (jetstream.ObjectStore, error), bytes func() (io.Reader, error),
 ) error {
@@ -85,8 +85,8 @@ func (c *Conn) putOnce(
 	})
 }
 
-// lacks reports whether an object that was not read in time has a name and no bytes, as a writer leaves it whose connection broke. NATS forgets its
-// name then, so that somebody puts it in anew.
+// lacks reports whether an object that was not read in time has a name and no bytes, as a writer leaves it whose
+// connection broke. NATS forgets its name then, so that somebody puts it in anew.
 func (c *Conn) lacks(ctx context.Context, store jetstream.ObjectStore, read *jetstream.ObjectInfo, err error) bool {
 	late := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 	if !late || read == nil || !c.nats.IsConnected() {
@@ -114,7 +114,8 @@ func (c *Conn) HasBundle(ctx context.Context, sha string) (bool, error) {
 	return true, nil
 }
 
-// GetBundle writes a bundle to w. It returns ErrNoBundle when there is none, ErrDamaged when what it has written must not be used.
+// GetBundle writes a bundle to w. It returns ErrNoBundle when there is none, ErrDamaged when what it has written must
+// not be used.
 func (c *Conn) GetBundle(ctx context.Context, sha string, w io.Writer) error {
 	store, err := c.bundles(ctx)
 	if err != nil {

@@ -127,7 +127,8 @@ func (s *Cancels) heard(run string) {
 	delete(s.under, run)
 }
 
-// Context returns a context that ends, with the cause ErrCancelled, when the run is cancelled. The caller ends it when the work is done.
+// Context returns a context that ends, with the cause ErrCancelled, when the run is cancelled. The caller ends it when
+// the work is done.
 func (s *Cancels) Context(ctx context.Context, run string) (context.Context, context.CancelFunc) {
 	within, end := context.WithCancelCause(ctx)
 	token := Token(run)

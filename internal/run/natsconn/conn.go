@@ -29,14 +29,15 @@ var ErrRefused = errors.New("NATS refuses the credentials")
 type ConnConfig struct {
 	// Server is the embedded server of this process.
 	Server *Server
-	// URL is one address of NATS or several, separated by commas. It may hold a user with a password, or a token; it is never logged.
+	// URL is one address of NATS or several, separated by commas. It may hold a user with a password, or a token; it is
+	// never logged.
 	URL string
 	// Token stands in for credentials that URL does not have.
 	Token string
 	// Name is shown by NATS's own tools.
 	Name string
-	// OnLink, if set, is told when NATS is waited for, when it was lost, and when it is back. It may be called by another goroutine, and must
-	// return quickly.
+	// OnLink, if set, is told when NATS is waited for, when it was lost, and when it is back. It may be called by
+	// another goroutine, and must return quickly.
 	OnLink func(Link)
 }
 
@@ -53,8 +54,8 @@ type Conn struct {
 	js   jetstream.JetStream
 }
 
-// Connect waits for NATS and its JetStream, until ctx ends. Credentials that are refused are an error at once (ErrRefused), and so is a URL
-// that cannot be read.
+// Connect waits for NATS and its JetStream, until ctx ends. Credentials that are refused are an error at once
+// (ErrRefused), and so is a URL that cannot be read.
 func Connect(ctx context.Context, c ConnConfig) (*Conn, error) {
 	options, err := c.options()
 	if err != nil {

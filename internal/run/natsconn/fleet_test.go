@@ -370,7 +370,8 @@ func returned(n int, record string) natsconn.Return {
 	}
 }
 
-// TestReturns: large ones come whole, a second one of a job changes nothing, and a new leader gets what the old one had not stored.
+// TestReturns: large ones come whole, a second one of a job changes nothing, and a new leader gets what the old one had
+// not stored.
 func TestReturns(t *testing.T) {
 	c := embedded(t)
 	old, err := c.Lead(t.Context(), "run")

@@ -21,10 +21,11 @@ type lease struct {
 	limit   Limit
 	have    share
 	until   time.Time // when the share ends
-	// used are calls under way, waiting those that wait for a slot, turning those that wait for a request or for tokens.
+	// used are calls under way, waiting those that wait for a slot, turning those that wait for a request or for
+	// tokens.
 	used, waiting, turning int
-	// contended is true while others want slots; base is how many this process keeps all the same. given counts those that it gave up, told
-	// those of them that the ledger knows.
+	// contended is true while others want slots; base is how many this process keeps all the same. given counts those
+	// that it gave up, told those of them that the ledger knows.
 	contended   bool
 	base        int
 	given, told int
@@ -34,7 +35,8 @@ type lease struct {
 	paced            time.Time
 	requests, tokens *rate.Limiter
 
-	// Of the goroutine that keeps the lease: its last beat and when the ledger had it, and the value of given that goes into the ledger.
+	// Of the goroutine that keeps the lease: its last beat and when the ledger had it, and the value of given that goes
+	// into the ledger.
 	beat    uint64
 	beaten  time.Time
 	telling int

@@ -214,7 +214,8 @@ func (s *lease) lower(to share) {
 	s.fit(time.Now())
 }
 
-// apply takes what the ledger says. Who begins a ledger begins with what a second brings; buckets are empty for those who come later.
+// apply takes what the ledger says. Who begins a ledger begins with what a second brings; buckets are empty for those
+// who come later.
 func (s *lease) apply(me holder, book ledger, began time.Time, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

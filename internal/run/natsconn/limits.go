@@ -21,8 +21,9 @@ const (
 	greed = 2.0
 )
 
-// Limits keeps what all processes on one NATS ask of each provider within its limits. Each process leases a share of a limit; the shares of a
-// process that is not heard of are leased to others after a while. It is safe for concurrent use. Use NewLimits, and Close it.
+// Limits keeps what all processes on one NATS ask of each provider within its limits. Each process leases a share of a
+// limit; the shares of a process that is not heard of are leased to others after a while. It is safe for concurrent
+// use. Use NewLimits, and Close it.
 type Limits struct {
 	conn  *Conn
 	id    string
@@ -46,9 +47,10 @@ func (l *Limits) Close() {
 	l.group.Wait()
 }
 
-// Begin waits until one more call is within the limit that key names, and ctx allows. The lowest numbers that any process states for the key
-// count. The caller says with done, once, that the call has ended and how many tokens it took: they are known only then, so later calls wait until
-// they are paid off. While NATS cannot be reached, calls begin only for as long as the leases last.
+// Begin waits until one more call is within the limit that key names, and ctx allows. The lowest numbers that any
+// process states for the key count. The caller says with done, once, that the call has ended and how many tokens it
+// took: they are known only then, so later calls wait until they are paid off. While NATS cannot be reached, calls
+// begin only for as long as the leases last.
 func (l *Limits) Begin(ctx context.Context, key string, limit Limit) (done func(tokens int), err error) {
 	if limit == (Limit{}) {
 		return func(int) {}, nil

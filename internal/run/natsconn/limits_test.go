@@ -45,7 +45,8 @@ func crowd(ctx context.Context, all []*natsconn.Limits, perProcess int, limit na
 	return made
 }
 
-// TestConcurrencyIsShared: three processes never make more calls at once than the limit, nearly as many, and each has its part.
+// TestConcurrencyIsShared: three processes never make more calls at once than the limit, nearly as many, and each has
+// its part.
 func TestConcurrencyIsShared(t *testing.T) {
 	for _, slots := range []int{1, 4, 7} {
 		all := processes(t, 3, 5*time.Second)

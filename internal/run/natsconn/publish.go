@@ -20,7 +20,8 @@ const (
 	retryPause  = 100 * time.Millisecond
 )
 
-// Full is the error code of a stream that does not take a message: with DiscardNew, there is one for its subject already, or no room.
+// Full is the error code of a stream that does not take a message: with DiscardNew, there is one for its subject
+// already, or no room.
 const full jetstream.ErrorCode = 10077
 
 // perSubject is what a server says when a stream has as many messages of the subject as it may.
@@ -29,8 +30,9 @@ const perSubject = "maximum messages per subject exceeded"
 // ErrFull says that NATS has no room.
 var ErrFull = errors.New("NATS has no room for the message")
 
-// Publish sends a message and waits until a stream has stored it. It tries again for as long as NATS cannot be reached and ctx lasts; ensure
-// makes the stream when it has gone. added is false when the stream has a message of the subject and takes no second one.
+// Publish sends a message and waits until a stream has stored it. It tries again for as long as NATS cannot be reached
+// and ctx lasts; ensure makes the stream when it has gone. added is false when the stream has a message of the subject
+// and takes no second one.
 func (c *Conn) Publish(ctx context.Context, subject string, data []byte, ensure func(context.Context) error) (added bool, err error) {
 	for {
 		err := c.publishOnce(ctx, subject, data)
@@ -66,8 +68,8 @@ func (c *Conn) publishOnce(ctx context.Context, subject string, data []byte) err
 	return confirmed(m.Data)
 }
 
-// confirmed reads what NATS answers to a message, and returns nil when a stream has stored it. Only what may be a refusal is decoded: two answers
-// come for every job.
+// confirmed reads what NATS answers to a message, and returns nil when a stream has stored it. Only what may be a
+// refusal is decoded: two answers come for every job.
 func confirmed(answer []byte) error {
 	if named, ok := bytes.CutPrefix(answer, []byte(`{"stream":"`)); ok && bytes.HasSuffix(named, []byte(`}`)) &&
 		!bytes.HasPrefix(named, []byte(`"`)) && !bytes.Contains(named, []byte(`"error"`)) {
@@ -91,7 +93,8 @@ func unstored(err error) bool {
 	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders)
 }
 
-// IsUnavailable reports whether an error means that NATS cannot be reached for now, so that the same call may succeed later.
+// IsUnavailable reports whether an error means that NATS cannot be reached for now, so that the same call may succeed
+// later.
 func IsUnavailable(err error) bool {
 	if refused, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return refused.Code == 503 && refused.ErrorCode != full
@@ -113,7 +116,8 @@ func Unwritten(err error) bool {
 	return ok && slices.Contains([]jetstream.ErrorCode{notMade, notUpdated, consumerNotMade}, refused.ErrorCode)
 }
 
-// Again calls f until it succeeds, fails for good, or ctx ends. Errors of a NATS that cannot be reached are not for good.
+// Again calls f until it succeeds, fails for good, or ctx ends. Errors of a NATS that cannot be reached are not for
+// good.
 func Again(ctx context.Context, f func(ctx context.Context) error) error {
 	for {
 		err := f(ctx)

@@ -36,7 +36,8 @@ func TestConfirmed(t *testing.T) {
 	}
 }
 
-// TestJobToken: jobs that another process of the same version of jobs has queued keep their names, whatever their keys hold.
+// TestJobToken: jobs that another process of the same version of jobs has queued keep their names, whatever their keys
+// hold.
 func TestJobToken(t *testing.T) {
 	for _, k := range []result.Key{
 		{}, {Suite: "s.yaml", TestID: "test 1", Target: "agent", Trial: 3}, {Suite: `a"b\c`, TestID: "ä\n\x00", Target: "\xff\u2028", Trial: -1},

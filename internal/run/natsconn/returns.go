@@ -48,8 +48,8 @@ type Received struct {
 	message jetstream.Msg
 }
 
-// Lead begins to receive the returns of a run: all that were not settled, also those that an earlier leader received. Who led the run before
-// receives no more.
+// Lead begins to receive the returns of a run: all that were not settled, also those that an earlier leader received.
+// Who led the run before receives no more.
 func (c *Conn) Lead(ctx context.Context, run string) (*Returns, error) {
 	o := &Returns{conn: c, run: run, consumer: leaderPrefix(run) + uuid.NewString()}
 	err := Again(ctx, func(ctx context.Context) error {
@@ -170,7 +170,8 @@ func (r *Received) Settle(ctx context.Context) error {
 // Close ends receiving. What was received and not settled goes to the next leader.
 func (o *Returns) Close() { o.messages.Stop() }
 
-// Forget drops what NATS keeps of a run that has ended: returns that nobody needs any more, and the place of its leader.
+// Forget drops what NATS keeps of a run that has ended: returns that nobody needs any more, and the place of its
+// leader.
 func (c *Conn) Forget(ctx context.Context, run string) error {
 	stream, err := c.js.Stream(ctx, returnStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -15,8 +15,8 @@ func returnSubject(o Return) string {
 	return "rehearse.return." + Token(o.Run) + "." + JobToken(o.Kind, o.Key)
 }
 
-// Send sends a return to the leader of its run and returns when NATS has it on disk. While one of the same job waits for the leader, the
-// second is dropped. A record of more than MaxResult bytes is ErrTooLarge; nothing is sent then.
+// Send sends a return to the leader of its run and returns when NATS has it on disk. While one of the same job waits
+// for the leader, the second is dropped. A record of more than MaxResult bytes is ErrTooLarge; nothing is sent then.
 func (c *Conn) Send(ctx context.Context, o Return) error {
 	if len(o.Record) > MaxResult {
 		return fmt.Errorf("send a result of %d bytes: %w", len(o.Record), ErrTooLarge)

@@ -1,5 +1,6 @@
-// Package natsconn is what servers and workers share over NATS: the connection, the bundles of runs, what workers send back, which workers there
-// are, which runs are cancelled, the limits of providers and the verdicts of judges. Jobs are the room queue's.
+// Package natsconn is what servers and workers share over NATS: the connection, the bundles of runs, what workers send
+// back, which workers there are, which runs are cancelled, the limits of providers and the verdicts of judges. Jobs are
+// the room queue's.
 package natsconn
 
 import (
@@ -65,8 +66,8 @@ type Server struct {
 	nats *server.Server // another one after each restart
 }
 
-// StartServer starts a server and returns when it serves. It returns ErrServed when another server uses the folder, ErrOpenListener for a
-// listener off loopback without a token.
+// StartServer starts a server and returns when it serves. It returns ErrServed when another server uses the folder,
+// ErrOpenListener for a listener off loopback without a token.
 func StartServer(ctx context.Context, c ServerConfig) (*Server, error) {
 	options := server.Options{
 		ServerName: "rehearse", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, MaxPayload: maxPayload,
@@ -191,8 +192,8 @@ func (s *Server) Close() {
 	_ = s.lock.Unlock()
 }
 
-// serverLog writes the warnings and errors of a NATS server to a slog.Logger. What keeps it from serving goes to failed; unwritten is told when it
-// could not write to its disk.
+// serverLog writes the warnings and errors of a NATS server to a slog.Logger. What keeps it from serving goes to
+// failed; unwritten is told when it could not write to its disk.
 type serverLog struct {
 	log       *slog.Logger
 	failed    chan<- error

@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
 )
 
-// TestNeverListened: only a folder that this program has made, and that never had a listener, says that nobody outside was ever connected.
+// TestNeverListened: only a folder that this program has made, and that never had a listener, says that nobody outside
+// was ever connected.
 func TestNeverListened(t *testing.T) {
 	start := func(dir, listen string) bool {
 		t.Helper()

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// writeError is in what NATS says when it could not write a stream or a consumer to its disk. From then on it takes no message for it, and says
-	// nothing to whoever sends one, until it starts again.
+	// writeError is in what NATS says when it could not write a stream or a consumer to its disk. From then on it takes
+	// no message for it, and says nothing to whoever sends one, until it starts again.
 	writeError = "critical write error"
 	// roomTime is between two looks for room, roomSize the room that a restart waits for, in bytes.
 	roomTime = time.Second
 	roomSize = 4 << 20
 )
 
-// mend starts the server again after it could not write to its disk, as soon as there is room, until ctx ends. Connections are taken up again by
-// those who have them.
+// mend starts the server again after it could not write to its disk, as soon as there is room, until ctx ends.
+// Connections are taken up again by those who have them.
 func (s *Server) mend(ctx context.Context) {
 	for {
 		select {

@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn/natsconntest"
 )
 
-// TestFullDisk: NATS that has met a full disk writes again when there is room, for those inside and for those who have joined.
+// TestFullDisk: NATS that has met a full disk writes again when there is room, for those inside and for those who have
+// joined.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("full", dir, "tmpfs", 0, "size=32m"); err != nil {

@@ -87,7 +87,8 @@ func (l ledger) grant(id string) share {
 	}
 }
 
-// level returns the most that anybody gets when a total is shared fairly: who wants less gets that, the others the same each.
+// level returns the most that anybody gets when a total is shared fairly: who wants less gets that, the others the same
+// each.
 func level(total float64, wants []float64) float64 {
 	slices.Sort(wants)
 	for i, want := range wants {

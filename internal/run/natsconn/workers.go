@@ -36,8 +36,8 @@ func (c *Conn) workers(ctx context.Context) (jetstream.KeyValue, error) {
 	return c.bucket(ctx, jetstream.KeyValueConfig{Bucket: workerBucket, TTL: 3 * Beat, Storage: jetstream.MemoryStorage})
 }
 
-// Heartbeat tells of a worker until ctx ends; then the worker is gone at once. It calls state for each beat. A beat that does not get through is
-// left out.
+// Heartbeat tells of a worker until ctx ends; then the worker is gone at once. It calls state for each beat. A beat
+// that does not get through is left out.
 func (c *Conn) Heartbeat(ctx context.Context, state func() Worker) {
 	ticks := time.NewTicker(Beat)
 	defer ticks.Stop()
@@ -81,7 +81,8 @@ func (c *Conn) Workers(ctx context.Context) ([]Worker, error) {
 	return found, nil
 }
 
-// listWorkers asks for each worker by its key. A watcher that lists the bucket waits for ever when the last entry expires before it is delivered.
+// listWorkers asks for each worker by its key. A watcher that lists the bucket waits for ever when the last entry
+// expires before it is delivered.
 func (c *Conn) listWorkers(ctx context.Context) ([]Worker, error) {
 	kv, err := c.workers(ctx)
 	if err != nil {

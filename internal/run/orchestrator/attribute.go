@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// rejudgings is how often each transcript of a flaky test is judged again. With its own that makes three verdicts: fewer than two say nothing of
-// the judge, and every one more costs as much as the first.
+// rejudgings is how often each transcript of a flaky test is judged again. With its own that makes three verdicts:
+// fewer than two say nothing of the judge, and every one more costs as much as the first.
 const rejudgings = 2
 
 // The causes of different outcomes.

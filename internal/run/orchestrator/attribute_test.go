@@ -27,8 +27,9 @@ func said(j orchestrator.Task, v result.Verdict, attempts int, codes ...result.C
 	return t
 }
 
-// TestAttribution: p and f are verdicts, e a judge that gave none, t a lost trial, u one whose simulated user failed, r a pass for which the target
-// was asked twice. A word is a trial: its own verdict, then those of judging its transcript again.
+// TestAttribution: p and f are verdicts, e a judge that gave none, t a lost trial, u one whose simulated user failed, r
+// a pass for which the target was asked twice. A word is a trial: its own verdict, then those of judging its transcript
+// again.
 func TestAttribution(t *testing.T) {
 	for _, tc := range []struct {
 		trials  string
@@ -108,7 +109,8 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
-// A run that is stopped while transcripts are judged again keeps the tests whose trials were all held, and says that it does not know.
+// A run that is stopped while transcripts are judged again keeps the tests whose trials were all held, and says that it
+// does not know.
 func TestAttributionStopped(t *testing.T) {
 	for _, how := range []string{"stop", "cancel", "budget", "panic"} {
 		t.Run(how, func(t *testing.T) {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// overspentElsewhere is overspent for conversations that wait in the queue of workers elsewhere: they are begun without being asked for here.
+// overspentElsewhere is overspent for conversations that wait in the queue of workers elsewhere: they are begun without
+// being asked for here.
 func (s *scheduler) overspentElsewhere() error {
 	if s.Returns == nil || s.under.len() == 0 {
 		return nil

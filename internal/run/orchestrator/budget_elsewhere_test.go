@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// outside is a fleet that holds some conversations at once, a second each, and gives back those that it has not begun when it is asked to.
+// outside is a fleet that holds some conversations at once, a second each, and gives back those that it has not begun
+// when it is asked to.
 type outside struct {
 	*elsewhere
 	places int
@@ -60,8 +61,8 @@ func (o *outside) Withdraw() {
 	o.queued = nil
 }
 
-// A budget ends a run whose conversations are all queued for workers elsewhere: what none of them has begun is taken back. Where nothing is left to
-// take back, the run is complete.
+// A budget ends a run whose conversations are all queued for workers elsewhere: what none of them has begun is taken
+// back. Where nothing is left to take back, the run is complete.
 func TestBudgetElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		budget             orchestrator.Budget

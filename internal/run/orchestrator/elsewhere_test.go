@@ -165,7 +165,8 @@ func (s slow) Next(ctx context.Context) (orchestrator.Return, error) {
 	return s.elsewhere.Next(ctx)
 }
 
-// A return whose record could not be kept is not settled: neither when later records are kept, nor when it comes a second time.
+// A return whose record could not be kept is not settled: neither when later records are kept, nor when it comes a
+// second time.
 func TestUnkept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var settled []string

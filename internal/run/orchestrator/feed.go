@@ -27,7 +27,8 @@ func (s *scheduler) feed(ctx context.Context, next func() (Unit, error, bool)) e
 	return nil
 }
 
-// look admits tests until enough are ready to choose from. A single worker takes them as they are written, so one is enough.
+// look admits tests until enough are ready to choose from. A single worker takes them as they are written, so one is
+// enough.
 func (s *scheduler) look(next func() (Unit, error, bool)) error {
 	wanted := 1
 	if s.Workers > 1 {

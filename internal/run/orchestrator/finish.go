@@ -13,7 +13,8 @@ import (
 const (
 	// together is how many records are kept at once at most.
 	together = 256
-	// crowd is how many returns of a fleet must come at once for a short wait for more: a write to a store costs about as much as ten of its records.
+	// crowd is how many returns of a fleet must come at once for a short wait for more: a write to a store costs about
+	// as much as ten of its records.
 	crowd     = 3
 	crowdWait = 4 * time.Millisecond
 )
@@ -21,7 +22,8 @@ const (
 // ended is the error of a fleet's returns that have ended: nothing more comes.
 type ended struct{ error }
 
-// finishAll finishes a return and what comes with it, so that their records are kept together. The error is of type ended where nothing more comes.
+// finishAll finishes a return and what comes with it, so that their records are kept together. The error is of type
+// ended where nothing more comes.
 func (s *scheduler) finishAll(ctx context.Context, r Return, done <-chan Return) error {
 	err := s.finish(ctx, r)
 	if err == nil {
@@ -87,8 +89,8 @@ func (s *scheduler) finish(ctx context.Context, r Return) error {
 	return s.releaseWaiting()
 }
 
-// stray keeps the return of a job that is not under way: one that an earlier leader has pushed comes before its turn, and again for as long as it is
-// not settled. One whose record is stored was held twice, which changes nothing.
+// stray keeps the return of a job that is not under way: one that an earlier leader has pushed comes before its turn,
+// and again for as long as it is not settled. One whose record is stored was held twice, which changes nothing.
 func (s *scheduler) stray(r Return) {
 	stored, wrote := s.wrote[r.Key]
 	if s.plan.Prior != nil && !wrote {
@@ -120,7 +122,8 @@ func (s *scheduler) write(t *result.Test) {
 	s.batch = append(s.batch, t)
 }
 
-// flush keeps the records that have come, and settles their returns. Those of records that could not be kept are never settled: they come again.
+// flush keeps the records that have come, and settles their returns. Those of records that could not be kept are never
+// settled: they come again.
 func (s *scheduler) flush() error {
 	if len(s.batch) == 0 {
 		return nil

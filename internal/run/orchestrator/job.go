@@ -34,8 +34,8 @@ type Job struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Delivery is a job in the hands of a worker, who ends it with exactly one call of Ack, Retry or Reject. Extend may be called at any time before,
-// also by another goroutine.
+// Delivery is a job in the hands of a worker, who ends it with exactly one call of Ack, Retry or Reject. Extend may be
+// called at any time before, also by another goroutine.
 type Delivery interface {
 	Job() Job
 	// Attempt counts the deliveries of the job, from 1.
@@ -61,7 +61,8 @@ type Queue interface {
 // Return is what became of a job.
 type Return struct {
 	Key result.Key
-	// Record is the result. Without one, Fault says why the conversation could not be held; without both it was interrupted, or Lost.
+	// Record is the result. Without one, Fault says why the conversation could not be held; without both it was
+	// interrupted, or Lost.
 	Record *result.Test
 	Fault  string
 	// Attempts are those of a conversation that was held more than once.

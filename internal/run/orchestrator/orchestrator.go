@@ -1,5 +1,5 @@
-// Package orchestrator runs suites: it makes jobs of tests, targets and trials, hands them to workers, runs tests after those that they
-// depend on, and writes every record as it comes.
+// Package orchestrator runs suites: it makes jobs of tests, targets and trials, hands them to workers, runs tests after
+// those that they depend on, and writes every record as it comes.
 package orchestrator
 
 import (
@@ -36,14 +36,15 @@ type Results interface {
 
 // Plan is what to run.
 type Plan struct {
-	// Tests yields each test once for each of its targets. The test's Execution is complete: every default is filled in.
+	// Tests yields each test once for each of its targets. The test's Execution is complete: every default is filled
+	// in.
 	Tests iter.Seq2[Unit, error]
 	// Needed says whether other tests wait for this one. It may be nil.
 	Needed func(suiteName, id string) bool
 	// Prior returns the outcome of a conversation that an interrupted run has finished. It may be nil.
 	Prior func(k result.Key) (Outcome, bool)
-	// Regraded is true when the conversations were held before and are graded again: every trial counts, also after one that passed, and only
-	// judges are paid.
+	// Regraded is true when the conversations were held before and are graded again: every trial counts, also after one
+	// that passed, and only judges are paid.
 	Regraded bool
 	// Budget is what the run may spend, Spent what an interrupted run has spent before.
 	Budget, Spent Budget
@@ -63,9 +64,11 @@ func (b Budget) Bounded() bool { return b != Budget{} }
 type Unit struct {
 	Test   *suite.Test
 	Target string
-	// Cost is what one conversation is expected to take, in any unit that all units share: the costliest of those in sight are begun first.
+	// Cost is what one conversation is expected to take, in any unit that all units share: the costliest of those in
+	// sight are begun first.
 	Cost float64
-	// After is the number behind which its trials are numbered. Repeats of a test have it, so that no conversation has the number of an earlier one.
+	// After is the number behind which its trials are numbered. Repeats of a test have it, so that no conversation has
+	// the number of an earlier one.
 	After int
 	// Commands is true when holding it starts programs that a suite or a configuration names.
 	Commands bool
@@ -107,15 +110,19 @@ type Config struct {
 	// Workers is how many conversations are under way at once: in the process, or queued for others and held by them.
 	Workers int
 	Queue   Queue
-	// Run holds one conversation in this process. It returns an error when the conversation was interrupted; then there is no record.
+	// Run holds one conversation in this process. It returns an error when the conversation was interrupted; then there
+	// is no record.
 	Run func(ctx context.Context, t Task) (*result.Test, error)
-	// Returns bring what workers elsewhere have held; then nothing is held in this process. Payload is what their jobs carry.
+	// Returns bring what workers elsewhere have held; then nothing is held in this process. Payload is what their jobs
+	// carry.
 	Returns Returns
 	Payload []byte
-	// Rejudge, if set, grades the transcript of a trial again, for tests whose trials differ. It returns an error when it was interrupted.
+	// Rejudge, if set, grades the transcript of a trial again, for tests whose trials differ. It returns an error when
+	// it was interrupted.
 	Rejudge func(ctx context.Context, t Task, trial *result.Test) (*result.Test, error)
 	Results Results
-	// Observe, if set, is called whenever a conversation begins or has ended. It must return quickly. After a panic it is not called again.
+	// Observe, if set, is called whenever a conversation begins or has ended. It must return quickly. After a panic it
+	// is not called again.
 	Observe func(Progress)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -153,9 +160,9 @@ type Withdrawer interface{ Withdraw() }
 // ErrBudget says that a run stopped because its budget was spent.
 var ErrBudget = errors.New("the budget is spent")
 
-// Run runs a plan and returns its totals, also together with an error.
-// After stop is closed, Run starts nothing new and waits for the conversations in flight. It returns ErrStopped if something is left to run.
-// Cancelling ctx interrupts those in flight, too.
+// Run runs a plan and returns its totals, also together with an error. After stop is closed, Run starts nothing new and
+// waits for the conversations in flight. It returns ErrStopped if something is left to run. Cancelling ctx interrupts
+// those in flight, too.
 func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (result.Totals, error) {
 	s := &scheduler{
 		Config: o.config, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{}, under: tasks{open: map[result.Key]Task{}},

@@ -336,7 +336,8 @@ func TestBudgetStopsTheRun(t *testing.T) {
 	}
 }
 
-// TestResume holds the law that an interrupted run and its resumption give the records of an undisturbed one, each once.
+// TestResume holds the law that an interrupted run and its resumption give the records of an undisturbed one, each
+// once.
 func TestResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tests []*suite.Test

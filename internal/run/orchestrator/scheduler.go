@@ -26,10 +26,12 @@ type scheduler struct {
 	// waiting are units with dependencies that have not ended; ended has the outcomes that dependents need.
 	waiting []*unit
 	ended   map[result.Key]Outcome
-	// under are the conversations under way, early what workers of an earlier leader have returned for jobs that this one has not pushed yet.
+	// under are the conversations under way, early what workers of an earlier leader have returned for jobs that this
+	// one has not pushed yet.
 	under tasks
 	early map[result.Key]Return
-	// wrote are the conversations that have a record, true once it is stored. It is needed where workers elsewhere may return one twice.
+	// wrote are the conversations that have a record, true once it is stored. It is needed where workers elsewhere may
+	// return one twice.
 	wrote map[result.Key]bool
 	// batch are records to be kept, settle is what to call then.
 	batch  []*result.Test
@@ -42,7 +44,8 @@ type scheduler struct {
 	rejudging sync.WaitGroup
 	// closing is true once nothing new is begun.
 	closing bool
-	// ends counts the units that have ended, seen is its value at the last look at waiting: another look is useful only when they differ.
+	// ends counts the units that have ended, seen is its value at the last look at waiting: another look is useful only
+	// when they differ.
 	ends, seen int
 }
 
@@ -128,7 +131,8 @@ func (s *scheduler) cut(ctx context.Context, next func() (Unit, error, bool), st
 // inFlight counts what is under way.
 func (s *scheduler) inFlight() int { return s.under.len() + s.open }
 
-// ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is complete.
+// ending returns why the run is over, nil when it is complete. A run that was stopped when nothing was left to run is
+// complete.
 func (s *scheduler) ending(next func() (Unit, error, bool), stopped error) error {
 	if stopped != nil {
 		if err := s.giveUpRejudging(); err != nil {
@@ -177,7 +181,8 @@ func waits(n int) string {
 	return fmt.Sprintf("%d tests wait", n)
 }
 
-// left reports whether a conversation is left to hold. Tests whose records exist, and those to be skipped, are finished on the way.
+// left reports whether a conversation is left to hold. Tests whose records exist, and those to be skipped, are finished
+// on the way.
 func (s *scheduler) left(next func() (Unit, error, bool)) (bool, error) {
 	for len(s.ready) == 0 && len(s.units) == 0 {
 		u, err, ok := next()

@@ -39,7 +39,8 @@ type StreamConfig struct {
 	Log *slog.Logger
 }
 
-// Stream has items held side by side, in the order in which they are begun. It is safe for concurrent use. Use NewStream, and Close it.
+// Stream has items held side by side, in the order in which they are begun. It is safe for concurrent use. Use
+// NewStream, and Close it.
 type Stream struct {
 	StreamConfig
 	places chan struct{}
@@ -49,8 +50,8 @@ type Stream struct {
 
 	mu   sync.Mutex
 	open map[result.Key]*begun
-	// early are returns of jobs that an earlier leader has put in and this one has not begun yet. Past are the items that have ended, true once they
-	// are stored; both are needed only where workers elsewhere hold them.
+	// early are returns of jobs that an earlier leader has put in and this one has not begun yet. Past are the items
+	// that have ended, true once they are stored; both are needed only where workers elsewhere hold them.
 	early map[result.Key]Return
 	past  map[result.Key]bool
 	// broken is why no more returns come.
@@ -216,8 +217,9 @@ func (s *Stream) again(ctx context.Context, k result.Key) error {
 	return s.Queue.Push(ctx, j)
 }
 
-// end tells of an item that has ended, and frees its place. A second return of it changes nothing: it is settled only once the first is stored, since
-// it may be the same one that NATS sends again. A return of an item that is still to begin waits.
+// end tells of an item that has ended, and frees its place. A second return of it changes nothing: it is settled only
+// once the first is stored, since it may be the same one that NATS sends again. A return of an item that is still to
+// begin waits.
 func (s *Stream) end(r Return) {
 	s.mu.Lock()
 	b := s.open[r.Key]

@@ -47,7 +47,8 @@ func (e *crewAway) Next(ctx context.Context) (orchestrator.Return, error) {
 	}
 }
 
-// Every item ends once: held, given back with its error, or lost by a panic; no more are under way than there are places.
+// Every item ends once: held, given back with its error, or lost by a panic; no more are under way than there are
+// places.
 func TestStreamHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Workers: 3, Queue: queue.NewMemory(3)})
@@ -97,7 +98,8 @@ func TestStreamHere(t *testing.T) {
 	})
 }
 
-// What workers elsewhere return ends an item once, also when it comes twice, before its turn, or after NATS has lost the job.
+// What workers elsewhere return ends an item once, also when it comes twice, before its turn, or after NATS has lost
+// the job.
 func TestStreamElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &crewAway{returns: make(chan orchestrator.Return)}

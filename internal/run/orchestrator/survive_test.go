@@ -38,7 +38,8 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestSkippedRecord holds what the record of a skipped test says: why, in which state what held it back is, and no failure of its own.
+// TestSkippedRecord holds what the record of a skipped test says: why, in which state what held it back is, and no
+// failure of its own.
 func TestSkippedRecord(t *testing.T) {
 	unlessPassed := test("b", "a")
 	unlessPassed.OnDependencyFailure = suite.SkipUnlessPassed
@@ -82,7 +83,8 @@ func TestSkippedRecord(t *testing.T) {
 	}
 }
 
-// TestStopWithNothingLeft holds that a stop during the last conversation changes nothing, and that one which leaves something to run does.
+// TestStopWithNothingLeft holds that a stop during the last conversation changes nothing, and that one which leaves
+// something to run does.
 func TestStopWithNothingLeft(t *testing.T) {
 	broken := map[string]result.Verdict{"last": result.Error}
 	for _, tc := range []struct {
@@ -130,7 +132,8 @@ type full struct{}
 
 func (full) Append(...*result.Test) error { panic("boom") }
 
-// TestPanicsAroundTheRun holds that an observer which panics changes nothing, and that a plan or a log which panics ends the run with an error.
+// TestPanicsAroundTheRun holds that an observer which panics changes nothing, and that a plan or a log which panics
+// ends the run with an error.
 func TestPanicsAroundTheRun(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -156,8 +159,8 @@ func TestPanicsAroundTheRun(t *testing.T) {
 	}
 }
 
-// TestFlakyOverGradedTrials holds that trials which could not be run say nothing about flakiness, and enter neither rate nor score. A test with one is
-// never stable: only flakiness that the others show is known.
+// TestFlakyOverGradedTrials holds that trials which could not be run say nothing about flakiness, and enter neither
+// rate nor score. A test with one is never stable: only flakiness that the others show is known.
 func TestFlakyOverGradedTrials(t *testing.T) {
 	const f, e = result.Fail, result.Error
 	for _, tc := range []struct {
@@ -233,8 +236,8 @@ func TestAggregateOfAnyOrder(outer *testing.T) {
 	})
 }
 
-// TestEveryTestHasOneRecord holds, for random dependencies over several targets, that every test ends in exactly one record and that what is
-// skipped was held back by the same target's record.
+// TestEveryTestHasOneRecord holds, for random dependencies over several targets, that every test ends in exactly one
+// record and that what is skipped was held back by the same target's record.
 func TestEveryTestHasOneRecord(t *testing.T) {
 	targets := []string{"x", "y"}
 	rapid.Check(t, func(t *rapid.T) {

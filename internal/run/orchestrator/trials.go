@@ -11,10 +11,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// aggregate returns the record of a test over its trials: the score by the strategy, and the stability.
-// A trial that could not be run makes the test an execution error, unless the strategy needs one pass only and has it. What the record lists does
-// not depend on the order in which the trials ended. The test is flaky when the outcomes of the trials that could be graded differ.
-// attributed says what varies, too.
+// aggregate returns the record of a test over its trials: the score by the strategy, and the stability. A trial that
+// could not be run makes the test an execution error, unless the strategy needs one pass only and has it. What the
+// record lists does not depend on the order in which the trials ended. The test is flaky when the outcomes of the
+// trials that could be graded differ. attributed says what varies, too.
 func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	t := unheld(Task{Test: n.Test, Target: n.Target}, now)
 	t.StartedAt = time.Time{}

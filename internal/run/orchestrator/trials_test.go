@@ -34,7 +34,8 @@ func paid(j orchestrator.Task) *result.Test {
 	}
 }
 
-// TestTrialSums holds that a test over trials has taken what all of its trials took, whether they were held now or in an earlier run.
+// TestTrialSums holds that a test over trials has taken what all of its trials took, whether they were held now or in
+// an earlier run.
 func TestTrialSums(t *testing.T) {
 	want := &result.Test{
 		StartedAt: morning.Add(time.Minute), DurationMS: 600, Cost: chat.Cost{USD: 1.5}, Usage: chat.Usage{InputTokens: 60, OutputTokens: 6},
@@ -94,7 +95,8 @@ func TestTrialsInTheirOrder(t *testing.T) {
 	})
 }
 
-// TestBrokenTrials holds that a trial which could not be run makes the whole test an error, unless one pass is all that is asked for.
+// TestBrokenTrials holds that a trial which could not be run makes the whole test an error, unless one pass is all that
+// is asked for.
 func TestBrokenTrials(t *testing.T) {
 	const b, f = result.Error, result.Fail
 	for _, tc := range []struct {
@@ -157,7 +159,8 @@ func TestWaitingForever(t *testing.T) {
 	}
 }
 
-// TestFaultOfHolding holds that a conversation which cannot be held ends the run with its error, and every record names the run.
+// TestFaultOfHolding holds that a conversation which cannot be held ends the run with its error, and every record names
+// the run.
 func TestFaultOfHolding(t *testing.T) {
 	fault, l := errors.New("no such grader"), &ledger{}
 	o := made(t, orchestrator.Config{RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {

@@ -148,7 +148,8 @@ func heldBack(policy suite.OnDependencyFailure, o Outcome) bool {
 	return o.Verdict == result.Error || o.Verdict == result.Skip
 }
 
-// skip records that a test was not run because of a test that it depends on. It has the execution status of what held it back.
+// skip records that a test was not run because of a test that it depends on. It has the execution status of what held
+// it back.
 func (s *scheduler) skip(n *unit, id string, outcome Outcome) error {
 	t := unheld(Task{Test: n.Test, Target: n.Target}, s.Now())
 	t.Verdict, t.ExecutionStatus = result.Skip, outcome.Status

@@ -17,13 +17,16 @@ import (
 )
 
 const (
-	// places is how many jobs the workers of the benchmark hold at once: one that is sent or settled waits for NATS, not for a processor.
+	// places is how many jobs the workers of the benchmark hold at once: one that is sent or settled waits for NATS,
+	// not for a processor.
 	places = 64
-	// stored is how many results are stored together at most; where crowd come at once, more are waited for. A leader does so, too.
+	// stored is how many results are stored together at most; where crowd come at once, more are waited for. A leader
+	// does so, too.
 	stored, crowd, crowdWait = 256, 3, 4 * time.Millisecond
 )
 
-// BenchmarkEmbedded takes jobs that do nothing through push, pull, return, result in SQLite and acknowledgement, on files.
+// BenchmarkEmbedded takes jobs that do nothing through push, pull, return, result in SQLite and acknowledgement, on
+// files.
 func BenchmarkEmbedded(b *testing.B) {
 	server := natsconntest.StartEmbedded(b)
 	q := open(b, natsconn.ConnConfig{Server: server}, queue.Options{})

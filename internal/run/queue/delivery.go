@@ -100,8 +100,8 @@ func (d *Delivery) Attempt() int { return d.attempt }
 // Tries are the earlier deliveries, which came to nothing, in order.
 func (d *Delivery) Tries() []natsconn.Try { return d.tries }
 
-// Ack says that the job is done. It does not wait for NATS: when the word is lost, the job is delivered again and its second result changes
-// nothing.
+// Ack says that the job is done. It does not wait for NATS: when the word is lost, the job is delivered again and its
+// second result changes nothing.
 func (d *Delivery) Ack(context.Context) error { return d.end("+ACK") }
 
 // Extend says that the job is still worked on. It returns ErrLapsed when that comes too late.
@@ -129,8 +129,8 @@ func (d *Delivery) Retry(ctx context.Context, after time.Duration) error {
 	return d.end(fmt.Sprintf(`-NAK {"delay":%d}`, max(after, 0)))
 }
 
-// Reject gives the job up. The leader of its run gets the reason, which is also kept (natsconn.Conn.Dead). It returns ErrLapsed, and changes
-// nothing, when another worker may have the job.
+// Reject gives the job up. The leader of its run gets the reason, which is also kept (natsconn.Conn.Dead). It returns
+// ErrLapsed, and changes nothing, when another worker may have the job.
 func (d *Delivery) Reject(ctx context.Context, why string) error {
 	if d.lapsed() {
 		return fmt.Errorf("reject a job: %w", ErrLapsed)

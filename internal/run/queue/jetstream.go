@@ -28,7 +28,8 @@ const (
 	plain, commands = "plain", "commands"
 	// maxRequests bounds the places of all workers that wait for a job.
 	maxRequests = 16_384
-	// maxListed bounds a list of dead letters, jobAge how long a job waits before it is dropped (its leader puts it in again).
+	// maxListed bounds a list of dead letters, jobAge how long a job waits before it is dropped (its leader puts it in
+	// again).
 	maxListed = 1000
 	jobAge    = 30 * 24 * time.Hour
 )
@@ -43,7 +44,8 @@ type Options struct {
 	Worker string
 }
 
-// JetStream is a queue on NATS. Jobs outlive its process and NATS's own. It is safe for concurrent use. Use NewJetStream, and Close it.
+// JetStream is a queue on NATS. Jobs outlive its process and NATS's own. It is safe for concurrent use. Use
+// NewJetStream, and Close it.
 type JetStream struct {
 	Options
 	conn    *natsconn.Conn

@@ -13,8 +13,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 )
 
-// Missing returns the jobs that NATS does not have: neither queued nor held, nor is what became of them on its way to the leader. A job that
-// ends meanwhile may be missing once its return was settled: the caller must compare with what it has stored.
+// Missing returns the jobs that NATS does not have: neither queued nor held, nor is what became of them on its way to
+// the leader. A job that ends meanwhile may be missing once its return was settled: the caller must compare with what
+// it has stored.
 func (q *JetStream) Missing(ctx context.Context, run string, jobs []orchestrator.Job) ([]orchestrator.Job, error) {
 	// The queue is read first: a worker sends the return before the job leaves the queue.
 	known, err := q.conn.Subjects(ctx, jobStream, "rehearse.job.*.*."+natsconn.Token(run)+".*")
@@ -58,7 +59,8 @@ type Counts struct {
 	OtherVersions int
 }
 
-// Depth returns how many jobs of all runs wait, and how many workers hold. It asks NATS twice, however many jobs there are.
+// Depth returns how many jobs of all runs wait, and how many workers hold. It asks NATS twice, however many jobs there
+// are.
 func (q *JetStream) Depth(ctx context.Context) (waiting, running int, err error) {
 	for _, class := range []string{plain, commands} {
 		c, err := q.conn.JetStream().Consumer(ctx, jobStream, consumerName(class))
@@ -104,7 +106,8 @@ func (q *JetStream) Dead(ctx context.Context) ([]natsconn.DeadLetter, error) {
 // pushers is how many jobs PushAll has on their way at once.
 const pushers = 32
 
-// PushAll adds jobs, nearly in their order, and returns when NATS has all of them on disk. It is much faster than one Push after the other.
+// PushAll adds jobs, nearly in their order, and returns when NATS has all of them on disk. It is much faster than one
+// Push after the other.
 func (q *JetStream) PushAll(ctx context.Context, jobs []orchestrator.Job) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64

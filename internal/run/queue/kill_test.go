@@ -38,7 +38,8 @@ func work(ctx context.Context, conn *natsconn.Conn, q orchestrator.Queue, places
 	group.Wait()
 }
 
-// TestKilledServer: NATS is killed again and again in mid-work, once with all that it had on disk. Each job has one result in the end.
+// TestKilledServer: NATS is killed again and again in mid-work, once with all that it had on disk. Each job has one
+// result in the end.
 func TestKilledServer(t *testing.T) {
 	const jobs = 3000
 	p := natsconntest.StartProcess(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Memory is a queue within one process, whose workers end with it: a job that is pulled is delivered again only when it is given back. It is safe
-// for concurrent use.
+// Memory is a queue within one process, whose workers end with it: a job that is pulled is delivered again only when it
+// is given back. It is safe for concurrent use.
 type Memory struct {
 	jobs  chan delivery
 	mu    sync.Mutex

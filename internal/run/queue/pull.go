@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// longPull is how long one request waits at NATS for a job, shortPull where another class of jobs has its turn next.
+	// longPull is how long one request waits at NATS for a job, shortPull where another class of jobs has its turn
+	// next.
 	longPull  = 2 * time.Second
 	shortPull = 250 * time.Millisecond
 	// late is how much longer its answer may take.
@@ -26,8 +27,9 @@ var errGone = errors.New("the queue is not there")
 // errBusy says that NATS answers nobody for a moment: too many ask, or the server goes away.
 var errBusy = errors.New("the queue is busy")
 
-// puller asks NATS for single jobs, and NATS sends no job that was not asked for: one that waits in a process is lost to the others. It keeps
-// the places at which it is answered: NATS names a job by its own subject, so each place needs a subscription.
+// puller asks NATS for single jobs, and NATS sends no job that was not asked for: one that waits in a process is lost
+// to the others. It keeps the places at which it is answered: NATS names a job by its own subject, so each place needs
+// a subscription.
 type puller struct {
 	nats   *nats.Conn
 	mu     sync.Mutex

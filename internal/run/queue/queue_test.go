@@ -213,7 +213,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestAckWaitOutlivesNATS: a worker that makes the queue of a NATS anew that lost its disk gives it the wait that a server has set.
+// TestAckWaitOutlivesNATS: a worker that makes the queue of a NATS anew that lost its disk gives it the wait that a
+// server has set.
 func TestAckWaitOutlivesNATS(t *testing.T) {
 	server := natsconntest.StartEmbedded(t)
 	open(t, natsconn.ConnConfig{Server: server}, queue.Options{AckWait: time.Second, Worker: "server"})
@@ -270,7 +271,8 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// TestReclaim: after a crash what was held comes at once, as a second delivery; what waits, and what has ended, is left alone.
+// TestReclaim: after a crash what was held comes at once, as a second delivery; what waits, and what has ended, is left
+// alone.
 func TestReclaim(t *testing.T) {
 	dir := t.TempDir()
 	server, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{Dir: dir})

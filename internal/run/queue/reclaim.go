@@ -14,8 +14,9 @@ import (
 // reclaimTime bounds a Reclaim. What it does not come to is given back by AckWait.
 const reclaimTime = 30 * time.Second
 
-// Reclaim gives back all jobs that are held, without waiting for AckWait, and returns how many. Each counts as delivered in vain. Whoever calls it must
-// know that nobody is alive who holds one, and that nobody pulls meanwhile: it would be held twice.
+// Reclaim gives back all jobs that are held, without waiting for AckWait, and returns how many. Each counts as
+// delivered in vain. Whoever calls it must know that nobody is alive who holds one, and that nobody pulls meanwhile: it
+// would be held twice.
 func (q *JetStream) Reclaim(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimTime)
 	defer cancel()
@@ -29,7 +30,8 @@ func (q *JetStream) Reclaim(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// reclaim gives back the jobs of one class. The queue has a job for as long as it has not ended, so that all up to the last one that was delivered are held.
+// reclaim gives back the jobs of one class. The queue has a job for as long as it has not ended, so that all up to the
+// last one that was delivered are held.
 func (q *JetStream) reclaim(ctx context.Context, class string) (n int, err error) {
 	c, err := q.conn.JetStream().Consumer(ctx, jobStream, consumerName(class))
 	if err != nil {
@@ -51,7 +53,8 @@ func (q *JetStream) reclaim(ctx context.Context, class string) (n int, err error
 		case err != nil:
 			return n, err
 		}
-		// The name of a delivery is that under which it is answered. NATS asks which message it was, and only that the delivery is one of those under way.
+		// The name of a delivery is that under which it is answered. NATS asks which message it was, and only that the
+		// delivery is one of those under way.
 		name := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.%d.%d.0", jobStream, consumerName(class), m.Sequence, delivered.Consumer, time.Now().UnixNano())
 		if _, err := q.conn.NATS().RequestWithContext(ctx, name, []byte("-NAK")); err != nil {
 			return n, err

@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/orchestrator"
 )
 
-// Withdraw takes back those of a run's jobs that were never delivered, and returns them. A job that a worker gets at the same moment stays the
-// worker's, and is in neither.
+// Withdraw takes back those of a run's jobs that were never delivered, and returns them. A job that a worker gets at
+// the same moment stays the worker's, and is in neither.
 func (q *JetStream) Withdraw(ctx context.Context, jobs []orchestrator.Job) (withdrawn []orchestrator.Job, err error) {
 	defer func() {
 		if err != nil {

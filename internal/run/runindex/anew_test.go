@@ -36,7 +36,8 @@ func edit(t *testing.T, dir string, change func([]byte) []byte) {
 	}
 }
 
-// A log that somebody has changed where it stands is read anew, whether it is as large as before or larger: what has become a failure is one.
+// A log that somebody has changed where it stands is read anew, whether it is as large as before or larger: what has
+// become a failure is one.
 func TestChangedInPlace(t *testing.T) {
 	fails := []byte(`"verdict":"fail"`)
 	more := func(data []byte) []byte {
@@ -220,7 +221,8 @@ func TestLongRecords(t *testing.T) {
 	}
 }
 
-// Of a log that is read in many pieces, by several at a time, every record has its own row and words, in the order of the log.
+// Of a log that is read in many pieces, by several at a time, every record has its own row and words, in the order of
+// the log.
 func TestManyPieces(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}})

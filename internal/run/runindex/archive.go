@@ -1,4 +1,5 @@
-// Package runindex finds the runs that can be looked at and keeps an index of each in memory, which grows with its run. It only reads.
+// Package runindex finds the runs that can be looked at and keeps an index of each in memory, which grows with its run.
+// It only reads.
 package runindex
 
 import (
@@ -37,7 +38,8 @@ type Archive struct {
 type Found struct {
 	*Run
 	Record result.Run
-	// Twin is the name of another folder of the same run, which ended at the same time with other figures; empty where there is none.
+	// Twin is the name of another folder of the same run, which ended at the same time with other figures; empty where
+	// there is none.
 	Twin string
 }
 
@@ -87,7 +89,8 @@ func (a *Archive) Runs() (runs []*Found, unreadable []string) {
 	return a.runs, a.bad
 }
 
-// Find returns the run with an id, the one whose id alone begins with it, or for Latest the newest; nil if there is none.
+// Find returns the run with an id, the one whose id alone begins with it, or for Latest the newest; nil if there is
+// none.
 func (a *Archive) Find(id string) *Found {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -143,7 +146,8 @@ func (a *Archive) changed() []time.Time {
 	return times
 }
 
-// take takes a run. Of several folders of one run the one counts that has ended, then the one that ended last, then the first.
+// take takes a run. Of several folders of one run the one counts that has ended, then the one that ended last, then the
+// first.
 func (a *Archive) take(f *Found) {
 	before := a.by[f.Record.ID]
 	switch {

@@ -84,7 +84,8 @@ func said(index *runindex.Index) string {
 	return strings.Join(all, " ")
 }
 
-// A log is read as it grows: a later record replaces an earlier one, half a line is not there yet, and a line that is none is counted.
+// A log is read as it grows: a later record replaces an earlier one, half a line is not there yet, and a line that is
+// none is counted.
 func TestGrows(t *testing.T) {
 	dir, at := t.TempDir(), newClock()
 	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}, Totals: result.Totals{Planned: 9}})
@@ -152,7 +153,8 @@ func TestWrittenAnew(t *testing.T) {
 	}
 }
 
-// Trials stand under their test. A test with trials and no record of its own is not held yet, and one that the run names as not run is not either.
+// Trials stand under their test. A test with trials and no record of its own is not held yet, and one that the run
+// names as not run is not either.
 func TestTrials(t *testing.T) {
 	dir := t.TempDir()
 	trial := func(id string, n int, v result.Verdict) *result.Test {
@@ -209,7 +211,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Runs that appear are found, a run that nobody holds has died within 15 seconds, and of several folders of a run the one counts that has ended.
+// Runs that appear are found, a run that nobody holds has died within 15 seconds, and of several folders of a run the
+// one counts that has ended.
 func TestFinds(t *testing.T) {
 	root, at := t.TempDir(), newClock()
 	a := runindex.New(at.now)

@@ -19,14 +19,16 @@ type reading struct {
 	err   error
 }
 
-// learnAfter is how long after an index its words are learned, unless somebody asks for them before: a browser paints the page meanwhile.
+// learnAfter is how long after an index its words are learned, unless somebody asks for them before: a browser paints
+// the page meanwhile.
 const learnAfter = time.Second
 
-// manyRecords is from how many records on what their reading has left is collected once they are learned: it takes some hundred milliseconds, which nobody
-// waits for now, and somebody would who asks for the next page.
+// manyRecords is from how many records on what their reading has left is collected once they are learned: it takes some
+// hundred milliseconds, which nobody waits for now, and somebody would who asks for the next page.
 const manyRecords = 10_000
 
-// Await returns the index of the run, or nil when it is not there after a while: reading goes on then, and read tells which share of the log has been read.
+// Await returns the index of the run, or nil when it is not there after a while: reading goes on then, and read tells
+// which share of the log has been read.
 func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, read float64, err error) {
 	r.reading.mu.Lock()
 	done := r.reading.done
@@ -69,7 +71,8 @@ func (r *Run) Await(ctx context.Context, patience time.Duration) (index *Index, 
 	}
 }
 
-// Warm begins to read the run that is most likely looked at first: the one with the id, or the newest. What goes wrong is said when it is looked at.
+// Warm begins to read the run that is most likely looked at first: the one with the id, or the newest. What goes wrong
+// is said when it is looked at.
 func (a *Archive) Warm(id string) {
 	if id == "" {
 		id = Latest

@@ -7,8 +7,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// brief reads records in brief: of each what an index needs, in a tenth of the time that all of it takes. A record of another form, as a program other
-// than this one may write it, is read whole. It reads one record at a time into the same memory. Make it with newBrief.
+// brief reads records in brief: of each what an index needs, in a tenth of the time that all of it takes. A record of
+// another form, as a program other than this one may write it, is read whole. It reads one record at a time into the
+// same memory. Make it with newBrief.
 type brief struct {
 	cursor
 	// texts is true where what was said is read, too; grades where nothing but the key and the scores is.
@@ -22,7 +23,8 @@ type brief struct {
 
 func newBrief(texts bool) *brief { return &brief{cursor: cursor{shared: words{}}, texts: texts} }
 
-// read returns the record of a line, or the error of runlog.Decode. The record counts until the next call, and as long as the line.
+// read returns the record of a line, or the error of runlog.Decode. The record counts until the next call, and as long
+// as the line.
 func (b *brief) read(line []byte) (*result.Test, error) {
 	b.line, b.at, b.lost = line, 0, false
 	b.assertions, b.calls, b.failures = b.assertions[:0], b.calls[:0], b.failures[:0]

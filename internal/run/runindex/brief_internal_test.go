@@ -127,7 +127,8 @@ func knownOf(of *result.Test, err error, texts bool) known {
 	return k
 }
 
-// check holds that a line is read in brief as it is read whole; that an empty list is none makes no difference to anybody. It reports whether it was read in brief at all.
+// check holds that a line is read in brief as it is read whole; that an empty list is none makes no difference to
+// anybody. It reports whether it was read in brief at all.
 func check(t *testing.T, line []byte) (brisk bool) {
 	t.Helper()
 	for _, texts := range []bool{true, false} {
@@ -184,8 +185,8 @@ func gradesOf(of *result.Test) grades {
 	return all
 }
 
-// A record with every field that there is, and one with as few as may be, are read in brief. Who adds a field to records has to add it here: until then each
-// record with it takes ten times as long.
+// A record with every field that there is, and one with as few as may be, are read in brief. Who adds a field to
+// records has to add it here: until then each record with it takes ten times as long.
 func TestBriefReadsEveryField(t *testing.T) {
 	bare := &result.Test{Schema: result.Schema, Verdict: result.Skip, SkipReason: "not today", Failures: []result.Failure{{Code: result.Budget, Message: "spent"}}}
 	bare.Usage.Unknown, bare.Cost.Unknown = true, true

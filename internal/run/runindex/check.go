@@ -22,14 +22,16 @@ func sumOf(line []byte) uint64 { return maphash.Bytes(seed, line) }
 const (
 	// maxChecked bounds how many bytes Check reads.
 	maxChecked = 16 << 20
-	// checkAtOnce is up to how many bytes a log that has grown is read again before its index is used. A longer one is read again in the background, at
-	// most a part of the time: checkFactor times what it took passes until the next time.
+	// checkAtOnce is up to how many bytes a log that has grown is read again before its index is used. A longer one is
+	// read again in the background, at most a part of the time: checkFactor times what it took passes until the next
+	// time.
 	checkAtOnce = 4 << 20
 	checkFactor = 20
 )
 
-// Check holds that the records of rows are what they were when the index was made, so that no list shows what they said before. It returns ErrAnew if one
-// is not. It reads up to maxChecked bytes; what is beyond them is checked in the background alone.
+// Check holds that the records of rows are what they were when the index was made, so that no list shows what they said
+// before. It returns ErrAnew if one is not. It reads up to maxChecked bytes; what is beyond them is checked in the
+// background alone.
 func (r *Run) Check(rows []*Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -74,8 +76,8 @@ func lineAt(log io.ReaderAt, row *Row, buffer []byte) ([]byte, error) {
 	return line, nil
 }
 
-// recheck holds that what was read of a log before it has grown still stands in it: somebody may have edited it in between. Of a short log it returns ErrAnew if
-// that is not so; a long one is doubted a while later. r.mu is held.
+// recheck holds that what was read of a log before it has grown still stands in it: somebody may have edited it in
+// between. Of a short log it returns ErrAnew if that is not so; a long one is doubted a while later. r.mu is held.
 func (r *Run) recheck(log io.ReaderAt) error {
 	if r.end <= checkAtOnce {
 		r.unsure = false

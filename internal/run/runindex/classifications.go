@@ -16,7 +16,8 @@ const (
 // Classification is a folder with the report of a classifier. ID is the folder's name.
 type Classification struct{ ID, Dir string }
 
-// Classifications returns the reports of classifiers among the folders, by their names. Of two folders of one name the first counts.
+// Classifications returns the reports of classifiers among the folders, by their names. Of two folders of one name the
+// first counts.
 func (a *Archive) Classifications() (found []Classification) {
 	a.mu.Lock()
 	dirs := slices.Clone(a.dirs)

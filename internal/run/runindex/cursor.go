@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// cursor reads one line of JSON in the form in which this program writes it: without blanks, and with the fields of an object in their order. What it
-// reads is what encoding/json would read. Whatever else the line holds makes it lost, and encoding/json has to say what that is.
+// cursor reads one line of JSON in the form in which this program writes it: without blanks, and with the fields of an
+// object in their order. What it reads is what encoding/json would read. Whatever else the line holds makes it lost,
+// and encoding/json has to say what that is.
 type cursor struct {
 	line []byte
 	at   int
@@ -16,7 +17,8 @@ type cursor struct {
 	shared words
 }
 
-// maxShared bounds how many texts a cursor keeps, maxSharedBytes how long one is, maxDepth how deep a value that is passed over may be nested.
+// maxShared bounds how many texts a cursor keeps, maxSharedBytes how long one is, maxDepth how deep a value that is
+// passed over may be nested.
 const (
 	maxShared      = 10_000
 	maxSharedBytes = 500
@@ -85,7 +87,8 @@ type quoted struct {
 	plain, simple bool
 }
 
-// inString is false for what ends a run of characters in a string: a quotation mark, an escape, and what must not be there.
+// inString is false for what ends a run of characters in a string: a quotation mark, an escape, and what must not be
+// there.
 var inString = func() (table [256]bool) {
 	for c := range table {
 		table[c] = c >= ' ' && c != '"' && c != '\\'

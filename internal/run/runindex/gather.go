@@ -2,7 +2,8 @@ package runindex
 
 import "strings"
 
-// gatherer finds the words of records. It numbers the words that it meets, so that whoever takes them need not look each up again.
+// gatherer finds the words of records. It numbers the words that it meets, so that whoever takes them need not look
+// each up again.
 type gatherer struct {
 	numbers map[string]uint32
 	// last is the text in which each word was met last; text counts them from 1.
@@ -16,7 +17,8 @@ type gatherer struct {
 
 // gathered are the words of some records.
 type gathered struct {
-	// met are the words that were met for the first time, numbered on from those before; anew is true where numbers begin again from 0.
+	// met are the words that were met for the first time, numbered on from those before; anew is true where numbers
+	// begin again from 0.
 	met  []string
 	anew bool
 	// texts are those of the records; of says how many each record has.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Words that a gatherer has forgotten, since it had met too many, are the same words to the lexicon when they come again.
+// Words that a gatherer has forgotten, since it had met too many, are the same words to the lexicon when they come
+// again.
 func TestGathererForgets(t *testing.T) {
 	many := func(from, to int) string {
 		var text strings.Builder

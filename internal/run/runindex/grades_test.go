@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Grades are those of every row, whoever wrote its line and in whatever order of fields; of a log that was written anew there are none.
+// Grades are those of every row, whoever wrote its line and in whatever order of fields; of a log that was written anew
+// there are none.
 func TestGrades(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}})

@@ -12,11 +12,14 @@ import (
 type Index struct {
 	// Run is the record of the run, its totals counted from the log where the record has none yet.
 	Run result.Run
-	// Tests are the tests that the run held or skipped, in the order of the run: suites and targets as they were given, tests as in their file.
+	// Tests are the tests that the run held or skipped, in the order of the run: suites and targets as they were given,
+	// tests as in their file.
 	Tests []*Entry
-	// Pending are tests that the run planned and has not held, as far as they are known: those that it names, and those with trials still to be held.
+	// Pending are tests that the run planned and has not held, as far as they are known: those that it names, and those
+	// with trials still to be held.
 	Pending []*Entry
-	// Unreadable counts lines of the log that are not records, Missing the records that the run counts and the log lacks.
+	// Unreadable counts lines of the log that are not records, Missing the records that the run counts and the log
+	// lacks.
 	Unreadable, Missing int
 
 	find map[Test]*Entry
@@ -105,7 +108,8 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 	return x
 }
 
-// sort puts the tests in their order. Where a record does not say its place, the log decides, which has tests as they ended.
+// sort puts the tests in their order. Where a record does not say its place, the log decides, which has tests as they
+// ended.
 func (x *Index) sort(all []*Entry, named map[Test]bool) {
 	suites, targets := map[string]int{}, map[string]int{}
 	for i, name := range x.Run.Targets {

@@ -9,20 +9,21 @@ import (
 	"sync"
 )
 
-// lexicon knows in which texts of a run each word stands. It learns the words of a record some time after its row was read, and grows with the log.
-// It is safe for concurrent use.
+// lexicon knows in which texts of a run each word stands. It learns the words of a record some time after its row was
+// read, and grows with the log. It is safe for concurrent use.
 type lexicon struct {
 	// log is the file that the records stand in.
 	log os.FileInfo
 
 	mu    sync.RWMutex
 	words map[string]*postings
-	// rows are the records in the order of the log, also those that a later one has replaced; first is the number of the first text of each
-	// whose words are known.
+	// rows are the records in the order of the log, also those that a later one has replaced; first is the number of
+	// the first text of each whose words are known.
 	rows  []*Row
 	first []uint32
 	texts []saying
-	// learning is closed when the words that are being learned are known, or failed says why they are not; nil while none are.
+	// learning is closed when the words that are being learned are known, or failed says why they are not; nil while
+	// none are.
 	learning chan struct{}
 	failed   error
 }
@@ -81,7 +82,8 @@ func (x *lexicon) expected() int {
 	return len(x.rows)
 }
 
-// take adds what was gathered of the next records. Known are the postings of the words that the gatherer has met; take keeps them up to date.
+// take adds what was gathered of the next records. Known are the postings of the words that the gatherer has met; take
+// keeps them up to date.
 func (x *lexicon) take(g *gathered, known *[]*postings) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -115,7 +117,8 @@ func (x *lexicon) take(g *gathered, known *[]*postings) {
 	x.texts = append(x.texts, g.texts...)
 }
 
-// textsOf returns the numbers of the first text of a row and of the one behind its last; of a row whose words are not known both are 0.
+// textsOf returns the numbers of the first text of a row and of the one behind its last; of a row whose words are not
+// known both are 0.
 func (x *lexicon) textsOf(row *Row) (from, to int) {
 	if row.number >= len(x.first) || x.rows[row.number] != row {
 		return 0, 0
@@ -145,7 +148,8 @@ func (m marked) next(from, to int) int {
 	return -1
 }
 
-// with returns the texts that have the words of a question; those that must stand in a row may stand apart there. x.mu is held for reading.
+// with returns the texts that have the words of a question; those that must stand in a row may stand apart there. x.mu
+// is held for reading.
 func (x *lexicon) with(q Words) (found marked) {
 	for _, t := range q {
 		for i, word := range t.Words {

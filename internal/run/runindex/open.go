@@ -15,9 +15,9 @@ const runsDir = ".rehearse/runs"
 // maxNamed is how many known runs an error names.
 const maxNamed = 10
 
-// Open returns the archive of the runs that are named: by id, as Latest, by a run's folder, or by a folder of runs. Ids are those of the nearest
-// folder .rehearse/runs at or above dir; without a name all runs in it are shown. One is the id of the only run that was named, else empty.
-// A name that stands for nothing is source.Invalid.
+// Open returns the archive of the runs that are named: by id, as Latest, by a run's folder, or by a folder of runs. Ids
+// are those of the nearest folder .rehearse/runs at or above dir; without a name all runs in it are shown. One is the
+// id of the only run that was named, else empty. A name that stands for nothing is source.Invalid.
 func Open(named []string, dir string, now func() time.Time) (a *Archive, one string, err error) {
 	root := nearest(dir)
 	a = New(now)

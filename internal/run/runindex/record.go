@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Read returns the record of a row, whole, or ErrAnew if it is not any more what it was when the index was made. The caller owns it.
+// Read returns the record of a row, whole, or ErrAnew if it is not any more what it was when the index was made. The
+// caller owns it.
 func (r *Run) Read(row *Row) (*result.Test, error) {
 	log, err := runlog.OpenLog(r.Dir)
 	if err != nil {
@@ -24,8 +25,8 @@ func (r *Run) Read(row *Row) (*result.Test, error) {
 	return runlog.Decode(line)
 }
 
-// Grades calls each with the key and the scores of the record of every row, several at a time. A record counts until each returns. It returns ErrAnew if a
-// record is not any more what it was.
+// Grades calls each with the key and the scores of the record of every row, several at a time. A record counts until
+// each returns. It returns ErrAnew if a record is not any more what it was.
 func (r *Run) Grades(rows []*Row, each func(i int, t *result.Test)) error {
 	log, err := runlog.OpenLog(r.Dir)
 	if err != nil {

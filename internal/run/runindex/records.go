@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Figures are the numbers of a test: those of its record or, of a test with trials, the means over them. NaN is one that is unknown.
+// Figures are the numbers of a test: those of its record or, of a test with trials, the means over them. NaN is one
+// that is unknown.
 type Figures struct {
 	// TurnMS is the latency of a turn.
 	TurnMS, Turns, Tokens, CostUSD float64
@@ -40,7 +41,8 @@ func orNaN(x float64, unknown bool) float64 {
 	return x
 }
 
-// digest is what a comparison reads of a test. Digests lie one behind the other, and rows do not: reading those of 100,000 tests is a third of the time.
+// digest is what a comparison reads of a test. Digests lie one behind the other, and rows do not: reading those of
+// 100,000 tests is a third of the time.
 type digest struct {
 	facts
 	of      []*Row
@@ -95,9 +97,9 @@ func digestsOf(lists ...[]*Entry) []digest {
 	return digests
 }
 
-// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores, failure codes and all that decides whether two
-// records can be compared, with the figures of its test; nil for a trial. A record counts until the next. Tests come by suite, id and target, the trials
-// of each before itself.
+// Records yields what counts of each record of the index, for a comparison: keys, verdicts, scores, failure codes and
+// all that decides whether two records can be compared, with the figures of its test; nil for a trial. A record counts
+// until the next. Tests come by suite, id and target, the trials of each before itself.
 func (x *Index) Records(yield func(*result.Test, *Figures) bool) {
 	t := &result.Test{}
 	digests := x.digests()

@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Row is what the index keeps of one record: all that lists, filters and figures need, and where the record stands in the log.
+// Row is what the index keeps of one record: all that lists, filters and figures need, and where the record stands in
+// the log.
 type Row struct {
 	result.Key
 	Verdict   result.Verdict
@@ -42,7 +43,8 @@ type Row struct {
 	Judge  result.JudgeUse
 	User   *result.User
 	Trials *result.Trials
-	// Failures has the code of each failure of the record, Codes each code once with those of its items, in their order of precedence.
+	// Failures has the code of each failure of the record, Codes each code once with those of its items, in their order
+	// of precedence.
 	Failures []result.Code
 	Codes    []result.Code
 	Tags     []string

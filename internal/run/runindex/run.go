@@ -47,8 +47,8 @@ type Run struct {
 	lexicon *lexicon
 	index   *Index
 	indexed state
-	// unsure is true where the log has grown and what stood in it before has not been held against its rows since. Checking is closed when that is done, nil
-	// while nobody does; checkAgain is from when on it may be done once more.
+	// unsure is true where the log has grown and what stood in it before has not been held against its rows since.
+	// Checking is closed when that is done, nil while nobody does; checkAgain is from when on it may be done once more.
 	unsure     bool
 	checking   chan struct{}
 	checkAgain time.Time
@@ -68,10 +68,12 @@ type state struct {
 
 func stampOf(info os.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
-// lookEvery is how often it is seen whether a running run is still held: its end is seen at once, its death within that time.
+// lookEvery is how often it is seen whether a running run is still held: its end is seen at once, its death within that
+// time.
 const lookEvery = 3 * time.Second
 
-// Record returns the record of the run as it stands: a run that has not ended and that nobody holds has the reason result.ReasonDied.
+// Record returns the record of the run as it stands: a run that has not ended and that nobody holds has the reason
+// result.ReasonDied.
 func (r *Run) Record() (result.Run, error) {
 	record, _, err := r.look()
 	return record, err
@@ -93,7 +95,8 @@ func (r *Run) look() (result.Run, state, error) {
 	return r.record, state{r.written, r.record.ExitReason}, r.err
 }
 
-// Index returns what the log of the run holds now. It reads only what was written since the last call; the first reads all.
+// Index returns what the log of the run holds now. It reads only what was written since the last call; the first reads
+// all.
 func (r *Run) Index() (*Index, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,8 +160,8 @@ func (r *Run) forget(log os.FileInfo) {
 	r.index, r.lexicon, r.unsure = nil, &lexicon{log: log}, false
 }
 
-// grown reports whether a log is the one that was read, with nothing but what was appended since. Who appends makes it larger: one that has
-// changed and is as large as before has been written anew. r.mu is held.
+// grown reports whether a log is the one that was read, with nothing but what was appended since. Who appends makes it
+// larger: one that has changed and is as large as before has been written anew. r.mu is held.
 func (r *Run) grown(log *os.File, info os.FileInfo) bool {
 	if r.log == nil || !os.SameFile(r.log, info) || info.Size() < r.end {
 		return false
@@ -173,7 +176,8 @@ func (r *Run) grown(log *os.File, info os.FileInfo) bool {
 	return err == nil && edges == r.edges
 }
 
-// edge is how many bytes at the beginning and at the end of what was read tell a log that has grown from one that was written anew in its place.
+// edge is how many bytes at the beginning and at the end of what was read tell a log that has grown from one that was
+// written anew in its place.
 const edge = 16 << 10
 
 // edgesOf returns a hash of the edges of a log up to where it was read.

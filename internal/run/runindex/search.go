@@ -41,7 +41,8 @@ type Position struct {
 // Position returns where the text stands.
 func (h Hit) Position() Position { return Position{h.Row, h.nth} }
 
-// Matching returns the tests in which the words of a question stand, each in one text; of a question without words, all. The map is the archive's.
+// Matching returns the tests in which the words of a question stand, each in one text; of a question without words,
+// all. The map is the archive's.
 func (r *Run) Matching(ctx context.Context, index *Index, q string) (map[Test]bool, error) {
 	s := &r.search
 	s.mu.Lock()
@@ -102,8 +103,9 @@ func (r *Run) rowsWith(ctx context.Context, index *Index, words Words) (rows []*
 	return rows, nil
 }
 
-// Hits returns the texts of tests in which the words of a question stand, in the order of the run, at most so many; more is true where there may be
-// others. A negative number bounds nothing. Roles are those that said it; none means all. Fits chooses the tests. Fill reads what the texts say.
+// Hits returns the texts of tests in which the words of a question stand, in the order of the run, at most so many;
+// more is true where there may be others. A negative number bounds nothing. Roles are those that said it; none means
+// all. Fits chooses the tests. Fill reads what the texts say.
 func (r *Run) Hits(ctx context.Context, index *Index, words Words, roles []string, most int, fits func(*Row) bool) (hits []Hit, more bool, err error) {
 	x := index.lexicon
 	if x == nil || len(words) == 0 {
@@ -141,8 +143,8 @@ func (r *Run) Hits(ctx context.Context, index *Index, words Words, roles []strin
 	return hits, more, nil
 }
 
-// verified returns the hits whose words stand as the question asks, in their order, somewhat more than most at most. It reads their records, several
-// at a time.
+// verified returns the hits whose words stand as the question asks, in their order, somewhat more than most at most. It
+// reads their records, several at a time.
 func (r *Run) verified(ctx context.Context, hits []Hit, words Words, most int) (good []Hit, err error) {
 	const together = 4096
 	for from := 0; from < len(hits) && (most < 0 || len(good) <= most); from += together {

@@ -6,8 +6,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// ByTarget returns what the run found with each of several targets: what its record says or, where that leaves one out, what its log has. It is nil for a
-// run with one target.
+// ByTarget returns what the run found with each of several targets: what its record says or, where that leaves one out,
+// what its log has. It is nil for a run with one target.
 func (x *Index) ByTarget() map[string]result.TargetResult {
 	var names []string
 	for _, e := range x.Tests {

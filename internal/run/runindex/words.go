@@ -72,7 +72,8 @@ func Fold(s string) string {
 	return folded
 }
 
-// unspaced are scripts that set no blanks between words: each of their characters is a word, so that what is looked for is found as a row of them.
+// unspaced are scripts that set no blanks between words: each of their characters is a word, so that what is looked for
+// is found as a row of them.
 var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 // firstUnspaced is the first character of these scripts: most texts have none behind it.
@@ -131,7 +132,8 @@ func (t Term) at(words []string) bool {
 	return true
 }
 
-// Passage is a text of a conversation that can be found: what somebody said, an id, or a reason. Turn is 0 for the whole conversation.
+// Passage is a text of a conversation that can be found: what somebody said, an id, or a reason. Turn is 0 for the
+// whole conversation.
 type Passage struct {
 	Turn int
 	// Role is user, assistant, tool, system or judge; empty for ids and failures.
@@ -210,7 +212,8 @@ func turnOf(item string) (n int) {
 	return n
 }
 
-// Begins returns how many of the words of a text, as they are between blanks, hold the term where they begin; 0 where they do not.
+// Begins returns how many of the words of a text, as they are between blanks, hold the term where they begin; 0 where
+// they do not.
 func (t Term) Begins(text []string) (n int) {
 	var words []string
 	for i, word := range text {

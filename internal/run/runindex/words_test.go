@@ -26,7 +26,8 @@ func TestWordsWithoutBlanks(t *testing.T) {
 	}
 }
 
-// The lexicon finds the words that a look at each text finds, whatever letters they have, and after records were replaced.
+// The lexicon finds the words that a look at each text finds, whatever letters they have, and after records were
+// replaced.
 func TestLexiconAgreesWithTheTexts(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "r")

@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Agree returns an error where a run's record counts other verdicts than the log in dir has, or where a line of the log is of another run or stands
-// for a test that has one already: one of both is wrong, and neither may pass.
+// Agree returns an error where a run's record counts other verdicts than the log in dir has, or where a line of the log
+// is of another run or stands for a test that has one already: one of both is wrong, and neither may pass.
 func Agree(dir string, run result.Run) error {
 	left := map[result.Key]bool{}
 	for _, key := range run.LeftOut {

@@ -14,9 +14,9 @@ import (
 	"slices"
 )
 
-// MoveAside moves the run in dir, so that another can be held there, to a folder of its own below dir/earlier, and returns that
-// folder: what was finished is never lost. The log and all that belongs to it move, and the files that a run has written by the marks of Foreign.
-// It returns "" where dir holds no run.
+// MoveAside moves the run in dir, so that another can be held there, to a folder of its own below dir/earlier, and
+// returns that folder: what was finished is never lost. The log and all that belongs to it move, and the files that a
+// run has written by the marks of Foreign. It returns "" where dir holds no run.
 func MoveAside(dir string, marks map[string][]string) (aside string, err error) {
 	run, err := ReadRun(dir)
 	if err != nil {
@@ -81,8 +81,8 @@ func moveArtifacts(from, to string) error {
 // maxMarked is how much of a file is searched for the mark of its kind.
 const maxMarked = 64 << 20
 
-// Unrelated returns the name of a file in dir that a run would write over and that no run has written, or "". Beside run.json and the log, the
-// files are the keys of marks; a file of ours holds at least one text of its key.
+// Unrelated returns the name of a file in dir that a run would write over and that no run has written, or "". Beside
+// run.json and the log, the files are the keys of marks; a file of ours holds at least one text of its key.
 func Unrelated(dir string, marks map[string][]string) (string, error) {
 	if data, err := os.ReadFile(filepath.Join(dir, RunFile)); err == nil {
 		var run struct {
@@ -100,7 +100,8 @@ func Unrelated(dir string, marks map[string][]string) (string, error) {
 	return Unmarked(dir, all)
 }
 
-// Unmarked returns the name of a file in dir that is a key of marks and holds none of its texts, or "". An empty one is nobody's.
+// Unmarked returns the name of a file in dir that is a key of marks and holds none of its texts, or "". An empty one is
+// nobody's.
 func Unmarked(dir string, marks map[string][]string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(marks)) {
 		size, ours, err := marked(filepath.Join(dir, name), marks[name])

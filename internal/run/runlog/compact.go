@@ -13,8 +13,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Compact leaves one record per key in the log in dir, the last one, and none of a test that drop takes; drop gets keys without a trial.
-// The log as it was is kept beside it, numbered. A log that needs no change is left alone. Nobody may be writing the log.
+// Compact leaves one record per key in the log in dir, the last one, and none of a test that drop takes; drop gets keys
+// without a trial. The log as it was is kept beside it, numbered. A log that needs no change is left alone. Nobody may
+// be writing the log.
 func Compact(dir string, drop func(test result.Key) bool) error {
 	path := filepath.Join(dir, LogFile)
 	file, err := os.Open(path)

@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// WriteFile writes a file whole or not at all: write fills a temporary one beside it, which then takes its name. Neither an error nor
-// the end of the process leaves half a file. It is not brought to disk at once: what it holds, such as a report, can be written again.
-// A device or a pipe is written to as it is.
+// WriteFile writes a file whole or not at all: write fills a temporary one beside it, which then takes its name.
+// Neither an error nor the end of the process leaves half a file. It is not brought to disk at once: what it holds,
+// such as a report, can be written again. A device or a pipe is written to as it is.
 func WriteFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe) != 0 {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -1,5 +1,5 @@
-// Package runlog keeps the log of a run: a folder with run.json, which describes the run, and results.jsonl, to which a record is
-// appended as each test ends. Whatever else is written of a run can be made again from the two.
+// Package runlog keeps the log of a run: a folder with run.json, which describes the run, and results.jsonl, to which a
+// record is appended as each test ends. Whatever else is written of a run can be made again from the two.
 package runlog
 
 import (
@@ -40,9 +40,9 @@ const (
 // Log is the record of a run being written: one line per test, appended as each ends.
 // It is safe for concurrent use; one process writes a log at a time. Make it with Open, release it with Close.
 type Log struct {
-	// Redact, if set before the first Append, returns a line without its secrets: the line itself where it has none. It gets a
-	// line of JSON without the line break, must not change it, must return one line of JSON, and is called by several goroutines
-	// at once.
+	// Redact, if set before the first Append, returns a line without its secrets: the line itself where it has none. It
+	// gets a line of JSON without the line break, must not change it, must return one line of JSON, and is called by
+	// several goroutines at once.
 	Redact func(line []byte) []byte
 	// Torn is how many bytes of an unfinished last line Open moved to TornFile.
 	Torn int64

@@ -76,11 +76,12 @@ func read(path string, decode func(line []byte) (*result.Test, error)) Tests {
 	}
 }
 
-// ReadAll is Read for a run whose record has been read: of a run that has ended, records that its totals count and that the log has no longer are
-// an error at the end. Without it a test that failed could be missing unseen.
+// ReadAll is Read for a run whose record has been read: of a run that has ended, records that its totals count and that
+// the log has no longer are an error at the end. Without it a test that failed could be missing unseen.
 func ReadAll(dir string, run result.Run) Tests { return all(dir, run, Read(dir)) }
 
-// ReadOutcomes is ReadAll without the conversations: each record lacks its Output and Turns. It takes less than half of the time.
+// ReadOutcomes is ReadAll without the conversations: each record lacks its Output and Turns. It takes less than half of
+// the time.
 func ReadOutcomes(dir string, run result.Run) Tests {
 	return all(dir, run, read(filepath.Join(dir, LogFile), decodeOutcome))
 }
@@ -145,8 +146,8 @@ func known(t *result.Test) (*result.Test, error) {
 	return t, nil
 }
 
-// replaced remembers what superseded found in a log that has not grown since: its keys take more memory than anything else here,
-// and several renderers read the same log at once.
+// replaced remembers what superseded found in a log that has not grown since: its keys take more memory than anything
+// else here, and several renderers read the same log at once.
 type replaced struct {
 	mu      sync.Mutex
 	size    int64
@@ -170,7 +171,8 @@ func (r *replaced) in(file *os.File) (old map[int64]struct{}, end int64, err err
 	return r.old, r.end, err
 }
 
-// superseded returns where the lines begin that a later line with the same key replaces, and where the last whole line ends.
+// superseded returns where the lines begin that a later line with the same key replaces, and where the last whole line
+// ends.
 func superseded(file *os.File) (old map[int64]struct{}, end int64, err error) {
 	// Half of SHA-256 stands for the key: 24 bytes per line, and no two keys will ever share it.
 	last := map[[16]byte]int64{}

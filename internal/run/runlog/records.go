@@ -12,8 +12,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Records finds the records of a log by their keys, as the log was when it was opened: what is written to the folder later changes nothing.
-// Memory is the keys, whatever the size of the records. It is safe for concurrent use. Make it with OpenRecords, release it with Close.
+// Records finds the records of a log by their keys, as the log was when it was opened: what is written to the folder
+// later changes nothing. Memory is the keys, whatever the size of the records. It is safe for concurrent use. Make it
+// with OpenRecords, release it with Close.
 type Records struct {
 	file *os.File
 	at   map[result.Key]span
@@ -25,8 +26,8 @@ type span struct {
 	length int
 }
 
-// OpenRecords opens the log in dir for reading. Unlike Read it refuses a log with a line that cannot be read: a test that is missing would not be
-// missed.
+// OpenRecords opens the log in dir for reading. Unlike Read it refuses a log with a line that cannot be read: a test
+// that is missing would not be missed.
 func OpenRecords(dir string) (r *Records, err error) {
 	path := filepath.Join(dir, LogFile)
 	file, err := os.Open(path)
@@ -63,7 +64,8 @@ func OpenRecords(dir string) (r *Records, err error) {
 // Keys yields the keys of the records in no particular order.
 func (r *Records) Keys() iter.Seq[result.Key] { return maps.Keys(r.at) }
 
-// Line returns the line of a record as it stands in the log; the caller owns it. A log without such a record is an error.
+// Line returns the line of a record as it stands in the log; the caller owns it. A log without such a record is an
+// error.
 func (r *Records) Line(key result.Key) ([]byte, error) {
 	at, ok := r.at[key]
 	if !ok {

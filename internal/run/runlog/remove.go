@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Remove removes the files that the run with an id has written to dir, by the marks of Foreign, and dir itself if nothing else is in it. What a later
-// run has written there stays. A run that goes on is a *BusyError.
+// Remove removes the files that the run with an id has written to dir, by the marks of Foreign, and dir itself if
+// nothing else is in it. What a later run has written there stays. A run that goes on is a *BusyError.
 func Remove(ctx context.Context, dir, id string, marks map[string][]string) error {
 	run, err := ReadRun(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && run.ID != id {

@@ -26,7 +26,8 @@ func WriteRun(dir string, run result.Run) error {
 	return nil
 }
 
-// Inspect reads the record of the run in dir as it stands with its writer: a run that is not finished and that nobody writes has died.
+// Inspect reads the record of the run in dir as it stands with its writer: a run that is not finished and that nobody
+// writes has died.
 func Inspect(dir string) (result.Run, error) {
 	locked := Locked(dir) // before the record: a run that ends in between is finished there
 	run, err := ReadRun(dir)

@@ -15,8 +15,8 @@ type Spending struct {
 	Tokens int
 }
 
-// Spent returns what the conversations of the run in dir have cost so far, also those that were held again since. What is unknown counts as
-// nothing, and so does a line that cannot be read. Memory is some 50 bytes per line.
+// Spent returns what the conversations of the run in dir have cost so far, also those that were held again since. What
+// is unknown counts as nothing, and so does a line that cannot be read. Memory is some 50 bytes per line.
 func Spent(dir string) (Spending, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -58,7 +58,8 @@ func spentIn(path string, counted map[[16]byte]struct{}, spent *Spending) error 
 	return lines.failed
 }
 
-// costOf returns the known cost of one conversation. An aggregate over trials held none of its own, but may have judged theirs again.
+// costOf returns the known cost of one conversation. An aggregate over trials held none of its own, but may have judged
+// theirs again.
 func costOf(t *result.Test) float64 {
 	switch {
 	case t.Trials != nil && t.Trials.Attribution != nil:

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Each conversation counts once: also one that was held again since, a trial but not its aggregate, and of a cost with an unknown part the rest.
+// Each conversation counts once: also one that was held again since, a trial but not its aggregate, and of a cost with
+// an unknown part the rest.
 func TestSpent(t *testing.T) {
 	dir := t.TempDir()
 	keep := func(tests ...*result.Test) {

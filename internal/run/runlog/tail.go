@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Line is a line of a log: where it begins, and its bytes without the break, which are the reader's until the next line. Err is set for a line that
-// cannot be had; Number counts from 1 within what was read.
+// Line is a line of a log: where it begins, and its bytes without the break, which are the reader's until the next
+// line. Err is set for a line that cannot be had; Number counts from 1 within what was read.
 type Line struct {
 	Start  int64
 	Bytes  []byte
@@ -18,9 +18,9 @@ type Line struct {
 	Err    error
 }
 
-// Tail yields the lines of a log from an offset on, also those that a later line replaces. A last line that is not whole, as a writer at work leaves
-// it, is not there yet. End is the offset after the last line that was yielded, from which the next call goes on; it is valid when the
-// iteration has ended.
+// Tail yields the lines of a log from an offset on, also those that a later line replaces. A last line that is not
+// whole, as a writer at work leaves it, is not there yet. End is the offset after the last line that was yielded, from
+// which the next call goes on; it is valid when the iteration has ended.
 type Tail struct {
 	From int64
 	End  int64

@@ -12,19 +12,22 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 )
 
-// Checkpoints keeps the records of sessions in a store's file, and the leads of its visitors beside them. Store.Checkpoints returns it.
+// Checkpoints keeps the records of sessions in a store's file, and the leads of its visitors beside them.
+// Store.Checkpoints returns it.
 type Checkpoints struct {
 	*sqlite.Saver
 	store *Store
 	ttl   time.Duration
 
-	// What every turn writes, and the courier asks all the time, is prepared; addRow has a statement for each number of rows.
+	// What every turn writes, and the courier asks all the time, is prepared; addRow has a statement for each number of
+	// rows.
 	enter, putNote, lastRow *sqlite.Statement
 	addRow                  [mostRows + 1]*sqlite.Statement
 }
 
-// Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted; it is removed from
-// the file when other sessions begin. A ttl of 0 keeps all. They end with the store; closing them is not needed.
+// Checkpoints returns the sessions that the store keeps. A session that was not written for the ttl counts as deleted;
+// it is removed from the file when other sessions begin. A ttl of 0 keeps all. They end with the store; closing them is
+// not needed.
 func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	file := sqlite.File{
 		DB: s.db, Path: s.path, Write: s.write,
@@ -49,8 +52,8 @@ func (c *Checkpoints) AddLeads(ctx context.Context, rows []lead.Row) error {
 	return explain("add leads to", c.store.path, c.store.write(ctx, func(tx *sql.Tx) error { return c.addRows(ctx, tx, rows) }))
 }
 
-// Erase forgets a thread, the leads of its session and what the register has of it, and waits until none of it is left in the files: what is deleted is overwritten
-// (secure_delete), and the write-ahead log is truncated.
+// Erase forgets a thread, the leads of its session and what the register has of it, and waits until none of it is left
+// in the files: what is deleted is overwritten (secure_delete), and the write-ahead log is truncated.
 func (c *Checkpoints) Erase(ctx context.Context, thread, site, session string) error {
 	err := c.store.write(ctx, func(tx *sql.Tx) error {
 		if err := fileRows(ctx, tx); err != nil {

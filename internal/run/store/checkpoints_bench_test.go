@@ -31,7 +31,8 @@ func turnRecord(turn int) graph.Record {
 	return r
 }
 
-// BenchmarkCheckpointsSave reports the CPU of the whole process besides the time, which is waiting for the disk as well.
+// BenchmarkCheckpointsSave reports the CPU of the whole process besides the time, which is waiting for the disk as
+// well.
 func BenchmarkCheckpointsSave(b *testing.B) {
 	benchmarkSave(b, newCheckpoints(b, time.Hour))
 }

@@ -18,11 +18,11 @@ const (
 	maxDescription = 64 << 10
 )
 
-// Datasets keeps datasets and their items, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent
-// use and for several processes. Store.Datasets and Postgres.Datasets give it.
+// Datasets keeps datasets and their items, in a store's file or in a PostgreSQL database, with the same answers. It is
+// safe for concurrent use and for several processes. Store.Datasets and Postgres.Datasets give it.
 //
-// Items come in the order in which they were added; a replaced item keeps its place. Text and JSON come back as Events describes it, but
-// JSON that needs no change comes back as it was written. Parts that are null come back as nil.
+// Items come in the order in which they were added; a replaced item keeps its place. Text and JSON come back as Events
+// describes it, but JSON that needs no change comes back as it was written. Parts that are null come back as nil.
 type Datasets struct {
 	table datasetTable
 }
@@ -35,10 +35,12 @@ type datasetTable interface {
 	list(ctx context.Context, name string) ([]dataset.Entry, error)
 	// create adds a dataset unless it exists.
 	create(ctx context.Context, name, description string, now time.Time) error
-	// change calls do within a transaction and records the time of the change. Only one call at a time changes a dataset.
-	// It reports whether the dataset exists. It does not call do for a missing dataset, unless the options create it.
+	// change calls do within a transaction and records the time of the change. Only one call at a time changes a
+	// dataset. It reports whether the dataset exists. It does not call do for a missing dataset, unless the options
+	// create it.
 	change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error)
-	// erase deletes the items that say they were made of a session, of this site or of one that is not named. It returns how many there were.
+	// erase deletes the items that say they were made of a session, of this site or of one that is not named. It
+	// returns how many there were.
 	erase(ctx context.Context, site, session string, now time.Time) (int64, error)
 	// page hands the items of a dataset behind a position, in their order, until take returns false.
 	page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error
@@ -97,9 +99,9 @@ func checkDataset(name string) rowCheck {
 	return check
 }
 
-// Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it holds no connection while
-// the caller works. Items that are added meanwhile may be missing. If the dataset does not exist, the error wraps dataset.ErrUnknown. After
-// an error it yields nothing more.
+// Items yields the items of a dataset in the order in which they were added. It reads them in pages, so that it holds
+// no connection while the caller works. Items that are added meanwhile may be missing. If the dataset does not exist,
+// the error wraps dataset.ErrUnknown. After an error it yields nothing more.
 func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Record, error] {
 	return func(yield func(dataset.Record, error) bool) {
 		if _, err := d.Dataset(ctx, name); err != nil {
@@ -121,8 +123,9 @@ func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Rec
 	}
 }
 
-// Put adds items to a dataset, all or none. An item with a known ID replaces the earlier one; of several with the same ID, the last counts.
-// Unchanged items are not written. If the dataset does not exist, the error wraps dataset.ErrUnknown.
+// Put adds items to a dataset, all or none. An item with a known ID replaces the earlier one; of several with the same
+// ID, the last counts. Unchanged items are not written. If the dataset does not exist, the error wraps
+// dataset.ErrUnknown.
 func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, o dataset.PutOptions) (change dataset.Change, err error) {
 	rows, err := newItemRows(items)
 	if err != nil {
@@ -178,15 +181,15 @@ func putPart(ctx context.Context, tx datasetChanges, rows []itemRow) (change dat
 	return change, tx.put(ctx, different)
 }
 
-// EraseSession deletes the items that were made of a session of a chatbot, in all datasets, so that nothing of them is left in the file of a
-// store. They tell it by the source in their metadata. There may be none.
+// EraseSession deletes the items that were made of a session of a chatbot, in all datasets, so that nothing of them is
+// left in the file of a store. They tell it by the source in their metadata. There may be none.
 func (d *Datasets) EraseSession(ctx context.Context, site, session string, now time.Time) error {
 	_, err := d.table.erase(ctx, plainText(site), plainText(session), now)
 	return err
 }
 
-// Update puts the item that change returns. change gets the item that has the ID already, or nil. No other caller changes the dataset in
-// between. An error of change is returned as it is, and nothing is changed.
+// Update puts the item that change returns. change gets the item that has the ID already, or nil. No other caller
+// changes the dataset in between. An error of change is returned as it is, and nothing is changed.
 func (d *Datasets) Update(
 	ctx context.Context, name, id string, o dataset.PutOptions, change func(old *dataset.Record) (dataset.Record, error),
 ) error {
@@ -211,8 +214,8 @@ func (d *Datasets) Update(
 	})
 }
 
-// Purge deletes every item of a dataset and returns how many there were. The dataset itself stays. If it does not exist, the error wraps
-// dataset.ErrUnknown.
+// Purge deletes every item of a dataset and returns how many there were. The dataset itself stays. If it does not
+// exist, the error wraps dataset.ErrUnknown.
 func (d *Datasets) Purge(ctx context.Context, name string, now time.Time) (deleted int, err error) {
 	err = d.change(ctx, name, dataset.PutOptions{Now: now}, func(tx datasetChanges) error {
 		deleted, err = tx.purge(ctx)

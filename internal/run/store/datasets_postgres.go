@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 )
 
-// Datasets returns the datasets that the database keeps in the tables exp.datasets and exp.dataset_items. They end with p.
+// Datasets returns the datasets that the database keeps in the tables exp.datasets and exp.dataset_items. They end with
+// p.
 func (p *Postgres) Datasets() *Datasets { return &Datasets{table: postgresDatasets{p}} }
 
 type postgresDatasets struct{ db *Postgres }
@@ -43,7 +44,8 @@ func (t postgresDatasets) change(ctx context.Context, name string, o dataset.Put
 				return err
 			}
 		}
-		// Another writer waits for the row here. So items become visible in the order of their positions, and no reader misses one.
+		// Another writer waits for the row here. So items become visible in the order of their positions, and no reader
+		// misses one.
 		done, err := tx.Exec(ctx, `UPDATE exp.datasets SET updated_at = $2 WHERE name = $1`, name, o.Now)
 		if known = done.RowsAffected() > 0; err != nil || !known {
 			return err

@@ -10,13 +10,13 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// Events keeps logged events, in a store's file or in a PostgreSQL database, with the same answers. It is safe for concurrent use
-// and for several processes. Store.Events and Postgres.Events give it.
+// Events keeps logged events, in a store's file or in a PostgreSQL database, with the same answers. It is safe for
+// concurrent use and for several processes. Store.Events and Postgres.Events give it.
 //
-// Text comes back as it was put, except that U+FFFD replaces what PostgreSQL cannot keep: bytes that are not UTF-8, NUL, and half a
-// surrogate pair in JSON. Numbers of more than 1,000 digits or with an exponent beyond ±1,000 come back as strings. JSON that is null
-// comes back as nil. Times come back in UTC, cut to the microsecond. JSON is the same value, not the same text.
-// Context has session_id and flow_id as the event has them.
+// Text comes back as it was put, except that U+FFFD replaces what PostgreSQL cannot keep: bytes that are not UTF-8,
+// NUL, and half a surrogate pair in JSON. Numbers of more than 1,000 digits or with an exponent beyond ±1,000 come back
+// as strings. JSON that is null comes back as nil. Times come back in UTC, cut to the microsecond. JSON is the same
+// value, not the same text. Context has session_id and flow_id as the event has them.
 type Events struct {
 	table eventTable
 }
@@ -41,8 +41,8 @@ type eventTable interface {
 	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) error
 }
 
-// storedEvent is an event with its place: of two events of one session and time that with the lower one arrived first. Where places are equal
-// inTable says it.
+// storedEvent is an event with its place: of two events of one session and time that with the lower one arrived first.
+// Where places are equal inTable says it.
 type storedEvent struct {
 	replay.Event
 	place   int64
@@ -52,9 +52,9 @@ type storedEvent struct {
 // addedEvent is an event that was new.
 type addedEvent struct{ id, session string }
 
-// Each yields events ordered by session, in byte order, and time; of one time those that have a turn number by that number, and the first that
-// arrived first. It reads them in pages, so that it holds no connection while the caller works. Events that are added meanwhile may be missing. After
-// an error it yields nothing more.
+// Each yields events ordered by session, in byte order, and time; of one time those that have a turn number by that
+// number, and the first that arrived first. It reads them in pages, so that it holds no connection while the caller
+// works. Events that are added meanwhile may be missing. After an error it yields nothing more.
 func (e *Events) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
 	return e.from(ctx, f, firstPlace)
 }
@@ -134,7 +134,8 @@ func eventSize(e storedEvent) int {
 		len(e.Experiments) + len(e.Context) + len(e.Metrics) + len(e.Payload)
 }
 
-// The bounds of the times of events, in microseconds since 1970. PostgreSQL has no earlier times, and its infinite ones do not count.
+// The bounds of the times of events, in microseconds since 1970. PostgreSQL has no earlier times, and its infinite ones
+// do not count.
 var (
 	earliest = time.Date(-4000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 	latest   = time.Date(200_000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
@@ -182,7 +183,8 @@ type eventPlace struct {
 	id      string
 }
 
-// firstPlace is before the events of all sessions, and after those without a session, which an application may have written.
+// firstPlace is before the events of all sessions, and after those without a session, which an application may have
+// written.
 var firstPlace = eventPlace{micros: latest}
 
 // placeAfter is the place after an event.
@@ -195,7 +197,8 @@ func (e *Events) FlowsOf(ctx context.Context, session string) ([]string, error) 
 	return e.table.flowsOf(ctx, plainText(session))
 }
 
-// EraseSession deletes the events of a session of a flow, so that nothing of them is left in the file of a store. There may be none.
+// EraseSession deletes the events of a session of a flow, so that nothing of them is left in the file of a store. There
+// may be none.
 func (e *Events) EraseSession(ctx context.Context, flow, session string) error {
 	return e.table.erase(ctx, plainText(flow), plainText(session))
 }

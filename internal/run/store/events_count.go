@@ -13,7 +13,8 @@ import (
 // maxConflicts is how many conflicting events are named.
 const maxConflicts = 20
 
-// eventCount inserts batches and counts what becomes of their events. It keeps a hash of each session, so that millions fit into memory.
+// eventCount inserts batches and counts what becomes of their events. It keeps a hash of each session, so that millions
+// fit into memory.
 type eventCount struct {
 	replay.Imported
 	table eventTable

@@ -11,8 +11,9 @@ import (
 // digestSeed makes the digests of sessions, which count as long as the program runs.
 var digestSeed = maphash.MakeSeed()
 
-// Digests returns a number for each session, which is another one when events of it were added, changed or erased. It reads no content of events, so that it
-// takes a small part of what reading all of them takes. There are at most so many; none are returned where there would be more.
+// Digests returns a number for each session, which is another one when events of it were added, changed or erased. It
+// reads no content of events, so that it takes a small part of what reading all of them takes. There are at most so
+// many; none are returned where there would be more.
 func (e *Events) Digests(ctx context.Context, most int) (map[string]uint64, error) {
 	digests := map[string]uint64{}
 	err := e.table.marks(ctx, most+1, func(session, marks string) { digests[session] = maphash.String(digestSeed, marks) })
@@ -22,7 +23,8 @@ func (e *Events) Digests(ctx context.Context, most int) (map[string]uint64, erro
 	return digests, nil
 }
 
-// marks of a session: how many rows it has, which, and of when. A row whose number was that of an erased one has another time. An index answers.
+// marks of a session: how many rows it has, which, and of when. A row whose number was that of an erased one has
+// another time. An index answers.
 func (t sqliteEvents) marks(ctx context.Context, most int, take func(session, marks string)) error {
 	err := t.store.each(ctx, `SELECT session_id, count(*) || ' ' || sum(rowid) || ' ' || max(rowid) || ' ' || min(timestamp) || ' ' || max(timestamp)
 		FROM events GROUP BY session_id LIMIT ?`, []any{most}, func(rows *sql.Rows) error {

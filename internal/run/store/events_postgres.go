@@ -19,13 +19,14 @@ func (p *Postgres) Events() *Events { return &Events{table: postgresEvents{p}} }
 // postgresEvents is the table exp.events. It may belong to an application, so only the documented columns are used.
 type postgresEvents struct{ db *Postgres }
 
-// copyFrom is the number of rows from which a temporary table is used. For fewer rows, making the table costs more than it saves, and
-// events that come one by one would fill the server's catalogue.
+// copyFrom is the number of rows from which a temporary table is used. For fewer rows, making the table costs more than
+// it saves, and events that come one by one would fill the server's catalogue.
 const copyFrom = 500
 
 const (
 	documentedColumns = `event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload, "timestamp"`
-	// intoEvents begins a statement that inserts; the source of the rows follows. What it adds to a row's place is one number for all of them.
+	// intoEvents begins a statement that inserts; the source of the rows follows. What it adds to a row's place is one
+	// number for all of them.
 	intoEvents = `WITH arrival AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 4096 AS first) INSERT INTO exp.events (` + documentedColumns + `, rehearse_arrival) `
 	// returningAdded ends that statement.
 	returningAdded = ` ON CONFLICT (event_id) DO NOTHING RETURNING event_id, context ->> 'session_id'`
@@ -131,7 +132,8 @@ func (q eventQuery) postgres(after eventPlace, limit int) (query string, args []
 	args = []any{after.session, time.UnixMicro(after.micros), after.place, after.id, time.UnixMicro(q.from), time.UnixMicro(q.to), limit}
 	where := `(` + place + `) > ($1, $2, $3, $4) AND `
 	if q.whole {
-		// LIMIT keeps this a question for each row, which the index answers. As a join it would read the table for every page.
+		// LIMIT keeps this a question for each row, which the index answers. As a join it would read the table for
+		// every page.
 		where += `(SELECT true FROM exp.events AS any_of WHERE (any_of.context ->> 'session_id') COLLATE "C" = (e.context ->> 'session_id') COLLATE "C"
 			AND any_of."timestamp" >= $5 AND any_of."timestamp" < $6 LIMIT 1)`
 	} else {
@@ -188,8 +190,8 @@ func (t postgresEvents) get(ctx context.Context, ids []string) ([]replay.Event, 
 	return found, t.db.explain(ctx, "write events to", err)
 }
 
-// placeInTable tells rows apart that have the same number of arrival: those from before the column lie in the table as they arrived, unless they
-// were changed since then.
+// placeInTable tells rows apart that have the same number of arrival: those from before the column lie in the table as
+// they arrived, unless they were changed since then.
 const placeInTable = `(ctid::text::point)[0]::bigint * 65536 + (ctid::text::point)[1]::bigint`
 
 func scanPostgresEvent(rows pgx.CollectableRow) (e storedEvent, err error) {
@@ -209,8 +211,8 @@ const maxUnusableNamed = 5
 
 var _ replay.Lossy = (*Events)(nil)
 
-// Unusable counts the rows that have no session or no time, so that Each cannot yield them, and names some of them. Only an application's
-// own table has such rows: Put keeps none.
+// Unusable counts the rows that have no session or no time, so that Each cannot yield them, and names some of them.
+// Only an application's own table has such rows: Put keeps none.
 func (e *Events) Unusable(ctx context.Context, f replay.Filter) (n int, examples []string, err error) {
 	if t, ok := e.table.(postgresEvents); ok {
 		return t.unusable(ctx, newEventQuery(f))

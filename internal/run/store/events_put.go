@@ -16,16 +16,17 @@ const (
 	batchBytes     = 8 << 20
 )
 
-// Put adds events as they come and returns how many were new, and how many sessions there were not before. It is Import without the rest.
+// Put adds events as they come and returns how many were new, and how many sessions there were not before. It is Import
+// without the rest.
 func (e *Events) Put(ctx context.Context, events iter.Seq2[replay.Event, error]) (added, sessions int, err error) {
 	in, err := e.Import(ctx, events)
 	return in.Added, in.Sessions, err
 }
 
-// Import adds events as they come, and counts them. It writes one batch while it fills the next; a batch is added as a whole or not at all. An event
-// without a session is skipped.
-// An error of the input is returned as it is. An event is an error if it has no ID, an ID, session or flow of more than 512 bytes, invalid
-// JSON, or a time outside the years 0 to 9999.
+// Import adds events as they come, and counts them. It writes one batch while it fills the next; a batch is added as a
+// whole or not at all. An event without a session is skipped. An error of the input is returned as it is. An event is
+// an error if it has no ID, an ID, session or flow of more than 512 bytes, invalid JSON, or a time outside the years 0
+// to 9999.
 func (e *Events) Import(ctx context.Context, events iter.Seq2[replay.Event, error]) (replay.Imported, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	batches := make(chan []eventRow)
@@ -47,8 +48,8 @@ func (e *Events) Import(ctx context.Context, events iter.Seq2[replay.Event, erro
 	return counted.Imported, err
 }
 
-// Add adds a few events, all or none, and returns for each whether it was new. Of several with the same ID the first counts. An event that
-// Put refuses is an error here, too, and so is an event without a session.
+// Add adds a few events, all or none, and returns for each whether it was new. Of several with the same ID the first
+// counts. An event that Put refuses is an error here, too, and so is an event without a session.
 func (e *Events) Add(ctx context.Context, events []replay.Event) (added []bool, err error) {
 	rows := make([]eventRow, 0, len(events))
 	for _, event := range events {
@@ -77,7 +78,8 @@ func (e *Events) Add(ctx context.Context, events []replay.Event) (added []bool, 
 	return added, nil
 }
 
-// fillBatches makes batches of events, sends them and closes the channel. It returns the error of the input, of an event or of the context.
+// fillBatches makes batches of events, sends them and closes the channel. It returns the error of the input, of an
+// event or of the context.
 func fillBatches(ctx context.Context, events iter.Seq2[replay.Event, error], batches chan<- []eventRow) error {
 	defer close(batches)
 	var batch []eventRow

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// maxEventID bounds ids, sessions and flows in bytes: an entry of an index holds one of each, and PostgreSQL's at most 2,700 bytes.
+// maxEventID bounds ids, sessions and flows in bytes: an entry of an index holds one of each, and PostgreSQL's at most
+// 2,700 bytes.
 const maxEventID = 512
 
 // eventRow is an event as databases keep it. Its JSON is "" for none; nothing in it is shared with the event.
@@ -72,8 +73,8 @@ func (r *eventRow) size() int {
 		len(r.experiments) + len(r.context) + len(r.metrics) + len(r.payload)
 }
 
-// placeInContext makes session and flow the same in the context as beside it, because PostgreSQL reads them in the context. If only one of
-// them has a value, that value counts. If both have one, the value beside the context counts.
+// placeInContext makes session and flow the same in the context as beside it, because PostgreSQL reads them in the
+// context. If only one of them has a value, that value counts. If both have one, the value beside the context counts.
 func (r *eventRow) placeInContext() error {
 	if r.standsInContext("session_id", r.session) && r.standsInContext("flow_id", r.flow) {
 		return nil
@@ -95,8 +96,8 @@ func (r *eventRow) placeInContext() error {
 	return err
 }
 
-// standsInContext reports whether a key of the context has a value, by a quick check. True is certain, false is not. It recognises only
-// objects without nested objects and escapes.
+// standsInContext reports whether a key of the context has a value, by a quick check. True is certain, false is not. It
+// recognises only objects without nested objects and escapes.
 func (r *eventRow) standsInContext(key, value string) bool {
 	quoted := `"` + key + `"`
 	return strings.HasPrefix(r.context, "{") && strings.LastIndexByte(r.context, '{') == 0 && strings.IndexByte(r.context, '\\') < 0 &&

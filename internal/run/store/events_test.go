@@ -32,7 +32,8 @@ func TestEventsAdd(t *testing.T) {
 	storetest.RunEventsAdd(t, func(t *testing.T) *store.Events { return fresh(t).Events() })
 }
 
-// messages are so many events in sessions of twenty, from a number on. No two runs of them are in the order in which they are read.
+// messages are so many events in sessions of twenty, from a number on. No two runs of them are in the order in which
+// they are read.
 func messages(from, n int) iter.Seq2[replay.Event, error] {
 	const text = "I am looking for a place to eat in the city, could you help me find one please? It should not be too expensive."
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)

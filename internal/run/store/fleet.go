@@ -8,13 +8,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// Fleet keeps what the runs of servers and workers need: runs with their specs, results, events and artifacts; leases, schedules, tokens and
-// blobs. It keeps them in a store's file, which one server uses, or in a PostgreSQL database, which many share, with the same answers.
-// Store.Fleet and Postgres.Fleet return it; it ends with what returned it. It is safe for concurrent use.
+// Fleet keeps what the runs of servers and workers need: runs with their specs, results, events and artifacts; leases,
+// schedules, tokens and blobs. It keeps them in a store's file, which one server uses, or in a PostgreSQL database,
+// which many share, with the same answers. Store.Fleet and Postgres.Fleet return it; it ends with what returned it. It
+// is safe for concurrent use.
 //
-// Every method that writes does all of it or nothing, and may be called again after an error for which Away is true, also when only the
-// answer was lost. Errors of the database and of requests are *Error; errors.Is tells the sentinels of this package apart.
-// Text that databases cannot keep (NUL, invalid UTF-8) comes back with U+FFFD in its place, times in UTC and in microseconds.
+// Every method that writes does all of it or nothing, and may be called again after an error for which Away is true,
+// also when only the answer was lost. Errors of the database and of requests are *Error; errors.Is tells the sentinels
+// of this package apart. Text that databases cannot keep (NUL, invalid UTF-8) comes back with U+FFFD in its place,
+// times in UTC and in microseconds.
 type Fleet struct {
 	db          fleetDB
 	packers     packers
@@ -54,8 +56,8 @@ var (
 	ErrChanged = errors.New("changed meanwhile")
 )
 
-// fleetDB is a database as Fleet uses it. Queries are those of PostgreSQL that SQLite understands, too: $1 for the first argument, the schema
-// exp before every table; values are int64, float64, string, []byte, or nil.
+// fleetDB is a database as Fleet uses it. Queries are those of PostgreSQL that SQLite understands, too: $1 for the
+// first argument, the schema exp before every table; values are int64, float64, string, []byte, or nil.
 type fleetDB interface {
 	// read hands every row of one query to scan.
 	read(ctx context.Context, query string, args []any, scan func(fleetRow) error) error

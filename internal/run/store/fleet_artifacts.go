@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Artifact is a row of what was kept of a conversation. Its JSON is that of the API. The bytes are elsewhere, under their hash.
+// Artifact is a row of what was kept of a conversation. Its JSON is that of the API. The bytes are elsewhere, under
+// their hash.
 type Artifact struct {
 	Suite  string `json:"suite"`
 	TestID string `json:"test_id"`
@@ -104,8 +105,9 @@ func orphanArtifacts(ctx context.Context, tx fleetTx, first, last int64) error {
 	return err
 }
 
-// OrphanedArtifacts returns hashes of artifacts whose runs were deleted, at most so many. Delete their bytes and then call ForgetArtifacts; what
-// was interrupted is returned again. A run that goes on may have the same bytes anew: such a hash is not returned.
+// OrphanedArtifacts returns hashes of artifacts whose runs were deleted, at most so many. Delete their bytes and then
+// call ForgetArtifacts; what was interrupted is returned again. A run that goes on may have the same bytes anew: such a
+// hash is not returned.
 func (f *Fleet) OrphanedArtifacts(ctx context.Context, limit int) ([]string, error) {
 	return list(ctx, f, "read orphaned artifacts from", `SELECT o.sha256 FROM exp.fleet_orphans o
 		WHERE NOT EXISTS (SELECT 1 FROM exp.fleet_artifacts a WHERE a.sha256 = o.sha256) ORDER BY o.sha256 LIMIT $1`,

@@ -27,8 +27,8 @@ func (e *MissingBlobsError) Error() string {
 // Unwrap returns ErrUnknown.
 func (e *MissingBlobsError) Unwrap() error { return ErrUnknown }
 
-// PutBlob keeps bytes under their SHA-256, in lower-case hex; created is false if they were there. It refuses with ErrHash what does not have the hash
-// and with ErrTooLarge what is larger than MaxBlob.
+// PutBlob keeps bytes under their SHA-256, in lower-case hex; created is false if they were there. It refuses with
+// ErrHash what does not have the hash and with ErrTooLarge what is larger than MaxBlob.
 func (f *Fleet) PutBlob(ctx context.Context, hash string, data []byte) (created bool, err error) {
 	const op = "write a file to"
 	if len(data) > MaxBlob {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Conversation is a conversation that servers keep for callers. Data is the server's own, up to 16 MB; Size is what counts against the room for
-// all of them.
+// Conversation is a conversation that servers keep for callers. Data is the server's own, up to 16 MB; Size is what
+// counts against the room for all of them.
 type Conversation struct {
 	ID   string
 	Data []byte
@@ -16,7 +16,8 @@ type Conversation struct {
 	UsedAt time.Time
 }
 
-// ConversationLimit bounds the conversations of a store: their number, the sum of their sizes, and how long one is kept that nobody uses.
+// ConversationLimit bounds the conversations of a store: their number, the sum of their sizes, and how long one is kept
+// that nobody uses.
 type ConversationLimit struct {
 	Most, MaxBytes int
 	Idle           time.Duration
@@ -25,8 +26,8 @@ type ConversationLimit struct {
 // maxConversation bounds the data of a conversation in bytes.
 const maxConversation = 16 << 20
 
-// CreateConversation keeps a new conversation. ErrExists means that its ID is taken, ErrTooLarge that there is no room. Those that were idle for too
-// long go first.
+// CreateConversation keeps a new conversation. ErrExists means that its ID is taken, ErrTooLarge that there is no room.
+// Those that were idle for too long go first.
 func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room ConversationLimit) error {
 	check := rowCheck{what: "conversation", id: c.ID}
 	check.key("id", c.ID)
@@ -59,8 +60,9 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 	})
 }
 
-// LeaseConversation gives a conversation to a holder for a time: nobody else holds it until it is freed, or until the time is over without a renewal.
-// A holder's name must be that of one turn, such as a random one. ErrBusy means that somebody holds it, ErrUnknown that there is none.
+// LeaseConversation gives a conversation to a holder for a time: nobody else holds it until it is freed, or until the
+// time is over without a renewal. A holder's name must be that of one turn, such as a random one. ErrBusy means that
+// somebody holds it, ErrUnknown that there is none.
 func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (c Conversation, err error) {
 	const op = "hold a conversation in"
 	err = f.write(ctx, op, func(tx fleetTx) error {
@@ -82,15 +84,16 @@ func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string, ttl, i
 	return c, err
 }
 
-// RenewConversation holds a conversation for another while. ErrLeaseLost means that its holder does not hold it any more.
+// RenewConversation holds a conversation for another while. ErrLeaseLost means that its holder does not hold it any
+// more.
 func (f *Fleet) RenewConversation(ctx context.Context, id, holder string, ttl time.Duration) error {
 	return f.asHolder(ctx, "hold a conversation in", id, func(tx fleetTx, now time.Time) (int64, error) {
 		return tx.exec(ctx, `UPDATE exp.fleet_conversations SET held_until = $3 WHERE id = $1 AND holder = $2 AND held_until > 0`, plainText(id), holder, micros(now.Add(ttl)))
 	})
 }
 
-// FreeConversation lets a conversation go, and writes what has changed; nil leaves it as it was. ErrLeaseLost means that its holder does not hold it
-// any more: nothing was written.
+// FreeConversation lets a conversation go, and writes what has changed; nil leaves it as it was. ErrLeaseLost means
+// that its holder does not hold it any more: nothing was written.
 func (f *Fleet) FreeConversation(ctx context.Context, id, holder string, changed *Conversation) error {
 	return f.asHolder(ctx, "write a conversation to", id, func(tx fleetTx, now time.Time) (int64, error) {
 		if changed == nil {

@@ -39,7 +39,8 @@ func fleetChild(path, part string) error {
 	}
 }
 
-// TestFleetKilled kills a process in the middle of its work, several times: what it was told is stored is there, and what is there is whole.
+// TestFleetKilled kills a process in the middle of its work, several times: what it was told is stored is there, and
+// what is there is whole.
 func TestFleetKilled(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -118,8 +119,8 @@ func wantWhole(t *testing.T, f *store.Fleet, least int64, batch int64) {
 	}
 }
 
-// TestFleetServerCrashes crashes PostgreSQL in the middle of the work: every error says that it is away, and repeating the same calls stores every
-// result once.
+// TestFleetServerCrashes crashes PostgreSQL in the middle of the work: every error says that it is away, and repeating
+// the same calls stores every result once.
 func TestFleetServerCrashes(t *testing.T) {
 	server := servertest.NewPostgres(t)
 	p, err := store.OpenPostgres(t.Context(), server.URL().String())

@@ -16,8 +16,8 @@ const idempotencyKept = 24 * time.Hour
 
 // NewRun is what is asked of CreateRun.
 type NewRun struct {
-	// Run has ID, Schema, Kind, Name, Labels, Schedule, Fingerprint, and Suites and Targets as far as they are known. Its status becomes RunQueued
-	// and CreatedAt the time by the store's clock.
+	// Run has ID, Schema, Kind, Name, Labels, Schedule, Fingerprint, and Suites and Targets as far as they are known.
+	// Its status becomes RunQueued and CreatedAt the time by the store's clock.
 	Run Run
 	// Spec is the RunSpec as JSON.
 	Spec []byte
@@ -35,9 +35,9 @@ type NewRun struct {
 	Unheld *result.Totals
 }
 
-// CreateRun keeps a new run, which waits as the last one, with its first event. created is false where the caller used the key within 24 hours or the
-// id is there already: then the run is that one, unchanged. It refuses with ErrOtherSubmission, ErrQueueFull, and with a *MissingBlobsError which blobs
-// are missing.
+// CreateRun keeps a new run, which waits as the last one, with its first event. created is false where the caller used
+// the key within 24 hours or the id is there already: then the run is that one, unchanged. It refuses with
+// ErrOtherSubmission, ErrQueueFull, and with a *MissingBlobsError which blobs are missing.
 func (f *Fleet) CreateRun(ctx context.Context, n NewRun) (run Run, created bool, err error) {
 	s, err := f.submission(n)
 	if err != nil {
@@ -124,8 +124,8 @@ func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run R
 // MaxIdempotencyKey bounds the key of a submission, in bytes.
 const MaxIdempotencyKey = 1_000
 
-// findSubmission returns the run with the id, or the one that the same caller submitted with the key; its number is 0 if there is none. The caller and
-// the hash of a run that an earlier version stored are unknown, and fit all.
+// findSubmission returns the run with the id, or the one that the same caller submitted with the key; its number is 0
+// if there is none. The caller and the hash of a run that an earlier version stored are unknown, and fit all.
 func (f *Fleet) findSubmission(ctx context.Context, tx fleetTx, s *submission, now time.Time) (found runRow, err error) {
 	var hash *string
 	err = tx.read(ctx, `SELECT `+runColumns+`, submitted_hash FROM exp.fleet_runs

@@ -10,9 +10,9 @@ import (
 // RetainLabel is the label of runs that Prune never deletes, whatever its value.
 const RetainLabel = "keep"
 
-// DeleteRun deletes a run that has ended with all that belongs to it: its spec, results, events and rows of artifacts, and blobs that it alone
-// needed. The bytes of artifacts are with the caller: those that no run has any more are then in OrphanedArtifacts. A run that has not ended is
-// refused with ErrRunUnfinished.
+// DeleteRun deletes a run that has ended with all that belongs to it: its spec, results, events and rows of artifacts,
+// and blobs that it alone needed. The bytes of artifacts are with the caller: those that no run has any more are then
+// in OrphanedArtifacts. A run that has not ended is refused with ErrRunUnfinished.
 func (f *Fleet) DeleteRun(ctx context.Context, id string) error {
 	return f.write(ctx, "delete a run in", func(tx fleetTx) error {
 		if err := tx.lock(ctx, "run "+plainText(id), "blobs"); err != nil {
@@ -74,8 +74,9 @@ type Pruning struct {
 // prunedAtOnce bounds the runs that Prune looks for at once.
 const prunedAtOnce = 100
 
-// Prune deletes runs that have ended, each as DeleteRun does, and returns their ids, also beside an error. Runs with the label KeepLabel stay, and
-// count among the newest. Blobs that no run or schedule ever named are deleted a day after they were put.
+// Prune deletes runs that have ended, each as DeleteRun does, and returns their ids, also beside an error. Runs with
+// the label KeepLabel stay, and count among the newest. Blobs that no run or schedule ever named are deleted a day
+// after they were put.
 func (f *Fleet) Prune(ctx context.Context, p Pruning) (pruned []string, err error) {
 	if p.OlderThan < 0 || p.Newest < 0 || p == (Pruning{}) {
 		return nil, f.fault("prune runs in", "it is not said which runs to keep", "give an age, a number of runs, or both", ErrInvalid)
@@ -113,7 +114,8 @@ func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]strin
 		q.where("ended_at <= %s", micros(now.Add(-p.OlderThan)))
 	}
 	if p.Newest > 0 {
-		// Below the oldest of the newest; where there are fewer runs than that, the comparison is with NULL, and no run is chosen.
+		// Below the oldest of the newest; where there are fewer runs than that, the comparison is with NULL, and no run
+		// is chosen.
 		q.where("number < (SELECT number FROM exp.fleet_runs WHERE "+unfinished+" ORDER BY number DESC LIMIT 1 OFFSET %s)", int64(p.Newest-1))
 	}
 	q.conditions = append(q.conditions, "number NOT IN (SELECT run FROM exp.fleet_words WHERE kind = "+q.arg(wordLabel)+

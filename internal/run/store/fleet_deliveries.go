@@ -22,7 +22,8 @@ type Delivery struct {
 	Tries int `json:"-"`
 }
 
-// Endings returns runs whose end nobody was told of yet, at most so many, in the order of their submission. Announce ends that.
+// Endings returns runs whose end nobody was told of yet, at most so many, in the order of their submission. Announce
+// ends that.
 func (f *Fleet) Endings(ctx context.Context, limit int) ([]Run, error) {
 	var q fleetQuery
 	q.conditions = []string{"number IN (SELECT run FROM exp.fleet_endings)"}
@@ -34,8 +35,8 @@ func (f *Fleet) Endings(ctx context.Context, limit int) ([]Run, error) {
 	return runs, err
 }
 
-// Announce keeps what is to be told of the end of a run; nothing is told if that is empty. Of several servers one succeeds, the others get
-// ErrChanged.
+// Announce keeps what is to be told of the end of a run; nothing is told if that is empty. Of several servers one
+// succeeds, the others get ErrChanged.
 func (f *Fleet) Announce(ctx context.Context, run string, deliveries []Delivery) error {
 	var rows [][]any
 	for _, d := range deliveries {
@@ -64,8 +65,8 @@ func (f *Fleet) Announce(ctx context.Context, run string, deliveries []Delivery)
 	})
 }
 
-// ClaimDelivery returns the delivery that has been due the longest, and counts a try. For the time hold no other server gets it. ok is false if none
-// is due.
+// ClaimDelivery returns the delivery that has been due the longest, and counts a try. For the time hold no other server
+// gets it. ok is false if none is due.
 func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delivery, ok bool, err error) {
 	err = f.write(ctx, "read webhooks from", func(tx fleetTx) error {
 		if err := tx.lock(ctx, "deliveries"); err != nil {
@@ -99,7 +100,8 @@ func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delive
 	return d, ok && err == nil, err
 }
 
-// PutOffDelivery has a delivery that was taken tried again after a time. One that another server has taken meanwhile stays as it is.
+// PutOffDelivery has a delivery that was taken tried again after a time. One that another server has taken meanwhile
+// stays as it is.
 func (f *Fleet) PutOffDelivery(ctx context.Context, d Delivery, after time.Duration) error {
 	return f.write(ctx, "write webhooks to", func(tx fleetTx) error {
 		now, err := tx.now(ctx)

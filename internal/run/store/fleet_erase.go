@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// EraseSession takes the words of a session of a flow out of the results, transcripts and reports of the runs that have replayed it. Verdicts and
-// figures stay. There may be none.
+// EraseSession takes the words of a session of a flow out of the results, transcripts and reports of the runs that have
+// replayed it. Verdicts and figures stay. There may be none.
 func (f *Fleet) EraseSession(ctx context.Context, flow, session string) error {
 	const op = "erase a replayed session from"
 	flow, session = plainText(flow), plainText(session)
@@ -32,7 +32,8 @@ func (f *Fleet) EraseSession(ctx context.Context, flow, session string) error {
 	return f.db.explain(ctx, op, f.db.forgotten(ctx))
 }
 
-// eraseReplayed takes the words of a session out of its result at a place, unless that is the result of a test which has the name of a session.
+// eraseReplayed takes the words of a session out of its result at a place, unless that is the result of a test which
+// has the name of a session.
 func (f *Fleet) eraseReplayed(ctx context.Context, tx fleetTx, place int64, session string) error {
 	var t *result.Test
 	err := tx.read(ctx, `SELECT record FROM exp.fleet_records WHERE place = $1`, []any{place}, func(row fleetRow) (err error) {
@@ -62,8 +63,8 @@ func (f *Fleet) eraseReplayed(ctx context.Context, tx fleetTx, place int64, sess
 // erasedFile is the file of a run that has its stamp.
 const erasedFile = "erased"
 
-// Stamps returns a stamp for each run by its id from which something was erased, another one each time. What was made of the run under another stamp,
-// or under none, has words that are erased.
+// Stamps returns a stamp for each run by its id from which something was erased, another one each time. What was made
+// of the run under another stamp, or under none, has words that are erased.
 func (f *Fleet) Stamps(ctx context.Context) (map[string]string, error) {
 	stamps := map[string]string{}
 	err := f.read(ctx, "read a file of a run from", `SELECT r.id, f.data FROM exp.fleet_files f JOIN exp.fleet_runs r ON r.number = f.run

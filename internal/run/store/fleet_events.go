@@ -53,8 +53,8 @@ func addEvents(ctx context.Context, tx fleetTx, run *runRow, body string, ended 
 	return tx.insert(ctx, "fleet_events", []string{"run", "id", "kind", "data"}, rows)
 }
 
-// RunEvents returns at most limit events of a run behind the one with the id after, 0 for all; a limit of 0 is MaxLimit. The first event is of the
-// status queued. After EventEnd there is none.
+// RunEvents returns at most limit events of a run behind the one with the id after, 0 for all; a limit of 0 is
+// MaxLimit. The first event is of the status queued. After EventEnd there is none.
 func (f *Fleet) RunEvents(ctx context.Context, run string, after int64, limit int) ([]RunEvent, error) {
 	if limit <= 0 || limit > MaxLimit {
 		limit = MaxLimit

@@ -9,7 +9,8 @@ import (
 // ReplayFile is the file of a run that replays sessions which has its report, a replay.Report.
 const ReplayFile = "report.json"
 
-// PutRunFile keeps a file of a run that has not ended, if the fence holds. It replaces one of the same name. It is deleted with the run.
+// PutRunFile keeps a file of a run that has not ended, if the fence holds. It replaces one of the same name. It is
+// deleted with the run.
 func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name string, data []byte) error {
 	packed := f.packers.pack(data)
 	return f.write(ctx, "write a file of a run to", func(tx fleetTx) error {

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// FireRun begins the run of a time for which a schedule is due, and notes both in one step, so that of several servers one does it, and none does
-// it twice or by half; the others, and whoever is late, get ErrChanged. While a run of the schedule waits or goes on, none is begun: what it
-// returns says that the time was skipped. The run gets the name of the schedule. It refuses a run as CreateRun does.
+// FireRun begins the run of a time for which a schedule is due, and notes both in one step, so that of several servers
+// one does it, and none does it twice or by half; the others, and whoever is late, get ErrChanged. While a run of the
+// schedule waits or goes on, none is begun: what it returns says that the time was skipped. The run gets the name of
+// the schedule. It refuses a run as CreateRun does.
 func (f *Fleet) FireRun(ctx context.Context, name string, due, next time.Time, n NewRun) (last Firing, err error) {
 	name = plainText(name)
 	n.Run.Schedule = &name
@@ -40,8 +41,8 @@ func (f *Fleet) FireRun(ctx context.Context, name string, due, next time.Time, n
 	return last, nil
 }
 
-// FireSchedule notes what became of the time for which a schedule was due where no run is begun, and when it is due next. Of several servers one
-// succeeds; the others, and whoever is late, get ErrChanged.
+// FireSchedule notes what became of the time for which a schedule was due where no run is begun, and when it is due
+// next. Of several servers one succeeds; the others, and whoever is late, get ErrChanged.
 func (f *Fleet) FireSchedule(ctx context.Context, name string, due, next time.Time, last Firing, fence Fence) error {
 	return f.write(ctx, "write a schedule to", func(tx fleetTx) error {
 		if err := f.demand(ctx, tx, fence); err != nil {
@@ -55,7 +56,8 @@ func (f *Fleet) FireSchedule(ctx context.Context, name string, due, next time.Ti
 	})
 }
 
-// dueSchedule reads a schedule that nobody else fires until the transaction ends. It refuses one that is not due at that time any more.
+// dueSchedule reads a schedule that nobody else fires until the transaction ends. It refuses one that is not due at
+// that time any more.
 func (f *Fleet) dueSchedule(ctx context.Context, tx fleetTx, name string, due time.Time) (s Schedule, err error) {
 	if err := tx.lock(ctx, scheduleOwner(name)); err != nil {
 		return s, err

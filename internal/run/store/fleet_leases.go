@@ -11,17 +11,18 @@ type Lease struct {
 	Name, Owner string
 	// Number grows whenever the lease goes to an owner anew.
 	Number int64
-	// Until is when the owner must have stopped if it could not renew the lease: the time by this process's clock before it asked, and the ttl. The
-	// store's own clock says later, so that nobody else has the lease before.
+	// Until is when the owner must have stopped if it could not renew the lease: the time by this process's clock
+	// before it asked, and the ttl. The store's own clock says later, so that nobody else has the lease before.
 	Until time.Time
 }
 
 // Fence returns what writes demand, so that they happen only while the lease has not gone to somebody else.
 func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Number: l.Number} }
 
-// AcquireLease gives the lease with the name to an owner for a time, without waiting. ok is false while another owner holds it; lease then says who,
-// and has no Until. Who holds it already keeps it with the same Number, and gets it renewed. An owner's name must be that of one process,
-// such as a random one. Leases expire by the clock of the database; in a file by the clock of the process, which is its only one.
+// AcquireLease gives the lease with the name to an owner for a time, without waiting. ok is false while another owner
+// holds it; lease then says who, and has no Until. Who holds it already keeps it with the same Number, and gets it
+// renewed. An owner's name must be that of one process, such as a random one. Leases expire by the clock of the
+// database; in a file by the clock of the process, which is its only one.
 func (f *Fleet) AcquireLease(ctx context.Context, name, owner string, ttl time.Duration) (lease Lease, ok bool, err error) {
 	check := rowCheck{what: "lease", id: name}
 	check.key("name", name)
@@ -69,8 +70,8 @@ func readLease(ctx context.Context, tx fleetTx, name string) (owner string, numb
 	return owner, number, expires, err
 }
 
-// RenewLease makes a lease last for ttl from now. One that has expired is renewed as long as nobody else took it; else the error is
-// ErrLeaseLost.
+// RenewLease makes a lease last for ttl from now. One that has expired is renewed as long as nobody else took it; else
+// the error is ErrLeaseLost.
 func (f *Fleet) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error) {
 	asked := time.Now()
 	err := f.write(ctx, "renew a lease in", func(tx fleetTx) error {
@@ -91,7 +92,8 @@ func (f *Fleet) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) 
 	return lease, nil
 }
 
-// GiveUpLease lets anybody have the lease at once. It is no error if it went to somebody else before. Its fence holds no longer.
+// GiveUpLease lets anybody have the lease at once. It is no error if it went to somebody else before. Its fence holds
+// no longer.
 func (f *Fleet) GiveUpLease(ctx context.Context, lease Lease) error {
 	return f.write(ctx, "give up a lease in", func(tx fleetTx) error {
 		if err := tx.lock(ctx, "lease "+plainText(lease.Name)); err != nil {
@@ -102,8 +104,8 @@ func (f *Fleet) GiveUpLease(ctx context.Context, lease Lease) error {
 	})
 }
 
-// GiveUpAllLeases takes the leases from all owners at once. A server that is alone on its store calls it when it starts, as the owners are earlier
-// processes of its own, which have died.
+// GiveUpAllLeases takes the leases from all owners at once. A server that is alone on its store calls it when it
+// starts, as the owners are earlier processes of its own, which have died.
 func (f *Fleet) GiveUpAllLeases(ctx context.Context) error {
 	return f.write(ctx, "give up leases in", func(tx fleetTx) error {
 		_, err := tx.exec(ctx, `UPDATE exp.fleet_leases SET owner = '', expires_at = 0`)
@@ -111,7 +113,8 @@ func (f *Fleet) GiveUpAllLeases(ctx context.Context) error {
 	})
 }
 
-// demand refuses with ErrLeaseLost where a fence does not hold, and lets nobody take the lease until the transaction ends.
+// demand refuses with ErrLeaseLost where a fence does not hold, and lets nobody take the lease until the transaction
+// ends.
 func (f *Fleet) demand(ctx context.Context, tx fleetTx, fence Fence) error {
 	if fence == (Fence{}) {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Pages of results hold every result that a filter chose at the beginning, each once and in order, and nothing that it does not choose, whatever is
-// stored between them.
+// Pages of results hold every result that a filter chose at the beginning, each once and in order, and nothing that it
+// does not choose, whatever is stored between them.
 func TestPagesOfResults(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
 	defer s.Close()
@@ -82,8 +82,8 @@ func TestPagesOfResults(t *testing.T) {
 	})
 }
 
-// Pages of runs hold every run that was there at the beginning and is not deleted, each once and newest first, whatever comes and goes between
-// them.
+// Pages of runs hold every run that was there at the beginning and is not deleted, each once and newest first, whatever
+// comes and goes between them.
 func TestPagesOfRuns(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
 	defer s.Close()

@@ -38,7 +38,8 @@ func (d postgresFleet) write(ctx context.Context, f func(fleetTx) error) error {
 const (
 	// fleetLock is the first number of the locks of transactions.
 	fleetLock = 0x666c7474
-	// frozenAfter ends the transaction of a server that has stopped in its midst, as nobody else gets its locks meanwhile.
+	// frozenAfter ends the transaction of a server that has stopped in its midst, as nobody else gets its locks
+	// meanwhile.
 	frozenAfter = "10s"
 )
 

@@ -36,9 +36,10 @@ type Stored struct {
 	New bool
 }
 
-// PutResults stores results of a run, all or none, and says of each whether it was new: of several with the same key the first stands. New ones
-// get the next seq and an event each, in their order. It refuses with ErrLeaseLost where the fence does not hold, with ErrRunEnded, with
-// ErrUnknown, and with ErrTooLarge for a result over MaxResult. A few hundred results at once are stored fastest.
+// PutResults stores results of a run, all or none, and says of each whether it was new: of several with the same key
+// the first stands. New ones get the next seq and an event each, in their order. It refuses with ErrLeaseLost where the
+// fence does not hold, with ErrRunEnded, with ErrUnknown, and with ErrTooLarge for a result over MaxResult. A few
+// hundred results at once are stored fastest.
 func (f *Fleet) PutResults(ctx context.Context, run string, fence Fence, results []NewResult) ([]Stored, error) {
 	rows := make([]resultRow, len(results))
 	for i, r := range results {
@@ -120,7 +121,8 @@ func transcript(t *result.Test) string {
 	return plainText(b.String())
 }
 
-// foldCase makes texts equal that differ in case only: of all runes that Unicode's simple folding holds equal, it takes the least.
+// foldCase makes texts equal that differ in case only: of all runes that Unicode's simple folding holds equal, it takes
+// the least.
 func foldCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

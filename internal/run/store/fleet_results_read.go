@@ -72,8 +72,8 @@ func (f *Fleet) Results(ctx context.Context, run string, filter ResultFilter, pa
 	return newPage(items, limit, func(last Result) *string { return newCursor("results", resultID(last.Seq)) }), nil
 }
 
-// AllResults yields the results of a run in the order stored. It reads them in pages, so that it needs no connection while the caller is busy. After
-// an error it yields nothing more.
+// AllResults yields the results of a run in the order stored. It reads them in pages, so that it needs no connection
+// while the caller is busy. After an error it yields nothing more.
 func (f *Fleet) AllResults(ctx context.Context, run string, filter ResultFilter) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		number, err := f.runNumber(ctx, run)
@@ -193,7 +193,8 @@ const (
 	searchedAlone = 30
 )
 
-// search finds the places of results with a text. It looks into every transcript until it has found enough, so several look at once.
+// search finds the places of results with a text. It looks into every transcript until it has found enough, so several
+// look at once.
 func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64, limit int) ([]int64, error) {
 	var last *int64
 	err := f.read(ctx, "search results in", `SELECT max(place) FROM exp.fleet_texts WHERE place > $1 AND place <= $2`, []any{from, to},
@@ -236,8 +237,9 @@ func scanResult(row fleetRow, run int64) (r Result, err error) {
 	return r, err
 }
 
-// MeanDurations returns how long the conversations of tests took in runs that have ended, on average, by suite, test and target: the
-// Trial of keys does not count and is 0 in the answer. Only conversations that could be graded count. Tests without any are left out.
+// MeanDurations returns how long the conversations of tests took in runs that have ended, on average, by suite, test
+// and target: the Trial of keys does not count and is 0 in the answer. Only conversations that could be graded count.
+// Tests without any are left out.
 func (f *Fleet) MeanDurations(ctx context.Context, keys []result.Key) (map[result.Key]time.Duration, error) {
 	means := map[result.Key]time.Duration{}
 	lists, units := [][]any{}, []result.Key{}
@@ -259,7 +261,8 @@ func (f *Fleet) MeanDurations(ctx context.Context, keys []result.Key) (map[resul
 	return means, err
 }
 
-// countDurations adds how long the conversations of a run took to what is known, or takes it away again with the sign -1.
+// countDurations adds how long the conversations of a run took to what is known, or takes it away again with the sign
+// -1.
 func countDurations(ctx context.Context, tx fleetTx, run, sign int64) error {
 	// Two transactions that write the same rows in different orders would wait for each other.
 	if err := tx.lock(ctx, "durations"); err != nil {

@@ -33,7 +33,8 @@ func (s RunStatus) Ended() bool {
 	return s == RunCompleted || s == RunFailed || s == RunCancelled || s == RunPartial
 }
 
-// follows reports whether a run may come from one status to the other. A run may be cancelled or fail before it has begun.
+// follows reports whether a run may come from one status to the other. A run may be cancelled or fail before it has
+// begun.
 func (s RunStatus) follows(before RunStatus) bool {
 	switch before {
 	case RunQueued:
@@ -86,7 +87,8 @@ type RunProgress struct {
 type RunCounts struct {
 	// Results is the seq of the last one.
 	Results int64
-	// Passed, Failed, Errors, Skipped and Ungraded count tests: an aggregate over trials counts, and each trial does not.
+	// Passed, Failed, Errors, Skipped and Ungraded count tests: an aggregate over trials counts, and each trial does
+	// not.
 	Passed, Failed, Errors, Skipped, Ungraded int
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// UpdateRun changes a run: it hands the run to change, and writes what change has made of it. change decides by the run's status, as nobody else
-// can change the run meanwhile; its error undoes everything and is returned as it is. change must not use the store, nor take
-// seconds.
+// UpdateRun changes a run: it hands the run to change, and writes what change has made of it. change decides by the
+// run's status, as nobody else can change the run meanwhile; its error undoes everything and is returned as it is.
+// change must not use the store, nor take seconds.
 //
-// A change of the status is an event; a final status is the last one, with the event end. What does not follow from the status, such as from
-// running to queued, is refused with ErrChanged, everything about a run that has ended with ErrRunEnded, and everything with ErrLeaseLost
-// if the fence does not hold. ID, Schema, Kind, Schedule, Fingerprint, CreatedAt, CancelAt and what the store counts stay as they are.
-// An end without EndedAt ends now.
+// A change of the status is an event; a final status is the last one, with the event end. What does not follow from the
+// status, such as from running to queued, is refused with ErrChanged, everything about a run that has ended with
+// ErrRunEnded, and everything with ErrLeaseLost if the fence does not hold. ID, Schema, Kind, Schedule, Fingerprint,
+// CreatedAt, CancelAt and what the store counts stay as they are. An end without EndedAt ends now.
 func (f *Fleet) UpdateRun(ctx context.Context, id string, fence Fence, change func(*Run) error) (Run, error) {
 	var after Run
 	var refused error // by change, which is not the store's fault
@@ -116,8 +116,8 @@ func (f *Fleet) keepRun(ctx context.Context, tx fleetTx, before, next *runRow) e
 	return countDurations(ctx, tx, next.number, 1)
 }
 
-// CancelRun asks for the end of a run. One that waits ends at once as cancelled; of one that goes on CancelAt is set, and whoever leads it ends
-// it. Asking again changes nothing. A run that has ended is refused with ErrRunEnded.
+// CancelRun asks for the end of a run. One that waits ends at once as cancelled; of one that goes on CancelAt is set,
+// and whoever leads it ends it. Asking again changes nothing. A run that has ended is refused with ErrRunEnded.
 func (f *Fleet) CancelRun(ctx context.Context, id string) (Run, error) {
 	var after Run
 	err := f.write(ctx, "cancel a run in", func(tx fleetTx) error {

@@ -48,8 +48,8 @@ func (s *Schedule) encode() (string, error) {
 	return text, err
 }
 
-// CreateSchedule keeps a new schedule with the RunSpec of its runs and the hashes of the blobs that the spec needs. It refuses with ErrExists a name
-// that is taken, and with a *MissingBlobsError.
+// CreateSchedule keeps a new schedule with the RunSpec of its runs and the hashes of the blobs that the spec needs. It
+// refuses with ErrExists a name that is taken, and with a *MissingBlobsError.
 func (f *Fleet) CreateSchedule(ctx context.Context, s Schedule, spec []byte, blobs []string) error {
 	check := rowCheck{what: "schedule", id: s.Name}
 	check.key("name", s.Name)
@@ -127,7 +127,8 @@ func namePage[T any](ctx context.Context, f *Fleet, kind string, page PageOf, qu
 	return newPage(items, limit, func(last T) *string { return newCursor(kind, name(last)) }), nil
 }
 
-// DueSchedules returns the schedules whose NextAt has come by the store's clock, with that time, the longest due first, at most so many.
+// DueSchedules returns the schedules whose NextAt has come by the store's clock, with that time, the longest due first,
+// at most so many.
 func (f *Fleet) DueSchedules(ctx context.Context, limit int) (due []Schedule, now time.Time, err error) {
 	if now, err = f.now(ctx); err != nil {
 		return nil, now, err

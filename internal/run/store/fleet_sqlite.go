@@ -110,6 +110,6 @@ func (t sqliteFleetTx) insert(ctx context.Context, table string, columns []strin
 	return nil
 }
 
-// unwatched returns a context for the many short statements of one transaction, which is looked at between two of them: the driver starts a
-// goroutine for each statement whose context can end, which costs more than the statement.
+// unwatched returns a context for the many short statements of one transaction, which is looked at between two of them:
+// the driver starts a goroutine for each statement whose context can end, which costs more than the statement.
 func unwatched(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }

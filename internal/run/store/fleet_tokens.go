@@ -28,8 +28,8 @@ func (t Token) Expired(now time.Time) bool { return t.ExpiresAt != nil && !now.B
 // HashToken returns the hash by which a token is kept.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// CreateToken keeps a token under its hash, and returns it with CreatedAt. It refuses a name that is taken with ErrExists, and more than 10,000
-// tokens with ErrTooLarge.
+// CreateToken keeps a token under its hash, and returns it with CreatedAt. It refuses a name that is taken with
+// ErrExists, and more than 10,000 tokens with ErrTooLarge.
 func (f *Fleet) CreateToken(ctx context.Context, token Token, hash [sha256.Size]byte) (Token, error) {
 	check := rowCheck{what: "token", id: token.Name}
 	check.key("name", token.Name)

@@ -43,10 +43,10 @@ const (
 	lockTimeout = 2 * time.Second
 )
 
-// Lock takes the lock with a name without waiting; ok is false while another caller, in this or another process, holds it.
-// The holder calls unlock, at any time, once or more often; unlock is never nil. unlock ignores the context and takes seconds at most.
-// The lock is renewed until then, so that the ttl only counts when the process has died. While the server is away, the lock is released in
-// the background as soon as the server is back, or ends after the ttl.
+// Lock takes the lock with a name without waiting; ok is false while another caller, in this or another process, holds
+// it. The holder calls unlock, at any time, once or more often; unlock is never nil. unlock ignores the context and
+// takes seconds at most. The lock is renewed until then, so that the ttl only counts when the process has died. While
+// the server is away, the lock is released in the background as soon as the server is back, or ends after the ttl.
 func (l *leases) Lock(ctx context.Context, name string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	token := rand.Text()
 	freed := make(chan struct{})

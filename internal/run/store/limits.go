@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit"
 )
 
-// What visitors have asked for and sites have spent lies beside the sessions, so that it holds over processes and restarts.
+// What visitors have asked for and sites have spent lies beside the sessions, so that it holds over processes and
+// restarts.
 var _ limit.Store = (*Checkpoints)(nil)
 
 const (

@@ -63,7 +63,8 @@ func (s *PostgresSessions) Acquire(ctx context.Context, now time.Time, buckets .
 	return -1, 0, s.db.explain(ctx, "count a visitor's message in", err)
 }
 
-// holdBuckets locks buckets in the order of their names, so that no two callers wait for each other, and returns until when each is used up.
+// holdBuckets locks buckets in the order of their names, so that no two callers wait for each other, and returns until
+// when each is used up.
 func holdBuckets(ctx context.Context, tx pgx.Tx, buckets []limit.Bucket) ([]int64, error) {
 	order := make([]int, len(buckets))
 	for i := range order {

@@ -8,14 +8,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Locks are locks within the process, with the method of Redis. The zero value is ready to use. It is safe for concurrent use.
+// Locks are locks within the process, with the method of Redis. The zero value is ready to use. It is safe for
+// concurrent use.
 type Locks struct {
 	mu   sync.Mutex
 	held map[string]struct{}
 }
 
-// Lock takes the lock with a name without waiting; ok is false while another caller holds it. The holder calls unlock, once or more often;
-// unlock is never nil. The ttl is ignored, since a lock ends with its process. The only error is that of a context that has ended.
+// Lock takes the lock with a name without waiting; ok is false while another caller holds it. The holder calls unlock,
+// once or more often; unlock is never nil. The ttl is ignored, since a lock ends with its process. The only error is
+// that of a context that has ended.
 func (l *Locks) Lock(ctx context.Context, name string, _ time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return func() {}, false, err
@@ -38,8 +40,8 @@ func (l *Locks) free(name string) {
 	delete(l.held, name)
 }
 
-// takeLock sets the key to the token unless another token is there. A retry whose first attempt succeeded without an answer
-// finds its own token and has the lock; plain SET NX would lock the caller out.
+// takeLock sets the key to the token unless another token is there. A retry whose first attempt succeeded without an
+// answer finds its own token and has the lock; plain SET NX would lock the caller out.
 var takeLock = redis.NewScript(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end

@@ -22,8 +22,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// newest returns the number of the newest migration of a kind of database, "sqlite" or "postgres". It is the number of the schema that this
-// program knows.
+// newest returns the number of the newest migration of a kind of database, "sqlite" or "postgres". It is the number of
+// the schema that this program knows.
 func newest(kind string) int {
 	files, err := migrations.ReadDir("migrations/" + kind)
 	if err != nil || len(files) == 0 {
@@ -45,12 +45,13 @@ func provider(kind string, dialect goose.Dialect, db *sql.DB, options ...goose.P
 	return goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
 }
 
-// migrate brings the file to the newest schema. A file with that schema costs one read. Asking goose would take ten times as long as
-// opening the file.
+// migrate brings the file to the newest schema. A file with that schema costs one read. Asking goose would take ten
+// times as long as opening the file.
 func migrate(ctx context.Context, db *sql.DB, path string) error {
 	const tries = 5
 	known := newest("sqlite")
-	// Processes that open one new file make it a file with a log at the same time: SQLite refuses all but one at once, without waiting.
+	// Processes that open one new file make it a file with a log at the same time: SQLite refuses all but one at once,
+	// without waiting.
 	patience := time.Now().Add(busyTimeout)
 	for try := 1; ; {
 		version, err := userVersion(ctx, db)
@@ -134,7 +135,8 @@ func up(ctx context.Context, db *sql.DB, known int) error {
 	return tx.Commit()
 }
 
-// sqliteMigrations are the migrations of the folder, and those of the tables of knowledge, whose numbers the folder leaves out.
+// sqliteMigrations are the migrations of the folder, and those of the tables of knowledge, whose numbers the folder
+// leaves out.
 func sqliteMigrations(db *sql.DB) (*goose.Provider, error) {
 	return provider("sqlite", goose.DialectSQLite3, db, goose.WithGoMigrations(
 		goose.NewGoMigration(2, &goose.GoFunc{RunTx: knowledge.CreatePassages}, nil),
@@ -187,9 +189,9 @@ func (p *Postgres) version(ctx context.Context) (version int, err error) {
 
 // tryMigrate migrates. If another process is migrating, it waits a moment instead.
 //
-// The lock is a transaction's, since a pooler may give every transaction another connection. Nobody waits for the lock within a
-// statement, because building an index concurrently waits for running statements. The statement is a simple query, since others stay open
-// until the next one.
+// The lock is a transaction's, since a pooler may give every transaction another connection. Nobody waits for the lock
+// within a statement, because building an index concurrently waits for running statements. The statement is a simple
+// query, since others stay open until the next one.
 func (p *Postgres) tryMigrate(ctx context.Context) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// TestOpenWaitsForWhoMakesTheFile: SQLite refuses at once to give a file its log while another process writes into it. A new file is waited for all the same.
+// TestOpenWaitsForWhoMakesTheFile: SQLite refuses at once to give a file its log while another process writes into it.
+// A new file is waited for all the same.
 func TestOpenWaitsForWhoMakesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	db, err := sql.Open("sqlite", "file:"+path)

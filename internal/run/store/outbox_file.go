@@ -11,8 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 )
 
-// A turn adds its rows at the end of the table, where no index has them: it writes one or two pages more and not five. Whoever looks at the outbox files them first.
-// That is the courier, as a rule within the same second, and it files the rows of many turns at once.
+// A turn adds its rows at the end of the table, where no index has them: it writes one or two pages more and not five.
+// Whoever looks at the outbox files them first. That is the courier, as a rule within the same second, and it files the
+// rows of many turns at once.
 const (
 	// addRowsQuery is followed by addedRow for each row.
 	addRowsQuery = `INSERT INTO outbox (id, site, session, event, receiver, created_at, body) VALUES `

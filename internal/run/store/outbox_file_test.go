@@ -49,8 +49,8 @@ func leadsOf(t *testing.T, c *store.Checkpoints) (all []string) {
 	return all
 }
 
-// Rows that nobody has looked at yet are there once as well: with rows of the same turns, of earlier ones that are filed, and after the last rows are gone, whose
-// numbers come back.
+// Rows that nobody has looked at yet are there once as well: with rows of the same turns, of earlier ones that are
+// filed, and after the last rows are gone, whose numbers come back.
 func TestRowsAreFiledOnce(t *testing.T) {
 	c := newCheckpoints(t, time.Hour)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -132,7 +132,8 @@ func oldOutbox(t *testing.T) (path string) {
 	return path
 }
 
-// Rows of an earlier program stay what they are, in their order, and what they have told is not told again. Two processes may meet on such a file.
+// Rows of an earlier program stay what they are, in their order, and what they have told is not told again. Two
+// processes may meet on such a file.
 func TestOldOutbox(t *testing.T) {
 	path := oldOutbox(t)
 	for range 2 { // the migration is carried out by both

@@ -44,7 +44,8 @@ const (
 		SELECT id FROM found ORDER BY number`
 )
 
-// addPostgresRows writes the rows of a turn with what else is sent to the server. A row that is there already stays as it is.
+// addPostgresRows writes the rows of a turn with what else is sent to the server. A row that is there already stays as
+// it is.
 func addPostgresRows(all *pgx.Batch, rows []lead.Row) {
 	for i := range rows {
 		r := &rows[i]

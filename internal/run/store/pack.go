@@ -14,7 +14,8 @@ const (
 	packedFlate = 1
 )
 
-// worthPacking is the number of bytes from which compression saves enough for its time: below it, packing takes longer than all else that storing does.
+// worthPacking is the number of bytes from which compression saves enough for its time: below it, packing takes longer
+// than all else that storing does.
 const worthPacking = 1 << 10
 
 // packers are compressors that can be used again, as making one costs far more than a record takes.

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// rowsPerPage and pageBytes bound a page, which is full when it has reached either. The first page is smaller, because the size of the
-	// rows is not known yet.
+	// rowsPerPage and pageBytes bound a page, which is full when it has reached either. The first page is smaller,
+	// because the size of the rows is not known yet.
 	rowsPerPage = 1_000
 	firstPage   = 50
 	pageBytes   = 4 << 20
@@ -15,7 +15,8 @@ const (
 
 // pages reads a long list page by page, so that it needs no connection while the caller is busy.
 type pages[T any] struct {
-	// read hands at most limit items to take, in order, beginning after the last one that it handed over, until take returns false.
+	// read hands at most limit items to take, in order, beginning after the last one that it handed over, until take
+	// returns false.
 	read func(ctx context.Context, limit int, take func(T) bool) error
 	size func(T) int
 }

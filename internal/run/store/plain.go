@@ -15,8 +15,9 @@ import (
 // maxDigits bounds numbers: PostgreSQL writes a short number with a large exponent in full length.
 const maxDigits = 1_000
 
-// plainJSON returns JSON that PostgreSQL can keep as JSONB, as text; "" for null and for nothing. ok is false for invalid JSON.
-// JSONB allows no NUL and no half surrogate pairs in strings: U+FFFD replaces them. It allows no numbers beyond a bound: they become strings.
+// plainJSON returns JSON that PostgreSQL can keep as JSONB, as text; "" for null and for nothing. ok is false for
+// invalid JSON. JSONB allows no NUL and no half surrogate pairs in strings: U+FFFD replaces them. It allows no numbers
+// beyond a bound: they become strings.
 func plainJSON(raw []byte) (text string, ok bool) {
 	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || string(raw) == "null" {

@@ -17,17 +17,18 @@ import (
 // postgresTimeout bounds connecting, where the URL does not.
 const postgresTimeout = 10 * time.Second
 
-// Postgres is a PostgreSQL database that several processes share. Its tables are in the schema exp. It is safe for concurrent use.
-// When the server has been away, the next call connects again.
-// Make it with OpenPostgres and release it with Close.
+// Postgres is a PostgreSQL database that several processes share. Its tables are in the schema exp. It is safe for
+// concurrent use. When the server has been away, the next call connects again. Make it with OpenPostgres and release it
+// with Close.
 type Postgres struct {
 	pool   *pgxpool.Pool
 	server server
 }
 
-// OpenPostgres connects to the database that the URL names, such as postgres://user:password@host:5432/database, with the parameters of
-// libpq and pool_max_conns. It creates the missing parts of the schema exp; a table exp.events that exists is used as it is.
-// Several processes may do so at once. An error is a *Error: it says what is wrong, where, and what to do, without the password.
+// OpenPostgres connects to the database that the URL names, such as postgres://user:password@host:5432/database, with
+// the parameters of libpq and pool_max_conns. It creates the missing parts of the schema exp; a table exp.events that
+// exists is used as it is. Several processes may do so at once. An error is a *Error: it says what is wrong, where, and
+// what to do, without the password.
 func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 	config, err := readPostgresURL(url)
 	if err != nil {

@@ -30,7 +30,8 @@ func durablePostgres(b *testing.B) postgresServer {
 	return postgresServer{servertest.NewPostgres(b, "-c", "fsync=on").URL()}
 }
 
-// emptied makes a database and returns what opens it without any rows, again and again: making one each time takes ten times as long.
+// emptied makes a database and returns what opens it without any rows, again and again: making one each time takes ten
+// times as long.
 func (s postgresServer) emptied(t testing.TB) func(t *testing.T) *store.Postgres {
 	t.Helper()
 	u := s.database(t)

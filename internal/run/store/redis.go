@@ -35,9 +35,9 @@ type RedisOptions struct {
 	HealthEvery time.Duration
 }
 
-// Redis is a server that several processes share: states of sessions, locks and a cache. It is safe for concurrent use and is a graph.Checkpointer.
-// While the server is away, every call fails within seconds; when it is back, calls work again.
-// Make it with OpenRedis and release it with Close.
+// Redis is a server that several processes share: states of sessions, locks and a cache. It is safe for concurrent use
+// and is a graph.Checkpointer. While the server is away, every call fails within seconds; when it is back, calls work
+// again. Make it with OpenRedis and release it with Close.
 type Redis struct {
 	*sessions
 	*leases
@@ -54,8 +54,8 @@ type sessions = saver.Saver
 func (r *Redis) String() string { return r.server.url }
 
 // OpenRedis connects to the server that the URL names, such as redis://user:password@host:6379/0, rediss:// for TLS or
-// unix:///path, with settings as redis.ParseURL defines them. It pings the server once, and again regularly; Healthy returns
-// the result. An error is a *Error: it names the problem, the server and a fix, without the password.
+// unix:///path, with settings as redis.ParseURL defines them. It pings the server once, and again regularly; Healthy
+// returns the result. An error is a *Error: it names the problem, the server and a fix, without the password.
 func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, error) {
 	settings, err := saver.ParseURL(url)
 	if err != nil {
@@ -136,8 +136,8 @@ func (c *RedisCache) Delete(ctx context.Context, keys ...string) error {
 	return nil
 }
 
-// redisHealth remembers whether a server answered the last time. Between start and end a goroutine asks it regularly. Every call of the
-// Redis reports as well, so that a fault shows at once.
+// redisHealth remembers whether a server answered the last time. Between start and end a goroutine asks it regularly.
+// Every call of the Redis reports as well, so that a fault shows at once.
 type redisHealth struct {
 	failed atomic.Pointer[Error] // nil: it answered
 	quit   context.CancelFunc
@@ -178,7 +178,8 @@ func (h *redisHealth) report(failed *Error) {
 	}
 }
 
-// Healthy returns nil while the server answers, else the error of the latest call or check. It does not ask the server and returns at once.
+// Healthy returns nil while the server answers, else the error of the latest call or check. It does not ask the server
+// and returns at once.
 func (r *Redis) Healthy() error {
 	if failed := r.health.failed.Load(); failed != nil {
 		return failed
@@ -186,7 +187,8 @@ func (r *Redis) Healthy() error {
 	return nil
 }
 
-// explain makes an Error of an error of Redis. It also reports the health of the server; an answer of any kind proves it.
+// explain makes an Error of an error of Redis. It also reports the health of the server; an answer of any kind proves
+// it.
 func (r *Redis) explain(ctx context.Context, op string, err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		r.health.report(nil)

@@ -96,8 +96,9 @@ func TestRedisLockExpires(t *testing.T) {
 	next()
 }
 
-// A lock that was given up while the server was away is free soon after the server is back, not only after its time.
-// A turn may take longer than the lock lasts: it is renewed until it is given back, and ends soon after the process has died.
+// A lock that was given up while the server was away is free soon after the server is back, not only after its time. A
+// turn may take longer than the lock lasts: it is renewed until it is given back, and ends soon after the process has
+// died.
 func TestRedisLockIsRenewed(t *testing.T) {
 	m := miniredis.RunT(t)
 	r, other := openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"}), openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"})

@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 )
 
-// The register lies beside the sessions, so that one transaction writes a turn and its row. Triggers take a row along with its session.
+// The register lies beside the sessions, so that one transaction writes a turn and its row. Triggers take a row along
+// with its session.
 var _ sessionindex.Index = (*Checkpoints)(nil)
 
 // The kinds of notes.

@@ -19,7 +19,8 @@ import (
 var _ sessionindex.Index = (*PostgresSessions)(nil)
 
 const (
-	// expiredRowPostgres drops the row of a session that has expired and begins anew under its name. A session without an answer stays: it has not begun.
+	// expiredRowPostgres drops the row of a session that has expired and begins anew under its name. A session without
+	// an answer stays: it has not begun.
 	expiredRowPostgres = `DELETE FROM exp.session_rows WHERE thread = $1 AND NOT stateless`
 	// enterPostgres writes the row of a session that is saved: $11 says whether a turn was answered.
 	enterPostgres = `

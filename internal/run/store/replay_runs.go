@@ -9,10 +9,11 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// ReplayRuns keeps the runs of replay and the outcomes of their sessions, in a store's file or in a PostgreSQL database, with the same answers.
-// Runs of suites are in the index of a Store. It is safe for concurrent use and for several processes. Store.ReplayRuns and
-// Postgres.ReplayRuns return it. Text, times and JSON come back as Events describes it. In PostgreSQL the table
-// exp.conversation_replay_results may belong to an application, with UUIDs as ids; NULL is then read as empty.
+// ReplayRuns keeps the runs of replay and the outcomes of their sessions, in a store's file or in a PostgreSQL
+// database, with the same answers. Runs of suites are in the index of a Store. It is safe for concurrent use and for
+// several processes. Store.ReplayRuns and Postgres.ReplayRuns return it. Text, times and JSON come back as Events
+// describes it. In PostgreSQL the table exp.conversation_replay_results may belong to an application, with UUIDs as
+// ids; NULL is then read as empty.
 type ReplayRuns struct {
 	table replayRunTable
 }
@@ -25,12 +26,13 @@ type replayRunTable interface {
 	// runs returns the newest runs, or with an id that run, if it exists. A limit below 1 means all.
 	runs(ctx context.Context, id string, limit int) ([]replay.Run, error)
 	putRun(ctx context.Context, r replayRunRow) error
-	// claimRun writes the row of a run where there is none, or in place of the former one where nobody has changed that. It reports whether it did.
+	// claimRun writes the row of a run where there is none, or in place of the former one where nobody has changed
+	// that. It reports whether it did.
 	claimRun(ctx context.Context, r replayRunRow, former *replay.Run) (claimed bool, err error)
 	// sweep ends the runs that were last seen before a time.
 	sweep(ctx context.Context, before time.Time) (int, error)
-	// putOutcomes writes rows ordered by session, one for each session, and records when the run was seen. It reports whether the run exists;
-	// for a missing run it writes nothing.
+	// putOutcomes writes rows ordered by session, one for each session, and records when the run was seen. It reports
+	// whether the run exists; for a missing run it writes nothing.
 	putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error)
 	// runsOf returns the ids of the runs of a flow that have a session.
 	runsOf(ctx context.Context, flow, session string) ([]string, error)
@@ -47,7 +49,8 @@ type replayRunTable interface {
 // brokenOff is the error of a run that was killed.
 const brokenOff = "the program that ran it ended before the run was complete"
 
-// PutRun writes the row of a run, and replaces an earlier row with its id. It does not change the sessions. A long Error is cut.
+// PutRun writes the row of a run, and replaces an earlier row with its id. It does not change the sessions. A long
+// Error is cut.
 func (r *ReplayRuns) PutRun(ctx context.Context, run replay.Run) error {
 	row, err := newReplayRunRow(run)
 	if err != nil {
@@ -56,8 +59,9 @@ func (r *ReplayRuns) PutRun(ctx context.Context, run replay.Run) error {
 	return r.table.putRun(ctx, row)
 }
 
-// ClaimRun writes the row of a run that begins: where there is none, or, with a former one as Run has returned it, where its status and the time when it was
-// seen are still those. It reports whether it did; of several processes that claim a run at once, one does.
+// ClaimRun writes the row of a run that begins: where there is none, or, with a former one as Run has returned it,
+// where its status and the time when it was seen are still those. It reports whether it did; of several processes that
+// claim a run at once, one does.
 func (r *ReplayRuns) ClaimRun(ctx context.Context, run replay.Run, former *replay.Run) (claimed bool, err error) {
 	row, err := newReplayRunRow(run)
 	if err != nil {
@@ -90,15 +94,16 @@ func (r *ReplayRuns) Runs(ctx context.Context, limit int) ([]replay.Run, error) 
 	return r.table.runs(ctx, "", limit)
 }
 
-// Sweep ends the runs that are Running and were last seen longer than replay.StaleAfter ago, because their process was killed. Their status
-// becomes Partially, with an Error, and they end at the time when they were last seen. It returns their number.
+// Sweep ends the runs that are Running and were last seen longer than replay.StaleAfter ago, because their process was
+// killed. Their status becomes Partially, with an Error, and they end at the time when they were last seen. It returns
+// their number.
 func (r *ReplayRuns) Sweep(ctx context.Context, now time.Time) (int, error) {
 	return r.table.sweep(ctx, now.Add(-replay.StaleAfter))
 }
 
-// PutOutcomes adds sessions of a run, all or none. A known session is replaced; of several with the same id, the last counts. The run
-// counts as seen now, even without any outcomes. If there is no such run, the error wraps replay.ErrUnknown. Metrics and Detail are JSON
-// objects of at most 32 MB each, or none.
+// PutOutcomes adds sessions of a run, all or none. A known session is replaced; of several with the same id, the last
+// counts. The run counts as seen now, even without any outcomes. If there is no such run, the error wraps
+// replay.ErrUnknown. Metrics and Detail are JSON objects of at most 32 MB each, or none.
 func (r *ReplayRuns) PutOutcomes(ctx context.Context, runID string, outcomes []replay.Outcome, now time.Time) error {
 	rows, err := newOutcomeRows(outcomes)
 	if err != nil {
@@ -114,8 +119,8 @@ func (r *ReplayRuns) PutOutcomes(ctx context.Context, runID string, outcomes []r
 	return err
 }
 
-// Outcomes yields the sessions of a run in the byte order of their ids. It reads them in pages, so that it needs no connection while the
-// caller is busy. For an unknown run it yields nothing. After an error it yields nothing more.
+// Outcomes yields the sessions of a run in the byte order of their ids. It reads them in pages, so that it needs no
+// connection while the caller is busy. For an unknown run it yields nothing. After an error it yields nothing more.
 func (r *ReplayRuns) Outcomes(ctx context.Context, runID string) iter.Seq2[replay.Outcome, error] {
 	return func(yield func(replay.Outcome, error) bool) {
 		after := ""

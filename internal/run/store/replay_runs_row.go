@@ -102,7 +102,8 @@ func cutText(text string, most int) string {
 // outcomeRow is a session of a run as databases keep it. JSON is "" for none.
 type outcomeRow struct{ session, dropped, metrics, detail string }
 
-// newOutcomeRows makes rows ordered by session, so that no two writers wait for each other. Of several of one session the last counts.
+// newOutcomeRows makes rows ordered by session, so that no two writers wait for each other. Of several of one session
+// the last counts.
 func newOutcomeRows(outcomes []replay.Outcome) ([]outcomeRow, error) {
 	rows := make([]outcomeRow, 0, len(outcomes))
 	for _, o := range outcomes {

@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// ReplayRuns returns the runs of replay that the store keeps. They end with the store. Runs of suites are in Store.Runs.
+// ReplayRuns returns the runs of replay that the store keeps. They end with the store. Runs of suites are in
+// Store.Runs.
 func (s *Store) ReplayRuns() *ReplayRuns { return &ReplayRuns{table: sqliteReplayRuns{s}} }
 
 // sqliteReplayRuns are the tables of a file.

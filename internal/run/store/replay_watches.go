@@ -37,7 +37,8 @@ func (r *ReplayRuns) Watch(ctx context.Context, name string) (*replay.WatchState
 	return &s, nil
 }
 
-// PutWatch keeps a state in place of one that had so many looks; -1 stands for none. It reports whether there was such a one.
+// PutWatch keeps a state in place of one that had so many looks; -1 stands for none. It reports whether there was such
+// a one.
 func (r *ReplayRuns) PutWatch(ctx context.Context, name string, s *replay.WatchState, before int) (known bool, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {

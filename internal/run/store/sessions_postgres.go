@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 )
 
-// PostgresSessions keeps the sessions of chatbots in a database that several processes share: the records of threads, their locks, leads, and what visitors
-// have asked for. Postgres.Sessions returns it. It is safe for concurrent use.
+// PostgresSessions keeps the sessions of chatbots in a database that several processes share: the records of threads,
+// their locks, leads, and what visitors have asked for. Postgres.Sessions returns it. It is safe for concurrent use.
 type PostgresSessions struct {
 	*postgresThreads
 	*leases
@@ -24,8 +24,8 @@ type PostgresSessions struct {
 // postgresThreads keeps the threads. Its name is not that of the embedded type, which others would see as a field.
 type postgresThreads = saver.Saver
 
-// Sessions returns the sessions that the database keeps. A session that was not written for the ttl counts as deleted; it is removed when other sessions
-// begin. A ttl of 0 keeps all. Close it before the database.
+// Sessions returns the sessions that the database keeps. A session that was not written for the ttl counts as deleted;
+// it is removed when other sessions begin. A ttl of 0 keeps all. Close it before the database.
 func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
 	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
 	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), p, ttl}

@@ -25,8 +25,8 @@ func connect(path string) (*sql.DB, error) {
 		"_pragma": {
 			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), // first, as the other settings may have to wait as well
 			"journal_mode(WAL)", "synchronous(NORMAL)",
-			// With SQLite's own 2 MB of cache a large transaction writes pages that it needs again; what a statement may have to undo
-			// need not be on disk at all. Together that is a fifth of the time of an import.
+			// With SQLite's own 2 MB of cache a large transaction writes pages that it needs again; what a statement
+			// may have to undo need not be on disk at all. Together that is a fifth of the time of an import.
 			"cache_size(-16384)", "temp_store(MEMORY)",
 			// What is deleted is overwritten: what a visitor has had erased must not be read out of the file.
 			"secure_delete(ON)",
@@ -80,8 +80,8 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) error {
 	})
 }
 
-// truncateTries is how often the log is tried to be truncated, and truncatePause the time between two tries. A reader that is slow, of this
-// process or of another one, keeps it from being truncated.
+// truncateTries is how often the log is tried to be truncated, and truncatePause the time between two tries. A reader
+// that is slow, of this process or of another one, keeps it from being truncated.
 const (
 	truncateTries = 20
 	truncatePause = 100 * time.Millisecond
@@ -90,7 +90,8 @@ const (
 // errLogInUse says that deleted pages can still be read out of the write-ahead log.
 var errLogInUse = errors.New("it is deleted, but somebody reads the file, and its log cannot be cleared: try again")
 
-// truncateLog moves what the write-ahead log holds into the file and truncates the log. Else it would hold deleted pages as they were.
+// truncateLog moves what the write-ahead log holds into the file and truncates the log. Else it would hold deleted
+// pages as they were.
 func (s *Store) truncateLog(ctx context.Context) (err error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// hasText is the SQL function of connections that tells whether its first text has the second in it. Go finds a text in 100,000 transcripts several
-// times faster than SQLite's own instr, which compares byte by byte.
+// hasText is the SQL function of connections that tells whether its first text has the second in it. Go finds a text in
+// 100,000 transcripts several times faster than SQLite's own instr, which compares byte by byte.
 const hasText = "has_text"
 
 // connector opens connections to a file that have the function hasText.

@@ -1,8 +1,9 @@
-// Package store keeps what outlives a run: the index of the runs of suites, the judge's cached verdicts, knowledge bases, sessions, logs,
-// their replays, datasets, and the runs of servers (Fleet). It has many files, as each thing has a few of its own.
-// Results of a one-process run are in its folder. A lost store costs its place in the list of runs and some calls of judges, but no result.
-// Knowledge bases can be filled again from their files. Sessions are in the file too, or on a Redis server that several processes share; logs,
-// variants, replays, datasets and the runs of servers are in the file or in PostgreSQL.
+// Package store keeps what outlives a run: the index of the runs of suites, the judge's cached verdicts, knowledge
+// bases, sessions, logs, their replays, datasets, and the runs of servers (Fleet). It has many files, as each thing has
+// a few of its own. Results of a one-process run are in its folder. A lost store costs its place in the list of runs
+// and some calls of judges, but no result. Knowledge bases can be filled again from their files. Sessions are in the
+// file too, or on a Redis server that several processes share; logs, variants, replays, datasets and the runs of
+// servers are in the file or in PostgreSQL.
 package store
 
 import (
@@ -66,7 +67,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // Path returns the file's absolute path.
 func (s *Store) Path() string { return s.path }
 
-// Close writes pending verdicts, deletes the oldest ones and closes the file. Later calls return the result of the first.
+// Close writes pending verdicts, deletes the oldest ones and closes the file. Later calls return the result of the
+// first.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

@@ -18,7 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// childEnv makes the test program a second process on the file that it names, fleetEnv one that stores results of a run there.
+// childEnv makes the test program a second process on the file that it names, fleetEnv one that stores results of a run
+// there.
 const (
 	childEnv = "STORETEST_CHILD"
 	fleetEnv = "STORETEST_FLEET"
@@ -126,7 +127,8 @@ func TestDamagedPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The header stays, so that only reading further finds the damage: on opening the file, or with the schema whole, on reading rows.
+	// The header stays, so that only reading further finds the damage: on opening the file, or with the schema whole,
+	// on reading rows.
 	const page, schemaPages = 4096, 32
 	for _, intact := range []int{page, schemaPages * page} {
 		broken := slices.Clone(data)

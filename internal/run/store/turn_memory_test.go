@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sitebottest"
 )
 
-// TestSessionsLeaveNoMemory checks that sessions that are stored in a file, each of a visitor with a long message, leave
-// nothing in the process: what it needs is bounded by the turns under way, not by the sessions that have begun.
+// TestSessionsLeaveNoMemory checks that sessions that are stored in a file, each of a visitor with a long message,
+// leave nothing in the process: what it needs is bounded by the turns under way, not by the sessions that have begun.
 func TestSessionsLeaveNoMemory(t *testing.T) {
 	const messages, size = 400, 12_000
 	sessions := newCheckpoints(t, time.Hour)

@@ -8,10 +8,10 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// Variants keeps variants and versions of prompts, in a store's file or in a PostgreSQL database, with the same answers. It is safe for
-// concurrent use and for several processes. Store.Variants and Postgres.Variants return it.
-// Text and JSON come back as Events describes it. In PostgreSQL the tables exp.variants and exp.prompt_versions may belong to an
-// application, with UUIDs as ids; NULL is then read as empty.
+// Variants keeps variants and versions of prompts, in a store's file or in a PostgreSQL database, with the same
+// answers. It is safe for concurrent use and for several processes. Store.Variants and Postgres.Variants return it.
+// Text and JSON come back as Events describes it. In PostgreSQL the tables exp.variants and exp.prompt_versions may
+// belong to an application, with UUIDs as ids; NULL is then read as empty.
 type Variants struct {
 	table variantTable
 }
@@ -73,7 +73,8 @@ func (v *Variants) Prompts(ctx context.Context) ([]replay.PromptVersion, error) 
 	return v.table.prompts(ctx, "")
 }
 
-// PutVariant keeps a variant, in place of an earlier one with its id. Its configuration is a JSON object of at most 1 MB, or none.
+// PutVariant keeps a variant, in place of an earlier one with its id. Its configuration is a JSON object of at most 1
+// MB, or none.
 func (v *Variants) PutVariant(ctx context.Context, one replay.Variant) error {
 	row := variantRow{id: plainText(one.ID), experiment: plainText(one.ExperimentID), name: plainText(one.Name)}
 	check := rowCheck{what: "variant", id: row.id}
@@ -87,7 +88,8 @@ func (v *Variants) PutVariant(ctx context.Context, one replay.Variant) error {
 	return v.table.putVariant(ctx, row)
 }
 
-// PutPrompt keeps a version of a prompt, in place of an earlier one with its id. Its defaults are a JSON object of at most 1 MB, or none.
+// PutPrompt keeps a version of a prompt, in place of an earlier one with its id. Its defaults are a JSON object of at
+// most 1 MB, or none.
 func (v *Variants) PutPrompt(ctx context.Context, one replay.PromptVersion) error {
 	row := promptRow{id: plainText(one.ID), path: plainText(one.FilePath), provider: plainText(one.ModelProvider), model: plainText(one.ModelName)}
 	check := rowCheck{what: "prompt version", id: row.id}

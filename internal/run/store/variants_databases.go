@@ -55,15 +55,18 @@ func (t sqliteVariants) putPrompt(ctx context.Context, r promptRow) error {
 	return t.store.explain(ctx, "write a prompt version to", err)
 }
 
-// Variants returns the variants that the database keeps in the tables exp.variants and exp.prompt_versions. They end with p.
+// Variants returns the variants that the database keeps in the tables exp.variants and exp.prompt_versions. They end
+// with p.
 func (p *Postgres) Variants() *Variants { return &Variants{table: postgresVariants{p}} }
 
-// postgresVariants are the tables of variants. They may belong to an application, so every column is read as text, whatever its type.
+// postgresVariants are the tables of variants. They may belong to an application, so every column is read as text,
+// whatever its type.
 type postgresVariants struct{ db *Postgres }
 
 func (t postgresVariants) place() string { return t.db.server.String() }
 
-// keyOrAll returns the condition that a row has the id of the first argument, and the order. Without an id, every row with a key matches.
+// keyOrAll returns the condition that a row has the id of the first argument, and the order. Without an id, every row
+// with a key matches.
 func keyOrAll(key string) string {
 	return ` WHERE ` + key + ` IS NOT NULL AND ($1 = '' OR ` + isKey(key) + `) ORDER BY ` + key + `::text COLLATE "C"`
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Verdict returns the verdict that was put under key, and whether there is one. It finds verdicts of this Store at once, and those of other
-// processes when they are written. The caller owns the bytes.
+// Verdict returns the verdict that was put under key, and whether there is one. It finds verdicts of this Store at
+// once, and those of other processes when they are written. The caller owns the bytes.
 func (s *Store) Verdict(ctx context.Context, key string) ([]byte, bool, error) {
 	if v, ok := s.verdicts.get(key); ok {
 		return bytes.Clone(v), true, nil
@@ -27,10 +27,10 @@ func (s *Store) Verdict(ctx context.Context, key string) ([]byte, bool, error) {
 	return verdict, true, nil
 }
 
-// PutVerdict keeps a verdict under key, in place of an earlier one.
-// It copies the bytes and returns before the verdict is on disk, which takes a tenth of a second, or until Close.
-// It waits when the disk cannot keep up. An error says that earlier verdicts could not be written. Verdict still returns them and this one,
-// and writing is retried. When too many wait, this verdict is dropped.
+// PutVerdict keeps a verdict under key, in place of an earlier one. It copies the bytes and returns before the verdict
+// is on disk, which takes a tenth of a second, or until Close. It waits when the disk cannot keep up. An error says
+// that earlier verdicts could not be written. Verdict still returns them and this one, and writing is retried. When too
+// many wait, this verdict is dropped.
 func (s *Store) PutVerdict(ctx context.Context, key string, verdict []byte) error {
 	// Not nil, which SQLite would take for NULL.
 	return s.verdicts.put(ctx, key, append([]byte{}, verdict...))

@@ -68,8 +68,8 @@ func readConfidence(n source.Node) *float64 {
 	return &confidence
 }
 
-// ReadOutput reads the JSON of one prediction's output, such as {"intent": "label", "confidence": 0.9}, as ReadPrediction does;
-// several allows any number of labels. ok is false if it is not a prediction.
+// ReadOutput reads the JSON of one prediction's output, such as {"intent": "label", "confidence": 0.9}, as
+// ReadPrediction does; several allows any number of labels. ok is false if it is not a prediction.
 func ReadOutput(data []byte, several bool) (p Prediction, ok bool) {
 	v, err := source.ParseJSON("output", data, 1)
 	if err != nil || v.Kind != source.Map {

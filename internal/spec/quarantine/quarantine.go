@@ -1,4 +1,5 @@
-// Package quarantine is about tests whose failures decide nothing for a while: they are run, graded and shown, and somebody owns them until a day.
+// Package quarantine is about tests whose failures decide nothing for a while: they are run, graded and shown, and
+// somebody owns them until a day.
 package quarantine
 
 import (
@@ -24,7 +25,8 @@ type Terms struct {
 // maxText bounds the owner and the reason, in characters.
 const maxText = 2_000
 
-// Check refuses terms that lack something, or that end too late to be looked at again. Terms that have run out are valid.
+// Check refuses terms that lack something, or that end too late to be looked at again. Terms that have run out are
+// valid.
 func (t Terms) Check(now time.Time) error {
 	until, err := time.Parse(time.DateOnly, t.Until)
 	switch {
@@ -42,7 +44,8 @@ func (t Terms) Check(now time.Time) error {
 	return nil
 }
 
-// Begins refuses terms with which a quarantine cannot begin: those of Check, and those that would have run out by tomorrow.
+// Begins refuses terms with which a quarantine cannot begin: those of Check, and those that would have run out by
+// tomorrow.
 func (t Terms) Begins(now time.Time) error {
 	if err := t.Check(now); err != nil {
 		return err

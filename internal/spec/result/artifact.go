@@ -7,7 +7,8 @@ type Artifact struct {
 	// Turn counts from 1; nil stands for the whole conversation.
 	Turn *int   `json:"turn"`
 	Kind string `json:"kind"`
-	// SHA256 is the hash of the bytes, in lower-case hexadecimal. It is empty, and null in JSON, where nothing could be kept.
+	// SHA256 is the hash of the bytes, in lower-case hexadecimal. It is empty, and null in JSON, where nothing could be
+	// kept.
 	SHA256 string `json:"sha256"`
 	// Bytes is how many were kept or, without a hash, would have been.
 	Bytes int64 `json:"bytes"`

@@ -9,15 +9,17 @@ import (
 // NotRun stands in a Change for the verdict of a test that a run planned and did not run. No record has it.
 const NotRun Verdict = "not_run"
 
-// Comparison lists what changed from a baseline run to a candidate. Every test of either run is in exactly one of its Lists.
+// Comparison lists what changed from a baseline run to a candidate. Every test of either run is in exactly one of its
+// Lists.
 type Comparison struct {
 	Baseline  Compared `json:"baseline"`
 	Candidate Compared `json:"candidate"`
 	// Differences are settings that differ between the runs.
 	Differences []SettingDifference `json:"differences"`
-	// Regressed, Unconfirmed and WithinNoise have the falls: tests that passed and fail now, and tests whose trials passed less often by an exact
-	// test. A fall in Regressed is confirmed: by that test, by repeats that all failed, or because the test is required or the agent is
-	// deterministic. One in Unconfirmed was seen once and not repeated to the end. One in WithinNoise passed in a repeat.
+	// Regressed, Unconfirmed and WithinNoise have the falls: tests that passed and fail now, and tests whose trials
+	// passed less often by an exact test. A fall in Regressed is confirmed: by that test, by repeats that all failed,
+	// or because the test is required or the agent is deterministic. One in Unconfirmed was seen once and not repeated
+	// to the end. One in WithinNoise passed in a repeat.
 	Regressed   []Change `json:"regressed"`
 	Unconfirmed []Change `json:"unconfirmed"`
 	WithinNoise []Change `json:"within_noise"`
@@ -34,12 +36,14 @@ type Comparison struct {
 	Gone []Change `json:"gone"`
 	// Redefined are tests that were not graded alike in both runs (Differences): they are in no pair.
 	Redefined []Change `json:"redefined"`
-	// GradedOnRetry are errors of the candidate that a repeat graded. They are in one of the other lists, too, with the grade of the repeat.
+	// GradedOnRetry are errors of the candidate that a repeat graded. They are in one of the other lists, too, with the
+	// grade of the repeat.
 	GradedOnRetry []Change `json:"graded_on_retry"`
 	// Paired covers the tests that were graded alike in both runs.
 	Paired Paired `json:"paired"`
-	// Detectable is the smallest true difference of the mean score that would have been found with 80 % power; nil where none would. TestsNeeded is
-	// how many tests like these would find half of it, or half of the scale where Detectable is nil; nil where no test was graded in both runs.
+	// Detectable is the smallest true difference of the mean score that would have been found with 80 % power; nil
+	// where none would. TestsNeeded is how many tests like these would find half of it, or half of the scale where
+	// Detectable is nil; nil where no test was graded in both runs.
 	Detectable  *float64 `json:"detectable_difference"`
 	TestsNeeded *int     `json:"tests_needed"`
 	// Verdict is better or worse when the interval of Paired excludes 0, else inconclusive.
@@ -158,8 +162,9 @@ type Paired struct {
 	N int `json:"n"`
 	// Clusters counts the independent groups of these tests.
 	Clusters int `json:"clusters"`
-	// ICC is the intraclass correlation of the differences; nil where no cluster has two tests. DesignEffect is the variance of the mean
-	// difference over that of independent tests. LargestCluster counts the tests of the largest one.
+	// ICC is the intraclass correlation of the differences; nil where no cluster has two tests. DesignEffect is the
+	// variance of the mean difference over that of independent tests. LargestCluster counts the tests of the largest
+	// one.
 	ICC            *float64 `json:"icc"`
 	DesignEffect   float64  `json:"design_effect"`
 	LargestCluster int      `json:"largest_cluster"`
@@ -175,7 +180,8 @@ type Change struct {
 	TestID string `json:"test_id"`
 	// Target is the candidate's, the baseline's where the candidate lacks the test.
 	Target string `json:"target"`
-	// Was and Now are the verdicts; NotRun where the run planned the test and did not run it, empty (null in JSON) where it has no such test.
+	// Was and Now are the verdicts; NotRun where the run planned the test and did not run it, empty (null in JSON)
+	// where it has no such test.
 	Was Verdict `json:"was"`
 	Now Verdict `json:"now"`
 	// WasScore and NowScore are nil where the test was not graded.

@@ -12,8 +12,9 @@ const (
 // NothingGraded is the message of a run in which no test was graded.
 const NothingGraded = "no test was graded (add assertions, or pass --allow-ungraded)"
 
-// Exit returns how a finished run ended; message is empty where the counts explain the code. An error outranks a failed test: what the agent
-// would have done is unknown. A run that graded no test ends with an error, too, unless allowUngraded is true.
+// Exit returns how a finished run ended; message is empty where the counts explain the code. An error outranks a failed
+// test: what the agent would have done is unknown. A run that graded no test ends with an error, too, unless
+// allowUngraded is true.
 func (t Totals) Exit(allowUngraded bool) (code int, reason, message string) {
 	switch {
 	case t.Errors > 0:

@@ -1,7 +1,7 @@
 package result
 
-// Addresses are the addresses that a run can ask, without user info and query. What is not asked over the network has none. A part of a run
-// that asks several addresses has all of them, with ", " between them.
+// Addresses are the addresses that a run can ask, without user info and query. What is not asked over the network has
+// none. A part of a run that asks several addresses has all of them, with ", " between them.
 type Addresses struct {
 	// Targets are by the names of the targets.
 	Targets  map[string]string `json:"targets,omitempty"`
@@ -10,7 +10,8 @@ type Addresses struct {
 	Embedder string            `json:"embedder,omitempty"`
 }
 
-// Prices are the prices of the models that a run can ask, in US dollars per million tokens. Models without a price are left out.
+// Prices are the prices of the models that a run can ask, in US dollars per million tokens. Models without a price are
+// left out.
 type Prices struct {
 	// AsOf is the date of the built-in table.
 	AsOf string `json:"as_of"`

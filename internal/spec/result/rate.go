@@ -5,12 +5,14 @@ import "github.com/rehearse-dev/rehearse/internal/base/stats"
 // MaxUnknown is the share of unknown tests above which a rate or a mean is not given as one number.
 const MaxUnknown = 0.05
 
-// PassRate is the share of tests that passed, as far as it is known. A test is unknown when it ended in an error, was skipped because of
-// another test, or was not run. Tests that grade nothing or are in quarantine are not counted at all.
+// PassRate is the share of tests that passed, as far as it is known. A test is unknown when it ended in an error, was
+// skipped because of another test, or was not run. Tests that grade nothing or are in quarantine are not counted at
+// all.
 type PassRate struct {
 	// Rate is over the graded tests; nil when none was graded or more than MaxUnknown of the tests are unknown.
 	Rate *float64 `json:"pass_rate"`
-	// Bounds are the rates if every unknown test had failed, and if every one had passed; nil when there is no test to count.
+	// Bounds are the rates if every unknown test had failed, and if every one had passed; nil when there is no test to
+	// count.
 	Bounds *[2]float64 `json:"pass_rate_bounds"`
 	// Interval is the 95 % interval of Rate: Wilson's, with the effective number of tests where they come in clusters.
 	Interval *[2]float64 `json:"pass_rate_interval"`
@@ -54,11 +56,12 @@ func tellable(graded, unknown int) bool {
 type TrialTotals struct {
 	// N is the smallest number of trials of a test.
 	N int `json:"n"`
-	// Tests counts the tests with trials, Unknown those among them with a trial that could not be graded, or that did not run all trials.
+	// Tests counts the tests with trials, Unknown those among them with a trial that could not be graded, or that did
+	// not run all trials.
 	Tests   int `json:"tests"`
 	Unknown int `json:"unknown"`
-	// PassHatK[k-1] is the mean over tests of the chance that k trials all pass, PassAtK[k-1] that at least one of k passes; nil when more
-	// than MaxUnknown of the tests are unknown.
+	// PassHatK[k-1] is the mean over tests of the chance that k trials all pass, PassAtK[k-1] that at least one of k
+	// passes; nil when more than MaxUnknown of the tests are unknown.
 	PassHatK  []float64      `json:"pass_hat_k"`
 	PassAtK   []float64      `json:"pass_at_k"`
 	Intervals TrialIntervals `json:"intervals"`
@@ -76,7 +79,8 @@ type TrialIntervals struct {
 // trialSeed makes the intervals of equal runs equal.
 const trialSeed = 42
 
-// trialTotals returns the totals of tests of which some ran n trials or more; unknown tests were not graded in all of theirs.
+// trialTotals returns the totals of tests of which some ran n trials or more; unknown tests were not graded in all of
+// theirs.
 func trialTotals(tests []stats.Repeated, clusters []string, unknown int) *TrialTotals {
 	t := &TrialTotals{Tests: len(tests) + unknown, Unknown: unknown, PassHatK: []float64{}, PassAtK: []float64{}}
 	t.Intervals = TrialIntervals{PassHatK: [][2]float64{}, PassAtK: [][2]float64{}}

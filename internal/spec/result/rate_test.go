@@ -29,7 +29,8 @@ func times(n int, t result.Test) (all []*result.Test) {
 	return all
 }
 
-// TestRateOfUnknownTests checks that errors, skipped tests and tests that were not run bound a rate instead of leaving it.
+// TestRateOfUnknownTests checks that errors, skipped tests and tests that were not run bound a rate instead of leaving
+// it.
 func TestRateOfUnknownTests(t *testing.T) {
 	pass, fail := result.Test{Verdict: result.Pass, Score: 1}, result.Test{Verdict: result.Fail}
 	broken, skipped := result.Test{Verdict: result.Error}, result.Test{Verdict: result.Skip}
@@ -71,7 +72,8 @@ func TestRateOfUnknownTests(t *testing.T) {
 	}
 }
 
-// TestNothingImprovesARate checks that a test that is not graded any more never raises the lower bound of the pass rate.
+// TestNothingImprovesARate checks that a test that is not graded any more never raises the lower bound of the pass
+// rate.
 func TestNothingImprovesARate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "tests")

@@ -48,14 +48,16 @@ type Assertion struct {
 	Passed   bool   `json:"passed"`
 	Evidence string `json:"evidence,omitempty"`
 	Grader   string `json:"grader,omitempty"`
-	// Excused is true of a failed member of a composite that passed and does not need it: mode any, or a share of members.
+	// Excused is true of a failed member of a composite that passed and does not need it: mode any, or a share of
+	// members.
 	Excused bool `json:"excused,omitempty"`
-	// Spans are the pieces of the turn's output on which the assertion was decided: pairs of code points, the second not in the piece.
+	// Spans are the pieces of the turn's output on which the assertion was decided: pairs of code points, the second
+	// not in the piece.
 	Spans [][2]int `json:"spans,omitempty"`
 	// Score is between 0 and 1, nil when the grader only decides passed or not.
 	Score *float64 `json:"score,omitempty"`
-	// Votes are the scores, between 0 and 1 and before any negation, that a judge gave when it was asked several times (judge.samples).
-	// A vote that is missing is nil.
+	// Votes are the scores, between 0 and 1 and before any negation, that a judge gave when it was asked several times
+	// (judge.samples). A vote that is missing is nil.
 	Votes []*float64 `json:"votes,omitempty"`
 	// Voters say of each vote who gave it, and why.
 	Voters []Voter `json:"voters,omitempty"`
@@ -125,7 +127,8 @@ type Score struct {
 	Weight     float64     `json:"weight,omitempty"`
 	Assertions []Assertion `json:"assertions"`
 	Failures   []Failure   `json:"failures,omitempty"`
-	// PartialTranscript is true when conversation assertions saw a conversation that on_turn_failure: stop had cut short.
+	// PartialTranscript is true when conversation assertions saw a conversation that on_turn_failure: stop had cut
+	// short.
 	PartialTranscript bool `json:"partial_transcript,omitempty"`
 }
 
@@ -156,7 +159,8 @@ type Turn struct {
 	Usage     chat.Usage      `json:"usage"`
 	Cost      chat.Cost       `json:"cost_usd"`
 	TraceID   string          `json:"trace_id,omitempty"`
-	// FinishReason says why the model stopped: stop, length, tool_calls, content_filter or other; empty when it did not say.
+	// FinishReason says why the model stopped: stop, length, tool_calls, content_filter or other; empty when it did not
+	// say.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// FirstTextMS is the time to the first text of a streamed answer.
 	FirstTextMS float64 `json:"first_text_ms,omitempty"`
@@ -186,7 +190,8 @@ type Test struct {
 	// EndedByAgent is true when the agent ended the conversation; the turns that were left are skipped.
 	EndedByAgent bool    `json:"ended_by_agent,omitempty"`
 	Score        float64 `json:"score"`
-	// GradedScore aggregates, as Score does, only the items that graded something; nil when none did, and in records of earlier versions.
+	// GradedScore aggregates, as Score does, only the items that graded something; nil when none did, and in records of
+	// earlier versions.
 	GradedScore *float64 `json:"graded_score"`
 	Verdict     Verdict  `json:"verdict"`
 	// SkipReason says why a skipped test was not run.
@@ -197,10 +202,11 @@ type Test struct {
 	Strict bool `json:"strict,omitempty"`
 	// Required is true where the fall of this test alone fails the regression gate.
 	Required bool `json:"required,omitempty"`
-	// Cluster names the tests whose outcomes may depend on each other, within the suite; empty for a test that is a cluster of its own.
+	// Cluster names the tests whose outcomes may depend on each other, within the suite; empty for a test that is a
+	// cluster of its own.
 	Cluster string `json:"cluster,omitempty"`
-	// Definition is a hash of what the author wrote: turns, input, state, assertions and the files they name. It does not depend on
-	// threshold, strictness, trials, target or judge. Empty in records of earlier versions.
+	// Definition is a hash of what the author wrote: turns, input, state, assertions and the files they name. It does
+	// not depend on threshold, strictness, trials, target or judge. Empty in records of earlier versions.
 	Definition      string         `json:"definition,omitempty"`
 	ExecutionStatus Status         `json:"execution_status"`
 	Scores          []Score        `json:"scores"`
@@ -220,13 +226,15 @@ type Test struct {
 	User     *User     `json:"user,omitempty"`
 	Trials   *Trials   `json:"trials,omitempty"`
 	Sampling *Sampling `json:"sampling,omitempty"`
-	// Fingerprint is a hash of everything that decided the record. A resumed run keeps the record while the hash is the plan's.
+	// Fingerprint is a hash of everything that decided the record. A resumed run keeps the record while the hash is the
+	// plan's.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Source is where the test was written; nil for a test that was made by the program.
 	Source *Source `json:"source,omitempty"`
 	// Quarantined has the terms of the test's quarantine while it holds: the verdict then decides nothing.
 	Quarantined *quarantine.Terms `json:"quarantined,omitempty"`
-	// Position is the place of the test in the run, from 1, the same with every target: suites as given, tests as in their file. 0 is not known.
+	// Position is the place of the test in the run, from 1, the same with every target: suites as given, tests as in
+	// their file. 0 is not known.
 	Position int            `json:"position,omitempty"`
 	Tags     []string       `json:"tags,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
@@ -235,19 +243,21 @@ type Test struct {
 // Trials summarises the trials of one test.
 type Trials struct {
 	Count int `json:"count"`
-	// Planned is how many the run set out to run; 0 in records of earlier versions. Early stopping and a cost limit leave Count below it.
+	// Planned is how many the run set out to run; 0 in records of earlier versions. Early stopping and a cost limit
+	// leave Count below it.
 	Planned  int       `json:"planned,omitempty"`
 	Passed   int       `json:"passed"`
 	Strategy string    `json:"strategy"`
 	Scores   []float64 `json:"scores"`
-	// Interval is the 95 % Wilson interval of the pass rate. It, PassHatK and PassAtK are over the trials that could be graded.
+	// Interval is the 95 % Wilson interval of the pass rate. It, PassHatK and PassAtK are over the trials that could be
+	// graded.
 	Interval [2]float64 `json:"interval"`
-	// PassHatK[k-1] estimates the chance that k trials all pass, PassAtK[k-1] the chance that at least one of k passes; nil where trials
-	// stop at the first pass.
+	// PassHatK[k-1] estimates the chance that k trials all pass, PassAtK[k-1] the chance that at least one of k passes;
+	// nil where trials stop at the first pass.
 	PassHatK []float64 `json:"pass_hat_k"`
 	PassAtK  []float64 `json:"pass_at_k"`
-	// Class is stable_pass, stable_fail or flaky; empty, and null in JSON, when trials stop at the first pass, and when a trial could not be graded
-	// and the others do not differ.
+	// Class is stable_pass, stable_fail or flaky; empty, and null in JSON, when trials stop at the first pass, and when
+	// a trial could not be graded and the others do not differ.
 	Class Class `json:"class"`
 	// Attribution says what varies; nil where nothing does, or nobody asked.
 	Attribution *Attribution `json:"attribution,omitempty"`
@@ -282,7 +292,8 @@ type Attempt struct {
 	DurationMS *float64   `json:"duration_ms"`
 }
 
-// WorkerLost is the code of an attempt whose worker was not heard of again, or gave the conversation back before its end.
+// WorkerLost is the code of an attempt whose worker was not heard of again, or gave the conversation back before its
+// end.
 const WorkerLost Code = "WORKER_LOST"
 
 // Key identifies a record within a run. A later record with the same key replaces it.

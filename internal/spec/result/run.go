@@ -29,8 +29,9 @@ type Totals struct {
 	Tests         int `json:"tests"`
 	Conversations int `json:"conversations"`
 	Turns         int `json:"turns"`
-	// MeanScore is over the tests that were graded; nil when there is none, when more than MaxUnknown of the tests are unknown, and over
-	// several targets. MeanScoreBounds are the means if each unknown test had scored 0, and 1; nil when there is no test to count.
+	// MeanScore is over the tests that were graded; nil when there is none, when more than MaxUnknown of the tests are
+	// unknown, and over several targets. MeanScoreBounds are the means if each unknown test had scored 0, and 1; nil
+	// when there is no test to count.
 	MeanScore       *float64    `json:"mean_score"`
 	MeanScoreBounds *[2]float64 `json:"mean_score_bounds"`
 	Usage           chat.Usage  `json:"usage"`
@@ -87,7 +88,8 @@ type Run struct {
 	Schema  int    `json:"schema"`
 	ID      string `json:"run_id"`
 	Version string `json:"version"`
-	// Commit is the revision that the program was built from, with "+dirty" behind it where files had been changed; "unknown" without a stamp.
+	// Commit is the revision that the program was built from, with "+dirty" behind it where files had been changed;
+	// "unknown" without a stamp.
 	Commit string `json:"commit"`
 	// Fingerprint is a hash of everything that decides the records.
 	Fingerprint string `json:"fingerprint,omitempty"`
@@ -104,7 +106,8 @@ type Run struct {
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	DurationMS float64   `json:"duration_ms"`
 	Totals     Totals    `json:"totals"`
-	// ByTarget is there when the run has several targets. A rate over different systems says nothing: PassRate and Interval are nil then.
+	// ByTarget is there when the run has several targets. A rate over different systems says nothing: PassRate and
+	// Interval are nil then.
 	ByTarget map[string]TargetResult `json:"by_target,omitempty"`
 	PassRate
 	// ByTag has the rates of the tests with each tag; with several targets they are in ByTarget.
@@ -117,8 +120,9 @@ type Run struct {
 	Comparison *Comparison `json:"comparison,omitempty"`
 	// NotRun names tests of a stopped run that were not run, at most MaxNotRun of them; Totals counts all.
 	NotRun []Key `json:"not_run,omitempty"`
-	// LeftOut names tests that have records and belong to the run no longer: they left the suite, or their target is no longer asked for.
-	// They count nowhere. Of a run that was graded again they are the tests that left the suite, which this run has no records of.
+	// LeftOut names tests that have records and belong to the run no longer: they left the suite, or their target is no
+	// longer asked for. They count nowhere. Of a run that was graded again they are the tests that left the suite,
+	// which this run has no records of.
 	LeftOut []Key `json:"left_out,omitempty"`
 	// RanOut are quarantines that have run out: their tests count again. Each test stands here once.
 	RanOut   []RanOut `json:"quarantine_ran_out,omitempty"`
@@ -160,8 +164,8 @@ func (r *Run) Stopped() bool {
 	return r.Totals.NotRun > 0
 }
 
-// Count fills in totals and rates from the records; planned is the plan's number of tests with each target. A run without a plan is taken
-// to have planned the tests that it has records of.
+// Count fills in totals and rates from the records; planned is the plan's number of tests with each target. A run
+// without a plan is taken to have planned the tests that it has records of.
 func (r *Run) Count(records *Tallies, planned map[string]int) {
 	sum := 0
 	for _, n := range planned {

@@ -50,7 +50,8 @@ func (r *Run) Selection() (s Selection) {
 	return s
 }
 
-// setting decodes an entry of Config, which is a value of this process or one that was read. It reports whether there is one.
+// setting decodes an entry of Config, which is a value of this process or one that was read. It reports whether there
+// is one.
 func (r *Run) setting(key string, into any) bool {
 	config, _ := r.Config.(map[string]any)
 	value, ok := config[key]

@@ -15,8 +15,8 @@ type Source struct {
 	Turns []int `json:"turns"`
 }
 
-// Location returns the file and line that a reader of the record should open: the first turn that failed or could not be graded, else the test.
-// The file is empty where the record does not say.
+// Location returns the file and line that a reader of the record should open: the first turn that failed or could not
+// be graded, else the test. The file is empty where the record does not say.
 func (t *Test) Location() (file string, line int) {
 	if t.Source == nil {
 		return "", 0
@@ -27,7 +27,8 @@ func (t *Test) Location() (file string, line int) {
 	return t.Source.File, t.Source.Line
 }
 
-// FirstFailing returns the number of the first turn that failed or could not be graded; 0 when the test passed, or when no turn is to blame.
+// FirstFailing returns the number of the first turn that failed or could not be graded; 0 when the test passed, or when
+// no turn is to blame.
 func (t *Test) FirstFailing() int {
 	if t.Verdict != Fail && t.Verdict != Error {
 		return 0
@@ -47,7 +48,8 @@ func (t *Test) FirstFailing() int {
 	return first
 }
 
-// Anchor returns the id of the record on the page of its run: the same in every run. A record of a trial has the trial's number behind it.
+// Anchor returns the id of the record on the page of its run: the same in every run. A record of a trial has the
+// trial's number behind it.
 func (k Key) Anchor() string {
 	sum := sha256.Sum256([]byte(k.Suite + "\x00" + k.TestID + "\x00" + k.Target))
 	id := "t-" + hex.EncodeToString(sum[:])[:12]

@@ -18,7 +18,8 @@ type Tally struct {
 	alone    stats.Repeated
 	// tags have no failures by code: the product of tags and codes has no bound.
 	tags map[string]*tagTally
-	// repeated are the tests with trials that could all be graded, clustered their clusters; unrepeated counts the others with trials.
+	// repeated are the tests with trials that could all be graded, clustered their clusters; unrepeated counts the
+	// others with trials.
 	repeated   []stats.Repeated
 	clustered  []string
 	unrepeated int
@@ -206,7 +207,8 @@ func (y *Tally) trials() *TrialTotals {
 	return trialTotals(y.repeated, y.clustered, y.unrepeated)
 }
 
-// Tallies adds up the records of a run, as a whole and for each target. The zero value is ready to use. It is not safe for concurrent use.
+// Tallies adds up the records of a run, as a whole and for each target. The zero value is ready to use. It is not safe
+// for concurrent use.
 type Tallies struct {
 	all  Tally
 	each map[string]*Tally

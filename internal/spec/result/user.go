@@ -11,7 +11,8 @@ import (
 // UserEnd says who or what ended a talk with a simulated user.
 type UserEnd string
 
-// The ends of a talk. The zero value is that of a talk that broke off, because the agent did not answer or the time was up: null in JSON.
+// The ends of a talk. The zero value is that of a talk that broke off, because the agent did not answer or the time was
+// up: null in JSON.
 const (
 	EndUser      UserEnd = "user"
 	EndStop      UserEnd = "stop"
@@ -56,7 +57,8 @@ type User struct {
 
 // UserQuality is how well a simulated user played its part, as far as code can tell by the words of its messages.
 type UserQuality struct {
-	// GoalOverlap is the share of the goal's words that the user said, GoalStated whether that is at least half. Both are nil without a goal.
+	// GoalOverlap is the share of the goal's words that the user said, GoalStated whether that is at least half. Both
+	// are nil without a goal.
 	GoalOverlap *float64 `json:"goal_overlap"`
 	GoalStated  *bool    `json:"goal_stated"`
 	// FactsGiven and FactsWithheld name the facts that the user said and did not say.
@@ -100,7 +102,8 @@ type UserTotals struct {
 	// Talks counts the conversations, Ends how they ended; one that broke off is in none of these.
 	Talks int             `json:"talks"`
 	Ends  map[UserEnd]int `json:"ends,omitempty"`
-	// Goals counts the talks in which the user had a goal, GoalsStated those in which it said so; Facts and FactsGiven likewise.
+	// Goals counts the talks in which the user had a goal, GoalsStated those in which it said so; Facts and FactsGiven
+	// likewise.
 	Goals       int `json:"goals"`
 	GoalsStated int `json:"goals_stated"`
 	Facts       int `json:"facts"`

@@ -5,9 +5,9 @@ import "slices"
 // Reaches reports whether a score reaches a threshold. It allows for the rounding of a mean: four fifths reach 0.8.
 func Reaches(score, threshold float64) bool { return score >= threshold-1e-9 }
 
-// Decide returns the verdict of a test that ran and was decided. The test passes when its score and its graded score both reach the
-// threshold and rejected is false; rejected is for rules beside the threshold, such as strictness. Without a graded score nothing was
-// graded: a score that reaches the threshold is then no pass but Ungraded.
+// Decide returns the verdict of a test that ran and was decided. The test passes when its score and its graded score
+// both reach the threshold and rejected is false; rejected is for rules beside the threshold, such as strictness.
+// Without a graded score nothing was graded: a score that reaches the threshold is then no pass but Ungraded.
 func Decide(score float64, graded *float64, threshold float64, rejected bool) (Verdict, Status) {
 	switch {
 	case rejected || !Reaches(score, threshold) || graded != nil && !Reaches(*graded, threshold):

@@ -22,7 +22,8 @@ const (
 	maxName = 255
 )
 
-// File is a file of a bundle: its content, or the hash of one that was sent before. Its JSON form is a text, {"base64": …} or {"sha256": …}.
+// File is a file of a bundle: its content, or the hash of one that was sent before. Its JSON form is a text, {"base64":
+// …} or {"sha256": …}.
 type File struct {
 	Content []byte
 	// SHA256 is the hash of the content in hexadecimal digits, where the content is elsewhere; else empty.

@@ -8,7 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// The kinds of runs: tests of suites, logged sessions in their lanes, labelled items, the next answers of recorded conversations.
+// The kinds of runs: tests of suites, logged sessions in their lanes, labelled items, the next answers of recorded
+// conversations.
 const (
 	KindSuite    = "suite"
 	KindReplay   = "replay"
@@ -19,7 +20,8 @@ const (
 // kind says what runs of a kind ask for.
 type kind struct {
 	name string
-	// part shows the object of a spec, under the key of the kind's name, that only this kind has; asks reports whether a spec has it. A suite has none.
+	// part shows the object of a spec, under the key of the kind's name, that only this kind has; asks reports whether
+	// a spec has it. A suite has none.
 	part string
 	asks func(*Spec) bool
 	// without are the keys that say nothing to this kind.
@@ -94,7 +96,8 @@ type Classify struct {
 	Thresholds Thresholds `json:"thresholds,omitzero"`
 }
 
-// Thresholds are the least values of metrics from which a classification passes, each from 0 to 1; nil leaves one to the configuration.
+// Thresholds are the least values of metrics from which a classification passes, each from 0 to 1; nil leaves one to
+// the configuration.
 type Thresholds struct {
 	MacroF1    *float64 `json:"macro_f1,omitempty"`
 	MinClassF1 *float64 `json:"min_class_f1,omitempty"`
@@ -107,8 +110,8 @@ func (t *Thresholds) Named() map[string]*float64 {
 	return map[string]*float64{"macro_f1": t.MacroF1, "min_class_f1": t.MinClassF1, "recall": t.Recall, "accuracy": t.Accuracy}
 }
 
-// Replay is what a run of KindReplay asks for. Its keys are the flags of rehearse replay run, which say what they mean; what is left out is the
-// default of the flag. The log is that of the server's store.
+// Replay is what a run of KindReplay asks for. Its keys are the flags of rehearse replay run, which say what they mean;
+// what is left out is the default of the flag. The log is that of the server's store.
 type Replay struct {
 	Candidate  string `json:"candidate,omitempty"`
 	Baseline   string `json:"baseline,omitempty"`
@@ -142,12 +145,14 @@ type Replay struct {
 	Look *Interim `json:"look,omitempty"`
 }
 
-// E2E is what a run of KindE2E asks for: recorded conversations whose next answer is graded. Its keys are the flags of rehearse e2e.
+// E2E is what a run of KindE2E asks for: recorded conversations whose next answer is graded. Its keys are the flags of
+// rehearse e2e.
 type E2E struct {
 	// Items is a file of recorded conversations. Item takes only the first of them whose query or id holds it.
 	Items string `json:"items"`
 	Item  string `json:"item,omitempty"`
-	// Sites is a folder of sites, or the file of one; empty means those of the configuration's targets. Prompts is the folder of their prompts.
+	// Sites is a folder of sites, or the file of one; empty means those of the configuration's targets. Prompts is the
+	// folder of their prompts.
 	Sites   string `json:"sites,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
 	// Site is the site of all items; empty means the one that each item names, or the only one.

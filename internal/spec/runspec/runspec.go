@@ -1,4 +1,5 @@
-// Package runspec says what is asked to be run, as a value: the same whether it comes from flags, over HTTP or from a schedule.
+// Package runspec says what is asked to be run, as a value: the same whether it comes from flags, over HTTP or from a
+// schedule.
 package runspec
 
 import (
@@ -42,18 +43,21 @@ type Spec struct {
 	Replay *Replay `json:"replay,omitempty"`
 	// E2E is what a run of KindE2E asks for; nil for other kinds.
 	E2E *E2E `json:"e2e,omitempty"`
-	// Targets are run with every test. Judge judges, User plays simulated users, Model answers inside flows and chatbots.
+	// Targets are run with every test. Judge judges, User plays simulated users, Model answers inside flows and
+	// chatbots.
 	Targets []string `json:"targets,omitempty"`
 	Judge   string   `json:"judge,omitempty"`
 	User    string   `json:"user,omitempty"`
 	Model   string   `json:"model,omitempty"`
 	// Trials holds every conversation so often; 0 leaves it to the tests.
 	Trials int `json:"trials,omitempty"`
-	// Filter selects tests whose id matches one of these globs, Tags those with one of these tags, Sample so many of them.
+	// Filter selects tests whose id matches one of these globs, Tags those with one of these tags, Sample so many of
+	// them.
 	Filter []string `json:"filter,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
 	Sample int      `json:"sample,omitempty"`
-	// Threshold is the score from which a test passes, Retries how often a failed call is tried again; nil leaves them to the tests.
+	// Threshold is the score from which a test passes, Retries how often a failed call is tried again; nil leaves them
+	// to the tests.
 	Threshold *float64 `json:"threshold,omitempty"`
 	// Strict fails a test for any failed check; false leaves it to the tests.
 	Strict bool `json:"strict,omitempty"`
@@ -69,8 +73,9 @@ type Spec struct {
 	AttributeFlakes bool `json:"attribute_flakes,omitempty"`
 	// Baseline is the run to compare with.
 	Baseline string `json:"baseline,omitempty"`
-	// FailOn is the gate that decides the exit code of a run with a Baseline (Gate). Confirm is how often it repeats a test that fell,
-	// MinOverlap the share of the baseline's graded tests that it needs; 0 and nil leave both to their defaults.
+	// FailOn is the gate that decides the exit code of a run with a Baseline (Gate). Confirm is how often it repeats a
+	// test that fell, MinOverlap the share of the baseline's graded tests that it needs; 0 and nil leave both to their
+	// defaults.
 	FailOn     string   `json:"fail_on,omitempty"`
 	Confirm    int      `json:"confirm,omitempty"`
 	MinOverlap *float64 `json:"min_overlap,omitempty"`
@@ -114,8 +119,8 @@ type Limits struct {
 // Most is the largest number of trials, and of workers.
 const Most = 10_000
 
-// Read reads the JSON form. Unknown keys and those that are written twice, for which the error wraps a *source.KeyError, and anything behind the value are
-// refused.
+// Read reads the JSON form. Unknown keys and those that are written twice, for which the error wraps a
+// *source.KeyError, and anything behind the value are refused.
 func Read(data []byte) (Spec, error) {
 	var s Spec
 	if err := source.CheckKeys(data, reflect.TypeFor[Spec]()); err != nil {
@@ -228,7 +233,8 @@ func (s *Spec) checkNames() error {
 	return nil
 }
 
-// Fingerprint is a hash of what decides the results: all but the name, the labels and the webhook. Equal specs have equal fingerprints.
+// Fingerprint is a hash of what decides the results: all but the name, the labels and the webhook. Equal specs have
+// equal fingerprints.
 func (s Spec) Fingerprint() string {
 	s.Name, s.Labels, s.Webhook, s.Schema = "", nil, nil, Schema
 	files := s.Files
@@ -244,7 +250,8 @@ func (s Spec) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Named returns what the spec itself names in texts that may have addresses, and secrets in these. Its files are not among them.
+// Named returns what the spec itself names in texts that may have addresses, and secrets in these. Its files are not
+// among them.
 func (s *Spec) Named() []string {
 	named := append([]string{s.Judge, s.User, s.Model}, s.Targets...)
 	if s.Classify != nil {

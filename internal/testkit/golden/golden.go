@@ -1,5 +1,5 @@
-// Package golden compares what tests make with files of their folder testdata. UPDATE_GOLDEN=1 rewrites the files, for all packages at
-// once: UPDATE_GOLDEN=1 go test ./..., then read the difference.
+// Package golden compares what tests make with files of their folder testdata. UPDATE_GOLDEN=1 rewrites the files, for
+// all packages at once: UPDATE_GOLDEN=1 go test ./..., then read the difference.
 package golden
 
 import (

@@ -43,7 +43,8 @@ type AgentsConfig struct {
 	Log *slog.Logger
 	// Now is the clock of conversations; nil means time.Now.
 	Now func() time.Time
-	// Access, TrustLoopback, Rate, Public, Origins and TrustedProxies say who may come in, as in FrontConfig and ChatsConfig.
+	// Access, TrustLoopback, Rate, Public, Origins and TrustedProxies say who may come in, as in FrontConfig and
+	// ChatsConfig.
 	Access         *access.Authenticator
 	TrustLoopback  bool
 	Rate           int

@@ -15,7 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// A server that drains takes no runs and no turns, says so, and still shows what there is; at last it ends the streams of runs.
+// A server that drains takes no runs and no turns, says so, and still shows what there is; at last it ends the streams
+// of runs.
 func TestAgentsDrain(t *testing.T) {
 	kept, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "rehearse.db"))
 	if err != nil {

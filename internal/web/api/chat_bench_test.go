@@ -16,7 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// BenchmarkChatLeads compares turns that leave leads with turns that leave none as they are served: from the request to the last event, without a network.
+// BenchmarkChatLeads compares turns that leave leads with turns that leave none as they are served: from the request to
+// the last event, without a network.
 func BenchmarkChatLeads(b *testing.B) {
 	serve := func(bot *sitebot.Bot) func(sitebot.Request) error {
 		chats, err := NewChats(ChatsConfig{Bot: bot, Sites: sitebottest.Config(b, nil).Sites})

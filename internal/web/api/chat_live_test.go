@@ -46,7 +46,8 @@ func TestChatBusy(t *testing.T) {
 	}
 }
 
-// The first token arrives while the turn still waits; when the client then goes away, the turn hears of it and its place is free.
+// The first token arrives while the turn still waits; when the client then goes away, the turn hears of it and its
+// place is free.
 func TestChatDisconnect(t *testing.T) {
 	gone := make(chan error, 1)
 	d := openChats(t, &fakeBot{turn: func(ctx context.Context, r sitebot.Request, sink sinkFunc) (*sitebot.Outcome, error) {

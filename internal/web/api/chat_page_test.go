@@ -58,7 +58,8 @@ func TestChatPage(t *testing.T) {
 	}
 }
 
-// The page speaks the language that is asked for, else the site's, else English; and config.json is the same with the same keys.
+// The page speaks the language that is asked for, else the site's, else English; and config.json is the same with the
+// same keys.
 func TestChatPageSpeaks(t *testing.T) {
 	keys := []string{"placeholder", "send", "stop", "close", "open", "new_conversation", "try_again", "session_lost", "offline"}
 	english, err := chatTexts()

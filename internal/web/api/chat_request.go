@@ -57,7 +57,8 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 	}, nil
 }
 
-// decodeUTF8 reads one JSON object strictly. It refuses text in another encoding, which the decoder would silently repair.
+// decodeUTF8 reads one JSON object strictly. It refuses text in another encoding, which the decoder would silently
+// repair.
 func decodeUTF8(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return invalidChat("the body is not UTF-8", "send text as UTF-8", "")

@@ -108,7 +108,8 @@ console.log([...seen].join("\n"));`, stream)
 	}
 }
 
-// The markers of a text in Markdown become spans and blocks; HTML, pictures, and addresses that nobody may follow stay text.
+// The markers of a text in Markdown become spans and blocks; HTML, pictures, and addresses that nobody may follow stay
+// text.
 func TestChatPageReadsMarkdown(t *testing.T) {
 	texts := []string{
 		"**b** *i* _j_ `c` ***x*** a_b_c 2 * 3 ~~s~~", "**open and *more", "a\\*b\\* \\q", "``a`b`` `open",
@@ -124,7 +125,8 @@ import { parseBlocks } from "./blocks.js";
 for (const text of input) console.log(text + "\n=> " + parseBlocks(text).map((block) => JSON.stringify(block)).join("\n   ") + "\n");`, texts))
 }
 
-// What is made of a text is bounded by its length, whatever was written to make the page work hard. A loop without end ends the test, too.
+// What is made of a text is bounded by its length, whatever was written to make the page work hard. A loop without end
+// ends the test, too.
 func TestChatPageReadsHostileMarkdown(t *testing.T) {
 	pieces := []string{
 		"[", "*", "*a", "`", "`a``", "> ", "- ", "- a\n", "- a\n\n", "|", "|a|\n|-|\n", "[a](", "http://a(", "<http://", "_a_", "\n", "![](", "\\", "#", "~~~\n", "[a]( ", "1. a\n - b\n", "**_~~",

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 )
 
-// Operator shows the sessions of chatbots to those who run them. It is safe for concurrent use; its errors are of the type *sitebot.Error.
+// Operator shows the sessions of chatbots to those who run them. It is safe for concurrent use; its errors are of the
+// type *sitebot.Error.
 type Operator interface {
 	// Sessions lists the sessions of a site, the newest first.
 	Sessions(ctx context.Context, site string, q sitebot.Query) (*sitebot.SessionList, error)
@@ -77,7 +78,8 @@ type feedbackBody struct {
 	Comment string `json:"comment,omitempty"`
 }
 
-// feedback is POST /api/v1/chat/{site_name}/{session_id}/feedback. Under --public whoever knows the session's id may send it.
+// feedback is POST /api/v1/chat/{site_name}/{session_id}/feedback. Under --public whoever knows the session's id may
+// send it.
 func (s *Chats) feedback(w http.ResponseWriter, r *http.Request) {
 	var body feedbackBody
 	if err := readSmall(w, r, &body); err != nil {

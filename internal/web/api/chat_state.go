@@ -19,7 +19,8 @@ func (s *Chats) showState(w http.ResponseWriter, r *http.Request) {
 	writeState(w, state)
 }
 
-// injectState is PATCH of the same path. The body is an object of state fields, applied through the reducers; the answer is the new state.
+// injectState is PATCH of the same path. The body is an object of state fields, applied through the reducers; the
+// answer is the new state.
 func (s *Chats) injectState(w http.ResponseWriter, r *http.Request) {
 	patch, replace, err := readPatch(w, r)
 	if err != nil {
@@ -63,7 +64,8 @@ func readPatch(w http.ResponseWriter, r *http.Request) (patch json.RawMessage, r
 	return fields, replace, nil
 }
 
-// erase is DELETE /api/v1/chat/{site_name}/{session_id}: nothing of the session is left. Under --public whoever knows its id may.
+// erase is DELETE /api/v1/chat/{site_name}/{session_id}: nothing of the session is left. Under --public whoever knows
+// its id may.
 func (s *Chats) erase(w http.ResponseWriter, r *http.Request) {
 	site, session := r.PathValue("site_name"), r.PathValue("session_id")
 	if clean(session) != session || !utf8.ValidString(session) {

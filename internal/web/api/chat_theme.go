@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// The surfaces on which text in the site's colour stands, as page.css has them, and the contrast that it needs there (WCAG 2.2, 1.4.3).
+// The surfaces on which text in the site's colour stands, as page.css has them, and the contrast that it needs there
+// (WCAG 2.2, 1.4.3).
 var (
 	lightSurfaces = []string{"#ffffff", "#f6f4f0", "#efece5"}
 	darkSurfaces  = []string{"#151412", "#24221f", "#2f2c28"}
@@ -46,7 +47,8 @@ func parseColor(text string) (c rgb) {
 	return c
 }
 
-// inkOn returns white or black, whichever is easier to read on a colour. One of them always has a contrast of more than 4.5.
+// inkOn returns white or black, whichever is easier to read on a colour. One of them always has a contrast of more than
+// 4.5.
 func inkOn(c rgb) rgb {
 	if white := (rgb{1, 1, 1}); contrast(white, c) >= contrast(rgb{}, c) {
 		return white

@@ -40,8 +40,8 @@ func (s *Chats) answerWhole(w http.ResponseWriter, r *http.Request, asked sitebo
 	}
 }
 
-// answerInEvents takes a turn and sends its events as they happen. A refused request gets a status. A turn that fails ends the stream
-// with an error event, even if that is its only event.
+// answerInEvents takes a turn and sends its events as they happen. A refused request gets a status. A turn that fails
+// ends the stream with an error event, even if that is its only event.
 func (s *Chats) answerInEvents(w http.ResponseWriter, r *http.Request, asked sitebot.Request) {
 	ctx, giveUp := context.WithCancel(r.Context())
 	defer giveUp()

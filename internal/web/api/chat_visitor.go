@@ -12,14 +12,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
-// isVisitor reports whether only --public lets a request in: it brings no token. The limits of visitors are for these (sitebot.md 2.17).
+// isVisitor reports whether only --public lets a request in: it brings no token. The limits of visitors are for these
+// (sitebot.md 2.17).
 func isVisitor(r *http.Request) bool {
 	grant := access.Of(r.Context())
 	return grant.Open && len(grant.Scopes) == 0
 }
 
-// addresses notices when all visitors have one loopback address: a proxy on this machine then forwards them without their addresses, and they share
-// one limit. It is safe for concurrent use.
+// addresses notices when all visitors have one loopback address: a proxy on this machine then forwards them without
+// their addresses, and they share one limit. It is safe for concurrent use.
 type addresses struct {
 	mu      sync.Mutex
 	session string
@@ -27,7 +28,8 @@ type addresses struct {
 	done bool
 }
 
-// shared is given the address and the session of each visitor. It returns true once: for the second session, if both came from loopback.
+// shared is given the address and the session of each visitor. It returns true once: for the second session, if both
+// came from loopback.
 func (a *addresses) shared(ip netip.Addr, session string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -39,8 +41,8 @@ func (a *addresses) shared(ip netip.Addr, session string) bool {
 	return a.done && ip.IsLoopback()
 }
 
-// Bounds of the session ids of visitors. Who guesses an id has the conversation, so it must be hard to guess: 22 characters of 64 are the 128 bits that
-// the page makes.
+// Bounds of the session ids of visitors. Who guesses an id has the conversation, so it must be hard to guess: 22
+// characters of 64 are the 128 bits that the page makes.
 const (
 	minVisitorID  = 22
 	maxVisitorID  = 200
@@ -53,7 +55,8 @@ const (
 	signatureMark = "."
 )
 
-// strongID reports whether a visitor's session id cannot be guessed, or is signed by the owner of the site under one of its names.
+// strongID reports whether a visitor's session id cannot be guessed, or is signed by the owner of the site under one of
+// its names.
 func (s *Chats) strongID(session string, siteNames ...string) bool {
 	if hardToGuess(session) {
 		return true
@@ -76,7 +79,8 @@ func (s *Chats) strongID(session string, siteNames ...string) bool {
 	return false
 }
 
-// hardToGuess reports whether an id looks like one that was made at random: long, of the alphabet of ids, and not of a few characters only.
+// hardToGuess reports whether an id looks like one that was made at random: long, of the alphabet of ids, and not of a
+// few characters only.
 func hardToGuess(id string) bool {
 	if len(id) < minVisitorID || len(id) > maxVisitorID || !idAlphabet(id) {
 		return false
@@ -90,7 +94,8 @@ func hardToGuess(id string) bool {
 
 func idAlphabet(id string) bool { return strings.Trim(id, idCharacters) == "" }
 
-// weakID is the problem of a visitor whose session id could be guessed; nil when it cannot, or when it is no visitor who asks.
+// weakID is the problem of a visitor whose session id could be guessed; nil when it cannot, or when it is no visitor
+// who asks.
 func (s *Chats) weakID(r *http.Request, session, siteName string) *Problem {
 	if !isVisitor(r) || s.strongID(session, siteName) {
 		return nil

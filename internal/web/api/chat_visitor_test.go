@@ -49,7 +49,8 @@ func TestStrongIDs(t *testing.T) {
 	}
 }
 
-// TestWeakSessionIDs checks that visitors need ids that are hard to guess, also those that come from loopback; a token may use any.
+// TestWeakSessionIDs checks that visitors need ids that are hard to guess, also those that come from loopback; a token
+// may use any.
 func TestWeakSessionIDs(t *testing.T) {
 	for _, visitor := range []string{"X-Forwarded-For: 192.0.2.1", "X-Nothing: 1"} {
 		checkWeakSessionIDs(t, visitor)
@@ -116,7 +117,8 @@ func TestLimitedAnswers(t *testing.T) {
 	}
 }
 
-// Behind a trusted proxy the address is that of the visitor; one that sends nothing of the kind is told apart by the peer.
+// Behind a trusted proxy the address is that of the visitor; one that sends nothing of the kind is told apart by the
+// peer.
 func TestVisitorsAddress(t *testing.T) {
 	bot := &fakeBot{}
 	d := openChats(t, bot, func(c *ChatsConfig) {

@@ -7,10 +7,12 @@ import (
 	"sync"
 )
 
-// widgetParts are the files of chat.js in their order. They are one script: a page of another site loads it with one request.
+// widgetParts are the files of chat.js in their order. They are one script: a page of another site loads it with one
+// request.
 var widgetParts = []string{"words", "look", "panel", "events", "start"}
 
-// widgetTexts are what the script says by itself, before it knows the site, or when the site's configuration cannot be read.
+// widgetTexts are what the script says by itself, before it knows the site, or when the site's configuration cannot be
+// read.
 var widgetTexts = []string{"open", "close", "refused", "open_page"}
 
 // widgetScript is chat.js.

@@ -16,10 +16,11 @@ import (
 
 // Chatbot answers visitors of sites. It is safe for concurrent use; its errors are of the type *sitebot.Error.
 type Chatbot interface {
-	// Turn answers one message. It passes the pieces of the answer to sink as they come; one goroutine at a time calls sink.
+	// Turn answers one message. It passes the pieces of the answer to sink as they come; one goroutine at a time calls
+	// sink.
 	Turn(ctx context.Context, r sitebot.Request, sink func(sitebot.Event)) (*sitebot.Outcome, error)
-	// State returns the session's state as a JSON object of state fields. During a turn, it is the state before the turn.
-	// sink may call it.
+	// State returns the session's state as a JSON object of state fields. During a turn, it is the state before the
+	// turn. sink may call it.
 	State(ctx context.Context, site, session string) (json.RawMessage, error)
 	// UpdateState injects state through the reducers into the session's state; with replace, into an empty state.
 	UpdateState(ctx context.Context, site, session string, patch json.RawMessage, replace bool) error
@@ -39,8 +40,8 @@ type ChatsConfig struct {
 
 	// Public lets everyone talk, like visitors of a website. Sessions' states stay closed to them.
 	Public bool
-	// Origins are the sites whose pages may call the chat and show it in a frame, such as https://www.acme.example. Without any,
-	// only the server's own page may.
+	// Origins are the sites whose pages may call the chat and show it in a frame, such as https://www.acme.example.
+	// Without any, only the server's own page may.
 	Origins []string
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed. Without any, a visitor's address is the peer's.
 	TrustedProxies []netip.Prefix
@@ -53,9 +54,9 @@ type ChatsConfig struct {
 	MaxTime  time.Duration
 }
 
-// Chats serves chatbots to visitors of websites, and their sessions to tests and operators. It is safe for concurrent use.
-// Put it behind Front, which checks access and calls Open for requests of visitors. It rejects pages of other sites
-// itself, except for the origins.
+// Chats serves chatbots to visitors of websites, and their sessions to tests and operators. It is safe for concurrent
+// use. Put it behind Front, which checks access and calls Open for requests of visitors. It rejects pages of other
+// sites itself, except for the origins.
 type Chats struct {
 	ChatsConfig
 	turnstile

@@ -62,8 +62,8 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast client would find it
-// busy.
+// converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast
+// client would find it busy.
 func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow.Event)) (*replyView, error) {
 	c, turn, err := s.conversations.hold(ctx, id)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// beginning is the body of POST /api/v1/conversations. Only flow_id is required. Fields of an execution context have the same meaning.
+// beginning is the body of POST /api/v1/conversations. Only flow_id is required. Fields of an execution context have
+// the same meaning.
 type beginning struct {
 	FlowID         string          `json:"flow_id"`
 	ConversationID string          `json:"conversation_id"`

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 )
 
-// conversation is a conversation that the server keeps. The shelf's lock guards the fields below; the session belongs to the holder.
+// conversation is a conversation that the server keeps. The shelf's lock guards the fields below; the session belongs
+// to the holder.
 type conversation struct {
 	id      string
 	flow    *flow.Flow
@@ -32,11 +33,12 @@ type conversation struct {
 	place *list.Element
 }
 
-// keeper keeps conversations, of each of which one turn is taken at a time. It is safe for concurrent use. Its errors are of kind *Problem.
+// keeper keeps conversations, of each of which one turn is taken at a time. It is safe for concurrent use. Its errors
+// are of kind *Problem.
 type keeper interface {
 	add(ctx context.Context, c *conversation, bytes int) error
-	// hold gives a conversation to one caller, who must release it. The turn is to be taken in the context that it returns, which ends when
-	// the conversation is lost.
+	// hold gives a conversation to one caller, who must release it. The turn is to be taken in the context that it
+	// returns, which ends when the conversation is lost.
 	hold(ctx context.Context, id string) (*conversation, context.Context, error)
 	// room returns an error when a held conversation has no room for another turn.
 	room(c *conversation) error
@@ -48,8 +50,8 @@ type keeper interface {
 	remove(ctx context.Context, id string) error
 }
 
-// shelf keeps a bounded number of conversations and drops those that are idle for too long. It has no goroutine of its own: every call
-// drops idle conversations. It is the keeper of a server without a store.
+// shelf keeps a bounded number of conversations and drops those that are idle for too long. It has no goroutine of its
+// own: every call drops idle conversations. It is the keeper of a server without a store.
 type shelf struct {
 	now            func() time.Time
 	idle           time.Duration

@@ -23,14 +23,16 @@ type ConversationStore interface {
 }
 
 const (
-	// holdFor is how long a conversation stays held by a server that has died, holdAgain how often one that lives says so.
+	// holdFor is how long a conversation stays held by a server that has died, holdAgain how often one that lives says
+	// so.
 	holdFor   = 10 * time.Second
 	holdAgain = 3 * time.Second
 	// writeWithin bounds a write that must happen although its caller has gone.
 	writeWithin = 10 * time.Second
 )
 
-// storeKeeper keeps conversations in a store. A conversation is read when its turn begins, and written when the turn has ended.
+// storeKeeper keeps conversations in a store. A conversation is read when its turn begins, and written when the turn
+// has ended.
 type storeKeeper struct {
 	store  ConversationStore
 	server *Flows

@@ -46,8 +46,8 @@ func standingOf(c *conversation, at flow.Context, completed bool) standing {
 // openingView is a conversation at its beginning.
 type openingView struct {
 	standing
-	// Message is the message of a state machine's first state, unless a model speaks there. It is empty for a node flow, which waits for
-	// the user.
+	// Message is the message of a state machine's first state, unless a model speaks there. It is empty for a node
+	// flow, which waits for the user.
 	Message string `json:"message"`
 }
 

@@ -18,8 +18,9 @@ import (
 
 // EventLog stores logged events. It is safe for concurrent use.
 type EventLog interface {
-	// Add adds all of the events or none, and returns for each whether it was new. An event with a known ID changes nothing. An error with a
-	// method Refused that returns true means that the store works but cannot keep one of the events.
+	// Add adds all of the events or none, and returns for each whether it was new. An event with a known ID changes
+	// nothing. An error with a method Refused that returns true means that the store works but cannot keep one of the
+	// events.
 	Add(ctx context.Context, events []replay.Event) (added []bool, err error)
 }
 
@@ -29,7 +30,8 @@ type EventsConfig struct {
 	// Log gets a line when the store fails, without the events' text; nil discards it.
 	Log *slog.Logger
 
-	// MaxRequests is the number of concurrent requests (16). PerSecond is how many events are accepted (5,000), with bursts of twice as many.
+	// MaxRequests is the number of concurrent requests (16). PerSecond is how many events are accepted (5,000), with
+	// bursts of twice as many.
 	MaxRequests, PerSecond int
 	// MaxTime is the time limit of the store (10 s).
 	MaxTime time.Duration
@@ -107,7 +109,8 @@ func (s *Events) admit(events int) error {
 	return nil
 }
 
-// add adds events and returns which were new. A failure of the store is temporary; refused means that the store cannot keep an event.
+// add adds events and returns which were new. A failure of the store is temporary; refused means that the store cannot
+// keep an event.
 func (s *Events) add(ctx context.Context, events ...replay.Event) (added []bool, refused bool, err error) {
 	within, cancel := context.WithTimeout(ctx, s.MaxTime)
 	defer cancel()

@@ -182,7 +182,8 @@ func (b *eventBatch) answer() batchAnswer {
 	return a
 }
 
-// addBatch adds the events of a batch at once. If the store refuses them, it adds them one by one to find the one that cannot be kept.
+// addBatch adds the events of a batch at once. If the store refuses them, it adds them one by one to find the one that
+// cannot be kept.
 func (s *Events) addBatch(ctx context.Context, b *eventBatch) error {
 	if len(b.events) == 0 {
 		return nil

@@ -44,7 +44,8 @@ func accepts(r *http.Request, wanted string) bool {
 	return false
 }
 
-// sse writes server-sent events as they come (text/event-stream). The answer begins with the first event; before it, a problem can be sent.
+// sse writes server-sent events as they come (text/event-stream). The answer begins with the first event; before it, a
+// problem can be sent.
 type sse struct {
 	w     http.ResponseWriter
 	begun bool

@@ -16,7 +16,8 @@ import (
 // execute is POST /execute: an ExecutionContext in, an ExecutionResult out. The context's model parameters are ignored.
 func (s *Flows) execute(w http.ResponseWriter, r *http.Request) { s.executeAs(w, r, false) }
 
-// executeTrusted is POST /internal/agent/test. Unlike execute, it honours the context's sampling parameters and its request for tracing.
+// executeTrusted is POST /internal/agent/test. Unlike execute, it honours the context's sampling parameters and its
+// request for tracing.
 func (s *Flows) executeTrusted(w http.ResponseWriter, r *http.Request) { s.executeAs(w, r, true) }
 
 func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) {

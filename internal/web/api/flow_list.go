@@ -71,7 +71,8 @@ type optionView struct {
 	Label    string   `json:"label"`
 	When     string   `json:"when,omitempty"`
 	Examples []string `json:"examples,omitempty"`
-	// Next is null when the flow ends. Rule is true when a rule decides, not a model. If is true when the option is offered with certain facts only.
+	// Next is null when the flow ends. Rule is true when a rule decides, not a model. If is true when the option is
+	// offered with certain facts only.
 	Next *string `json:"next"`
 	Rule bool    `json:"rule,omitempty"`
 	If   bool    `json:"if,omitempty"`

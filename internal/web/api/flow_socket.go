@@ -18,8 +18,8 @@ const (
 	pingTimeout = 10 * time.Second
 )
 
-// socket is GET /internal/agent/test with an upgrade to WebSocket: each text message is an ExecutionContext, answered with the events
-// of a stream as text messages. Turns of one connection are taken one after the other.
+// socket is GET /internal/agent/test with an upgrade to WebSocket: each text message is an ExecutionContext, answered
+// with the events of a stream as text messages. Turns of one connection are taken one after the other.
 func (s *Flows) socket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Upgrade", "websocket")

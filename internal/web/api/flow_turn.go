@@ -11,8 +11,8 @@ import (
 // turnFunc takes a turn and returns the body of the answer. Events during the turn go to sink, which may be nil.
 type turnFunc func(ctx context.Context, sink func(flow.Event)) (any, error)
 
-// answer takes a turn and answers with its result: as JSON or, if the client asks for it, as events while the turn goes on.
-// If the client goes away, the turn is cancelled.
+// answer takes a turn and answers with its result: as JSON or, if the client asks for it, as events while the turn goes
+// on. If the client goes away, the turn is cancelled.
 func (s *Flows) answer(w http.ResponseWriter, r *http.Request, take turnFunc) {
 	if !wantsEvents(r) {
 		body, err := s.guarded(r.Context(), take, nil)

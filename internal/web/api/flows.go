@@ -33,9 +33,10 @@ type FlowsConfig struct {
 	Idle time.Duration
 }
 
-// Flows serves flows as agents. POST /execute takes a turn for callers that keep the state themselves. /internal/agent/test does the same
-// for tests, honours sampling parameters, and also works over a WebSocket. /api/v1/conversations keeps the state for callers, and
-// /api/v1/flows lists the flows. It is safe for concurrent use. Put it behind Front, which checks access.
+// Flows serves flows as agents. POST /execute takes a turn for callers that keep the state themselves.
+// /internal/agent/test does the same for tests, honours sampling parameters, and also works over a WebSocket.
+// /api/v1/conversations keeps the state for callers, and /api/v1/flows lists the flows. It is safe for concurrent use.
+// Put it behind Front, which checks access.
 type Flows struct {
 	FlowsConfig
 	turnstile

@@ -20,27 +20,30 @@ type FrontConfig struct {
 	Access *access.Authenticator
 	// TrustLoopback admits programs of this machine without a token.
 	TrustLoopback bool
-	// AnyKey admits programs of this machine whatever token they send, where there is none: clients of a model's provider always send a key.
+	// AnyKey admits programs of this machine whatever token they send, where there is none: clients of a model's
+	// provider always send a key.
 	AnyKey bool
-	// Rate is how many requests a second each token may make, and each address without one; 0 does not bound them. Programs of this machine that
-	// need no token are not bound, nor is what Public lets in.
+	// Rate is how many requests a second each token may make, and each address without one; 0 does not bound them.
+	// Programs of this machine that need no token are not bound, nor is what Public lets in.
 	Rate int
 	// TrustedProxies are the proxies whose X-Forwarded-For is believed where addresses are told apart.
 	TrustedProxies []netip.Prefix
-	// Public reports whether visitors may make a request; nil means that the server has no visitors. With it, every request without a token is a
-	// visitor's, wherever it comes from, unless TrustLoopback: a proxy on this machine may forward visitors' requests without adding a header.
+	// Public reports whether visitors may make a request; nil means that the server has no visitors. With it, every
+	// request without a token is a visitor's, wherever it comes from, unless TrustLoopback: a proxy on this machine may
+	// forward visitors' requests without adding a header.
 	Public func(*http.Request) bool
 	// Log gets panics and stores that are away; nil discards them.
 	Log *slog.Logger
-	// Healthy returns what keeps the server from working, such as an unreachable store; nil means nothing ever does. It must be quick, and is
-	// asked once a second at most. Stopping reports whether the server takes nothing more; nil means that it never does.
+	// Healthy returns what keeps the server from working, such as an unreachable store; nil means nothing ever does. It
+	// must be quick, and is asked once a second at most. Stopping reports whether the server takes nothing more; nil
+	// means that it never does.
 	Healthy  func() error
 	Stopping func() bool
 }
 
-// Front wraps all handlers of a server. It answers GET /healthz and GET /livez for everybody, and all else only for those who may come in
-// (service.md 3.1). The handlers find out with access.Of what a request may do. It refuses web pages of other sites, and turns panics into
-// answers. Errors are problem documents.
+// Front wraps all handlers of a server. It answers GET /healthz and GET /livez for everybody, and all else only for
+// those who may come in (service.md 3.1). The handlers find out with access.Of what a request may do. It refuses web
+// pages of other sites, and turns panics into answers. Errors are problem documents.
 func Front(next http.Handler, c FrontConfig) http.Handler {
 	return newFront(ownPages().Handler(next), c)
 }
@@ -116,7 +119,8 @@ func (f *front) probed(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// admit returns what a request may do, or why it is refused. A token that was sent is looked at first: a wrong one is refused, whoever sends it.
+// admit returns what a request may do, or why it is refused. A token that was sent is looked at first: a wrong one is
+// refused, whoever sends it.
 func (f *front) admit(r *http.Request) (access.Grant, *Problem) {
 	public := f.Public != nil && f.Public(r)
 	trusted, away := f.trusted(r)
@@ -148,8 +152,8 @@ func (f *front) admit(r *http.Request) (access.Grant, *Problem) {
 	return access.Grant{}, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), p)
 }
 
-// trusted reports whether a request needs no token because a program of this machine sends it. Only here is loopback a privilege. The error is that
-// of a store of tokens that cannot be read.
+// trusted reports whether a request needs no token because a program of this machine sends it. Only here is loopback a
+// privilege. The error is that of a store of tokens that cannot be read.
 func (f *front) trusted(r *http.Request) (bool, error) {
 	if !fromHere(r) || f.TrustLoopback || f.Public != nil {
 		return fromHere(r) && f.TrustLoopback, nil
@@ -195,7 +199,8 @@ func (f *front) away(r *http.Request, err error) *Problem {
 	return cmp.Or(f.bound(addressOf(r, f.TrustedProxies)), unavailable())
 }
 
-// sentToken returns the token of a request, and whether it sent one. Two of them are one that nobody has. The pages' cookie has its place here.
+// sentToken returns the token of a request, and whether it sent one. Two of them are one that nobody has. The pages'
+// cookie has its place here.
 func sentToken(r *http.Request) (token string, given bool) {
 	sent := r.Header.Values("Authorization")
 	if len(sent) > 1 {

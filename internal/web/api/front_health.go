@@ -14,7 +14,8 @@ type health struct {
 	reason error
 }
 
-// answerHealth answers 200 when the server can work. The reason why it cannot goes to the log only: it may name machines.
+// answerHealth answers 200 when the server can work. The reason why it cannot goes to the log only: it may name
+// machines.
 func (f *front) answerHealth(w http.ResponseWriter) {
 	switch {
 	case f.Stopping != nil && f.Stopping():

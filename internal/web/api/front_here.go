@@ -14,9 +14,9 @@ var (
 	forwardedBegin = []string{"x-forwarded-", "x-original-", "cf-"}
 )
 
-// fromHere reports whether a request comes from a program of this machine. The peer's address must be local. Headers can only disprove it, even
-// empty ones: a proxy on this machine forwards for others, and a page with a foreign host name belongs to a site that resolves to this machine
-// (DNS rebinding).
+// fromHere reports whether a request comes from a program of this machine. The peer's address must be local. Headers
+// can only disprove it, even empty ones: a proxy on this machine forwards for others, and a page with a foreign host
+// name belongs to a site that resolves to this machine (DNS rebinding).
 func fromHere(r *http.Request) bool {
 	for name := range r.Header {
 		name = strings.ToLower(name)

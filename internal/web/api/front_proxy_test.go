@@ -18,7 +18,8 @@ func hiding(to *url.URL) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
 }
 
-// A proxy on this machine stands between a server and everybody else. Its headers tell; without them only a token does, and it is asked for.
+// A proxy on this machine stands between a server and everybody else. Its headers tell; without them only a token does,
+// and it is asked for.
 func TestBehindAProxy(t *testing.T) {
 	inside := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") })
 	plain := httputil.NewSingleHostReverseProxy // adds X-Forwarded-For
@@ -70,8 +71,8 @@ func TestBehindAProxy(t *testing.T) {
 	}
 }
 
-// TestVisitorsBehindAProxy checks that visitors' rules apply to whatever a proxy on this machine forwards, also where the proxy adds no header, and
-// that the log names the shared address once.
+// TestVisitorsBehindAProxy checks that visitors' rules apply to whatever a proxy on this machine forwards, also where
+// the proxy adds no header, and that the log names the shared address once.
 func TestVisitorsBehindAProxy(t *testing.T) {
 	const other = "b" + strongSession
 	for name, c := range map[string]struct {

@@ -9,12 +9,13 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
-// recheck is the time between two looks whether a request under way may go on. With the time for which tokens are remembered, a change counts
-// within 5 s.
+// recheck is the time between two looks whether a request under way may go on. With the time for which tokens are
+// remembered, a change counts within 5 s.
 const recheck = 500 * time.Millisecond
 
-// whileAdmitted returns a context that ends when the request may not be made any more: its token was removed or has expired, or a token is asked for
-// now. stop ends the looking. Only what is read is watched, which may go on for long; a change that was begun is completed.
+// whileAdmitted returns a context that ends when the request may not be made any more: its token was removed or has
+// expired, or a token is asked for now. stop ends the looking. Only what is read is watched, which may go on for long;
+// a change that was begun is completed.
 func (f *front) whileAdmitted(ctx context.Context, r *http.Request) (watched context.Context, stop func()) {
 	if r.Method != http.MethodGet {
 		return ctx, func() {}

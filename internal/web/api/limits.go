@@ -54,7 +54,8 @@ func (g gate) enterWithin(ctx context.Context, patience time.Duration) bool {
 
 func (g gate) leave() { <-g }
 
-// drain takes every place itself and thereby waits until all have left. If all have, it does not matter that ctx has ended.
+// drain takes every place itself and thereby waits until all have left. If all have, it does not matter that ctx has
+// ended.
 func (g gate) drain(ctx context.Context) error {
 	for range cap(g) {
 		if g.enter() {
@@ -75,8 +76,9 @@ const readingPatience = time.Second
 // readingKey is the key of a request's context under which the gate of reading stands.
 type readingKey struct{}
 
-// limited runs what reads or plans a document that a request brings. All entry points share the 2 × cores places of the server, so that documents that
-// are expensive to read bound nothing but each other. Without a place within a second the error is a *Problem. do must not call limited.
+// limited runs what reads or plans a document that a request brings. All entry points share the 2 × cores places of the
+// server, so that documents that are expensive to read bound nothing but each other. Without a place within a second
+// the error is a *Problem. do must not call limited.
 func limited(ctx context.Context, do func() error) error {
 	places, ok := ctx.Value(readingKey{}).(gate)
 	if !ok { // a handler without a front serves one request at a time

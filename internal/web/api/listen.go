@@ -17,7 +17,8 @@ import (
 type Listening struct {
 	// Addr is HOST:PORT; port 0 takes a free one.
 	Addr string
-	// Guarded is true if a token is asked for; else only loopback is listened on. TokenEnv is the variable to put one into.
+	// Guarded is true if a token is asked for; else only loopback is listened on. TokenEnv is the variable to put one
+	// into.
 	Guarded  bool
 	TokenEnv string
 	// Log gets what net/http has to say; nil discards it.
@@ -38,8 +39,8 @@ var ErrGivenUp = errors.New("turns in flight were given up")
 // lastAnswers is how long the last answers may take whose work has used up the grace period.
 const lastAnswers = time.Second
 
-// Serve serves a handler until a signal or the end of ctx, with a time limit for headers and bodies. The context of requests ends when they are
-// given up. An address that cannot be meant is source.Invalid.
+// Serve serves a handler until a signal or the end of ctx, with a time limit for headers and bodies. The context of
+// requests ends when they are given up. An address that cannot be meant is source.Invalid.
 func Serve(ctx context.Context, handler http.Handler, l Listening) error {
 	listener, err := l.open(ctx)
 	if err != nil {
@@ -70,7 +71,8 @@ func Serve(ctx context.Context, handler http.Handler, l Listening) error {
 	return nil
 }
 
-// server returns a server with time limits for heads and bodies. Handlers limit the time for taking an answer: a stream may go on for long.
+// server returns a server with time limits for heads and bodies. Handlers limit the time for taking an answer: a stream
+// may go on for long.
 func (l *Listening) server(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      handler,
@@ -82,8 +84,8 @@ func (l *Listening) server(handler http.Handler) *http.Server {
 	}
 }
 
-// finish lets requests in flight finish within the grace period, or until a second signal; cancel gives up what is left. It reports whether all
-// of them finished.
+// finish lets requests in flight finish within the grace period, or until a second signal; cancel gives up what is
+// left. It reports whether all of them finished.
 func (l *Listening) finish(s *http.Server, cancel context.CancelFunc) (complete bool) {
 	if l.Stopping != nil {
 		l.Stopping()
@@ -108,8 +110,8 @@ func (l *Listening) finish(s *http.Server, cancel context.CancelFunc) (complete 
 	return complete
 }
 
-// ends waits for work under way and then for answers that are still sent; it reports whether all of them ended. Until the work has ended the server
-// listens on, so that it can say that it is stopping.
+// ends waits for work under way and then for answers that are still sent; it reports whether all of them ended. Until
+// the work has ended the server listens on, so that it can say that it is stopping.
 func (l *Listening) ends(given context.Context, s *http.Server) bool {
 	until := time.Now().Add(l.Grace)
 	if l.Drain != nil {
@@ -125,7 +127,8 @@ func (l *Listening) ends(given context.Context, s *http.Server) bool {
 	return s.Shutdown(within) == nil
 }
 
-// BaseOf returns the address of what listens, by which a browser of this machine reaches it: no request for a page may name "all addresses".
+// BaseOf returns the address of what listens, by which a browser of this machine reaches it: no request for a page may
+// name "all addresses".
 func BaseOf(at net.Addr) string {
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)

@@ -1,5 +1,5 @@
-// Package api has the program's HTTP servers: any model as an OpenAI-compatible endpoint, flows and chatbots as agents, logged events,
-// and Front, which checks access for the others.
+// Package api has the program's HTTP servers: any model as an OpenAI-compatible endpoint, flows and chatbots as agents,
+// logged events, and Front, which checks access for the others.
 package api
 
 import (

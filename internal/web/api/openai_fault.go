@@ -102,7 +102,8 @@ func (s *openAI) cut(w http.ResponseWriter, asked *chatRequest) {
 	hangUp(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", contentType, len(body), body[:len(body)/2]))
 }
 
-// hangUp takes the connection from the server, writes last and closes it; with nothing to write, it resets the connection.
+// hangUp takes the connection from the server, writes last and closes it; with nothing to write, it resets the
+// connection.
 func hangUp(w http.ResponseWriter, last string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil { // HTTP/2: the server can only end the stream

@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// completion is a reply in the protocol's shape (https://platform.openai.com/docs/api-reference/chat/object), whole or as a chunk.
+// completion is a reply in the protocol's shape (https://platform.openai.com/docs/api-reference/chat/object), whole or
+// as a chunk.
 type completion struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`

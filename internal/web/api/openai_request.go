@@ -39,7 +39,8 @@ type chatRequest struct {
 
 type chatMessage struct {
 	Role chat.Role `json:"role"`
-	// Content is a string, null, or a list of typed parts. The type any decodes in one pass; a type of its own would not.
+	// Content is a string, null, or a list of typed parts. The type any decodes in one pass; a type of its own would
+	// not.
 	Content    any        `json:"content"`
 	ToolCalls  []toolCall `json:"tool_calls"`
 	ToolCallID string     `json:"tool_call_id"`

@@ -139,8 +139,8 @@ func open(s *jsonschema.Schema) {
 	open(s.AdditionalProperties)
 }
 
-// componentName returns the name of a type in the document, such as Run for store.Run, RunPage for store.Page[store.Run]
-// and ReplayRun for replay.Run; empty for a type without a name.
+// componentName returns the name of a type in the document, such as Run for store.Run, RunPage for
+// store.Page[store.Run] and ReplayRun for replay.Run; empty for a type without a name.
 func componentName(t reflect.Type) string {
 	name, place, outer := t.Name(), t.PkgPath(), ""
 	if cut, inner, generic := strings.Cut(name, "["); generic {

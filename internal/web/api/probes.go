@@ -21,8 +21,8 @@ type ProbesConfig struct {
 	Log *slog.Logger
 }
 
-// Probes tells of a process that serves nothing else: GET /livez says that it runs, GET /healthz that it can work, GET /metrics what it has counted.
-// It is safe for concurrent use.
+// Probes tells of a process that serves nothing else: GET /livez says that it runs, GET /healthz that it can work, GET
+// /metrics what it has counted. It is safe for concurrent use.
 type Probes struct {
 	http.Handler
 	healthy  atomic.Pointer[func() error]
@@ -51,7 +51,8 @@ func (p *Probes) health() error {
 	return errors.New("the process is starting")
 }
 
-// Serve serves the probes until stop is called, which waits for requests in flight. The error is that of opening the port.
+// Serve serves the probes until stop is called, which waits for requests in flight. The error is that of opening the
+// port.
 func (p *Probes) Serve(ctx context.Context, l Listening) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	l.Guarded = true // others are told of the health only

@@ -20,7 +20,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Code names the fault for programs: a flow.Fault, or one of the server's own codes.
 	Code string `json:"code"`
-	// Pointer is the JSON pointer of the faulty member of the body, "" for the whole body; nil when the fault is not in the body.
+	// Pointer is the JSON pointer of the faulty member of the body, "" for the whole body; nil when the fault is not in
+	// the body.
 	Pointer *string `json:"pointer,omitempty"`
 	// Hint says what to do; it may be empty.
 	Hint string `json:"hint,omitempty"`
@@ -85,8 +86,8 @@ func (p *Problem) after(d time.Duration) *Problem {
 	return p
 }
 
-// problemOf returns an error as a client sees it. An unexpected error is an internal one without details, and what a model's provider said,
-// or where it is, stays in the log.
+// problemOf returns an error as a client sees it. An unexpected error is an internal one without details, and what a
+// model's provider said, or where it is, stays in the log.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -129,8 +130,8 @@ func statusOfFlow(f flow.Fault) int {
 	return http.StatusInternalServerError
 }
 
-// givenUp reports whether an error needs no answer because its request has ended: Front hangs up then. A problem is always answered: a body that does
-// not arrive ends its request too.
+// givenUp reports whether an error needs no answer because its request has ended: Front hangs up then. A problem is
+// always answered: a body that does not arrive ends its request too.
 func givenUp(r *http.Request, err error) bool {
 	_, known := errors.AsType[*Problem](err)
 	return !known && r.Context().Err() != nil

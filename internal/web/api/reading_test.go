@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// TestReadingIsBounded checks that every entry point that reads a document shares one limit of concurrency, and counts what is in the document.
+// TestReadingIsBounded checks that every entry point that reads a document shares one limit of concurrency, and counts
+// what is in the document.
 func TestReadingIsBounded(t *testing.T) {
 	engine := flow.New(flow.Config{Flows: library(t)})
 	bot := &fakeBot{}

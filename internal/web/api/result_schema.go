@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// ResultSchema returns the JSON Schema (2020-12) of a line of results.jsonl. It is made of the Go types that write the line, as the answers of the API are.
+// ResultSchema returns the JSON Schema (2020-12) of a line of results.jsonl. It is made of the Go types that write the
+// line, as the answers of the API are.
 func ResultSchema() ([]byte, error) {
 	s, err := jsonschema.For[result.Test](&jsonschema.ForOptions{TypeSchemas: written()})
 	if err != nil {

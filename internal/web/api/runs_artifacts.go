@@ -23,7 +23,8 @@ func (s *Runs) artifacts(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// artifact answers with the bytes of an artifact that a run has. A browser does not show them: an agent may have said anything.
+// artifact answers with the bytes of an artifact that a run has. A browser does not show them: an agent may have said
+// anything.
 func (s *Runs) artifact(w http.ResponseWriter, r *http.Request) error {
 	hash := r.PathValue("sha256")
 	none := newProblem(http.StatusNotFound, codeNotFound, "no run has such an artifact", "GET "+runsPath+"/RUN/artifacts lists those of a run")

@@ -67,7 +67,8 @@ func (s *Runs) results(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// lines answers with all results as they stand in results.jsonl. An answer that breaks off has no end: its connection is cut.
+// lines answers with all results as they stand in results.jsonl. An answer that breaks off has no end: its connection
+// is cut.
 func (s *Runs) lines(w http.ResponseWriter, r *http.Request, id string, filter store.ResultFilter) error {
 	begun := false
 	for one, err := range s.Store.AllResults(r.Context(), id, filter) {

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
-// flowTurn begins the span of a turn of a flow, in the trace of its caller. The request that it returns has the span's context.
+// flowTurn begins the span of a turn of a flow, in the trace of its caller. The request that it returns has the span's
+// context.
 func flowTurn(r *http.Request, conversation, testCase string) (*http.Request, *trace.Span) {
 	ctx := trace.FromRequest(r.Context(), r)
 	for name, id := range map[string]string{trace.ConversationID: conversation, trace.TestCaseID: testCase} {

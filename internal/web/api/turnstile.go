@@ -55,8 +55,8 @@ func (t *turnstile) stopped() bool {
 	}
 }
 
-// visitorIP returns the address that a request comes from. It believes X-Forwarded-For as far as trusted proxies have written it.
-// The zero value means that no trusted proxy has named an address.
+// visitorIP returns the address that a request comes from. It believes X-Forwarded-For as far as trusted proxies have
+// written it. The zero value means that no trusted proxy has named an address.
 func visitorIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	at, ok := parseIP(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")

@@ -35,8 +35,8 @@ type Server struct {
 	ending <-chan struct{}
 }
 
-// Serve speaks the protocol over in and out until in ends and every call is answered, or ctx ends; then the commands at work are interrupted. It
-// returns when none is at work any more.
+// Serve speaks the protocol over in and out until in ends and every call is answered, or ctx ends; then the commands at
+// work are interrupted. It returns when none is at work any more.
 func Serve(ctx context.Context, version string, run Run, in io.Reader, out io.Writer) error {
 	s := &Server{version, run, make(chan struct{}, maxCalls), ctx.Done()}
 	err := mcp.Speak(ctx, s.session(), in, out)
@@ -55,8 +55,8 @@ type Result struct {
 	LeftOut  int    `json:"bytes_left_out" jsonschema:"bytes of output and notes that are not here; 0 if they are whole"`
 }
 
-// call runs a command line. Success says what exit code 0 of it means. Tell gets each line of its notes at once. When ctx or the session ends, the
-// command is interrupted.
+// call runs a command line. Success says what exit code 0 of it means. Tell gets each line of its notes at once. When
+// ctx or the session ends, the command is interrupted.
 func (s *Server) call(ctx context.Context, line []string, success string, tell func(line string)) (Result, error) {
 	select {
 	case s.slots <- struct{}{}:

@@ -36,7 +36,8 @@ func serving(t *testing.T, run Run, options *sdk.ClientOptions) *sdk.ClientSessi
 	return session
 }
 
-// What a client asks for becomes the command line, value for value: no name is a flag, and no comma makes two tags of one.
+// What a client asks for becomes the command line, value for value: no name is a flag, and no comma makes two tags of
+// one.
 func TestCommandLines(t *testing.T) {
 	var got []string
 	session := serving(t, func(line []string, _, _ io.Writer, _ <-chan os.Signal) int {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// excerpt keeps the beginning and the end of what is written to it, max bytes together. It is not safe for concurrent use.
+// excerpt keeps the beginning and the end of what is written to it, max bytes together. It is not safe for concurrent
+// use.
 type excerpt struct {
 	max        int
 	head, tail []byte
@@ -34,7 +35,8 @@ func (e *excerpt) Write(data []byte) (int, error) {
 // leftOut returns how many bytes were not kept.
 func (e *excerpt) leftOut() int { return e.written - len(e.head) - len(e.tail) }
 
-// String returns what was kept. Where something was left out, a line says how much. A character that was cut has no rest.
+// String returns what was kept. Where something was left out, a line says how much. A character that was cut has no
+// rest.
 func (e *excerpt) String() string {
 	if e.leftOut() == 0 {
 		return strings.ToValidUTF8(string(e.head)+string(e.tail), "\uFFFD")

@@ -50,7 +50,8 @@ func offer[C commandCall](s *Server, to *sdk.Server, name string, hints *sdk.Too
 		})
 }
 
-// arguments returns the schema of a tool's arguments. Each has one type, without null beside it: not every provider of models takes two.
+// arguments returns the schema of a tool's arguments. Each has one type, without null beside it: not every provider of
+// models takes two.
 func arguments[C commandCall]() *jsonschema.Schema {
 	schema, err := jsonschema.For[C](nil)
 	if err != nil {

@@ -56,7 +56,8 @@ type sent struct {
 	back string
 }
 
-// read reads what a form has in common with others. It returns nil where it has answered that there is no such conversation.
+// read reads what a form has in common with others. It returns nil where it has answered that there is no such
+// conversation.
 func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent {
 	run, index := p.found(w, r)
 	if run == nil {

@@ -85,7 +85,8 @@ func TestFolderTakenByAnotherRun(t *testing.T) {
 	}
 }
 
-// With several targets what was reviewed, and the pass rate after it, stand with each target; there is none over different systems.
+// With several targets what was reviewed, and the pass rate after it, stand with each target; there is none over
+// different systems.
 func TestReviewOfTargets(t *testing.T) {
 	s, _ := withStore(t)
 	other := talked("a")

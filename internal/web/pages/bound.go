@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
 )
 
-// fromTurn is the parameter that names a turn which a page shows, with those after it, where not all of a conversation fit.
+// fromTurn is the parameter that names a turn which a page shows, with those after it, where not all of a conversation
+// fit.
 const fromTurn = "turn"
 
 // maxPage is about how many bytes the conversations of a page take.

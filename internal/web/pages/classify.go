@@ -70,7 +70,8 @@ type classifiedItem struct {
 	Confidence *float64 `json:"confidence"`
 }
 
-// noLabels stands for labels of which there are none, where there may be several. What was not predicted at all is stats.NullLabel, which no label is called.
+// noLabels stands for labels of which there are none, where there may be several. What was not predicted at all is
+// stats.NullLabel, which no label is called.
 const noLabels = "none"
 
 func labelled(labels []string) string {
@@ -226,7 +227,8 @@ func readItems(dir string) (items []classifiedItem, unreadable int) {
 	return items, unreadable
 }
 
-// itemsDoubt says where the figures of a report are not those of its items. A folder without items bears out nothing, which its list says.
+// itemsDoubt says where the figures of a report are not those of its items. A folder without items bears out nothing,
+// which its list says.
 func itemsDoubt(report classification.Report, items []classifiedItem) []string {
 	right := 0
 	for _, i := range items {

@@ -157,8 +157,8 @@ func (p *Pages) baseline(of *runindex.Found) *runindex.Found {
 	return nil
 }
 
-// compared returns the run as a comparison reads it, with the verdicts after review where they are asked for. The figures of what the comparison has read
-// are in read, in its order; those of a trial are none.
+// compared returns the run as a comparison reads it, with the verdicts after review where they are asked for. The
+// figures of what the comparison has read are in read, in its order; those of a trial are none.
 func (s side) compared(read *[]measures) compare.Side {
 	run := s.Index.Run
 	if s.Target != "" {
@@ -186,7 +186,8 @@ func (s side) compared(read *[]measures) compare.Side {
 	}}
 }
 
-// remarks says what limits the comparison: runs that did not come to their end, and what else than the agent is not the same.
+// remarks says what limits the comparison: runs that did not come to their end, and what else than the agent is not the
+// same.
 func (p *comparePage) remarks(found *result.Comparison, prints int) {
 	if remark := compare.Unmatched(found); remark != "" {
 		p.Remarks = append(p.Remarks, text.Capital(strings.ReplaceAll(remark, "--ignore-target", "ignore_target=1"))+".")

@@ -14,7 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// loggedIn returns tests in the order of a log, which is that in which they ended. Their places in the run are those of the list.
+// loggedIn returns tests in the order of a log, which is that in which they ended. Their places in the run are those of
+// the list.
 func loggedIn(random *rand.Rand, tests []*result.Test) []*result.Test {
 	logged := make([]*result.Test, len(tests))
 	for i, at := range random.Perm(len(tests)) {
@@ -41,8 +42,8 @@ func comparedByCommand(t *testing.T, root string) *result.Comparison {
 	return told
 }
 
-// The page says what the command says, to the last digit, whatever order the logs have: with enough tests for an interval of random halves, among them some
-// that are not compared, and some that one run lacks.
+// The page says what the command says, to the last digit, whatever order the logs have: with enough tests for an
+// interval of random halves, among them some that are not compared, and some that one run lacks.
 func TestCompareSaysWhatTheCommandSays(t *testing.T) {
 	s := newSite(t)
 	random := rand.New(rand.NewPCG(3, 4))

@@ -24,7 +24,8 @@ type comparedConversation struct {
 	Pairs       []turnPair
 	// Left counts the turns that are not shown.
 	Left int
-	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where they are shown.
+	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where
+	// they are shown.
 	LeftFrom int
 	LeftAt   string
 	// Whole is what was found of the conversations as a whole; nil where that is nothing.
@@ -73,7 +74,8 @@ type turnSide struct {
 	Calls       []transcript.ToolCall
 	Item        *transcript.Item
 	Address     string
-	// NoReply is true where the agent did not answer; Empty where it answered with nothing. Left counts the characters of the reply that are not shown.
+	// NoReply is true where the agent did not answer; Empty where it answered with nothing. Left counts the characters
+	// of the reply that are not shown.
 	NoReply, Empty bool
 	Left           int
 }

@@ -180,7 +180,8 @@ func TestCompareConversation(t *testing.T) {
 	}
 }
 
-// What was asserted of the whole conversation is compared as well; of trials the one stands there that ended as its test did.
+// What was asserted of the whole conversation is compared as well; of trials the one stands there that ended as its
+// test did.
 func TestCompareWholeConversation(t *testing.T) {
 	s := newSite(t)
 	whole := func(run string, v result.Verdict) *result.Test {

@@ -29,7 +29,8 @@ type compared struct {
 // decisions tells what people decided over the verdicts of a run from everything else that they may decide.
 type decisions [sha256.Size]byte
 
-// decidedBy returns the decisions of a book; none for nil, over which the machine's verdicts stand, as for a book in which nobody decided.
+// decidedBy returns the decisions of a book; none for nil, over which the machine's verdicts stand, as for a book in
+// which nobody decided.
 func decidedBy(book *annotation.Book) (d decisions) {
 	if book == nil {
 		return d

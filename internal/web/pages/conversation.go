@@ -24,7 +24,8 @@ type conversationPage struct {
 	Verdict result.Verdict
 	Score   string
 	Raw     bool
-	// Toggle leads to the other view of the messages; Side to the trials side by side, empty where they are or where there are no others.
+	// Toggle leads to the other view of the messages; Side to the trials side by side, empty where they are or where
+	// there are no others.
 	Toggle, Side string
 	// Compare leads to the same test in the run before; empty where there is none.
 	Compare   string
@@ -117,8 +118,8 @@ func itemsOf(shown []shownTalk) (items []string) {
 	return items[:min(len(items), 100)]
 }
 
-// shownRows returns the records that a page shows: the trials that were asked for, else the first that failed, else the first; without trials
-// the test's own.
+// shownRows returns the records that a page shows: the trials that were asked for, else the first that failed, else the
+// first; without trials the test's own.
 func shownRows(e *runindex.Entry, trials []string) ([]*runindex.Row, bool) {
 	if len(e.Of) == 0 {
 		return []*runindex.Row{e.Row}, e.Verdict != "" && (len(trials) == 0 || slices.Equal(trials, []string{"0"}))

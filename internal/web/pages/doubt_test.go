@@ -29,7 +29,8 @@ func (s *site) addLine(run, line string) {
 	}
 }
 
-// A line that is no record of this schema, or does not say how its test came out, counts nowhere: neither on pages nor in the stream.
+// A line that is no record of this schema, or does not say how its test came out, counts nowhere: neither on pages nor
+// in the stream.
 func TestWhatIsNoRecord(t *testing.T) {
 	s := newSite(t)
 	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonDied}, rated("a", "t", result.Fail, 0, 10))

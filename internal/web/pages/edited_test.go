@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/web/pages/pagestest"
 )
 
-// Somebody makes a failure of a pass in the middle of a long log, to which another record is appended, between two looks: no page shows the pass any more. A
-// page that finds out says that it comes again.
+// Somebody makes a failure of a pass in the middle of a long log, to which another record is appended, between two
+// looks: no page shows the pass any more. A page that finds out says that it comes again.
 func TestEditedRecordIsShownNowhere(t *testing.T) {
 	for name, path := range map[string]string{
 		"run": "/runs/r?q=", "filtered": "/runs/r?verdict=pass", "matrix": "/runs/r/matrix", "compare": "/compare?a=before&b=r", "baseline": "/compare?a=r&b=before", "conversation": "/runs/r/tests/m",

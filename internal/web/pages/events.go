@@ -18,13 +18,15 @@ import (
 )
 
 const (
-	// eventsPoll is the time between two looks at a run, eventsBeat that between two comments, eventsWrite how long a client may take.
+	// eventsPoll is the time between two looks at a run, eventsBeat that between two comments, eventsWrite how long a
+	// client may take.
 	eventsPoll, eventsBeat, eventsWrite = 250 * time.Millisecond, 15 * time.Second, 20 * time.Second
 	// progressEvery is how often it is told how far a run is.
 	progressEvery = time.Second
 )
 
-// events answers with the stream of a run: its records as they end, how far it is, and its end. The id of an event is its number in the log.
+// events answers with the stream of a run: its records as they end, how far it is, and its end. The id of an event is
+// its number in the log.
 func (p *Pages) events(w http.ResponseWriter, r *http.Request) {
 	run := p.Runs.Find(frame.Part(r, "run"))
 	if run == nil {

@@ -33,7 +33,8 @@ func (p *Pages) testAsSuite(w http.ResponseWriter, r *http.Request) {
 	p.suite(w, r, chatsession.Message{ID: t.TestID, Earlier: transcript.Earlier(t), Turns: turns})
 }
 
-// record returns the record of a conversation that a request names: of several trials the first that failed, unless one is named.
+// record returns the record of a conversation that a request names: of several trials the first that failed, unless one
+// is named.
 func (p *Pages) record(w http.ResponseWriter, r *http.Request, values url.Values) (t *result.Test, run *runindex.Found, ok bool) {
 	run, index := p.found(w, r)
 	if run == nil {
@@ -126,8 +127,8 @@ func messagesOf(s *replay.Session) (messages []chat.Message) {
 	return messages
 }
 
-// toDataset adds the item of a conversation that `dataset add` makes: of the turn that a form names, else of the last. An item that is there already
-// keeps what was expected of it.
+// toDataset adds the item of a conversation that `dataset add` makes: of the turn that a form names, else of the last.
+// An item that is there already keeps what was expected of it.
 func (p *Pages) toDataset(w http.ResponseWriter, r *http.Request, name string, c *conversation.Recorded) (id string, turn int, ok bool) {
 	if name == "" || len(name) > 200 {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "Name the dataset, in at most 200 characters.")

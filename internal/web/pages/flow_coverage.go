@@ -28,8 +28,8 @@ type coverage struct {
 
 func coverageOf(f *flow.Flow) coverage { return coverage{cover.Of(f), map[string][]frame.Link{}} }
 
-// coverage counts the conversations that the request chooses: those of a run or the logged sessions. The default is the newest run with a turn of
-// the flow, else the sessions. ok is false when the request has been answered with an error.
+// coverage counts the conversations that the request chooses: those of a run or the logged sessions. The default is the
+// newest run with a turn of the flow, else the sessions. ok is false when the request has been answered with an error.
 func (p *Pages) coverage(w http.ResponseWriter, r *http.Request, page *flowPage, of *flow.Flow) (c coverage, ok bool) {
 	q := r.URL.Query()
 	runs, _ := p.Runs.Runs()
@@ -160,7 +160,8 @@ func coveredBySessions(ctx context.Context, store *Stored, of *flow.Flow, q url.
 	return c, nil
 }
 
-// mark shows the coverage in the drawing of its flow: how often each node was visited and each option taken; unreached ones are muted.
+// mark shows the coverage in the drawing of its flow: how often each node was visited and each option taken; unreached
+// ones are muted.
 func (c coverage) mark(g *draw.Graph, of *flow.Flow) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]

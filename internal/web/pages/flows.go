@@ -92,8 +92,8 @@ type flowPage struct {
 	MissingOptions []missingOption
 	Runs           []frame.Link
 	Sessions       bool
-	// Guessed is true where the run does not say which flow its targets follow, so that the names of nodes decide. Elsewhere is true of a run none of
-	// whose targets follows this flow.
+	// Guessed is true where the run does not say which flow its targets follow, so that the names of nodes decide.
+	// Elsewhere is true of a run none of whose targets follows this flow.
 	Guessed, Elsewhere bool
 }
 

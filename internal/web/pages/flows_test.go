@@ -94,7 +94,8 @@ func TestFlows(t *testing.T) {
 	}
 }
 
-// A run counts for a flow where one of its targets follows it, as far as the run says so: nodes of the same names are not enough.
+// A run counts for a flow where one of its targets follows it, as far as the run says so: nodes of the same names are
+// not enough.
 func TestFlowsOfOtherTargets(t *testing.T) {
 	flows, err := flow.Load("cafe.yaml", []byte(cafe))
 	if err != nil {
@@ -137,8 +138,8 @@ func (a *asked) EachAfter(ctx context.Context, f replay.Filter, session string) 
 	return a.log.EachAfter(ctx, f, session)
 }
 
-// TestFlowOfSessions checks that coverage by sessions reads those of the flow alone, between the days of the address, and that a flow without a
-// definition leads to its sessions.
+// TestFlowOfSessions checks that coverage by sessions reads those of the flow alone, between the days of the address,
+// and that a flow without a definition leads to its sessions.
 func TestFlowOfSessions(t *testing.T) {
 	flows, err := flow.Load("cafe.yaml", []byte(cafe))
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/runindex"
 )
 
-// sameLines reports whether two texts are the same but for the ends of their lines. Browsers end each line of what a form sends with CR LF.
+// sameLines reports whether two texts are the same but for the ends of their lines. Browsers end each line of what a
+// form sends with CR LF.
 func sameLines(a, b string) bool { return a == b || lines(a) == lines(b) }
 
 func lines(s string) string {

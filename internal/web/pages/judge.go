@@ -18,7 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
 )
 
-// judgePage shows judged assertions to be labelled by hand. What the judge said is hidden until then, so that it leads nobody.
+// judgePage shows judged assertions to be labelled by hand. What the judge said is hidden until then, so that it leads
+// nobody.
 type judgePage struct {
 	frame.Page
 	Query    frame.Query
@@ -46,8 +47,8 @@ type judgementRow struct {
 	Whole       []transcript.Message
 }
 
-// judgements finds the run that a request is about, and returns the judgements of it that are labelled, and those that fit; ok is false where it has
-// answered.
+// judgements finds the run that a request is about, and returns the judgements of it that are labelled, and those that
+// fit; ok is false where it has answered.
 func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePage) (labelled, fitting []judgement, ok bool) {
 	q := page.Query
 	run := p.Runs.Find(q.Get("run"))

@@ -43,7 +43,8 @@ var judgedNames = sync.OnceValue(func() map[string]bool {
 // maxJudgements bounds how many judgements of one run are looked at.
 const maxJudgements = 50_000
 
-// judgedRuns keeps the judged assertions of runs that were looked at. It is safe for concurrent use; the zero value is empty.
+// judgedRuns keeps the judged assertions of runs that were looked at. It is safe for concurrent use; the zero value is
+// empty.
 type judgedRuns struct {
 	mu   sync.Mutex
 	kept map[*runindex.Index]judgedRun

@@ -8,8 +8,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// What a judge decided is listed whatever the assertion is called, also where the suite has none and the expected output or the criteria are judged. What it
-// was not asked is not, nor is what no judge decides.
+// What a judge decided is listed whatever the assertion is called, also where the suite has none and the expected
+// output or the criteria are judged. What it was not asked is not, nor is what no judge decides.
 func TestWhatIsJudged(t *testing.T) {
 	s := newSite(t)
 	item := func(name, kind string, assertions ...result.Assertion) result.Score {

@@ -154,7 +154,8 @@ func matrixRows(chosen []*runindex.Entry) (rows []matrixRow) {
 	return rows
 }
 
-// differs reports whether the verdicts of a test are not the same with all targets. One that was not held is a verdict of its own.
+// differs reports whether the verdicts of a test are not the same with all targets. One that was not held is a verdict
+// of its own.
 func (r matrixRow) differs(index *runindex.Index, targets []string) bool {
 	verdict := func(target string) (v result.Verdict) {
 		if e := index.Find(runindex.Test{Suite: r.Suite, ID: r.ID, Target: target}); e != nil && e.Place >= 0 {
@@ -165,8 +166,8 @@ func (r matrixRow) differs(index *runindex.Index, targets []string) bool {
 	return slices.ContainsFunc(targets, func(target string) bool { return verdict(target) != verdict(targets[0]) })
 }
 
-// cells fills in the cells of a row: one for each target, also where not this one was chosen. An empty cell is a test that was not held. It returns the tests that
-// were.
+// cells fills in the cells of a row: one for each target, also where not this one was chosen. An empty cell is a test
+// that was not held. It returns the tests that were.
 func (r *matrixRow) cells(index *runindex.Index, targets []string, run string) (held []*runindex.Entry) {
 	for _, target := range targets {
 		cell := matrixCell{Target: target}

@@ -40,7 +40,8 @@ type pair struct {
 	cluster int
 }
 
-// measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown. Scores are those that were matched.
+// measured are the metrics of a comparison: how each is read of a test, and how it is compared and shown. Scores are
+// those that were matched.
 var measured = []struct {
 	name, label string
 	of          func(*measures) float64
@@ -64,7 +65,8 @@ func oneIf(yes bool) float64 {
 
 func shortly(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// metricsOf compares the tests of two runs in every metric, and in their scores by another criterion. One draw serves all.
+// metricsOf compares the tests of two runs in every metric, and in their scores by another criterion. One draw serves
+// all.
 func metricsOf(pairs []pair, scores stats.Metric) (metrics []metric, ofScores stats.Difference) {
 	compared := make([]stats.Metric, len(measured), len(measured)+1)
 	var all sync.WaitGroup

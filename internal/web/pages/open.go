@@ -10,8 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/runindex"
 )
 
-// Opener opens the store at an address when a page first asks for it. One that there is not yet is looked for again at the next page. It is safe for
-// concurrent use. Close it.
+// Opener opens the store at an address when a page first asks for it. One that there is not yet is looked for again at
+// the next page. It is safe for concurrent use. Close it.
 type Opener struct {
 	Address string
 

@@ -69,9 +69,11 @@ type replayPage struct {
 	frame.Page
 	Run   replay.Run
 	Began string
-	// Decision is what the gate decided, Headline why. Without a headline the sessions do not tell why, which the page says.
+	// Decision is what the gate decided, Headline why. Without a headline the sessions do not tell why, which the page
+	// says.
 	Decision, Headline string
-	// Fidelity says how like the real users the simulated one was; empty in other modes. Belief says how far the figures may be believed.
+	// Fidelity says how like the real users the simulated one was; empty in other modes. Belief says how far the
+	// figures may be believed.
 	Fidelity, Belief string
 	// RulesKept is true of a replay that tells by which rules it was judged.
 	RulesKept bool
@@ -177,7 +179,8 @@ func replayFilters(q frame.Query) (fs filters[replayedSession]) {
 	return fs
 }
 
-// replayed returns the replay that a request names with its sessions; ok is false where it has answered that there is none.
+// replayed returns the replay that a request names with its sessions; ok is false where it has answered that there is
+// none.
 func (p *Pages) replayed(w http.ResponseWriter, r *http.Request) (run replay.Run, found *replayedRun, ok bool) {
 	store, ok := p.stored(w, r)
 	if !ok {

@@ -25,7 +25,8 @@ func (r *replayedRun) list(lists replay.Lists) {
 	}
 }
 
-// storedMetrics are the metrics of a replay as its row in the store has them, the ones that decide first. read says which those are.
+// storedMetrics are the metrics of a replay as its row in the store has them, the ones that decide first. read says
+// which those are.
 func storedMetrics(run replay.Run, read *replayedRun) (metrics []metric) {
 	for name, m := range storedFigures(run) {
 		words := variants.RowOf(name, run.Mode, replay.UnitOf(name), m.Baseline, m.Candidate, m.Difference)
@@ -109,8 +110,8 @@ var gateWords = map[string]string{
 	string(replay.NotJudgeable): "Cannot be judged from this log",
 }
 
-// headlineOf returns the headline of a replay, made anew from its sessions; empty where the figures that come out are not those that are stored,
-// as after a run with rules of its own which it has not kept.
+// headlineOf returns the headline of a replay, made anew from its sessions; empty where the figures that come out are
+// not those that are stored, as after a run with rules of its own which it has not kept.
 func headlineOf(run replay.Run, made *replay.Report) string {
 	if made.Gate == nil || string(made.Gate.Outcome) != run.Outcome || string(made.Gate.Verdict) != run.Verdict {
 		return ""

@@ -19,7 +19,8 @@ type replayedRun struct {
 	seen             time.Time
 }
 
-// replayedRuns keeps the sessions of replays that were looked at. It is safe for concurrent use; the zero value is empty.
+// replayedRuns keeps the sessions of replays that were looked at. It is safe for concurrent use; the zero value is
+// empty.
 type replayedRuns struct {
 	mu   sync.Mutex
 	kept map[string]*replayedRun
@@ -55,7 +56,8 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 		read.sessions = append(read.sessions, replayedSessionOf(run.ID, pair))
 	}
 	if len(read.sessions) > 0 {
-		// Without the rules of the run the lists hold all the same, and the headline only where the default ones give what is stored.
+		// Without the rules of the run the lists hold all the same, and the headline only where the default ones give
+		// what is stored.
 		rules, ok := run.StoredRules()
 		if !ok {
 			rules = replay.DefaultRules()
@@ -88,7 +90,8 @@ func replayedSessionOf(run string, p *replay.Pair) replayedSession {
 	return s
 }
 
-// divergesAt returns the turn in which a lane first leaves the log's path; 0 where it does not, or where that is not known.
+// divergesAt returns the turn in which a lane first leaves the log's path; 0 where it does not, or where that is not
+// known.
 func divergesAt(l *replay.Variation) int {
 	if l == nil || l.Metrics == nil || l.Metrics.FirstDivergence == nil || l.NoStates {
 		return 0

@@ -115,8 +115,8 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-// TestReplayThatItsSessionsDoNotBear holds that a stored outcome which the sessions do not give has no headline, and that a metric whose direction
-// is not known is neither better nor worse.
+// TestReplayThatItsSessionsDoNotBear holds that a stored outcome which the sessions do not give has no headline, and
+// that a metric whose direction is not known is neither better nor worse.
 func TestReplayThatItsSessionsDoNotBear(t *testing.T) {
 	s, kept := withStore(t)
 	run := replay.Run{
@@ -136,8 +136,9 @@ func TestReplayThatItsSessionsDoNotBear(t *testing.T) {
 	}
 }
 
-// TestReplayByItsOwnRules holds that the page of a replay is judged by the rules of the run: the headline is that of its report, whatever margins it
-// had. A replay that has kept none says so, unless the default ones give what is stored.
+// TestReplayByItsOwnRules holds that the page of a replay is judged by the rules of the run: the headline is that of
+// its report, whatever margins it had. A replay that has kept none says so, unless the default ones give what is
+// stored.
 func TestReplayByItsOwnRules(t *testing.T) {
 	s, kept := withStore(t)
 	tally, outcomes := &replay.Tally{}, []replay.Outcome{}
@@ -188,8 +189,8 @@ func TestReplayByItsOwnRules(t *testing.T) {
 	}
 }
 
-// TestReplayByItsFidelity holds that a replay whose simulated user is not like the real ones cannot be judged on its page either, and that the page shows
-// how like them it is. One that has kept no fidelity says so.
+// TestReplayByItsFidelity holds that a replay whose simulated user is not like the real ones cannot be judged on its
+// page either, and that the page shows how like them it is. One that has kept no fidelity says so.
 func TestReplayByItsFidelity(t *testing.T) {
 	s, kept := withStore(t)
 	tally, outcomes := &replay.Tally{}, []replay.Outcome{}

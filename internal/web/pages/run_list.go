@@ -91,7 +91,8 @@ func (c *chosen) group(e *runindex.Entry) string {
 	return ""
 }
 
-// ordered returns tests in the order of a sort parameter; those of one rank, and all without a parameter, in the run's own.
+// ordered returns tests in the order of a sort parameter; those of one rank, and all without a parameter, in the run's
+// own.
 func ordered(tests []*runindex.Entry, sort string) []*runindex.Entry {
 	switch sort {
 	case "suite":
@@ -114,8 +115,8 @@ func ordered(tests []*runindex.Entry, sort string) []*runindex.Entry {
 	return tests
 }
 
-// byNumber returns tests in the order of a number; those without one come last. The numbers are gathered first: to follow each test at each
-// comparison takes three times as long.
+// byNumber returns tests in the order of a number; those without one come last. The numbers are gathered first: to
+// follow each test at each comparison takes three times as long.
 func byNumber(tests []*runindex.Entry, number func(*runindex.Entry) (float64, bool)) []*runindex.Entry {
 	type ranked struct {
 		number float64

@@ -28,7 +28,8 @@ func (r *review) add(e *runindex.Entry, book *annotation.Book) {
 	r.graded++
 }
 
-// figures returns the figures of a review. The rate is left out where nobody decided anything, and where it would be one over several systems.
+// figures returns the figures of a review. The rate is left out where nobody decided anything, and where it would be
+// one over several systems.
 func (r *review) figures(several bool, target string) []frame.Figure {
 	figures := []frame.Figure{count("quarantined", "In quarantine", r.quarantined), count("reviewed", "Reviewed", r.reviewed)}
 	if r.reviewed > 0 && r.graded > 0 && !several {
@@ -42,7 +43,8 @@ func (r *review) figures(several bool, target string) []frame.Figure {
 	return figures
 }
 
-// reviewed adds the figures of what people decided over the machine: of the run, and of each target where there are several.
+// reviewed adds the figures of what people decided over the machine: of the run, and of each target where there are
+// several.
 func (p *runPage) reviewed(index *runindex.Index, book *annotation.Book) {
 	all, of := review{quarantined: index.Run.Totals.Quarantined}, map[string]*review{}
 	for _, t := range p.Targets {

@@ -121,7 +121,8 @@ func questionsOf(written []string) (questions []runindex.Words) {
 	return questions
 }
 
-// hitsIn returns the texts of a run that fit one of the questions, at most so many; more is true where there may be others.
+// hitsIn returns the texts of a run that fit one of the questions, at most so many; more is true where there may be
+// others.
 func hitsIn(ctx context.Context, run *runindex.Found, index *runindex.Index, questions []runindex.Words, q url.Values, most int) (hits []hitIn, more bool, err error) {
 	chosen := func(row *runindex.Row) bool {
 		return among(q["suite"], row.Suite) && among(q["target"], row.Target) && among(q["verdict"], string(row.Verdict))

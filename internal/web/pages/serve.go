@@ -29,7 +29,8 @@ type Serving struct {
 // grace is how long pages may take that are under way at the end.
 const grace = 500 * time.Millisecond
 
-// Serve serves pages until a signal or the end of ctx. Streams end at once, so that the program does within two seconds.
+// Serve serves pages until a signal or the end of ctx. Streams end at once, so that the program does within two
+// seconds.
 func Serve(ctx context.Context, s Serving) error {
 	stopping := make(chan struct{})
 	s.Config.Stopping = stopping

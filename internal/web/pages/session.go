@@ -24,7 +24,8 @@ type sessionPage struct {
 	Data     string
 	Raw      bool
 	Toggle   string
-	// Suite leads to the session as a suite, DatasetForm takes it into a dataset; Author is who the browser says sends forms.
+	// Suite leads to the session as a suite, DatasetForm takes it into a dataset; Author is who the browser says sends
+	// forms.
 	Suite, DatasetForm, Author string
 }
 
@@ -40,7 +41,8 @@ type sessionTurn struct {
 // maxSaid is how many messages of a session are shown.
 const maxSaid = 1_000
 
-// shownSession is a session, and what a list says of it. Failures are messages to one that is held which were not answered.
+// shownSession is a session, and what a list says of it. Failures are messages to one that is held which were not
+// answered.
 type shownSession struct {
 	*replay.Session
 	Summary  sessionSummary
@@ -71,7 +73,8 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
 	p.frame.Show(w, http.StatusOK, "session", page)
 }
 
-// sessionOf returns the session that a request names: the one that is held, before a logged one; ok is false where it has answered that there is none.
+// sessionOf returns the session that a request names: the one that is held, before a logged one; ok is false where it
+// has answered that there is none.
 func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownSession, ok bool) {
 	id, flow := frame.Part(r, "session"), r.URL.Query().Get("flow")
 	found, err := p.heldSession(r.Context(), id, flow)
@@ -98,7 +101,8 @@ func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownS
 	return &shownSession{Session: logged, Summary: summaryOf(logged)}, true
 }
 
-// findSession reads one session of the log, of the types of events that are named, without one of all; nil if there is none.
+// findSession reads one session of the log, of the types of events that are named, without one of all; nil if there is
+// none.
 func findSession(ctx context.Context, s *Stored, id string, types ...string) (*replay.Session, error) {
 	if s == nil || id == "" {
 		return nil, nil
@@ -116,7 +120,8 @@ func findSession(ctx context.Context, s *Stored, id string, types ...string) (*r
 	return nil, nil
 }
 
-// justBefore returns an id that comes before another, with hardly any between them. Half a character would not do: a store has none, and makes another of it.
+// justBefore returns an id that comes before another, with hardly any between them. Half a character would not do: a
+// store has none, and makes another of it.
 func justBefore(id string) string {
 	last, size := utf8.DecodeLastRuneInString(id)
 	before := id[:len(id)-size]

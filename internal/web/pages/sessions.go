@@ -110,7 +110,8 @@ func newestFirst(a, b sessionSummary) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Flow, b.Flow))
 }
 
-// addressOfSession returns the address of a session, or of something of it. Sites may have sessions of one id, so that of a server names the flow, too.
+// addressOfSession returns the address of a session, or of something of it. Sites may have sessions of one id, so that
+// of a server names the flow, too.
 func (p *Pages) addressOfSession(s sessionSummary, of, view string) string {
 	values := url.Values{}
 	if p.Held != nil && s.Flow != "" {

@@ -21,14 +21,16 @@ type LiveSessions interface {
 	Recorded(ctx context.Context, row sessionindex.Row) (*sitebot.Session, error)
 }
 
-// heldPage is how many rows are read at once. heldOverlap is how far clocks of servers that hold sessions together may differ.
+// heldPage is how many rows are read at once. heldOverlap is how far clocks of servers that hold sessions together may
+// differ.
 const (
 	heldPage    = 1_000
 	heldOverlap = 10 * time.Second
 )
 
-// heldLists keeps the rows of all held sessions. A look reads those that had a message since the last one; all are read again only after a while, when
-// those that were erased or have expired are dropped. It is safe for concurrent use; the zero value is empty.
+// heldLists keeps the rows of all held sessions. A look reads those that had a message since the last one; all are read
+// again only after a while, when those that were erased or have expired are dropped. It is safe for concurrent use; the
+// zero value is empty.
 type heldLists struct {
 	mu     sync.Mutex
 	rows   map[string]sessionindex.Row
@@ -110,7 +112,8 @@ func summaryOfHeld(row *sessionindex.Row, now time.Time) sessionSummary {
 	return s
 }
 
-// withHeld makes one list of sessions that are held and those of a log, each with the newest first. Of one that is both the log's is left out.
+// withHeld makes one list of sessions that are held and those of a log, each with the newest first. Of one that is both
+// the log's is left out.
 func withHeld(held, logged []sessionSummary) []sessionSummary {
 	switch {
 	case len(held) == 0:

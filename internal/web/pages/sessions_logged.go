@@ -39,8 +39,8 @@ const (
 // maxSessions bounds how many sessions are listed.
 const maxSessions = 200_000
 
-// A list is used again for keepSessions, and for keepFactor times what it took to read it: so pages that are opened all the time keep
-// a store busy for a twentieth of the time at most.
+// A list is used again for keepSessions, and for keepFactor times what it took to read it: so pages that are opened all
+// the time keep a store busy for a twentieth of the time at most.
 const (
 	keepSessions = 3 * time.Second
 	keepFactor   = 20
@@ -122,10 +122,12 @@ func readLogged(ctx context.Context, s *Stored) (read loggedList, err error) {
 	return read, nil
 }
 
-// maxChanged is how many sessions that have changed are read one by one. Where more have, reading all of them is quicker.
+// maxChanged is how many sessions that have changed are read one by one. Where more have, reading all of them is
+// quicker.
 const maxChanged = 500
 
-// grown returns the list that was read last with the sessions that have changed since read again; ok is false where all must be read. l.mu is held.
+// grown returns the list that was read last with the sessions that have changed since read again; ok is false where all
+// must be read. l.mu is held.
 func (l *sessionLists) grown(ctx context.Context, s *Stored, digests map[string]uint64) (read loggedList, ok bool, err error) {
 	if l.digests == nil || digests == nil {
 		return read, false, nil

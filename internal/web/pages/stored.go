@@ -34,7 +34,8 @@ type Stored struct {
 	}
 }
 
-// stored returns the store. Nil stands for one that there is not yet; ok is false where the page has been answered: the store cannot be reached.
+// stored returns the store. Nil stands for one that there is not yet; ok is false where the page has been answered: the
+// store cannot be reached.
 func (p *Pages) stored(w http.ResponseWriter, r *http.Request) (s *Stored, ok bool) {
 	if p.Store == nil {
 		return nil, true

@@ -1,5 +1,5 @@
-// Package pages shows runs and what surrounds them as pages of the browser. All that it shows was written by others: it goes through html/template
-// and through prose, and nothing of it becomes an address outside this server.
+// Package pages shows runs and what surrounds them as pages of the browser. All that it shows was written by others: it
+// goes through html/template and through prose, and nothing of it becomes an address outside this server.
 package pages
 
 import (
@@ -36,7 +36,8 @@ type Config struct {
 	Mask func(string) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Patience is how long a page waits for the results of a run to be read, before it says how far reading is; 0 means defaultPatience.
+	// Patience is how long a page waits for the results of a run to be read, before it says how far reading is; 0 means
+	// defaultPatience.
 	Patience time.Duration
 	// Stopping is closed when streams are to end; nil never is.
 	Stopping <-chan struct{}
@@ -184,8 +185,8 @@ func (p *Pages) indexOf(w http.ResponseWriter, r *http.Request, run *runindex.Fo
 	return index
 }
 
-// anew answers that words of a run cannot be looked for, as its log has been written anew since the request came, or is gone. An empty list would say
-// that the words stand nowhere.
+// anew answers that words of a run cannot be looked for, as its log has been written anew since the request came, or is
+// gone. An empty list would say that the words stand nowhere.
 func (p *Pages) anew(w http.ResponseWriter, r *http.Request) {
 	p.frame.Later(w, r, "The results of this run are just being written anew. The page comes when they are there.")
 }
@@ -200,7 +201,8 @@ func (p *Pages) unread(w http.ResponseWriter, r *http.Request, run *runindex.Fou
 	p.frame.Unavailable(w, r, "The record of this conversation cannot be read.")
 }
 
-// unchanged reports whether the records of tests still say what a list is going to say of them; else it has answered that the page comes again.
+// unchanged reports whether the records of tests still say what a list is going to say of them; else it has answered
+// that the page comes again.
 func (p *Pages) unchanged(w http.ResponseWriter, r *http.Request, run *runindex.Run, listed []*runindex.Entry) bool {
 	var rows []*runindex.Row
 	for _, e := range listed {

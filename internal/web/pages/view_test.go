@@ -131,7 +131,8 @@ func (s *site) get(status int, path string) *pagestest.Node {
 	return page
 }
 
-// common holds what every page has: one heading, landmarks, ids that are unique, no style and no script in it, no address elsewhere.
+// common holds what every page has: one heading, landmarks, ids that are unique, no style and no script in it, no
+// address elsewhere.
 func (s *site) common(path string, page *pagestest.Node, size int) {
 	s.t.Helper()
 	if n := len(page.All("<h1>")); n != 1 || page.One("<html>").Attr["lang"] != "en" || len(page.All("<main>", "data-page")) != 1 || size > 1<<20 {

@@ -11,7 +11,8 @@ import (
 // maxText is how many characters of a text pages look at when they compare or search it.
 const maxText = 20_000
 
-// maxCompared bounds how many words of each side are compared one by one; longer texts are marked as a whole between what they begin and end with.
+// maxCompared bounds how many words of each side are compared one by one; longer texts are marked as a whole between
+// what they begin and end with.
 const maxCompared = 1_500
 
 // differing returns two texts with the words marked that the other lacks: in del in the first, in ins in the second.

@@ -50,7 +50,8 @@ type namedSide struct {
 	Side side
 }
 
-// metricsOfTarget are metrics; Target names what they are of where there are several. Counted is the head of the column that says over how many.
+// metricsOfTarget are metrics; Target names what they are of where there are several. Counted is the head of the column
+// that says over how many.
 type metricsOfTarget struct {
 	Metrics         []metric
 	Target, Counted string

@@ -23,14 +23,15 @@ type Cache interface {
 	Forget(ctx context.Context, owner string) error
 }
 
-// Cached is the source that asks a Cache. Keys are "enrich:" + site + ":" + Hash: what the browsers of one site claim never
-// reaches another.
+// Cached is the source that asks a Cache. Keys are "enrich:" + site + ":" + Hash: what the browsers of one site claim
+// never reaches another.
 type Cached struct {
 	cache Cache
 	salt  string
 }
 
-// NewCached returns the source cache. The salt is that of Hash; a cache within the process can do with crypto/rand.Text().
+// NewCached returns the source cache. The salt is that of Hash; a cache within the process can do with
+// crypto/rand.Text().
 func NewCached(cache Cache, salt string) (*Cached, error) {
 	if salt == "" {
 		return nil, errNoSalt
@@ -67,8 +68,8 @@ func owner(site, session string) string { return strconv.Itoa(len(site)) + ":" +
 // memoryMost is how many profiles a Memory holds: some ten megabytes.
 const memoryMost = 10_000
 
-// Memory is a Cache within the process. It holds the 10,000 profiles that were set last. The zero Memory is empty and ready;
-// it is safe for concurrent use.
+// Memory is a Cache within the process. It holds the 10,000 profiles that were set last. The zero Memory is empty and
+// ready; it is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	entries map[string]*list.Element // of memoryEntry

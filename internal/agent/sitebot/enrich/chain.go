@@ -14,8 +14,8 @@ const Budget = 2 * time.Second
 
 // Source knows something of visitors. Implementations are safe for concurrent use.
 type Source interface {
-	// Lookup returns what the source knows, with the Status Completed or Partial; any other status means that it knows nothing.
-	// It ends with ctx. Errors carry no secret and not the visitor's address.
+	// Lookup returns what the source knows, with the Status Completed or Partial; any other status means that it knows
+	// nothing. It ends with ctx. Errors carry no secret and not the visitor's address.
 	Lookup(ctx context.Context, v Visitor) (Profile, error)
 }
 

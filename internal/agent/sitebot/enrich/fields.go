@@ -9,16 +9,16 @@ import (
 	"unicode"
 )
 
-// Fields say where the fields of a profile stand in a service's answer: for each JSON name of a Profile the paths to look at, such
-// as "company.category.sector". The first path with a value counts. Paths go through objects only.
-// The name "type" is that of the kind of network; see NotCompanies.
+// Fields say where the fields of a profile stand in a service's answer: for each JSON name of a Profile the paths to
+// look at, such as "company.category.sector". The first path with a value counts. Paths go through objects only. The
+// name "type" is that of the kind of network; see NotCompanies.
 type Fields map[string][]string
 
 // kind is the name in Fields for the kind of network that an address belongs to.
 const kind = "type"
 
-// NotCompanies are the kinds of networks, as services call them, that say nothing of the visitor: the "company" is then only
-// the visitor's internet provider.
+// NotCompanies are the kinds of networks, as services call them, that say nothing of the visitor: the "company" is then
+// only the visitor's internet provider.
 func NotCompanies() []string {
 	return []string{"isp", "hosting", "vpn", "proxy", "tor", "bot", "mobile", "residential"}
 }
@@ -98,7 +98,8 @@ func at(value any, path string) any {
 	return value
 }
 
-// plain makes a text or a number one line of text without anything that a terminal might act on; other values have none.
+// plain makes a text or a number one line of text without anything that a terminal might act on; other values have
+// none.
 func plain(value any) string {
 	var text string
 	switch v := value.(type) {
@@ -128,8 +129,8 @@ func plain(value any) string {
 // united in the order in which features first came up. The Claim is the later one. The arguments share no memory with
 // the result but the Claim.
 //
-// Merging a profile with itself, or with nothing, changes nothing but repeated or unknown features. As long as every write that
-// has a status names its source, it does not matter in which groups a row of writes is merged.
+// Merging a profile with itself, or with nothing, changes nothing but repeated or unknown features. As long as every
+// write that has a status names its source, it does not matter in which groups a row of writes is merged.
 func Merge(old, next Profile) Profile {
 	merged := old
 	news := next.texts()

@@ -36,8 +36,8 @@ const (
 // maxSession bounds what is passed on as a session's id: a UUID has 36 characters.
 const maxSession = 100
 
-// Snitcher is the preset of Snitcher Radar, which knows the sessions of the tracking script that the site carries. It is
-// built from descriptions of the API and was never tried with the service.
+// Snitcher is the preset of Snitcher Radar, which knows the sessions of the tracking script that the site carries. It
+// is built from descriptions of the API and was never tried with the service.
 func Snitcher(key, script string) HTTPConfig {
 	return HTTPConfig{
 		Name: "snitcher", Key: key, Method: http.MethodPost, URL: "https://api.snitcher.com",

@@ -72,8 +72,8 @@ func (w *writes) fail(source string, err error) {
 	}
 }
 
-// Close waits until what is being kept has been kept, or until ctx ends, whose error it then returns. No write takes longer than
-// two seconds. Find still answers afterwards, but keeps nothing.
+// Close waits until what is being kept has been kept, or until ctx ends, whose error it then returns. No write takes
+// longer than two seconds. Find still answers afterwards, but keeps nothing.
 func (c *Chain) Close(ctx context.Context) error {
 	c.writes.mu.Lock()
 	c.writes.closed = true

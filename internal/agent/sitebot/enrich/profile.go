@@ -1,5 +1,5 @@
-// Package enrich finds out which company a visitor of a site belongs to. Sources are asked in the order that the site names, each
-// within its own time limit; what they know is merged into one Profile (sitebot 2.2 and 2.11).
+// Package enrich finds out which company a visitor of a site belongs to. Sources are asked in the order that the site
+// names, each within its own time limit; what they know is merged into one Profile (sitebot 2.2 and 2.11).
 package enrich
 
 import (
@@ -134,8 +134,8 @@ type field struct {
 	text *string
 }
 
-// company returns the part of a profile that is true of everybody behind the same address. Only that may be kept under the
-// address: what a visitor has said about themselves would be told to their colleagues.
+// company returns the part of a profile that is true of everybody behind the same address. Only that may be kept under
+// the address: what a visitor has said about themselves would be told to their colleagues.
 func (p Profile) company() Profile {
 	kept := Profile{Status: p.Status}
 	from := p.companyTexts()
@@ -158,8 +158,8 @@ func (p *Profile) companyTexts() [8]field {
 	}
 }
 
-// assess returns the status of what a source has found: completed with the company's name and domain, partial with anything
-// else about the company, and none with nothing.
+// assess returns the status of what a source has found: completed with the company's name and domain, partial with
+// anything else about the company, and none with nothing.
 func (p Profile) assess() Status {
 	switch {
 	case known(p.CompanyName) && known(p.CompanyDomain):

@@ -23,8 +23,8 @@ func NewReveal(fields Fields) (*Reveal, error) {
 	return &Reveal{fields.over(RevealFields())}, nil
 }
 
-// RevealFields are where Clearbit Reveal puts what it knows into window.reveal (clearbit.com/docs, "Reveal API"): type, domain, and
-// company with name, domain, description and category. The names of a Profile are understood as well.
+// RevealFields are where Clearbit Reveal puts what it knows into window.reveal (clearbit.com/docs, "Reveal API"): type,
+// domain, and company with name, domain, description and category. The names of a Profile are understood as well.
 func RevealFields() Fields {
 	return Fields{
 		kind:                      {"type"},
@@ -80,9 +80,9 @@ func (v Visitor) public() bool {
 	return ok && ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip)
 }
 
-// Hash returns the name under which what is known of an address is kept: the SHA-256, in hexadecimal, of the salt followed by the
-// address in its shortest form (an IPv4 address in IPv6 as the IPv4 address, no zone). The salt has to be secret: there are few
-// enough addresses to try them all. Text that is no address has no hash: "".
+// Hash returns the name under which what is known of an address is kept: the SHA-256, in hexadecimal, of the salt
+// followed by the address in its shortest form (an IPv4 address in IPv6 as the IPv4 address, no zone). The salt has to
+// be secret: there are few enough addresses to try them all. Text that is no address has no hash: "".
 func Hash(salt, ip string) string {
 	address, ok := Visitor{IP: ip}.address()
 	if !ok {

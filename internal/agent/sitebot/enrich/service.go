@@ -19,8 +19,8 @@ import (
 // maxAnswer bounds what is read of one answer, in bytes.
 const maxAnswer = 1 << 20
 
-// service is a JSON API at a fixed address. What visitors say goes into query parameters and bodies only, never into the
-// address: no visitor can turn a request elsewhere.
+// service is a JSON API at a fixed address. What visitors say goes into query parameters and bodies only, never into
+// the address: no visitor can turn a request elsewhere.
 type service struct {
 	// name begins every error.
 	name   string
@@ -61,8 +61,8 @@ type request struct {
 	private []string
 }
 
-// call returns the answer decoded from JSON, or nil where there is none. Other statuses than those of success, or of a service
-// that knows nothing, are errors.
+// call returns the answer decoded from JSON, or nil where there is none. Other statuses than those of success, or of a
+// service that knows nothing, are errors.
 func (s *service) call(ctx context.Context, r request) (any, error) {
 	res, err := s.send(ctx, r)
 	if err != nil {

@@ -21,8 +21,9 @@ type SupabaseConfig struct {
 	Salt string
 	// Path is where PostgREST is; "/rest/v1/" without.
 	Path string
-	// Table has a row for each address; "visitor_profiles" without. Its column ip_hash is unique and holds Hash; the others are
-	// named like the fields of a Profile, but for email, job_to_be_done, feature_list, intent and ip_address, which it need not have.
+	// Table has a row for each address; "visitor_profiles" without. Its column ip_hash is unique and holds Hash; the
+	// others are named like the fields of a Profile, but for email, job_to_be_done, feature_list, intent and
+	// ip_address, which it need not have.
 	Table string
 	// Columns names columns that are called otherwise, by the JSON names of a Profile; "" for one that is not there.
 	Columns map[string]string
@@ -30,8 +31,9 @@ type SupabaseConfig struct {
 	Transport http.RoundTripper
 }
 
-// Supabase is the source that looks visitors up in a table, by a salted hash of their address, and keeps companies there.
-// It speaks the protocol of PostgREST (docs.postgrest.org, "Tables and Views", "Upsert"). It is safe for concurrent use.
+// Supabase is the source that looks visitors up in a table, by a salted hash of their address, and keeps companies
+// there. It speaks the protocol of PostgREST (docs.postgrest.org, "Tables and Views", "Upsert"). It is safe for
+// concurrent use.
 type Supabase struct {
 	service *service
 	path    string

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestVisits follows an address through every store: the first visit asks a service, the second the cache, and one after a restart
-// the table.
+// TestVisits follows an address through every store: the first visit asks a service, the second the cache, and one
+// after a restart the table.
 func TestVisits(t *testing.T) {
 	table := &rows{t: t, rows: map[string]map[string]string{}}
 	tableURL, tr := serve(t, table.ServeHTTP)

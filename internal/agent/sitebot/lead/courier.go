@@ -47,15 +47,17 @@ type DispatcherConfig struct {
 	Receivers map[Address]Receiver
 	// Lasting says that rows outlive the process: then Close waits only for attempts under way, and others go on later.
 	Lasting bool
-	// Log is told of every attempt, Trouble of an outbox that does not answer; both are called from other goroutines. They may be nil.
+	// Log is told of every attempt, Trouble of an outbox that does not answer; both are called from other goroutines.
+	// They may be nil.
 	Log     func(Delivery)
 	Trouble func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Dispatcher takes the rows of an outbox to their receivers. Several couriers, in several processes, share an outbox: each row is in the hands of
-// one at a time. It is safe for concurrent use. Make it with NewCourier and end it with Close.
+// Dispatcher takes the rows of an outbox to their receivers. Several couriers, in several processes, share an outbox:
+// each row is in the hands of one at a time. It is safe for concurrent use. Make it with NewCourier and end it with
+// Close.
 type Dispatcher struct {
 	DispatcherConfig
 	names map[string][]string // of the receivers, by site
@@ -266,7 +268,8 @@ func (k *Dispatcher) judge(c Claim, err error) Result {
 // clipped returns a text that is short enough to be kept.
 func clipped(text string) string { return strings.ToValidUTF8(text[:min(maxError, len(text))], "") }
 
-// pause returns how long to wait after a number of attempts: doubled each time, more or less a fifth, or what the receiver asks for.
+// pause returns how long to wait after a number of attempts: doubled each time, more or less a fifth, or what the
+// receiver asks for.
 func pause(tries int, err error) time.Duration {
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.after > 0 {
 		return refused.after
@@ -278,8 +281,8 @@ func pause(tries int, err error) time.Duration {
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
 }
 
-// Close takes no more time than it must: attempts under way end, and rows that are lost with the process are tried until ctx ends. Then the
-// rest is broken off, and the error says how many rows that were lost. Later calls return nil.
+// Close takes no more time than it must: attempts under way end, and rows that are lost with the process are tried
+// until ctx ends. Then the rest is broken off, and the error says how many rows that were lost. Later calls return nil.
 func (k *Dispatcher) Close(ctx context.Context) error {
 	var err error
 	k.closing.Do(func() {

@@ -245,7 +245,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestPauses holds the pauses of a receiver that is down: they double from a second to 15 minutes, each more or less a fifth.
+// TestPauses holds the pauses of a receiver that is down: they double from a second to 15 minutes, each more or less a
+// fifth.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		receiver := &taker{t: t}

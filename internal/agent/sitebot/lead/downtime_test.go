@@ -10,8 +10,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 )
 
-// TestHourOfDowntime has the receiver away for an hour, in which a visitor books each minute and the server begins anew once. Turns are saved at once all the
-// while, every lead is kept, tried again ever more rarely, and taken once when the receiver is back.
+// TestHourOfDowntime has the receiver away for an hour, in which a visitor books each minute and the server begins anew
+// once. Turns are saved at once all the while, every lead is kept, tried again ever more rarely, and taken once when
+// the receiver is back.
 func TestHourOfDowntime(t *testing.T) {
 	const bookings = 60
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +66,8 @@ func TestHourOfDowntime(t *testing.T) {
 	})
 }
 
-// checkPauses holds that pauses double from a second to 15 minutes, each more or less a fifth. The beginning of a process makes all rows due.
+// checkPauses holds that pauses double from a second to 15 minutes, each more or less a fifth. The beginning of a
+// process makes all rows due.
 func checkPauses(t *testing.T, row int, at []time.Time, again time.Time) {
 	t.Helper()
 	want := time.Second

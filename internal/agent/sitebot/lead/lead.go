@@ -1,5 +1,6 @@
-// Package lead tells others of leads: a webhook of the site's owner and PostHog. What happened is written down as rows of an outbox, in the
-// same save as the turn that it happened in; a Courier takes the rows to their receivers until each has taken its own (sitebot 2.16).
+// Package lead tells others of leads: a webhook of the site's owner and PostHog. What happened is written down as rows
+// of an outbox, in the same save as the turn that it happened in; a Courier takes the rows to their receivers until
+// each has taken its own (sitebot 2.16).
 package lead
 
 import (

@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// Memory keeps sessions and rows in the process, for development and tests. It is safe for concurrent use. Make it with NewMemory.
+// Memory keeps sessions and rows in the process, for development and tests. It is safe for concurrent use. Make it with
+// NewMemory.
 type Memory struct {
 	*graph.Memory
 

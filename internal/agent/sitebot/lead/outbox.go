@@ -34,7 +34,8 @@ type Row struct {
 	// LastError is why the last attempt failed; nil when none has.
 	LastError *string `json:"last_error"`
 
-	// Since is when the row became pending, for the first time or by Resend, and Tries counts the attempts begun since then.
+	// Since is when the row became pending, for the first time or by Resend, and Tries counts the attempts begun since
+	// then.
 	Since time.Time `json:"-"`
 	Tries int       `json:"-"`
 	// Body is what the receiver is told; nil once it is no longer kept.
@@ -79,15 +80,17 @@ type Result struct {
 	Error string
 }
 
-// Outbox is what a Courier needs of a store. Implementations are safe for concurrent use and for several processes. Times come from the caller.
+// Outbox is what a Courier needs of a store. Implementations are safe for concurrent use and for several processes.
+// Times come from the caller.
 type Outbox interface {
-	// Claim takes rows that are due and that nobody holds, of the addresses that are wanted, the longest due first. Until now plus Lease nobody
-	// else gets them. An attempt counts as begun.
+	// Claim takes rows that are due and that nobody holds, of the addresses that are wanted, the longest due first.
+	// Until now plus Lease nobody else gets them. An attempt counts as begun.
 	Claim(ctx context.Context, now time.Time, wants []Want) ([]Claim, error)
-	// Finish writes down what became of an attempt. It changes nothing when the row is gone, or when somebody else has claimed it since.
+	// Finish writes down what became of an attempt. It changes nothing when the row is gone, or when somebody else has
+	// claimed it since.
 	Finish(ctx context.Context, c Claim, r Result) error
-	// Tend makes pending rows of the addresses that nobody holds due now, drops bodies and rows that were kept long enough, and has rows fail
-	// that have been due for GiveUp without anybody who delivers them.
+	// Tend makes pending rows of the addresses that nobody holds due now, drops bodies and rows that were kept long
+	// enough, and has rows fail that have been due for GiveUp without anybody who delivers them.
 	Tend(ctx context.Context, now time.Time, revive []Address) error
 }
 
@@ -101,7 +104,7 @@ type Filter struct {
 type Ledger interface {
 	// Leads returns rows without their bodies, the oldest first.
 	Leads(ctx context.Context, f Filter) ([]Row, error)
-	// Resend makes rows pending and due, and returns the ids of those that it could: they are there with their bodies. No ids means every
-	// row. A row that somebody holds stays theirs.
+	// Resend makes rows pending and due, and returns the ids of those that it could: they are there with their bodies.
+	// No ids means every row. A row that somebody holds stays theirs.
 	Resend(ctx context.Context, now time.Time, ids ...string) ([]string, error)
 }

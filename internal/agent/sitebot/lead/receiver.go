@@ -28,9 +28,10 @@ type Receiver interface {
 
 // The headers of the webhook.
 const (
-	// SignatureHeader proves that a request comes from here, is unchanged, and is recent. Its value is "t=SECONDS,v1=SIGNATURE":
-	// the Unix time of the attempt, and, in hexadecimal, the HMAC-SHA256 under the secret of SECONDS, a full stop, and the body as
-	// it was sent. A receiver computes the same, compares in constant time, and refuses old times.
+	// SignatureHeader proves that a request comes from here, is unchanged, and is recent. Its value is
+	// "t=SECONDS,v1=SIGNATURE": the Unix time of the attempt, and, in hexadecimal, the HMAC-SHA256 under the secret of
+	// SECONDS, a full stop, and the body as it was sent. A receiver computes the same, compares in constant time, and
+	// refuses old times.
 	SignatureHeader = "X-Rehearse-Signature"
 	// IdempotencyHeader is the id of the row: the same for every attempt, so that a receiver can drop what it has.
 	IdempotencyHeader = "Idempotency-Key"
@@ -68,8 +69,8 @@ type PostHog struct {
 	key string
 }
 
-// NewPostHog returns a PostHog at a host such as https://eu.i.posthog.com, with the key of the project. The transport may be nil: see
-// httpclient.Client.
+// NewPostHog returns a PostHog at a host such as https://eu.i.posthog.com, with the key of the project. The transport
+// may be nil: see httpclient.Client.
 func NewPostHog(host, key string, transport http.RoundTripper) (*PostHog, error) {
 	e, err := newEndpoint("posthog", strings.TrimSuffix(host, "/")+"/capture/", transport)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// writer writes what receivers are told of a turn. A turn waits for it, so it writes JSON as encoding/json would, but without looking at types, and
-// what all events have in common only once.
+// writer writes what receivers are told of a turn. A turn waits for it, so it writes JSON as encoding/json would, but
+// without looking at types, and what all events have in common only once.
 type writer struct {
 	*Visitor
 	// values, said and collected are mappings as JSON. The profile is written when the first body needs it.
@@ -28,8 +28,9 @@ func newWriter(v *Visitor, rows int) *writer {
 	return w
 }
 
-// id identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the same for the same
-// content in every process, and another for other content, as which counts what comes back after it was replaced.
+// id identifies what one receiver is told of an event. It is a hash of receiver, site, session, event and content: the
+// same for the same content in every process, and another for other content, as which counts what comes back after it
+// was replaced.
 func (w *writer) id(e *Event, receiver string) string {
 	var room [512]byte
 	text := append(room[:0], '[')

@@ -15,7 +15,8 @@ import (
 // Visit is a message that wants to come in.
 type Visit struct {
 	Site *site.Site
-	// Visitor is true for a message that only the public chat lets in. The limits of visitors are not for others; budgets are for all.
+	// Visitor is true for a message that only the public chat lets in. The limits of visitors are not for others;
+	// budgets are for all.
 	Visitor bool
 	// IP is where it comes from; the zero value where that is not known. All of these count as one address.
 	IP netip.Addr
@@ -58,8 +59,8 @@ func NewLimiter(store Store, now func() time.Time, log *slog.Logger) *Limiter {
 	return &Limiter{store: store, now: now, log: log, turns: map[string]int{}, unsure: map[string]string{}}
 }
 
-// Enter lets a message in, or returns a *Refusal. A refused message is not counted. Another error says that the store is away. The caller calls leave once, with
-// what the turn has used, also of a turn that has failed.
+// Enter lets a message in, or returns a *Refusal. A refused message is not counted. Another error says that the store
+// is away. The caller calls leave once, with what the turn has used, also of a turn that has failed.
 func (g *Limiter) Enter(ctx context.Context, v Visit) (leave func(context.Context, Used), err error) {
 	free := func() {}
 	if v.Visitor {
@@ -133,7 +134,8 @@ func (g *Limiter) begin(address string, most int) (free func(), err error) {
 	}), nil
 }
 
-// address names an address without giving it away: by a salted hash, of IPv6 that of its network of 64 bits, as one visitor can have all of it.
+// address names an address without giving it away: by a salted hash, of IPv6 that of its network of 64 bits, as one
+// visitor can have all of it.
 func (g *Limiter) address(ctx context.Context, ip netip.Addr) (string, error) {
 	salt, err := g.salted(ctx)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package marker implements the emoji protocol of the site chatbot: the model marks its answers, and rules act on the marks
-// without asking a model again. The chatbot, the reconstruction of a state from a history and the graders share it.
+// Package marker implements the emoji protocol of the site chatbot: the model marks its answers, and rules act on the
+// marks without asking a model again. The chatbot, the reconstruction of a state from a history and the graders share
+// it.
 package marker
 
 import (

@@ -9,7 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/prompt"
 )
 
-// busy is a turn that uses every variable: what a site's visitor may have said and found by the middle of a conversation.
+// busy is a turn that uses every variable: what a site's visitor may have said and found by the middle of a
+// conversation.
 var busy = prompt.Vars{
 	Language: "de-AT", Docs: strings.Repeat("Backups run hourly and are kept for 30 days. ", 40), Profile: "company name: Initech\nsector: software",
 	Collected: map[string]string{"company_stage": "seed"}, Values: map[string]string{"email": "ann@initech.example"},
@@ -17,7 +18,8 @@ var busy = prompt.Vars{
 	Detected: []string{"pricing"}, Dialog: "A demo was proposed in the turn before.", Turn: 3,
 }
 
-// BenchmarkRender renders every node's prompt again and again, as a conversation does. The goal is 3 µs for the built-in prompts.
+// BenchmarkRender renders every node's prompt again and again, as a conversation does. The goal is 3 µs for the
+// built-in prompts.
 func BenchmarkRender(b *testing.B) {
 	s := load(b, siteFile)
 	for _, node := range prompt.Nodes() {

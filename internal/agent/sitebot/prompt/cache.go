@@ -2,10 +2,12 @@ package prompt
 
 import "sync"
 
-// maxKept bounds every cache. There are fewer sites, and fewer questions to a site, wherever this runs; more only cost time.
+// maxKept bounds every cache. There are fewer sites, and fewer questions to a site, wherever this runs; more only cost
+// time.
 const maxKept = 256
 
-// cache keeps what is dear to make. The zero value is ready; it is safe for concurrent use and must not be copied once used.
+// cache keeps what is dear to make. The zero value is ready; it is safe for concurrent use and must not be copied once
+// used.
 type cache[K comparable, V any] struct {
 	mu   sync.RWMutex
 	kept map[K]V

@@ -10,8 +10,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Check reads every prompt of a site, so that mistakes are found before a visitor meets them. The error is as that of Render.
-// Warnings are about names that no source has and about instructions that ask questions in another order than the site.
+// Check reads every prompt of a site, so that mistakes are found before a visitor meets them. The error is as that of
+// Render. Warnings are about names that no source has and about instructions that ask questions in another order than
+// the site.
 func (s *Set) Check(ctx context.Context, of *site.Site) (warnings source.Problems, err error) {
 	l := s.loader(ctx, of)
 	for _, node := range Nodes() {
@@ -80,7 +81,8 @@ func (l *loader) anyInstructions() bool {
 	return false
 }
 
-// order warns of instructions that name questions in another order than the site's file. Histories are rebuilt in the order of the file.
+// order warns of instructions that name questions in another order than the site's file. Histories are rebuilt in the
+// order of the file.
 func (l *loader) order() source.Problems {
 	name := l.name(or(l.site.Prompts.Instructions, instructionsName), agents[AnswerWriter].id)
 	t, err := l.get(name, variables)

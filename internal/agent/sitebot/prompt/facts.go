@@ -109,7 +109,8 @@ func calendarLines(today time.Time) string {
 	return b.String()
 }
 
-// Vars are what a node knows at this turn. What is left empty reads "none" in the prompt. What the site says is filled in from the site.
+// Vars are what a node knows at this turn. What is left empty reads "none" in the prompt. What the site says is filled
+// in from the site.
 type Vars struct {
 	// Language is the visitor's, such as fr or pt-BR; empty means the site's.
 	Language string

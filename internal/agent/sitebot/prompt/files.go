@@ -19,8 +19,8 @@ import (
 
 var _ Source = (*Files)(nil)
 
-// Files are prompts in a folder: the prompt NAME is the file NAME.md. Names and links that lead out of the folder are refused.
-// A file is read again when it has changed. It must not be copied once used.
+// Files are prompts in a folder: the prompt NAME is the file NAME.md. Names and links that lead out of the folder are
+// refused. A file is read again when it has changed. It must not be copied once used.
 type Files struct {
 	Dir string
 
@@ -45,8 +45,8 @@ func (f *Files) Prompt(ctx context.Context, name string) (text, version string, 
 	return r.text, r.version, nil
 }
 
-// current returns what is in memory of a name, and whether it is what the folder still holds. That takes a look at the file where opening
-// it takes many; where links lead matters only when something is read, and nothing is read here.
+// current returns what is in memory of a name, and whether it is what the folder still holds. That takes a look at the
+// file where opening it takes many; where links lead matters only when something is read, and nothing is read here.
 func (f *Files) current(name string) (readFile, bool) {
 	r, ok := f.read.get(name)
 	if !ok {

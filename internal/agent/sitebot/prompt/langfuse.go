@@ -22,7 +22,8 @@ const (
 	// LangfuseMaxAnswer bounds the answer to such a request, in bytes: a prompt as JSON with room for its escapes.
 	LangfuseMaxAnswer = 2 * maxPromptBytes
 
-	// langfuseFresh is how long an answer counts, also that there is none: a name is asked for at most once in that time.
+	// langfuseFresh is how long an answer counts, also that there is none: a name is asked for at most once in that
+	// time.
 	langfuseFresh = time.Minute
 	// langfuseStart bounds all requests of Warm.
 	langfuseStart = 10 * time.Second
@@ -30,9 +31,9 @@ const (
 	langfuseAtOnce = 8
 )
 
-// Langfuse has the prompts of a Langfuse project. It answers from memory and never waits: an answer older than a minute is asked for anew in
-// the background and counts until then, so that it also outlives an outage. For a name without an answer the error is ErrUnavailable.
-// It is safe for concurrent use. Close ends what is under way.
+// Langfuse has the prompts of a Langfuse project. It answers from memory and never waits: an answer older than a minute
+// is asked for anew in the background and counts until then, so that it also outlives an outage. For a name without an
+// answer the error is ErrUnavailable. It is safe for concurrent use. Close ends what is under way.
 type Langfuse struct {
 	LangfuseConfig
 
@@ -91,7 +92,8 @@ func (r *Langfuse) Close() {
 	r.requests.Wait()
 }
 
-// Prompt returns the text of a prompt as it was when it was last asked for. Its version is that of Langfuse, as in langfuse-7.
+// Prompt returns the text of a prompt as it was when it was last asked for. Its version is that of Langfuse, as in
+// langfuse-7.
 func (r *Langfuse) Prompt(_ context.Context, name string) (text, version string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,8 +124,8 @@ func (r *Langfuse) due(p *registered) bool {
 	return true
 }
 
-// Warm asks for all prompts that sites may use, so that the first turn has them. It ends at the first failure, because the others would
-// fail, too; the turns that want the rest ask for it.
+// Warm asks for all prompts that sites may use, so that the first turn has them. It ends at the first failure, because
+// the others would fail, too; the turns that want the rest ask for it.
 func (r *Langfuse) Warm(ctx context.Context, sites []*site.Site) {
 	ctx, cancel := context.WithTimeout(ctx, langfuseStart)
 	defer cancel()
@@ -190,7 +192,8 @@ func (r *Langfuse) ask(ctx context.Context, name string) error {
 	return nil
 }
 
-// isAbsent reports whether Langfuse has answered that there is no such prompt. A 404 with a hint comes from something else.
+// isAbsent reports whether Langfuse has answered that there is no such prompt. A 404 with a hint comes from something
+// else.
 func isAbsent(err error) bool {
 	e, ok := errors.AsType[*langfuse.Error](err)
 	return ok && errors.Is(e, langfuse.ErrNotFound) && e.Hint == ""

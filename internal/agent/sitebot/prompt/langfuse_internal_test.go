@@ -83,7 +83,8 @@ func siteNamed(t *testing.T, config string) *site.Site {
 	return one
 }
 
-// TestLangfuseKeepsAnswers holds what is asked for and when: nothing within a minute, then once in the background, while the old text counts.
+// TestLangfuseKeepsAnswers holds what is asked for and when: nothing within a minute, then once in the background,
+// while the old text counts.
 func TestLangfuseKeepsAnswers(t *testing.T) {
 	server := langfusetest.New(t)
 	server.AddPrompt("nodes/intent_classifier", "one\r\ntwo", "production")
@@ -142,7 +143,8 @@ func TestLangfuseLabel(t *testing.T) {
 	}
 }
 
-// TestLangfuseOutage holds that a text outlives its source, that one warning tells of it, and that it is asked for once a minute.
+// TestLangfuseOutage holds that a text outlives its source, that one warning tells of it, and that it is asked for once
+// a minute.
 func TestLangfuseOutage(t *testing.T) {
 	server := langfusetest.New(t)
 	server.AddPrompt("skills/none", "nothing", "production")

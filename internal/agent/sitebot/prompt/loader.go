@@ -71,7 +71,8 @@ type prepared struct {
 	read     []reading
 }
 
-// prepare returns what load makes, from memory while the source says the same as when it was made. What is faulty is not kept.
+// prepare returns what load makes, from memory while the source says the same as when it was made. What is faulty is
+// not kept.
 func (l *loader) prepare(kept *cache[string, prepared], name string, load func(*loader, string) template) template {
 	l.read = l.read[:0]
 	if p, ok := kept.get(name); ok && l.unchanged(p.read) {
@@ -84,7 +85,8 @@ func (l *loader) prepare(kept *cache[string, prepared], name string, load func(*
 	return t
 }
 
-// unchanged reports whether the source says the same as before. What it says is noted only where it does not, as that is rare.
+// unchanged reports whether the source says the same as before. What it says is noted only where it does not, as that
+// is rare.
 func (l *loader) unchanged(before []reading) bool {
 	for i, r := range before {
 		text, err := l.from(r.name)

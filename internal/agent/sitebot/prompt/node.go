@@ -27,7 +27,8 @@ const (
 	PostConversionHandler   = "post_conversion_handler"
 )
 
-// Nodes returns the nodes that ask a model: those that want data, the one that sums up, then those that write to the visitor.
+// Nodes returns the nodes that ask a model: those that want data, the one that sums up, then those that write to the
+// visitor.
 func Nodes() []string {
 	return []string{
 		IntentClassifier, InterestSignalsDetector, SkillSelector, EarlyProfileExtractor, VisitorProfile, FormFieldExtractor, FollowUpSuggester,
@@ -81,7 +82,8 @@ func (Builtin) Prompt(_ context.Context, name string) (text, version string, err
 	return p.text, p.version, nil
 }
 
-// builtins returns all built-in prompts by their names. The files are inside the program, so that reading them cannot fail.
+// builtins returns all built-in prompts by their names. The files are inside the program, so that reading them cannot
+// fail.
 var builtins = sync.OnceValue(func() map[string]builtin {
 	all := map[string]builtin{}
 	_ = fs.WalkDir(texts, "texts", func(file string, entry fs.DirEntry, err error) error {

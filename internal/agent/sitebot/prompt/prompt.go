@@ -1,6 +1,7 @@
-// Package prompt writes what the nodes of a site's chatbot ask their models. Answers are written from three levels: a template that all
-// agents share, the template of one agent inside it, and the site's own instructions inside that (S3). Every level comes from a Source and has
-// a built-in default. Templates hold variables and no logic; the values of variables are data and are never expanded again.
+// Package prompt writes what the nodes of a site's chatbot ask their models. Answers are written from three levels: a
+// template that all agents share, the template of one agent inside it, and the site's own instructions inside that
+// (S3). Every level comes from a Source and has a built-in default. Templates hold variables and no logic; the values
+// of variables are data and are never expanded again.
 package prompt
 
 import (
@@ -22,8 +23,8 @@ var (
 	ErrUnavailable = errors.New("the source of prompts cannot be reached")
 )
 
-// Fallback returns a source that asks first, and then the other one for what first does not have or cannot give just now.
-// A prompt that first has but that is faulty is an error: to go on with another one would hide the mistake.
+// Fallback returns a source that asks first, and then the other one for what first does not have or cannot give just
+// now. A prompt that first has but that is faulty is an error: to go on with another one would hide the mistake.
 func Fallback(first, then Source) Source { return fallback{first, then} }
 
 type fallback struct{ first, then Source }

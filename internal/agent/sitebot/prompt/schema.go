@@ -10,8 +10,9 @@ import (
 // object is a piece of JSON to be written.
 type object = map[string]any
 
-// Schema returns the JSON Schema of what a node replies with, and false for a node that writes plain text.
-// Field is that of Vars. Every property must be there and no other may, as providers want for replies that surely follow a schema.
+// Schema returns the JSON Schema of what a node replies with, and false for a node that writes plain text. Field is
+// that of Vars. Every property must be there and no other may, as providers want for replies that surely follow a
+// schema.
 func Schema(of *site.Site, node, field string) (json.RawMessage, bool) {
 	properties := reply(of, node, field)
 	if properties == nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 )
 
-// Set renders the prompts of nodes. Prompts that its source does not have are the built-in ones, and so are all without a source.
-// It is safe for concurrent use and must not be copied once used.
+// Set renders the prompts of nodes. Prompts that its source does not have are the built-in ones, and so are all without
+// a source. It is safe for concurrent use and must not be copied once used.
 type Set struct {
 	Source Source
 
 	sites cache[*site.Site, *facts]
 }
 
-// Render returns the system message of a node. Its error is about the templates: a source.Problems, or why a source could not give them.
-// The source is asked every time, and the templates are read again when it says something new.
+// Render returns the system message of a node. Its error is about the templates: a source.Problems, or why a source
+// could not give them. The source is asked every time, and the templates are read again when it says something new.
 func (s *Set) Render(ctx context.Context, of *site.Site, node string, v Vars) (string, error) {
 	l, known := s.loader(ctx, of), s.about(of)
 	t := l.prepare(&known.nodes, node, (*loader).node)

@@ -84,7 +84,8 @@ func (r *templateReader) report(hint, format string, args ...any) {
 	})
 }
 
-// isName reports whether a text can be the name of a variable. Anything else between braces, such as a condition, is a mistake.
+// isName reports whether a text can be the name of a variable. Anything else between braces, such as a condition, is a
+// mistake.
 func isName(s string) bool {
 	ok := func(c rune) bool {
 		return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

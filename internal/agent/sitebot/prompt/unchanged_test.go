@@ -28,7 +28,8 @@ func (c *counted) Prompt(ctx context.Context, name string) (text, version string
 	return c.texts.Prompt(ctx, name)
 }
 
-// A set follows its source at every turn, though it keeps templates: whatever changes, appears, goes, fails or is put right.
+// A set follows its source at every turn, though it keeps templates: whatever changes, appears, goes, fails or is put
+// right.
 func TestRenderFollowsSource(t *testing.T) {
 	const meta, answer, own = "response-agents/meta-template", "response-agents/answer/template", "response-agents/answer/instructions/acme.example"
 	s, down := load(t, siteFile), errors.New("the key is wrong")

@@ -31,7 +31,8 @@ func (v *values) of(name string) string {
 	return or(strings.TrimSpace(v.atTurn(name)), none)
 }
 
-// atTurn returns the value of a variable that does not depend on the site alone. Only what a template uses is put into words.
+// atTurn returns the value of a variable that does not depend on the site alone. Only what a template uses is put into
+// words.
 func (v *values) atTurn(name string) string {
 	switch name {
 	case "action":

@@ -42,7 +42,8 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// LightRAG looks things up in a LightRAG server (github.com/HKUDS/LightRAG, lightrag/api: POST /query). It is safe for concurrent use.
+// LightRAG looks things up in a LightRAG server (github.com/HKUDS/LightRAG, lightrag/api: POST /query). It is safe for
+// concurrent use.
 type LightRAG struct {
 	url     string
 	name    string
@@ -74,8 +75,8 @@ func NewLightRAG(o Options) (*LightRAG, error) {
 	}, nil
 }
 
-// Retrieve returns the context that the server finds for a message, up to MaxText; "" if it finds none, or the message is too short
-// for it. It is not an answer: no model of the server's writes one.
+// Retrieve returns the context that the server finds for a message, up to MaxText; "" if it finds none, or the message
+// is too short for it. It is not an answer: no model of the server's writes one.
 func (l *LightRAG) Retrieve(ctx context.Context, query string) (string, error) {
 	query = shorten(query)
 	if len(query) < minQuery {

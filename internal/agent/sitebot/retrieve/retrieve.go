@@ -1,5 +1,6 @@
-// Package retrieve looks up what a site's knowledge has to say about a message, as text for a prompt: in a LightRAG server, or in
-// a knowledge base of our own. What is found may be wrong, hostile or stale: it is material for a prompt, never an instruction.
+// Package retrieve looks up what a site's knowledge has to say about a message, as text for a prompt: in a LightRAG
+// server, or in a knowledge base of our own. What is found may be wrong, hostile or stale: it is material for a prompt,
+// never an instruction.
 package retrieve
 
 import (
@@ -23,8 +24,8 @@ const (
 	defaultTopK = 5
 )
 
-// Text formats passages for a prompt, best first, each with a number to refer to: "[1] text", with an empty line between them.
-// Empty passages are left out. Passages beyond MaxText are left out too; only the first is cut to fit.
+// Text formats passages for a prompt, best first, each with a number to refer to: "[1] text", with an empty line
+// between them. Empty passages are left out. Passages beyond MaxText are left out too; only the first is cut to fit.
 func Text(passages []flow.Passage) string {
 	var b strings.Builder
 	number := 0
@@ -49,7 +50,8 @@ func Text(passages []flow.Passage) string {
 	return b.String()
 }
 
-// bound cuts a text to MaxText, at the end of a line if there is one in the second half, and otherwise between characters.
+// bound cuts a text to MaxText, at the end of a line if there is one in the second half, and otherwise between
+// characters.
 func bound(text string) string {
 	if len(text) <= MaxText {
 		return text

@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 )
 
-// Memory keeps sessions with their leads and their register in the process, for development and tests. It is safe for concurrent use.
-// Make it with NewMemory.
+// Memory keeps sessions with their leads and their register in the process, for development and tests. It is safe for
+// concurrent use. Make it with NewMemory.
 type Memory struct {
 	*lead.Memory
 	limit int

@@ -1,5 +1,6 @@
-// Package sessionindex keeps beside the sessions of chatbots what their operators look at: a row for each session, so that a list of
-// them decodes no state, a note of each answered turn, messages that were not answered, and thumbs. A row is written in the same save as its session.
+// Package sessionindex keeps beside the sessions of chatbots what their operators look at: a row for each session, so
+// that a list of them decodes no state, a note of each answered turn, messages that were not answered, and thumbs. A
+// row is written in the same save as its session.
 package sessionindex
 
 import (
@@ -121,7 +122,8 @@ type Entry struct {
 	Route            string
 	// Language and Person stay what they were where they are empty.
 	Language, Person string
-	// Turn is the turn that was answered; nil for a state that somebody has put there. Notes of turns beyond Turns are dropped then.
+	// Turn is the turn that was answered; nil for a state that somebody has put there. Notes of turns beyond Turns are
+	// dropped then.
 	Turn *Turn
 }
 
@@ -201,8 +203,8 @@ func Thread(site, session string) string { return site + ":" + session }
 // Cursor is the place of a session in the list.
 func (r *Row) Cursor() Cursor { return Cursor{r.Last, Thread(r.Site, r.Session)} }
 
-// Index is a store of sessions with their register. Implementations are safe for concurrent use and for several processes. Times come from the
-// caller, in microseconds.
+// Index is a store of sessions with their register. Implementations are safe for concurrent use and for several
+// processes. Times come from the caller, in microseconds.
 type Index interface {
 	// SaveTurn saves a record of a session like Save and, in the same step, rows of its leads and its entry.
 	SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e Entry) error
@@ -212,9 +214,10 @@ type Index interface {
 	Session(ctx context.Context, site, session string) (*Stored, error)
 	// Note notes something that changed nothing of the state. It reports whether there is such a session now.
 	Note(ctx context.Context, site, session string, n Note) (there bool, err error)
-	// Pending returns sessions whose turns are not all logged, and those without a conversion that were used last at idle or before and are not
-	// logged as left: at most so many, the longest waiting first.
+	// Pending returns sessions whose turns are not all logged, and those without a conversion that were used last at
+	// idle or before and are not logged as left: at most so many, the longest waiting first.
 	Pending(ctx context.Context, idle time.Time, limit int) ([]Row, error)
-	// Logged says that turns up to one are logged, and with left that the visitor has left after it. It reports whether the session is still there.
+	// Logged says that turns up to one are logged, and with left that the visitor has left after it. It reports whether
+	// the session is still there.
 	Logged(ctx context.Context, site, session string, turn int, left bool) (there bool, err error)
 }

@@ -24,7 +24,8 @@ func Primary(tag string) string {
 	return primary
 }
 
-// LanguageFor returns the language to speak with a visitor who asked for one: that, else the site's. Only the primary subtag counts.
+// LanguageFor returns the language to speak with a visitor who asked for one: that, else the site's. Only the primary
+// subtag counts.
 func (s *Site) LanguageFor(requested string) string {
 	if primary := Primary(requested); primary != "" {
 		return primary
@@ -32,7 +33,8 @@ func (s *Site) LanguageFor(requested string) string {
 	return s.Language
 }
 
-// Blocked is the function of that name for one of the site's visitors: in the visitor's language, else the site's, else English.
+// Blocked is the function of that name for one of the site's visitors: in the visitor's language, else the site's, else
+// English.
 func (s *Site) Blocked(reason, requested string) string {
 	for _, language := range []string{Primary(requested), s.Language} {
 		if text := gateTexts[language][reason]; text != "" {
@@ -91,8 +93,8 @@ var gateTexts = map[string]map[string]string{
 	},
 }
 
-// Blocked returns what to tell a visitor whose message is not answered, because of hack, spam or length. Languages without a text
-// get the English one; it is empty for an unknown reason.
+// Blocked returns what to tell a visitor whose message is not answered, because of hack, spam or length. Languages
+// without a text get the English one; it is empty for an unknown reason.
 func Blocked(reason, language string) string {
 	if text := gateTexts[Primary(language)][reason]; text != "" {
 		return text

@@ -22,8 +22,8 @@ var ErrUnknown = errors.New("there is no such site")
 // maxSites bounds how many files of a folder are read.
 const maxSites = 10_000
 
-// OpenLibrary reads every .yaml, .yml and .json file of a folder that holds a site, one site a file; other files may lie beside them.
-// A path to a file gives a library of one. Faults of all files are one source.Problems.
+// OpenLibrary reads every .yaml, .yml and .json file of a folder that holds a site, one site a file; other files may
+// lie beside them. A path to a file gives a library of one. Faults of all files are one source.Problems.
 func OpenLibrary(from source.Files, dir string) (*Library, error) {
 	files, err := siteFiles(from, dir)
 	if err != nil {
@@ -77,7 +77,8 @@ func siteFiles(from source.Files, dir string) ([]string, error) {
 	return files, nil
 }
 
-// loadFrom reads a file of a folder. It returns nothing for a file that is about something else, unless that one was asked for.
+// loadFrom reads a file of a folder. It returns nothing for a file that is about something else, unless that one was
+// asked for.
 func loadFrom(from source.Files, file string, asked bool) (*Site, error) {
 	data, err := readFile(from, file)
 	if err != nil {
@@ -93,7 +94,8 @@ func loadFrom(from source.Files, file string, asked bool) (*Site, error) {
 	return read(from, file, root)
 }
 
-// siteKeys are found in no other file of this program. A file with one of them is a site, even if its name was forgotten.
+// siteKeys are found in no other file of this program. A file with one of them is a site, even if its name was
+// forgotten.
 var siteKeys = []string{
 	"site", "aliases", "company", "qualification", "cta", "booking", "content_gating", "knowledge_base", "enrichment", "integrations", "widget",
 }

@@ -9,8 +9,8 @@ const (
 	SessionFull  = "session_full"
 )
 
-// refusalTexts are what visitors read whose message is refused, by language: for those who are too fast, for a site that can take no more, and for a
-// conversation that is too long.
+// refusalTexts are what visitors read whose message is refused, by language: for those who are too fast, for a site
+// that can take no more, and for a conversation that is too long.
 //
 
 var refusalTexts = map[string][3]string{
@@ -51,8 +51,8 @@ var refusalTexts = map[string][3]string{
 	},
 }
 
-// Refused returns what to tell one of the site's visitors whose message is refused for a reason, which is one of the constants: in the visitor's
-// language, else the site's, else English.
+// Refused returns what to tell one of the site's visitors whose message is refused for a reason, which is one of the
+// constants: in the visitor's language, else the site's, else English.
 func (s *Site) Refused(reason, requested string) string {
 	which := 0
 	switch reason {

@@ -27,8 +27,9 @@ func (r *reader) lint(n source.Node) {
 	}
 }
 
-// lintOrder warns where questions may be asked in another order than they stand. A history is rebuilt by matching the first question to the
-// first field, the second to the second, and so on, which fails when required fields are asked first although others stand above them.
+// lintOrder warns where questions may be asked in another order than they stand. A history is rebuilt by matching the
+// first question to the first field, the second to the second, and so on, which fails when required fields are asked
+// first although others stand above them.
 func (r *reader) lintOrder() {
 	optional := ""
 	for _, f := range r.site.Fields() {

@@ -194,7 +194,8 @@ var accepted = []string{
 	"site: x\ncta: {url: ' HTTPS://a.example/', min_turn: 0, form_fields: {email: e}}", "site: x\nintegrations: {posthog: {key_env: ' KEY '}}",
 }
 
-// What the schema refuses, the program refuses: each file that a test of the program refuses, and each change of a good one.
+// What the schema refuses, the program refuses: each file that a test of the program refuses, and each change of a good
+// one.
 func TestSchemaRefusesNoMore(t *testing.T) {
 	s, refused := compiled(t), 0
 	for _, p := range problems {

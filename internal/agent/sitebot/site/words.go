@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// words are the words that rules look for in messages, by language: each list is separated by |, in lower case and without
-// punctuation.
+// words are the words that rules look for in messages, by language: each list is separated by |, in lower case and
+// without punctuation.
 type words struct {
 	// yes accepts a proposal, and skip leaves a question unanswered. A plain no is an answer.
 	yes, skip string
@@ -144,7 +144,8 @@ func consistsOf(words, phrases []string) bool {
 	return reached[len(words)]
 }
 
-// plainWords returns the words of a message in lower case, without punctuation, emoji and the marks above capital letters' case.
+// plainWords returns the words of a message in lower case, without punctuation, emoji and the marks above capital
+// letters' case.
 func plainWords(message string) []string {
 	message = strings.ReplaceAll(strings.ToLower(message), "’", "'")
 	return strings.FieldsFunc(message, func(r rune) bool {

@@ -35,8 +35,8 @@ func (s *Site) Zone() *time.Location {
 	return s.zone
 }
 
-// regionOf returns the country of a language tag, such as BE in fr-BE, else of a time zone: of several countries with one
-// calling code, the main one. It is empty where neither names one.
+// regionOf returns the country of a language tag, such as BE in fr-BE, else of a time zone: of several countries with
+// one calling code, the main one. It is empty where neither names one.
 func regionOf(locale string, zone *time.Location) string {
 	for _, part := range subtags(locale)[1:] {
 		if len(part) == 2 {
@@ -61,7 +61,8 @@ func subtags(tag string) []string {
 	return strings.Split(strings.ToLower(strings.ReplaceAll(strings.TrimSpace(tag), "_", "-")), "-")
 }
 
-// MonthFirst reports whether a visitor who asked for a language writes the month of a date before the day: those of the United States do.
+// MonthFirst reports whether a visitor who asked for a language writes the month of a date before the day: those of the
+// United States do.
 func (s *Site) MonthFirst(requested string) bool {
 	tag := requested
 	if Primary(tag) == "" {

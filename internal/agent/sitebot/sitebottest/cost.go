@@ -66,8 +66,8 @@ type Outbox interface {
 	lead.Ledger
 }
 
-// Comparison compares turns that leave two events each with turns that have nobody to tell of them. Both are taken in fresh stores, by turns, in as many
-// sessions as there are turns.
+// Comparison compares turns that leave two events each with turns that have nobody to tell of them. Both are taken in
+// fresh stores, by turns, in as many sessions as there are turns.
 type Comparison struct {
 	Sessions, AtOnce int
 	// New is sitebot.New.
@@ -78,8 +78,8 @@ type Comparison struct {
 	Serve func(*sitebot.Bot) (ask func(sitebot.Request) error)
 }
 
-// Run reports what a turn takes without leads and with them, and how much more that is in per cent: the median of the rounds, as something else may have had
-// the machine in one of them. The goal is less than a tenth.
+// Run reports what a turn takes without leads and with them, and how much more that is in per cent: the median of the
+// rounds, as something else may have had the machine in one of them. The goal is less than a tenth.
 func (c Comparison) Run(b *testing.B) {
 	var without, with, more []float64
 	for b.Loop() {
@@ -129,7 +129,8 @@ func (c Comparison) side(b *testing.B, tells bool) time.Duration {
 	return took
 }
 
-// SessionID is the id of a session. Ids of visitors are random, and an index takes those that come in order more easily.
+// SessionID is the id of a session. Ids of visitors are random, and an index takes those that come in order more
+// easily.
 func SessionID(n int) string {
 	sum := sha256.Sum256(strconv.AppendInt(nil, int64(n), 10))
 	return hex.EncodeToString(sum[:11])

@@ -1,4 +1,5 @@
-// Package sitebottest has a site and a model for tests and benchmarks of the chatbot, and what a turn of it costs with leads and without.
+// Package sitebottest has a site and a model for tests and benchmarks of the chatbot, and what a turn of it costs with
+// leads and without.
 package sitebottest
 
 import (

@@ -30,7 +30,8 @@ var advice = map[string]string{
 	"57P03": "wait until the server has started",
 }
 
-// fault tells an error of the database, with what to do and without the password. It wraps nothing that holds the address.
+// fault tells an error of the database, with what to do and without the password. It wraps nothing that holds the
+// address.
 func (t *target) fault(err error) error {
 	if err == nil {
 		return nil

@@ -18,7 +18,8 @@ const serviceKey = "eyJhbGciOi.service-key"
 // postgrest is a fake of PostgREST with one table. It checks every request against the protocol.
 type postgrest struct {
 	t testing.TB
-	// path is where the table is, schema the one that is asked for; most are the rows that it sends at once, 0 for any number.
+	// path is where the table is, schema the one that is asked for; most are the rows that it sends at once, 0 for any
+	// number.
 	path, schema string
 	most         int
 

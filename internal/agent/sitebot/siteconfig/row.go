@@ -61,8 +61,8 @@ func normal(name string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), ".")
 }
 
-// encode writes a value as JSON that is YAML too, which is what site.Load reads: a blank stands behind every colon, and characters
-// outside of the basic plane are written as they are, because YAML knows no pairs of \u escapes.
+// encode writes a value as JSON that is YAML too, which is what site.Load reads: a blank stands behind every colon, and
+// characters outside of the basic plane are written as they are, because YAML knows no pairs of \u escapes.
 func encode(v source.Value) []byte {
 	var b bytes.Buffer
 	write(&b, v)
@@ -104,7 +104,8 @@ func separate(b *bytes.Buffer, i int) {
 	}
 }
 
-// writeNumber writes numbers as YAML and JSON both know them: 0x1F and 1_000 are none in JSON, and 1e3 is a text to the parser of YAML.
+// writeNumber writes numbers as YAML and JSON both know them: 0x1F and 1_000 are none in JSON, and 1e3 is a text to the
+// parser of YAML.
 func writeNumber(b *bytes.Buffer, v source.Value) {
 	if json.Valid([]byte(v.Scalar)) && !strings.ContainsAny(v.Scalar, "eE") {
 		b.WriteString(v.Scalar)

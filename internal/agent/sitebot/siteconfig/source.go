@@ -1,10 +1,11 @@
-// Package siteconfig reads the sites of a program from the table of a database instead of a folder of files. A row is a site: its name,
-// and its file as JSON with the keys of the YAML. The table is read from PostgreSQL itself, or through PostgREST as Supabase serves it.
+// Package siteconfig reads the sites of a program from the table of a database instead of a folder of files. A row is a
+// site: its name, and its file as JSON with the keys of the YAML. The table is read from PostgreSQL itself, or through
+// PostgREST as Supabase serves it.
 //
 //	create table site_configs (site text primary key, config jsonb not null, updated_at timestamptz not null default now())
 //
-// Relative paths of a row start from the working directory. The type jsonb sorts keys, so parameters of `cta.form_fields` come in its
-// order rather than in the author's.
+// Relative paths of a row start from the working directory. The type jsonb sorts keys, so parameters of
+// `cta.form_fields` come in its order rather than in the author's.
 package siteconfig
 
 import (
@@ -31,7 +32,8 @@ const (
 
 // Source is a table of sites.
 type Source interface {
-	// Load reads all sites. Faults of rows are one source.Problems, whose files are named like site_configs[acme.example].
+	// Load reads all sites. Faults of rows are one source.Problems, whose files are named like
+	// site_configs[acme.example].
 	Load(ctx context.Context) (*site.Library, error)
 	// String says where the table is, without passwords and keys.
 	String() string

@@ -74,7 +74,8 @@ func (s Supabase) read(ctx context.Context) (*collection, error) {
 	}
 }
 
-// page returns the rows whose names follow one. Pages by name lose no row when others are deleted meanwhile, as offsets would.
+// page returns the rows whose names follow one. Pages by name lose no row when others are deleted meanwhile, as offsets
+// would.
 func (c *client) page(ctx context.Context, after string) ([]row, error) {
 	query := url.Values{"select": {"site,config"}, "order": {"site.asc"}, "limit": {strconv.Itoa(pageRows)}}
 	if after != "" {

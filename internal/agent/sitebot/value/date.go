@@ -36,9 +36,9 @@ const (
 // figuresOfDay match what may be a day: figures with separators, or 14 03 2027.
 var figuresOfDay = regexp.MustCompile(`[0-9]+(?:[-./][0-9]+)+|[0-9]{1,2} [0-9]{1,2} [0-9]{4}`)
 
-// Date returns the day that the message gives in figures, as YYYY-MM-DD, or why it has none. A message without a day has
-// no refusal. A day without a year counts only in a message without words, where it cannot be a share or an hour; it is
-// the next such day. Everything in the form of a date is taken, whether it counts or not.
+// Date returns the day that the message gives in figures, as YYYY-MM-DD, or why it has none. A message without a day
+// has no refusal. A day without a year counts only in a message without words, where it cannot be a share or an hour;
+// it is the next such day. Everything in the form of a date is taken, whether it counts or not.
 func (t *Text) Date(c Calendar) (Found, Refusal) {
 	c.Today = midnight(c.Today)
 	wordless := !t.HasWords()
@@ -166,7 +166,8 @@ func (c Calendar) full(parts []string) time.Time {
 	return c.ordered(year, parts[0], parts[1])
 }
 
-// ordered returns the day of a year and two figures in the order of the site, or in the other one where only that exists.
+// ordered returns the day of a year and two figures in the order of the site, or in the other one where only that
+// exists.
 func (c Calendar) ordered(year, a, b string) time.Time {
 	if c.MonthFirst {
 		a, b = b, a
@@ -217,8 +218,8 @@ const longestSpan = 31 * 24 * time.Hour
 // isoDay matches the form of a day, whether or not the day exists.
 var isoDay = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
-// Normal checks the day that a model read in a message: YYYY-MM-DD, two of them as A/B, AnyDay, or a Refusal. It returns
-// the value to store, or why there is none. Of a span that has begun, the days from today on are left.
+// Normal checks the day that a model read in a message: YYYY-MM-DD, two of them as A/B, AnyDay, or a Refusal. It
+// returns the value to store, or why there is none. Of a span that has begun, the days from today on are left.
 func (c Calendar) Normal(answer string) (string, Refusal) {
 	answer = strings.TrimSpace(answer)
 	today := midnight(c.Today)

@@ -64,7 +64,8 @@ func TestDateOracle(t *testing.T) {
 	})
 }
 
-// TestEmailOracle checks messages of good and bad addresses, with negations at a distance, against what they were built from.
+// TestEmailOracle checks messages of good and bad addresses, with negations at a distance, against what they were built
+// from.
 func TestEmailOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		negations := rapid.SampledFrom(negations).Draw(t, "language")

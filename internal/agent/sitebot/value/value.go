@@ -35,8 +35,8 @@ const taken = 0
 // Remove excludes a part of the message from later searches.
 func (t *Text) Remove(from, to int) { clear(t.rest[from:to]) }
 
-// Find returns the position of words in the message, in whatever case, outside of values that were found. Words without a
-// letter or digit are nowhere.
+// Find returns the position of words in the message, in whatever case, outside of values that were found. Words without
+// a letter or digit are nowhere.
 func (t *Text) Find(words string) (from, to int, ok bool) {
 	words = strings.TrimSpace(words)
 	if !strings.ContainsFunc(words, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {

@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// Player is a model that answers as it was recorded. It takes nothing from a message but the answer to an open question, which is the whole
-// message. The zero value is ready. It plays one conversation at a time.
+// Player is a model that answers as it was recorded. It takes nothing from a message but the answer to an open
+// question, which is the whole message. The zero value is ready. It plays one conversation at a time.
 type Player struct{ said, answer string }
 
 // analysis is what a Player replies to the nodes that look at a message: there is nothing in it.
@@ -36,7 +36,8 @@ func (p *Player) Generate(_ context.Context, r llm.Request) (chat.Reply, error) 
 // errUnplayable says that a history is no conversation of question and answer, such as one that begins with a greeting.
 var errUnplayable = errors.New("a chatbot answers every message once: the history has two messages of one speaker in a row, or begins with an answer")
 
-// play holds a recorded conversation up to its last answer. It returns the turns that the abuse gate kept from being answered.
+// play holds a recorded conversation up to its last answer. It returns the turns that the abuse gate kept from being
+// answered.
 func (p *Player) play(ctx context.Context, bot *sitebot.Bot, site, session string, messages []sitebot.RebuiltMessage) (blocked []Blocked, err error) {
 	if len(messages)%2 != 0 {
 		return nil, errUnplayable

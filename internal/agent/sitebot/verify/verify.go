@@ -1,5 +1,5 @@
-// Package verify plays recorded conversations through a chatbot's graph, and compares the states that they lead to with those that
-// sitebot.Rebuild makes of their histories.
+// Package verify plays recorded conversations through a chatbot's graph, and compares the states that they lead to with
+// those that sitebot.Rebuild makes of their histories.
 package verify
 
 import (
@@ -23,7 +23,8 @@ type Comparison struct {
 	// Unplayable says why no chatbot could have led the conversation; empty where one could.
 	Unplayable  string       `json:"unplayable,omitempty"`
 	Differences []Difference `json:"differences"`
-	// Blocked are the turns that the abuse gate kept from being answered when they were played. It explains differences.
+	// Blocked are the turns that the abuse gate kept from being answered when they were played. It explains
+	// differences.
 	Blocked []Blocked `json:"blocked,omitempty"`
 	// Lost names what the natural state has and no history tells.
 	Lost     []string `json:"lost,omitempty"`
@@ -36,8 +37,8 @@ type Blocked struct {
 	Why  sitebot.Block `json:"why"`
 }
 
-// All plays the items one after the other with a chatbot that has the player as its models, and that lets markers stand, and compares their states. The sessions are
-// forgotten at the end.
+// All plays the items one after the other with a chatbot that has the player as its models, and that lets markers
+// stand, and compares their states. The sessions are forgotten at the end.
 func All(ctx context.Context, bot *sitebot.Bot, player *Player, items []Item) ([]Comparison, error) {
 	all := make([]Comparison, 0, len(items))
 	for i := range items {

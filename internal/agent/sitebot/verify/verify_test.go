@@ -23,7 +23,8 @@ func said(texts ...string) sitebot.Rebuilt {
 	return sitebot.Rebuild(h)
 }
 
-// A conversation that the chatbot could have led is rebuilt as it was played; one that the gate stopped differs, and says why.
+// A conversation that the chatbot could have led is rebuilt as it was played; one that the gate stopped differs, and
+// says why.
 func TestAll(t *testing.T) {
 	one, err := site.Load("shop.yaml", []byte("{site: shop.example}"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// Resolver returns a resolver for which every name has the first address when it is looked up first, the second then, and so on; the last stays. The
-// addresses are IPv4. asked counts the look-ups.
+// Resolver returns a resolver for which every name has the first address when it is looked up first, the second then,
+// and so on; the last stays. The addresses are IPv4. asked counts the look-ups.
 func Resolver(addresses ...string) (r *net.Resolver, asked *atomic.Int32) {
 	asked = &atomic.Int32{}
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {

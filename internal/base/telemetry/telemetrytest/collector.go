@@ -1,4 +1,5 @@
-// Package telemetrytest has a collector of OpenTelemetry to test against. It reads what it is sent by the published protobuf definitions.
+// Package telemetrytest has a collector of OpenTelemetry to test against. It reads what it is sent by the published
+// protobuf definitions.
 package telemetrytest
 
 import (
@@ -149,7 +150,8 @@ func (c *Collector) Spans() []Span {
 	return all
 }
 
-// Resource returns the attributes of the process; Paths and Headers are those of the requests, Faults what could not be read.
+// Resource returns the attributes of the process; Paths and Headers are those of the requests, Faults what could not be
+// read.
 func (c *Collector) Resource() map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +177,8 @@ func (c *Collector) Find(name string) []Span {
 	return slices.DeleteFunc(c.Spans(), func(s Span) bool { return !strings.HasPrefix(s.Name, name) })
 }
 
-// Tree writes the spans, each below its parent, with those attributes that are named. Spans without a parent come in the order of their beginnings.
+// Tree writes the spans, each below its parent, with those attributes that are named. Spans without a parent come in
+// the order of their beginnings.
 func (c *Collector) Tree(attributes ...string) string {
 	all := c.Spans()
 	known := map[string]bool{}

@@ -31,8 +31,8 @@ type chatbotSession struct {
 	where, site, id string
 }
 
-// OfChatbot finds a session of a chatbot where its sessions are kept, which where names in errors. The site may be empty where only one has
-// a session of that id.
+// OfChatbot finds a session of a chatbot where its sessions are kept, which where names in errors. The site may be
+// empty where only one has a session of that id.
 func OfChatbot(ctx context.Context, kept Sessions, open Reader, where, site, id string) (*Recorded, error) {
 	f := chatbotSession{kept, open, where, site, id}
 	if f.site == "" {

@@ -17,8 +17,9 @@ type Origin struct {
 	Records func(name string) ([]dataset.Record, error)
 }
 
-// Expected returns what was expected of a turn, as it stands in an item, or nil where nothing was or it is not known. The results of a run do
-// not tell it: it is looked up in what was run. unread are the suites and datasets that cannot be read any more.
+// Expected returns what was expected of a turn, as it stands in an item, or nil where nothing was or it is not known.
+// The results of a run do not tell it: it is looked up in what was run. unread are the suites and datasets that cannot
+// be read any more.
 func (c *Recorded) Expected(turn int, from Origin) (expected json.RawMessage, unread []string) {
 	if c.test == nil {
 		return nil, nil
@@ -67,7 +68,8 @@ func (c *Recorded) ofSuite(file string, turn int, from Origin) (json.RawMessage,
 	return nil, nil
 }
 
-// expectedIn returns what a suite expects of a turn of a test. Where several suites had one name, the record has that of the file.
+// expectedIn returns what a suite expects of a turn of a test. Where several suites had one name, the record has that
+// of the file.
 func expectedIn(s *suite.Suite, t *result.Test, turn int) string {
 	if s.Name != t.Suite && s.File != t.Suite {
 		return ""

@@ -1,5 +1,6 @@
-// Package conversation makes items of datasets out of conversations that took place: those of a run, sessions in Langfuse, and sessions of a
-// chatbot. The query of an item is what the user said in one turn, its history what was said before.
+// Package conversation makes items of datasets out of conversations that took place: those of a run, sessions in
+// Langfuse, and sessions of a chatbot. The query of an item is what the user said in one turn, its history what was
+// said before.
 package conversation
 
 import (

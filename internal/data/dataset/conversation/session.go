@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 )
 
-// OfSession finds a session in Langfuse: each trace is a turn. unread are the ids of the traces that do not tell what a user said; they are
-// left out.
+// OfSession finds a session in Langfuse: each trace is a turn. unread are the ids of the traces that do not tell what a
+// user said; they are left out.
 func OfSession(ctx context.Context, client *langfuse.Client, id string) (c *Recorded, unread []string, err error) {
 	exchanges, err := client.Session(ctx, id)
 	switch {
@@ -69,8 +69,8 @@ func speaking(role chat.Role) []string {
 // maxWrapped is how deep what was said may be wrapped.
 const maxWrapped = 5
 
-// spoken finds what somebody said in what an application has logged: a text, an object that has it under a usual name, or a list of
-// messages, in which the last of that role counts.
+// spoken finds what somebody said in what an application has logged: a text, an object that has it under a usual name,
+// or a list of messages, in which the last of that role counts.
 func spoken(logged json.RawMessage, role chat.Role) (text string, ok bool) {
 	var v any
 	if json.Unmarshal(logged, &v) != nil {

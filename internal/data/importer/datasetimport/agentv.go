@@ -2,8 +2,8 @@ package datasetimport
 
 import "strings"
 
-// AgentV's suites have conversations as lists of messages with the answer that is expected, or turns with criteria. A suite can also be run as
-// it is; as a dataset its conversations are rebuilt instead of held.
+// AgentV's suites have conversations as lists of messages with the answer that is expected, or turns with criteria. A
+// suite can also be run as it is; as a dataset its conversations are rebuilt instead of held.
 
 func isAgentV(root any) bool {
 	for _, v := range list(mapping(root)["tests"]) {
@@ -81,7 +81,8 @@ func check(v any) map[string]any {
 	return map[string]any{"criterion": v}
 }
 
-// criteria takes over criteria in words, with the answer that is expected before them, and the assertions that wanted knows.
+// criteria takes over criteria in words, with the answer that is expected before them, and the assertions that wanted
+// knows.
 func criteria(f *file, t *turn, asserted any, answer string) {
 	var words []string
 	if answer != "" {

@@ -1,5 +1,5 @@
-// Package datasetimport reads conversations from the files of other tools and makes dataset items of them. What it has no place for is counted, by
-// its name in the file: nothing is dropped in silence.
+// Package datasetimport reads conversations from the files of other tools and makes dataset items of them. What it has
+// no place for is counted, by its name in the file: nothing is dropped in silence.
 package datasetimport
 
 import (
@@ -100,8 +100,8 @@ func Read(path, name string) (*Imported, error) {
 	return nil, fmt.Errorf("%s is of no known format: wanted one of %s", path, strings.Join(Formats(), ", "))
 }
 
-// ReadAll reads several files as Read does. It returns their items together, each with an id of its own, and what was found in each file.
-// Every error is an input error.
+// ReadAll reads several files as Read does. It returns their items together, each with an id of its own, and what was
+// found in each file. Every error is an input error.
 func ReadAll(paths []string, name string) (items []dataset.Record, found []*Imported, err error) {
 	if name != "" && !slices.Contains(Formats(), name) {
 		return nil, nil, source.Invalid("unknown format %q: %s", name, source.Suggest(name, Formats()))
@@ -143,7 +143,8 @@ func (i *Imported) String() string {
 	return line + "; not carried over: " + strings.Join(lost, ", ")
 }
 
-// items makes an item of each turn that has an expected answer, or of the last turn of a conversation without expected answers.
+// items makes an item of each turn that has an expected answer, or of the last turn of a conversation without expected
+// answers.
 func (f *file) items(name, format string, all []conversation) (items []dataset.Record, err error) {
 	taken := map[string]bool{}
 	for _, c := range all {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Spans of OpenTelemetry (OTLP as JSON) that follow the conventions for generative AI have the messages that a model was sent and what it
-// answered: gen_ai.input.messages and gen_ai.output.messages, each a list of {role, parts} as JSON. Each such span is a conversation.
+// Spans of OpenTelemetry (OTLP as JSON) that follow the conventions for generative AI have the messages that a model
+// was sent and what it answered: gen_ai.input.messages and gen_ai.output.messages, each a list of {role, parts} as
+// JSON. Each such span is a conversation.
 
 func isOTel(root any) bool {
 	if list(mapping(root)["resourceSpans"]) != nil {

@@ -18,8 +18,8 @@ const maxReasoning = 2_000
 
 // Options say how a judge is asked.
 type Options struct {
-	// Samples is how often the judge is asked about each answer, at least once. The first verdict counts; all of them show how far the judge
-	// agrees with itself.
+	// Samples is how often the judge is asked about each answer, at least once. The first verdict counts; all of them
+	// show how far the judge agrees with itself.
 	Samples int
 	// Workers is how many answers are asked about at once, at least one.
 	Workers int
@@ -45,7 +45,8 @@ type Answer struct {
 	Reasoning string
 	// Why says why there is no verdict.
 	Why string
-	// Orders has, of a pair, the verdict with the answers as they stand and with each in the other's place; empty without them.
+	// Orders has, of a pair, the verdict with the answers as they stand and with each in the other's place; empty
+	// without them.
 	Orders []Verdict
 	// Votes has the answer of each voter, where there are several.
 	Votes []Vote
@@ -71,7 +72,8 @@ func (a *Result) Verdict() Verdict {
 	return a.Answers[0].Verdict
 }
 
-// Unanswered returns the first item about which a judge would have to be asked though the file does not have the answer; nil when there is none.
+// Unanswered returns the first item about which a judge would have to be asked though the file does not have the
+// answer; nil when there is none.
 func (l *Labels) Unanswered(again bool) *Item {
 	for _, item := range l.Items {
 		if !item.answered && (again || item.Judged == "") && item.decided() {
@@ -106,8 +108,8 @@ func (l *Labels) Judges() string {
 	return cmp.Or(strings.Join(names, ", "), "of the file")
 }
 
-// Judge asks the judge about every item. After stop is closed it begins no other item; when ctx ends, the asks in flight are given up, too.
-// Items that are not done have no answers. use is what all asks took.
+// Judge asks the judge about every item. After stop is closed it begins no other item; when ctx ends, the asks in
+// flight are given up, too. Items that are not done have no answers. use is what all asks took.
 func Judge(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Labels, o Options) (asked []*Result, use result.JudgeUse) {
 	work := make(chan *Result)
 	var mu sync.Mutex
@@ -246,11 +248,12 @@ func preference(score float64) Verdict {
 	return Tie
 }
 
-// criterionID is what the criterion of an item is called when the judge is asked, as the first criterion of a list is in a run.
+// criterionID is what the criterion of an item is called when the judge is asked, as the first criterion of a list is
+// in a run.
 const criterionID = "criterion-1"
 
-// question asks as a run does: about a criterion in words as a checklist of one, about a score in the free form. Of a pair it asks which answer
-// is better.
+// question asks as a run does: about a criterion in words as a checklist of one, about a score in the free form. Of a
+// pair it asks which answer is better.
 func (a *Result) question() grader.Question {
 	q := grader.Question{Mode: grader.Checklist, Input: a.Input, Output: a.Output, Expected: a.Expected}
 	switch {

@@ -89,8 +89,9 @@ func near(t *testing.T, what string, got *float64, want float64) {
 	}
 }
 
-// The figures are those of J. L. Fleiss, J. Cohen and B. S. Everitt's formulas and of Krippendorff's coincidences, worked by hand in another
-// language: 20 answers that both pass, 5 that people pass alone, 10 that the judge passes alone, 15 that both fail.
+// The figures are those of J. L. Fleiss, J. Cohen and B. S. Everitt's formulas and of Krippendorff's coincidences,
+// worked by hand in another language: 20 answers that both pass, 5 that people pass alone, 10 that the judge passes
+// alone, 15 that both fail.
 func TestFigures(t *testing.T) {
 	all := append(rows(20, "pass", "pass"), rows(5, "fail", "pass")...)
 	all = append(append(all, rows(10, "pass", "fail")...), rows(15, "fail", "fail")...)

@@ -11,8 +11,8 @@ import (
 // Verdict is a person's or a judge's word on an answer.
 type Verdict string
 
-// The verdicts. Unclear is a person's, Split that of people of whom as many say pass as fail, and Undecided what a judge gave no usable answer
-// to.
+// The verdicts. Unclear is a person's, Split that of people of whom as many say pass as fail, and Undecided what a
+// judge gave no usable answer to.
 const (
 	Pass    Verdict = "pass"
 	Fail    Verdict = "fail"
@@ -33,7 +33,8 @@ func verdictOf(passed bool) Verdict {
 	return Fail
 }
 
-// columns returns the names of each column of a file of labels: the usual one, then those of records and of other tools.
+// columns returns the names of each column of a file of labels: the usual one, then those of records and of other
+// tools.
 func columns() map[string][]string {
 	return map[string][]string{
 		"id":        {"id"},
@@ -138,7 +139,8 @@ func (l *loader) pair(n source.Node, item *Item) {
 	}
 }
 
-// place names the answer of a run that a row is about: its suite, test, target, trial and item. It is empty for other rows.
+// place names the answer of a run that a row is about: its suite, test, target, trial and item. It is empty for other
+// rows.
 func (l *loader) place(n source.Node) string {
 	test := l.text(n, "test")
 	if test == "" {

@@ -18,13 +18,15 @@ type Figures struct {
 	// Kappa is Cohen's κ of the people's verdict and the judge's.
 	Kappa         *float64    `json:"kappa"`
 	KappaInterval *[2]float64 `json:"kappa_interval"`
-	// Alpha is Krippendorff's α for labels, for preferences the ordinal one, with the judge as one more rater among the people, also of answers on which people are split.
+	// Alpha is Krippendorff's α for labels, for preferences the ordinal one, with the judge as one more rater among the
+	// people, also of answers on which people are split.
 	Alpha         *float64    `json:"alpha"`
 	AlphaInterval *[2]float64 `json:"alpha_interval"`
 	Confusion     Confusion   `json:"confusion"`
 	// Pairs compares preferences where people compared answers; nil where nobody did.
 	Pairs *PairFigures `json:"pairs,omitempty"`
-	// FalsePass is the share of what people failed that the judge passes, FalseFail the share of what they passed that it fails.
+	// FalsePass is the share of what people failed that the judge passes, FalseFail the share of what they passed that
+	// it fails.
 	FalsePass Share `json:"false_pass"`
 	FalseFail Share `json:"false_fail"`
 	// Undecided counts answers that the judge could not decide.
@@ -160,7 +162,8 @@ func shareOf(count, of int) Share {
 	return s
 }
 
-// kappa returns κ with its interval. That of a judge who gives one verdict only has no width, and is nil: it would claim what nobody knows.
+// kappa returns κ with its interval. That of a judge who gives one verdict only has no width, and is nil: it would
+// claim what nobody knows.
 func kappa(a stats.Agreement) (*float64, *[2]float64) {
 	switch {
 	case !a.Defined:

@@ -1,4 +1,5 @@
-// Package calibration holds a judge against people: it reads labelled answers, asks the judge about each, and says how far they agree.
+// Package calibration holds a judge against people: it reads labelled answers, asks the judge about each, and says how
+// far they agree.
 package calibration
 
 import (
@@ -69,8 +70,8 @@ type Labels struct {
 	Annotators []string
 }
 
-// Load reads labels: CSV with a header line, by the file's name, else JSON Lines; also with .gz. For faulty rows the error is a
-// source.Problems with every fault. Rows about the same answer and criterion are one item.
+// Load reads labels: CSV with a header line, by the file's name, else JSON Lines; also with .gz. For faulty rows the
+// error is a source.Problems with every fault. Rows about the same answer and criterion are one item.
 func Load(file string) (*Labels, error) {
 	f, err := source.OpenBounded(file, maxFileBytes)
 	if err != nil {

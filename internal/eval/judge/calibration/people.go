@@ -1,7 +1,7 @@
 package calibration
 
-// people returns the verdict that most people gave, Unclear when nobody gave one, and Split when no verdict has the most. Scores count by their
-// mean.
+// people returns the verdict that most people gave, Unclear when nobody gave one, and Split when no verdict has the
+// most. Scores count by their mean.
 func (i *Item) people(threshold float64) Verdict {
 	if i.Scored() {
 		return verdictOf(i.score() >= threshold)

@@ -48,8 +48,8 @@ type Swap struct {
 	Consistent int         `json:"consistent"`
 	Rate       *float64    `json:"rate"`
 	Interval   *[2]float64 `json:"interval"`
-	// First and Second count the comparisons that prefer the first, or the second, place both times, P the two-sided p-value of a judge who
-	// favours neither.
+	// First and Second count the comparisons that prefer the first, or the second, place both times, P the two-sided
+	// p-value of a judge who favours neither.
 	First  int     `json:"first"`
 	Second int     `json:"second"`
 	P      float64 `json:"p"`

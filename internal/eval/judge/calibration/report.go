@@ -12,7 +12,8 @@ import (
 type Gate struct {
 	MinKappa    *float64 `json:"min_kappa"`
 	MinAccuracy *float64 `json:"min_accuracy"`
-	// Met is true when an answer was compared and every figure that is asked is known and reaches its least value. Reasons say what does not.
+	// Met is true when an answer was compared and every figure that is asked is known and reaches its least value.
+	// Reasons say what does not.
 	Met     bool     `json:"met"`
 	Reasons []string `json:"reasons"`
 }
@@ -22,21 +23,24 @@ type Report struct {
 	Schema int    `json:"schema"`
 	Judge  string `json:"judge"`
 	File   string `json:"file"`
-	// Items counts the answers with their criteria, Labels what people said of them, Annotators the people who are named.
+	// Items counts the answers with their criteria, Labels what people said of them, Annotators the people who are
+	// named.
 	Items      int `json:"items"`
 	Labels     int `json:"labels"`
 	Annotators int `json:"annotators"`
 	// Threshold makes verdicts of scores.
 	Threshold float64 `json:"threshold"`
 	Figures
-	// Split counts answers on which as many people said pass as fail; of the figures, they are in α alone. Unclear counts those that nobody
-	// could decide, about which no judge is asked, and NotAsked those that were left when the calibration was stopped.
+	// Split counts answers on which as many people said pass as fail; of the figures, they are in α alone. Unclear
+	// counts those that nobody could decide, about which no judge is asked, and NotAsked those that were left when the
+	// calibration was stopped.
 	Split    int `json:"split"`
 	Unclear  int `json:"unclear"`
 	NotAsked int `json:"not_asked"`
 	// Criteria has the figures of each criterion, in the order of the file.
 	Criteria []Criterion `json:"criteria"`
-	// Models has the figures of each model of a panel by itself, in the order in which they vote; none for a single judge.
+	// Models has the figures of each model of a panel by itself, in the order in which they vote; none for a single
+	// judge.
 	Models []Member `json:"models,omitempty"`
 	// PeopleAlpha is α of the people among themselves; nil without two for an answer.
 	PeopleAlpha         *float64     `json:"people_alpha"`
@@ -44,8 +48,8 @@ type Report struct {
 	Consistency         *Consistency `json:"self_consistency"`
 	// Swap says how far preferences survive when the answers of a pair change places; nil without pairs.
 	Swap *Swap `json:"swap,omitempty"`
-	// Disagreements are the answers on which people and the judge differ, those that only the judge passes first. UndecidedItems have no
-	// verdict of the judge.
+	// Disagreements are the answers on which people and the judge differ, those that only the judge passes first.
+	// UndecidedItems have no verdict of the judge.
 	Disagreements  []Case          `json:"disagreements"`
 	UndecidedItems []Case          `json:"undecided_items"`
 	Use            result.JudgeUse `json:"judge_use"`
@@ -216,8 +220,8 @@ func (g Gate) decide(f Figures) Gate {
 // asksNothing reports whether no figure has a least value.
 func (g Gate) asksNothing() bool { return g.MinKappa == nil && g.MinAccuracy == nil }
 
-// Exit returns the exit code: what could not be decided outweighs a gate that is missed, as in a run. Without a gate and an answer to compare,
-// nothing was decided.
+// Exit returns the exit code: what could not be decided outweighs a gate that is missed, as in a run. Without a gate
+// and an answer to compare, nothing was decided.
 func (r *Report) Exit() int {
 	switch {
 	case r.NotAsked > 0:
@@ -230,8 +234,9 @@ func (r *Report) Exit() int {
 	return result.ExitPassed
 }
 
-// fewLabels is the number of labels below which the interval of κ is too narrow (stats.Agreement), fewOfOneKind how many of each verdict
-// tell something about the judge's errors: below ten, one error more moves the rate by ten points or more.
+// fewLabels is the number of labels below which the interval of κ is too narrow (stats.Agreement), fewOfOneKind how
+// many of each verdict tell something about the judge's errors: below ten, one error more moves the rate by ten points
+// or more.
 const (
 	fewLabels    = 30
 	fewOfOneKind = 10

@@ -1,5 +1,5 @@
-// Package curl reads a pasted curl line as the request of a chat agent, and finds where the user's message and the conversation's id stand
-// in it. It runs nothing.
+// Package curl reads a pasted curl line as the request of a chat agent, and finds where the user's message and the
+// conversation's id stand in it. It runs nothing.
 package curl
 
 import (
@@ -19,7 +19,8 @@ type Request struct {
 	// Method is as the line says it, else what curl would use.
 	Method  string
 	Headers []Pair
-	// Body is the text that is sent; empty without one. Form is true for the fields of a form, JSON for a JSON document.
+	// Body is the text that is sent; empty without one. Form is true for the fields of a form, JSON for a JSON
+	// document.
 	Body       string
 	Form, JSON bool
 	// Secrets are the credentials of the line.

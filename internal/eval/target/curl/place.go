@@ -11,8 +11,8 @@ const (
 	conversation = "{{conversation_id}}"
 )
 
-// The names under which agents expect the user's message and the id of the conversation. Those of the message stand in the order in which
-// they are looked for.
+// The names under which agents expect the user's message and the id of the conversation. Those of the message stand in
+// the order in which they are looked for.
 var (
 	messageNames      = []string{"message", "input", "text", "query", "question", "prompt", "content", "msg", "utterance"}
 	conversationNames = []string{
@@ -26,8 +26,8 @@ func ConversationName(name string) bool { return slices.Contains(conversationNam
 // step leads from a value to one within it: a field by its place in the mapping, or an item by its place in the list.
 type step int
 
-// placeMessage returns the value with the placeholder of the message in it. It looks breadth first: an object's names in their order before
-// the objects within it.
+// placeMessage returns the value with the placeholder of the message in it. It looks breadth first: an object's names
+// in their order before the objects within it.
 func placeMessage(v source.Value) (source.Value, bool) {
 	type place struct {
 		value source.Value

@@ -15,8 +15,8 @@ const (
 	jsonType = "application/json"
 )
 
-// describe says what the body is. Without a Content-Type of its own, a body that is a JSON document counts as one: curl would call it a form,
-// which no agent expects.
+// describe says what the body is. Without a Content-Type of its own, a body that is a JSON document counts as one: curl
+// would call it a form, which no agent expects.
 func (l *parsed) describe(r *Request) {
 	if l.json {
 		r.addDefault("Content-Type", jsonType)
@@ -60,9 +60,9 @@ func document(text string) (source.Value, bool) {
 	return v, err == nil && (v.Kind == source.Map || v.Kind == source.List)
 }
 
-// Target returns the request as a target of kind http, as it would be written in a configuration. Where the line has no place for the user's
-// message, it takes the value of the first name that messages go by, and the conversation's id takes the values of names of such ids.
-// A request without a place for the message is an error.
+// Target returns the request as a target of kind http, as it would be written in a configuration. Where the line has no
+// place for the user's message, it takes the value of the first name that messages go by, and the conversation's id
+// takes the values of names of such ids. A request without a place for the message is an error.
 func (r Request) Target() (source.Value, error) {
 	query, body := asMapping(r.Query), source.Text(r.Body)
 	switch {
@@ -150,7 +150,8 @@ func repeats(pairs []Pair) bool {
 	return false
 }
 
-// joined puts together the values of headers that stand more than once (RFC 9110, section 5.3; RFC 6265, section 5.4 for cookies).
+// joined puts together the values of headers that stand more than once (RFC 9110, section 5.3; RFC 6265, section 5.4
+// for cookies).
 func joined(headers []Pair) []Pair {
 	var all []Pair
 	for _, h := range headers {
@@ -171,10 +172,12 @@ func joined(headers []Pair) []Pair {
 // credential matches names of headers, parameters and fields whose values are credentials.
 var credential = regexp.MustCompile(`(?i)auth|token|secret|passw|credential|cookie|session|(^|[-_])(key|pat|pass)$|api[-_]?key`)
 
-// leastKey is how long a user without a password is that may be a key, in bytes. A shorter one is a name, which stands in many texts.
+// leastKey is how long a user without a password is that may be a key, in bytes. A shorter one is a name, which stands
+// in many texts.
 const leastKey = 8
 
-// secrets returns the credentials of a request: its user's password, cookies, and values whose names say that they are some.
+// secrets returns the credentials of a request: its user's password, cookies, and values whose names say that they are
+// some.
 func (l *parsed) secrets(r Request) []Pair {
 	var found []Pair
 	add := func(name, value string) {

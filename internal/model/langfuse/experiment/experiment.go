@@ -1,5 +1,5 @@
-// Package experiment logs evaluations of datasets to Langfuse while they go on: a trace for each item with its scores, and at the end the
-// scores of the run. Langfuse 3 shows them as dataset runs, Langfuse 4 as experiments.
+// Package experiment logs evaluations of datasets to Langfuse while they go on: a trace for each item with its scores,
+// and at the end the scores of the run. Langfuse 3 shows them as dataset runs, Langfuse 4 as experiments.
 package experiment
 
 import (
@@ -12,7 +12,8 @@ import (
 type Run struct {
 	// Kind is what the traces are called, such as classify.
 	Kind string
-	// Dataset is the name of the dataset in Langfuse. Name is the name of the run, unique among the runs of the dataset.
+	// Dataset is the name of the dataset in Langfuse. Name is the name of the run, unique among the runs of the
+	// dataset.
 	Dataset, Name string
 	// Description says in a line what was evaluated; Metadata can be searched.
 	Description string
@@ -64,11 +65,13 @@ type Pace struct {
 	Batch int
 	// Waiting bounds the items that wait; further ones are sent at the end.
 	Waiting int
-	// Finish bounds the logging at the end of a run, plus Each for every item that still waits. BrokenOff bounds it after an interruption.
+	// Finish bounds the logging at the end of a run, plus Each for every item that still waits. BrokenOff bounds it
+	// after an interruption.
 	Finish, Each, BrokenOff time.Duration
 }
 
-// UsualPace loses two seconds of a run that is killed, and gives a slow Langfuse half a second for each item that is left.
+// UsualPace loses two seconds of a run that is killed, and gives a slow Langfuse half a second for each item that is
+// left.
 func UsualPace() Pace {
 	return Pace{
 		Every: 2 * time.Second, Batch: 50, Waiting: 5000, Finish: time.Minute, Each: 500 * time.Millisecond, BrokenOff: 10 * time.Second,

@@ -17,7 +17,8 @@ func because(ctx context.Context, text string) string {
 	return text
 }
 
-// listed returns the lines of an error, one line for all things that failed for the same reason. names gives the name of a thing by its id.
+// listed returns the lines of an error, one line for all things that failed for the same reason. names gives the name
+// of a thing by its id.
 func listed(err error, names map[string]string) []string {
 	partly, ok := errors.AsType[*langfuse.PushError](err)
 	if !ok {

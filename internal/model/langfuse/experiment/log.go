@@ -10,9 +10,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
-// Log logs a run while it goes on, so that what was finished is there when the run breaks off. Items wait in memory until the one goroutine
-// of the log sends them, some at once. Adding an item never waits for Langfuse. What cannot be logged is said
-// at the end and changes nothing else. It is safe for concurrent use. A nil log logs nothing.
+// Log logs a run while it goes on, so that what was finished is there when the run breaks off. Items wait in memory
+// until the one goroutine of the log sends them, some at once. Adding an item never waits for Langfuse. What cannot be
+// logged is said at the end and changes nothing else. It is safe for concurrent use. A nil log logs nothing.
 type Log struct {
 	config Config
 	sender *sender
@@ -113,8 +113,8 @@ func (l *Log) over() bool {
 	return l.ending && len(l.waiting) == 0
 }
 
-// Finish logs what is left of the items and the scores of the run, and says what became of them. It stops when the context ends or
-// when the time of the pace is up.
+// Finish logs what is left of the items and the scores of the run, and says what became of them. It stops when the
+// context ends or when the time of the pace is up.
 func (l *Log) Finish(ctx context.Context, items []Item, scores map[string]float64) {
 	if l == nil {
 		return
@@ -128,14 +128,16 @@ func (l *Log) Finish(ctx context.Context, items []Item, scores map[string]float6
 	l.close(ctx, scores, l.config.Pace.Finish+time.Duration(left)*l.config.Pace.Each)
 }
 
-// BreakOff logs the waiting items of a run that was interrupted. The run gets no scores of its own. It does nothing after Finish.
+// BreakOff logs the waiting items of a run that was interrupted. The run gets no scores of its own. It does nothing
+// after Finish.
 func (l *Log) BreakOff(ctx context.Context) {
 	if l != nil {
 		l.close(ctx, nil, l.config.Pace.BrokenOff)
 	}
 }
 
-// many is the number of items from which the wait is announced: each item takes three requests or more, one after the other.
+// many is the number of items from which the wait is announced: each item takes three requests or more, one after the
+// other.
 const many = 200
 
 // errTime and errInterrupted say why the rest was not logged.

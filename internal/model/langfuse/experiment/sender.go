@@ -79,7 +79,8 @@ func (s *sender) end(ctx context.Context, scores map[string]float64) {
 	s.pushed(ctx, s.client.CreateScores(ctx, all), names)
 }
 
-// ready looks the dataset up, without which nothing can be logged. After a failure that may pass, it tries again with the next items.
+// ready looks the dataset up, without which nothing can be logged. After a failure that may pass, it tries again with
+// the next items.
 func (s *sender) ready(ctx context.Context) bool {
 	if s.gaveUp || s.datasetID != "" {
 		return !s.gaveUp
@@ -198,7 +199,8 @@ func (s *sender) add(ctx context.Context, sent []*Item) {
 	}
 }
 
-// itemScores returns the scores of items, and the name of each by its id. A score that is logged again replaces the earlier one.
+// itemScores returns the scores of items, and the name of each by its id. A score that is logged again replaces the
+// earlier one.
 func (s *sender) itemScores(sent []*Item) (all []langfuse.Score, names map[string]string) {
 	r := s.run
 	names = map[string]string{}

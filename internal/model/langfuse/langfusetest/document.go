@@ -38,8 +38,8 @@ var load = sync.OnceValues(func() (*document, error) {
 	return &document{spec}, nil
 })
 
-// allowNull lets a property that may have any type be null, too. That is what OpenAPI 3.0.3 says of a schema without a type, and what
-// Langfuse sends; the validator takes nullable to be false.
+// allowNull lets a property that may have any type be null, too. That is what OpenAPI 3.0.3 says of a schema without a
+// type, and what Langfuse sends; the validator takes nullable to be false.
 func allowNull(property *openapi3.SchemaRef) {
 	s := property.Value
 	if property.Ref == "" && s.Type == nil && len(s.AllOf)+len(s.OneOf)+len(s.AnyOf)+len(s.Enum) == 0 {
@@ -89,7 +89,8 @@ func (d *document) call(r *http.Request, path string, body []byte) *call {
 	return c
 }
 
-// request checks the request. The document allows keys and parameters that it does not name; a client has no reason to send any.
+// request checks the request. The document allows keys and parameters that it does not name; a client has no reason to
+// send any.
 func (c *call) request(ctx context.Context) error {
 	if c.input == nil {
 		return fmt.Errorf("there is no %s", c.path)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// AddPrompt adds a version of a prompt with labels: a text, or a list of messages such as {"role": …, "content": …}. The version
-// has the label latest, too, until there is a later one.
+// AddPrompt adds a version of a prompt with labels: a text, or a list of messages such as {"role": …, "content": …}.
+// The version has the label latest, too, until there is a later one.
 func (s *Server) AddPrompt(name string, prompt any, labels ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// Scores returns the scores as they were sent, in the order in which they came; one that came again stands where it came first.
+// Scores returns the scores as they were sent, in the order in which they came; one that came again stands where it
+// came first.
 func (s *Server) Scores() []map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

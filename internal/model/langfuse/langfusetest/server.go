@@ -1,5 +1,5 @@
-// Package langfusetest has a Langfuse for tests: it keeps datasets, runs, scores, prompts and traces in memory, and fails the test for
-// every request and every answer that Langfuse's published API does not allow.
+// Package langfusetest has a Langfuse for tests: it keeps datasets, runs, scores, prompts and traces in memory, and
+// fails the test for every request and every answer that Langfuse's published API does not allow.
 package langfusetest
 
 import (
@@ -72,7 +72,8 @@ func (s *Server) Getenv(name string) string {
 	return map[string]string{"LANGFUSE_HOST": s.URL, "LANGFUSE_PUBLIC_KEY": PublicKey, "LANGFUSE_SECRET_KEY": SecretKey}[name]
 }
 
-// SetVersion makes the server one of a version: from 4 on it has no runs, sessions and traces but experiments and observations.
+// SetVersion makes the server one of a version: from 4 on it has no runs, sessions and traces but experiments and
+// observations.
 func (s *Server) SetVersion(version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

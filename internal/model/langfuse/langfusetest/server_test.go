@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCut checks the part of the published API that is shipped: that it is valid and small, and, when REHEARSE_LANGFUSE_OPENAPI names
-// the whole document, that it is the same there.
+// TestCut checks the part of the published API that is shipped: that it is valid and small, and, when
+// REHEARSE_LANGFUSE_OPENAPI names the whole document, that it is the same there.
 func TestCut(t *testing.T) {
 	spec, err := openapi3.NewLoader().LoadFromData(langfusetest.Published)
 	if err != nil {

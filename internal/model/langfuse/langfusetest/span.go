@@ -27,7 +27,8 @@ func (s *Server) Spans() []Span {
 	return slices.Clone(s.spans)
 }
 
-// AddTrace adds a trace of one span, as an application would have logged it. Input and output are texts, or JSON as text.
+// AddTrace adds a trace of one span, as an application would have logged it. Input and output are texts, or JSON as
+// text.
 func (s *Server) AddTrace(session, id, name, in, out string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// anthropicFormat is the Messages API (https://github.com/anthropics/anthropic-sdk-go, MessageNewParams; https://platform.claude.com/docs).
+// anthropicFormat is the Messages API (https://github.com/anthropics/anthropic-sdk-go, MessageNewParams;
+// https://platform.claude.com/docs).
 type anthropicFormat struct{}
 
 type anthropicRequest struct {

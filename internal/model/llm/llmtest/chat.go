@@ -12,7 +12,8 @@ import (
 )
 
 // chatFormat is OpenAI's chat completions, as its server and the compatible ones have it
-// (https://github.com/openai/openai-openapi, CreateChatCompletionRequest; https://docs.mistral.ai/api; https://api-docs.deepseek.com).
+// (https://github.com/openai/openai-openapi, CreateChatCompletionRequest; https://docs.mistral.ai/api;
+// https://api-docs.deepseek.com).
 type chatFormat struct {
 	// seed is the name of the seed; empty without one.
 	seed string

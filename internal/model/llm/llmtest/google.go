@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// googleFormat is the Gemini API (https://github.com/googleapis/python-genai, types for the Gemini Developer API; https://ai.google.dev/api).
+// googleFormat is the Gemini API (https://github.com/googleapis/python-genai, types for the Gemini Developer API;
+// https://ai.google.dev/api).
 type googleFormat struct{}
 
 type googleContent struct {

@@ -1,5 +1,6 @@
-// Package llmtest is a server that speaks the formats of model providers, and refuses what they refuse: unknown fields, roles out of order, calls
-// without an answer. It is written from the providers' published interfaces and not from package llm, which is tested against it.
+// Package llmtest is a server that speaks the formats of model providers, and refuses what they refuse: unknown fields,
+// roles out of order, calls without an answer. It is written from the providers' published interfaces and not from
+// package llm, which is tested against it.
 package llmtest
 
 import (
@@ -119,7 +120,8 @@ func (s *Server) Base(name string) string {
 	return s.URL + "/" + name + "/v1"
 }
 
-// Environ returns the variables with the addresses and the keys of the server, as a process has them in its environment.
+// Environ returns the variables with the addresses and the keys of the server, as a process has them in its
+// environment.
 func (s *Server) Environ() map[string]string {
 	env := map[string]string{
 		"AZURE_OPENAI_ENDPOINT": s.Base("azure"), "AZURE_OPENAI_API_KEY": Key, "ANTHROPIC_BASE_URL": s.Base("anthropic"), "ANTHROPIC_API_KEY": Key,

@@ -1,4 +1,5 @@
-// Package natsconntest runs NATS servers for tests: in the process of the test, and as a process of its own that can be killed.
+// Package natsconntest runs NATS servers for tests: in the process of the test, and as a process of its own that can be
+// killed.
 package natsconntest
 
 import (

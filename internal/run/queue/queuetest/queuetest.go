@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what takes milliseconds; moment is how long it waits for what must not come.
+	// patience is how long a test waits for what takes milliseconds; moment is how long it waits for what must not
+	// come.
 	patience = 30 * time.Second
 	moment   = 300 * time.Millisecond
 )

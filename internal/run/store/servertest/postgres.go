@@ -152,7 +152,8 @@ func postgresPrograms() (dir string, err error) {
 	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
-// unprivileged returns what to put before a command so that it does not run as root, which postgres refuses, and gives the folder away.
+// unprivileged returns what to put before a command so that it does not run as root, which postgres refuses, and gives
+// the folder away.
 func unprivileged(dir string) ([]string, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

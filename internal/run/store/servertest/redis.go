@@ -58,7 +58,8 @@ func (s *RedisServer) Start(t testing.TB) {
 
 func (s *RedisServer) start() error {
 	log := filepath.Join(s.dir, "log")
-	// By default, Redis answers before its file is written while the disk is slow: what it had promised is lost with it.
+	// By default, Redis answers before its file is written while the disk is slow: what it had promised is lost with
+	// it.
 	process := exec.Command(s.program, //nolint:noctx // end ends it
 		"--bind", "127.0.0.1", "--port", s.port, "--dir", s.dir,
 		"--appendonly", "yes", "--appendfsync", "always", "--save", "", "--logfile", log)

@@ -1,5 +1,6 @@
-// Package servertest starts real servers for tests: one PostgreSQL and one Redis for all tests of a package, and others for tests that
-// end theirs. A server that is not installed skips a test, or fails it where REHEARSE_TEST_COMPLETE is set.
+// Package servertest starts real servers for tests: one PostgreSQL and one Redis for all tests of a package, and others
+// for tests that end theirs. A server that is not installed skips a test, or fails it where REHEARSE_TEST_COMPLETE is
+// set.
 package servertest
 
 import (
@@ -75,7 +76,8 @@ func Main(m *testing.M) {
 	}))
 }
 
-// Postgres returns the address of a real server: the one that the environment names, else one that all tests of the package share.
+// Postgres returns the address of a real server: the one that the environment names, else one that all tests of the
+// package share.
 func Postgres(t testing.TB) *url.URL {
 	t.Helper()
 	if address := os.Getenv(postgresEnv); address != "" {
@@ -88,7 +90,8 @@ func Postgres(t testing.TB) *url.URL {
 	return shared.postgres.get(t, func() (*PostgresServer, error) { return startPostgres() }).URL()
 }
 
-// Redis returns the URL of a real server: the one that the environment names, else one that all tests of the package share.
+// Redis returns the URL of a real server: the one that the environment names, else one that all tests of the package
+// share.
 func Redis(t testing.TB) string {
 	t.Helper()
 	if url := os.Getenv(redisEnv); url != "" {

@@ -17,7 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// RunDatasets runs every conformance test on the datasets that open returns, of which there are none yet. They end with the test.
+// RunDatasets runs every conformance test on the datasets that open returns, of which there are none yet. They end with
+// the test.
 func RunDatasets(t *testing.T, open func(t *testing.T) *store.Datasets) {
 	for _, tc := range []struct {
 		name string

@@ -16,7 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// RunEvents runs every conformance test on the events that open returns, of which there are none yet. They end with the test.
+// RunEvents runs every conformance test on the events that open returns, of which there are none yet. They end with the
+// test.
 func RunEvents(t *testing.T, open func(t *testing.T) replay.Events) {
 	for _, tc := range []struct {
 		name string

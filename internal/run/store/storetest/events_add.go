@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// RunEventsAdd runs the conformance tests of Add on the events that open returns, of which there are none yet. They end with the test.
+// RunEventsAdd runs the conformance tests of Add on the events that open returns, of which there are none yet. They end
+// with the test.
 func RunEventsAdd(t *testing.T, open func(t *testing.T) *store.Events) {
 	t.Run("the new ones among events are told", func(t *testing.T) { eventsAdded(t, open(t)) })
 	t.Run("a session's digest tells whether its events are others", func(t *testing.T) { eventsDigested(t, open(t)) })

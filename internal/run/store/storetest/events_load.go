@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/testkit/race"
 )
 
-// message is a payload with a text of so many bytes, hard to compress. It is written as JSONB writes it, so that it comes back byte for
-// byte and costs little to compare.
+// message is a payload with a text of so many bytes, hard to compress. It is written as JSONB writes it, so that it
+// comes back byte for byte and costs little to compare.
 func message(size int) json.RawMessage {
 	const start, end = `{"sender": "user", "message_text": "`, `"}`
 	text := make([]byte, 0, size+100)
@@ -42,10 +42,12 @@ func eventsLarge(t *testing.T, events replay.Events) {
 	wantEvents(t, events, replay.Filter{}, want...)
 }
 
-// heapLimit bounds what may be live while many events go in and out: several batches and pages, and far less than the events.
+// heapLimit bounds what may be live while many events go in and out: several batches and pages, and far less than the
+// events.
 const heapLimit = 40 << 20
 
-// eventsMany has 48 MB of events (a tenth under the race detector), which never may be in memory at once. They are few and large, as rows take most of the time.
+// eventsMany has 48 MB of events (a tenth under the race detector), which never may be in memory at once. They are few
+// and large, as rows take most of the time.
 func eventsMany(t *testing.T, events replay.Events) {
 	const sessions, size = 400, 4_800
 	n := 10_000

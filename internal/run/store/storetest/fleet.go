@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// Fleets are handles on one store for the runs of servers, of which there are none yet: the first handle, and what opens another one on the same
-// data. They end with the test.
+// Fleets are handles on one store for the runs of servers, of which there are none yet: the first handle, and what
+// opens another one on the same data. They end with the test.
 type Fleets struct {
 	*store.Fleet
 	Again func() *store.Fleet

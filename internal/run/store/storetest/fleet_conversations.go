@@ -61,7 +61,8 @@ func conversationHeld(t *testing.T, f Fleets) {
 		t.Errorf("%d held it; %+v, %v", got.Load(), c, err)
 	}
 
-	// What a dead server holds is free again after its time, and the dead one writes nothing any more. A renewal keeps it.
+	// What a dead server holds is free again after its time, and the dead one writes nothing any more. A renewal keeps
+	// it.
 	hold := func(holder string, ttl time.Duration) {
 		t.Helper()
 		if _, err := f.LeaseConversation(ctx, "c", holder, ttl, time.Hour); err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// RunReplays runs every conformance test on the runs that open returns, of which there are none yet. They end with the test.
+// RunReplays runs every conformance test on the runs that open returns, of which there are none yet. They end with the
+// test.
 func RunReplays(t *testing.T, open func(t *testing.T) *store.ReplayRuns) {
 	for _, tc := range []struct {
 		name string

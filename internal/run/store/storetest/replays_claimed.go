@@ -11,7 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// replaysClaimed has many begin a run at once: a new one, one that was silent, one that has ended, and one that bears no time.
+// replaysClaimed has many begin a run at once: a new one, one that was silent, one that has ended, and one that bears
+// no time.
 func replaysClaimed(t *testing.T, r *store.ReplayRuns) {
 	const many = 8
 	id := "3a4e6f50-0000-4000-8000-000000000003"

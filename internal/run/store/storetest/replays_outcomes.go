@@ -134,7 +134,8 @@ func outcomesMany(t *testing.T, r *store.ReplayRuns) {
 	}
 }
 
-// outcomesAtOnce has overlapping sessions put in different orders, so that whoever waits for another could be waited for.
+// outcomesAtOnce has overlapping sessions put in different orders, so that whoever waits for another could be waited
+// for.
 func outcomesAtOnce(t *testing.T, r *store.ReplayRuns) {
 	putReplay(t, r, sampleReplay("r1"))
 	var wg sync.WaitGroup

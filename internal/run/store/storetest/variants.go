@@ -15,7 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// RunVariants runs every conformance test on the variants that open returns, of which there are none yet. They end with the test.
+// RunVariants runs every conformance test on the variants that open returns, of which there are none yet. They end with
+// the test.
 func RunVariants(t *testing.T, open func(t *testing.T) *store.Variants) {
 	for _, tc := range []struct {
 		name string

@@ -13,7 +13,8 @@ import (
 // Blobs returns the content of a file that a spec names by its hash.
 type Blobs func(ctx context.Context, sha256 string) ([]byte, error)
 
-// Unpack writes the files of a spec into a folder, which it makes. The folder holds regular files only. Paths were checked by runspec.Spec.Check.
+// Unpack writes the files of a spec into a folder, which it makes. The folder holds regular files only. Paths were
+// checked by runspec.Spec.Check.
 func Unpack(ctx context.Context, dir string, s runspec.Spec, blobs Blobs) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("unpack the files of the run: %w", err)

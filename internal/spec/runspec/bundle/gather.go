@@ -17,9 +17,10 @@ import (
 // MostBytes is the largest size of one file.
 const MostBytes = 64 << 20
 
-// Gather returns a spec of the disk, whose relative names begin at the working folder, as one with the content of every file that it reads. Its
-// names then begin at the nearest folder that all files have in common, the root. read plans the run as it is given, through those files and nothing
-// else, and returns the files of its suites. Files that a name does not lead to from within the bundle are an error.
+// Gather returns a spec of the disk, whose relative names begin at the working folder, as one with the content of every
+// file that it reads. Its names then begin at the nearest folder that all files have in common, the root. read plans
+// the run as it is given, through those files and nothing else, and returns the files of its suites. Files that a name
+// does not lead to from within the bundle are an error.
 func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []string, err error)) (gathered runspec.Spec, root string, err error) {
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -74,7 +75,8 @@ func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []stri
 	return spec, filepath.Join(top, root), spec.Check()
 }
 
-// explained makes an absolute path a mistake of the author, and gives places the names that the working folder has for them.
+// explained makes an absolute path a mistake of the author, and gives places the names that the working folder has for
+// them.
 func explained(err error, top, fromTop string) error {
 	// Where a name begins, with or without the top of the disk.
 	begins := regexp.MustCompile(`(^|[\s"'(:=,])(?:` + regexp.QuoteMeta(top) + `)?` + regexp.QuoteMeta(fromTop+string(filepath.Separator)))

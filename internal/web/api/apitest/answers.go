@@ -62,7 +62,8 @@ func New() (*Answers, error) {
 	return a, nil
 }
 
-// Check returns what an answer has that the document does not say. An answer to a path that is nowhere served must be a problem.
+// Check returns what an answer has that the document does not say. An answer to a path that is nowhere served must be a
+// problem.
 func (a *Answers) Check(method, at string, status int, header http.Header, body []byte) error {
 	if at == "/healthz" || at == "/livez" {
 		return nil

@@ -1,5 +1,5 @@
-// Package frame is what all pages of the browser have in common: who may see them, the headers that keep them harmless, the style sheet, the script,
-// lists, figures and forms.
+// Package frame is what all pages of the browser have in common: who may see them, the headers that keep them harmless,
+// the style sheet, the script, lists, figures and forms.
 package frame
 
 import (
@@ -30,8 +30,8 @@ type Config struct {
 
 // Access knows tokens.
 type Access interface {
-	// Admits returns nil for a token that may see pages, and post where it may also send forms. An empty token is that of a request without one.
-	// ErrClosed is the error of a request that no token admits.
+	// Admits returns nil for a token that may see pages, and post where it may also send forms. An empty token is that
+	// of a request without one. ErrClosed is the error of a request that no token admits.
 	Admits(r *http.Request, token string, post bool) error
 }
 

@@ -30,7 +30,8 @@ const maxBody = 1 << 20
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// Handler wraps the pages: it refuses hosts that are not this server's, asks for a token where one is needed, and checks forms.
+// Handler wraps the pages: it refuses hosts that are not this server's, asks for a token where one is needed, and
+// checks forms.
 func (f *Frame) Handler(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer f.rescue(w, r)
@@ -107,7 +108,8 @@ func (f *Frame) checked(w http.ResponseWriter, r *http.Request, pages http.Handl
 	}
 }
 
-// ours reports whether a request names this server: by the address that it came in on, as localhost, or by a name that was allowed.
+// ours reports whether a request names this server: by the address that it came in on, as localhost, or by a name that
+// was allowed.
 func (f *Frame) ours(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -201,8 +203,8 @@ func (f *Frame) formValue(w http.ResponseWriter, r *http.Request) string {
 	return f.signed(c.Value)
 }
 
-// Form returns the value that the forms of a page send back, and sets the cookie that it is bound to. It is empty where there are no forms: on read-only
-// pages, and for a token that may not send them.
+// Form returns the value that the forms of a page send back, and sets the cookie that it is bound to. It is empty where
+// there are no forms: on read-only pages, and for a token that may not send them.
 func (f *Frame) Form(w http.ResponseWriter, r *http.Request) string {
 	if f.ReadOnly || f.Guard != nil && r.Context().Value(sends{}) == nil {
 		return ""

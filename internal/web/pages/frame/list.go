@@ -54,8 +54,8 @@ func Only(values url.Values, known ...string) url.Values {
 // Get returns the first value of a parameter.
 func (q Query) Get(name string) string { return q.Values.Get(name) }
 
-// With returns the address with a parameter set, or left out for an empty value; one of several values must fit. A list begins at its first page
-// again.
+// With returns the address with a parameter set, or left out for an empty value; one of several values must fit. A list
+// begins at its first page again.
 func (q Query) With(name string, value ...string) string {
 	values := url.Values{}
 	for n, v := range q.Values {
@@ -117,7 +117,8 @@ func (q Query) number(name string, otherwise, most int) int {
 	return min(n, most)
 }
 
-// Figure is a number of a page. Data is its plain value, empty when it is not known; Low and High are the bounds of its interval.
+// Figure is a number of a page. Data is its plain value, empty when it is not known; Low and High are the bounds of its
+// interval.
 type Figure struct {
 	Name, Label           string
 	Value                 string

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Segment returns a name as one part of an address. Browsers take the parts "." and ".." for steps, escaped or not: before such a name stands a sign.
+// Segment returns a name as one part of an address. Browsers take the parts "." and ".." for steps, escaped or not:
+// before such a name stands a sign.
 func Segment(name string) string {
 	if isStep(name) {
 		name = "~" + name

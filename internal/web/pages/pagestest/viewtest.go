@@ -71,8 +71,8 @@ func Parse(page string) (*Node, error) {
 	}
 }
 
-// All returns the elements that have attributes, in the order of the page: NAME, or NAME=VALUE. The name of an element may stand alone before them
-// as <NAME>.
+// All returns the elements that have attributes, in the order of the page: NAME, or NAME=VALUE. The name of an element
+// may stand alone before them as <NAME>.
 func (n *Node) All(wanted ...string) (found []*Node) {
 	for _, c := range n.Children {
 		if c.Name != "" && c.fits(wanted) {

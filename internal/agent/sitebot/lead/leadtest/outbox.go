@@ -26,8 +26,8 @@ type Store interface {
 	Erase(ctx context.Context, thread, site, session string) error
 }
 
-// RunOutbox checks an implementation; open returns two views of one empty store, as two processes have them, and closes them through t.Cleanup.
-// They may be the same.
+// RunOutbox checks an implementation; open returns two views of one empty store, as two processes have them, and closes
+// them through t.Cleanup. They may be the same.
 func RunOutbox(t *testing.T, open func(t *testing.T) (one, two Store)) {
 	for name, check := range map[string]func(*testing.T, Store, Store){
 		"saved with the turn":   checkSave,

@@ -11,8 +11,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit"
 )
 
-// RunStore checks an implementation; open returns two views of one empty store, as two processes have them, and closes them through t.Cleanup.
-// They may be the same.
+// RunStore checks an implementation; open returns two views of one empty store, as two processes have them, and closes
+// them through t.Cleanup. They may be the same.
 func RunStore(t *testing.T, open func(t *testing.T) (one, two limit.Store)) {
 	for name, check := range map[string]func(t *testing.T, one, two limit.Store){
 		"a burst, then the pace": checkPace,

@@ -22,8 +22,8 @@ type Store interface {
 	Erase(ctx context.Context, thread, site, session string) error
 }
 
-// Run checks an implementation; open returns two views of one empty store that keeps sessions for an hour or longer, as two processes have them,
-// and closes them through t.Cleanup. They may be the same.
+// Run checks an implementation; open returns two views of one empty store that keeps sessions for an hour or longer, as
+// two processes have them, and closes them through t.Cleanup. They may be the same.
 func Run(t *testing.T, open func(t *testing.T) (one, two Store)) {
 	for name, check := range map[string]func(*testing.T, Store, Store){
 		"a row is saved with its turn": checkSaved,
