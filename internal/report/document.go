@@ -87,7 +87,7 @@ func (r *Report) document(run result.Run, s *survey, dir string, brief bool) *do
 
 // codeTable counts the failure codes, the most frequent first.
 func codeTable(t result.Totals) document.Table {
-	table := document.Table{Columns: document.Columns(1, "Code", "Tests")}
+	table := document.Table{Columns: document.Columns(1, "Code", "Count")}
 	most := 0
 	for _, n := range t.Failures {
 		most = max(most, n)
