@@ -146,8 +146,7 @@ func (n Node) decodeStruct(v reflect.Value) {
 		}
 		switch {
 		case !known:
-			n.child(entry.Name, Value{Line: entry.Line, Column: entry.Column}, entry.Line, entry.Column).
-				Report(Suggest(entry.Name, p.known), "unknown key %q", entry.Name)
+			n.ReportUnknown(entry, p.known)
 		case entry.Value.Kind == Null:
 		case f.removed != "":
 			n.child(entry.Name, entry.Value, entry.Line, entry.Column).Report("", "removed: use %s", f.removed)

@@ -172,14 +172,19 @@ func (n Node) Read(fields map[string]func(Node)) {
 	for _, f := range n.Fields {
 		read, known := fields[f.Name]
 		if !known {
-			n.child(f.Name, Value{Line: f.Line, Column: f.Column}, f.Line, f.Column).
-				Report(Suggest(f.Name, sortedKeys(fields)), "unknown key %q", f.Name)
+			n.ReportUnknown(f, sortedKeys(fields))
 			continue
 		}
 		if f.Value.Kind != Null {
 			read(n.child(f.Name, f.Value, f.Line, f.Column))
 		}
 	}
+}
+
+// ReportUnknown reports an entry of the mapping at its key, which is none of the known ones.
+func (n Node) ReportUnknown(f Field, known []string) {
+	n.child(f.Name, Value{Line: f.Line, Column: f.Column}, f.Line, f.Column).
+		Report(Suggest(f.Name, known), "unknown key %q", f.Name)
 }
 
 // Entries yields the entries of a mapping whose names the author chooses. Any other kind is reported and yields

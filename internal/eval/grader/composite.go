@@ -65,38 +65,47 @@ func (a *Args) children(list source.Node) []runner.Check {
 	return checks
 }
 
+// aggregator has the keys of a composite's aggregator.
+type aggregator struct {
+	Type      string             `json:"type" enum:"weighted_average,weighted,threshold,all,any"`
+	Threshold *float64           `json:"threshold" minimum:"0" maximum:"1"`
+	Weights   map[string]float64 `json:"weights" minimum:"0" maximum:"1000000"`
+}
+
 func (c *composite) readAggregator(a *Args, n source.Node) {
-	threshold := -1.0
-	n.Read(map[string]func(source.Node){
-		"type": func(n source.Node) {
-			c.mode = n.OneOf("weighted_average", "weighted", "threshold", "all", "any")
-			if c.mode == "weighted_average" {
-				c.mode = "weighted"
-			}
-		},
-		"threshold": func(n source.Node) { threshold = n.Number(0, 1) },
-		"weights":   c.readWeights,
-	})
+	var g aggregator
+	source.Decode(n, &g)
+	switch g.Type {
+	case "":
+	case "weighted_average":
+		c.mode = "weighted"
+	default:
+		c.mode = g.Type
+	}
 	switch {
-	case threshold < 0:
+	case g.Threshold == nil:
 	case a.node.Has("threshold"):
 		n.Field("threshold").Report("keep one of the two", "threshold and aggregator.threshold are the same")
 	case c.mode == "threshold":
-		a.PassFrom(threshold)
+		a.PassFrom(*g.Threshold)
 	default:
-		n.Field("threshold").Report("write `type: threshold`, or `threshold:` beside `type: composite`", "only an aggregator of type threshold has a threshold")
+		n.Field("threshold").Report("write `type: threshold`, or `threshold:` beside `type: composite`",
+			"only an aggregator of type threshold has a threshold")
 	}
-}
-
-// readWeights sets the weights of children by their names.
-func (c *composite) readWeights(n source.Node) {
-	named := map[string]func(source.Node){}
+	var names []string
 	for i := range c.children {
-		if child := &c.children[i]; child.Name != "" {
-			named[child.Name] = func(n source.Node) { child.Weight = n.Number(0, 1e6) }
+		child := &c.children[i]
+		if weight, ok := g.Weights[child.Name]; ok && child.Name != "" {
+			child.Weight = weight
+		}
+		names = append(names, child.Name)
+	}
+	weights := n.Field("weights")
+	for _, entry := range weights.Fields {
+		if !slices.Contains(names, entry.Name) {
+			weights.ReportUnknown(entry, names)
 		}
 	}
-	n.Read(named)
 }
 
 // Judged reports whether a child asks a model.

@@ -1,5 +1,11 @@
 package grader
 
+import (
+	"reflect"
+
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+)
+
 // kindSchemas says what the kinds of parameters look like.
 func kindSchemas() map[string]object {
 	listOf := func(item object) object { return object{"type": "array", "items": item} }
@@ -16,45 +22,46 @@ func kindSchemas() map[string]object {
 	}
 }
 
-// partSchemas are the schemas of what stands inside of parameters.
+// partSchemas returns the schemas of what stands inside of parameters: those of the structs by their tags, with what
+// tags cannot express.
 func partSchemas() map[string]any {
-	number := func(high float64) object { return object{"type": "number", "minimum": 0, "maximum": high} }
-	closed := func(required []string, keys object) object {
-		o := object{"type": "object", "additionalProperties": false, "properties": keys}
-		if required != nil {
-			o["required"] = required
-		}
-		return o
+	list := func(least int, items ...any) object {
+		return object{"type": "array", "minItems": least, "items": object{"anyOf": items}}
 	}
-	factOrKey := []any{ref("text"), ref("wanted_fact")}
-	return map[string]any{
-		"wanted_options": object{"type": "array", "minItems": 1, "items": object{"anyOf": []any{ref("text"), object{"type": "object", "minProperties": 1}}}},
-		"forbidden":      object{"anyOf": []any{object{"type": "string"}, object{"type": "array", "minItems": 1, "items": object{"anyOf": factOrKey}}}},
-		"accurate_field": closed([]string{"path"}, object{
-			"path": ref("text"), "match": object{"enum": []string{"exact", "numeric_tolerance", "date"}}, "expected": object{}, "weight": number(1e6),
-			"required": ref("flag"), "tolerance": object{"type": "number", "minimum": 0}, "relative": ref("flag"), "formats": ref("texts"),
-		}),
-		"wanted_call": closed(nil, object{
-			"name": ref("text"), "tool": ref("text"), "args": object{}, "args_match": object{"anyOf": []any{object{"enum": argMatches}, object{"type": "array", "items": ref("text")}}},
-			"max_duration_ms": object{"description": "Has no effect."},
-		}),
-		"wanted_fact": closed(nil, object{"key": ref("text"), "value": ref("text")}),
-		"criterion": closed([]string{"outcome"}, object{
-			"id": ref("text"), "outcome": object{"$ref": "#/$defs/text", "description": "What the judge looks for."},
-			"operator": object{"enum": []string{"correctness", "contradiction"}}, "weight": number(1e6), "min_score": number(1),
-			"required": object{"oneOf": []any{ref("flag"), number(1)}},
-			"score_ranges": object{"description": "What scores from 0 to 10 mean.", "anyOf": []any{
-				object{"type": "object", "propertyNames": object{"pattern": `^[-+0-9._eE]+$`}, "additionalProperties": ref("text")}, object{"type": "array", "items": ref("score_range")},
+	share := object{"type": "number", "minimum": 0, "maximum": 1}
+	defs := map[string]any{
+		"wanted_options": list(1, ref("text"), object{"type": "object", "minProperties": 1}),
+		"forbidden": object{"anyOf": []any{
+			object{"type": "string"}, list(1, ref("text"), ref("wanted_fact")),
+		}},
+		"least_scores": object{"anyOf": []any{
+			ref("texts"), object{"type": "object", "minProperties": 1, "additionalProperties": share},
+		}},
+		"minimums": object{
+			"type": "object", "minProperties": 1, "additionalProperties": object{"type": "integer", "minimum": 1},
+		},
+		"args_match": object{"anyOf": []any{
+			object{"enum": argMatches}, object{"type": "array", "items": ref("text")},
+		}},
+		"accurate_field": object{"required": []any{"path"}},
+		"criterion": object{"required": []any{"outcome"}, "properties": object{
+			"required": object{"oneOf": []any{ref("flag"), share}},
+			"score_ranges": object{"anyOf": []any{
+				object{
+					"type": "object", "propertyNames": object{"pattern": `^[-+0-9._eE]+$`},
+					"additionalProperties": ref("text"),
+				},
+				object{"type": "array", "items": ref("score_range")},
 			}},
-		}),
-		"score_range": closed([]string{"outcome", "score_range"}, object{
-			"outcome": ref("text"), "score_range": object{"type": "array", "minItems": 2, "maxItems": 2, "items": number(10)},
-		}),
-		"least_scores": object{"anyOf": []any{ref("texts"), object{"type": "object", "minProperties": 1, "additionalProperties": number(1)}}},
-		"minimums":     object{"type": "object", "minProperties": 1, "additionalProperties": object{"type": "integer", "minimum": 1}},
-		"aggregator": closed(nil, object{
-			"type": object{"enum": []string{"weighted_average", "weighted", "threshold", "all", "any"}}, "threshold": number(1),
-			"weights": object{"type": "object", "additionalProperties": number(1e6)},
-		}),
+		}},
+		"score_range": object{"required": []any{"outcome", "score_range"}, "properties": object{
+			"score_range": object{"minItems": 2, "maxItems": 2},
+		}},
 	}
+	source.AddSchemas(defs, map[string]reflect.Type{
+		"accurate_field": reflect.TypeFor[accurateField](), "wanted_call": reflect.TypeFor[callKeys](),
+		"wanted_fact": reflect.TypeFor[wantedFact](), "criterion": reflect.TypeFor[criterion](),
+		"score_range": reflect.TypeFor[scoreRange](), "aggregator": reflect.TypeFor[aggregator](),
+	}, nil)
+	return defs
 }

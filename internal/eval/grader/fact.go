@@ -73,15 +73,23 @@ func liveFacts(state json.RawMessage) ([]fact, error) {
 	return shown.Memory.live(), nil
 }
 
+// wantedFact is a fact in an assertion.
+type wantedFact struct {
+	Key   string  `json:"key"`
+	Value *string `json:"value"`
+}
+
+// readFact reads {key, value}; a plain text is a key.
 func readFact(n source.Node) fact {
-	f := fact{}
-	if n.Kind != source.Map {
-		f.Key = n.Text()
-		return f
+	var w wantedFact
+	if n.Kind == source.Map {
+		source.Decode(n, &w)
+	} else {
+		w.Key = n.Text()
 	}
-	n.Read(map[string]func(source.Node){
-		"key":   func(n source.Node) { f.Key = n.Text() },
-		"value": func(n source.Node) { f.Value = n.Text() },
-	})
+	f := fact{Key: w.Key}
+	if w.Value != nil {
+		f.Value = *w.Value
+	}
 	return f
 }

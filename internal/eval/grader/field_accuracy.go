@@ -50,62 +50,55 @@ func newFieldAccuracy(a *Args) runner.Grader {
 	})
 }
 
+// accurateField has the keys of one field.
+type accurateField struct {
+	Path      string   `json:"path"`
+	Match     string   `json:"match" enum:"exact,numeric_tolerance,date"`
+	Expected  any      `json:"expected"`
+	Weight    float64  `json:"weight" minimum:"0" maximum:"1000000"`
+	Required  bool     `json:"required"`
+	Tolerance float64  `json:"tolerance" minimum:"0"`
+	Relative  bool     `json:"relative"`
+	Formats   []string `json:"formats"`
+}
+
 func readField(n source.Node) field {
-	f := field{weight: 1, required: true}
-	match, tolerance, relative := "exact", 0.0, false
-	var layouts []string
-	n.Read(map[string]func(source.Node){
-		"path":      func(n source.Node) { f.path = n.Text() },
-		"match":     func(n source.Node) { match = n.OneOf("exact", "numeric_tolerance", "date") },
-		"expected":  func(n source.Node) { f.given, f.expected = true, n.Any() },
-		"weight":    func(n source.Node) { f.weight = readWeight(n) },
-		"required":  func(n source.Node) { f.required = n.Bool() },
-		"tolerance": func(n source.Node) { tolerance = n.Number(0, unbounded) },
-		"relative":  func(n source.Node) { relative = n.Bool() },
-		"formats":   func(n source.Node) { layouts = readLayouts(n) },
-	})
+	k := accurateField{Weight: 1, Required: true}
+	source.Decode(n, &k)
+	f := field{path: k.Path, given: k.Expected != nil, expected: k.Expected, weight: k.Weight, required: k.Required}
 	var err error
 	if f.expr, err = jsonpath.Parse(f.path); err != nil && n.Kind == source.Map {
 		n.Field("path").Report(jsonpath.Hint, "not a JSONPath: %v", err)
 	}
 	if err == nil && !f.expr.Normal() {
-		n.Field("path").Report("write $.name or $.list[0].name; json_path takes wildcards and filters", "the path of a field leads to one value")
+		n.Field("path").Report("write $.name or $.list[0].name; json_path takes wildcards and filters",
+			"the path of a field leads to one value")
 	}
-	if layouts == nil {
-		for _, format := range dateFormats() {
-			layout, _ := dateLayout(format)
-			layouts = append(layouts, layout)
+	if weight, ok := n.Field("weight").Float(); ok && weight == 0 {
+		n.Field("weight").Report("use a greater number, or remove the field", "a field of weight 0 has no effect")
+	}
+	formats := k.Formats
+	if len(formats) == 0 {
+		formats = dateFormats()
+	}
+	var layouts []string
+	for _, format := range formats {
+		layout, err := dateLayout(format)
+		if err != nil {
+			n.Field("formats").
+				Report("use YYYY, MM, MMM, DD, HH, mm, ss and Z, such as DD-MMM-YYYY", "%s", err)
 		}
+		layouts = append(layouts, layout)
 	}
-	switch match {
+	switch k.Match {
 	case "numeric_tolerance":
-		f.agrees = within(tolerance, relative)
+		f.agrees = within(k.Tolerance, k.Relative)
 	case "date":
 		f.agrees = sameDay(layouts)
 	default:
 		f.agrees = func(got, expected any) (bool, string) { return sameJSON(got, expected), show(expected) }
 	}
 	return f
-}
-
-func readWeight(n source.Node) float64 {
-	weight := n.Number(0, 1e6)
-	if f, ok := n.Float(); ok && f == 0 {
-		n.Report("use a greater number, or remove the field", "a field of weight 0 says nothing")
-	}
-	return weight
-}
-
-func readLayouts(n source.Node) []string {
-	var layouts []string
-	for _, format := range n.Texts() {
-		layout, err := dateLayout(format)
-		if err != nil {
-			n.Report("use YYYY, MM, MMM, DD, HH, mm, ss and Z, such as DD-MMM-YYYY", "%s", err)
-		}
-		layouts = append(layouts, layout)
-	}
-	return layouts
 }
 
 // within compares numbers, or texts that are numbers. A relative tolerance is a share of the expected number, unless

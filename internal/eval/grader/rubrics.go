@@ -165,62 +165,74 @@ func readRubrics(list source.Node) []rubric {
 	return rubrics
 }
 
-func readRubric(n source.Node, r *rubric) {
-	n.Read(map[string]func(source.Node){
-		"id":           func(n source.Node) { r.ID = n.Text() },
-		"outcome":      func(n source.Node) { r.Outcome = n.Text() },
-		"operator":     func(n source.Node) { r.Operator = n.OneOf("correctness", "contradiction") },
-		"weight":       func(n source.Node) { r.weight = n.Number(0, 1e6) },
-		"min_score":    func(n source.Node) { r.minScore = n.Number(0, 1) },
-		"score_ranges": func(n source.Node) { r.Ranges = readRanges(n) },
-		"required": func(n source.Node) {
-			if n.Kind == source.Number {
-				r.required, r.minScore = true, n.Number(0, 1)
-				return
-			}
-			r.required = n.Bool()
-		},
-	})
+// criterion has the keys of a criterion.
+type criterion struct {
+	ID       string      `json:"id"`
+	Outcome  string      `json:"outcome" doc:"what the judge looks for"`
+	Operator string      `json:"operator" enum:"correctness,contradiction"`
+	Weight   float64     `json:"weight" minimum:"0" maximum:"1000000"`
+	MinScore float64     `json:"min_score" minimum:"0" maximum:"1"`
+	Required source.Node `json:"required"`
+	Ranges   source.Node `json:"score_ranges" doc:"what scores from 0 to 10 mean"`
 }
 
-// readRanges reads a list of {score_range: [low, high], outcome}, or a mapping from a score to its outcome.
-// In a mapping, an outcome holds up to the next score.
-func readRanges(n source.Node) []Range {
-	var ranges []Range
-	if n.Kind == source.Map {
-		for _, f := range n.Fields {
-			low, ok := source.Text(f.Name).Float()
-			if !ok || low < 0 || low > 10 || low != float64(int(low)) {
-				n.Field(f.Name).Report("write whole scores from 0 to 10", "%q is no score", f.Name)
-				continue
-			}
-			if k := len(ranges); k > 0 {
-				ranges[k-1].Ends[1] = max(ranges[k-1].Ends[0], int(low)-1)
-			}
-			ranges = append(ranges, Range{Ends: [2]int{int(low), 10}, Outcome: n.Field(f.Name).Text()})
-		}
-		return ranges
+// readRubric reads a mapping. A number as `required` is also a least score, and the greater of the two counts.
+func readRubric(n source.Node, r *rubric) {
+	k := criterion{ID: r.ID, Weight: r.weight, MinScore: r.minScore}
+	source.Decode(n, &k)
+	r.ID, r.Outcome, r.Operator, r.weight, r.minScore = k.ID, k.Outcome, k.Operator, k.Weight, k.MinScore
+	switch k.Required.Kind {
+	case source.Null:
+	case source.Number:
+		r.required, r.minScore = true, max(r.minScore, k.Required.Number(0, 1))
+	default:
+		r.required = k.Required.Bool()
 	}
-	for _, item := range n.List() {
-		r := Range{}
-		item.Read(map[string]func(source.Node){
-			"outcome": func(n source.Node) { r.Outcome = n.Text() },
-			"score_range": func(n source.Node) {
-				var ends []int
-				for _, end := range n.List() {
-					ends = append(ends, int(end.Number(0, 10)))
-				}
-				if len(ends) != 2 || ends[0] > ends[1] {
-					n.Report("write [low, high] with whole scores from 0 to 10", "not a range of scores")
-					return
-				}
-				r.Ends = [2]int(ends)
-			},
-		})
-		if item.Kind == source.Map && (!item.Has("score_range") || r.Outcome == "") {
-			item.Report("write {score_range: [low, high], outcome: …}", "a score range needs its ends and an outcome")
+	switch k.Ranges.Kind {
+	case source.Null:
+	case source.Map:
+		r.Ranges = readScores(k.Ranges)
+	default:
+		for _, item := range k.Ranges.List() {
+			r.Ranges = append(r.Ranges, readRange(item))
 		}
-		ranges = append(ranges, r)
+	}
+}
+
+// readScores reads a mapping from a score to its outcome, which is that of all scores up to the next one.
+func readScores(n source.Node) (ranges []Range) {
+	for name, outcome := range n.Entries() {
+		low, ok := source.Text(name).Float()
+		if !ok || low < 0 || low > 10 || low != float64(int(low)) {
+			outcome.Report("write whole scores from 0 to 10", "%q is no score", name)
+			continue
+		}
+		if k := len(ranges); k > 0 {
+			ranges[k-1].Ends[1] = max(ranges[k-1].Ends[0], int(low)-1)
+		}
+		ranges = append(ranges, Range{Ends: [2]int{int(low), 10}, Outcome: outcome.Text()})
 	}
 	return ranges
+}
+
+// scoreRange has the keys of one range of scores.
+type scoreRange struct {
+	Ends    []float64 `json:"score_range" minimum:"0" maximum:"10"`
+	Outcome string    `json:"outcome"`
+}
+
+func readRange(n source.Node) Range {
+	var k scoreRange
+	source.Decode(n, &k)
+	r := Range{Outcome: k.Outcome}
+	switch {
+	case n.Kind != source.Map:
+	case !n.Has("score_range") || r.Outcome == "":
+		n.Report("write {score_range: [low, high], outcome: …}", "a score range needs its ends and an outcome")
+	case len(k.Ends) != 2 || k.Ends[0] > k.Ends[1]:
+		n.Field("score_range").Report("write [low, high] with whole scores from 0 to 10", "not a range of scores")
+	default:
+		r.Ends = [2]int{int(k.Ends[0]), int(k.Ends[1])}
+	}
+	return r
 }

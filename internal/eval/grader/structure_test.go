@@ -215,7 +215,7 @@ func TestFieldAccuracy(t *testing.T) {
 		{"type: field_accuracy\nfields: [{path: 'a[*].b'}]", 2, 19, "leads to one value"},
 		{"type: field_accuracy\nfields:\n  - path: a\n    match: fuzzy", 4, 14, `unknown value "fuzzy"`},
 		{"type: field_accuracy\nfields:\n  - path: a\n    wieght: 2", 4, 7, `did you mean "weight"`},
-		{"type: field_accuracy\nfields:\n  - path: a\n    weight: 0", 4, 15, "says nothing"},
+		{"type: field_accuracy\nfields:\n  - path: a\n    weight: 0", 4, 15, "has no effect"},
 		{"type: field_accuracy\nfields:\n  - path: a\n    formats: [QQ]", 4, 7, "date format"},
 	})
 }

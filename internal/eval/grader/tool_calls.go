@@ -106,29 +106,36 @@ func readCalls(list source.Node, argsMatch string) []wantedCall {
 	return wanted
 }
 
+// callKeys has the keys of a wanted call.
+type callKeys struct {
+	Name        string      `json:"name" alias:"tool"`
+	Args        source.Node `json:"args"`
+	ArgsMatch   source.Node `json:"args_match" schema:"args_match"`
+	MaxDuration source.Node `json:"max_duration_ms" doc:"has no effect"`
+}
+
 func readCall(n source.Node, w *wantedCall) {
-	said := ""
-	n.Read(map[string]func(source.Node){
-		"name": func(n source.Node) { w.name = n.Text() },
-		"tool": func(n source.Node) { w.name = n.Text() },
-		"args": func(n source.Node) {
-			if n.Kind == source.String && n.Scalar == "any" {
-				said = argsIgnored
-				return
-			}
-			w.args = readArgs(n)
-		},
-		"args_match": func(n source.Node) { said, w.fields = readArgsMatch(n) },
-		"max_duration_ms": func(n source.Node) {
-			n.Warn("remove it, or use latency for the whole reply", "max_duration_ms of a tool call has no effect: targets do not say how long a call took")
-		},
-	})
-	if n.Has("name") && n.Has("tool") {
-		n.Field("tool").Report("keep one of the two", "name and tool are the same")
+	var k callKeys
+	source.Decode(n, &k)
+	w.name = k.Name
+	match := ""
+	switch {
+	case k.Args.Kind == source.Null:
+	case k.Args.Kind == source.String && k.Args.Scalar == "any":
+		match = argsIgnored
+	default:
+		w.args = readArgs(k.Args)
+	}
+	if k.ArgsMatch.Kind != source.Null {
+		match, w.fields = readArgsMatch(k.ArgsMatch)
+	}
+	if k.MaxDuration.Kind != source.Null {
+		k.MaxDuration.Warn("remove it, or use latency for the whole reply",
+			"max_duration_ms of a tool call has no effect: targets do not report how long a call took")
 	}
 	switch {
-	case said != "":
-		w.match = said
+	case match != "":
+		w.match = match
 	case w.args == nil: // the author gave no args
 		w.match = argsIgnored
 	}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
@@ -31,6 +32,11 @@ type param struct {
 // literal is a parameter whose value the author did not write.
 func literal(name string, n source.Node, text string) param {
 	return param{name, n.With(source.Text(text))}
+}
+
+// given returns the parameters whose values the author wrote.
+func given(params ...param) []param {
+	return slices.DeleteFunc(params, func(p param) bool { return p.node.Kind == source.Null })
 }
 
 // add makes the assertion of a key. It is required: if it fails, its turn scores 0.

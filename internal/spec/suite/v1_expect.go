@@ -83,20 +83,23 @@ func (e *expectations) matches(n source.Node) {
 }
 
 func (e *expectations) similar(n source.Node) {
-	params := []param{literal("min", n, "0.8")}
-	n.Read(map[string]func(source.Node){
-		"text":   func(n source.Node) { params = append(params, param{"value", n}) },
-		"min":    func(n source.Node) { params[0] = param{"min", n} },
-		"method": func(n source.Node) { params = append(params, param{"method", n}) },
-	})
-	if n.Kind != source.Map {
-		return
+	var k struct {
+		Text   source.Node `key:"text"`
+		Min    source.Node `key:"min"`
+		Method source.Node `key:"method"`
 	}
-	if !n.Has("text") {
+	source.Decode(n, &k)
+	switch {
+	case n.Kind != source.Map:
+	case !n.Has("text"):
 		n.Report("write {text: …, min: 0.8}", "assistant_similar needs a text")
-		return
+	default:
+		params := given(param{"min", k.Min}, param{"value", k.Text}, param{"method", k.Method})
+		if k.Min.Kind == source.Null {
+			params = append(params, literal("min", n, "0.8"))
+		}
+		e.add(n, "similar", params...)
 	}
-	e.add(n, "similar", params...)
 }
 
 func (e *expectations) judgeCriteria(n source.Node) {

@@ -333,7 +333,7 @@ func TestV1Problems(t *testing.T) {
 		{"tool call without a name", expected("tool_call: {args.partial: {}}"), []string{`tests[0].turns[0].expected.tool_call 4:51 tool_call needs "name"`}},
 		{"unknown key of a tool call", expected("tool_call: {name: a, arg: {}}"), []string{`tests[0].turns[0].expected.tool_call.arg 4:72 unknown key "arg" did you mean "args"?`}},
 		{"args that are no mapping", expected("tool_call: {name: a, args.partial: 3}"), []string{`tests[0].turns[0].expected.tool_call.args.partial 4:86 expected args, got a number`}},
-		{"both args", expected("tool_call: {name: a, args.partial: {}, args: {}}"), []string{`tests[0].turns[0].expected.tool_call.args 4:90 args and args.partial are the same`}},
+		{"both args", expected("tool_call: {name: a, args.partial: {}, args: {}}"), []string{`tests[0].turns[0].expected.tool_call.args 4:90 args.partial and args are the same`}},
 		{"bad calls", expected("tool_calls: {match: loose, calls: [{nam: a}, {name: b, args.partial: 1}]}"), []string{
 			`expected.tool_calls.match 4:71 unknown value "loose"`, `expected.tool_calls.calls[0].nam 4:87 unknown key "nam" did you mean "name"?`,
 			`expected.tool_calls.calls[0] 4:87 a call needs a name`, `expected.tool_calls.calls[1].args.partial 4:120 expected args, got a number`,

@@ -11,26 +11,25 @@ var argsKeys = []string{"args.partial", "args"}
 
 // toolCall reads {name, "args.partial"}, what the first tool call must be.
 func (e *expectations) toolCall(n source.Node) {
-	var params []param
-	n.Read(map[string]func(source.Node){
-		"name":         func(n source.Node) { params = append(params, param{"name", n}) },
-		"args.partial": func(n source.Node) { params = append(params, param{"args", n}) },
-		"args":         func(n source.Node) { params = append(params, param{"args", n}) },
-	})
-	if n.Kind == source.Map && oneArgs(n) {
-		e.add(n, "tool_call", params...)
+	var k struct {
+		Name source.Node `key:"name"`
+		Args source.Node `key:"args.partial" alias:"args"`
+	}
+	source.Decode(n, &k)
+	if n.Kind == source.Map {
+		e.add(n, "tool_call", given(param{"name", k.Name}, param{"args", k.Args})...)
 	}
 }
 
 // toolCalls reads {match, calls}.
 func (e *expectations) toolCalls(n source.Node) {
-	var params []param
-	n.Read(map[string]func(source.Node){
-		"match": func(n source.Node) { params = append(params, param{"match", n}) },
-		"calls": func(n source.Node) { params = append(params, param{"calls", n.With(plainCalls(n))}) },
-	})
+	var k struct {
+		Match source.Node `key:"match"`
+		Calls source.Node `key:"calls"`
+	}
+	source.Decode(n, &k)
 	if n.Kind == source.Map {
-		e.add(n, "tool_calls", params...)
+		e.add(n, "tool_calls", given(param{"match", k.Match}, param{"calls", k.Calls.With(plainCalls(k.Calls))})...)
 	}
 }
 
@@ -66,7 +65,7 @@ func plainArgs(call source.Node) []source.Field {
 
 func oneArgs(n source.Node) bool {
 	if n.Has(argsKeys[0]) && n.Has(argsKeys[1]) {
-		n.Field("args").Report("keep args.partial", "args and args.partial are the same")
+		n.Field("args").Report("keep one of the two", "args.partial and args are the same")
 		return false
 	}
 	return true
