@@ -77,7 +77,9 @@ type (
 )
 
 var (
-	messages  = graph.Append(func(s *botState) *[]message { return &s.Messages }).Keyed(func(m message) string { return m.ID })
+	messages = graph.Append(func(s *botState) *[]message { return &s.Messages }).Keyed(func(m message) string {
+		return m.ID
+	})
 	input     = graph.Last(func(s *botState) *string { return &s.Input })
 	response  = graph.Last(func(s *botState) *string { return &s.Response }).PerTurn()
 	docs      = graph.Last(func(s *botState) *string { return &s.Docs }).PerTurn()
@@ -93,9 +95,9 @@ var (
 	skillset  = graph.Last(func(s *botState) *skills { return &s.Skills }).PerTurn()
 	bookings  = graph.Last(func(s *botState) *booking { return &s.Booking })
 	profiling = graph.Merge(func(s *botState) *map[string]string { return &s.Profiling }, overlay)
-	hacks     = graph.Last(func(s *botState) *int { return &s.Hacks }).Kept()
-	spam      = graph.Last(func(s *botState) *int { return &s.Spam }).Kept()
-	lastInput = graph.Last(func(s *botState) *string { return &s.LastInput }).Kept()
+	hacks     = graph.Last(func(s *botState) *int { return &s.Hacks }).Retained()
+	spam      = graph.Last(func(s *botState) *int { return &s.Spam }).Retained()
+	lastInput = graph.Last(func(s *botState) *string { return &s.LastInput }).Retained()
 	followUps = graph.Last(func(s *botState) *[]string { return &s.FollowUps }).PerTurn()
 	answers   = graph.Last(func(s *botState) *[]string { return &s.Answers }).PerTurn()
 	cta       = graph.Last(func(s *botState) *map[string]string { return &s.CTA }).PerTurn()
@@ -131,7 +133,8 @@ type botUpdate = graph.Update[botState]
 // newBot returns the builder of a graph like that of the website chatbot. What its models would say follows from the
 // input: "redirect" and "book" take the short ways, "converted" the way after a booking.
 func newBot() *graph.Builder[botState] {
-	b := graph.New("bot", messages, input, response, docs, site, route, turn, profile, dialogue, interests, form, intents, routing, skillset,
+	b := graph.New("bot", messages, input, response, docs, site, route,
+		turn, profile, dialogue, interests, form, intents, routing, skillset,
 		bookings, profiling, hacks, spam, lastInput, followUps, answers, cta, warnings, reveal)
 	b.Warn(func(node string, err error) graph.Write[botState] { return warnings.Add(node + ": " + err.Error()) })
 	addTasks(b)
@@ -146,10 +149,14 @@ func addTasks(b *graph.Builder[botState]) {
 		return nil, retrieval.Start(ctx, func(context.Context) (string, error) { return "docs for " + s.Input, nil })
 	})
 	b.Node("enricher_task_starter", func(ctx context.Context, s botState) (botUpdate, error) {
-		return nil, enricher.Start(ctx, func(context.Context) (map[string]string, error) { return map[string]string{"company": "Acme"}, nil })
+		return nil, enricher.Start(ctx, func(context.Context) (map[string]string, error) {
+			return map[string]string{"company": "Acme"}, nil
+		})
 	})
 	b.Node("visitor_profile_task_starter", func(ctx context.Context, s botState) (botUpdate, error) {
-		return nil, profiler.Start(ctx, func(context.Context) (map[string]string, error) { return map[string]string{"need": "demo"}, nil })
+		return nil, profiler.Start(ctx, func(context.Context) (map[string]string, error) {
+			return map[string]string{"need": "demo"}, nil
+		})
 	})
 	await := func(task graph.Task[map[string]string]) func(context.Context, botState) (botUpdate, error) {
 		return func(ctx context.Context, s botState) (botUpdate, error) {
@@ -163,8 +170,11 @@ func addTasks(b *graph.Builder[botState]) {
 		found, err := retrieval.Await(ctx, 5*time.Second)
 		return botUpdate{docs.Set(found)}, err
 	}).OrElse(nil)
-	b.Edge(graph.Start, "retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter", "system_router")
-	for _, starter := range []string{"retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter"} {
+	b.Edge(graph.Start, "retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter",
+		"system_router")
+	for _, starter := range []string{
+		"retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter",
+	} {
 		b.Edge(starter, graph.End)
 	}
 	b.Edge("enricher_awaiter", "visitor_profile_awaiter")
@@ -181,19 +191,25 @@ func addAnalysis(b *graph.Builder[botState]) {
 		return botUpdate{route.Set("AGENTIC")}, nil
 	})
 	b.Branch("system_router", func(s botState) string {
-		return map[string]string{"AGENTIC": "agentic_system_entry", "POST_CONVERSION": "post_conversion_handler"}[s.Route]
+		return map[string]string{
+			"AGENTIC": "agentic_system_entry", "POST_CONVERSION": "post_conversion_handler",
+		}[s.Route]
 	}, "agentic_system_entry", "post_conversion_handler")
 	b.Node("agentic_system_entry", func(context.Context, botState) (botUpdate, error) { return nil, nil })
 	b.Edge("agentic_system_entry", "intent_classifier", "interest_signals_detector", "skill_selector")
 	b.Node("intent_classifier", func(_ context.Context, s botState) (botUpdate, error) {
 		history := append(s.Intent.History, "LEARN")
 		return botUpdate{intents.Set(intent{"LEARN", 0.9, history[max(0, len(history)-20):]})}, nil
-	}).Limit(8 * time.Second).OrElse(func(s botState, _ error) botUpdate { return botUpdate{intents.Set(intent{Intent: "LEARN"})} })
+	}).Limit(8 * time.Second).OrElse(func(s botState, _ error) botUpdate {
+		return botUpdate{intents.Set(intent{Intent: "LEARN"})}
+	})
 	b.Node("interest_signals_detector", func(_ context.Context, s botState) (botUpdate, error) {
 		return botUpdate{interests.Set(interest{min(s.Interest.Cumulative+1, 100), []string{"pricing"}})}, nil
 	}).Limit(8 * time.Second).OrElse(nil)
 	b.Node("skill_selector", func(_ context.Context, s botState) (botUpdate, error) {
-		return botUpdate{skillset.Set(skills{Skills: []string{"suggest_follow_up"}, Reasons: map[string]string{"suggest_follow_up": "open"}})}, nil
+		return botUpdate{skillset.Set(skills{
+			Skills: []string{"suggest_follow_up"}, Reasons: map[string]string{"suggest_follow_up": "open"},
+		})}, nil
 	}).Limit(8 * time.Second).OrElse(nil)
 	for _, node := range []string{"intent_classifier", "interest_signals_detector", "skill_selector"} {
 		b.Edge(node, "intent_router")
@@ -209,7 +225,9 @@ func addAnalysis(b *graph.Builder[botState]) {
 		return botUpdate{routing.Set(router{"EDUCATE", way, "first match"}), route.Set(way)}, nil
 	})
 	b.Branch("intent_router", func(s botState) string {
-		return map[string]string{"ANSWER": "enricher_awaiter", "REDIRECT": "redirect_handler", "BOOKING": "booking_handler"}[s.Route]
+		return map[string]string{
+			"ANSWER": "enricher_awaiter", "REDIRECT": "redirect_handler", "BOOKING": "booking_handler",
+		}[s.Route]
 	}, "enricher_awaiter", "redirect_handler", "booking_handler")
 	b.Node("skill_applier", func(_ context.Context, s botState) (botUpdate, error) {
 		s.Skills.Applied = s.Skills.Skills
@@ -256,7 +274,9 @@ func addClosing(b *graph.Builder[botState]) {
 	b.Node("follow_up_suggester", func(context.Context, botState) (botUpdate, error) {
 		return botUpdate{followUps.Set([]string{"What does it cost?"})}, nil
 	}).Limit(6 * time.Second).OrElse(nil)
-	for _, node := range []string{"dialog_state_extractor", "form_field_extractor", "answer_suggester", "follow_up_suggester"} {
+	for _, node := range []string{
+		"dialog_state_extractor", "form_field_extractor", "answer_suggester", "follow_up_suggester",
+	} {
 		b.Edge(node, "finalize")
 	}
 	b.Node("finalize", func(_ context.Context, s botState) (botUpdate, error) {

@@ -13,13 +13,13 @@ import (
 
 // plain is the state of small graphs.
 type plain struct {
-	Log   []string          `json:"log"`
-	Name  string            `json:"name"`
-	Count int               `json:"count"`
-	Sum   int               `json:"sum"`
-	Map   map[string]string `json:"map"`
-	Seen  []string          `json:"seen"`
-	Kept  int               `json:"kept"`
+	Log      []string          `json:"log"`
+	Name     string            `json:"name"`
+	Count    int               `json:"count"`
+	Sum      int               `json:"sum"`
+	Map      map[string]string `json:"map"`
+	Seen     []string          `json:"seen"`
+	Retained int               `json:"kept"`
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 	sum    = graph.Merge(func(s *plain) *int { return &s.Sum }, func(old, written int) int { return old + written })
 	mapped = graph.Merge(func(s *plain) *map[string]string { return &s.Map }, overlay)
 	seen   = graph.Append(func(s *plain) *[]string { return &s.Seen }).PerTurn()
-	kept   = graph.Last(func(s *plain) *int { return &s.Kept }).Kept()
+	kept   = graph.Last(func(s *plain) *int { return &s.Retained }).Retained()
 )
 
 type update = graph.Update[plain]
@@ -85,27 +85,50 @@ func TestCompileErrors(t *testing.T) {
 		define func(b *graph.Builder[plain])
 		want   string
 	}{
-		"empty":            {func(*graph.Builder[plain]) {}, "no edge leaves START: add one to the node where turns begin"},
-		"unknown target":   {only([]string{"answer"}, "START anwser"), `from node "START" to "anwser", which is no node (known: END, START, answer)`},
-		"unknown origin":   {only([]string{"answer"}, "START answer", "anwser END"), `an edge leaves "anwser", which is no node (known: END, START, answer)`},
-		"from END":         {only([]string{"a"}, "START a", "a END", "END a"), `an edge leaves "END", which is no node`},
-		"to START":         {only([]string{"a"}, "START a", "a START"), `from node "a" to "START", which is no node`},
-		"edge to nowhere":  {only([]string{"a"}, "START a", "a"), `leaves node "a" and leads nowhere`},
-		"edge twice":       {only([]string{"a"}, "START a a", "a END"), `two edges lead from node "START" to "a"`},
-		"unreachable":      {only([]string{"a", "b"}, "START a", "a END", "b END"), `node "b" is never reached`},
-		"unreachable loop": {only([]string{"a", "b", "c"}, "START a", "a END", "b c", "c b END"), `node "c" is never reached`},
+		"empty": {
+			func(*graph.Builder[plain]) {}, "no edge leaves START: add one to the node where turns begin",
+		},
+		"unknown target": {
+			only([]string{"answer"}, "START anwser"),
+			`from node "START" to "anwser", which is no node (known: END, START, answer)`,
+		},
+		"unknown origin": {
+			only([]string{"answer"}, "START answer", "anwser END"),
+			`an edge leaves "anwser", which is no node (known: END, START, answer)`,
+		},
+		"from END": {
+			only([]string{"a"}, "START a", "a END", "END a"), `an edge leaves "END", which is no node`,
+		},
+		"to START":        {only([]string{"a"}, "START a", "a START"), `from node "a" to "START", which is no node`},
+		"edge to nowhere": {only([]string{"a"}, "START a", "a"), `leaves node "a" and leads nowhere`},
+		"edge twice":      {only([]string{"a"}, "START a a", "a END"), `two edges lead from node "START" to "a"`},
+		"unreachable":     {only([]string{"a", "b"}, "START a", "a END", "b END"), `node "b" is never reached`},
+		"unreachable loop": {
+			only([]string{"a", "b", "c"}, "START a", "a END", "b c", "c b END"), `node "c" is never reached`,
+		},
 		"join parent": {func(b *graph.Builder[plain]) {
 			noted(b, "a", "b", "join")
 			edges(b, "START a", "a join", "b join", "join END")
 		}, `node "b" is never reached`},
-		"no way out":    {only([]string{"a"}, "START a"), `node "a" can never lead to END: lead an edge from it on`},
-		"endless loop":  {only([]string{"a", "b", "c"}, "START a c", "a b", "b a", "c END"), `node "b" can never lead to END`},
+		"no way out": {only([]string{"a"}, "START a"), `node "a" can never lead to END: lead an edge from it on`},
+		"endless loop": {
+			only([]string{"a", "b", "c"}, "START a c", "a b", "b a", "c END"), `node "b" can never lead to END`,
+		},
 		"name twice":    {only([]string{"a", "a"}, "START a", "a END"), `two nodes are called "a"`},
 		"reserved name": {only([]string{"END", "a"}, "START a", "a END"), `a node cannot be called "END"`},
 		"no name":       {only([]string{"", "a"}, "START a", "a END"), `a node cannot be called ""`},
-		"no function":   {func(b *graph.Builder[plain]) { b.Node("a", nil); edges(b, "START a", "a END") }, `node "a" has no function`},
-		"no time":       {func(b *graph.Builder[plain]) { b.Node("a", note("a")).Limit(-1); edges(b, "START a", "a END") }, `node "a" has a limit of -1ns`},
-		"no steps":      {func(b *graph.Builder[plain]) { noted(b, "a"); b.Steps(0); edges(b, "START a", "a END") }, "a turn of 0 steps can do nothing"},
+		"no function": {
+			func(b *graph.Builder[plain]) { b.Node("a", nil); edges(b, "START a", "a END") },
+			`node "a" has no function`,
+		},
+		"no time": {
+			func(b *graph.Builder[plain]) { b.Node("a", note("a")).Limit(-1); edges(b, "START a", "a END") },
+			`node "a" has a limit of -1ns`,
+		},
+		"no steps": {
+			func(b *graph.Builder[plain]) { noted(b, "a"); b.Steps(0); edges(b, "START a", "a END") },
+			"a turn of 0 steps can do nothing",
+		},
 		"branch twice": {func(b *graph.Builder[plain]) {
 			noted(b, "a")
 			edges(b, "START a")
@@ -183,12 +206,26 @@ func TestFieldErrors(t *testing.T) {
 		fields []graph.Column[state]
 		want   string
 	}{
-		"none":       {nil, `field "A" of graph_test.state has no rule for writes: declare it with Last, Merge or Append`},
-		"twice":      {[]graph.Column[state]{a, a}, `field "a" is declared twice`},
-		"elsewhere":  {[]graph.Column[state]{graph.Last(func(*state) *string { return &other })}, "a declaration points to no field of graph_test.state"},
-		"unexported": {[]graph.Column[state]{graph.Last(func(s *state) *string { return &s.c })}, `field "c" cannot be stored: export it`},
-		"channel":    {[]graph.Column[state]{graph.Last(func(s *state) *chan int { return &s.D })}, "a chan int cannot be stored: keep it out"},
-		"quoted":     {[]graph.Column[state]{graph.Last(func(s *state) *int { return &s.E })}, `the option "string" of its json tag is not supported`},
+		"none": {
+			nil, `field "A" of graph_test.state has no rule for writes: declare it with Last, Merge or Append`,
+		},
+		"twice": {[]graph.Column[state]{a, a}, `field "a" is declared twice`},
+		"elsewhere": {
+			[]graph.Column[state]{graph.Last(func(*state) *string { return &other })},
+			"a declaration points to no field of graph_test.state",
+		},
+		"unexported": {
+			[]graph.Column[state]{graph.Last(func(s *state) *string { return &s.c })},
+			`field "c" cannot be stored: export it`,
+		},
+		"channel": {
+			[]graph.Column[state]{graph.Last(func(s *state) *chan int { return &s.D })},
+			"a chan int cannot be stored: keep it out",
+		},
+		"quoted": {
+			[]graph.Column[state]{graph.Last(func(s *state) *int { return &s.E })},
+			`the option "string" of its json tag is not supported`,
+		},
 		"same JSON name": {[]graph.Column[state]{
 			graph.Last(func(s *state) *string { return &s.F }), graph.Last(func(s *state) *string { return &s.G }),
 		}, `two fields are called "G" in JSON`},
@@ -263,7 +300,8 @@ func TestCompileBound(t *testing.T) {
 	if err := chain(2_001); err != nil {
 		t.Error(err)
 	}
-	if err := chain(graph.MaxNodes + 1); err == nil || !strings.Contains(err.Error(), "5001 nodes are too many: at most 5000") {
+	if err := chain(graph.MaxNodes + 1); err == nil ||
+		!strings.Contains(err.Error(), "5001 nodes are too many: at most 5000") {
 		t.Errorf("a node more than the bound: %v", err)
 	}
 }

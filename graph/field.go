@@ -158,8 +158,8 @@ func (f *Field[S, T]) PerTurn() *Field[S, T] {
 	return f
 }
 
-// Kept makes writes to the field outlive a turn that fails or is cancelled, as counters should.
-func (f *Field[S, T]) Kept() *Field[S, T] {
+// Retained makes writes to the field outlive a turn that fails or is cancelled, as counters should.
+func (f *Field[S, T]) Retained() *Field[S, T] {
 	f.kept = true
 	return f
 }

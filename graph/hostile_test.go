@@ -23,10 +23,15 @@ func TestFailures(t *testing.T) {
 		work func(ctx context.Context, s plain) (update, error)
 		want string
 	}{
-		"error":  {func(context.Context, plain) (update, error) { return nil, errors.New("boom") }, `node "bad": boom`},
-		"panic":  {func(context.Context, plain) (update, error) { panic("boom") }, `node "bad": panicked: boom`},
-		"goexit": {func(context.Context, plain) (update, error) { runtime.Goexit(); return nil, nil }, `node "bad": it ended its goroutine`},
-		"limit":  {slow("bad", time.Hour), `node "bad": it took longer than its limit of 8s: context deadline exceeded`},
+		"error": {func(context.Context, plain) (update, error) { return nil, errors.New("boom") }, `node "bad": boom`},
+		"panic": {func(context.Context, plain) (update, error) { panic("boom") }, `node "bad": panicked: boom`},
+		"goexit": {
+			func(context.Context, plain) (update, error) { runtime.Goexit(); return nil, nil },
+			`node "bad": it ended its goroutine`,
+		},
+		"limit": {
+			slow("bad", time.Hour), `node "bad": it took longer than its limit of 8s: context deadline exceeded`,
+		},
 		"hang": {func(context.Context, plain) (update, error) {
 			time.Sleep(time.Minute) // and does not mind its context
 			return update{logged.Add("late")}, nil
@@ -47,7 +52,8 @@ func TestFailures(t *testing.T) {
 				g := compiled(t, b, graph.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 				_, err := g.Run(t.Context(), "thread", nil, nil)
 				var node *graph.NodeError
-				if err == nil || err.Error() != `graph "test": `+test.want || !errors.As(err, &node) || node.Node != "bad" {
+				if err == nil || err.Error() != `graph "test": `+test.want || !errors.As(err, &node) ||
+					node.Node != "bad" {
 					t.Errorf("%v\nwant %s", err, test.want)
 				}
 				if !cancelled {
@@ -86,7 +92,8 @@ func TestFallback(t *testing.T) {
 				noted(b, "next")
 				edges(b, "START bad", "bad next", "next END")
 				s, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", update{logged.Add("input")}, nil)
-				if got := strings.Join(append(s.Log, s.Seen...), ", "); err != nil || got != "input, instead of true, next, bad failed" {
+				if got := strings.Join(append(s.Log, s.Seen...), ", "); err != nil ||
+					got != "input, instead of true, next, bad failed" {
 					t.Errorf("%s, %v", got, err)
 				}
 				time.Sleep(2 * time.Minute)
@@ -106,15 +113,19 @@ func TestFunctionsThatPanic(t *testing.T) {
 	branching.Edge(graph.Start, "a")
 	branching.Fan("a", func(plain) []string { panic("branch") }, graph.End)
 	falling := plainGraph()
-	falling.Node("a", func(context.Context, plain) (update, error) { panic("node") }).OrElse(func(plain, error) update { panic("fallback") })
+	falling.Node("a", func(context.Context, plain) (update, error) { panic("node") }).OrElse(func(plain, error) update {
+		panic("fallback")
+	})
 	edges(falling, "START a", "a END")
 	for want, b := range map[string]*graph.Builder[plain]{"merge": badly, "branch": branching, "fallback": falling} {
 		g := compiled(t, b, graph.Config{})
-		if _, err := g.Run(t.Context(), "thread", nil, nil); !errors.Is(err, graph.ErrPanic) || !strings.Contains(err.Error(), want) {
+		if _, err := g.Run(t.Context(), "thread", nil, nil); !errors.Is(err, graph.ErrPanic) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want the panic of the %s", err, want)
 		}
 	}
-	_, err := compiled(t, badly, graph.Config{}).UpdateState(t.Context(), "thread", update{bad.Set(1)}, graph.UpdateOptions{})
+	_, err := compiled(t, badly, graph.Config{}).UpdateState(t.Context(), "thread", update{bad.Set(1)},
+		graph.UpdateOptions{})
 	if !errors.Is(err, graph.ErrPanic) {
 		t.Errorf("an update whose reducer panics: %v", err)
 	}
@@ -170,7 +181,9 @@ func TestSiblingsAppendToWhatTheyShare(t *testing.T) {
 		Listed []string   `json:"listed"`
 	}
 	last := graph.Last(func(s *state) *[]string { return &s.Last })
-	merged := graph.Merge(func(s *state) *[]string { return &s.Merged }, func(old, written []string) []string { return append(old, written...) })
+	merged := graph.Merge(func(s *state) *[]string { return &s.Merged }, func(old, written []string) []string {
+		return append(old, written...)
+	})
 	deep := graph.Last(func(s *state) *[][]string { return &s.Deep })
 	listed := graph.Append(func(s *state) *[]string { return &s.Listed }).Keyed(strings.Clone)
 	b := graph.New("test", last, merged, deep, listed)
@@ -225,7 +238,8 @@ func TestGuard(t *testing.T) {
 	} {
 		b := plainGraph()
 		define(b)
-		_, err := compiled(t, b, graph.Config{Guard: true}).Run(t.Context(), "thread", update{mapped.Set(map[string]string{"k": "v"})}, nil)
+		_, err := compiled(t, b, graph.Config{Guard: true}).Run(t.Context(), "thread",
+			update{mapped.Set(map[string]string{"k": "v"})}, nil)
 		if !errors.Is(err, graph.ErrChanged) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
@@ -319,7 +333,8 @@ func TestHugeValues(t *testing.T) {
 	})
 	edges(b, "START a", "a END")
 	g := compiled(t, b, graph.Config{})
-	if _, err := g.Run(t.Context(), "thread", nil, nil); err == nil || !strings.Contains(err.Error(), "keep large values elsewhere") {
+	if _, err := g.Run(t.Context(), "thread", nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "keep large values elsewhere") {
 		t.Error(err)
 	}
 	if at, err := g.State(t.Context(), "thread"); err != nil || at.ID != "" {
@@ -330,11 +345,13 @@ func TestHugeValues(t *testing.T) {
 // The functions of fields panic outside of nodes too: when a thread is read, and when a failed turn keeps something.
 func TestFieldFunctionsThatPanic(t *testing.T) {
 	type state struct {
-		List []*message `json:"list"`
-		Kept int        `json:"kept"`
+		List     []*message `json:"list"`
+		Retained int        `json:"kept"`
 	}
 	list := graph.Append(func(s *state) *[]*message { return &s.List }).Keyed(func(m *message) string { return m.ID })
-	counted := graph.Merge(func(s *state) *int { return &s.Kept }, func(old, _ int) int { return 1 / old }).Kept()
+	counted := graph.Merge(func(s *state) *int { return &s.Retained }, func(old, _ int) int {
+		return 1 / old
+	}).Retained()
 	b := graph.New("test", list, counted)
 	b.Node("a", func(context.Context, state) (graph.Update[state], error) { return nil, nil })
 	b.Edge(graph.Start, "a")
@@ -344,13 +361,16 @@ func TestFieldFunctionsThatPanic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Save(t.Context(), "thread", graph.Record{ID: "1", Values: []byte(`{}`), Appended: []byte(`{"list":[null]}`)}); err != nil {
+	if err := store.Save(t.Context(), "thread", graph.Record{
+		ID: "1", Values: []byte(`{}`), Appended: []byte(`{"list":[null]}`),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.State(t.Context(), "thread"); !errors.Is(err, graph.ErrPanic) {
 		t.Errorf("reading a list whose key panics: %v", err)
 	}
-	if _, err := g.Run(t.Context(), "other", graph.Update[state]{counted.Set(1)}, nil); !errors.Is(err, graph.ErrPanic) {
+	if _, err := g.Run(t.Context(), "other", graph.Update[state]{counted.Set(1)}, nil); !errors.Is(err,
+		graph.ErrPanic) {
 		t.Errorf("keeping a field whose merge panics: %v", err)
 	}
 }
@@ -433,7 +453,8 @@ func TestHangingSibling(t *testing.T) {
 		g := compiled(t, b, graph.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		began := time.Now()
 		_, err := g.Run(t.Context(), "thread", nil, nil)
-		if !errors.Is(err, graph.ErrSteps) || time.Since(began) != time.Second || !strings.Contains(log.String(), "node=deaf") {
+		if !errors.Is(err, graph.ErrSteps) || time.Since(began) != time.Second ||
+			!strings.Contains(log.String(), "node=deaf") {
 			t.Errorf("%v after %v; the log says %s", err, time.Since(began), log.String())
 		}
 		time.Sleep(2 * time.Hour)

@@ -53,7 +53,8 @@ func TestTurns(t *testing.T) {
 		t.Errorf("turn %d, source %s, state (-want +got)\n%s", at.Turn, at.Source, diff)
 	}
 	history, err := g.History(t.Context(), "thread")
-	if err != nil || len(history) != 3 || history[2].ID != at.ID || history[1].ID != at.Parent || history[0].Parent != "" {
+	if err != nil || len(history) != 3 || history[2].ID != at.ID || history[1].ID != at.Parent ||
+		history[0].Parent != "" {
 		t.Errorf("history %+v, %v", history, err)
 	}
 	second, err := g.At(t.Context(), "thread", history[1].ID)
@@ -110,7 +111,7 @@ func TestKeptOnFailure(t *testing.T) {
 		fail := false
 		b := plainGraph()
 		b.Node("a", func(_ context.Context, s plain) (update, error) {
-			return update{logged.Add("a"), count.Set(s.Count + 1), kept.Set(s.Kept + 1)}, nil
+			return update{logged.Add("a"), count.Set(s.Count + 1), kept.Set(s.Retained + 1)}, nil
 		})
 		b.Node("b", func(ctx context.Context, _ plain) (update, error) {
 			if fail {
@@ -129,11 +130,12 @@ func TestKeptOnFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		at, err := g.State(t.Context(), "thread")
-		if diff := cmp.Diff(plain{Log: []string{"a"}, Count: 1, Kept: 2}, at.State); err != nil || diff != "" || at.Turn != 1 {
+		if diff := cmp.Diff(plain{Log: []string{"a"}, Count: 1, Retained: 2}, at.State); err != nil || diff != "" ||
+			at.Turn != 1 {
 			t.Errorf("turn %d, %v, state (-want +got)\n%s", at.Turn, err, diff)
 		}
 		fail = false
-		if s := run(t, g, "thread", nil); s.Kept != 3 || s.Count != 2 {
+		if s := run(t, g, "thread", nil); s.Retained != 3 || s.Count != 2 {
 			t.Errorf("the next turn ends with %+v", s)
 		}
 	})
@@ -178,7 +180,8 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	into, err := g.Fork(t.Context(), "thread", history[1].ID, "copy")
-	if err != nil || into.Turn != 2 || into.Source != graph.SourceFork || len(into.State.Log) != 2 || into.Parent != "" {
+	if err != nil || into.Turn != 2 || into.Source != graph.SourceFork || len(into.State.Log) != 2 ||
+		into.Parent != "" {
 		t.Errorf("%+v, %v", into, err)
 	}
 	if s := run(t, g, "copy", nil); fmt.Sprint(s.Log, s.Count) != "[0 1 2] 3" {
@@ -222,7 +225,8 @@ func TestUpdateState(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, err := g.UpdateState(t.Context(), "thread", u, graph.UpdateOptions{})
-	if err != nil || at.Source != graph.SourceUpdate || at.Turn != 0 || at.State.Turn != 2 || len(at.State.Messages) != 4 {
+	if err != nil || at.Source != graph.SourceUpdate || at.Turn != 0 || at.State.Turn != 2 ||
+		len(at.State.Messages) != 4 {
 		t.Errorf("%+v, %v", at, err)
 	}
 	if len(w.nodes) > 0 {
@@ -236,7 +240,8 @@ func TestUpdateState(t *testing.T) {
 		t.Errorf("the turn after it: %+v, %v", s, err)
 	}
 	at, err = g.UpdateState(t.Context(), "thread", u, graph.UpdateOptions{Merge: true})
-	if err != nil || len(at.State.Messages) != 6 || at.Turn != 1 || at.Source != graph.SourceUpdate || at.State.LastInput != "Technical" {
+	if err != nil || len(at.State.Messages) != 6 || at.Turn != 1 || at.Source != graph.SourceUpdate ||
+		at.State.LastInput != "Technical" {
 		t.Errorf("merging the same messages again: %+v, %v", at, err)
 	}
 	for range 2 {
@@ -245,7 +250,8 @@ func TestUpdateState(t *testing.T) {
 			t.Errorf("replacing: %+v, %v", at, err)
 		}
 	}
-	if s, err = g.Run(t.Context(), "thread", botUpdate{input.Set("Technical")}, nil); err != nil || len(s.Messages) != 6 {
+	if s, err = g.Run(t.Context(), "thread", botUpdate{input.Set("Technical")}, nil); err != nil ||
+		len(s.Messages) != 6 {
 		t.Errorf("the turn after replacing: %+v, %v", s, err)
 	}
 	records, err := g.History(t.Context(), "thread")
@@ -318,13 +324,16 @@ func TestOldAndBrokenRecords(t *testing.T) {
 		"broken appended": {`{}`, `{"log":"a"}`, "what it appends"},
 	} {
 		store := graph.NewMemory(graph.MemoryLimits{})
-		err := store.Save(t.Context(), "thread", graph.Record{ID: "1", Values: []byte(test.values), Appended: []byte(test.appended)})
+		err := store.Save(t.Context(), "thread", graph.Record{
+			ID: "1", Values: []byte(test.values), Appended: []byte(test.appended),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := single(t, graph.Config{Checkpoints: store}, note("b"))
 		s, err := g.Run(t.Context(), "thread", nil, nil)
-		if test.want == "" && (err != nil || s.Name != "x") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && (err != nil || s.Name != "x") ||
+			test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}

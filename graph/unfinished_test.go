@@ -9,12 +9,12 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// counting is a graph whose first node counts in a Kept field, and whose second fails as long as fails says so, or
+// counting is a graph whose first node counts in a Retained field, and whose second fails as long as fails says so, or
 // asks.
 func counting(t *testing.T, disk graph.Checkpointer, fails func() bool, asks bool) *graph.Graph[plain] {
 	b := plainGraph()
 	b.Node("a", func(_ context.Context, s plain) (update, error) {
-		return update{kept.Set(s.Kept + 1), logged.Add("a")}, nil
+		return update{kept.Set(s.Retained + 1), logged.Add("a")}, nil
 	})
 	b.Node("b", func(ctx context.Context, s plain) (update, error) {
 		if asks {
@@ -25,7 +25,7 @@ func counting(t *testing.T, disk graph.Checkpointer, fails func() bool, asks boo
 		if fails() {
 			return nil, errCrash
 		}
-		return update{kept.Set(s.Kept + 1), logged.Add("b")}, nil
+		return update{kept.Set(s.Retained + 1), logged.Add("b")}, nil
 	})
 	edges(b, "START a", "a b", "b END")
 	return compiled(t, b, graph.Config{Checkpoints: disk, Durable: true})
@@ -40,15 +40,17 @@ func TestKeptOfUnfinishedTurns(t *testing.T) {
 		if err := run(); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
-		if at, err := g.State(t.Context(), "thread"); err != nil || at.State.Kept != 1 || at.Turn != 0 || len(at.State.Log) > 0 {
+		if at, err := g.State(t.Context(), "thread"); err != nil || at.State.Retained != 1 || at.Turn != 0 ||
+			len(at.State.Log) > 0 {
 			t.Fatalf("after a failure: %+v, %v", at, err)
 		}
 	}
 	s, err := g.Continue(t.Context(), "thread", nil)
-	if err != nil || s.Kept != 2 || !slices.Equal(s.Log, []string{"a", "b"}) {
+	if err != nil || s.Retained != 2 || !slices.Equal(s.Log, []string{"a", "b"}) {
 		t.Errorf("it gives %+v, %v", s, err)
 	}
-	if at, err := g.State(t.Context(), "thread"); err != nil || at.State.Kept != 2 || at.Turn != 1 || !slices.Equal(at.State.Log, s.Log) {
+	if at, err := g.State(t.Context(), "thread"); err != nil || at.State.Retained != 2 || at.Turn != 1 ||
+		!slices.Equal(at.State.Log, s.Log) {
 		t.Errorf("saved %+v, %v", at, err)
 	}
 }
@@ -74,12 +76,13 @@ func TestKeptOfAbandonedTurns(t *testing.T) {
 			if err := g.Abandon(t.Context(), "thread"); err != nil {
 				t.Fatal(err)
 			}
-		} else if s, err := g.Run(t.Context(), "thread", update{logged.Add("other")}, nil); err != nil || !slices.Equal(s.Log, []string{"other", "a", "b"}) {
+		} else if s, err := g.Run(t.Context(), "thread", update{logged.Add("other")}, nil); err != nil ||
+			!slices.Equal(s.Log, []string{"other", "a", "b"}) {
 			t.Fatal(s, err)
 		}
 		at, err := g.State(t.Context(), "thread")
-		if steps, _ := disk.Steps(t.Context(), "thread"); err != nil || at.State.Kept != want || len(steps) > 0 {
-			t.Errorf("asks %v: %d counted, want %d, %d steps, %v", asks, at.State.Kept, want, len(steps), err)
+		if steps, _ := disk.Steps(t.Context(), "thread"); err != nil || at.State.Retained != want || len(steps) > 0 {
+			t.Errorf("asks %v: %d counted, want %d, %d steps, %v", asks, at.State.Retained, want, len(steps), err)
 		}
 	}
 }
@@ -96,11 +99,13 @@ func TestThreadMovesOn(t *testing.T) {
 			return err
 		},
 		"update": func(g *graph.Graph[plain]) error {
-			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")}, graph.UpdateOptions{Merge: true})
+			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")},
+				graph.UpdateOptions{Merge: true})
 			return err
 		},
 		"replace": func(g *graph.Graph[plain]) error {
-			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")}, graph.UpdateOptions{Replace: true})
+			_, err := g.UpdateState(context.Background(), "thread", update{logged.Add("update")},
+				graph.UpdateOptions{Replace: true})
 			return err
 		},
 	} {
@@ -109,10 +114,12 @@ func TestThreadMovesOn(t *testing.T) {
 			never := func() bool { return false }
 			g := counting(t, disk, never, false)
 			run(t, g, "thread", update{logged.Add("first")})
-			if _, err := counting(t, disk, never, true).Run(t.Context(), "thread", nil, nil); !errors.Is(err, graph.ErrInterrupted) {
+			if _, err := counting(t, disk, never, true).Run(t.Context(), "thread", nil, nil); !errors.Is(err,
+				graph.ErrInterrupted) {
 				t.Fatal(err)
 			}
-			if at, err := g.Fork(t.Context(), "thread", "", "other"); err != nil || at.Turn != 1 || !slices.Equal(at.State.Log, []string{"first", "a", "b"}) {
+			if at, err := g.Fork(t.Context(), "thread", "", "other"); err != nil || at.Turn != 1 ||
+				!slices.Equal(at.State.Log, []string{"first", "a", "b"}) {
 				t.Errorf("a fork of a thread that waits: %+v, %v", at, err)
 			}
 			if open, err := g.Waiting(t.Context(), "other"); len(open) > 0 || err != nil {
@@ -140,7 +147,9 @@ func TestKeptMerge(t *testing.T) {
 	type state struct {
 		N int `json:"n"`
 	}
-	n := graph.Merge(func(s *state) *int { return &s.N }, func(old, written int) int { return old + written }).Kept()
+	n := graph.Merge(func(s *state) *int { return &s.N }, func(old, written int) int {
+		return old + written
+	}).Retained()
 	failures := 2
 	b := graph.New("merge", n)
 	b.Node("a", func(context.Context, state) (graph.Update[state], error) { return graph.Update[state]{n.Set(1)}, nil })
@@ -174,7 +183,8 @@ func TestStepsOfTwoRuns(t *testing.T) {
 	disturbed := func(input string, steps int64) {
 		saver := &mortal{Memory: disk}
 		saver.left.Store(steps)
-		if _, err := counting(t, saver, never, false).Run(t.Context(), "thread", update{logged.Add(input), named.Set(input)}, nil); !errors.Is(err, errCrash) {
+		if _, err := counting(t, saver, never, false).Run(t.Context(), "thread",
+			update{logged.Add(input), named.Set(input)}, nil); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
 	}
@@ -202,7 +212,9 @@ func TestStepsOfTwoRuns(t *testing.T) {
 // TestResumeGivesNoText: the text before the question was given to whoever ran the turn.
 func TestResumeGivesNoText(t *testing.T) {
 	b := plainGraph()
-	b.Streaming("say", func(ctx context.Context, _ plain, out graph.TokenSink) (update, error) { return nil, out(ctx, "hello") })
+	b.Streaming("say", func(ctx context.Context, _ plain, out graph.TokenSink) (update, error) {
+		return nil, out(ctx, "hello")
+	})
 	b.Node("ask", func(ctx context.Context, _ plain) (update, error) {
 		_, err := graph.Interrupt[string](ctx, "?")
 		return nil, err

@@ -118,7 +118,7 @@ func (f *chatFlags) toTarget(ctx context.Context, env *Env, s *wire.Setup) error
 		return outcome(err)
 	}
 	t := &targetChat{env: env, talk: chatsession.New(opened, f.system), verbose: f.verbose}
-	err = converse(ctx, env, chatsession.Terminal{Say: t.say, State: t.state, Reset: t.reset})
+	err = converse(ctx, env, chatsession.Terminal{Send: t.say, State: t.state, Reset: t.reset})
 	if closed := t.talk.Close(); closed != nil {
 		fmt.Fprintln(env.Stderr, "rehearse: the conversation could not be closed: "+closed.Error())
 	}

@@ -30,7 +30,7 @@ func (f *chatFlags) toSite(ctx context.Context, env *Env, s *wire.Setup) (err er
 		return outcome(err)
 	}
 	t := &siteChat{env: env, bot: opened.Bot, site: found, language: f.language, verbose: f.verbose}
-	err = converse(ctx, env, chatsession.Terminal{Say: t.say, State: t.state, Reset: t.reset})
+	err = converse(ctx, env, chatsession.Terminal{Send: t.say, State: t.state, Reset: t.reset})
 	return f.end(env, s, err, t.turns, 0)
 }
 

@@ -82,7 +82,7 @@ func (c *flowChat) open(s *wire.Setup, name, model string) error {
 }
 
 func (c *flowChat) run(ctx context.Context) error {
-	return outcome(converse(ctx, c.env, chatsession.Terminal{Say: c.say, State: c.state, Reset: c.reset}))
+	return outcome(converse(ctx, c.env, chatsession.Terminal{Send: c.say, State: c.state, Reset: c.reset}))
 }
 
 func (c *flowChat) reset(context.Context) error {

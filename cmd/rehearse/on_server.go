@@ -77,7 +77,7 @@ func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered,
 		return err
 	}
 	fetching := remote.Fetching{
-		Server: server, Dir: f.out, Place: sent.Location, Formats: f.formats, Writes: f.writes, Artifacts: f.artifacts, Note: env.warn(),
+		Server: server, Dir: f.out, LocalName: sent.Location, Formats: f.formats, Writes: f.writes, Artifacts: f.artifacts, Note: env.warn(),
 	}
 	return outcome(fetching.Run(working, ended, show))
 }
@@ -89,7 +89,7 @@ func (e *Env) follow(
 	ctx context.Context, server *client.Client, spec runspec.Spec, detach bool, note func(string), submitted func(id string), tell func(client.Event),
 ) (working context.Context, ended client.Run, release func(), err error) {
 	working, stop, release := e.cancelling(ctx, note)
-	ended, err = remote.Run(working, server, spec, remote.Options{Stop: stop, Note: note, Tell: tell, Submitted: func(id string) (bool, error) {
+	ended, err = remote.Run(working, server, spec, remote.Options{Stop: stop, Note: note, Event: tell, Submitted: func(id string) (bool, error) {
 		if detach {
 			_, err := fmt.Fprintln(e.Stdout, id)
 			return false, err

@@ -71,7 +71,7 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 	if f.looks != "" && f.looks != "day" {
 		return usage("--looks %q: use day", f.looks)
 	}
-	f.Looks = f.looks != ""
+	f.Interims = f.looks != ""
 	if err := errors.Join(f.Rules.SetMargins(f.rules.margins), f.ScoreOptions.Check()); err != nil {
 		return outcome(err)
 	}

@@ -133,7 +133,7 @@ func ended(r *replay.WatchReport) error {
 	switch {
 	case r.Alarmed:
 		return &exitError{code: result.ExitFailed}
-	case len(r.Looks) > 0 && !r.Compared():
+	case len(r.Interims) > 0 && !r.Compared():
 		return &exitError{code: result.ExitNotRun}
 	}
 	return nil
@@ -152,8 +152,8 @@ func (f *watchFlags) look(ctx context.Context, env *Env) error {
 		report := state.Report(f.Watching.Name)
 		f.Watching.Metrics = state.Watched()
 		if f.format == "text" {
-			for i := range report.Looks {
-				fmt.Fprintln(env.Stdout, variants.WatchLine(&report.Looks[i], f.Watching.Metrics))
+			for i := range report.Interims {
+				fmt.Fprintln(env.Stdout, variants.WatchLine(&report.Interims[i], f.Watching.Metrics))
 			}
 		}
 		if err := f.show(env, &report); err != nil {

@@ -186,7 +186,7 @@ func (f *runFlags) show(env *Env, held *evaluation.Completed, r *report.Report) 
 	}
 	style := report.TextOptions{
 		Colour: env.colours() && !f.noColour, Width: env.Width,
-		Verbose: f.verbose || held.Run.Totals.Tests <= fewTests, Talks: f.verbose, Quiet: f.quiet, Dir: held.Dir,
+		Verbose: f.verbose || held.Run.Totals.Tests <= fewTests, Simulated: f.verbose, Quiet: f.quiet, Dir: held.Dir,
 	}
 	style.Page = report.PageOf(held.Dir, f.reportURL)
 	if err := r.Text(env.Stdout, style); err != nil {

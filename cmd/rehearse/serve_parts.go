@@ -24,7 +24,7 @@ func (f *serveFlags) watched(ctx context.Context, env *Env, s *wire.Setup, store
 		return nil, err
 	}
 	if len(f.apiHosts) == 0 && !f.apiPrivate && !f.localPrompt { // which workers elsewhere do not know
-		watches.Hold = running.RunInterim
+		watches.RunRemote = running.RunInterim
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var kept sync.WaitGroup
@@ -51,7 +51,7 @@ func (f *serveFlags) pages(
 		held = served.Sites.Bot
 	}
 	return pages.New(pages.Config{
-		Held: held, Frame: frame.Config{Hosts: f.hosts, Guard: pages.Agents{Server: agents}, Log: log}, Runs: pages.ServedRuns(env.Now, running.Folders, opener),
+		Live: held, Frame: frame.Config{Hosts: f.hosts, Guard: pages.Agents{Server: agents}, Log: log}, Runs: pages.ServedRuns(env.Now, running.Folders, opener),
 		Store: opener.Open, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
 	})
 }
@@ -85,7 +85,7 @@ func (f *serveFlags) agents(env *Env, served *wire.Served, running *coordinator.
 		return running.Healthy()
 	}
 	c.Runs = api.NewRuns(api.RunsConfig{
-		Leader: running, Scheduler: running, Store: running.Store, Crew: running.Conn, Artifacts: running.Artifacts, Log: log,
+		Leader: running, Scheduler: running, Store: running.Store, Workers: running.Conn, Artifacts: running.Artifacts, Log: log,
 	})
 	agents, err := api.NewAgents(c)
 	if err != nil {

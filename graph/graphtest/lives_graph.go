@@ -30,10 +30,16 @@ type storyItem struct {
 
 var (
 	storyLog   = graph.Append(func(s *story) *[]string { return &s.Log })
-	storyItems = graph.Append(func(s *story) *[]storyItem { return &s.Items }).Keyed(func(i storyItem) string { return i.Key })
-	storyTurn  = graph.Append(func(s *story) *[]string { return &s.Turn }).PerTurn()
-	storySum   = graph.Merge(func(s *story) *float64 { return &s.Sum }, func(old, written float64) float64 { return old*1.1 + written })
-	storyTexts = graph.Merge(func(s *story) *map[string]string { return &s.Texts }, func(old, written map[string]string) map[string]string {
+	storyItems = graph.Append(func(s *story) *[]storyItem { return &s.Items }).Keyed(func(i storyItem) string {
+		return i.Key
+	})
+	storyTurn = graph.Append(func(s *story) *[]string { return &s.Turn }).PerTurn()
+	storySum  = graph.Merge(func(s *story) *float64 { return &s.Sum }, func(old, written float64) float64 {
+		return old*1.1 + written
+	})
+	storyTexts = graph.Merge(func(s *story) *map[string]string {
+		return &s.Texts
+	}, func(old, written map[string]string) map[string]string {
 		merged := map[string]string{}
 		for _, m := range []map[string]string{old, written} {
 			maps.Copy(merged, m)
@@ -41,7 +47,7 @@ var (
 		return merged
 	})
 	storyLast   = graph.Last(func(s *story) *string { return &s.Last })
-	storyBegun  = graph.Last(func(s *story) *int { return &s.Begun }).Kept()
+	storyBegun  = graph.Last(func(s *story) *int { return &s.Begun }).Retained()
 	storyHidden = graph.Last(func(s *story) **string { return &s.Hidden })
 )
 
@@ -49,10 +55,10 @@ type told = graph.Update[story]
 
 // chapter is the state of the subgraph.
 type chapter struct {
-	Said []string `json:"said"`
+	Lines []string `json:"said"`
 }
 
-var chapterSaid = graph.Append(func(c *chapter) *[]string { return &c.Said })
+var chapterSaid = graph.Append(func(c *chapter) *[]string { return &c.Lines })
 
 // digest is what decides the rest of a turn.
 func digest(parts ...any) int {
@@ -96,13 +102,19 @@ func (w *world) graph(saver graph.Checkpointer, durable bool) (*graph.Graph[stor
 		}
 		return u, w.fault("map")
 	}).Parallel(2)
-	graph.Sub(b, "sub", inner, func(s story) graph.Update[chapter] { return graph.Update[chapter]{chapterSaid.Add(s.Log...)} },
+	graph.Sub(b, "sub", inner, func(s story) graph.Update[chapter] {
+		return graph.Update[chapter]{chapterSaid.Add(s.Log...)}
+	},
 		func(_ story, c chapter) told {
-			return told{storyTexts.Set(map[string]string{"sub": fmt.Sprint(len(c.Said)), fmt.Sprint(len(c.Said) % 3): "\x00👉"})}
+			return told{storyTexts.Set(map[string]string{
+				"sub": fmt.Sprint(len(c.Lines)), fmt.Sprint(len(c.Lines) % 3): "\x00👉",
+			})}
 		})
 	b.Node("again", func(_ context.Context, s story) (told, error) {
 		text := "</script>\u2028"
-		u := told{storyItems.Add(storyItem{fmt.Sprint(digest(s.Log) % 5), text}), storyLast.Set(fmt.Sprint(digest(s.Log)))}
+		u := told{
+			storyItems.Add(storyItem{fmt.Sprint(digest(s.Log) % 5), text}), storyLast.Set(fmt.Sprint(digest(s.Log))),
+		}
 		switch digest(s.Log, "again") % 6 {
 		case 0:
 			u = append(u, storyItems.Remove(fmt.Sprint(digest(s.Last)%5)))
@@ -142,7 +154,7 @@ func (w *world) chapters() (*graph.Graph[chapter], error) {
 		return graph.Update[chapter]{chapterSaid.Add("one")}, w.fault("sub")
 	})
 	b.Node("two", func(ctx context.Context, c chapter) (graph.Update[chapter], error) {
-		if digest(c.Said)%3 != 0 {
+		if digest(c.Lines)%3 != 0 {
 			return nil, nil
 		}
 		said, err := graph.Interrupt[string](ctx, "inside?")

@@ -24,7 +24,7 @@ type Moment struct {
 	// one in which the session began.
 	Resumed bool
 	// History are the logged messages before this moment.
-	History []Said
+	History []LoggedMessage
 	// Known is what the agent has collected at former moments of the session, as its answers said; nil when nothing.
 	Known map[string]any
 }

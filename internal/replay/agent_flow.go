@@ -38,7 +38,10 @@ func (a *FlowAgent) Open(_ context.Context, at Moment) (Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	seed := flow.Seed{ConversationID: "replay/" + at.SessionID, Node: node, Pipeline: a.Pipeline, KnowledgeBases: a.KnowledgeBases, Limits: a.Limits}
+	seed := flow.Seed{
+		ConversationID: "replay/" + at.SessionID, Node: node, Pipeline: a.Pipeline, KnowledgeBases: a.KnowledgeBases,
+		Limits: a.Limits,
+	}
 	if at.Resumed {
 		seed.History, seed.Memory.Facts = historyOf(at.History), factsOf(at.Known)
 	}
@@ -55,7 +58,7 @@ func (a *FlowAgent) RequestedField(state string) string { return a.nodes().asks(
 // maxHistory is how many messages a conversation that is resumed remembers: far more than the window that a model sees.
 const maxHistory = 1_000
 
-func historyOf(said []Said) []flow.Message {
+func historyOf(said []LoggedMessage) []flow.Message {
 	said = said[max(0, len(said)-maxHistory):]
 	history := make([]flow.Message, len(said))
 	turn := 0
@@ -81,8 +84,9 @@ func (c *flowConversation) Send(ctx context.Context, text string) (Answer, error
 		return Answer{}, err
 	}
 	return Answer{
-		Text: r.AssistantMessage, State: c.State(), Completed: r.FlowCompleted, Ended: r.FlowCompleted, Data: collected(r.Memory.Facts),
-		Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens, Uncounted: r.Usage.Unknown, Cost: r.Usage.Cost,
+		Text: r.AssistantMessage, State: c.State(), Completed: r.FlowCompleted, Ended: r.FlowCompleted,
+		Data: collected(r.Memory.Facts), Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens,
+		Uncounted: r.Usage.Unknown, Cost: r.Usage.Cost,
 	}, nil
 }
 

@@ -59,7 +59,9 @@ func (j *judged) Decide(_ context.Context, q grader.Question) (grader.Verdict, e
 	case "fault":
 		return grader.Verdict{}, errors.New("the judge is gone")
 	}
-	return grader.Verdict{Checks: map[string]grader.RubricCheck{q.Rubrics[0].ID: {Satisfied: strings.Contains(q.Output, "booked")}}}, nil
+	return grader.Verdict{Checks: map[string]grader.RubricCheck{q.Rubrics[0].ID: {
+		Satisfied: strings.Contains(q.Output, "booked"),
+	}}}, nil
 }
 
 func reply(text, node, state string, ended bool) chat.Reply {
@@ -77,8 +79,14 @@ func TestTargetAgent(t *testing.T) {
 		data    map[string]any
 		fails   string
 	}{
-		"it tells states and its end":                      {traits: ends, replies: []chat.Reply{reply("a", "one", "", false), reply("b", "two", "", true)}, want: []string{"one", "two CE"}},
-		"a state that is missing once is not the last one": {traits: ends, replies: []chat.Reply{reply("a", "one", "", false), reply("b", "", "", false)}, want: []string{"one", ""}},
+		"it tells states and its end": {
+			traits: ends, replies: []chat.Reply{reply("a", "one", "", false), reply("b", "two", "", true)},
+			want: []string{"one", "two CE"},
+		},
+		"a state that is missing once is not the last one": {
+			traits: ends, replies: []chat.Reply{reply("a", "one", "", false), reply("b", "", "", false)},
+			want: []string{"one", ""},
+		},
 		"what it tells beside its traits is no state and no end": {
 			replies: []chat.Reply{reply("a", "task", "", false), reply("b", "", "", true)}, want: []string{"", " E"},
 		},
@@ -94,29 +102,60 @@ func TestTargetAgent(t *testing.T) {
 			},
 			replies: []chat.Reply{
 				{Node: "one", State: json.RawMessage(`{"n": 1}`)},
-				{Node: "x", State: json.RawMessage(`{"n": 2, "step": 2}`), ToolCalls: []chat.ToolCall{{Name: "book", Args: json.RawMessage(`{"id": 7}`)}}},
+				{Node: "x", State: json.RawMessage(`{"n": 2, "step": 2}`), ToolCalls: []chat.ToolCall{{
+					Name: "book", Args: json.RawMessage(`{"id": 7}`),
+				}}},
 			},
 			want: []string{"one", "2 C"}, data: map[string]any{"got": 2.0, "state": "x"},
 		},
 		"where it tells no node, the state is what answer.state finds": {
-			rules: config.Completion{StateOf: `state.at`, When: `state == "end"`}, replies: []chat.Reply{reply("", "", `{"at": "end"}`, false)}, want: []string{"end C"},
+			rules:   config.Completion{StateOf: `state.at`, When: `state == "end"`},
+			replies: []chat.Reply{reply("", "", `{"at": "end"}`, false)}, want: []string{"end C"},
 		},
-		"no state is none":             {rules: config.Completion{StateOf: `data?.step`}, replies: []chat.Reply{reply("a", "", "", false)}, want: []string{""}},
-		"true in words is not true":    {rules: config.Completion{When: `reply`}, replies: []chat.Reply{reply("true", "", "", false)}, fails: "complete_when"},
-		"nothing is not false":         {rules: config.Completion{When: `data`}, replies: []chat.Reply{reply("true", "", "", false)}, fails: "gives null"},
-		"a list is no state":           {rules: config.Completion{StateOf: `data`}, replies: []chat.Reply{reply("a", "", `[1]`, false)}, fails: "state_of"},
-		"a text is no data":            {rules: config.Completion{DataOf: `data`}, replies: []chat.Reply{reply("a", "", `"x"`, false)}, fails: "data_of"},
-		"what is missing fails":        {rules: config.Completion{When: `data.step == "x"`}, replies: []chat.Reply{reply("a", "", "", false)}, fails: "complete_when"},
-		"a judge decides":              {rules: config.Completion{Judge: "it is booked"}, replies: []chat.Reply{reply("where?", "", "", false), reply("booked", "", "", false)}, want: []string{"", " C"}},
-		"a judge that says nothing":    {rules: config.Completion{Judge: "it is booked"}, replies: []chat.Reply{reply("silence", "", "", false)}, fails: "said nothing"},
-		"a judge that cannot be asked": {rules: config.Completion{Judge: "it is booked"}, replies: []chat.Reply{reply("fault", "", "", false)}, fails: "the judge is gone"},
+		"no state is none": {
+			rules: config.Completion{StateOf: `data?.step`}, replies: []chat.Reply{reply("a", "", "", false)},
+			want: []string{""},
+		},
+		"true in words is not true": {
+			rules: config.Completion{When: `reply`}, replies: []chat.Reply{reply("true", "", "", false)},
+			fails: "complete_when",
+		},
+		"nothing is not false": {
+			rules: config.Completion{When: `data`}, replies: []chat.Reply{reply("true", "", "", false)},
+			fails: "gives null",
+		},
+		"a list is no state": {
+			rules: config.Completion{StateOf: `data`}, replies: []chat.Reply{reply("a", "", `[1]`, false)},
+			fails: "state_of",
+		},
+		"a text is no data": {
+			rules: config.Completion{DataOf: `data`}, replies: []chat.Reply{reply("a", "", `"x"`, false)},
+			fails: "data_of",
+		},
+		"what is missing fails": {
+			rules: config.Completion{When: `data.step == "x"`}, replies: []chat.Reply{reply("a", "", "", false)},
+			fails: "complete_when",
+		},
+		"a judge decides": {rules: config.Completion{Judge: "it is booked"}, replies: []chat.Reply{
+			reply("where?", "", "", false), reply("booked", "", "", false),
+		}, want: []string{"", " C"}},
+		"a judge that says nothing": {
+			rules: config.Completion{Judge: "it is booked"}, replies: []chat.Reply{reply("silence", "", "", false)},
+			fails: "said nothing",
+		},
+		"a judge that cannot be asked": {
+			rules: config.Completion{Judge: "it is booked"}, replies: []chat.Reply{reply("fault", "", "", false)},
+			fails: "the judge is gone",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules, err := replay.NewCompletion(tc.rules, &judged{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := (&replay.TargetAgent{Target: &told{replies: tc.replies}, Traits: tc.traits, Completion: rules}).Open(t.Context(), replay.Moment{SessionID: "s"})
+			c, err := (&replay.TargetAgent{
+				Target: &told{replies: tc.replies}, Traits: tc.traits, Completion: rules,
+			}).Open(t.Context(), replay.Moment{SessionID: "s"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +171,8 @@ func TestTargetAgent(t *testing.T) {
 				if a.State != c.State() {
 					t.Errorf("the answer is in %q, the conversation in %q", a.State, c.State())
 				}
-				got = append(got, a.State+strings.TrimRight(map[bool]string{true: " "}[a.Completed || a.Ended]+map[bool]string{true: "C"}[a.Completed]+map[bool]string{true: "E"}[a.Ended], " "))
+				got = append(got, a.State+strings.TrimRight(map[bool]string{true: " "}[a.Completed || a.Ended]+
+					map[bool]string{true: "C"}[a.Completed]+map[bool]string{true: "E"}[a.Ended], " "))
 			}
 			switch {
 			case tc.fails != "":
@@ -162,7 +202,11 @@ func TestTargetAgentResumes(t *testing.T) {
 	}
 	to := &told{replies: []chat.Reply{reply("booked", "", "", false)}}
 	a := &replay.TargetAgent{Target: to, Traits: target.Traits{Resumes: true}, Completion: rules}
-	at := replay.Moment{SessionID: "s", State: "x", Resumed: true, History: []replay.Said{{User: true, Text: "a table"}, {Text: "where?"}}, Known: map[string]any{"city": "Rome"}}
+	at := replay.Moment{
+		SessionID: "s", State: "x", Resumed: true,
+		History: []replay.LoggedMessage{{User: true, Text: "a table"}, {Text: "where?"}},
+		Known:   map[string]any{"city": "Rome"},
+	}
 	c, err := a.Open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
@@ -184,8 +228,10 @@ func TestTargetAgentResumes(t *testing.T) {
 	if d := cmp.Diff(append(history, chat.NewMessage(chat.User, "Rome")), judge.asked[0].Input); d != "" {
 		t.Error(d)
 	}
-	if _, err := a.Open(t.Context(), at); err != nil || to.opened[0].ConversationID == to.opened[1].ConversationID || to.opened[0].ConversationID == "s" {
-		t.Errorf("two conversations have the ids %q and %q, %v", to.opened[0].ConversationID, to.opened[1].ConversationID, err)
+	if _, err := a.Open(t.Context(), at); err != nil || to.opened[0].ConversationID == to.opened[1].ConversationID ||
+		to.opened[0].ConversationID == "s" {
+		t.Errorf("two conversations have the ids %q and %q, %v", to.opened[0].ConversationID,
+			to.opened[1].ConversationID, err)
 	}
 }
 
@@ -193,7 +239,9 @@ func TestTargetAgentResumes(t *testing.T) {
 func TestForcedClosesEach(t *testing.T) {
 	for mode, want := range map[replay.Mode]int{replay.Forced: 2, replay.Recorded: 1} {
 		to := &told{replies: []chat.Reply{reply("a", "", "", false), reply("b", "", "", false)}}
-		r := &replay.Replayer{Candidate: &replay.TargetAgent{Target: to, Traits: target.Traits{Resumes: true}}, Mode: mode}
+		r := &replay.Replayer{
+			Candidate: &replay.TargetAgent{Target: to, Traits: target.Traits{Resumes: true}}, Mode: mode,
+		}
 		pair, err := r.Replay(t.Context(), talked("s", "hello book → where", "where Rome → when"))
 		if err != nil || pair.Dropped != "" {
 			t.Fatal(err, pair.Dropped)
@@ -213,14 +261,18 @@ func TestHangingUp(t *testing.T) {
 	}
 	to := &told{replies: []chat.Reply{reply("goodbye", "", "", true)}}
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
-	r := &replay.Replayer{Candidate: &replay.TargetAgent{Target: to, Traits: target.Traits{Ends: true}, Completion: rules}, Mode: replay.Recorded}
+	r := &replay.Replayer{
+		Candidate: &replay.TargetAgent{Target: to, Traits: target.Traits{Ends: true}, Completion: rules},
+		Mode:      replay.Recorded,
+	}
 	pair, err := r.Replay(t.Context(), s)
 	if err != nil || pair.Dropped != "" {
 		t.Fatal(err, pair.Dropped)
 	}
 	replay.Measure(s, pair, replay.Measuring{})
 	lane := pair.Variation(replay.Candidate)
-	if m := lane.Metrics; lane.Completed || len(lane.Turns) != 1 || *m.Completed != 0 || *m.CompletionMatch != 0 || m.Exhausted || *m.NeverSaid < 0.6 {
+	if m := lane.Metrics; lane.Completed || len(lane.Turns) != 1 || *m.Completed != 0 || *m.CompletionMatch != 0 ||
+		m.Exhausted || *m.NeverSent < 0.6 {
 		t.Errorf("%+v, metrics %+v", lane, m)
 	}
 }
@@ -230,7 +282,11 @@ func TestHangingUp(t *testing.T) {
 func TestUnknownNodes(t *testing.T) {
 	to := &told{}
 	a := &replay.TargetAgent{Target: to, Traits: target.Traits{Flow: true, States: true}, Start: "begin"}
-	for _, at := range []replay.Moment{{}, {State: "where"}, {State: "where", Resumed: true, Known: map[string]any{"city": "Rome"}}} {
+	for _, at := range []replay.Moment{
+		{},
+		{State: "where"},
+		{State: "where", Resumed: true, Known: map[string]any{"city": "Rome"}},
+	} {
 		if _, err := a.Open(t.Context(), at); err != nil {
 			t.Fatal(err)
 		}

@@ -13,13 +13,15 @@ func (t *Tally) belief(r *Report) string {
 	}
 	switch r.Run.Mode {
 	case Forced:
-		return "Each logged message was said in its logged state, behind its logged history; " + t.each(func(l *laneTally) (int, int) { return l.misses, l.turns },
+		return "Each logged message was said in its logged state, behind its logged history; " + t.each(
+			func(l *laneTally) (int, int) { return l.misses, l.turns },
 			"could not be taken by the %s") + "."
 	case Simulated:
 		said := "A simulated user spoke from the first message on that did not fit: " +
 			t.each(func(l *laneTally) (int, int) { return l.simulated.Simulated, l.turns }, "of the %s are simulated")
 		if f := r.Fidelity; f != nil {
-			said += fmt.Sprintf("; its likeness to the real users is %.2f, in %d sessions with the logged bot", f.Overall, f.Sessions)
+			said += fmt.Sprintf("; its likeness to the real users is %.2f, in %d sessions with the logged bot",
+				f.Overall, f.Sessions)
 		}
 		return said + "." + unknownAsks(r)
 	}
@@ -44,14 +46,15 @@ func unknownAsks(r *Report) string {
 		name  string
 		agent *Replayed
 	}{{Candidate, &r.Candidate}, {Baseline, r.Baseline}} {
-		if lane.agent != nil && lane.agent.AsksUnknown {
+		if lane.agent != nil && lane.agent.RequestsUnknown {
 			lanes = append(lanes, "the "+lane.name)
 		}
 	}
 	if len(lanes) == 0 {
 		return ""
 	}
-	return " What " + strings.Join(lanes, " and ") + " asks for in a state is not known, which leaves fewer messages supported: name the flow with `flow:` at the target."
+	return " What " + strings.Join(lanes, " and ") + " asks for in a state is not known, " +
+		"which leaves fewer messages supported: name the flow with `flow:` at the target."
 }
 
 // each says of both lanes how many of their turns are so.

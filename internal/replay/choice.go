@@ -51,11 +51,14 @@ type LogToFigures struct {
 
 // filter chooses the events of the sessions that have one in the range.
 func (c Choice) filter() Filter {
-	return Filter{From: c.From, To: c.To, Whole: true, Types: []string{Started, Message, Completed, DroppedOff}}
+	return Filter{
+		From: c.From, To: c.To, EntireSessions: true, Types: []string{Started, Message, Completed, DroppedOff},
+	}
 }
 
 // sessions yields the chosen ones of all sessions, and counts the others.
-func (c Choice) sessions(events iter.Seq2[Event, error], table *LogToFigures, faults *Faults) iter.Seq2[*Session, error] {
+func (c Choice) sessions(events iter.Seq2[Event, error], table *LogToFigures,
+	faults *Faults) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		for s, err := range bySession(events, c.From, c.To) {
 			if err != nil {
@@ -107,14 +110,16 @@ func (t *LogToFigures) Lines() []string {
 		{t.BelowMinTurns, "with fewer user messages than --min_turns"},
 		{t.NotSampled, "not in the sample"},
 		{t.Lost, "lost: a lane failed"},
-		{t.Compared, fmt.Sprintf("compared: %d completed, %d dropped off, %d of unknown outcome", t.Completed, t.DroppedOff, t.UnknownOutcome)},
+		{t.Compared, fmt.Sprintf("compared: %d completed, %d dropped off, %d of unknown outcome", t.Completed,
+			t.DroppedOff, t.UnknownOutcome)},
 	} {
 		if of.n > 0 {
 			lines = append(lines, fmt.Sprintf("%d %s", of.n, of.what))
 		}
 	}
 	for _, f := range t.RowFaults {
-		lines = append(lines, fmt.Sprintf("%s: %s (%s: %s)", text.Plural(f.Count, "row"), FaultText(f.Kind), f.Kind, line(strings.Join(f.Examples, ", "))))
+		lines = append(lines, fmt.Sprintf("%s: %s (%s: %s)", text.Plural(f.Count, "row"), FaultText(f.Kind), f.Kind,
+			line(strings.Join(f.Examples, ", "))))
 	}
 	return lines
 }

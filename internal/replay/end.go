@@ -13,12 +13,12 @@ func (l *Variation) measureEnd(m *Metrics, s *Session, observed *Variation, mode
 	m.Answered = l.answered(len(observed.Turns))
 	switch mode {
 	case Forced:
-		m.EndedEarly, m.NeverSaid = nil, nil
+		m.EndedEarly, m.NeverSent = nil, nil
 	case Simulated:
 		unsaid := Scene{Observed: observed.Turns, Turns: l.Turns}.unsaid()
-		m.NeverSaid = nil
+		m.NeverSent = nil
 		if n := len(observed.Turns); n > 0 {
-			m.NeverSaid = new(float64(len(unsaid)) / float64(n))
+			m.NeverSent = new(float64(len(unsaid)) / float64(n))
 		}
 		m.EndedEarly = new(oneIf(l.Completed && l.leavesUngiven(s.Data, observed.Turns, len(unsaid) > 0)))
 	}
@@ -87,6 +87,7 @@ const blankBraille = '\u2800'
 // blank reports whether nothing of a reply can be seen.
 func blank(reply string) bool {
 	return strings.IndexFunc(reply, func(r rune) bool {
-		return !unicode.IsSpace(r) && !text.Dangerous(r) && !unicode.In(r, unicode.Join_Control, unicode.Variation_Selector) && r != blankBraille
+		return !unicode.IsSpace(r) && !text.Dangerous(r) &&
+			!unicode.In(r, unicode.Join_Control, unicode.Variation_Selector) && r != blankBraille
 	}) < 0
 }

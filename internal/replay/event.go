@@ -47,8 +47,9 @@ type Filter struct {
 	FlowID string
 	// From and To bound the time of events, To being excluded; zero means without a bound.
 	From, To time.Time
-	// Whole chooses all events of the sessions that have one between From and To, wherever they lie themselves.
-	Whole bool
+	// EntireSessions chooses all events of the sessions that have one between From and To, wherever they lie
+	// themselves.
+	EntireSessions bool
 	// Types are the types of events; none means all.
 	Types []string
 }

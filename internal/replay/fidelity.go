@@ -80,7 +80,10 @@ func (e *Evaluation) replayable(ctx context.Context, chosen map[string]bool, f f
 func (r *Replayer) talk(ctx context.Context, s *Session) ([]VariationTurn, error) {
 	observed := observe(s).Turns
 	var turns []VariationTurn
-	scene := Scene{Session: s, Observed: observed, Agent: r.Candidate, State: observed[0].Before, Asked: s.askedBefore(s.places()[0])}
+	scene := Scene{
+		Session: s, Observed: observed, Agent: r.Candidate, State: observed[0].Before,
+		LastReply: s.askedBefore(s.places()[0]),
+	}
 	for len(turns) < maxSimulated(len(observed)) {
 		scene.Turns = turns
 		said, ok, err := r.User.Next(ctx, scene)
@@ -92,7 +95,7 @@ func (r *Replayer) talk(ctx context.Context, s *Session) ([]VariationTurn, error
 		if len(turns) >= len(observed) && s.Completed {
 			return turns, nil
 		}
-		scene.State, scene.Asked = observed[at].State, observed[at].Bot
+		scene.State, scene.LastReply = observed[at].State, observed[at].Bot
 	}
 	return turns, nil
 }
@@ -153,7 +156,9 @@ func valuesGiven(data map[string]any, real, simulated []string) (wanted, given i
 }
 
 func (l *likeness) fidelity(floor float64) *Fidelity {
-	f := &Fidelity{Floor: floor, Sessions: l.sessions, Fields: l.given / l.wanted, End: float64(l.ends) / float64(l.sessions)}
+	f := &Fidelity{
+		Minimum: floor, Sessions: l.sessions, Fields: l.given / l.wanted, End: float64(l.ends) / float64(l.sessions),
+	}
 	distance := 0.0
 	for kind := range l.real {
 		distance += math.Abs(l.real[kind]/l.realTurns-share(l.simulated[kind], l.simulatedTurns)) / 2

@@ -25,19 +25,26 @@ func TestFidelity(t *testing.T) {
 		fails   bool
 	}{
 		// The two lanes do the same in TestEvaluate's log but for the end, so that the verdict is of the gate.
-		{"the one who invents nothing", replay.Recalled{}, replay.Fidelity{Kinds: 1, Fields: 1, Length: 1, End: 1, Overall: 1, Floor: 0.7, Sessions: 100}, replay.NotPassed, false},
+		{"the one who invents nothing", replay.Recalled{}, replay.Fidelity{
+			Kinds: 1, Fields: 1, Length: 1, End: 1, Overall: 1, Minimum: 0.7, Sessions: 100,
+		}, replay.NotPassed, false},
 		{
 			"one who says nothing", userFunc(func(replay.Scene) (string, bool, error) { return "", false, nil }),
-			replay.Fidelity{Floor: 0.7, Sessions: 100},
+			replay.Fidelity{Minimum: 0.7, Sessions: 100},
 			replay.NotPassed, false,
 		},
 		// One message of each session; 60 of the 120 things that the real users said are not said.
 		{
-			"one who hangs up after the first message", userFunc(func(s replay.Scene) (string, bool, error) { return "book", len(s.Turns) == 0, nil }),
-			replay.Fidelity{Kinds: 100.0 / 260, Fields: 40.0 / 140, Length: 100.0 / 260, End: 0.4, Overall: 40.0 / 140, Floor: 0.7, Sessions: 100},
-			replay.NotPassed, false,
+			"one who hangs up after the first message",
+			userFunc(func(s replay.Scene) (string, bool, error) { return "book", len(s.Turns) == 0, nil }),
+			replay.Fidelity{
+				Kinds: 100.0 / 260, Fields: 40.0 / 140, Length: 100.0 / 260, End: 0.4, Overall: 40.0 / 140,
+				Minimum: 0.7, Sessions: 100,
+			}, replay.NotPassed, false,
 		},
-		{"one whose model is away", userFunc(func(replay.Scene) (string, bool, error) { return "", false, errors.New("away") }), replay.Fidelity{}, "", true},
+		{"one whose model is away", userFunc(func(replay.Scene) (string, bool, error) {
+			return "", false, errors.New("away")
+		}), replay.Fidelity{}, "", true},
 	} {
 		e := evaluation(logOf(t, 100), nil, 4)
 		e.Replayer.Mode, e.Replayer.User, e.Head.Run.Mode = replay.Simulated, tc.user, replay.Simulated
@@ -53,13 +60,14 @@ func TestFidelity(t *testing.T) {
 		}
 		f := report.Fidelity
 		for name, of := range map[string][2]float64{
-			"kinds": {f.Kinds, tc.want.Kinds}, "fields": {f.Fields, tc.want.Fields}, "length": {f.Length, tc.want.Length}, "end": {f.End, tc.want.End}, "overall": {f.Overall, tc.want.Overall},
+			"kinds": {f.Kinds, tc.want.Kinds}, "fields": {f.Fields, tc.want.Fields},
+			"length": {f.Length, tc.want.Length}, "end": {f.End, tc.want.End}, "overall": {f.Overall, tc.want.Overall},
 		} {
 			if math.Abs(of[0]-of[1]) > 1e-9 {
 				t.Errorf("%s: %s is %v, want %v", tc.name, name, of[0], of[1])
 			}
 		}
-		if f.Floor != tc.want.Floor || f.Sessions != tc.want.Sessions || report.Gate.Outcome != tc.outcome {
+		if f.Minimum != tc.want.Minimum || f.Sessions != tc.want.Sessions || report.Gate.Outcome != tc.outcome {
 			t.Errorf("%s: %+v, %s", tc.name, f, report.Gate.Headline)
 		}
 	}
@@ -97,10 +105,11 @@ func TestRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 100 || told["s0000"] != 3 || first.Run.Sessions != 100 || first.Repeats.K != 3 || first.LaneOrder.BaselineFirst+first.LaneOrder.CandidateFirst != 300 {
-		t.Errorf("told of %d sessions, %d times; %+v, %+v", len(told), told["s0000"], first.Repeats, first.LaneOrder)
+	if len(told) != 100 || told["s0000"] != 3 || first.Run.Sessions != 100 || first.Repeats.K != 3 ||
+		first.VariantOrder.BaselineFirst+first.VariantOrder.CandidateFirst != 300 {
+		t.Errorf("told of %d sessions, %d times; %+v, %+v", len(told), told["s0000"], first.Repeats, first.VariantOrder)
 	}
-	if n := first.LaneOrder.BaselineFirst; n < 110 || n > 190 {
+	if n := first.VariantOrder.BaselineFirst; n < 110 || n > 190 {
 		t.Errorf("the baseline went first %d times of 300", n)
 	}
 	// Kept sessions are not replayed again, and come to the same report.
@@ -108,7 +117,8 @@ func TestRepeats(t *testing.T) {
 	again.Replayer.Repeats, again.Resumed = 3, true
 	again.Replayer.Candidate = &scripted{fail: "book"}
 	second, err := again.Evaluate(t.Context())
-	if err != nil || second.Repeats == nil || second.LaneOrder != first.LaneOrder || second.Gate.Headline != first.Gate.Headline {
+	if err != nil || second.Repeats == nil || second.VariantOrder != first.VariantOrder ||
+		second.Gate.Headline != first.Gate.Headline {
 		t.Errorf("%v: %+v", err, second)
 	}
 }

@@ -17,13 +17,15 @@ import (
 func figures() *replay.Metrics {
 	return &replay.Metrics{
 		CompletionMatch: new(1.0), TurnCountRatio: new(1.0), StateProgression: new(1.0), AvgLatencyMS: new(100.0),
-		Completed: new(1.0), EndedEarly: new(0.0), NeverSaid: new(0.0), Answered: new(1.0), SupportCoverage: new(1.0),
+		Completed: new(1.0), EndedEarly: new(0.0), NeverSent: new(0.0), Answered: new(1.0), SupportCoverage: new(1.0),
 	}
 }
 
 // lane is a lane of one turn.
 func lane(name string, m *replay.Metrics) replay.Variation {
-	return replay.Variation{Name: name, Completed: true, Turns: []replay.VariationTurn{{Number: 1, User: "hi", Bot: "hello", Supported: true}}, Metrics: m}
+	return replay.Variation{Name: name, Completed: true, Turns: []replay.VariationTurn{{
+		Number: 1, User: "hi", Bot: "hello", Supported: true,
+	}}, Metrics: m}
 }
 
 // gateRun is n sessions, whose lanes change makes different.
@@ -40,9 +42,12 @@ func (g gateRun) report(t *testing.T) *replay.Report {
 	var tally replay.Tally
 	for i := range g.n {
 		was, is := figures(), figures()
-		p := &replay.Pair{SessionID: fmt.Sprintf("s%05d", i), FlowID: "f", Outcome: replay.EndCompleted, Mode: g.mode, Variations: []replay.Variation{
-			lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
-		}}
+		p := &replay.Pair{
+			SessionID: fmt.Sprintf("s%05d", i), FlowID: "f", Outcome: replay.EndCompleted, Mode: g.mode,
+			Variations: []replay.Variation{
+				lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
+			},
+		}
 		if g.change != nil {
 			g.change(i, p, was, is)
 		}
@@ -105,12 +110,15 @@ func wordy(i int, _ *replay.Pair, was, is *replay.Metrics) {
 func talks(baseline, candidate func(turn int) string) func(int, *replay.Pair, *replay.Metrics, *replay.Metrics) {
 	return func(_ int, p *replay.Pair, was, _ *replay.Metrics) {
 		was.StateProgression = new(0.5) // the candidate is better
-		for name, says := range map[string]func(int) string{replay.Observed: fitting, replay.Baseline: baseline, replay.Candidate: candidate} {
+		for name, says := range map[string]func(int) string{
+			replay.Observed: fitting, replay.Baseline: baseline, replay.Candidate: candidate,
+		} {
 			l := p.Variation(name)
 			l.Turns = nil
 			for turn := range 4 {
 				l.Turns = append(l.Turns, replay.VariationTurn{
-					Number: turn + 1, User: fmt.Sprintf("asks %d", turn), Bot: says(turn), State: fmt.Sprintf("state %d", turn), Supported: true,
+					Number: turn + 1, User: fmt.Sprintf("asks %d", turn), Bot: says(turn),
+					State: fmt.Sprintf("state %d", turn), Supported: true,
 				})
 			}
 		}
@@ -135,19 +143,31 @@ func TestGate(t *testing.T) {
 		reasons string // code:metric, …
 		words   []string
 	}{
-		{"identical lanes of many", gateRun{n: 875}, replay.Passed, stats.NonInferior, "", []string{"Passed: ", "a loss of up to 0.3 points of completion match could have gone unnoticed"}},
+		{
+			"identical lanes of many", gateRun{n: 875}, replay.Passed, stats.NonInferior, "",
+			[]string{"Passed: ", "a loss of up to 0.3 points of completion match could have gone unnoticed"},
+		},
 		{
 			"identical lanes of few",
 			gateRun{n: 50},
 			replay.Underpowered, stats.Inconclusive, "power:completion_match power:state_progression_match",
-			[]string{"Cannot say: ", "a loss of up to 6.0 points of completion match", "about 60 sessions would decide it", "--margin completion_match=6pp"},
+			[]string{
+				"Cannot say: ", "a loss of up to 6.0 points of completion match", "about 60 sessions would decide it",
+				"--margin completion_match=6pp",
+			},
 		},
 		{
 			"few, with a margin that they can decide", gateRun{n: 50, rules: func(r *replay.Rules) {
-				r.Margins = map[string]stats.Margin{replay.CompletionMatch: {Absolute: 0.06}, replay.StateProgression: {Absolute: 0.06}}
+				r.Margins = map[string]stats.Margin{
+					replay.CompletionMatch:  {Absolute: 0.06},
+					replay.StateProgression: {Absolute: 0.06},
+				}
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
-		{"few, and power does not matter", gateRun{n: 50, rules: func(r *replay.Rules) { r.MinPower = 0 }}, replay.Passed, stats.Inconclusive, "", []string{"no metric is worse"}},
+		{
+			"few, and power does not matter", gateRun{n: 50, rules: func(r *replay.Rules) { r.MinPower = 0 }},
+			replay.Passed, stats.Inconclusive, "", []string{"no metric is worse"},
+		},
 		{
 			"five sessions of a bot that hangs up",
 			gateRun{n: 5, change: change(func(_ int, is *replay.Metrics) { is.CompletionMatch = new(0.0) })},
@@ -161,10 +181,12 @@ func TestGate(t *testing.T) {
 			[]string{"Not passed: completed is worse: 100.0 points lower"},
 		},
 		{
-			"no logged end is known, and both end alike", gateRun{n: 100, change: unknownEnd}, replay.Passed, stats.NonInferior, "", nil,
+			"no logged end is known, and both end alike", gateRun{n: 100, change: unknownEnd}, replay.Passed,
+			stats.NonInferior, "", nil,
 		},
 		{
-			"no logged end is known, and a candidate that never ends is accepted", gateRun{n: 100, change: endless, rules: func(r *replay.Rules) {
+			"no logged end is known, and a candidate that never ends is accepted",
+			gateRun{n: 100, change: endless, rules: func(r *replay.Rules) {
 				r.Margins = map[string]stats.Margin{replay.CompletedShare: {Absolute: 1}}
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
@@ -172,10 +194,13 @@ func TestGate(t *testing.T) {
 			"the candidate cannot say when it ends",
 			gateRun{n: 875, change: speechless},
 			replay.Underpowered, stats.NonInferior, "power:completion_match",
-			[]string{"Cannot say: ", "the candidate does not, so that one that never ends would lose nothing", "answer.end"},
+			[]string{
+				"Cannot say: ", "the candidate does not, so that one that never ends would lose nothing", "answer.end",
+			},
 		},
 		{
-			"the candidate cannot say when it ends, which is accepted", gateRun{n: 875, change: speechless, rules: func(r *replay.Rules) {
+			"the candidate cannot say when it ends, which is accepted",
+			gateRun{n: 875, change: speechless, rules: func(r *replay.Rules) {
 				r.Margins = map[string]stats.Margin{replay.CompletedShare: {Absolute: 1}}
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
@@ -186,7 +211,8 @@ func TestGate(t *testing.T) {
 			[]string{"Cannot say: ", "one that answers anything until the end would lose nothing", "answer.node"},
 		},
 		{
-			"the candidate does not tell its states, which is accepted", gateRun{n: 875, mode: replay.Forced, change: wordy, rules: func(r *replay.Rules) {
+			"the candidate does not tell its states, which is accepted",
+			gateRun{n: 875, mode: replay.Forced, change: wordy, rules: func(r *replay.Rules) {
 				r.Margins = map[string]stats.Margin{replay.StateProgression: {Absolute: 1}}
 			}}, replay.Passed, stats.Better, "", nil,
 		},
@@ -194,18 +220,29 @@ func TestGate(t *testing.T) {
 			"the candidate says the same in every state",
 			gateRun{n: 875, change: talks(fitting, constant)},
 			replay.Underpowered, stats.Inconclusive, "power:state_progression_match",
-			[]string{"Cannot say: the candidate repeats itself or the user in 100.0 % of the turns in which the log goes on to another state"},
+			[]string{"Cannot say: the candidate repeats itself or the user in 100.0 % of the turns in which the log " +
+				"goes on to another state"},
 		},
 		{
 			"the candidate repeats the user",
 			gateRun{n: 875, mode: replay.Forced, change: talks(fitting, echoing)},
 			replay.Underpowered, stats.Inconclusive, "power:state_progression_match", nil,
 		},
-		{"both say the same in every state", gateRun{n: 875, change: talks(constant, constant)}, replay.Passed, stats.Better, "", nil},
-		{"the candidate says the same in two states", gateRun{n: 875, change: talks(fitting, inTwoStates)}, replay.Passed, stats.Better, "", nil},
-		{"nobody knows the words", gateRun{n: 875, change: talks(unseen, unseen)}, replay.Passed, stats.Better, "", nil},
 		{
-			"the candidate says the same in every state, which is accepted", gateRun{n: 875, change: talks(fitting, constant), rules: func(r *replay.Rules) {
+			"both say the same in every state", gateRun{n: 875, change: talks(constant, constant)}, replay.Passed,
+			stats.Better, "", nil,
+		},
+		{
+			"the candidate says the same in two states", gateRun{n: 875, change: talks(fitting, inTwoStates)},
+			replay.Passed, stats.Better, "", nil,
+		},
+		{
+			"nobody knows the words", gateRun{n: 875, change: talks(unseen, unseen)}, replay.Passed, stats.Better, "",
+			nil,
+		},
+		{
+			"the candidate says the same in every state, which is accepted",
+			gateRun{n: 875, change: talks(fitting, constant), rules: func(r *replay.Rules) {
 				r.Margins = map[string]stats.Margin{replay.StateProgression: {Absolute: 1}}
 			}}, replay.Passed, stats.Better, "", nil,
 		},
@@ -214,7 +251,8 @@ func TestGate(t *testing.T) {
 				if i%4 == 0 {
 					is.CompletionMatch = new(0.0)
 				}
-			})}, replay.NotPassed, stats.Worse, "worse:completion_match", []string{"Not passed: completion_match is worse: 25.0 points lower"},
+			})}, replay.NotPassed, stats.Worse, "worse:completion_match",
+			[]string{"Not passed: completion_match is worse: 25.0 points lower"},
 		},
 		{
 			"a gain", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, _ *replay.Metrics) {
@@ -224,11 +262,12 @@ func TestGate(t *testing.T) {
 			}}, replay.Passed, stats.Better, "", []string{"Passed: the candidate is better in completion_match"},
 		},
 		{
-			"a gain of one that ends early", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+			"a gain of one that ends early",
+			gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
 				if i%4 == 0 {
 					was.CompletionMatch = new(0.0)
 				}
-				is.EndedEarly, is.NeverSaid = new(1.0), new(0.75)
+				is.EndedEarly, is.NeverSent = new(1.0), new(0.75)
 			}}, replay.NotPassed, stats.Worse, "worse:ended_early worse:messages_never_said", nil,
 		},
 		{
@@ -238,12 +277,14 @@ func TestGate(t *testing.T) {
 			[]string{"100.0 points lower"},
 		},
 		{
-			"crashes in three of four, and luck in the rest", gateRun{n: 400, change: func(i int, p *replay.Pair, was, _ *replay.Metrics) {
+			"crashes in three of four, and luck in the rest",
+			gateRun{n: 400, change: func(i int, p *replay.Pair, was, _ *replay.Metrics) {
 				was.CompletionMatch = new(float64(i % 2))
 				if i%4 != 0 {
 					fail(p, replay.Candidate)
 				}
-			}}, replay.NotPassed, stats.Worse, "worse:answered lost_pairs:", []string{"300 of 400 pairs lost", "candidate 300"},
+			}}, replay.NotPassed, stats.Worse, "worse:answered lost_pairs:",
+			[]string{"300 of 400 pairs lost", "candidate 300"},
 		},
 		{
 			"a baseline that crashes", gateRun{n: 400, change: func(i int, p *replay.Pair, _, _ *replay.Metrics) {
@@ -262,12 +303,14 @@ func TestGate(t *testing.T) {
 		{
 			"little support", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.CompletionMatch, is.SupportCoverage = new(0.0), new(0.4)
-			}}, replay.NotJudgeable, replay.VerdictNotJudgeable, "support:", []string{"Cannot be judged from this log: ", "--mode forced", "could have gone unnoticed"},
+			}}, replay.NotJudgeable, replay.VerdictNotJudgeable, "support:",
+			[]string{"Cannot be judged from this log: ", "--mode forced", "could have gone unnoticed"},
 		},
 		{
 			"little support in forced mode",
-			gateRun{n: 400, mode: replay.Forced, change: change(func(_ int, is *replay.Metrics) { is.SupportCoverage = new(0.4) })},
-			replay.Passed, stats.NonInferior, "", nil,
+			gateRun{n: 400, mode: replay.Forced, change: change(func(_ int, is *replay.Metrics) {
+				is.SupportCoverage = new(0.4)
+			})}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
 			"little support, and harm", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) {
@@ -282,43 +325,59 @@ func TestGate(t *testing.T) {
 			}}, replay.Underpowered, stats.Inconclusive, "power:", []string{"no metric that decides applies"},
 		},
 		{
-			"agents without states, and a baseline that completes nothing", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"agents without states, and a baseline that completes nothing",
+			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression = nil, nil
-				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
-			}}, replay.Underpowered, stats.NonInferior, "power:completion_match", []string{"the baseline itself completes only 0.0 %", "state_of"},
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0),
+					new(0.0), new(0.0)
+			}}, replay.Underpowered, stats.NonInferior, "power:completion_match",
+			[]string{"the baseline itself completes only 0.0 %", "state_of"},
 		},
 		{
 			"a baseline that finds no state and completes nothing",
 			gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression = new(0.0), new(0.0)
-				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0),
+					new(0.0), new(0.0)
 			}},
 			replay.Underpowered, stats.NonInferior, "power:state_progression_match power:completion_match",
-			[]string{"the baseline itself follows only 0.0 % of the logged states", "the baseline itself completes only 0.0 %"},
+			[]string{
+				"the baseline itself follows only 0.0 % of the logged states",
+				"the baseline itself completes only 0.0 %",
+			},
 		},
 		{
-			"the same, and power does not matter", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"the same, and power does not matter",
+			gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression = new(0.0), new(0.0)
-				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0),
+					new(0.0), new(0.0)
 			}, rules: func(r *replay.Rules) { r.MinPower = 0 }}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"the same, and a candidate that finds them", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"the same, and a candidate that finds them",
+			gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression = new(0.0)
-				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
-			}}, replay.Underpowered, stats.Inconclusive, "power:completion_match", []string{"the log completes 100.0 % of the sessions and neither lane does"},
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0),
+					new(0.0), new(0.0)
+			}}, replay.Underpowered, stats.Inconclusive, "power:completion_match",
+			[]string{"the log completes 100.0 % of the sessions and neither lane does"},
 		},
 		{
-			"the same, and a candidate that finds them and never ends is accepted", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"the same, and a candidate that finds them and never ends is accepted",
+			gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression = new(0.0)
-				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0),
+					new(0.0), new(0.0)
 			}, rules: func(r *replay.Rules) {
 				r.Margins = map[string]stats.Margin{replay.CompletionMatch: {Absolute: 1}}
 			}}, replay.Passed, stats.Better, "", nil,
 		},
 		{
-			"a baseline that finds states and completes nothing, beside itself", gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
-				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0), new(0.0), new(0.0)
+			"a baseline that finds states and completes nothing, beside itself",
+			gateRun{n: 400, mode: replay.Forced, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.Completed, is.Completed, was.CompletionMatch, is.CompletionMatch = new(0.0), new(0.0),
+					new(0.0), new(0.0)
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
@@ -336,8 +395,9 @@ func TestGate(t *testing.T) {
 			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.StateProgression, is.StateProgression, was.CompletionMatch, is.CompletionMatch = nil, nil, nil, nil
 				was.DataAccuracy, is.DataAccuracy = new(1.0), new(1.0)
-			}, rules: func(r *replay.Rules) { r.Margins = map[string]stats.Margin{replay.DataAccuracy: {Absolute: 0.05}} }},
-			replay.Passed, stats.NonInferior, "", nil,
+			}, rules: func(r *replay.Rules) {
+				r.Margins = map[string]stats.Margin{replay.DataAccuracy: {Absolute: 0.05}}
+			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
 			"data that is swapped", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
@@ -346,15 +406,18 @@ func TestGate(t *testing.T) {
 		},
 		{
 			"data that the candidate does not report",
-			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, _ *replay.Metrics) { was.DataAccuracy = new(1.0) }},
-			replay.Underpowered, stats.NonInferior, "power:data_collection_accuracy",
+			gateRun{
+				n: 400, change: func(_ int, _ *replay.Pair, was, _ *replay.Metrics) { was.DataAccuracy = new(1.0) },
+			}, replay.Underpowered, stats.NonInferior, "power:data_collection_accuracy",
 			[]string{"not of the candidate in 400 of 400 sessions", "--margin data_collection_accuracy=100pp"},
 		},
 		{
 			"data that the candidate does not report, which is accepted",
 			gateRun{
 				n: 400, change: func(_ int, _ *replay.Pair, was, _ *replay.Metrics) { was.DataAccuracy = new(1.0) },
-				rules: func(r *replay.Rules) { r.Margins = map[string]stats.Margin{replay.DataAccuracy: {Absolute: 1}} },
+				rules: func(r *replay.Rules) {
+					r.Margins = map[string]stats.Margin{replay.DataAccuracy: {Absolute: 1}}
+				},
 			},
 			replay.Passed, stats.NonInferior, "", nil,
 		},
@@ -369,31 +432,37 @@ func TestGate(t *testing.T) {
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"cost of a baseline that costs nothing", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"cost of a baseline that costs nothing",
+			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.CostUSD, is.CostUSD = new(0.0), new(0.001)
 			}}, replay.NotPassed, stats.Worse, "worse:cost_usd", nil,
 		},
 		{
-			"a cost that the candidate reports where it is low", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+			"a cost that the candidate reports where it is low",
+			gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
 				if was.CostUSD = new(0.01); i%2 == 0 {
 					is.CostUSD = new(0.001)
 				}
 			}}, replay.Underpowered, stats.NonInferior, "power:cost_usd", []string{"in 200 of 400 sessions"},
 		},
 		{
-			"a cost that only the candidate reports", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) { is.CostUSD = new(0.2) })},
+			"a cost that only the candidate reports",
+			gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) { is.CostUSD = new(0.2) })},
 			replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"one turn in a hundred that hangs", gateRun{n: 1000, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+			"one turn in a hundred that hangs",
+			gateRun{n: 1000, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
 				if was.SlowTurns, is.SlowTurns = new(0.0), new(0.0); i%20 == 0 {
 					is.SlowTurns = new(0.2)
 				}
 			}}, replay.NotPassed, stats.Worse, "worse:slow_turns", nil,
 		},
 		{
-			"slow turns whose latency is not reported", gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
-				was.P95LatencyMS, is.P95LatencyMS, was.SlowTurns, is.SlowTurns = new(100.0), new(100.0), new(0.0), new(0.0)
+			"slow turns whose latency is not reported",
+			gateRun{n: 400, change: func(i int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.P95LatencyMS, is.P95LatencyMS, was.SlowTurns, is.SlowTurns = new(100.0), new(100.0),
+					new(0.0), new(0.0)
 				if i%20 == 0 {
 					is.P95LatencyMS, is.SlowTurns = nil, nil
 				}
@@ -405,22 +474,27 @@ func TestGate(t *testing.T) {
 			}}, replay.NotPassed, stats.Worse, "worse:p95_latency_ms", nil,
 		},
 		{
-			"latencies less than 100 ms apart", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
-				was.P95LatencyMS, is.P95LatencyMS, was.AvgLatencyMS, is.AvgLatencyMS = new(20.0), new(115.0), new(10.0), new(105.0)
+			"latencies less than 100 ms apart",
+			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+				was.P95LatencyMS, is.P95LatencyMS, was.AvgLatencyMS, is.AvgLatencyMS = new(20.0), new(115.0),
+					new(10.0), new(105.0)
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"latencies of agents of different kinds", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"latencies of agents of different kinds",
+			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.P95LatencyMS, is.P95LatencyMS, is.AvgLatencyMS = new(20.0), new(900.0), new(800.0)
 			}, rules: func(r *replay.Rules) { r.Apart = true }}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
-			"slow turns of agents of different kinds", gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
+			"slow turns of agents of different kinds",
+			gateRun{n: 400, change: func(_ int, _ *replay.Pair, was, is *replay.Metrics) {
 				was.SlowTurns, is.SlowTurns = new(0.0), new(1.0)
 			}, rules: func(r *replay.Rules) { r.Apart = true }}, replay.NotPassed, stats.Worse, "worse:slow_turns", nil,
 		},
 		{
-			"completes less where the log does not say how it ended", gateRun{n: 400, change: func(i int, p *replay.Pair, was, is *replay.Metrics) {
+			"completes less where the log does not say how it ended",
+			gateRun{n: 400, change: func(i int, p *replay.Pair, was, is *replay.Metrics) {
 				if i%2 == 0 {
 					endless(i, p, was, is)
 				}
@@ -434,14 +508,18 @@ func TestGate(t *testing.T) {
 		},
 		{
 			"shorter talks in simulated mode",
-			gateRun{n: 400, mode: replay.Simulated, change: change(func(_ int, is *replay.Metrics) { is.NeverSaid = new(0.5) })},
-			replay.Passed, stats.NonInferior, "", nil,
+			gateRun{n: 400, mode: replay.Simulated, change: change(func(_ int, is *replay.Metrics) {
+				is.NeverSent = new(0.5)
+			})}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
 			"shorter talks that are let through", gateRun{n: 400, change: change(func(_ int, is *replay.Metrics) {
-				is.EndedEarly, is.NeverSaid = new(1.0), new(0.5)
+				is.EndedEarly, is.NeverSent = new(1.0), new(0.5)
 			}), rules: func(r *replay.Rules) {
-				r.Margins = map[string]stats.Margin{replay.EndedEarly: {Absolute: 1}, replay.MessagesUnsent: {Absolute: 1}}
+				r.Margins = map[string]stats.Margin{
+					replay.EndedEarly:     {Absolute: 1},
+					replay.MessagesUnsent: {Absolute: 1},
+				}
 			}}, replay.Passed, stats.NonInferior, "", nil,
 		},
 		{
@@ -480,7 +558,8 @@ func agree(t *testing.T, r *replay.Report) {
 	t.Helper()
 	g := r.Gate
 	begin := map[replay.Decision]string{
-		replay.Passed: "Passed: ", replay.NotPassed: "Not passed: ", replay.Underpowered: "Cannot say: ", replay.NotJudgeable: "Cannot be judged from this log: ",
+		replay.Passed: "Passed: ", replay.NotPassed: "Not passed: ", replay.Underpowered: "Cannot say: ",
+		replay.NotJudgeable: "Cannot be judged from this log: ",
 	}[g.Outcome]
 	if !strings.HasPrefix(g.Headline, begin) || strings.Contains(g.Headline, "\n") {
 		t.Errorf("%s begins with another outcome than %s", g.Headline, g.Outcome)
@@ -494,14 +573,17 @@ func agree(t *testing.T, r *replay.Report) {
 	if g.Name == replay.GateSpec {
 		better = r.Spec.Passed
 	}
-	if *r.Passed != (g.Outcome == replay.Passed) || r.Run.Outcome != string(g.Outcome) || r.Run.Verdict != string(g.Verdict) || *r.Run.Better != better {
-		t.Errorf("passed %v, row %s, %s, better %v beside %s, %s", *r.Passed, r.Run.Outcome, r.Run.Verdict, *r.Run.Better, g.Outcome, g.Verdict)
+	if *r.Passed != (g.Outcome == replay.Passed) || r.Run.Outcome != string(g.Outcome) ||
+		r.Run.Verdict != string(g.Verdict) || *r.Run.Better != better {
+		t.Errorf("passed %v, row %s, %s, better %v beside %s, %s", *r.Passed, r.Run.Outcome, r.Run.Verdict,
+			*r.Run.Better, g.Outcome, g.Verdict)
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.Verdict == replay.VerdictNotJudgeable && (strings.Contains(string(text), `"verdict":"better"`) || strings.Contains(string(text), `"verdict":"non_inferior"`)) {
+	if g.Verdict == replay.VerdictNotJudgeable && (strings.Contains(string(text), `"verdict":"better"`) ||
+		strings.Contains(string(text), `"verdict":"non_inferior"`)) {
 		t.Error("a report that cannot be judged says better or non_inferior")
 	}
 	for _, slice := range []string{"flow", "length", "unit", "day"} {
@@ -557,7 +639,9 @@ func TestClustersOfUsers(t *testing.T) {
 		t.Errorf("by session: %+v, %+v", alone.Clusters, d)
 	}
 	var tally replay.Tally
-	tally.Add(&replay.Pair{SessionID: "s", Variations: []replay.Variation{lane(replay.Observed, nil), lane(replay.Candidate, figures())}})
+	tally.Add(&replay.Pair{
+		SessionID: "s", Variations: []replay.Variation{lane(replay.Observed, nil), lane(replay.Candidate, figures())},
+	})
 	rules := replay.DefaultRules()
 	rules.Cluster = replay.ByUnit
 	if _, err := tally.Report(replay.Report{}, rules); !source.IsInvalid(err) {
@@ -642,7 +726,8 @@ func TestNobodyLosesMoreThanAll(t *testing.T) {
 	if got := r.Gate.Unseen[replay.StateProgression].Loss; got == nil || *got != 1 {
 		t.Errorf("unseen loss %v, want 1", got)
 	}
-	if r.Gate.Outcome != replay.Underpowered || !strings.Contains(r.Gate.Headline, "take --margin state_progression_match=100pp") {
+	if r.Gate.Outcome != replay.Underpowered ||
+		!strings.Contains(r.Gate.Headline, "take --margin state_progression_match=100pp") {
 		t.Errorf("%s", r.Gate.Headline)
 	}
 	as := func(margin string) *replay.Report {
@@ -662,7 +747,8 @@ func TestNobodyLosesMoreThanAll(t *testing.T) {
 // TestRatioHasNoEnd: a margin of 1 lets through twice the turns of the baseline, not four times.
 func TestRatioHasNoEnd(t *testing.T) {
 	r := gateRun{
-		n: 100, mode: replay.Simulated, change: change(func(i int, is *replay.Metrics) { is.TurnCountRatio = new(4 + float64(i%2)) }),
+		n: 100, mode: replay.Simulated,
+		change: change(func(i int, is *replay.Metrics) { is.TurnCountRatio = new(4 + float64(i%2)) }),
 		rules: func(rules *replay.Rules) {
 			if err := rules.SetMargins([]string{"turn_count_ratio=1"}); err != nil {
 				t.Fatal(err)
@@ -703,7 +789,8 @@ func TestGateHoldsItsFalseAlarms(t *testing.T) {
 func vary(random *rand.Rand, m *replay.Metrics) {
 	yes := func(p float64) *float64 { return new(oneOf(random.Float64() < p)) }
 	m.CompletionMatch, m.Completed, m.Answered, m.EndedEarly = yes(0.7), yes(0.8), yes(0.95), yes(0.1)
-	m.TurnCountRatio, m.StateProgression, m.NeverSaid = new(0.8+0.4*random.Float64()), new(random.Float64()), new(0.2*random.Float64())
+	m.TurnCountRatio, m.StateProgression, m.NeverSent = new(0.8+0.4*random.Float64()), new(random.Float64()),
+		new(0.2*random.Float64())
 	m.AvgLatencyMS, m.P95LatencyMS = new(1000+1000*random.ExpFloat64()), new(2000+2000*random.ExpFloat64())
 	m.SlowTurns, m.DataAccuracy, m.CostUSD = new(0.25**yes(0.15)), new(0.5+0.5**yes(0.8)), new(0.01*random.ExpFloat64())
 }

@@ -85,9 +85,9 @@ type Pair struct {
 	// Outcome is how the session ended: completed, dropped or unknown.
 	Outcome string    `json:"outcome"`
 	Started time.Time `json:"started_at"`
-	// FirstLane is the lane that went first; empty without a baseline.
-	FirstLane  string      `json:"first_lane,omitempty"`
-	Variations []Variation `json:"lanes"`
+	// FirstVariant is the one that was replayed first; empty without a baseline.
+	FirstVariant string      `json:"first_lane,omitempty"`
+	Variations   []Variation `json:"lanes"`
 	// Repeat is which time this is, from 1, where sessions are replayed several times. Again are the other times,
 	// beside the first; an Outcome keeps them.
 	Repeat int     `json:"repeat,omitempty"`
@@ -136,8 +136,8 @@ func observe(s *Session) Variation {
 		switch {
 		case m.User:
 			lane.Turns = append(lane.Turns, VariationTurn{
-				Number: last + 2, User: m.Text, Before: m.Before, State: m.After, Transition: m.Before != m.After, Supported: true,
-				Started: m.At, Ended: m.At,
+				Number: last + 2, User: m.Text, Before: m.Before, State: m.After, Transition: m.Before != m.After,
+				Supported: true, Started: m.At, Ended: m.At,
 			})
 		case last >= 0:
 			t := &lane.Turns[last]

@@ -43,10 +43,10 @@ type Metrics struct {
 	Completed        *float64 `json:"completed"`
 	CompletedOnPath  *float64 `json:"completed_on_path"`
 	CompletedOffPath *float64 `json:"completed_off_path"`
-	// EndedEarly is 1 when the replay completed while the user still had something to say. NeverSaid is the share of
+	// EndedEarly is 1 when the replay completed while the user still had something to say. NeverSent is the share of
 	// the logged user messages that were not said. Forced turns are said in any case: there both are nil.
 	EndedEarly *float64 `json:"ended_early"`
-	NeverSaid  *float64 `json:"messages_never_said"`
+	NeverSent  *float64 `json:"messages_never_said"`
 	// Answered is 1 when every turn was answered without an error and with something that can be seen, or with a call
 	// of a tool.
 	Answered *float64 `json:"answered"`
@@ -119,14 +119,15 @@ func (how Measuring) score(s *Session, p *Played, mode Mode) Metrics {
 	}
 	m.AvgLatencyMS = meanLatency(p.Turns)
 	m.P95LatencyMS, m.SlowTurns = tailLatency(p.Turns, cmp.Or(how.Slow, DefaultSlow))
-	if n := len(p.Turns); p.Completed && n > 0 && !p.Turns[0].At.IsZero() && !p.Turns[n-1].At.IsZero() { // replays made elsewhere may tell no times
+	// replays made elsewhere may tell no times
+	if n := len(p.Turns); p.Completed && n > 0 && !p.Turns[0].At.IsZero() && !p.Turns[n-1].At.IsZero() {
 		m.CompletionSeconds = new(p.Turns[n-1].At.Sub(p.Turns[0].At).Seconds())
 	}
 	m.DataAccuracy = accuracy(s.Data, p.Data)
 	m.Completed = new(oneIf(p.Completed))
 	m.EndedEarly = new(oneIf(p.Completed && len(p.Turns) < turns))
 	if turns > 0 {
-		m.NeverSaid = new(float64(max(turns-len(p.Turns), 0)) / float64(turns))
+		m.NeverSent = new(float64(max(turns-len(p.Turns), 0)) / float64(turns))
 	}
 	m.Answered = new(oneIf(p.Error == ""))
 	return m
@@ -260,11 +261,15 @@ func inStep(was, is []string) ([]stats.Aligned, error) {
 
 // played is the lane as replays are exchanged.
 func (l *Variation) played(s *Session) *Played {
-	p := &Played{SessionID: s.ID, FlowID: s.FlowID, Variant: l.Name, Completed: l.Completed, Data: l.Data, Turns: make([]PlayedTurn, len(l.Turns))}
+	p := &Played{
+		SessionID: s.ID, FlowID: s.FlowID, Variant: l.Name, Completed: l.Completed, Data: l.Data,
+		Turns: make([]PlayedTurn, len(l.Turns)),
+	}
 	for i := range l.Turns {
 		t := &l.Turns[i]
 		p.Turns[i] = PlayedTurn{
-			Number: t.Number, State: t.State, Transition: t.Transition, LatencyMS: t.LatencyMS, At: t.Ended, untaken: t.Untaken,
+			Number: t.Number, State: t.State, Transition: t.Transition, LatencyMS: t.LatencyMS, At: t.Ended,
+			untaken: t.Untaken,
 		}
 	}
 	return p
@@ -285,10 +290,12 @@ turns:
 	return common
 }
 
-func (l *Variation) onSupport(whole *Metrics, was []string, common []int, similarity func(was, is []string) float64) *OnSupport {
+func (l *Variation) onSupport(whole *Metrics, was []string, common []int,
+	similarity func(was, is []string) float64) *OnSupport {
 	on := &OnSupport{Turns: len(common)}
 	if len(common) == len(was) {
-		on.CompletionMatch, on.TurnCountRatio, on.DataAccuracy = whole.CompletionMatch, whole.TurnCountRatio, whole.DataAccuracy
+		on.CompletionMatch, on.TurnCountRatio, on.DataAccuracy = whole.CompletionMatch, whole.TurnCountRatio,
+			whole.DataAccuracy
 	}
 	if len(common) == 0 {
 		return on

@@ -22,15 +22,24 @@ func TestMeasureData(t *testing.T) {
 		share   float64
 	}{
 		{"all", map[string]any{"a": 1.0, "b": "x"}, map[string]any{"A": "1", "b": "X"}, &replay.DataMatch{Equal: 2}, 1},
-		{"one wrong, one missing", map[string]any{"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, map[string]any{"a": 1.0, "b": 2.0, "c": 9.0}, &replay.DataMatch{Equal: 2, Wrong: 1, Missing: 1}, 0.5},
+		{
+			"one wrong, one missing", map[string]any{"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0},
+			map[string]any{"a": 1.0, "b": 2.0, "c": 9.0}, &replay.DataMatch{Equal: 2, Wrong: 1, Missing: 1}, 0.5,
+		},
 		{"all missing", map[string]any{"a": 1.0, "b": 2.0}, nil, &replay.DataMatch{Missing: 2}, 0},
-		{"one of its own", map[string]any{"a": 1.0}, map[string]any{"a": 1.0, "b": 2.0}, &replay.DataMatch{Equal: 1, Extra: 1}, 1},
+		{
+			"one of its own", map[string]any{"a": 1.0}, map[string]any{"a": 1.0, "b": 2.0},
+			&replay.DataMatch{Equal: 1, Extra: 1}, 1,
+		},
 		{"nothing was collected", nil, map[string]any{"a": 1.0}, nil, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := talked("s", "hello book → bye")
 			s.Data = tc.was
-			pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate, Data: tc.is}}}
+			pair := &replay.Pair{
+				Mode:       replay.Recorded,
+				Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate, Data: tc.is}},
+			}
 			replay.Measure(s, pair, replay.Measuring{})
 			m := pair.Variation(replay.Candidate).Metrics
 			if diff := cmp.Diff(tc.want, m.DataMatch); diff != "" {
@@ -57,16 +66,21 @@ func TestThinkTime(t *testing.T) {
 		"u0 b2 b3 u7 u20":            4,  // from the last answer to the first message
 		"u0 b1 u1.5 b2 u2.25 b9 u30": 21.75,
 	} {
-		s, pair := &replay.Session{ID: "s"}, &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate}}}
+		s, pair := &replay.Session{ID: "s"}, &replay.Pair{
+			Mode: replay.Recorded, Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate}},
+		}
 		for m := range strings.FieldsSeq(messages) {
 			at, err := strconv.ParseFloat(m[1:], 64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Messages = append(s.Messages, replay.Said{User: m[0] == 'u', At: time.Unix(0, 0).Add(time.Duration(at * float64(time.Second)))})
+			s.Messages = append(s.Messages, replay.LoggedMessage{
+				User: m[0] == 'u', At: time.Unix(0, 0).Add(time.Duration(at * float64(time.Second))),
+			})
 		}
 		replay.Measure(s, pair, replay.Measuring{})
-		if got := pair.Variation(replay.Candidate).Metrics.UserSeconds; got == nil && want >= 0 || got != nil && *got != want {
+		if got := pair.Variation(replay.Candidate).Metrics.UserSeconds; got == nil && want >= 0 ||
+			got != nil && *got != want {
 			t.Errorf("%q: %v, want %v", messages, got, want)
 		}
 	}
@@ -75,15 +89,22 @@ func TestThinkTime(t *testing.T) {
 // TestLaneSums holds that a lane has taken what all of its turns took, and been on the path for as many as were.
 func TestLaneSums(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
-	observed := replay.Variation{Name: replay.Observed, Turns: []replay.VariationTurn{{Supported: true}, {Supported: true}, {Supported: true}}}
-	pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{observed, {Name: replay.Candidate, Turns: []replay.VariationTurn{
-		{State: "where", Supported: true, Tokens: 3, Cost: chat.Cost{USD: 0.25}, LatencyMS: new(10.0)},
-		{State: "when", Supported: true, Tokens: 4, Cost: chat.Cost{USD: 0.5}, LatencyMS: new(30.0)},
-		{State: "when", Tokens: 5, Cost: chat.Cost{USD: 1}, LatencyMS: new(80.0)},
-	}}}}
+	observed := replay.Variation{
+		Name: replay.Observed, Turns: []replay.VariationTurn{{Supported: true}, {Supported: true}, {Supported: true}},
+	}
+	pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{
+		observed, {Name: replay.Candidate, Turns: []replay.VariationTurn{
+			{State: "where", Supported: true, Tokens: 3, Cost: chat.Cost{USD: 0.25}, LatencyMS: new(10.0)},
+			{State: "when", Supported: true, Tokens: 4, Cost: chat.Cost{USD: 0.5}, LatencyMS: new(30.0)},
+			{State: "when", Tokens: 5, Cost: chat.Cost{USD: 1}, LatencyMS: new(80.0)},
+		}},
+	}}
 	replay.Measure(s, pair, replay.Measuring{})
 	m := pair.Variation(replay.Candidate).Metrics
-	got := []float64{*m.Tokens, *m.CostUSD, *m.SupportCoverage, *m.AvgLatencyMS, float64(m.OnSupport.Turns), *m.OnSupport.AvgLatencyMS, *m.OnSupport.StateProgression}
+	got := []float64{
+		*m.Tokens, *m.CostUSD, *m.SupportCoverage, *m.AvgLatencyMS, float64(m.OnSupport.Turns),
+		*m.OnSupport.AvgLatencyMS, *m.OnSupport.StateProgression,
+	}
 	if want := []float64{12, 1.75, 2. / 3, 40, 2, 20, 1}; !slices.Equal(got, want) {
 		t.Errorf("tokens, cost, coverage, latency, and turns, latency, states on support: %v, want %v", got, want)
 	}
@@ -100,16 +121,23 @@ func TestEndedEarlySimulated(t *testing.T) {
 	}{
 		{"all that was given", map[string]any{"city": "Rome"}, []string{"book", "to ROME"}, 0},
 		{"not all", map[string]any{"city": "Rome", "month": "May"}, []string{"book", "Rome"}, 1},
-		{"what the agent looked up", map[string]any{"city": "Rome", "code": 639431.0, "none": nil}, []string{"book", "Rome"}, 0},
+		{
+			"what the agent looked up", map[string]any{"city": "Rome", "code": 639431.0, "none": nil},
+			[]string{"book", "Rome"}, 0,
+		},
 		{"nothing of it was the user's, messages left", map[string]any{"code": 639431.0}, []string{"book"}, 1},
-		{"nothing of it was the user's, all said", map[string]any{"code": 639431.0}, []string{"May", "Rome", "book"}, 0},
+		{
+			"nothing of it was the user's, all said", map[string]any{"code": 639431.0}, []string{"May", "Rome", "book"},
+			0,
+		},
 		{"no data, messages left", nil, []string{"book", "Rome"}, 1},
 		{"no data, all said", nil, []string{"book", "Rome", "May"}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 			s.Data = tc.data
-			observed, lane := replay.Variation{Name: replay.Observed, Completed: true}, replay.Variation{Name: replay.Candidate, Completed: true}
+			observed, lane := replay.Variation{Name: replay.Observed, Completed: true},
+				replay.Variation{Name: replay.Candidate, Completed: true}
 			for _, text := range []string{"book", "Rome", "May"} {
 				observed.Turns = append(observed.Turns, replay.VariationTurn{User: text})
 			}
@@ -180,7 +208,10 @@ func TestTailLatency(t *testing.T) {
 		"one not taken":     {append(known(1, 2), replay.VariationTurn{Untaken: true}), 0, new(2.0), new(0.0)},
 		"none":              {nil, 0, nil, nil},
 	} {
-		pair := &replay.Pair{Mode: replay.Recorded, Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate, Turns: tc.turns}}}
+		pair := &replay.Pair{
+			Mode:       replay.Recorded,
+			Variations: []replay.Variation{{Name: replay.Observed}, {Name: replay.Candidate, Turns: tc.turns}},
+		}
 		replay.Measure(talked("s", "hello book → bye"), pair, replay.Measuring{Slow: tc.slow})
 		m := pair.Variation(replay.Candidate).Metrics
 		if diff := cmp.Diff([]*float64{tc.p95, tc.slowest}, []*float64{m.P95LatencyMS, m.SlowTurns}); diff != "" {

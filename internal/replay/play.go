@@ -42,9 +42,12 @@ func (r *Replayer) replay(ctx context.Context, s *Session, repeat int) (*Pair, e
 		ctx, cancel = context.WithTimeout(ctx, r.SessionTimeout)
 		defer cancel()
 	}
-	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Variations: []Variation{observe(s)}}
+	pair := &Pair{
+		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started,
+		Variations: []Variation{observe(s)},
+	}
 	players := r.players(s, pair.Variations[0].Turns)
-	pair.FirstLane = r.inTurns(ctx, orderOf(s, repeat), players)
+	pair.FirstVariant = r.inTurns(ctx, orderOf(s, repeat), players)
 	if outer.Err() != nil {
 		return nil, outer.Err()
 	}
@@ -233,7 +236,9 @@ func (p *player) next(ctx context.Context, i int, state string) (said string, in
 		p.done = true
 		return "", false, nil
 	}
-	said, ok, err := p.replayer.User.Next(ctx, Scene{Session: p.session, Observed: p.observed, Turns: p.lane.Turns, State: state, Asked: p.asked, Agent: p.agent})
+	said, ok, err := p.replayer.User.Next(ctx, Scene{
+		Session: p.session, Observed: p.observed, Turns: p.lane.Turns, State: state, LastReply: p.asked, Agent: p.agent,
+	})
 	if err != nil {
 		return "", false, fmt.Errorf("the simulated user: %w", err)
 	}

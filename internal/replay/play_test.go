@@ -69,7 +69,10 @@ func (c *scriptedTalk) Send(ctx context.Context, text string) (replay.Answer, er
 	if next, ok := c.agent.moves[c.state+"/"+text]; ok {
 		c.state = next
 	}
-	return replay.Answer{Text: "in " + c.state, State: c.state, Completed: c.state == "bye", Tokens: 3, Data: map[string]any{"said": text}}, nil
+	return replay.Answer{
+		Text: "in " + c.state, State: c.state, Completed: c.state == "bye", Tokens: 3,
+		Data: map[string]any{"said": text},
+	}, nil
 }
 
 // talked makes a completed session of "state message → state" lines.
@@ -79,8 +82,8 @@ func talked(id string, lines ...string) *replay.Session {
 	for _, line := range lines {
 		w := strings.Fields(line)
 		s.Messages = append(s.Messages,
-			replay.Said{User: true, Text: w[1], Before: w[0], After: w[3], At: at},
-			replay.Said{Text: "in " + w[3], Before: w[3], After: w[3], At: at.Add(time.Second)})
+			replay.LoggedMessage{User: true, Text: w[1], Before: w[0], After: w[3], At: at},
+			replay.LoggedMessage{Text: "in " + w[3], Before: w[3], After: w[3], At: at.Add(time.Second)})
 		at = at.Add(10 * time.Second)
 	}
 	return s
@@ -193,7 +196,9 @@ func TestModes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := talked("s", tc.logged...)
-			r := &replay.Replayer{Candidate: &scripted{moves: tc.moves, asks: tc.asks}, Mode: tc.mode, User: replay.Recalled{}}
+			r := &replay.Replayer{
+				Candidate: &scripted{moves: tc.moves, asks: tc.asks}, Mode: tc.mode, User: replay.Recalled{},
+			}
 			pair, err := r.Replay(t.Context(), s)
 			if err != nil || pair.Dropped != "" {
 				t.Fatal(err, pair.Dropped)
@@ -209,7 +214,8 @@ func TestModes(t *testing.T) {
 			if diff := cmp.Diff(tc.diverges, lane.Metrics.FirstDivergence); diff != "" {
 				t.Errorf("first divergence (-want +got)\n%s", diff)
 			}
-			if got := lane.Metrics.SupportCoverage; got == nil && len(tc.logged) > 0 || got != nil && *got != tc.coverage {
+			if got := lane.Metrics.SupportCoverage; got == nil && len(tc.logged) > 0 ||
+				got != nil && *got != tc.coverage {
 				t.Errorf("coverage: %v, want %v", got, tc.coverage)
 			}
 		})
@@ -219,7 +225,8 @@ func TestModes(t *testing.T) {
 // TestForcedStates proves that in forced mode a state counts at its own turn only.
 func TestForcedStates(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
-	late := map[string]string{"hello/book": "x", "where/Rome": "where", "when/May": "when"} // each state comes one turn late
+	// each state comes one turn late
+	late := map[string]string{"hello/book": "x", "where/Rome": "where", "when/May": "when"}
 	pair, err := (&replay.Replayer{Candidate: &scripted{moves: late}, Mode: replay.Forced}).Replay(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +245,8 @@ func TestForcedMissAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lane := pair.Variation(replay.Candidate); lane.Completed || len(lane.Turns) != 2 || lane.Turns[0].Bot != "in bye" || lane.Turns[1].Bot != "" {
+	if lane := pair.Variation(replay.Candidate); lane.Completed || len(lane.Turns) != 2 ||
+		lane.Turns[0].Bot != "in bye" || lane.Turns[1].Bot != "" {
 		t.Errorf("%+v", lane)
 	}
 }
@@ -247,7 +255,9 @@ func TestForcedMissAtTheEnd(t *testing.T) {
 // completes there, too.
 func TestForcedEarlyEnd(t *testing.T) {
 	s := talked("s", "hello book → where", "where May → bye")
-	r := &replay.Replayer{Candidate: &scripted{moves: map[string]string{"hello/book": "bye", "where/May": "bye"}}, Mode: replay.Forced}
+	r := &replay.Replayer{
+		Candidate: &scripted{moves: map[string]string{"hello/book": "bye", "where/May": "bye"}}, Mode: replay.Forced,
+	}
 	pair, err := r.Replay(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -265,8 +275,9 @@ func TestInTurns(t *testing.T) {
 		mu := &sync.Mutex{}
 		s := talked(fmt.Sprint("s", i), "hello book → where", "where Rome → when", "when May → bye")
 		r := &replay.Replayer{
-			Baseline: &scripted{moves: booking, name: "A", mu: mu, calls: &calls}, Candidate: &scripted{moves: booking, name: "B", mu: mu, calls: &calls},
-			Mode: replay.Recorded, Seed: replay.Seed,
+			Baseline:  &scripted{moves: booking, name: "A", mu: mu, calls: &calls},
+			Candidate: &scripted{moves: booking, name: "B", mu: mu, calls: &calls}, Mode: replay.Recorded,
+			Seed: replay.Seed,
 		}
 		pair, err := r.Replay(t.Context(), s)
 		if err != nil {
@@ -275,12 +286,15 @@ func TestInTurns(t *testing.T) {
 		if want := "AB"[stats.Rank(replay.Seed, "lanes/"+s.ID)>>63]; calls[0][0] != want {
 			t.Errorf("session %s begins with %s, and the seed says %c", s.ID, calls[0], want)
 		}
-		if want := map[byte]string{'A': replay.Baseline, 'B': replay.Candidate}[calls[0][0]]; pair.FirstLane != want {
-			t.Errorf("session %s begins with %s, and the pair says %s", s.ID, want, pair.FirstLane)
+		if want := map[byte]string{
+			'A': replay.Baseline, 'B': replay.Candidate,
+		}[calls[0][0]]; pair.FirstVariant != want {
+			t.Errorf("session %s begins with %s, and the pair says %s", s.ID, want, pair.FirstVariant)
 		}
 		orders[strings.Join(calls, ", ")]++
 	}
-	first, second := orders["A book, B book, B Rome, A Rome, A May, B May"], orders["B book, A book, A Rome, B Rome, B May, A May"]
+	first, second := orders["A book, B book, B Rome, A Rome, A May, B May"],
+		orders["B book, A book, A Rome, B Rome, B May, A May"]
 	if first+second != 200 || first < 60 || second < 60 {
 		t.Errorf("orders: %v", orders)
 	}
@@ -290,7 +304,9 @@ func TestInTurns(t *testing.T) {
 // one.
 func TestDropped(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when")
-	r := &replay.Replayer{Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: booking, fail: "Rome"}, Mode: replay.Recorded}
+	r := &replay.Replayer{
+		Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: booking, fail: "Rome"}, Mode: replay.Recorded,
+	}
 	pair, err := r.Replay(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -302,12 +318,14 @@ func TestDropped(t *testing.T) {
 	if pair.Variation(replay.Baseline).Metrics != nil {
 		t.Error("a dropped pair is measured")
 	}
-	if failed, other := pair.Variation(replay.Candidate), pair.Variation(replay.Baseline); failed.Error != "it broke down" || len(failed.Turns) != 1 ||
+	if failed, other := pair.Variation(replay.Candidate),
+		pair.Variation(replay.Baseline); failed.Error != "it broke down" || len(failed.Turns) != 1 ||
 		other.Error != "" || len(other.Turns) != 2 {
 		t.Errorf("the lane that fails ends there and the other goes on: %+v, %+v", failed, other)
 	}
 	r.Baseline = &scripted{moves: booking, fail: "book"}
-	if pair, err = r.Replay(t.Context(), s); err != nil || pair.Dropped != "baseline, turn 1: it broke down; candidate, turn 2: it broke down" {
+	if pair, err = r.Replay(t.Context(), s); err != nil ||
+		pair.Dropped != "baseline, turn 1: it broke down; candidate, turn 2: it broke down" {
 		t.Errorf("got %q, %v", pair.Dropped, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -345,7 +363,8 @@ func TestOnSupport(t *testing.T) {
 	s := talked("s", "hello book → where", "where Rome → when", "when May → bye")
 	r := &replay.Replayer{
 		Baseline:  &scripted{moves: booking},
-		Candidate: &scripted{moves: map[string]string{"hello/book": "where", "where/Rome": "elsewhere"}}, Mode: replay.Recorded,
+		Candidate: &scripted{moves: map[string]string{"hello/book": "where", "where/Rome": "elsewhere"}},
+		Mode:      replay.Recorded,
 	}
 	pair, err := r.Replay(t.Context(), s)
 	if err != nil {
@@ -353,11 +372,14 @@ func TestOnSupport(t *testing.T) {
 	}
 	replay.Measure(s, pair, replay.Measuring{})
 	baseline, candidate := pair.Variation(replay.Baseline).Metrics, pair.Variation(replay.Candidate).Metrics
-	if got := []any{baseline.OnSupport.Turns, *baseline.OnSupport.StateProgression, *candidate.OnSupport.StateProgression}; !cmp.Equal(got, []any{2, 1.0, 0.5}) {
+	if got := []any{
+		baseline.OnSupport.Turns, *baseline.OnSupport.StateProgression, *candidate.OnSupport.StateProgression,
+	}; !cmp.Equal(got, []any{2, 1.0, 0.5}) {
 		t.Errorf("got %v", got)
 	}
 	if candidate.OnSupport.CompletionMatch != nil || *candidate.CompletionMatch != 0 || *baseline.CompletionMatch != 1 {
-		t.Errorf("completion: %v, %v, %v", candidate.OnSupport.CompletionMatch, *candidate.CompletionMatch, *baseline.CompletionMatch)
+		t.Errorf("completion: %v, %v, %v", candidate.OnSupport.CompletionMatch, *candidate.CompletionMatch,
+			*baseline.CompletionMatch)
 	}
 }
 
@@ -371,7 +393,7 @@ func TestSameAgentTwice(t *testing.T) {
 		}), rapid.SampledFrom(states)).Draw(t, "moves")
 		s := &replay.Session{ID: rapid.String().Draw(t, "id"), Completed: rapid.Bool().Draw(t, "completed")}
 		for range rapid.IntRange(0, 12).Draw(t, "messages") {
-			s.Messages = append(s.Messages, replay.Said{
+			s.Messages = append(s.Messages, replay.LoggedMessage{
 				User: rapid.Bool().Draw(t, "user"), Text: rapid.SampledFrom(words).Draw(t, "text"),
 				Before: rapid.SampledFrom(states).Draw(t, "before"), After: rapid.SampledFrom(states).Draw(t, "after"),
 			})
@@ -379,8 +401,8 @@ func TestSameAgentTwice(t *testing.T) {
 		agent := &scripted{moves: moves}
 		now := time.Unix(0, 0)
 		r := &replay.Replayer{
-			Baseline: agent, Candidate: agent, Mode: rapid.SampledFrom(replay.Modes).Draw(t, "mode"), User: replay.Recalled{},
-			Now: func() time.Time { return now },
+			Baseline: agent, Candidate: agent, Mode: rapid.SampledFrom(replay.Modes).Draw(t, "mode"),
+			User: replay.Recalled{}, Now: func() time.Time { return now },
 		}
 		pair, err := r.Replay(context.Background(), s)
 		if err != nil || pair.Dropped != "" {

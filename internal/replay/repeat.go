@@ -20,7 +20,7 @@ type Repeats struct {
 // RepeatVariance splits the variance of a metric in a lane: Model is the mean sample variance within a session, Session
 // the variance of the sessions' means less Model/k, at least 0; nil of a single session.
 type RepeatVariance struct {
-	Lane    string   `json:"lane"`
+	Variant string   `json:"lane"`
 	Metric  string   `json:"metric"`
 	Mean    float64  `json:"mean"`
 	Model   float64  `json:"model"`
@@ -37,7 +37,9 @@ type repeatTally struct {
 // repeat takes the repeats of a session in a column of a lane.
 func (t *Tally) repeat(lane string, column int, row []float64) {
 	if t.repeats == nil {
-		t.repeats = &repeatTally{k: len(row), split: map[string][]stats.RepeatVariance{}, ends: map[string][]stats.Repeated{}}
+		t.repeats = &repeatTally{
+			k: len(row), split: map[string][]stats.RepeatVariance{}, ends: map[string][]stats.Repeated{},
+		}
 	}
 	r := t.repeats
 	if r.split[lane] == nil {

@@ -20,19 +20,19 @@ type Report struct {
 
 	// Gate is what the run's gate came to, nil without a baseline.
 	Gate *Gate `json:"gate"`
-	// Belief says in one sentence, true of the mode, how far the figures may be believed.
-	Belief string `json:"belief"`
+	// Reliability describes in a sentence or two how reliable the figures are in the mode.
+	Reliability string `json:"belief"`
 
 	Metrics []MetricReport `json:"metrics"`
 	// LogToFigures says what became of the sessions of the log; nil where they did not come from one.
 	LogToFigures *LogToFigures `json:"log_to_figures,omitempty"`
 	// States say where the states of the log were read; nil where the sessions did not come from one.
 	States *LoggedStates `json:"states,omitempty"`
-	// Clusters are the sessions by user; Lost counts the pairs of which a lane failed, LaneOrder how often each lane
-	// went first.
-	Clusters  Clusters  `json:"clusters"`
-	Lost      Lost      `json:"lost"`
-	LaneOrder LaneOrder `json:"lane_order"`
+	// Clusters are the sessions by user; Lost counts the pairs of which a lane failed, VariantOrder how often each
+	// variant went first.
+	Clusters     Clusters     `json:"clusters"`
+	Lost         Lost         `json:"lost"`
+	VariantOrder VariantOrder `json:"lane_order"`
 	// Outcomes set the ends of the log against those of each lane. Lists name sessions to look at. Slices are parts of
 	// the sessions, nil without a baseline.
 	Outcomes map[string]Ends `json:"outcomes"`
@@ -63,8 +63,8 @@ type Report struct {
 	Sessions []Pair `json:"sessions,omitempty"`
 }
 
-// LaneOrder counts the sessions in which each lane went first.
-type LaneOrder struct {
+// VariantOrder counts the sessions in which each variant was replayed first.
+type VariantOrder struct {
 	BaselineFirst  int `json:"baseline_first"`
 	CandidateFirst int `json:"candidate_first"`
 }
@@ -102,7 +102,7 @@ func (s *SimulatedTurns) count(lane, observed *Variation) {
 }
 
 // Fidelity says how like the real users a simulated one is, each from 0 to 1: in the kinds of messages, the logged data
-// that it gives, the length of conversations and how they end. Overall is the least of them, Floor what is needed,
+// that it gives, the length of conversations and how they end. Overall is the least of them, Minimum what is needed,
 // Sessions how many were played.
 type Fidelity struct {
 	Kinds    float64 `json:"kinds"`
@@ -110,7 +110,7 @@ type Fidelity struct {
 	Length   float64 `json:"length"`
 	End      float64 `json:"end"`
 	Overall  float64 `json:"overall"`
-	Floor    float64 `json:"floor"`
+	Minimum  float64 `json:"floor"`
 	Sessions int     `json:"sessions"`
 }
 
@@ -123,9 +123,9 @@ type Replayed struct {
 	Model  string `json:"model"`
 	// Kind is that of a target, as in its definition; a variant is of the kind flow. Empty is not known.
 	Kind string `json:"kind,omitempty"`
-	// AsksUnknown is true of an agent that tells states while nothing says what it asks for in them: fewer of the
+	// RequestsUnknown is true of an agent that tells states while nothing says what it asks for in them: fewer of the
 	// logged messages are found to fit.
-	AsksUnknown bool `json:"asks_unknown,omitempty"`
+	RequestsUnknown bool `json:"asks_unknown,omitempty"`
 }
 
 // Divergence counts the sessions that first left the log's path at a turn; turn 0 stands for those that never did.

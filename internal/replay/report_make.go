@@ -17,7 +17,7 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 		l.Lost, l.Compared = run.PairsDropped, run.Sessions
 		l.Completed, l.DroppedOff, l.UnknownOutcome = r.Completed, r.Dropped, r.Unknown
 	}
-	r.Lost, r.LaneOrder = t.lostPairs(), LaneOrder{t.firsts[Baseline], t.firsts[Candidate]}
+	r.Lost, r.VariantOrder = t.lostPairs(), VariantOrder{t.firsts[Baseline], t.firsts[Candidate]}
 	var err error
 	if r.Clusters, err = t.clusters(rules.Cluster); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 			r.Simulated[name] = l.simulated
 		}
 	}
-	r.Belief = t.belief(&r)
+	r.Reliability = t.belief(&r)
 	t.cut()
 	r.Notes = append(r.Notes, t.notes(&r, metrics, &rules)...)
 	for _, s := range t.shown {
@@ -60,7 +60,10 @@ func (t *Tally) figure(r *Report, metrics []metric, by Clustering) {
 	r.Metrics = make([]MetricReport, len(metrics))
 	for i := range metrics {
 		m := &metrics[i]
-		of := MetricReport{Name: m.name, Unit: m.unit, LowerIsBetter: m.lowerIsBetter, Gated: m.role == decides, Guard: m.role == guards}
+		of := MetricReport{
+			Name: m.name, Unit: m.unit, LowerIsBetter: m.lowerIsBetter, Gated: m.role == decides,
+			Guard: m.role == guards,
+		}
 		if l := t.lanes[Candidate]; l != nil {
 			of.Candidate, of.CandidateOnSupport = t.estimate(m, by, l.column(i)), t.estimate(m, by, l.onSupport[i])
 		}
@@ -88,8 +91,9 @@ func (t *Tally) figure(r *Report, metrics []metric, by Clustering) {
 // take copies the candidate's figures into the row of the run.
 func (r *Run) take(metrics []MetricReport) {
 	for name, to := range map[string]**float64{
-		CompletionMatch: &r.CompletionMatch, TurnCountRatio: &r.TurnCountRatio, StateProgression: &r.StateProgression, AvgLatency: &r.AvgLatencyMS,
-		CompletionSeconds: &r.CompletionSeconds, DataAccuracy: &r.DataAccuracy, SupportCoverage: &r.SupportCoverage,
+		CompletionMatch: &r.CompletionMatch, TurnCountRatio: &r.TurnCountRatio, StateProgression: &r.StateProgression,
+		AvgLatency: &r.AvgLatencyMS, CompletionSeconds: &r.CompletionSeconds, DataAccuracy: &r.DataAccuracy,
+		SupportCoverage: &r.SupportCoverage,
 	} {
 		i := slices.IndexFunc(metrics, func(m MetricReport) bool { return m.Name == name })
 		if e := metrics[i].Candidate; e != nil {
@@ -131,7 +135,8 @@ func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 // nothingGood takes back the verdicts that a log cannot give that does not fit the agents.
 func nothingGood(reports []MetricReport) {
 	for i := range reports {
-		if d := reports[i].Difference; d != nil && (d.Verdict == string(stats.Better) || d.Verdict == string(stats.NonInferior)) {
+		if d := reports[i].Difference; d != nil &&
+			(d.Verdict == string(stats.Better) || d.Verdict == string(stats.NonInferior)) {
 			d.Verdict = string(VerdictNotJudgeable)
 		}
 	}
@@ -144,14 +149,20 @@ func (t *Tally) notes(r *Report, metrics []metric, rules *Rules) []Note {
 	}
 	if r.Baseline != nil && rules.Apart {
 		notes = append(notes, Note{Text: fmt.Sprintf(
-			"latency is not compared: the agents are of different kinds (%s and %s)", r.Candidate.Kind, r.Baseline.Kind)})
+			"latency is not compared: the agents are of different kinds (%s and %s)", r.Candidate.Kind,
+			r.Baseline.Kind)})
 	}
 	notes = append(notes, t.oneSided(metrics)...)
 	if r.Unknown > 0 {
-		notes = append(notes, Note{Text: "sessions of which it is not known how they ended: not counted in completion match", Count: r.Unknown})
+		notes = append(notes, Note{
+			Text: "sessions of which it is not known how they ended: not counted in completion match", Count: r.Unknown,
+		})
 	}
 	if far := len(t.sessions) + len(t.lost) - len(t.shown); far > 0 {
-		notes = append(notes, Note{Text: fmt.Sprintf("sessions not shown: the %d are, in which there is most to see", len(t.shown)), Count: far})
+		notes = append(notes, Note{
+			Text:  fmt.Sprintf("sessions not shown: the %d are, in which there is most to see", len(t.shown)),
+			Count: far,
+		})
 	}
 	return notes
 }

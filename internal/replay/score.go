@@ -18,8 +18,8 @@ type ScoreOptions struct {
 	Measuring
 	// Rules are those of the paired comparison.
 	Rules Rules
-	// Looks adds a watch with a look at the end of each day on which sessions began.
-	Looks bool
+	// Interims adds a watch with an interim analysis at the end of each day on which sessions began.
+	Interims bool
 	// Each gets the metrics of every session and variant as they are computed; nil is allowed.
 	Each func(Metrics) error
 }
@@ -139,7 +139,7 @@ func ScoreAll(ctx context.Context, events Events, replays []Played, o ScoreOptio
 	}
 	for _, pair := range missing {
 		if f := out.Flows[pair.FlowID]; f != nil && pair.Dropped != "" {
-			f.addPairs(pair.Started, o.Looks, pair)
+			f.addPairs(pair.Started, o.Interims, pair)
 		}
 	}
 	for _, f := range out.Flows {
@@ -188,7 +188,7 @@ func (out *Scored) take(s *Session, replays []*Played, o ScoreOptions) error {
 		}
 	}
 	if byVariant[Baseline] != nil && byVariant[Candidate] != nil {
-		f.addPairs(s.Started, o.Looks, pairsOf(s, replays, byVariant)...)
+		f.addPairs(s.Started, o.Interims, pairsOf(s, replays, byVariant)...)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func shortTalks(n int) *memory {
 	}
 	for i := range n {
 		session, unit := fmt.Sprintf("s%03d", i), fmt.Sprintf("u%03d", i/2)
-		add(session, unit, replay.Message, `{"sender":"user","message_text":"hi","state_transition":true,"next_state":"end"}`)
+		add(session, unit, replay.Message,
+			`{"sender":"user","message_text":"hi","state_transition":true,"next_state":"end"}`)
 		add(session, unit, replay.Message, `{"sender":"bot","message_text":"bye"}`)
 		add(session, unit, replay.Completed, `{}`)
 	}
@@ -40,7 +41,9 @@ func playedOf(session, variant string, repeat int) replay.Played {
 
 func paired(t *testing.T, n int, replays []replay.Played) *replay.FlowScore {
 	t.Helper()
-	scored, err := replay.ScoreAll(t.Context(), shortTalks(n), replays, replay.ScoreOptions{MinTurns: 1, Measuring: replay.Measuring{Side: replay.After}, Rules: replay.DefaultRules()})
+	scored, err := replay.ScoreAll(t.Context(), shortTalks(n), replays, replay.ScoreOptions{
+		MinTurns: 1, Measuring: replay.Measuring{Side: replay.After}, Rules: replay.DefaultRules(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +64,8 @@ func TestScorePaired(t *testing.T) {
 	}
 	f := paired(t, 200, replays)
 	p := f.Paired
-	if p.Clusters != (replay.Clusters{By: replay.ByUnit, Units: 95, Sessions: 190, Largest: 2}) || p.Lost != (replay.Lost{Candidate: 10, Share: 0.05}) {
+	if p.Clusters != (replay.Clusters{By: replay.ByUnit, Units: 95, Sessions: 190, Largest: 2}) ||
+		p.Lost != (replay.Lost{Candidate: 10, Share: 0.05}) {
 		t.Errorf("clusters %+v, lost %+v", p.Clusters, p.Lost)
 	}
 	if p.Gate.Outcome != replay.NotPassed || len(p.Gate.Reasons) != 2 || p.Gate.Reasons[1].Code != "lost_pairs" {
@@ -92,7 +96,8 @@ func TestScoreOfMissingReplays(t *testing.T) {
 		}
 	}
 	f := paired(t, 200, replays)
-	if p := f.Paired; f.Sessions != 190 || p.Lost != (replay.Lost{Candidate: 10, Share: 0.05}) || p.Gate.Outcome != replay.NotPassed || p.Clusters.Sessions != 190 {
+	if p := f.Paired; f.Sessions != 190 || p.Lost != (replay.Lost{Candidate: 10, Share: 0.05}) ||
+		p.Gate.Outcome != replay.NotPassed || p.Clusters.Sessions != 190 {
 		t.Errorf("%d sessions, lost %+v: %s", f.Sessions, p.Lost, p.Gate.Headline)
 	}
 	if n := f.Variants[replay.Baseline][replay.CompletionMatch].N; n != 190 {
@@ -116,15 +121,18 @@ func TestScoreRepeats(t *testing.T) {
 		t.Errorf("difference %+v", d)
 	}
 	r := p.Repeats
-	if r.K != 2 || math.Abs(r.PassHatK[replay.Candidate]["1"]-0.75) > 1e-12 || math.Abs(r.PassHatK[replay.Candidate]["2"]-0.5) > 1e-12 || r.PassHatK[replay.Baseline]["2"] != 1 {
+	if r.K != 2 || math.Abs(r.PassHatK[replay.Candidate]["1"]-0.75) > 1e-12 ||
+		math.Abs(r.PassHatK[replay.Candidate]["2"]-0.5) > 1e-12 || r.PassHatK[replay.Baseline]["2"] != 1 {
 		t.Errorf("pass^k %+v", r)
 	}
 	for _, v := range r.Variance {
-		if v.Lane != replay.Candidate || v.Metric != replay.CompletionMatch {
+		if v.Variant != replay.Candidate || v.Metric != replay.CompletionMatch {
 			continue
 		}
 		// Half of the sessions have a sample variance of 0.5; means of 1 and 0.5 have one of 6.25/99, less 0.25/2.
-		if want := (replay.RepeatVariance{Lane: replay.Candidate, Metric: replay.CompletionMatch, Mean: 0.75, Model: 0.25, Session: new(0.0)}); v.Session == nil || *v.Session != *want.Session || v.Model != want.Model || v.Mean != want.Mean {
+		if want := (replay.RepeatVariance{
+			Variant: replay.Candidate, Metric: replay.CompletionMatch, Mean: 0.75, Model: 0.25, Session: new(0.0),
+		}); v.Session == nil || *v.Session != *want.Session || v.Model != want.Model || v.Mean != want.Mean {
 			t.Errorf("variance %+v, want %+v", v, want)
 		}
 	}

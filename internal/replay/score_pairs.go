@@ -16,10 +16,14 @@ func pairsOf(s *Session, replays []*Played, measured map[string][]*Metrics) []*P
 		next[p.Variant]++
 		if k == len(pairs) {
 			pairs = append(pairs, &Pair{
-				SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Variations: []Variation{observed},
+				SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(),
+				Started: s.Started, Variations: []Variation{observed},
 			})
 		}
-		lane := Variation{Name: p.Variant, Completed: p.Completed, Error: p.Error, Metrics: measured[p.Variant][k], Turns: make([]VariationTurn, 0)}
+		lane := Variation{
+			Name: p.Variant, Completed: p.Completed, Error: p.Error, Metrics: measured[p.Variant][k],
+			Turns: make([]VariationTurn, 0),
+		}
 		if pair := pairs[k]; p.Error != "" {
 			lane.Metrics = nil
 			pair.Dropped = p.Variant + ": " + p.Error
@@ -39,8 +43,10 @@ func (f *FlowScore) compare(o ScoreOptions) error {
 	if err != nil {
 		return err
 	}
-	f.Paired = &PairedScore{Metrics: r.Metrics, Gate: r.Gate, Clusters: r.Clusters, Lost: r.Lost, Lists: r.Lists, Repeats: r.Repeats}
-	if o.Looks {
+	f.Paired = &PairedScore{
+		Metrics: r.Metrics, Gate: r.Gate, Clusters: r.Clusters, Lost: r.Lost, Lists: r.Lists, Repeats: r.Repeats,
+	}
+	if o.Interims {
 		f.Paired.Watch, err = f.looks(o.Rules)
 	}
 	return err
@@ -49,7 +55,10 @@ func (f *FlowScore) compare(o ScoreOptions) error {
 // missingPair is a session that only one of the two lanes has played: whoever leaves out the conversations in which an
 // agent crashed has lost them. It is not dropped where some other variant is missing.
 func missingPair(s *Session, replays []*Played) *Pair {
-	pair := &Pair{SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started, Variations: []Variation{observe(s)}}
+	pair := &Pair{
+		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: Recorded, Outcome: s.Outcome(), Started: s.Started,
+		Variations: []Variation{observe(s)},
+	}
 	for _, name := range []string{Baseline, Candidate} {
 		lane := Variation{Name: name, Turns: []VariationTurn{}}
 		at := slices.IndexFunc(replays, func(p *Played) bool { return p.Variant == name })

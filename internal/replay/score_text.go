@@ -20,16 +20,20 @@ func (out *Scored) Notes() []string {
 		}
 	}
 	if out.Missing > 0 {
-		notes = append(notes, text.Plural(out.Missing, "replay")+" of conversations that are not in the store, or too short, or of another flow")
+		notes = append(notes, text.Plural(out.Missing, "replay")+
+			" of conversations that are not in the store, or too short, or of another flow")
 	}
 	if out.Unpaired > 0 {
-		notes = append(notes, text.Plural(out.Unpaired, "replay")+" dropped, as another variant has not played the conversation")
+		notes = append(notes, text.Plural(out.Unpaired, "replay")+
+			" dropped, as another variant has not played the conversation")
 	}
 	if out.NegativeLatencies > 0 {
-		notes = append(notes, text.Plural(out.NegativeLatencies, "turn")+" of replays with a negative latency, which counts as unknown")
+		notes = append(notes, text.Plural(out.NegativeLatencies, "turn")+
+			" of replays with a negative latency, which counts as unknown")
 	}
 	for _, kind := range slices.Sorted(maps.Keys(out.Faults.Counts)) {
-		notes = append(notes, fmt.Sprintf("%d times in the log: %s (%s)", out.Faults.Counts[kind], FaultText(kind), line(strings.Join(out.Faults.Examples[kind], ", "))))
+		notes = append(notes, fmt.Sprintf("%d times in the log: %s (%s)", out.Faults.Counts[kind], FaultText(kind),
+			line(strings.Join(out.Faults.Examples[kind], ", "))))
 	}
 	return notes
 }
@@ -68,9 +72,10 @@ func (f *FlowScore) text(b *strings.Builder, name string) {
 	if f.Paired != nil && f.Paired.Gate != nil {
 		fmt.Fprintf(b, "  paired: %s\n", line(f.Paired.Gate.Headline))
 		if w := f.Paired.Watch; w != nil && w.Alarmed {
-			fmt.Fprintf(b, "  watch: alarm at the look of %s, of %s in all\n", *w.AlarmedAt, text.Plural(len(w.Looks), "look"))
+			fmt.Fprintf(b, "  watch: alarm at the look of %s, of %s in all\n", *w.AlarmedAt,
+				text.Plural(len(w.Interims), "look"))
 		} else if w != nil {
-			fmt.Fprintf(b, "  watch: no alarm in %s\n", text.Plural(len(w.Looks), "look"))
+			fmt.Fprintf(b, "  watch: no alarm in %s\n", text.Plural(len(w.Interims), "look"))
 		}
 	}
 	if c := f.Comparison; c != nil {

@@ -11,7 +11,7 @@ type Session struct {
 	ID, FlowID string
 	// UnitID names the user: the unit of the first event that has one.
 	UnitID   string
-	Messages []Said
+	Messages []LoggedMessage
 	// Completed and Dropped say how it ended; with neither, its outcome is not known.
 	Completed, Dropped bool
 	// Data is what was collected, nil when the log says nothing of it.
@@ -33,9 +33,9 @@ const (
 	maxText     = 16 << 20
 )
 
-// Said is one logged message. Before and After are the states around it, empty where the log does not say; readStates
-// sets them. Those of an answer are both the state after it.
-type Said struct {
+// LoggedMessage is a message of the log. Before and After are the states around it, empty where the log does not say;
+// readStates sets them. Those of an answer are both the state after it.
+type LoggedMessage struct {
 	User          bool
 	Text          string
 	Before, After string

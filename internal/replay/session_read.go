@@ -148,7 +148,7 @@ func (s *Session) say(e *Event, p *payload) {
 	if s.Completed || s.Dropped {
 		s.faults.note(faultAfterEnd, 1, e.ID)
 	}
-	m := Said{User: user, LatencyMS: metrics.Latency, At: e.Time, logged: p.states(context.State)}
+	m := LoggedMessage{User: user, LatencyMS: metrics.Latency, At: e.Time, logged: p.states(context.State)}
 	text := p.Text
 	if text == nil {
 		text = p.Content

@@ -61,7 +61,7 @@ func (p *payload) states(current string) rowStates {
 func (s *Session) readStates() *Session {
 	users := s.places()
 	state := ""
-	transitions := slices.ContainsFunc(s.Messages, func(m Said) bool { return m.logged.next != "" })
+	transitions := slices.ContainsFunc(s.Messages, func(m LoggedMessage) bool { return m.logged.next != "" })
 	for i := range s.Messages[:firstOf(users, len(s.Messages))] { // what the bot says first
 		m := &s.Messages[i]
 		state = cmp.Or(m.logged.next, m.logged.current, state)
@@ -93,7 +93,8 @@ func firstOf(places []int, end int) int {
 // stateAfter reads the state after the turn of a user's message, with the bot's answers to it. The next user's message,
 // if any, is at next. Of several answers the last that has a state counts. Transitions is true of a session that has
 // some next_state: where it has none, the state stays.
-func (s *Session) stateAfter(m *Said, answers []Said, next int, transitions bool) (string, StateSource) {
+func (s *Session) stateAfter(m *LoggedMessage, answers []LoggedMessage, next int,
+	transitions bool) (string, StateSource) {
 	botNext, botCurrent := "", ""
 	for i := range answers {
 		botNext, botCurrent = cmp.Or(answers[i].logged.next, botNext), cmp.Or(answers[i].logged.current, botCurrent)
@@ -194,8 +195,9 @@ func (l *LoggedStates) Warning() string {
 		return ""
 	}
 	return fmt.Sprintf("the log against itself has a state progression match of %s, not 100%%: "+
-		"%d of %s contradict themselves or lack states (%s). State figures of both agents are too low; check where the log has the state after a turn",
-		text.Percent(*l.SelfMatch), l.Below, text.Plural(l.Sessions, "session"), line(strings.Join(l.Examples, ", ")))
+		"%d of %s contradict themselves or lack states (%s). State figures of both agents are too low; "+
+		"check where the log has the state after a turn", text.Percent(*l.SelfMatch), l.Below,
+		text.Plural(l.Sessions, "session"), line(strings.Join(l.Examples, ", ")))
 }
 
 // similarityOf is how a mode compares sequences of states. Forced turns are independent: each is compared with its own

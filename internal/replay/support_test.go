@@ -16,7 +16,7 @@ func TestSupportWithoutStates(t *testing.T) {
 	said := func(texts ...string) *replay.Session {
 		s := &replay.Session{ID: "s", Completed: true}
 		for i, text := range texts {
-			s.Messages = append(s.Messages, replay.Said{User: i%2 == 0, Text: text})
+			s.Messages = append(s.Messages, replay.LoggedMessage{User: i%2 == 0, Text: text})
 		}
 		return s
 	}
@@ -24,13 +24,33 @@ func TestSupportWithoutStates(t *testing.T) {
 		logged, replies []string
 		want            []bool
 	}{
-		"the same words, in other case and space": {[]string{"a", "Where to?", "b"}, []string{"where  TO?", "x"}, []bool{true, true}},
-		"other words":              {[]string{"a", "Where to?", "b"}, []string{"When?", "x"}, []bool{true, false}},
-		"the same marker":          {[]string{"a", "👉 Where to?", "b"}, []string{"Nice! 👉 Which city?", "x"}, []bool{true, true}},
-		"another marker":           {[]string{"a", "👉 Where to?", "b"}, []string{"💌 Your address?", "x"}, []bool{true, false}},
-		"one marker more":          {[]string{"a", "👉 Where to?", "b"}, []string{"👉 Where to? 💌", "x"}, []bool{true, false}},
-		"silence fits no silence":  {[]string{"a", "", "b"}, []string{"", "x"}, []bool{true, false}},
-		"all after it is astray":   {[]string{"a", "Where?", "b", "When?", "c"}, []string{"Pardon?", "When?", "x"}, []bool{true, false, false}},
+		"the same words, in other case and space": {
+			[]string{"a", "Where to?", "b"},
+			[]string{"where  TO?", "x"},
+			[]bool{true, true},
+		},
+		"other words": {[]string{"a", "Where to?", "b"}, []string{"When?", "x"}, []bool{true, false}},
+		"the same marker": {
+			[]string{"a", "👉 Where to?", "b"},
+			[]string{"Nice! 👉 Which city?", "x"},
+			[]bool{true, true},
+		},
+		"another marker": {
+			[]string{"a", "👉 Where to?", "b"},
+			[]string{"💌 Your address?", "x"},
+			[]bool{true, false},
+		},
+		"one marker more": {
+			[]string{"a", "👉 Where to?", "b"},
+			[]string{"👉 Where to? 💌", "x"},
+			[]bool{true, false},
+		},
+		"silence fits no silence": {[]string{"a", "", "b"}, []string{"", "x"}, []bool{true, false}},
+		"all after it is astray": {
+			[]string{"a", "Where?", "b", "When?", "c"},
+			[]string{"Pardon?", "When?", "x"},
+			[]bool{true, false, false},
+		},
 		"no state is not the same": {[]string{"a", "One", "b"}, []string{"Two", "x"}, []bool{true, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +93,12 @@ func TestFirstMessageOfAnAgentWithStates(t *testing.T) {
 // TestFirstMessageOfALogWithoutStates holds that it fits an agent that tells states, too: a log of chats alone is no
 // reason to judge nothing.
 func TestFirstMessageOfALogWithoutStates(t *testing.T) {
-	s := &replay.Session{ID: "s", Messages: []replay.Said{{User: true, Text: "book"}, {Text: "in where"}, {User: true, Text: "Rome"}, {Text: "Done."}}}
+	s := &replay.Session{ID: "s", Messages: []replay.LoggedMessage{
+		{User: true, Text: "book"},
+		{Text: "in where"},
+		{User: true, Text: "Rome"},
+		{Text: "Done."},
+	}}
 	r := &replay.Replayer{Candidate: &scripted{moves: booking}, Mode: replay.Recorded}
 	pair, err := r.Replay(t.Context(), s)
 	if err != nil {

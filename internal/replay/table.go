@@ -64,20 +64,24 @@ var slower = stats.Margin{Relative: latencyMargin - 1, Absolute: unnoticedLatenc
 var table = []metric{
 	{
 		name: CompletionMatch, unit: Share, passFail: true, role: decides, margin: fivePoints,
-		of: func(m *Metrics) *float64 { return m.CompletionMatch }, onSupport: func(s *OnSupport) *float64 { return s.CompletionMatch },
+		of:        func(m *Metrics) *float64 { return m.CompletionMatch },
+		onSupport: func(s *OnSupport) *float64 { return s.CompletionMatch },
 	},
 	{
-		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, role: decides, margin: stats.Margin{Relative: turnMargin - 1},
-		of: func(m *Metrics) *float64 { return m.TurnCountRatio }, onSupport: func(s *OnSupport) *float64 { return s.TurnCountRatio },
+		name: TurnCountRatio, unit: Ratio, lowerIsBetter: true, role: decides,
+		margin: stats.Margin{Relative: turnMargin - 1}, of: func(m *Metrics) *float64 { return m.TurnCountRatio },
+		onSupport: func(s *OnSupport) *float64 { return s.TurnCountRatio },
 	},
 	{
 		name: StateProgression, unit: Share, role: decides, margin: fivePoints,
-		of: func(m *Metrics) *float64 { return m.StateProgression }, onSupport: func(s *OnSupport) *float64 { return s.StateProgression },
+		of:        func(m *Metrics) *float64 { return m.StateProgression },
+		onSupport: func(s *OnSupport) *float64 { return s.StateProgression },
 	},
 	{
 		name: AvgLatency, unit: Milliseconds, lowerIsBetter: true, role: decides,
 		unnoticed: unnoticedLatency, harmless: harmlessLatency, margin: slower,
-		of: func(m *Metrics) *float64 { return m.AvgLatencyMS }, onSupport: func(s *OnSupport) *float64 { return s.AvgLatencyMS },
+		of:        func(m *Metrics) *float64 { return m.AvgLatencyMS },
+		onSupport: func(s *OnSupport) *float64 { return s.AvgLatencyMS },
 	},
 	{
 		name: P95Latency, unit: Milliseconds, lowerIsBetter: true, role: guards, byMargin: true,
@@ -88,26 +92,35 @@ var table = []metric{
 		name: SlowTurns, unit: Share, lowerIsBetter: true, role: guards, byMargin: true,
 		margin: stats.Margin{Absolute: 0.005}, of: func(m *Metrics) *float64 { return m.SlowTurns },
 	},
-	{name: Answered, unit: Share, passFail: true, role: guards, everyPair: true, of: func(m *Metrics) *float64 { return m.Answered }},
+	{name: Answered, unit: Share, passFail: true, role: guards, everyPair: true, of: func(m *Metrics) *float64 {
+		return m.Answered
+	}},
 	{
 		name: EndedEarly, unit: Share, passFail: true, lowerIsBetter: true, role: guards, margin: fivePoints,
 		of: func(m *Metrics) *float64 { return m.EndedEarly },
 	},
 	{
 		name: MessagesUnsent, unit: Share, lowerIsBetter: true, role: guards, margin: fivePoints,
-		of: func(m *Metrics) *float64 { return m.NeverSaid },
+		of: func(m *Metrics) *float64 { return m.NeverSent },
 	},
 	{
 		name: CompletedShare, unit: Share, passFail: true, role: guards, byMargin: true, margin: fivePoints,
 		of: func(m *Metrics) *float64 { return m.Completed },
 	},
-	{name: "completed_on_path", unit: Share, passFail: true, of: func(m *Metrics) *float64 { return m.CompletedOnPath }},
-	{name: "completed_off_path", unit: Share, passFail: true, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CompletedOffPath }},
+	{name: "completed_on_path", unit: Share, passFail: true, of: func(m *Metrics) *float64 {
+		return m.CompletedOnPath
+	}},
+	{name: "completed_off_path", unit: Share, passFail: true, lowerIsBetter: true, of: func(m *Metrics) *float64 {
+		return m.CompletedOffPath
+	}},
 	{
 		name: DataAccuracy, unit: Share, role: guards, byMargin: true, margin: fivePoints,
-		of: func(m *Metrics) *float64 { return m.DataAccuracy }, onSupport: func(s *OnSupport) *float64 { return s.DataAccuracy },
+		of:        func(m *Metrics) *float64 { return m.DataAccuracy },
+		onSupport: func(s *OnSupport) *float64 { return s.DataAccuracy },
 	},
-	{name: "data_collection_accuracy_normalised", unit: Share, of: func(m *Metrics) *float64 { return m.NormalAccuracy }},
+	{name: "data_collection_accuracy_normalised", unit: Share, of: func(m *Metrics) *float64 {
+		return m.NormalAccuracy
+	}},
 	{name: SupportCoverage, unit: Share, of: func(m *Metrics) *float64 { return m.SupportCoverage }},
 	{
 		name: "first_divergence_turn", unit: Turns, of: func(m *Metrics) *float64 {
@@ -123,13 +136,23 @@ var table = []metric{
 		of: func(m *Metrics) *float64 { return distanceFromOne(m.TurnCountRatio) },
 	},
 	{name: "user_turns_exhausted", unit: Share, lowerIsBetter: true, passFail: true, of: exhausted},
-	{name: CompletionSeconds, unit: Seconds, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.CompletionSeconds }},
+	{name: CompletionSeconds, unit: Seconds, lowerIsBetter: true, of: func(m *Metrics) *float64 {
+		return m.CompletionSeconds
+	}},
 	{name: "states_lcs", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.LCS })},
-	{name: "states_needleman_wunsch", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.NeedlemanWunsch })},
+	{name: "states_needleman_wunsch", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 {
+		return s.NeedlemanWunsch
+	})},
 	{name: "states_by_turn", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Positional })},
-	{name: "states_exact", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 { return oneIf(s.Exact) })},
-	{name: "states_in_order", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 { return oneIf(s.InOrder) })},
-	{name: "states_any_order", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 { return oneIf(s.AnyOrder) })},
+	{name: "states_exact", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 {
+		return oneIf(s.Exact)
+	})},
+	{name: "states_in_order", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 {
+		return oneIf(s.InOrder)
+	})},
+	{name: "states_any_order", unit: Share, passFail: true, of: sequence(func(s *stats.SequenceScores) float64 {
+		return oneIf(s.AnyOrder)
+	})},
 	{name: "states_precision", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Precision })},
 	{name: "states_recall", unit: Share, of: sequence(func(s *stats.SequenceScores) float64 { return s.Recall })},
 	{name: "tokens", unit: Tokens, lowerIsBetter: true, of: func(m *Metrics) *float64 { return m.Tokens }},

@@ -69,12 +69,13 @@ const (
 // it is lost once. The pairs may be kept: do not change them any more.
 func (t *Tally) Add(pairs ...*Pair) {
 	if t.lanes == nil {
-		t.lanes, t.ends, t.divergences, t.firsts = map[string]*laneTally{}, map[string]int{}, map[int]int{}, map[string]int{}
+		t.lanes, t.ends, t.divergences, t.firsts = map[string]*laneTally{}, map[string]int{},
+			map[int]int{}, map[string]int{}
 	}
 	pair := pairs[0]
 	for _, p := range pairs {
-		if p.FirstLane != "" {
-			t.firsts[p.FirstLane]++
+		if p.FirstVariant != "" {
+			t.firsts[p.FirstVariant]++
 		}
 		if pair.Dropped == "" && p.Dropped != "" {
 			pair = p
@@ -104,7 +105,10 @@ func (t *Tally) Add(pairs ...*Pair) {
 }
 
 func playedOf(pair *Pair) played {
-	of := played{id: pair.SessionID, unit: pair.UnitID, flow: pair.FlowID, outcome: pair.Outcome, day: pair.Started.UTC().Format(time.DateOnly)}
+	of := played{
+		id: pair.SessionID, unit: pair.UnitID, flow: pair.FlowID, outcome: pair.Outcome,
+		day: pair.Started.UTC().Format(time.DateOnly),
+	}
 	if observed := pair.Variation(Observed); observed != nil {
 		of.turns = len(observed.Turns)
 	}

@@ -24,9 +24,9 @@ type Scene struct {
 	Observed []VariationTurn
 	// Turns are those of the lane so far.
 	Turns []VariationTurn
-	// State is where the agent stands, Asked what it said last.
-	State, Asked string
-	Agent        Agent
+	// State is where the agent stands, LastReply its last reply.
+	State, LastReply string
+	Agent            Agent
 }
 
 // Recalled is a simulated user without a model. Asked something, they say what the real user said when they were asked
@@ -93,7 +93,8 @@ const maxScene = 12 << 10
 // Next asks the model for the next message.
 func (u *ModelUser) Next(ctx context.Context, s Scene) (said string, ok bool, err error) {
 	reply, err := u.Model.Generate(ctx, llm.Request{
-		Messages: []chat.Message{chat.NewMessage(chat.System, userPrompt), chat.NewMessage(chat.User, s.brief())}, Node: "simulated_user",
+		Messages: []chat.Message{chat.NewMessage(chat.System, userPrompt), chat.NewMessage(chat.User, s.brief())},
+		Node:     "simulated_user",
 	})
 	if err != nil {
 		return "", false, err

@@ -72,11 +72,11 @@ type Settings struct {
 	Params map[string]json.RawMessage `json:"params"`
 }
 
-// FlowConfig names the flow of a variant. Said is all of it: what it says of the flow's turns goes before the
+// FlowConfig names the flow of a variant. JSON is all of it: what it has about the flow's turns goes before the
 // configured target of the flow.
 type FlowConfig struct {
 	FlowID string
-	Said   json.RawMessage
+	JSON   json.RawMessage
 }
 
 // UnmarshalJSON reads the object and keeps all of it.
@@ -87,7 +87,7 @@ func (c *FlowConfig) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &named); err != nil {
 		return err
 	}
-	c.FlowID, c.Said = named.FlowID, slices.Clone(data)
+	c.FlowID, c.JSON = named.FlowID, slices.Clone(data)
 	return nil
 }
 
@@ -99,13 +99,14 @@ func (v Variant) Settings() (Settings, error) {
 	}
 	switch {
 	case s.ExecutionStrategy != PromptTemplate:
-		return s, fmt.Errorf("variant %s: Variant must use prompt_template execution strategy, not %q", v.ID, s.ExecutionStrategy)
+		return s, fmt.Errorf("variant %s: Variant must use prompt_template execution strategy, not %q", v.ID,
+			s.ExecutionStrategy)
 	case s.PromptConfig.PromptVersionID == "":
 		return s, fmt.Errorf("variant %s: its config names no prompt_config.prompt_version_id", v.ID)
 	case s.FlowConfig.FlowID == "":
 		return s, fmt.Errorf("variant %s: its config names no flow_config.flow_id", v.ID)
 	}
-	if _, err := (target.FlowConfig{}).Over(s.FlowConfig.Said); err != nil {
+	if _, err := (target.FlowConfig{}).Over(s.FlowConfig.JSON); err != nil {
 		return s, fmt.Errorf("variant %s: %w", v.ID, err)
 	}
 	return s, nil
@@ -149,7 +150,8 @@ func Describe(ctx context.Context, variants Variants, id string) (*Description, 
 	switch {
 	case errors.Is(err, ErrUnknown):
 		if d.Problem == "" {
-			d.Problem = fmt.Sprintf("its prompt version %q is not in the store", d.Settings.PromptConfig.PromptVersionID)
+			d.Problem = fmt.Sprintf("its prompt version %q is not in the store",
+				d.Settings.PromptConfig.PromptVersionID)
 		}
 	case err != nil:
 		return nil, err

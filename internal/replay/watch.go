@@ -124,11 +124,11 @@ func day(end time.Time) string {
 type WatchState struct {
 	// Settings are what decides its figures, a JSON object. A watch goes on only with the same.
 	Settings json.RawMessage `json:"settings"`
-	Looks    []Interim       `json:"looks"`
-	// AlarmedAt is the look at which a metric was first worse, empty without an alarm. Told is true when whoever wants
-	// to know has been told.
+	Interims []Interim       `json:"looks"`
+	// AlarmedAt is the look at which a metric was first worse, empty without an alarm. Notified is true when whoever
+	// wants to know has been told.
 	AlarmedAt string `json:"alarmed_at"`
-	Told      bool   `json:"told"`
+	Notified  bool   `json:"told"`
 	// Runs are the replays of earlier looks, whose sessions are not replayed again. Watches are the state of the
 	// statistics, one for each metric.
 	Runs    []string      `json:"runs"`
@@ -172,14 +172,14 @@ type Watched struct {
 // WatchReport is the state as others read it.
 type WatchReport struct {
 	Name      string    `json:"name,omitempty"`
-	Looks     []Interim `json:"looks"`
+	Interims  []Interim `json:"looks"`
 	Alarmed   bool      `json:"alarmed"`
 	AlarmedAt *string   `json:"alarmed_at"`
 }
 
 // Report returns what is told of a watch.
 func (s *WatchState) Report(name string) WatchReport {
-	r := WatchReport{Name: name, Looks: append([]Interim{}, s.Looks...), Alarmed: s.AlarmedAt != ""}
+	r := WatchReport{Name: name, Interims: append([]Interim{}, s.Interims...), Alarmed: s.AlarmedAt != ""}
 	if r.Alarmed {
 		r.AlarmedAt = &s.AlarmedAt
 	}
@@ -188,10 +188,10 @@ func (s *WatchState) Report(name string) WatchReport {
 
 // Compared reports whether there was a pair to compare in any metric. Without one nothing could have alarmed.
 func (r *WatchReport) Compared() bool {
-	if len(r.Looks) == 0 {
+	if len(r.Interims) == 0 {
 		return false
 	}
-	for _, of := range r.Looks[len(r.Looks)-1].Metrics {
+	for _, of := range r.Interims[len(r.Interims)-1].Metrics {
 		if of.N > 0 {
 			return true
 		}
@@ -218,14 +218,19 @@ func (s *WatchState) Begin(w *Watching, settings json.RawMessage) {
 		m := w.metric(name)
 		criteria[i] = m.criterion(0)
 	}
-	*s = WatchState{Settings: settings, Looks: []Interim{}, Runs: []string{}, Watches: stats.Watches(w.Alpha, criteria)}
+	*s = WatchState{
+		Settings: settings, Interims: []Interim{}, Runs: []string{}, Watches: stats.Watches(w.Alpha, criteria),
+	}
 }
 
 // Analyze adds what was replayed since the last look, and judges all until now.
 func (s *WatchState) Analyze(w *Watching, t *Tally, end time.Time) Interim {
-	look := Interim{Until: day(end), New: len(t.sessions) + len(t.lost), Lost: len(t.lost), Metrics: map[string]Watched{}, Alarm: s.AlarmedAt != ""}
-	if n := len(s.Looks); n > 0 {
-		look.Sessions = s.Looks[n-1].Sessions
+	look := Interim{
+		Until: day(end), New: len(t.sessions) + len(t.lost), Lost: len(t.lost), Metrics: map[string]Watched{},
+		Alarm: s.AlarmedAt != "",
+	}
+	if n := len(s.Interims); n > 0 {
+		look.Sessions = s.Interims[n-1].Sessions
 	}
 	look.Sessions += look.New
 	if t.lanes != nil {
@@ -251,7 +256,7 @@ func (s *WatchState) Analyze(w *Watching, t *Tally, end time.Time) Interim {
 	if look.Alarm && s.AlarmedAt == "" {
 		s.AlarmedAt = look.Until
 	}
-	s.Looks = append(s.Looks, look)
+	s.Interims = append(s.Interims, look)
 	return look
 }
 
@@ -274,7 +279,8 @@ func (w *Watching) Analyze(ctx context.Context, e *Evaluation, s *WatchState, en
 	if e == nil {
 		return s.Analyze(w, tally, end), nil
 	}
-	if _, err := e.evaluate(ctx, tally); err != nil && !errors.Is(err, ErrNothingReplayed) && !errors.Is(err, ErrNoSessions) {
+	if _, err := e.evaluate(ctx, tally); err != nil && !errors.Is(err, ErrNothingReplayed) &&
+		!errors.Is(err, ErrNoSessions) {
 		return Interim{}, err
 	}
 	if tally.Sessions() > 0 {
@@ -318,5 +324,6 @@ func (s *WatchState) Same(name string, settings json.RawMessage) error {
 	if len(differ) == 0 {
 		return nil
 	}
-	return source.Invalid("watch %q was begun with another %s: use the same, or begin a new watch with another --name", name, strings.Join(differ, ", "))
+	return source.Invalid("watch %q was begun with another %s: use the same, or begin a new watch with another --name",
+		name, strings.Join(differ, ", "))
 }

@@ -14,8 +14,8 @@ import (
 
 func watching() *replay.Watching {
 	return &replay.Watching{
-		Name: "w", Since: dayOne, Every: 24 * time.Hour, Metrics: replay.DefaultWatched(), Alpha: replay.DefaultAlpha, Cluster: replay.ByAuto,
-		Mode: replay.Recorded, Rules: replay.DefaultRules(),
+		Name: "w", Since: dayOne, Every: 24 * time.Hour, Metrics: replay.DefaultWatched(), Alpha: replay.DefaultAlpha,
+		Cluster: replay.ByAuto, Mode: replay.Recorded, Rules: replay.DefaultRules(),
 	}
 }
 
@@ -71,8 +71,11 @@ func playedDay(random *rand.Rand, day, n int, lost float64, candidate float64) [
 			return replay.Variation{Name: name, Metrics: m, Turns: []replay.VariationTurn{{Bot: "x"}}}
 		}
 		p := &replay.Pair{
-			SessionID: fmt.Sprintf("%d-%d", day, i), UnitID: fmt.Sprint("u", random.IntN(40)), Outcome: replay.EndCompleted, Started: dayOne.AddDate(0, 0, day),
-			Variations: []replay.Variation{{Name: replay.Observed, Turns: []replay.VariationTurn{{Bot: "x"}}}, lane(replay.Baseline, 0.7), lane(replay.Candidate, candidate)},
+			SessionID: fmt.Sprintf("%d-%d", day, i), UnitID: fmt.Sprint("u", random.IntN(40)),
+			Outcome: replay.EndCompleted, Started: dayOne.AddDate(0, 0, day), Variations: []replay.Variation{
+				{Name: replay.Observed, Turns: []replay.VariationTurn{{Bot: "x"}}}, lane(replay.Baseline, 0.7),
+				lane(replay.Candidate, candidate),
+			},
 		}
 		if random.Float64() < lost {
 			p.Dropped = "candidate: it crashed"
@@ -151,9 +154,10 @@ func TestWatchAlarms(t *testing.T) {
 			t.Errorf("%s: alarmed %t, state %s", name, r.Alarmed, s.AlarmedAt)
 			continue
 		}
-		for _, look := range r.Looks {
+		for _, look := range r.Interims {
 			if look.Alarm != (look.Until >= *r.AlarmedAt) {
-				t.Errorf("%s: the look of %s has alarm %t, after that of %s", name, look.Until, look.Alarm, *r.AlarmedAt)
+				t.Errorf("%s: the look of %s has alarm %t, after that of %s", name, look.Until, look.Alarm,
+					*r.AlarmedAt)
 			}
 		}
 	}
@@ -166,14 +170,31 @@ func TestWatchGuards(t *testing.T) {
 		change func(was, is *replay.Metrics)
 		want   string // what is worse, empty for nothing
 	}{
-		"swapped data":    {func(was, is *replay.Metrics) { was.DataAccuracy, is.DataAccuracy = new(1.0), new(0.0) }, replay.DataAccuracy},
-		"twice the cost":  {func(was, is *replay.Metrics) { was.CostUSD, is.CostUSD = new(0.01), new(0.02) }, replay.CostUSD},
-		"a tenth more":    {func(was, is *replay.Metrics) { was.CostUSD, is.CostUSD = new(0.01), new(0.011) }, ""},
-		"hanging turns":   {func(was, is *replay.Metrics) { was.SlowTurns, is.SlowTurns = new(0.0), new(0.1) }, replay.SlowTurns},
-		"hanging up":      {func(was, is *replay.Metrics) { was.EndedEarly, is.EndedEarly = new(0.0), new(1.0) }, replay.EndedEarly},
-		"90 ms slower":    {func(was, is *replay.Metrics) { was.P95LatencyMS, is.P95LatencyMS = new(10.0), new(100.0) }, ""},
-		"a second slower": {func(was, is *replay.Metrics) { was.P95LatencyMS, is.P95LatencyMS = new(10.0), new(1010.0) }, replay.P95Latency},
-		"lost states":     {func(was, is *replay.Metrics) { was.StateProgression, is.StateProgression = new(1.0), new(0.5) }, replay.StateProgression},
+		"swapped data": {
+			func(was, is *replay.Metrics) { was.DataAccuracy, is.DataAccuracy = new(1.0), new(0.0) },
+			replay.DataAccuracy,
+		},
+		"twice the cost": {
+			func(was, is *replay.Metrics) { was.CostUSD, is.CostUSD = new(0.01), new(0.02) }, replay.CostUSD,
+		},
+		"a tenth more": {func(was, is *replay.Metrics) { was.CostUSD, is.CostUSD = new(0.01), new(0.011) }, ""},
+		"hanging turns": {
+			func(was, is *replay.Metrics) { was.SlowTurns, is.SlowTurns = new(0.0), new(0.1) }, replay.SlowTurns,
+		},
+		"hanging up": {
+			func(was, is *replay.Metrics) { was.EndedEarly, is.EndedEarly = new(0.0), new(1.0) }, replay.EndedEarly,
+		},
+		"90 ms slower": {
+			func(was, is *replay.Metrics) { was.P95LatencyMS, is.P95LatencyMS = new(10.0), new(100.0) }, "",
+		},
+		"a second slower": {
+			func(was, is *replay.Metrics) { was.P95LatencyMS, is.P95LatencyMS = new(10.0), new(1010.0) },
+			replay.P95Latency,
+		},
+		"lost states": {
+			func(was, is *replay.Metrics) { was.StateProgression, is.StateProgression = new(1.0), new(0.5) },
+			replay.StateProgression,
+		},
 	} {
 		w, s := watching(), &replay.WatchState{}
 		s.Begin(w, json.RawMessage(`{}`))
@@ -181,9 +202,11 @@ func TestWatchGuards(t *testing.T) {
 		for i := range 60 {
 			was, is := figures(), figures()
 			tc.change(was, is)
-			tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Outcome: replay.EndCompleted, Variations: []replay.Variation{
-				lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
-			}})
+			tally.Add(&replay.Pair{
+				SessionID: fmt.Sprint(i), Outcome: replay.EndCompleted, Variations: []replay.Variation{
+					lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
+				},
+			})
 		}
 		look := s.Analyze(w, &tally, dayOne.AddDate(0, 0, 1))
 		for metric, of := range look.Metrics {
@@ -204,7 +227,9 @@ func TestWatchConcealed(t *testing.T) {
 	var tally replay.Tally
 	was, is := figures(), figures()
 	was.CostUSD, was.DataAccuracy = new(0.1), new(1.0)
-	tally.Add(&replay.Pair{SessionID: "s", Variations: []replay.Variation{lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is)}})
+	tally.Add(&replay.Pair{SessionID: "s", Variations: []replay.Variation{
+		lane(replay.Observed, nil), lane(replay.Baseline, was), lane(replay.Candidate, is),
+	}})
 	look := s.Analyze(w, &tally, dayOne.AddDate(0, 0, 1))
 	if got := fmt.Sprint(look.Concealed); got != "[data_collection_accuracy cost_usd]" {
 		t.Error(got)
@@ -215,17 +240,18 @@ func TestWatchConcealed(t *testing.T) {
 func TestWatchCounts(t *testing.T) {
 	s := watchOf(t, 5, 30, always(0.3), always(0.7))
 	sessions := 0
-	for _, look := range s.Looks {
+	for _, look := range s.Interims {
 		sessions += look.New
 		match, answered := look.Metrics[replay.CompletionMatch], look.Metrics[replay.Answered]
-		if look.Sessions != sessions || answered.N != sessions || match.N > sessions || match.N == 0 != (match.Mean == nil) {
+		if look.Sessions != sessions || answered.N != sessions || match.N > sessions ||
+			match.N == 0 != (match.Mean == nil) {
 			t.Errorf("look %+v of %d sessions", look, sessions)
 		}
 		if match.Verdict == stats.Worse && *match.High >= 0 {
 			t.Errorf("worse, and the interval holds 0: %+v", match)
 		}
 	}
-	if last := s.Looks[len(s.Looks)-1]; last.Metrics[replay.CompletionMatch].N == sessions {
+	if last := s.Interims[len(s.Interims)-1]; last.Metrics[replay.CompletionMatch].N == sessions {
 		t.Error("no pair was lost")
 	}
 }
@@ -236,7 +262,8 @@ func TestWatchSame(t *testing.T) {
 		t.Error(err)
 	}
 	err := s.Same("w", json.RawMessage(`{"mode": "forced", "alpha": 0.05, "flow": "b"}`))
-	if !source.IsInvalid(err) || err.Error() != `watch "w" was begun with another flow, mode: use the same, or begin a new watch with another --name` {
+	if !source.IsInvalid(err) || err.Error() !=
+		`watch "w" was begun with another flow, mode: use the same, or begin a new watch with another --name` {
 		t.Error(err)
 	}
 }

@@ -87,7 +87,7 @@ func (r *Report) everyTest(s *survey, o TextOptions) func(yield func(*document.S
 			} else if user := userLine(t.User); user != "" {
 				detail.Notes = append(detail.Notes, "user: "+user)
 			}
-			if o.Talks && t.User != nil {
+			if o.Simulated && t.User != nil {
 				detail.Transcript = t.Output
 			}
 			if !yield(detail, nil) {

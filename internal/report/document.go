@@ -19,8 +19,8 @@ type TextOptions struct {
 	Colour bool
 	// Verbose lists every test and explains every failing one, Quiet writes the totals only. Quiet wins.
 	Verbose, Quiet bool
-	// Talks also shows conversations with a simulated user, where every test is listed.
-	Talks bool
+	// Simulated also shows conversations with a simulated user, where every test is listed.
+	Simulated bool
 	// Width is the terminal's; 0 means 80.
 	Width int
 	// Dir is the folder of the results, to be named at the end. It may be empty.

@@ -111,7 +111,7 @@ func sinks(hostile string) map[string]func(io.Writer) error {
 		"terminal":         func(w io.Writer) error { return r.Text(w, report.TextOptions{Dir: hostile}) },
 		"terminal verbose": func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) },
 		"terminal talks": func(w io.Writer) error {
-			return r.Text(w, report.TextOptions{Verbose: true, Talks: true,
+			return r.Text(w, report.TextOptions{Verbose: true, Simulated: true,
 				Width: 30})
 		},
 		"terminal narrow":     func(w io.Writer) error { return r.Text(w, report.TextOptions{Width: 30}) },

@@ -34,7 +34,7 @@ func usersPlayed(t *result.UserTotals) string {
 	if t == nil {
 		return ""
 	}
-	parts := []string{text.Plural(t.Talks, "talk")}
+	parts := []string{text.Plural(t.Conversations, "talk")}
 	for _, end := range slices.Sorted(maps.Keys(t.Ends)) {
 		parts = append(parts, fmt.Sprintf("%s %s", text.Count(t.Ends[end]), endWords(end)))
 	}

@@ -41,7 +41,7 @@ func TestUserStandsApart(t *testing.T) {
 	sum := []string{"3 calls, tokens 1,000 in, 20 out, cost $0.500",
 		"1 talk; 1 ended at the turn limit; goal stated in 0 of 1; facts given 1 of 2; faults: repeats 1"}
 	text := write(func(w io.Writer) error {
-		return one.Text(w, report.TextOptions{Verbose: true, Talks: true, Width: 200})
+		return one.Text(w, report.TextOptions{Verbose: true, Simulated: true, Width: 200})
 	})
 	for what, reports := range map[string]struct {
 		text string

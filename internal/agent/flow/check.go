@@ -79,7 +79,7 @@ func (r *reader) findStart(n, named source.Node) {
 	}
 }
 
-// checkNodeFlow reports faults that keep a conversation from reaching an end (flow-engine.md 3.1).
+// checkNodeFlow reports faults that keep a conversation from reaching an end.
 func (r *reader) checkNodeFlow() {
 	if r.flow.Start == nil || r.Problems.Err() != nil {
 		return

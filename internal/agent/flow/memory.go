@@ -33,7 +33,7 @@ type remembered struct {
 	Faults []error
 }
 
-// remember runs the memory pipeline after a turn (flow-engine.md 3.7). It never fails: a failed stage leaves the memory
+// remember runs the memory pipeline after a turn. It never fails: a failed stage leaves the memory
 // unchanged, and the delta says so.
 func remember(ctx context.Context, in rememberInput) remembered {
 	p := &pipeline{rememberInput: in, delta: emptyDelta()}

@@ -4,7 +4,7 @@ package flow
 // as none.
 const maxTurn = 1 << 53
 
-// numbered returns a copy of a history in which every message knows its turn (flow-engine.md 3.6). A user's message
+// numbered returns a copy of a history in which every message knows its turn. A user's message
 // begins a turn, and the messages after it belong to that turn; an assistant's message before the first user's belongs
 // to the turn that follows. Turns count from 1, in the order of the list. A message keeps the turn that it gives,
 // unless that goes back or is another turn's already.

@@ -11,7 +11,7 @@ import (
 // ProcessNode is the tool that moves the conversation.
 const ProcessNode = "process_node"
 
-// processNode returns the tool as it is bound at a node (flow-engine.md 3.2). A stop has none.
+// processNode returns the tool as it is bound at a node. A stop has none.
 func processNode(n *Node, offered []*Option) llm.Tool {
 	if n.Ends() {
 		return llm.Tool{}
@@ -156,7 +156,7 @@ func wrong(name string, got json.RawMessage) string {
 	return fmt.Sprintf("%s cannot be %s here", name, clip(string(got), 100))
 }
 
-// processed is the result of process_node, NodeProcessorResult of S1.13.
+// processed is the result of process_node.
 type processed struct {
 	NextNodeID         *string     `json:"next_node_id"`
 	NextNodeDescriptor *Descriptor `json:"next_node_descriptor"`

@@ -125,7 +125,7 @@ func (t *turn) talk(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// loop asks the model until it answers without calling a tool (flow-engine.md 3.5).
+// loop asks the model until it answers without calling a tool.
 func (t *turn) loop(ctx context.Context) (string, error) {
 	most := t.in.Limits.MaxToolIterations
 	if most <= 0 {

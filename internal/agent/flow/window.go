@@ -10,7 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 )
 
-// Defaults of the history window (flow-engine.md 3.4).
+// Defaults of the history window.
 const (
 	defaultWindowMessages = 12
 	defaultWindowTokens   = 3000
@@ -118,7 +118,7 @@ func compact(v any) json.RawMessage {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// prompt assembles the messages of the turn's first request (flow-engine.md 3.4). Empty facts and an empty summary are
+// prompt assembles the messages of the turn's first request. Empty facts and an empty summary are
 // left out.
 func prompt(system string, memory Memory, window []Message, user string) []chat.Message {
 	messages := make([]chat.Message, 0, len(window)+8) // room for the tool loop

@@ -69,7 +69,9 @@ func (b *Bot) Erase(ctx context.Context, siteName, session string) error {
 		err = errors.Join(err, b.Elsewhere(ctx, found.Name, session))
 	}
 	if err != nil {
-		return &Error{Fault: StoreFailed, Message: "not everything of the session could be erased", Hint: "try again", Err: err}
+		return &Error{
+			Fault: StoreFailed, Message: "not everything of the session could be erased", Hint: "try again", Err: err,
+		}
 	}
 	return nil
 }
@@ -86,7 +88,7 @@ func published(s State) State {
 	table(&s.CTA)
 	table(&s.Form.Collected)
 	table(&s.Booking.Values)
-	table(&s.Booking.Said)
+	table(&s.Booking.Words)
 	list(&s.Booking.Corrections)
 	if s.Skills != nil {
 		k := *s.Skills

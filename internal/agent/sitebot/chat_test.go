@@ -104,7 +104,9 @@ func newStage(t *testing.T) *stage {
 	s.Bot, err = sitebot.New(sitebot.Config{
 		Guard: true,
 		Sites: library, Prompts: &prompt.Set{}, Checkpoints: s.kept, Leads: s,
-		Models:    func(*site.Site) (sitebot.Models, error) { return sitebot.Models{Default: watched, Fast: watched}, nil },
+		Models: func(*site.Site) (sitebot.Models, error) {
+			return sitebot.Models{Default: watched, Fast: watched}, nil
+		},
 		Retriever: func(*site.Site) sitebot.Retriever { return shelf{} },
 		Enricher:  func(*site.Site) sitebot.Enricher { return knows{} },
 	})
@@ -124,7 +126,8 @@ func (s *stage) Wake() {}
 type told struct {
 	Event, ID, Site, Session, Email string
 	Context                         string `json:"capture_context"`
-	Values, Said, Collected         map[string]string
+	Values, Collected               map[string]string
+	Words                           map[string]string `json:"said"`
 	Changed                         []string
 	Profile                         enrich.Profile
 	At                              time.Time `json:"captured_at"`
@@ -138,7 +141,9 @@ func (s *stage) captured() []told {
 	claims, err := s.kept.Claim(context.Background(), time.Now(), []lead.Want{want})
 	for _, c := range claims {
 		var t told
-		err = errors.Join(err, json.Unmarshal(c.Body, &t), s.kept.Finish(context.Background(), c, lead.Result{State: lead.Delivered, At: time.Now()}))
+		err = errors.Join(err, json.Unmarshal(c.Body, &t), s.kept.Finish(context.Background(), c, lead.Result{
+			State: lead.Delivered, At: time.Now(),
+		}))
 		s.leads = append(s.leads, t)
 	}
 	if err != nil {
@@ -164,7 +169,8 @@ func (s *stage) say(t *testing.T, session, input string) *sitebot.Outcome {
 	t.Helper()
 	var said strings.Builder
 	s.asked = nil
-	o, err := s.Turn(t.Context(), sitebot.Request{Site: "WWW.shop.example", Session: session, Input: input}, func(e sitebot.Event) { said.WriteString(e.Token) })
+	o, err := s.Turn(t.Context(), sitebot.Request{Site: "WWW.shop.example", Session: session, Input: input},
+		func(e sitebot.Event) { said.WriteString(e.Token) })
 	if err != nil {
 		t.Fatalf("%s: %v", input, err)
 	}
@@ -206,34 +212,59 @@ func TestConversation(t *testing.T) {
 		applied  string
 		check    func(o *sitebot.Outcome, state map[string]any) bool
 	}{
-		{"What do you sell?", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up", func(o *sitebot.Outcome, _ map[string]any) bool {
-			return cmp.Equal(o.Metadata.FollowUps, []string{"What does it cost?"}) && o.Metadata.Visitor.Sector == "Retail" && o.Metadata.TurnNumber == 0
-		}},
-		{"We are Acme", "Welcome. 👉 What stage is your company at?", sitebot.AnswerRoute, sitebot.Qualify, "ask_qualification", func(o *sitebot.Outcome, state map[string]any) bool {
-			return cmp.Equal(o.Metadata.Answers, []string{"Seed", "Series A"}) && o.Metadata.Visitor.CompanyName == "Acme" &&
-				o.Metadata.Visitor.Status == enrich.Partial && at(state, "profiling_state.last_extraction_turn") == 2.0
-		}},
-		{"Series A, what is the price?", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up", func(_ *sitebot.Outcome, state map[string]any) bool {
-			return at(state, "profiling_state.collected_values.stage") == "Series A, what is the price?" && at(state, "interest_signals_state.cumulative") == 4.0
-		}},
-		{"I need it on Monday", "Monday works. 👇 See a demo", sitebot.AnswerRoute, sitebot.Qualify, "propose_demo", func(o *sitebot.Outcome, state map[string]any) bool {
-			return at(state, "dialog_supervision_state.demo_was_proposed_last_turn") == true && at(state, "interest_signals_state.cumulative") == 10.0 &&
-				o.Metadata.CTA["stage"] != ""
-		}},
-		{"yes please", "Which e-mail address?", sitebot.BookingRoute, sitebot.HandleBooking, "", func(_ *sitebot.Outcome, state map[string]any) bool {
-			return at(state, "booking_state.active") == true && at(state, "booking_state.field") == "email" && at(state, "dialog_supervision_state.demo_was_proposed_last_turn") == false
-		}},
-		{"What does shipping cost?", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "none", func(_ *sitebot.Outcome, state map[string]any) bool {
-			return at(state, "booking_state.paused") == true
-		}},
-		{"It is ada@Example.com", "Booked.", sitebot.BookingRoute, sitebot.HandleBooking, "", func(_ *sitebot.Outcome, state map[string]any) bool {
+		{
+			"What do you sell?", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up",
+			func(o *sitebot.Outcome, _ map[string]any) bool {
+				return cmp.Equal(o.Metadata.FollowUps, []string{"What does it cost?"}) &&
+					o.Metadata.Visitor.Sector == "Retail" && o.Metadata.TurnNumber == 0
+			},
+		},
+		{
+			"We are Acme", "Welcome. 👉 What stage is your company at?", sitebot.AnswerRoute, sitebot.Qualify,
+			"ask_qualification", func(o *sitebot.Outcome, state map[string]any) bool {
+				return cmp.Equal(o.Metadata.Answers, []string{"Seed", "Series A"}) &&
+					o.Metadata.Visitor.CompanyName == "Acme" && o.Metadata.Visitor.Status == enrich.Partial &&
+					at(state, "profiling_state.last_extraction_turn") == 2.0
+			},
+		},
+		{
+			"Series A, what is the price?", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up",
+			func(_ *sitebot.Outcome, state map[string]any) bool {
+				return at(state, "profiling_state.collected_values.stage") == "Series A, what is the price?" &&
+					at(state, "interest_signals_state.cumulative") == 4.0
+			},
+		},
+		{
+			"I need it on Monday", "Monday works. 👇 See a demo", sitebot.AnswerRoute, sitebot.Qualify, "propose_demo",
+			func(o *sitebot.Outcome, state map[string]any) bool {
+				return at(state, "dialog_supervision_state.demo_was_proposed_last_turn") == true &&
+					at(state, "interest_signals_state.cumulative") == 10.0 && o.Metadata.CTA["stage"] != ""
+			},
+		},
+		{
+			"yes please", "Which e-mail address?", sitebot.BookingRoute, sitebot.HandleBooking, "",
+			func(_ *sitebot.Outcome, state map[string]any) bool {
+				return at(state, "booking_state.active") == true && at(state, "booking_state.field") == "email" &&
+					at(state, "dialog_supervision_state.demo_was_proposed_last_turn") == false
+			},
+		},
+		{
+			"What does shipping cost?", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "none",
+			func(_ *sitebot.Outcome, state map[string]any) bool {
+				return at(state, "booking_state.paused") == true
+			},
+		},
+		{"It is ada@Example.com", "Booked.", sitebot.BookingRoute, sitebot.HandleBooking, "", func(_ *sitebot.Outcome,
+			state map[string]any) bool {
 			return at(state, "booking_state.converted") == true && at(state, "booking_state.webhook_sent") == false &&
 				at(state, "dialog_supervision_state.captured_email") == "ada@example.com"
 		}},
-		{"Thanks", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up", func(_ *sitebot.Outcome, state map[string]any) bool {
+		{"Thanks", "We sell tea.", sitebot.AnswerRoute, sitebot.Educate, "suggest_follow_up", func(_ *sitebot.Outcome,
+			state map[string]any) bool {
 			return at(state, "booking_state.field") == "company_size"
 		}},
-		{"50", "How many are you?", sitebot.PostConversion, sitebot.HandlePost, "", func(_ *sitebot.Outcome, state map[string]any) bool {
+		{"50", "How many are you?", sitebot.PostConversion, sitebot.HandlePost, "", func(_ *sitebot.Outcome,
+			state map[string]any) bool {
 			return at(state, "booking_state.values.company_size") == "50"
 		}},
 	} {
@@ -245,26 +276,32 @@ func TestConversation(t *testing.T) {
 				applied = append(applied, string(k))
 			}
 		}
-		if o.Response != tc.response || o.Metadata.Route != tc.route || o.Metadata.Action != tc.action || strings.Join(applied, " ") != tc.applied {
-			t.Errorf("turn %d %q: %q by %s %s, skills %v; want %q by %s %s, %s", i, tc.input, o.Response, o.Metadata.Route, o.Metadata.Action, applied,
-				tc.response, tc.route, tc.action, tc.applied)
+		if o.Response != tc.response || o.Metadata.Route != tc.route || o.Metadata.Action != tc.action ||
+			strings.Join(applied, " ") != tc.applied {
+			t.Errorf("turn %d %q: %q by %s %s, skills %v; want %q by %s %s, %s", i, tc.input, o.Response,
+				o.Metadata.Route, o.Metadata.Action, applied, tc.response, tc.route, tc.action, tc.applied)
 		}
 		if tc.check != nil && !tc.check(o, state) {
 			data, _ := json.Marshal(state)
 			t.Errorf("turn %d %q: metadata %+v\nstate %s", i, tc.input, o.Metadata, data)
 		}
-		if state["turn_number"] != float64(i+1) || len(state["messages"].([]any)) != 2*(i+1) || len(o.Metadata.Warnings) > 0 {
-			t.Errorf("turn %d: turn_number %v, %d messages, warnings %v", i, state["turn_number"], len(state["messages"].([]any)), o.Metadata.Warnings)
+		if state["turn_number"] != float64(i+1) || len(state["messages"].([]any)) != 2*(i+1) ||
+			len(o.Metadata.Warnings) > 0 {
+			t.Errorf("turn %d: turn_number %v, %d messages, warnings %v", i, state["turn_number"],
+				len(state["messages"].([]any)), o.Metadata.Warnings)
 		}
 	}
 	var events []string
 	for _, l := range s.captured() {
 		events = append(events, l.Event+" "+strings.Join(l.Changed, ","))
-		if l.Email != "ada@example.com" || l.Context != lead.InChatBooking || l.Site != "shop.example" || l.Session != "one" {
+		if l.Email != "ada@example.com" || l.Context != lead.InChatBooking || l.Site != "shop.example" ||
+			l.Session != "one" {
 			t.Errorf("lead: %+v", l)
 		}
 	}
-	if d := cmp.Diff([]string{"email_captured email", "booking_completed email", "post_conversion company_size"}, events); d != "" {
+	if d := cmp.Diff([]string{
+		"email_captured email", "booking_completed email", "post_conversion company_size",
+	}, events); d != "" {
 		t.Errorf("events (-want +got):\n%s", d)
 	}
 	if at(s.state(t, "one"), "booking_state.webhook_sent") != true {
@@ -297,12 +334,14 @@ func TestWhoIsAsked(t *testing.T) {
 		t.Errorf("a redirect asks %v", s.asked)
 	}
 	for range 2 {
-		if o := s.say(t, "h", "jailbreak now"); o.Metadata.Route != sitebot.RedirectRoute || o.Metadata.Action != sitebot.HandleHack {
+		if o := s.say(t, "h", "jailbreak now"); o.Metadata.Route != sitebot.RedirectRoute ||
+			o.Metadata.Action != sitebot.HandleHack {
 			t.Errorf("a hack: %+v", o.Metadata)
 		}
 	}
 	o := s.say(t, "h", "hello?")
-	if o.Metadata.Blocked != sitebot.BlockHack || len(s.asked) > 0 || !strings.Contains(o.Response, "start a new session") {
+	if o.Metadata.Blocked != sitebot.BlockHack || len(s.asked) > 0 ||
+		!strings.Contains(o.Response, "start a new session") {
 		t.Errorf("after two hacks: %+v, asked %v", o, s.asked)
 	}
 	for i := range 6 {
@@ -345,12 +384,14 @@ func TestInjection(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.say(t, "i", "Series B")
-	if state := s.state(t, "i"); at(state, "profiling_state.collected_values.stage") != "Series B" || state["turn_number"] != 2.0 {
+	if state := s.state(t, "i"); at(state, "profiling_state.collected_values.stage") != "Series B" ||
+		state["turn_number"] != 2.0 {
 		t.Errorf("state %v", state)
 	}
 	err := s.UpdateState(t.Context(), "shop.example", "i", json.RawMessage(`{"profiling_sate":{}}`), false)
 	var failed *sitebot.Error
-	if !errors.As(err, &failed) || failed.Fault != sitebot.UnknownField || !strings.Contains(err.Error(), "profiling_state") {
+	if !errors.As(err, &failed) || failed.Fault != sitebot.UnknownField ||
+		!strings.Contains(err.Error(), "profiling_state") {
 		t.Errorf("an unknown field: %v", err)
 	}
 }

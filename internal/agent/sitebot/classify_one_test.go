@@ -17,7 +17,8 @@ import (
 // before is a conversation that has left something in the state: what was asked, and what was answered.
 var before = []chat.Message{
 	chat.NewMessage(chat.User, "I need tea"), chat.NewMessage(chat.Assistant, "👉 Which stage is your company at?"),
-	chat.NewMessage(chat.User, "We are just starting"), chat.NewMessage(chat.Assistant, "👇 Shall we show you in a demo?"),
+	chat.NewMessage(chat.User, "We are just starting"),
+	chat.NewMessage(chat.Assistant, "👇 Shall we show you in a demo?"),
 }
 
 // TestClassifierAsksAsTheTurnDoes holds that a node by itself is asked, word for word, what it is asked within a turn.
@@ -71,21 +72,30 @@ func TestClassifier(t *testing.T) {
 	}{
 		{
 			"an intent", prompt.IntentClassifier, "```json\n{\"intent\": \" support\", \"confidence\": 1.5}\n```", "hi",
-			sitebot.Classified{Answered: true, Intents: sitebot.Intents{Intent: sitebot.Support, Confidence: 1, History: []sitebot.Intent{sitebot.Support}}},
+			sitebot.Classified{Answered: true, Intents: sitebot.Intents{
+				Intent: sitebot.Support, Confidence: 1, History: []sitebot.Intent{sitebot.Support},
+			}},
 		},
 		{
 			"yes to a demo", prompt.IntentClassifier, `{"intent": "LEARN", "confidence": 0.5}`, "yes",
-			sitebot.Classified{Answered: true, Intents: sitebot.Intents{Intent: sitebot.Book, Confidence: 1, History: []sitebot.Intent{sitebot.Book}}},
+			sitebot.Classified{Answered: true, Intents: sitebot.Intents{
+				Intent: sitebot.Book, Confidence: 1, History: []sitebot.Intent{sitebot.Book},
+			}},
 		},
 		{"an intent that there is not", prompt.IntentClassifier, `{"intent": "JOKE"}`, "hi", sitebot.Classified{}},
 		{"no JSON", prompt.IntentClassifier, `I would say LEARN`, "hi", sitebot.Classified{}},
 		{"half of it", prompt.SkillSelector, `{"skills": ["none"`, "hi", sitebot.Classified{}},
 		{"nothing to ask about", prompt.IntentClassifier, `{"intent": "LEARN"}`, " \n", sitebot.Classified{}},
 		{
-			"skills", prompt.SkillSelector, `{"skills": ["ask_email", "sing", "ask_email", "propose_demo", "none"], "reasons": {}}`, "hi",
-			sitebot.Classified{Answered: true, Proposed: []sitebot.Skill{sitebot.AskEmail, sitebot.ProposeDemoSkill}},
+			"skills", prompt.SkillSelector,
+			`{"skills": ["ask_email", "sing", "ask_email", "propose_demo", "none"], "reasons": {}}`, "hi",
+			sitebot.Classified{
+				Answered: true, Proposed: []sitebot.Skill{sitebot.RequestEmail, sitebot.ProposeDemoSkill},
+			},
 		},
-		{"no skill", prompt.SkillSelector, `{"skills": []}`, "hi", sitebot.Classified{Answered: true, Proposed: []sitebot.Skill{}}},
+		{"no skill", prompt.SkillSelector, `{"skills": []}`, "hi", sitebot.Classified{
+			Answered: true, Proposed: []sitebot.Skill{},
+		}},
 	} {
 		th := openTheater(t, shop)
 		th.says(tc.node, tc.reply)
@@ -113,7 +123,8 @@ func TestClassifierFails(t *testing.T) {
 	}
 	down := &llm.Error{Fault: llm.Unreachable, Model: "openai:x", Message: "no connection"}
 	th.does(prompt.IntentClassifier, func(context.Context, llm.Request) (string, error) { return "", down })
-	if _, err := c.Classify(t.Context(), "shop.example", "hi", nil); !errors.Is(err, down) || err.Error() != down.Error() {
+	if _, err := c.Classify(t.Context(), "shop.example", "hi", nil); !errors.Is(err, down) ||
+		err.Error() != down.Error() {
 		t.Errorf("got %v, want %v", err, down)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,7 +14,9 @@ import (
 // The columns of the state: how writes reach each field, and which fields begin every turn empty (2.1).
 // They are declarations and never change.
 var (
-	messagesColumn = graph.Append(func(s *State) *[]Message { return &s.Messages }).Keyed(func(m Message) string { return m.ID })
+	messagesColumn = graph.Append(func(s *State) *[]Message { return &s.Messages }).Keyed(func(m Message) string {
+		return m.ID
+	})
 
 	inputColumn    = graph.Last(func(s *State) *string { return &s.Input }).PerTurn()
 	responseColumn = graph.Last(func(s *State) *string { return &s.Response }).PerTurn()
@@ -71,15 +73,15 @@ func mergeDialogs(old, written Dialog) Dialog {
 		return old
 	}
 	merged := Dialog{
-		EmailAskedLastTurn:   newer(old.EmailAskedLastTurn, written.EmailAskedLastTurn),
-		DemoProposedLastTurn: newer(old.DemoProposedLastTurn, written.DemoProposedLastTurn),
-		EmailAskedEver:       old.EmailAskedEver || written.EmailAskedEver,
-		DemoProposedEver:     old.DemoProposedEver || written.DemoProposedEver,
-		DemoDeclined:         old.DemoDeclined || written.DemoDeclined,
-		AskTurn:              later(old.AskTurn, written.AskTurn),
-		ProposedTurn:         later(old.ProposedTurn, written.ProposedTurn),
-		AskCount:             max(old.AskCount, written.AskCount),
-		CapturedEmail:        old.CapturedEmail,
+		EmailRequestedLastTurn: newer(old.EmailRequestedLastTurn, written.EmailRequestedLastTurn),
+		DemoProposedLastTurn:   newer(old.DemoProposedLastTurn, written.DemoProposedLastTurn),
+		EmailRequestedEver:     old.EmailRequestedEver || written.EmailRequestedEver,
+		DemoProposedEver:       old.DemoProposedEver || written.DemoProposedEver,
+		DemoDeclined:           old.DemoDeclined || written.DemoDeclined,
+		RequestTurn:            later(old.RequestTurn, written.RequestTurn),
+		ProposedTurn:           later(old.ProposedTurn, written.ProposedTurn),
+		RequestCount:           max(old.RequestCount, written.RequestCount),
+		CapturedEmail:          old.CapturedEmail,
 	}
 	if written.CapturedEmail != nil {
 		merged.CapturedEmail = written.CapturedEmail
@@ -96,7 +98,8 @@ func mergeProfiling(old, written Profiling) Profiling {
 		Collected:   overlay(old.Collected, written.Collected),
 		Corrections: slices.Concat(old.Corrections, written.Corrections), LastExtractionTurn: old.LastExtractionTurn,
 	}
-	if w := written.LastExtractionTurn; w != nil && (merged.LastExtractionTurn == nil || *w > *merged.LastExtractionTurn) {
+	if w := written.LastExtractionTurn; w != nil &&
+		(merged.LastExtractionTurn == nil || *w > *merged.LastExtractionTurn) {
 		merged.LastExtractionTurn = w
 	}
 	return merged
@@ -155,9 +158,10 @@ func (p *Profiling) UnmarshalJSON(data []byte) error {
 // columns lists every column, in the order of the state.
 func columns() []graph.Column[State] {
 	return []graph.Column[State]{
-		messagesColumn, inputColumn, responseColumn, docsColumn, siteColumn, sessionColumn, routeColumn, turnColumn, visitorColumn,
-		dialogColumn, interestColumn, formColumn, intentsColumn, routerColumn, skillsColumn, bookingColumn, profilingColumn,
-		hackColumn, spamColumn, lastInputColumn, followUpsColumn, answersColumn, ctaColumn, warningsColumn, extractedColumn, observedColumn,
-		spokenColumn, suggesterColumn, summaryColumn, fallenColumn,
+		messagesColumn, inputColumn, responseColumn, docsColumn, siteColumn, sessionColumn, routeColumn, turnColumn,
+		visitorColumn, dialogColumn, interestColumn, formColumn, intentsColumn, routerColumn, skillsColumn,
+		bookingColumn, profilingColumn, hackColumn, spamColumn, lastInputColumn, followUpsColumn, answersColumn,
+		ctaColumn, warningsColumn, extractedColumn, observedColumn, spokenColumn, suggesterColumn, summaryColumn,
+		fallenColumn,
 	}
 }

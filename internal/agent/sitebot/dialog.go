@@ -23,11 +23,11 @@ func observe(s *State, response string) Dialog {
 			d.CapturedEmail = &address
 		}
 	}
-	d.EmailAskedLastTurn, d.DemoProposedLastTurn = &marks.Email, &marks.Demo
+	d.EmailRequestedLastTurn, d.DemoProposedLastTurn = &marks.Email, &marks.Demo
 	if marks.Email {
-		d.EmailAskedEver = true
-		d.AskTurn = &turn
-		d.AskCount++
+		d.EmailRequestedEver = true
+		d.RequestTurn = &turn
+		d.RequestCount++
 	}
 	if marks.Demo {
 		d.DemoProposedEver = true
@@ -52,13 +52,13 @@ func gatingStep(s *State) step {
 	switch {
 	case d.CapturedEmail != nil:
 		return doneStep
-	case d.AskTurn == nil:
+	case d.RequestTurn == nil:
 		return idleStep
 	}
-	switch since := s.SkillTurn() - *d.AskTurn; {
+	switch since := s.SkillTurn() - *d.RequestTurn; {
 	case since == 1:
 		return captureStep
-	case d.AskCount >= maxAsks:
+	case d.RequestCount >= maxAsks:
 		return doneStep
 	case since < emailRest:
 		return coolStep

@@ -29,7 +29,7 @@ type History struct {
 	CutAt *float64 `json:"query_message_index"`
 }
 
-// Rebuilt is the state that a conversation would have come to, as far as its history tells (S0). What is nil is not to
+// Rebuilt is the state that a conversation would have come to, as far as its history tells. What is nil is not to
 // be injected.
 type Rebuilt struct {
 	Messages   []RebuiltMessage  `json:"messages"`
@@ -48,9 +48,9 @@ type RebuiltMessage struct {
 
 // RebuiltDialog is what the last answer has asked for.
 type RebuiltDialog struct {
-	EmailAskedLastTurn   bool `json:"email_asked_last_turn"`
-	DemoProposedLastTurn bool `json:"demo_was_proposed_last_turn"`
-	AskTurn              *int `json:"content_gating_ask_turn"`
+	EmailRequestedLastTurn bool `json:"email_asked_last_turn"`
+	DemoProposedLastTurn   bool `json:"demo_was_proposed_last_turn"`
+	RequestTurn            *int `json:"content_gating_ask_turn"`
 }
 
 // RebuiltProfiling is what the qualification has collected; LastExtractionTurn is -1 unless the last message asks a
@@ -139,7 +139,8 @@ func cut(rows []row, h History, out *Rebuilt) []row {
 			continue
 		}
 		if i < len(rows)-2 {
-			out.warn("ambiguous_cut", "the query stands at row %d of %d; what comes after it was dropped", i+1, len(rows))
+			out.warn("ambiguous_cut", "the query stands at row %d of %d; what comes after it was dropped", i+1,
+				len(rows))
 		}
 		return rows[:i]
 	}
@@ -192,10 +193,10 @@ func rebuiltDialog(rows []row) *RebuiltDialog {
 		if !marks.Email && !marks.Demo {
 			return nil
 		}
-		d := &RebuiltDialog{EmailAskedLastTurn: marks.Email, DemoProposedLastTurn: marks.Demo}
+		d := &RebuiltDialog{EmailRequestedLastTurn: marks.Email, DemoProposedLastTurn: marks.Demo}
 		if marks.Email {
 			turn := len(rows) / 2
-			d.AskTurn = &turn
+			d.RequestTurn = &turn
 		}
 		return d
 	}

@@ -57,7 +57,9 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 		u = append(u, lastInputColumn.Set(fingerprint(text)))
 	}
 	u = append(u, siteColumn.Set(found.Name), sessionColumn.Set(session))
-	if _, err := b.graph.UpdateState(ctx, thread, u, graph.UpdateOptions{Replace: replace, Merge: !replace}); err != nil {
+	if _, err := b.graph.UpdateState(ctx, thread, u, graph.UpdateOptions{
+		Replace: replace, Merge: !replace,
+	}); err != nil {
 		return &Error{Fault: StoreFailed, Message: "the session cannot be written", Err: err}
 	}
 	return nil
@@ -71,7 +73,8 @@ func messageIn(patch json.RawMessage) (text string, ok bool) {
 	var fields struct {
 		LastInput string `json:"last_input"`
 	}
-	if err := json.Unmarshal(patch, &fields); err != nil || fields.LastInput == "" || hashed.MatchString(fields.LastInput) {
+	if err := json.Unmarshal(patch, &fields); err != nil || fields.LastInput == "" ||
+		hashed.MatchString(fields.LastInput) {
 		return "", false
 	}
 	return fields.LastInput, true
@@ -85,8 +88,8 @@ func possible(patch json.RawMessage, siteName, session string) error {
 	}
 	for name, count := range map[string]int{
 		"turn_number": s.TurnNumber, "hack_count": s.HackCount, "spam_count": s.SpamCount,
-		"dialog_supervision_state.ask_count": s.Dialog.AskCount, "interest_signals_state.cumulative": s.Interest.Cumulative,
-		"summary.to_turn": s.Summary.ToTurn,
+		"dialog_supervision_state.ask_count": s.Dialog.RequestCount,
+		"interest_signals_state.cumulative":  s.Interest.Cumulative, "summary.to_turn": s.Summary.ToTurn,
 	} {
 		if count < 0 {
 			return fmt.Errorf("field %q: %d is less than 0", name, count)
@@ -94,7 +97,8 @@ func possible(patch json.RawMessage, siteName, session string) error {
 	}
 	switch {
 	case s.Interest.Cumulative > maxInterest:
-		return fmt.Errorf("field %q: %d is more than %d", "interest_signals_state.cumulative", s.Interest.Cumulative, maxInterest)
+		return fmt.Errorf("field %q: %d is more than %d", "interest_signals_state.cumulative", s.Interest.Cumulative,
+			maxInterest)
 	case !slices.Contains([]Route{"", Agentic, PostConversion, AnswerRoute, RedirectRoute, BookingRoute}, s.NextRoute):
 		return fmt.Errorf("field %q: there is no route %q", "next_route", s.NextRoute)
 	case s.SiteName != "" && s.SiteName != siteName || s.SessionID != "" && s.SessionID != session:

@@ -75,8 +75,9 @@ func (s saver) Save(ctx context.Context, thread string, r graph.Record) error {
 // rows returns what the receivers are to be told of a turn.
 func (b *Bot) rows(t *turn, after *State) ([]lead.Row, error) {
 	visitor := lead.Visitor{
-		Site: t.Name, Session: t.request.Session, Person: t.request.PersonID, Email: t.address(after), At: b.Now().UTC(),
-		Values: after.Booking.Values, Said: after.Booking.Said, Collected: after.Profiling.Collected, Corrections: len(after.Booking.Corrections),
+		Site: t.Name, Session: t.request.Session, Person: t.request.PersonID, Email: t.address(after),
+		At: b.Now().UTC(), Values: after.Booking.Values, Words: after.Booking.Words,
+		Collected: after.Profiling.Collected, Corrections: len(after.Booking.Corrections),
 	}
 	events := t.events(t.before, after, visitor.Email)
 	if len(events) == 0 {

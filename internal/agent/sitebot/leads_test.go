@@ -18,7 +18,8 @@ import (
 )
 
 // booker is a site that books with three values and asks two more afterwards.
-var booker = strings.Replace(shop, "booking:", "booking: {fields: [email, {id: day, type: date}, {id: phone, type: phone}], post_conversion_fields: [size, budget]}\nformer:", 1)
+var booker = strings.Replace(shop, "booking:", "booking: {fields: [email, {id: day, type: date}, {id: phone, type: "+
+	"phone}], post_conversion_fields: [size, budget]}\nformer:", 1)
 
 func openBooker(t *testing.T, changes ...func(*sitebot.Config)) *theater {
 	t.Helper()
@@ -47,7 +48,10 @@ func (th *theater) news() []string {
 // TestEvents walks through a booking and holds what each turn tells (2.16).
 func TestEvents(t *testing.T) {
 	th := openBooker(t)
-	th.readsDays(map[string]string{"on Monday": "2026-11-30", "on Tuesday": "2026-12-01", "Wednesday": "2026-12-02", "not Tuesday": "denied", "on Thursday": "2026-11-26"})
+	th.readsDays(map[string]string{
+		"on Monday": "2026-11-30", "on Tuesday": "2026-12-01", "Wednesday": "2026-12-02", "not Tuesday": "denied",
+		"on Thursday": "2026-11-26",
+	})
 	for _, tc := range []struct {
 		intent sitebot.Intent
 		input  string
@@ -78,10 +82,14 @@ func TestEvents(t *testing.T) {
 	}
 	last := th.stage.leads[len(th.stage.leads)-1]
 	want := told{
-		Event: lead.PostConversion, ID: last.ID, Site: "shop.example", Session: "e", Email: "Ada@x.com", Context: lead.InChatBooking,
-		Values:    map[string]string{"email": "Ada@x.com", "day": "2026-11-30", "phone": "+33612345678", "size": "50 people", "budget": "10k"},
-		Said:      map[string]string{"email": "back to Ada@X.com", "day": "and on Monday", "phone": "+33 6 12 34 56 78", "size": "50 people", "budget": "10k"},
-		Collected: map[string]string{}, Changed: []string{"budget"}, Profile: last.Profile, At: last.At,
+		Event: lead.PostConversion, ID: last.ID, Site: "shop.example", Session: "e", Email: "Ada@x.com",
+		Context: lead.InChatBooking, Values: map[string]string{
+			"email": "Ada@x.com", "day": "2026-11-30", "phone": "+33612345678", "size": "50 people", "budget": "10k",
+		},
+		Words: map[string]string{
+			"email": "back to Ada@X.com", "day": "and on Monday", "phone": "+33 6 12 34 56 78", "size": "50 people",
+			"budget": "10k",
+		}, Collected: map[string]string{}, Changed: []string{"budget"}, Profile: last.Profile, At: last.At,
 	}
 	if d := cmp.Diff(want, last); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -104,11 +112,12 @@ func TestEventsOfAnAddress(t *testing.T) {
 		t.Errorf("an address that completes: %q", got)
 	}
 	th = openBooker(t)
-	th.applies(sitebot.AskEmail)
+	th.applies(sitebot.RequestEmail)
 	th.says("answer_writer", "💌 Where may I send it?")
 	th.say(t, "gate", "what is there")
 	th.say(t, "gate", "to a@x.com")
-	if got := th.captured(); len(got) != 1 || got[0].Context != lead.ContentGating || strings.Join(got[0].Changed, " ") != "email" {
+	if got := th.captured(); len(got) != 1 || got[0].Context != lead.ContentGating ||
+		strings.Join(got[0].Changed, " ") != "email" {
 		t.Errorf("an address for content: %+v", got)
 	}
 	th.intent(sitebot.Book)
@@ -134,12 +143,15 @@ func TestFailedTurnTellsNothing(t *testing.T) {
 	th := openTheater(t, shop)
 	th.intent(sitebot.Book)
 	th.says("booking_handler", " ")
-	if _, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "f", Input: "a@x.com"}, nil); err == nil {
+	if _, err := th.Turn(t.Context(), sitebot.Request{
+		Site: "shop.example", Session: "f", Input: "a@x.com",
+	}, nil); err == nil {
 		t.Fatal("the turn did not fail")
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	th.does("booking_handler", func(context.Context, llm.Request) (string, error) { leave(); return "well, well", nil })
-	if _, err := th.Turn(ctx, sitebot.Request{Site: "shop.example", Session: "f", Input: "b@x.com"}, func(sitebot.Event) {}); err == nil {
+	if _, err := th.Turn(ctx, sitebot.Request{Site: "shop.example", Session: "f", Input: "b@x.com"},
+		func(sitebot.Event) {}); err == nil {
 		t.Fatal("the visitor did not leave")
 	}
 	if got := th.captured(); len(got) != 0 {
@@ -161,10 +173,13 @@ func (brokenStore) SaveWith(context.Context, string, graph.Record, []lead.Row) e
 
 // A turn that cannot be saved fails: nobody is told that all went well.
 func TestUnsavedTurnFails(t *testing.T) {
-	th := openTheater(t, shop, func(c *sitebot.Config) { c.Checkpoints = brokenStore{lead.NewMemory(graph.MemoryLimits{})} })
+	th := openTheater(t, shop, func(c *sitebot.Config) {
+		c.Checkpoints = brokenStore{lead.NewMemory(graph.MemoryLimits{})}
+	})
 	th.intent(sitebot.Book)
 	_, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "f", Input: "a@x.com"}, nil)
-	if fault, ok := errors.AsType[*sitebot.Error](err); !ok || fault.Fault != sitebot.StoreFailed || len(th.captured()) != 0 {
+	if fault, ok := errors.AsType[*sitebot.Error](err); !ok || fault.Fault != sitebot.StoreFailed ||
+		len(th.captured()) != 0 {
 		t.Errorf("%v, %+v", err, th.captured())
 	}
 }
@@ -187,7 +202,10 @@ func (located) Find(context.Context, enrich.Visitor) (enrich.Profile, []enrich.A
 
 // The visitor's own address leaves the bot only where the site keeps it.
 func TestAddressIsNotTold(t *testing.T) {
-	for _, tc := range []struct{ file, want string }{{shop, ""}, {shop + "\nenrichment: {keep_ip: true}\n", "203.0.113.7"}} {
+	for _, tc := range []struct{ file, want string }{
+		{shop, ""},
+		{shop + "\nenrichment: {keep_ip: true}\n", "203.0.113.7"},
+	} {
 		th := openTheater(t, tc.file, func(c *sitebot.Config) {
 			c.Enricher = func(*site.Site) sitebot.Enricher { return located{} }
 		})
@@ -195,8 +213,10 @@ func TestAddressIsNotTold(t *testing.T) {
 		th.intent(sitebot.Book)
 		th.say(t, "a", "book me, a@x.com")
 		shown, _ := at(th.state(t, "a"), "visitor_profile.ip_address").(string)
-		if o.Metadata.Visitor.IPAddress != tc.want || shown != tc.want || th.captured()[0].Profile.IPAddress != tc.want {
-			t.Errorf("%q: answer %q, state %q, webhook %q", tc.want, o.Metadata.Visitor.IPAddress, shown, th.captured()[0].Profile.IPAddress)
+		if o.Metadata.Visitor.IPAddress != tc.want || shown != tc.want ||
+			th.captured()[0].Profile.IPAddress != tc.want {
+			t.Errorf("%q: answer %q, state %q, webhook %q", tc.want, o.Metadata.Visitor.IPAddress, shown,
+				th.captured()[0].Profile.IPAddress)
 		}
 	}
 }
@@ -206,7 +226,9 @@ func TestFailuresAreNoSpam(t *testing.T) {
 	th := openTheater(t, shop)
 	th.says("answer_writer", " ")
 	for range 5 {
-		if _, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "s", Input: "try again"}, nil); err == nil {
+		if _, err := th.Turn(t.Context(), sitebot.Request{
+			Site: "shop.example", Session: "s", Input: "try again",
+		}, nil); err == nil {
 			t.Fatal("the turn did not fail")
 		}
 	}

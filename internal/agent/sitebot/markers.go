@@ -12,7 +12,9 @@ import (
 )
 
 // markerOf is the marker that a skill asks an answer for.
-var markerOf = map[Skill]string{AskQualification: marker.Question, ProposeDemoSkill: marker.Demo, AskEmail: marker.Email}
+var markerOf = map[Skill]string{
+	RequestQualification: marker.Question, ProposeDemoSkill: marker.Demo, RequestEmail: marker.Email,
+}
 
 // believed returns the markers that a node's answer may hold: those of the skills that were applied in this turn.
 func (b *Bot) believed(node string, s *State) []string {
@@ -79,7 +81,9 @@ func (f *markerFilter) pass(ctx context.Context, piece string) error {
 
 // without returns a piece without the markers that are not believed.
 func (f *markerFilter) without(piece string) string {
-	if f.behind == nothingBehind && !slices.ContainsFunc(marker.All(), func(m string) bool { return strings.Contains(piece, m) }) {
+	if f.behind == nothingBehind && !slices.ContainsFunc(marker.All(), func(m string) bool {
+		return strings.Contains(piece, m)
+	}) {
 		return piece
 	}
 	var b strings.Builder

@@ -92,7 +92,10 @@ func (i *Interest) unseen() bool { return !i.Seen && i.Cumulative == 0 && len(i.
 
 // scored adds the weights of signals that are new. A demo that was just proposed begins the score anew.
 func scored(s *State, known []site.Signal, named []string) Interest {
-	next := Interest{Cumulative: s.Interest.Cumulative, Signals: append([]string{}, s.Interest.Signals...), New: []string{}, Seen: true}
+	next := Interest{
+		Cumulative: s.Interest.Cumulative, Signals: append([]string{}, s.Interest.Signals...), New: []string{},
+		Seen: true,
+	}
 	if is(s.Dialog.DemoProposedLastTurn) {
 		next.Cumulative = 0
 	}
@@ -114,7 +117,9 @@ func (b *Bot) selectSkills(ctx context.Context, s State) (update, error) {
 		Skills  []Skill           `json:"skills"`
 		Reasons map[Skill]*string `json:"reasons"`
 	}
-	vars := prompt.Vars{Turn: s.SkillTurn(), Detected: s.Interest.Signals, Dialog: describeDialog(&s), Collected: s.Profiling.Collected}
+	vars := prompt.Vars{
+		Turn: s.SkillTurn(), Detected: s.Interest.Signals, Dialog: describeDialog(&s), Collected: s.Profiling.Collected,
+	}
 	if err := b.ask(ctx, t.models.Default, "skill_selector", vars, conversation(&s, all), &reply); err != nil {
 		return nil, err
 	}
@@ -153,8 +158,8 @@ func describeDialog(s *State) string {
 	note(is(d.DemoProposedLastTurn), "a demo was proposed in the turn before")
 	note(d.DemoProposedEver && !is(d.DemoProposedLastTurn), "a demo was proposed earlier")
 	note(d.DemoDeclined, "the visitor declined a demo")
-	note(is(d.EmailAskedLastTurn), "an e-mail address was asked for in the turn before")
-	note(d.AskCount > 0, fmt.Sprintf("an e-mail address was asked for %d times", d.AskCount))
+	note(is(d.EmailRequestedLastTurn), "an e-mail address was asked for in the turn before")
+	note(d.RequestCount > 0, fmt.Sprintf("an e-mail address was asked for %d times", d.RequestCount))
 	note(d.CapturedEmail != nil, "the visitor gave an e-mail address")
 	note(s.Booking.Active, "a booking is under way")
 	return strings.Join(said, "; ")
@@ -220,7 +225,8 @@ func (b *Bot) extract(ctx context.Context, s State) (update, error) {
 			Values map[string]looseText `json:"values"`
 		}
 		vars := prompt.Vars{Field: field.ID, Collected: s.Profiling.Collected}
-		if err := b.ask(ctx, t.models.Default, "early_profile_extractor", vars, conversation(&s, 1), &reply); err != nil {
+		if err := b.ask(ctx, t.models.Default, "early_profile_extractor", vars,
+			conversation(&s, 1), &reply); err != nil {
 			return nil, err
 		}
 		collected = t.further(&s, field.ID, reply.Values)
@@ -236,7 +242,8 @@ func (b *Bot) extract(ctx context.Context, s State) (update, error) {
 func (t *turn) further(s *State, asked string, said map[string]looseText) map[string]string {
 	values := map[string]string{}
 	for _, f := range t.fields {
-		if answer := string(said[f.ID]); f.ID != asked && strings.TrimSpace(s.Profiling.Collected[f.ID]) == "" && !site.Declines(answer) {
+		if answer := string(said[f.ID]); f.ID != asked && strings.TrimSpace(s.Profiling.Collected[f.ID]) == "" &&
+			!site.Declines(answer) {
 			values[f.ID] = strings.TrimSpace(answer)
 		}
 	}

@@ -18,14 +18,14 @@ func (b *Bot) book(ctx context.Context, s State, out graph.TokenSink) (update, e
 	t := turnOf(ctx)
 	booking := s.Booking.clone()
 	asked := ""
-	if booking.AskedTurn > 0 {
+	if booking.RequestTurn > 0 {
 		asked = booking.Field
 	}
 	found := t.find(&booking, t.Booking.Fields, asked, &s)
 	booking.take(found.values, &s)
 	next, missing := site.Next(t.Booking.Fields, booking.Values)
 	vars := prompt.Vars{Field: next.ID, Values: booking.Values, Problem: t.problem(found.refused)}
-	booking.Field, booking.AskedTurn = next.ID, s.SkillTurn()
+	booking.Field, booking.RequestTurn = next.ID, s.SkillTurn()
 	if !missing {
 		more, _ := site.Next(t.Booking.PostConversion, booking.Values)
 		booking.Active, booking.Converted, booking.Field, vars.More = false, true, more.ID, more.ID
@@ -47,7 +47,7 @@ func (b *Bot) afterConversion(ctx context.Context, s State, out graph.TokenSink)
 			next, missing := site.Next(t.Booking.PostConversion, booking.Values)
 			booking.Field, vars.Field = next.ID, next.ID
 			if missing {
-				booking.AskedTurn = s.SkillTurn()
+				booking.RequestTurn = s.SkillTurn()
 			}
 		}
 	}
@@ -103,9 +103,11 @@ func (b *Booking) take(values map[string]string, s *State) {
 	said := strings.TrimSpace(s.Input)
 	for _, id := range slices.Sorted(maps.Keys(values)) {
 		if before := b.Values[id]; before != "" {
-			b.Corrections = append(b.Corrections, Correction{Turn: s.SkillTurn(), Field: id, From: before, To: values[id], Said: said})
+			b.Corrections = append(b.Corrections, Correction{
+				Turn: s.SkillTurn(), Field: id, From: before, To: values[id], Words: said,
+			})
 		}
-		b.Values[id], b.Said[id] = values[id], said
+		b.Values[id], b.Words[id] = values[id], said
 	}
 }
 
@@ -194,5 +196,6 @@ func (r *rules) daysInWords(message string) (*value.Text, bool) {
 	text.Email()
 	day, refused := text.Date(r.calendar)
 	text.Phone(r.Region)
-	return text, day.Value == "" && refused == value.Accepted && text.HasWords() && !site.Accepts(message) && !site.Declines(message)
+	return text, day.Value == "" && refused == value.Accepted && text.HasWords() && !site.Accepts(message) &&
+		!site.Declines(message)
 }

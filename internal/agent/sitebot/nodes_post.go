@@ -47,7 +47,9 @@ func (b *Bot) fillForm(ctx context.Context, s State) (update, error) {
 
 // collected reports whether a field of the qualification is known.
 func (r *rules) collected(s *State) bool {
-	return slices.ContainsFunc(r.fields, func(f site.Field) bool { return strings.TrimSpace(s.Profiling.Collected[f.ID]) != "" })
+	return slices.ContainsFunc(r.fields, func(f site.Field) bool {
+		return strings.TrimSpace(s.Profiling.Collected[f.ID]) != ""
+	})
 }
 
 // correctionIgnored is the warning about a correction of what was not collected.
@@ -68,7 +70,7 @@ func (t *turn) corrected(s *State, said map[string]looseText) (u update) {
 		default:
 			next.Collected[id] = after
 			next.Corrections = append(next.Corrections, Correction{
-				Turn: s.SkillTurn(), Field: id, From: before, To: after, Said: strings.TrimSpace(s.Input),
+				Turn: s.SkillTurn(), Field: id, From: before, To: after, Words: strings.TrimSpace(s.Input),
 			})
 		}
 	}
@@ -111,7 +113,9 @@ func (b *Bot) finish(ctx context.Context, s State) (update, error) {
 	u := update{
 		messagesColumn.Add(
 			Message{ID: freeID(s.Messages, fmt.Sprintf("%d:u", s.TurnNumber)), Role: chat.User, Content: s.Input},
-			Message{ID: freeID(s.Messages, fmt.Sprintf("%d:a", s.TurnNumber)), Role: chat.Assistant, Content: s.Response},
+			Message{
+				ID: freeID(s.Messages, fmt.Sprintf("%d:a", s.TurnNumber)), Role: chat.Assistant, Content: s.Response,
+			},
 		),
 		turnColumn.Set(s.TurnNumber + 1),
 		lastInputColumn.Set(fingerprint(s.Input)),

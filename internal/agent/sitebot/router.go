@@ -57,7 +57,7 @@ func route(s *State, rules *rules) routing {
 	default:
 		r.answer(s, rules, intent)
 	}
-	if r.Booking.Converted && r.Action != HandlePost && s.SkillTurn()-r.Booking.AskedTurn >= openTurns {
+	if r.Booking.Converted && r.Action != HandlePost && s.SkillTurn()-r.Booking.RequestTurn >= openTurns {
 		r.Booking.Field = "" // nobody answers it any more
 	}
 	return r
@@ -116,7 +116,8 @@ func (r *rules) findAfter(b *Booking, s *State) findings {
 	fields := r.changeable(b)
 	found := r.find(b, fields, b.Field, s)
 	intent := s.Intents.believed()
-	if f, open := fieldOf(fields, b.Field); open && f.Type == site.Text && (intent == Learn || intent == Support || intent == OffTopic) {
+	if f, open := fieldOf(fields, b.Field); open && f.Type == site.Text &&
+		(intent == Learn || intent == Support || intent == OffTopic) {
 		delete(found.values, b.Field)
 	}
 	return found
@@ -133,7 +134,7 @@ func (r *rules) changeable(b *Booking) (fields []site.BookingField) {
 }
 
 func (r *routing) startBooking(rules *rules) {
-	r.Booking.Active, r.Booking.Paused, r.Booking.AskedTurn = true, false, 0 // nothing is asked yet
+	r.Booking.Active, r.Booking.Paused, r.Booking.RequestTurn = true, false, 0 // nothing is asked yet
 	next, _ := site.Next(rules.Booking.Fields, r.Booking.Values)
 	r.Booking.Field = next.ID
 	r.to(BookingRoute, HandleBooking, "the visitor wants a demo")
@@ -163,19 +164,19 @@ func (r *rules) asked(s *State) Booking {
 		next, _ := site.Next(r.Booking.Fields, b.Values)
 		b.Field = next.ID
 	case b.Active:
-	case b.Converted && b.Field == "" && b.AskedTurn == 0:
+	case b.Converted && b.Field == "" && b.RequestTurn == 0:
 		next, _ := site.Next(r.Booking.PostConversion, b.Values)
 		b.Field = next.ID
 	case b.Converted:
 		_, open := fieldOf(r.Booking.PostConversion, b.Field)
-		if !open || b.Values[b.Field] != "" || b.AskedTurn > 0 && s.SkillTurn()-b.AskedTurn > openTurns {
+		if !open || b.Values[b.Field] != "" || b.RequestTurn > 0 && s.SkillTurn()-b.RequestTurn > openTurns {
 			b.Field = ""
 		}
 	default:
 		return b
 	}
-	if b.AskedTurn == 0 {
-		b.AskedTurn = max(1, s.SkillTurn()-1)
+	if b.RequestTurn == 0 {
+		b.RequestTurn = max(1, s.SkillTurn()-1)
 	}
 	return b
 }
@@ -185,9 +186,9 @@ func question(text string) bool { return strings.ContainsAny(text, "?？؟") }
 
 // clone returns a copy that shares nothing.
 func (b Booking) clone() Booking {
-	values, said := make(map[string]string, len(b.Values)), make(map[string]string, len(b.Said))
+	values, said := make(map[string]string, len(b.Values)), make(map[string]string, len(b.Words))
 	maps.Copy(values, b.Values)
-	maps.Copy(said, b.Said)
-	b.Values, b.Said, b.Corrections = values, said, slices.Clone(b.Corrections)
+	maps.Copy(said, b.Words)
+	b.Values, b.Words, b.Corrections = values, said, slices.Clone(b.Corrections)
 	return b
 }

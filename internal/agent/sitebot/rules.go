@@ -69,7 +69,7 @@ func (r *rules) captureDue(s *State) bool {
 // older version may hold one.
 func (r *rules) shown(p enrich.Profile) enrich.Profile {
 	p = p.Shown()
-	if !r.Enrichment.KeepIP {
+	if !r.Enrichment.StoreIP {
 		p.IPAddress = ""
 	}
 	return p

@@ -13,10 +13,12 @@ const (
 )
 
 // known are the skills that a selector may propose.
-var knownSkills = []Skill{NoSkill, SuggestFollowUp, AskQualification, ProposeDemoSkill, AskEmail, CaptureEmail, DeliverContent}
+var knownSkills = []Skill{
+	NoSkill, SuggestFollowUp, RequestQualification, ProposeDemoSkill, RequestEmail, CaptureEmail, DeliverContent,
+}
 
 // emojiSkills mark the answer; one answer has at most one of them, the first of this order.
-var emojiSkills = []Skill{CaptureEmail, ProposeDemoSkill, AskQualification, AskEmail}
+var emojiSkills = []Skill{CaptureEmail, ProposeDemoSkill, RequestQualification, RequestEmail}
 
 // proposals keeps what a selector may say: known skills, each once, at most two.
 func proposals(skills []Skill) []Skill {
@@ -36,7 +38,9 @@ func apply(s *State, rules *rules) []Skill {
 	}
 	var skills []Skill
 	if s.Skills != nil {
-		skills = slices.DeleteFunc(slices.Clone(s.Skills.Proposed), func(k Skill) bool { return k == NoSkill || k == DeliverContent })
+		skills = slices.DeleteFunc(slices.Clone(s.Skills.Proposed), func(k Skill) bool {
+			return k == NoSkill || k == DeliverContent
+		})
 	}
 	plain := s.Skills != nil && slices.Contains(s.Skills.Proposed, NoSkill)
 	add := func(k Skill) {
@@ -50,13 +54,14 @@ func apply(s *State, rules *rules) []Skill {
 			add(DeliverContent)
 		}
 	}
-	forced := s.Intents.Intent == Book // 3: also where the router doubts it, as then it has led here and not to the booking
+	// 3: also where the router doubts it, as then it has led here and not to the booking
+	forced := s.Intents.Intent == Book
 	if forced {
 		add(ProposeDemoSkill)
 	}
 	if rules.interested(s) { // 4
 		if rules.blocked(s) {
-			add(AskQualification)
+			add(RequestQualification)
 		} else {
 			add(ProposeDemoSkill)
 		}
@@ -74,7 +79,7 @@ func apply(s *State, rules *rules) []Skill {
 
 // booked reports whether a skill has nothing left to do once a demo is booked.
 func booked(s *State, k Skill) bool {
-	return s.Booking.Converted && (k == ProposeDemoSkill || k == AskEmail || k == CaptureEmail)
+	return s.Booking.Converted && (k == ProposeDemoSkill || k == RequestEmail || k == CaptureEmail)
 }
 
 // tired reports whether a skill has to rest in this turn.
@@ -84,10 +89,11 @@ func tired(s *State, rules *rules, k Skill, forced bool) bool {
 	case ProposeDemoSkill:
 		proposed, ever := proposedTurn(s)
 		return ever && turn-proposed <= demoRest || s.Dialog.DemoDeclined || turn < rules.CTA.MinTurn && !forced
-	case AskEmail:
-		recent := s.Dialog.AskTurn != nil && turn-*s.Dialog.AskTurn < emailRest
-		return s.Dialog.AskCount >= maxAsks || recent || s.Dialog.CapturedEmail != nil || !rules.ContentGating.Enabled
-	case AskQualification:
+	case RequestEmail:
+		recent := s.Dialog.RequestTurn != nil && turn-*s.Dialog.RequestTurn < emailRest
+		return s.Dialog.RequestCount >= maxAsks || recent || s.Dialog.CapturedEmail != nil ||
+			!rules.ContentGating.Enabled
+	case RequestQualification:
 		return rules.unanswered(s) || !rules.missing(s)
 	}
 	return false

@@ -73,16 +73,16 @@ func (s *State) SkillTurn() int { return len(s.Messages)/2 + 1 }
 // Dialog is what the conversation has asked for. The flags of the last turn replace each other; the others only grow.
 type Dialog struct {
 	// The flags of the last turn are nil until something is known of one.
-	EmailAskedLastTurn   *bool `json:"email_asked_last_turn"`
-	DemoProposedLastTurn *bool `json:"demo_was_proposed_last_turn"`
-	EmailAskedEver       bool  `json:"email_asked_ever"`
-	DemoProposedEver     bool  `json:"demo_was_proposed_ever"`
-	DemoDeclined         bool  `json:"demo_declined"`
+	EmailRequestedLastTurn *bool `json:"email_asked_last_turn"`
+	DemoProposedLastTurn   *bool `json:"demo_was_proposed_last_turn"`
+	EmailRequestedEver     bool  `json:"email_asked_ever"`
+	DemoProposedEver       bool  `json:"demo_was_proposed_ever"`
+	DemoDeclined           bool  `json:"demo_declined"`
 	// AskTurn is the skill turn of the last request for an e-mail address, ProposedTurn that of the last proposal of a
 	// demo.
-	AskTurn       *int    `json:"content_gating_ask_turn"`
+	RequestTurn   *int    `json:"content_gating_ask_turn"`
 	ProposedTurn  *int    `json:"demo_proposed_turn"`
-	AskCount      int     `json:"ask_count"`
+	RequestCount  int     `json:"ask_count"`
 	CapturedEmail *string `json:"captured_email"`
 }
 
@@ -135,10 +135,10 @@ type Booking struct {
 	Converted bool              `json:"converted"`
 	Field     string            `json:"field"`
 	Values    map[string]string `json:"values"`
-	// Said holds the words in which the values were given.
-	Said map[string]string `json:"said"`
-	// AskedTurn is the skill turn in which Field was asked.
-	AskedTurn int `json:"asked_turn"`
+	// Words are the texts in which the visitor gave the values.
+	Words map[string]string `json:"said"`
+	// RequestTurn is the skill turn in which the reply requested Field.
+	RequestTurn int `json:"asked_turn"`
 	// Corrections are the values that were replaced, the oldest first.
 	Corrections []Correction `json:"corrections"`
 	// WebhookSent is true once a receiver has taken the address. It is read from the outbox when a state is shown; the
@@ -153,8 +153,8 @@ type Correction struct {
 	Field string `json:"field"`
 	From  string `json:"from"`
 	To    string `json:"to"`
-	// Said are the words in which the new value was given.
-	Said string `json:"said"`
+	// Words is the text in which the visitor gave the new value.
+	Words string `json:"said"`
 }
 
 // Profiling is what qualification has collected.
@@ -217,11 +217,11 @@ type Skill string
 
 // The skills.
 const (
-	NoSkill          Skill = "none"
-	SuggestFollowUp  Skill = "suggest_follow_up"
-	AskQualification Skill = "ask_qualification"
-	ProposeDemoSkill Skill = "propose_demo"
-	AskEmail         Skill = "ask_email"
-	CaptureEmail     Skill = "capture_email"
-	DeliverContent   Skill = "deliver_content"
+	NoSkill              Skill = "none"
+	SuggestFollowUp      Skill = "suggest_follow_up"
+	RequestQualification Skill = "ask_qualification"
+	ProposeDemoSkill     Skill = "propose_demo"
+	RequestEmail         Skill = "ask_email"
+	CaptureEmail         Skill = "capture_email"
+	DeliverContent       Skill = "deliver_content"
 )

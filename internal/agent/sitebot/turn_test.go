@@ -23,28 +23,50 @@ func TestNodesOfRoutes(t *testing.T) {
 		answer string
 		want   string
 	}{
-		{"answer", sitebot.Learn, `{}`, sitebot.SuggestFollowUp, "", "answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile"},
 		{
-			"answer with a question", sitebot.Learn, `{}`, sitebot.AskQualification, "And you? 👉 Which stage?",
+			"answer", sitebot.Learn, `{}`, sitebot.SuggestFollowUp, "",
+			"answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile",
+		},
+		{
+			"answer with a question", sitebot.Learn, `{}`, sitebot.RequestQualification, "And you? 👉 Which stage?",
 			"answer_suggester answer_writer form_field_extractor " + analysis + " visitor_profile",
 		},
-		{"answer with a proposal", sitebot.Learn, `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, sitebot.ProposeDemoSkill, "👇 See a demo.", "answer_writer form_field_extractor " + analysis + " visitor_profile"},
 		{
-			"answer with an e-mail question", sitebot.Learn, `{}`, sitebot.AskEmail, "💌 Leave your address.",
+			"answer with a proposal", sitebot.Learn,
+			`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, sitebot.ProposeDemoSkill,
+			"👇 See a demo.", "answer_writer form_field_extractor " + analysis + " visitor_profile",
+		},
+		{
+			"answer with an e-mail question", sitebot.Learn, `{}`, sitebot.RequestEmail, "💌 Leave your address.",
 			"answer_writer form_field_extractor " + analysis + " visitor_profile",
 		},
 		{
-			"a question was asked", sitebot.Context, `{"turn_number":1,"profiling_state":{"last_extraction_turn":1}}`, sitebot.SuggestFollowUp, "",
-			"answer_writer early_profile_extractor follow_up_suggester form_field_extractor " + analysis + " visitor_profile",
+			"a question was asked", sitebot.Context,
+			`{"turn_number":1,"profiling_state":{"last_extraction_turn":1}}`, sitebot.SuggestFollowUp, "",
+			"answer_writer early_profile_extractor follow_up_suggester form_field_extractor " + analysis +
+				" visitor_profile",
 		},
 		{
-			"a question was asked earlier", sitebot.Context, `{"turn_number":2,"profiling_state":{"last_extraction_turn":1}}`, sitebot.SuggestFollowUp, "",
+			"a question was asked earlier", sitebot.Context,
+			`{"turn_number":2,"profiling_state":{"last_extraction_turn":1}}`, sitebot.SuggestFollowUp, "",
 			"answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile",
 		},
-		{"redirect", sitebot.Support, `{}`, sitebot.SuggestFollowUp, "", "intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile"},
-		{"hack", sitebot.Hack, `{}`, sitebot.SuggestFollowUp, "", "intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile"},
-		{"booking", sitebot.Book, `{}`, sitebot.SuggestFollowUp, "", "booking_handler " + analysis + " visitor_profile"},
-		{"post conversion", sitebot.Context, `{"booking_state":{"converted":true}}`, sitebot.SuggestFollowUp, "", "intent_classifier interest_signals_detector post_conversion_handler skill_selector visitor_profile"},
+		{
+			"redirect", sitebot.Support, `{}`, sitebot.SuggestFollowUp, "",
+			"intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile",
+		},
+		{
+			"hack", sitebot.Hack, `{}`, sitebot.SuggestFollowUp, "",
+			"intent_classifier interest_signals_detector redirect_handler skill_selector visitor_profile",
+		},
+		{
+			"booking", sitebot.Book, `{}`, sitebot.SuggestFollowUp, "",
+			"booking_handler " + analysis + " visitor_profile",
+		},
+		{
+			"post conversion", sitebot.Context, `{"booking_state":{"converted":true}}`, sitebot.SuggestFollowUp, "",
+			"intent_classifier interest_signals_detector post_conversion_handler skill_selector visitor_profile",
+		},
 		{
 			"after a conversion", sitebot.Learn, `{"booking_state":{"converted":true}}`, sitebot.SuggestFollowUp, "",
 			"answer_writer follow_up_suggester form_field_extractor " + analysis + " visitor_profile",
@@ -93,8 +115,8 @@ func TestUseOfACancelledTask(t *testing.T) {
 // that answers (2.4).
 func TestFailuresOfNodes(t *testing.T) {
 	for _, node := range []string{
-		"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor", "form_field_extractor",
-		"follow_up_suggester", "visitor_profile",
+		"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor",
+		"form_field_extractor", "follow_up_suggester", "visitor_profile",
 	} {
 		t.Run(node, func(t *testing.T) {
 			th := openTheater(t, shop)
@@ -108,7 +130,8 @@ func TestFailuresOfNodes(t *testing.T) {
 			if !cmp.Equal(o.Metadata.Warnings, []string{want}) || o.Response != replies["answer_writer"] {
 				t.Errorf("%q, warnings %v", o.Response, o.Metadata.Warnings)
 			}
-			if s := th.state(t, "f"); node == "interest_signals_detector" && at(s, "interest_signals_state.cumulative") != 7.0 {
+			if s := th.state(t, "f"); node == "interest_signals_detector" &&
+				at(s, "interest_signals_state.cumulative") != 7.0 {
 				t.Errorf("interest %v", at(s, "interest_signals_state"))
 			}
 		})
@@ -138,7 +161,8 @@ func TestScore(t *testing.T) {
 	th.says("interest_signals_detector", `{"signals":["pricing","pricing","other"]}`)
 	th.inject(t, "i", `{"messages":[{"role":"user","content":"old one"},{"role":"assistant","content":"hm"}]}`)
 	th.say(t, "i", "new one")
-	if r := th.request("interest_signals_detector"); len(r.Messages) != 3 || r.Messages[1].Content.String() != "old one" {
+	if r := th.request("interest_signals_detector"); len(r.Messages) != 3 ||
+		r.Messages[1].Content.String() != "old one" {
 		t.Errorf("the detector of an injected conversation reads %+v", r.Messages)
 	}
 	score := func() any { return at(th.state(t, "i"), "interest_signals_state.cumulative") }
@@ -178,11 +202,12 @@ func TestScore(t *testing.T) {
 func TestGating(t *testing.T) {
 	for _, intent := range []sitebot.Intent{sitebot.Learn, sitebot.Support} {
 		th := openTheater(t, shop)
-		th.applies(sitebot.AskEmail)
+		th.applies(sitebot.RequestEmail)
 		th.says("answer_writer", "💌 Where may I send it?")
 		th.say(t, "g", "what is there")
 		th.applies(sitebot.SuggestFollowUp)
-		if s := th.state(t, "g"); at(s, "dialog_supervision_state.ask_count") != 1.0 || at(s, "dialog_supervision_state.content_gating_ask_turn") != 1.0 {
+		if s := th.state(t, "g"); at(s, "dialog_supervision_state.ask_count") != 1.0 ||
+			at(s, "dialog_supervision_state.content_gating_ask_turn") != 1.0 {
 			t.Fatalf("asked: %v", s["dialog_supervision_state"])
 		}
 		th.intent(intent)
@@ -216,7 +241,8 @@ func TestGatingCloses(t *testing.T) {
 		applied = append(applied, string(o.Metadata.Skills.Applied[0]))
 	}
 	want := []string{
-		"ask_email", "capture_email", "suggest_follow_up", "ask_email", "capture_email", "suggest_follow_up", "suggest_follow_up",
+		"ask_email", "capture_email", "suggest_follow_up", "ask_email", "capture_email", "suggest_follow_up",
+		"suggest_follow_up",
 	}
 	if d := cmp.Diff(want, applied); d != "" {
 		t.Errorf("skills (-want +got):\n%s", d)
@@ -240,8 +266,11 @@ func TestAbuse(t *testing.T) {
 		t.Error("messages that are too long have made a session")
 	}
 	th.inject(t, "h", `{"hack_count":2,"spam_count":3,"last_input":"Hallo"}`)
-	o, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "h", Input: " hallo ", Language: "de-CH"}, nil)
-	if err != nil || o.Metadata.Blocked != sitebot.BlockHack || !strings.HasPrefix(o.Response, "Ich kann dieses Gespräch") {
+	o, err := th.Turn(t.Context(), sitebot.Request{
+		Site: "shop.example", Session: "h", Input: " hallo ", Language: "de-CH",
+	}, nil)
+	if err != nil || o.Metadata.Blocked != sitebot.BlockHack ||
+		!strings.HasPrefix(o.Response, "Ich kann dieses Gespräch") {
 		t.Errorf("%+v %v", o, err)
 	}
 	if s := th.state(t, "h"); s["spam_count"] != 3.0 || s["last_input"] != hashOf("hallo") {

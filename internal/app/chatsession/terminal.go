@@ -18,7 +18,7 @@ type Terminal struct {
 	// Prompt is where a prompt is written before each line; nil writes none.
 	Prompt io.Writer
 	// Say answers a message; over is true when the conversation has come to its end.
-	Say func(ctx context.Context, message string) (over bool, err error)
+	Send func(ctx context.Context, message string) (over bool, err error)
 	// State shows what the agent remembers, Reset begins anew. Reset is called once before the first line.
 	State func(ctx context.Context) error
 	Reset func(ctx context.Context) error
@@ -66,7 +66,7 @@ func (t *Terminal) line(ctx context.Context, text string) (over bool, err error)
 	case "/state":
 		return false, t.State(ctx)
 	}
-	return t.Say(ctx, text)
+	return t.Send(ctx, text)
 }
 
 type line struct {

@@ -25,7 +25,9 @@ const (
 func field(name, text string) source.Field { return source.Field{Name: name, Value: source.Text(text)} }
 
 func defaultBody() source.Value {
-	return source.Value{Kind: source.Map, Fields: []source.Field{field("message", message), field("session_id", "{{session_id}}")}}
+	return source.Value{
+		Kind: source.Map, Fields: []source.Field{field("message", message), field("session_id", "{{session_id}}")},
+	}
 }
 
 // otherBodies are tried in this order.
@@ -40,7 +42,8 @@ func otherBodies() []source.Value {
 // wantsOther reports whether a status may mean that the body was not the agent's.
 func wantsOther(status int) bool {
 	return slices.Contains([]int{
-		http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+		http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity,
 	}, status)
 }
 
@@ -62,7 +65,7 @@ func (p *probing) overHTTP(ctx context.Context, mapping source.Value) (*Found, e
 			return p.located(mapping, asked)
 		}
 		if !p.open || !wantsOther(asked.Status) {
-			return nil, &NothingError{Asked: asked}
+			return nil, &NothingError{Request: asked}
 		}
 		next, ok := mended(mapping, body, asked)
 		if asked.Status == http.StatusUnsupportedMediaType {
@@ -70,14 +73,14 @@ func (p *probing) overHTTP(ctx context.Context, mapping source.Value) (*Found, e
 		}
 		for !ok || tried[key(next)] {
 			if len(others) == 0 {
-				return nil, &NothingError{Asked: *first}
+				return nil, &NothingError{Request: *first}
 			}
 			next, ok = over(plain, "body", others[0]), true
 			others = others[1:]
 		}
 		mapping = next
 	}
-	return nil, &NothingError{Asked: *first}
+	return nil, &NothingError{Request: *first}
 }
 
 // key tells mappings apart.
@@ -93,10 +96,12 @@ func mended(mapping, body source.Value, asked target.Exchange) (next source.Valu
 	if len(gaps) == 0 {
 		return mapping, false
 	}
-	if slices.ContainsFunc(gaps, func(g gap) bool { return g.missing && has(body, g.path) }) { // it was there, but not where the agent looks
+	// it was there, but not where the agent looks
+	if slices.ContainsFunc(gaps, func(g gap) bool { return g.missing && has(body, g.path) }) {
 		return asForm(mapping), !isForm(mapping)
 	}
-	if slices.ContainsFunc(gaps, func(g gap) bool { return g.missing && speaks(g.name()) }) && key(body) == key(defaultBody()) {
+	if slices.ContainsFunc(gaps, func(g gap) bool { return g.missing && speaks(g.name()) }) &&
+		key(body) == key(defaultBody()) {
 		body = source.Value{Kind: source.Map} // the agent has a name of its own for the message
 	}
 	for _, g := range gaps {
@@ -114,7 +119,9 @@ func isForm(mapping source.Value) bool {
 }
 
 func asForm(mapping source.Value) source.Value {
-	return over(mapping, "headers", source.Value{Kind: source.Map, Fields: []source.Field{field("Content-Type", formType)}})
+	return over(mapping, "headers", source.Value{
+		Kind: source.Map, Fields: []source.Field{field("Content-Type", formType)},
+	})
 }
 
 // gap is a field that an answer complains about.
@@ -158,7 +165,10 @@ func gapsOf(body []byte) []gap {
 				continue
 			}
 			kind := strings.ToLower(d.Type + " " + d.Msg)
-			gaps = append(gaps, gap{path: path[1:], missing: strings.Contains(kind, "missing") || strings.Contains(kind, "required"), unwanted: strings.Contains(kind, "extra"), kind: kind})
+			gaps = append(gaps, gap{
+				path: path[1:], missing: strings.Contains(kind, "missing") || strings.Contains(kind, "required"),
+				unwanted: strings.Contains(kind, "extra"), kind: kind,
+			})
 		}
 	}
 	if len(gaps) > 0 {
@@ -210,7 +220,9 @@ func speaks(name string) bool {
 	if curl.ConversationName(name) || strings.Contains(lower, "user_id") {
 		return false
 	}
-	for _, end := range []string{"id", "user", "client", "channel", "lang", "language", "locale", "model", "stream", "source", "tenant"} {
+	for _, end := range []string{
+		"id", "user", "client", "channel", "lang", "language", "locale", "model", "stream", "source", "tenant",
+	} {
 		if lower == end || strings.HasSuffix(lower, "_"+end) || end == "id" && strings.HasSuffix(name, "Id") {
 			return false
 		}

@@ -20,11 +20,11 @@ const maxCandidates = 10
 // as a run would read it.
 func (p *probing) located(mapping source.Value, asked target.Exchange) (*Found, error) {
 	media := asked.Header.Get("Content-Type")
-	nothing := &NothingError{Asked: asked}
+	nothing := &NothingError{Request: asked}
 	if len(bytes.TrimSpace(asked.Answer)) == 0 || answer.Page(asked.Answer, media) != nil {
 		return nil, nothing
 	}
-	f := &Found{Asked: asked, Target: mapping}
+	f := &Found{Request: asked, Target: mapping}
 	_, reads := mapping.Get("preset")
 	switch format := formOf(asked.Answer, media); {
 	case reads:
@@ -43,7 +43,9 @@ func (p *probing) located(mapping source.Value, asked target.Exchange) (*Found, 
 			return nil, nothing
 		}
 		if f.Path, f.Candidates = reply.Path, candidates; reply.Path != "$" && !reply.Speaks {
-			f.Target = over(mapping, "answer", source.Value{Kind: source.Map, Fields: []source.Field{field("text", reply.Path)}})
+			f.Target = over(mapping, "answer", source.Value{
+				Kind: source.Map, Fields: []source.Field{field("text", reply.Path)},
+			})
 		}
 	}
 	f.withSession()
@@ -62,7 +64,8 @@ func (p *probing) read(f *Found, nothing *NothingError) error {
 	if err != nil {
 		return err
 	}
-	if f.Reply, _, nothing.Why = target.ReadExchange(t, f.Asked); nothing.Why != nil || strings.TrimSpace(f.Reply) == "" {
+	if f.Reply, _, nothing.Why = target.ReadExchange(t, f.Request); nothing.Why != nil ||
+		strings.TrimSpace(f.Reply) == "" {
 		return nothing
 	}
 	return nil
@@ -140,7 +143,9 @@ func complains(body []byte) bool {
 // breaks reports whether an event of a stream says that something went wrong.
 func breaks(body []byte, format answer.Format) bool {
 	events, err := (&answer.Spec{}).Events(bytes.NewReader(body), format, len(body), nil)
-	return err == nil && slices.ContainsFunc(events, func(e answer.Event) bool { return answer.Admitted(e.Name, []byte(e.Data)) != nil })
+	return err == nil && slices.ContainsFunc(events, func(e answer.Event) bool {
+		return answer.Admitted(e.Name, []byte(e.Data)) != nil
+	})
 }
 
 // longest returns the longest text with a space in it, else the longest.
@@ -162,7 +167,9 @@ func longest(texts []answer.Text) (found answer.Text, ok bool) {
 
 // candidates returns the other texts, the longest first.
 func candidates(texts []answer.Text, but string) []answer.Text {
-	others := slices.DeleteFunc(slices.Clone(texts), func(t answer.Text) bool { return t.Path == but || strings.TrimSpace(t.Text) == "" })
+	others := slices.DeleteFunc(slices.Clone(texts), func(t answer.Text) bool {
+		return t.Path == but || strings.TrimSpace(t.Text) == ""
+	})
 	slices.SortStableFunc(others, func(a, b answer.Text) int { return cmp.Compare(len(b.Text), len(a.Text)) })
 	return others[:min(len(others), maxCandidates)]
 }

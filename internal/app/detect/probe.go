@@ -37,8 +37,8 @@ type Request struct {
 type Found struct {
 	// Target is its mapping in a configuration.
 	Target source.Value
-	// Asked is the message that was answered.
-	Asked target.Exchange
+	// Request is the message that the agent answered.
+	Request target.Exchange
 	// Path is where the reply is; empty where the agent's protocol says it, as with plain text.
 	Path, Reply string
 	// Session is where the agent gives the id of the conversation; nil where it gives none.
@@ -54,7 +54,7 @@ type Found struct {
 
 // NothingError is an answer in which no reply is found.
 type NothingError struct {
-	Asked target.Exchange
+	Request target.Exchange
 	// Why says more where there was no answer to look at.
 	Why error
 }
@@ -64,19 +64,20 @@ func (e *NothingError) Unwrap() error { return e.Why }
 
 // Error says what came: status, content type, top-level keys and the first 200 characters.
 func (e *NothingError) Error() string {
-	if e.Asked.Status == 0 {
-		said := strings.Join(e.Asked.Events, "\n")
+	if e.Request.Status == 0 {
+		said := strings.Join(e.Request.Events, "\n")
 		if said == "" {
 			return fmt.Sprintf("no reply was found, and nothing is written: %v", e.Why)
 		}
 		return fmt.Sprintf("no reply was found, and nothing is written: %v\n%s", e.Why, answer.Describe([]byte(said)))
 	}
-	media := e.Asked.Header.Get("Content-Type")
+	media := e.Request.Header.Get("Content-Type")
 	if media == "" {
 		media = "none"
 	}
-	return fmt.Sprintf("no reply was found in the answer of %s, and nothing is written\n  status        %d\n  content type  %s\n%s\n  what next     %s",
-		e.Asked.Address, e.Asked.Status, media, strings.TrimRight(answer.Describe(e.Asked.Answer), "\n"), next)
+	return fmt.Sprintf("no reply was found in the answer of %s, and nothing is written\n  status        %d\n"+
+		"  content type  %s\n%s\n  what next     %s", e.Request.Address, e.Request.Status, media,
+		strings.TrimRight(answer.Describe(e.Request.Answer), "\n"), next)
 }
 
 // next is what helps where no body that was tried is answered.
@@ -135,7 +136,9 @@ func (p *probing) mapping() (source.Value, error) {
 		if p.Preset != "" {
 			fields = append([]source.Field{text("preset", p.Preset)}, fields...)
 			if needsModel(p.Preset) {
-				fields = append(fields, source.Field{Name: "with", Value: source.Value{Kind: source.Map, Fields: []source.Field{text("model", "agent")}}})
+				fields = append(fields, source.Field{
+					Name: "with", Value: source.Value{Kind: source.Map, Fields: []source.Field{text("model", "agent")}},
+				})
 			}
 		}
 		return source.Value{Kind: source.Map, Fields: fields}
@@ -155,7 +158,8 @@ func (p *probing) mapping() (source.Value, error) {
 		return made(text("kind", "a2a"), p.address(rest)), nil
 	}
 	if p.Preset != "" {
-		return source.Value{}, source.Invalid("--preset is for an agent behind an address, such as https://agent.example")
+		return source.Value{},
+			source.Invalid("--preset is for an agent behind an address, such as https://agent.example")
 	}
 	switch {
 	case scheme == "cmd":
@@ -168,13 +172,16 @@ func (p *probing) mapping() (source.Value, error) {
 		p.learn(request)
 		return mapping, nil
 	}
-	return source.Value{}, source.Invalid("--agent is a URL, a `curl …` line or @FILE with one, cmd:PROGRAM, or a2a:URL")
+	return source.Value{},
+		source.Invalid("--agent is a URL, a `curl …` line or @FILE with one, cmd:PROGRAM, or a2a:URL")
 }
 
 // needsModel reports whether a preset asks for the name of a model, which an agent behind one's own address seldom
 // looks at.
 func needsModel(preset string) bool {
-	return slices.ContainsFunc(target.Presets(), func(p target.Preset) bool { return p.Name == preset && strings.Contains(p.YAML, "with.model") })
+	return slices.ContainsFunc(target.Presets(), func(p target.Preset) bool {
+		return p.Name == preset && strings.Contains(p.YAML, "with.model")
+	})
 }
 
 // over returns a copy of a mapping with a field at the end, in place of one of the same name.
@@ -196,7 +203,8 @@ func without(v source.Value, name string) source.Value {
 }
 
 // ask sends the message to the target that a mapping describes.
-func (p *probing) ask(ctx context.Context, mapping source.Value, timeout time.Duration) (config.Target, target.Exchange, error) {
+func (p *probing) ask(ctx context.Context, mapping source.Value,
+	timeout time.Duration) (config.Target, target.Exchange, error) {
 	t, err := wire.TargetOf(flag, mapping)
 	if err != nil {
 		return t, target.Exchange{}, err

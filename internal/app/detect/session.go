@@ -34,28 +34,32 @@ func (s *Session) String() string {
 // withSession finds the session's id in the answer, and has it sent back. An id that only repeats the one that was sent
 // needs nothing.
 func (f *Found) withSession() {
-	own := f.Asked.ConversationID
+	own := f.Request.ConversationID
 	_, opens := f.Target.Get("open")
 	if _, preset := f.Target.Get("preset"); preset || opens {
 		return
 	}
-	if path, name, id, ok := idInBody(f.Asked.Answer, f.Asked.Header.Get("Content-Type")); ok {
+	if path, name, id, ok := idInBody(f.Request.Answer, f.Request.Header.Get("Content-Type")); ok {
 		f.Session = &Session{Path: path}
 		if id != own {
 			f.sendBack(path, name)
 		}
 		return
 	}
-	if name, id, ok := idInHeader(f.Asked.Header); ok {
+	if name, id, ok := idInHeader(f.Request.Header); ok {
 		f.Session = &Session{Header: name}
 		if id != own {
-			f.Target = over(f.fixed(), "session", source.Value{Kind: source.Map, Fields: []source.Field{field("header", name)}})
+			f.Target = over(f.fixed(), "session", source.Value{
+				Kind: source.Map, Fields: []source.Field{field("header", name)},
+			})
 		}
 		return
 	}
-	if name, ok := idInCookie(f.Asked.Header); ok {
+	if name, ok := idInCookie(f.Request.Header); ok {
 		f.Session = &Session{Cookie: name}
-		f.Target = over(f.fixed(), "session", source.Value{Kind: source.Map, Fields: []source.Field{field("cookie", name)}})
+		f.Target = over(f.fixed(), "session", source.Value{
+			Kind: source.Map, Fields: []source.Field{field("cookie", name)},
+		})
 	}
 }
 
@@ -64,7 +68,8 @@ func (f *Found) withSession() {
 func (f *Found) sendBack(path, name string) {
 	back, placed := replaced(f.Target, conversation, "{{session_id}}")
 	placed = placed || strings.Contains(string(back.YAML()), "{{session_id}}")
-	if body, ok := back.Get("body"); !placed && ok && body.Kind == source.Map && !strings.Contains(string(body.YAML()), "{{messages}}") {
+	if body, ok := back.Get("body"); !placed && ok && body.Kind == source.Map &&
+		!strings.Contains(string(body.YAML()), "{{messages}}") {
 		back, placed = over(back, "body", over(body, name, source.Text("{{session_id}}"))), true
 	}
 	if placed {
@@ -102,7 +107,9 @@ var speakers = []string{"bot", "agent", "assistant", "user", "ai", "system", "mo
 
 // idNames are names under which an id stands only where its value looks like one; idShape is what an id looks like.
 var (
-	idNames = []string{"conversation", "session", "thread", "chat", "dialog", "dialogue", "talk", "context", "sid", "cid"}
+	idNames = []string{
+		"conversation", "session", "thread", "chat", "dialog", "dialogue", "talk", "context", "sid", "cid",
+	}
 	idShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]*[0-9][A-Za-z0-9_.:-]*$`)
 )
 
@@ -115,7 +122,9 @@ func namesID(name, value string) bool {
 		return value != "" && !slices.Contains(speakers, strings.ToLower(value))
 	}
 	lower := plain(name)
-	named := slices.ContainsFunc(idNames, func(n string) bool { return lower == n || lower == n+"id" || lower == n+"uuid" || lower == n+"key" })
+	named := slices.ContainsFunc(idNames, func(n string) bool {
+		return lower == n || lower == n+"id" || lower == n+"uuid" || lower == n+"key"
+	})
 	return named && len(value) >= leastID && idShape.MatchString(value)
 }
 

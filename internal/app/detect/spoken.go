@@ -23,7 +23,7 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 		if source.IsInvalid(err) {
 			return nil, err
 		}
-		f := &Found{Asked: asked, Target: way, Reply: asked.Reply}
+		f := &Found{Request: asked, Target: way, Reply: asked.Reply}
 		if asked.SessionID != "" && t.Kind == "a2a" {
 			f.Session = &Session{Path: "$.contextId"}
 		}
@@ -31,7 +31,9 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 			if err = p.inPieces(ctx, f); err == nil {
 				return f, nil
 			}
-			return nil, &NothingError{Asked: target.Exchange{Events: slices.Concat(asked.Events, asked.More)}, Why: err}
+			return nil, &NothingError{
+				Request: target.Exchange{Events: slices.Concat(asked.Events, asked.More)}, Why: err,
+			}
 		}
 		if err == nil && strings.TrimSpace(asked.Reply) != "" {
 			f.inEvents()
@@ -46,7 +48,7 @@ func (p *probing) spoken(ctx context.Context, mapping source.Value) (*Found, err
 			err = errors.New("the reply was empty")
 		}
 		if first == nil {
-			first = &NothingError{Asked: target.Exchange{Events: asked.Events}, Why: err}
+			first = &NothingError{Request: target.Exchange{Events: asked.Events}, Why: err}
 		}
 	}
 	return nil, first
@@ -71,7 +73,7 @@ func (f *Found) inEvents() {
 	if mode, _ := f.Target.Get("mode"); mode.Scalar == "text" {
 		return
 	}
-	for _, e := range f.Asked.Events {
+	for _, e := range f.Request.Events {
 		if reply, ok := answer.Named([]byte(e)); ok && reply.Text == f.Reply {
 			texts, _ := answer.Texts([]byte(e))
 			f.Path, f.Candidates = reply.Path, candidates(texts, reply.Path)
@@ -81,10 +83,10 @@ func (f *Found) inEvents() {
 
 // atLongest takes the longest text of the last message for the reply, where it was found by no name.
 func (f *Found) atLongest() bool {
-	if len(f.Asked.Events) == 0 {
+	if len(f.Request.Events) == 0 {
 		return false
 	}
-	last := []byte(f.Asked.Events[len(f.Asked.Events)-1])
+	last := []byte(f.Request.Events[len(f.Request.Events)-1])
 	if complains(last) {
 		return false
 	}
@@ -97,6 +99,8 @@ func (f *Found) atLongest() bool {
 		return false
 	}
 	f.Path, f.Reply, f.Candidates = reply.Path, reply.Text, candidates(texts, reply.Path)
-	f.Target = over(without(f.Target, "stream"), "answer", source.Value{Kind: source.Map, Fields: []source.Field{field("text", reply.Path)}})
+	f.Target = over(without(f.Target, "stream"), "answer", source.Value{
+		Kind: source.Map, Fields: []source.Field{field("text", reply.Path)},
+	})
 	return true
 }

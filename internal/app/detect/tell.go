@@ -14,11 +14,12 @@ const shownText = 300
 
 // forgets reports whether no request over HTTP says which conversation it belongs to.
 func (f *Found) forgets() bool {
-	if _, preset := f.Target.Get("preset"); preset || f.Asked.Status == 0 {
+	if _, preset := f.Target.Get("preset"); preset || f.Request.Status == 0 {
 		return false
 	}
 	written := string(f.Target.YAML())
-	return !strings.Contains(written, "{{session_id}}") && !strings.Contains(written, "{{conversation_id}}") && !strings.Contains(written, "{{messages}}")
+	return !strings.Contains(written, "{{session_id}}") && !strings.Contains(written, "{{conversation_id}}") &&
+		!strings.Contains(written, "{{messages}}")
 }
 
 // Report writes what was found, and what to do next, for people.
@@ -26,8 +27,8 @@ func (f *Found) Report(w io.Writer, files []string, next string) error {
 	var b strings.Builder
 	row := func(name, value string) { fmt.Fprintf(&b, "%-10s %s\n", name, value) }
 	row("asked", text.OneLine(f.request(), shownText))
-	if f.Asked.Status != 0 {
-		row("status", fmt.Sprint(f.Asked.Status))
+	if f.Request.Status != 0 {
+		row("status", fmt.Sprint(f.Request.Status))
 	}
 	row("reply", text.OneLine(f.Reply, shownText))
 	if f.Path != "" {
@@ -43,7 +44,8 @@ func (f *Found) Report(w io.Writer, files []string, next string) error {
 	if f.Session != nil {
 		row("session", f.Session.String())
 	} else if f.forgets() {
-		row("session", "none was found: each turn may begin a conversation of its own. Where the agent gives an id, say so in rehearse.yaml:")
+		row("session", "none was found: each turn may begin a conversation of its own. Where the agent gives an id, "+
+			"say so in rehearse.yaml:")
 		row("", "session: {path: $.ID}, and in the body ID: \"{{session_id}}\"; or send \"{{messages}}\"")
 	}
 	for _, path := range files {
@@ -58,7 +60,7 @@ func (f *Found) Report(w io.Writer, files []string, next string) error {
 }
 
 func (f *Found) request() string {
-	return strings.TrimSpace(f.Asked.Method + " " + f.Asked.Address + " " + f.Asked.Body)
+	return strings.TrimSpace(f.Request.Method + " " + f.Request.Address + " " + f.Request.Body)
 }
 
 // found is the JSON form. What is unknown is null.
@@ -82,11 +84,11 @@ type request struct {
 // JSON writes what was found for programs.
 func (f *Found) JSON(w io.Writer, files []string) error {
 	r := report{
-		Request: request{Method: f.Asked.Method, URL: f.Asked.Address}, Reply: f.Reply, Session: f.Session, Candidates: f.Candidates,
-		Files: files, Variables: f.Variables,
+		Request: request{Method: f.Request.Method, URL: f.Request.Address}, Reply: f.Reply, Session: f.Session,
+		Candidates: f.Candidates, Files: files, Variables: f.Variables,
 	}
-	if f.Asked.Status != 0 {
-		r.Status = &f.Asked.Status
+	if f.Request.Status != 0 {
+		r.Status = &f.Request.Status
 	}
 	if f.Path != "" {
 		r.Path = &f.Path
@@ -94,11 +96,11 @@ func (f *Found) JSON(w io.Writer, files []string) error {
 	if r.Candidates == nil {
 		r.Candidates = []answer.Text{}
 	}
-	switch body := []byte(f.Asked.Body); {
+	switch body := []byte(f.Request.Body); {
 	case json.Valid(body):
 		r.Request.Body = json.RawMessage(body)
 	case len(body) > 0:
-		r.Request.Body = f.Asked.Body
+		r.Request.Body = f.Request.Body
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -24,11 +24,11 @@ const (
 
 // tell tells of the alarm, once: whoever is here now, and the webhook until it has answered.
 func (w *replayWatcher) tell(ctx context.Context) {
-	if w.state.AlarmedAt == "" || w.state.Told {
+	if w.state.AlarmedAt == "" || w.state.Notified {
 		return
 	}
 	var alarm replay.Interim
-	for _, look := range w.state.Looks {
+	for _, look := range w.state.Interims {
 		if look.Alarm {
 			alarm = look
 			break
@@ -45,8 +45,8 @@ func (w *replayWatcher) tell(ctx context.Context) {
 		}
 	}
 	told := *w.state
-	told.Told = true
-	if known, err := w.history.Runs.PutWatch(ctx, w.Watching.Name, &told, len(told.Looks)); err != nil || !known {
+	told.Notified = true
+	if known, err := w.history.Runs.PutWatch(ctx, w.Watching.Name, &told, len(told.Interims)); err != nil || !known {
 		w.trouble(errors.Join(errors.New("that the alert was told is not kept"), err))
 		return
 	}
@@ -61,7 +61,9 @@ func (w *replayWatcher) trouble(err error) {
 
 // post sends the alarm to the webhook.
 func (w *replayWatcher) post(ctx context.Context, alarm replay.Interim) error {
-	body, err := json.Marshal(map[string]any{"event": "watch.alarm", "watch": w.Watching.Name, "flow_id": w.Spec.FlowID, "look": alarm})
+	body, err := json.Marshal(map[string]any{
+		"event": "watch.alarm", "watch": w.Watching.Name, "flow_id": w.Spec.FlowID, "look": alarm,
+	})
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (w *replayWatcher) postOnce(ctx context.Context, client *http.Client, body 
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "rehearse")
-	request.Header.Set("X-Rehearse-Delivery", w.runID(len(w.state.Looks)))
+	request.Header.Set("X-Rehearse-Delivery", w.runID(len(w.state.Interims)))
 	if w.Secret != "" {
 		request.Header.Set("X-Rehearse-Signature", httpclient.Signature(w.Secret, w.Setup.Now(), body))
 	}

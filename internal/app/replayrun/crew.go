@@ -20,9 +20,9 @@ type Pool struct {
 	Payload func(ctx context.Context, s *replay.Session) ([]byte, error)
 	// Commands is true when replaying starts programs.
 	Commands bool
-	// Whole ends the run at a session that could not be held, where otherwise it is lost: whoever keeps a watch replays
-	// it then, since a worker without what the agents need is no fault of theirs.
-	Whole bool
+	// FailOnLost ends the run at a session that could not be replayed, which otherwise is lost: whoever keeps a watch
+	// replays it then, since a worker without what the agents need is no fault of theirs.
+	FailOnLost bool
 }
 
 // Of returns what starts the crew of an evaluation.
@@ -41,7 +41,9 @@ func (c Pool) Of(e *replay.Evaluation) func(context.Context) replay.WorkerPool {
 func LocalPool(e *replay.Evaluation, log *slog.Logger) func(context.Context) replay.WorkerPool {
 	return func(ctx context.Context) replay.WorkerPool {
 		places := max(e.Workers, 1)
-		here := Pool{StreamConfig: orchestrator.StreamConfig{RunID: e.Head.Run.ID, Workers: places, Queue: queue.NewMemory(places), Log: log}}
+		here := Pool{StreamConfig: orchestrator.StreamConfig{
+			RunID: e.Head.Run.ID, Workers: places, Queue: queue.NewMemory(places), Log: log,
+		}}
 		return here.Of(e)(ctx)
 	}
 }
@@ -90,7 +92,7 @@ func (c *crew) held(s *replay.Session, here replay.PairResult, r orchestrator.Re
 		h, why = c.sent(s, r)
 	}
 	switch {
-	case why != "" && c.Whole:
+	case why != "" && c.FailOnLost:
 		r.Err = errors.Join(r.Err, fmt.Errorf("session %s: %s", s.ID, why))
 	case why != "":
 		var err error

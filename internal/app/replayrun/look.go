@@ -51,11 +51,13 @@ func settingsSum(settings json.RawMessage) string {
 // sameAgents refuses a look whose agents are other ones here, by other files or other variables of the environment,
 // than where it is kept: its figures would stand among those of the watch.
 func (r *Run) sameAgents() error {
-	look := r.config.Look
+	look := r.config.Interim
 	if look == nil || settingsSum(r.evaluation.Head.Run.Settings) == look.Settings {
 		return nil
 	}
-	return source.Invalid("the look of watch %q: its files and variables give other agents here than at the server that keeps the watch", look.Watch)
+	return source.Invalid(
+		"the look of watch %q: its files and variables give other agents here than at the server that keeps the watch",
+		look.Watch)
 }
 
 // looks makes the run the look of a watch that another process keeps.
@@ -107,7 +109,7 @@ func awaitElsewhere(ctx context.Context, now func() time.Time, row func(context.
 
 // look takes the next look, unless another process takes it meanwhile.
 func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
-	before := len(w.state.Looks)
+	before := len(w.state.Interims)
 	if err := w.earlier.read(ctx, w.history.Runs, w.state.Runs); err != nil {
 		return err
 	}
@@ -121,7 +123,9 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 		}
 	}
 	if errors.Is(err, errElsewhere) {
-		err := awaitElsewhere(ctx, w.Setup.Now, func(ctx context.Context) (replay.Run, error) { return w.history.Runs.Run(ctx, config.Spec.RunID) })
+		err := awaitElsewhere(ctx, w.Setup.Now, func(ctx context.Context) (replay.Run, error) {
+			return w.history.Runs.Run(ctx, config.Spec.RunID)
+		})
 		if err != nil {
 			return err
 		}
@@ -155,14 +159,14 @@ func (w *replayWatcher) look(ctx context.Context, end time.Time) error {
 // open opens the run of a look, whose sessions a fleet has replayed where one holds looks. some is false of a look
 // without a session.
 func (w *replayWatcher) open(ctx context.Context, c Config, end time.Time) (r *Run, some bool, err error) {
-	if r, some, err = w.openHere(ctx, c, end); err != nil || !some || w.Hold == nil {
+	if r, some, err = w.openHere(ctx, c, end); err != nil || !some || w.RunRemote == nil {
 		return r, some, err
 	}
 	spec := w.spec(r, end)
 	if err := r.Close(); err != nil {
 		return nil, some, err
 	}
-	switch err := w.Hold(ctx, c.Spec.RunID, spec); {
+	switch err := w.RunRemote(ctx, c.Spec.RunID, spec); {
 	case ctx.Err() != nil:
 		return nil, some, ctx.Err()
 	case err != nil:
@@ -193,22 +197,26 @@ func (w *replayWatcher) openHere(ctx context.Context, c Config, end time.Time) (
 func (w *replayWatcher) spec(r *Run, end time.Time) runspec.Spec {
 	c := &r.config
 	return runspec.Spec{
-		Schema: runspec.Schema, Kind: runspec.KindReplay, Name: w.Watching.Name, Labels: map[string]string{"watch": w.Watching.Name},
-		Config: c.Setup.Config().Path, Limits: runspec.Limits{Workers: w.Limit},
+		Schema: runspec.Schema, Kind: runspec.KindReplay, Name: w.Watching.Name,
+		Labels: map[string]string{"watch": w.Watching.Name}, Config: c.Setup.Config().Path,
+		Limits: runspec.Limits{Workers: w.Limit},
 		Replay: &runspec.Replay{
-			VariantID: c.Spec.VariantID, BaselineID: c.Spec.BaselineID, FlowID: c.Spec.FlowID, StartDate: c.Spec.FirstDay, EndDate: c.Spec.LastDay,
-			MinTurns: &c.Spec.MinTurns, Mode: string(c.Spec.Mode), Gate: c.Spec.Gate, States: string(c.Spec.Side), User: c.Spec.User,
-			Cluster: string(w.Watching.Cluster), Flows: c.Flows, Prompts: c.Prompts, TurnTimeout: new(runspec.Duration(c.Spec.TurnTimeout)),
+			VariantID: c.Spec.VariantID, BaselineID: c.Spec.BaselineID, FlowID: c.Spec.FlowID,
+			StartDate: c.Spec.FirstDay, EndDate: c.Spec.LastDay, MinTurns: &c.Spec.MinTurns, Mode: string(c.Spec.Mode),
+			Gate: c.Spec.Gate, States: string(c.Spec.Side), User: c.Spec.User, Cluster: string(w.Watching.Cluster),
+			Flows: c.Flows, Prompts: c.Prompts, TurnTimeout: new(runspec.Duration(c.Spec.TurnTimeout)),
 			Slow: new(runspec.Duration(c.Spec.Slow)),
-			Look: &runspec.Interim{
-				Watch: w.Watching.Name, Since: w.Watching.Since, Until: end, Settings: settingsSum(r.evaluation.Head.Run.Settings),
+			Interim: &runspec.Interim{
+				Watch: w.Watching.Name, Since: w.Watching.Since, Until: end,
+				Settings: settingsSum(r.evaluation.Head.Run.Settings),
 			},
 		},
 	}
 }
 
 // take replays what is new, by an evaluation as in TakeLook, on a copy of the state.
-func (w *replayWatcher) take(ctx context.Context, of *replay.Evaluation, end time.Time) (look replay.Interim, state *replay.WatchState, err error) {
+func (w *replayWatcher) take(ctx context.Context, of *replay.Evaluation,
+	end time.Time) (look replay.Interim, state *replay.WatchState, err error) {
 	copied, err := json.Marshal(w.state)
 	if err == nil {
 		state = &replay.WatchState{}
@@ -219,7 +227,8 @@ func (w *replayWatcher) take(ctx context.Context, of *replay.Evaluation, end tim
 	}
 	look, err = w.Watching.Analyze(ctx, of, state, end)
 	if err != nil {
-		return look, nil, fmt.Errorf("watch %q, look of %s: %w (what was replayed is kept: the same command goes on)", w.Watching.Name, end.Format(time.RFC3339), err)
+		return look, nil, fmt.Errorf("watch %q, look of %s: %w (what was replayed is kept: the same command goes on)",
+			w.Watching.Name, end.Format(time.RFC3339), err)
 	}
 	return look, state, nil
 }
@@ -238,5 +247,6 @@ func (w *replayWatcher) reload(ctx context.Context) error {
 
 // runID is the id of the run of a look: the same whenever this look of this watch is taken.
 func (w *replayWatcher) runID(look int) string {
-	return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "watch %q look %d %s", w.Watching.Name, look, w.state.Settings)).String()
+	return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "watch %q look %d %s", w.Watching.Name, look,
+		w.state.Settings)).String()
 }

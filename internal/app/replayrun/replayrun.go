@@ -36,8 +36,8 @@ type Config struct {
 	// Lead, if set, says how a server leads the run: its crew, and where else sessions are kept. Nobody else holds the
 	// run then.
 	Lead func(*replay.Evaluation)
-	// Look makes the run the look of a watch that somebody else keeps; nil for a run by days.
-	Look *runspec.Interim
+	// Interim makes the run an interim analysis of a watch of another process; nil for a run by days.
+	Interim *runspec.Interim
 	// Variants are the variants and prompts of whoever has no store.
 	Variants replay.Variants
 	// Progress is told now and then how many sessions are done, from one goroutine at a time; nil is allowed.
@@ -98,7 +98,8 @@ func (r *Run) open(ctx context.Context) error {
 		return err
 	}
 	e := r.evaluation
-	e.Events, e.Runs, e.Now, e.Replayer.Now, e.Progress = r.history.Events, r.history.Runs, c.Setup.Now, c.Setup.Now, c.Progress
+	e.Events, e.Runs, e.Now, e.Replayer.Now, e.Progress = r.history.Events, r.history.Runs, c.Setup.Now,
+		c.Setup.Now, c.Progress
 	e.Pool = LocalPool(e, c.Setup.Log)
 	if c.Lead != nil {
 		c.Lead(e)
@@ -106,8 +107,8 @@ func (r *Run) open(ctx context.Context) error {
 	if err := r.identify(ctx); err != nil {
 		return err
 	}
-	if c.Look != nil {
-		if err := r.looks(ctx, c.Look); err != nil {
+	if c.Interim != nil {
+		if err := r.looks(ctx, c.Interim); err != nil {
 			return err
 		}
 	}
@@ -174,7 +175,8 @@ func (r *Run) identify(ctx context.Context) error {
 	case r.config.Lead == nil && goesOn(&former, r.config.Setup.Now()):
 		return elsewhere(run.ID)
 	case !source.SameJSON(run.Settings, former.Settings):
-		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; leave --evaluation_run_id out for a new run", run.ID)
+		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; "+
+			"leave --evaluation_run_id out for a new run", run.ID)
 	}
 	r.evaluation.Resumed, r.former = true, &former
 	return nil
@@ -227,7 +229,9 @@ func (r *Run) Run(ctx context.Context) (*replay.Report, error) {
 		}
 		return nil, r.config.Spec.Nothing(ctx, r.history.Events, place, table)
 	case errors.Is(err, replay.ErrNothingReplayed):
-		return nil, fmt.Errorf("%w: a lane failed in each of them%s; the table exp.conversation_replay_sessions says why (run %s)", err, firstLoss(report), r.ID)
+		return nil, fmt.Errorf(
+			"%w: a lane failed in each of them%s; the table exp.conversation_replay_sessions says why (run %s)", err,
+			firstLoss(report), r.ID)
 	}
 	return nil, fmt.Errorf("%w (what was replayed is kept: go on with --evaluation_run_id %s)", err, r.ID)
 }

@@ -53,7 +53,7 @@ func (w *walker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			if m.Role == "user" {
 				turn++
 			}
-			at.History = append(at.History, replay.Said{User: m.Role == "user", Text: m.Content})
+			at.History = append(at.History, replay.LoggedMessage{User: m.Role == "user", Text: m.Content})
 		}
 		at.State, at.Known = w.before[asked.Session][turn], w.known[asked.Session]
 		var err error
@@ -72,7 +72,8 @@ func (w *walker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.known[asked.Session] = said.Data
 	}
 	_ = json.NewEncoder(rw).Encode(map[string]any{
-		"reply": said.Text, "node": said.State, "end": said.Ended, "data": said.Data, "cost": 0, "in": said.Tokens, "out": 0,
+		"reply": said.Text, "node": said.State, "end": said.Ended, "data": said.Data, "cost": 0, "in": said.Tokens,
+		"out": 0,
 	})
 }
 
@@ -94,36 +95,44 @@ func TestStubOfFlow(t *testing.T) {
 	for _, mode := range []replay.Mode{replay.Recorded, replay.Forced} {
 		t.Run(string(mode), func(t *testing.T) {
 			w := &walker{
-				agent: &replay.FlowAgent{Engine: flow.New(flow.Config{Model: llm.Lexical{}}), Flow: library.Flows()[0]}, before: before, forced: mode == replay.Forced,
-				talks: map[string]replay.Conversation{}, known: map[string]map[string]any{},
+				agent: &replay.FlowAgent{
+					Engine: flow.New(flow.Config{Model: llm.Lexical{}}), Flow: library.Flows()[0],
+				}, before: before, forced: mode == replay.Forced, talks: map[string]replay.Conversation{},
+				known: map[string]map[string]any{},
 			}
 			s := httptest.NewServer(w)
 			t.Cleanup(s.Close)
-			stub := `{url: "` + s.URL + `", body: {session: "{{test_id}}", conversation: "{{conversation_id}}", messages: "{{messages}}"}, retries: 0, data_of: data, ` +
-				`answer: {text: $.reply, node: $.node, end: $.end, state: $.data, cost_usd: $.cost, usage: {input_tokens: $.in, output_tokens: $.out}}`
+			stub := `{url: "` + s.URL + `", body: {session: "{{test_id}}", conversation: "{{conversation_id}}", messages: "{{messages}}"}, retries: 0, data_of: data, ` + `answer: {text: $.reply, node: $.node, end: $.end, state: $.data, cost_usd: $.cost, usage: {input_tokens: $.in, output_tokens: $.out}}`
 			dir := t.TempDir()
 			path := filepath.Join(dir, "rehearse.yaml")
-			targets := "targets:\n  itself: {kind: flow, flow: " + walked + "}\n  silent: " + stub + "}\n  stub: " + stub + ", flow: " + walked + "}\n"
+			targets := "targets:\n  itself: {kind: flow, flow: " + walked + "}\n  silent: " + stub + "}\n  stub: " +
+				stub + ", flow: " + walked + "}\n"
 			if err := os.WriteFile(path, []byte(targets), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			config := replayrun.Config{
-				Setup: setupOf(t, path), Store: store, Flows: filepath.Join(root, "flows"), Prompts: filepath.Join(root, "prompts"),
+				Setup: setupOf(t, path), Store: store, Flows: filepath.Join(root, "flows"),
+				Prompts: filepath.Join(root, "prompts"),
 				Spec: replay.Spec{
-					BaselineID: "ride_book_baseline", FlowID: "ride_book", FirstDay: "2020-05-17", LastDay: "2020-05-26",
-					MinTurns: 1, Mode: mode, Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 8, TurnTimeout: time.Minute,
+					BaselineID: "ride_book_baseline", FlowID: "ride_book", FirstDay: "2020-05-17",
+					LastDay: "2020-05-26", MinTurns: 1, Mode: mode, Gate: replay.GatePaired,
+					Rules: replay.DefaultRules(), Side: replay.After, Workers: 8, TurnTimeout: time.Minute,
 				},
 			}
-			itself, stubbed, silent := held(t, config, "target:itself"), held(t, config, "target:stub"), held(t, config, "target:silent")
+			itself, stubbed, silent := held(t, config, "target:itself"), held(t, config, "target:stub"),
+				held(t, config, "target:silent")
 			if d := cmp.Diff(untimed(t, itself), untimed(t, stubbed)); d != "" {
 				t.Errorf("(-the flow +its stub) %s", d)
 			}
-			if stubbed.Candidate.AsksUnknown || !silent.Candidate.AsksUnknown {
+			if stubbed.Candidate.RequestsUnknown || !silent.Candidate.RequestsUnknown {
 				t.Error("it is not told whether it is known what the agent asks for")
 			}
-			hinted := strings.Contains(silent.Belief, "`flow:`") && !strings.Contains(stubbed.Belief, "`flow:`")
-			if less := *silent.Run.SupportCoverage < *itself.Run.SupportCoverage; mode == replay.Recorded && (!less || !hinted) {
-				t.Errorf("without its flow %v of the turns are supported, with it %v: %s", *silent.Run.SupportCoverage, *itself.Run.SupportCoverage, silent.Belief)
+			hinted := strings.Contains(silent.Reliability, "`flow:`") &&
+				!strings.Contains(stubbed.Reliability, "`flow:`")
+			if less := *silent.Run.SupportCoverage < *itself.Run.SupportCoverage; mode == replay.Recorded &&
+				(!less || !hinted) {
+				t.Errorf("without its flow %v of the turns are supported, with it %v: %s", *silent.Run.SupportCoverage,
+					*itself.Run.SupportCoverage, silent.Reliability)
 			}
 		})
 	}
@@ -143,7 +152,8 @@ func reworded(t *testing.T, path string) string {
 	if !ok || !there || !strings.Contains(own, prompt) {
 		t.Fatalf("%s does not ask for a name", path)
 	}
-	before = strings.NewReplacer("next: ask_name", "next: who", "next:\n      - hello\n", "next:\n      - hello\n      - ask_name\n").Replace(before)
+	before = strings.NewReplacer("next: ask_name", "next: who", "next:\n      - hello\n",
+		"next:\n      - hello\n      - ask_name\n").Replace(before)
 	who := strings.Replace(own, prompt, "prompt: Who is it?", 1)
 	path = filepath.Join(t.TempDir(), "flow.yaml")
 	if err := os.WriteFile(path, []byte(before+node+own+"\n  - id: who\n"+who+"\n  - id: "+after), 0o600); err != nil {
@@ -196,7 +206,10 @@ func untimed(t *testing.T, r *replay.Report) any {
 			kept = append(kept, m)
 		}
 	}
-	return []any{kept, r.Outcomes, r.Lists, r.Divergences, r.Lost, r.LogToFigures, r.Clusters, r.Repeats, r.Belief, r.Run.Sessions, r.Unknown}
+	return []any{
+		kept, r.Outcomes, r.Lists, r.Divergences, r.Lost, r.LogToFigures, r.Clusters, r.Repeats, r.Reliability,
+		r.Run.Sessions, r.Unknown,
+	}
 }
 
 // loggedStates are the states before the user's messages of each session.

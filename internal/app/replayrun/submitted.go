@@ -28,7 +28,8 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 	flows, prompts := cmp.Or(r.Flows, "flows"), cmp.Or(r.Prompts, "prompts")
 	for key, folder := range map[string]string{"flows": flows, "prompts": prompts} {
 		if !filepath.IsLocal(folder) {
-			return Config{}, source.Invalid("replay: %s: %q is no folder of the bundle: write it from the bundle's root, without `..`", key, folder)
+			return Config{}, source.Invalid(
+				"replay: %s: %q is no folder of the bundle: write it from the bundle's root, without `..`", key, folder)
 		}
 	}
 	at, err := s.At(".")
@@ -42,11 +43,12 @@ func Submitted(s *wire.Setup, spec runspec.Spec) (Config, error) {
 		}
 	}
 	c := Config{
-		Setup: at, Look: r.Look, Flows: flows, Prompts: s.Files.OnDisk(prompts),
+		Setup: at, Interim: r.Interim, Flows: flows, Prompts: s.Files.OnDisk(prompts),
 		Spec: replay.Spec{
-			Candidate: r.Candidate, Baseline: r.Baseline, VariantID: r.VariantID, BaselineID: r.BaselineID, AA: r.AA, FlowID: r.FlowID, FirstDay: r.StartDate, LastDay: r.EndDate,
-			SampleSize: r.SampleSize, MinTurns: 1, Mode: replay.Mode(cmp.Or(r.Mode, string(replay.Recorded))), Gate: cmp.Or(r.Gate, replay.GatePaired),
-			Side: replay.Side(cmp.Or(r.States, string(replay.After))),
+			Candidate: r.Candidate, Baseline: r.Baseline, VariantID: r.VariantID, BaselineID: r.BaselineID,
+			AA: r.AA, FlowID: r.FlowID, FirstDay: r.StartDate, LastDay: r.EndDate,
+			SampleSize: r.SampleSize, MinTurns: 1, Mode: replay.Mode(cmp.Or(r.Mode, string(replay.Recorded))),
+			Gate: cmp.Or(r.Gate, replay.GatePaired), Side: replay.Side(cmp.Or(r.States, string(replay.After))),
 			User: r.User, Workers: cmp.Or(spec.Limits.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
 			Slow: replay.DefaultSlow,
 		},
@@ -77,7 +79,12 @@ func submittedRules(r *runspec.Replay) (replay.Rules, error) {
 	for _, share := range []struct {
 		said *float64
 		rule *float64
-	}{{r.MinSupport, &rules.MinSupport}, {r.MinPower, &rules.MinPower}, {r.MaxLost, &rules.MaxLost}, {r.MinFidelity, &rules.MinFidelity}} {
+	}{
+		{r.MinSupport, &rules.MinSupport},
+		{r.MinPower, &rules.MinPower},
+		{r.MaxLost, &rules.MaxLost},
+		{r.MinFidelity, &rules.MinFidelity},
+	} {
 		if share.said != nil {
 			*share.rule = *share.said
 		}

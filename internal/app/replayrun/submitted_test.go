@@ -16,11 +16,14 @@ import (
 )
 
 const teaVariants = "prompt_versions: [{id: p, file_path: p.md, model_provider: lexical}]\n" +
-	"variants: [{id: v, config: {execution_strategy: prompt_template, prompt_config: {prompt_version_id: p}, flow_config: {flow_id: tea}}}]\n"
+	"variants: [{id: v, config: {execution_strategy: prompt_template, prompt_config: {prompt_version_id: p}, " +
+	"flow_config: {flow_id: tea}}}]\n"
 
 // teaRun asks for a replay of the variant.
 func teaRun() runspec.Spec {
-	return runspec.Spec{Schema: runspec.Schema, Kind: runspec.KindReplay, Replay: &runspec.Replay{VariantID: "v", FlowID: "tea", StartDate: "2026-03-01", EndDate: "2026-03-01"}}
+	return runspec.Spec{Schema: runspec.Schema, Kind: runspec.KindReplay, Replay: &runspec.Replay{
+		VariantID: "v", FlowID: "tea", StartDate: "2026-03-01", EndDate: "2026-03-01",
+	}}
 }
 
 // teaFiles writes the files of a run, with its variants in a store, which is not among them.
@@ -56,9 +59,11 @@ func teaFiles(t *testing.T, files map[string]string) (dir, store string) {
 // one folder.
 func TestSubmittedVariantHasTheLimitsOfItsTarget(t *testing.T) {
 	dir, store := teaFiles(t, map[string]string{
-		"rehearse.yaml": "targets:\n  tea: {kind: flow, flow: flows/tea.yaml, model: lexical, limits: {history_window_messages: 3, max_tool_iterations: 2}, " +
+		"rehearse.yaml": "targets:\n  tea: {kind: flow, flow: flows/tea.yaml, model: lexical, limits: " +
+			"{history_window_messages: 3, max_tool_iterations: 2}, " +
 			"knowledge: kb, knowledge_bases: [menu]}\n",
-		"flows/tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: [b]}\n  - {id: b, type: stop, prompt: Goodbye.}\n",
+		"flows/tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: " +
+			"[b]}\n  - {id: b, type: stop, prompt: Goodbye.}\n",
 		"kb/menu/tea.md": "# Tea\n\nGreen and black.\n",
 	})
 	root, err := os.OpenRoot(dir)
@@ -87,7 +92,8 @@ func TestSubmittedVariantHasTheLimitsOfItsTarget(t *testing.T) {
 		t.Cleanup(func() { _ = r.Close() })
 		return run
 	}
-	there := settings(wire.Options{Files: source.Within(root), Submitted: &wire.Submitted{}}, func(*replayrun.Config) {})
+	there := settings(wire.Options{Files: source.Within(root), Submitted: &wire.Submitted{}},
+		func(*replayrun.Config) {})
 	here := settings(wire.Options{Config: filepath.Join(dir, "rehearse.yaml")}, func(c *replayrun.Config) {
 		c.Flows, c.Prompts = filepath.Join(dir, "flows"), filepath.Join(dir, "prompts")
 	})
@@ -100,8 +106,10 @@ func TestSubmittedVariantHasTheLimitsOfItsTarget(t *testing.T) {
 // flow as a target is.
 func TestSubmittedVariantReadsWhatItMay(t *testing.T) {
 	dir, store := teaFiles(t, map[string]string{
-		"flows/tea.yaml": "name: tea\napis: {list: {url: 'https://shop.example/list', headers: {X-Key: '${OTHER_WORD}'}}}\ninitial_state: ask\n" +
-			"states:\n  ask: {type: question, message: Tea?}\n  told: {type: end, message: x, actions: [{type: call_api, target: list}]}\n" +
+		"flows/tea.yaml": "name: tea\napis: {list: {url: 'https://shop.example/list', headers: {X-Key: " +
+			"'${OTHER_WORD}'}}}\ninitial_state: ask\n" +
+			"states:\n  ask: {type: question, message: Tea?}\n  told: {type: end, message: x, actions: [{type: " +
+			"call_api, target: list}]}\n" +
 			"transitions: [{from: ask, to: told, condition: {type: always}}]\n",
 	})
 	root, err := os.OpenRoot(dir)
@@ -109,7 +117,9 @@ func TestSubmittedVariantReadsWhatItMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	s, err := wire.Open(wire.Options{Files: source.Within(root), Submitted: &wire.Submitted{AllowEnv: []string{"SHOP_*"}}})
+	s, err := wire.Open(wire.Options{
+		Files: source.Within(root), Submitted: &wire.Submitted{AllowEnv: []string{"SHOP_*"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +142,9 @@ func TestSubmittedVariantReadsWhatItMay(t *testing.T) {
 // would stand among those of the watch.
 func TestLookOfOtherAgentsIsRefused(t *testing.T) {
 	dir, store := teaFiles(t, map[string]string{
-		"rehearse.yaml":  "targets: {}\n",
-		"flows/tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: [b]}\n  - {id: b, type: stop, prompt: Goodbye.}\n",
+		"rehearse.yaml": "targets: {}\n",
+		"flows/tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: " +
+			"[b]}\n  - {id: b, type: stop, prompt: Goodbye.}\n",
 	})
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -146,7 +157,9 @@ func TestLookOfOtherAgentsIsRefused(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	spec := teaRun()
-	spec.Replay.Look = &runspec.Interim{Watch: "nightly", Since: time.Now(), Until: time.Now().Add(time.Hour), Settings: "of other flows"}
+	spec.Replay.Interim = &runspec.Interim{
+		Watch: "nightly", Since: time.Now(), Until: time.Now().Add(time.Hour), Settings: "of other flows",
+	}
 	c, err := replayrun.Submitted(s, spec)
 	if err != nil {
 		t.Fatal(err)

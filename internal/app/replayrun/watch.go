@@ -20,11 +20,11 @@ type WatchConfig struct {
 	Watching replay.Watching
 	// Alert is a webhook that is told of the alarm; empty tells none. Secret signs what it is sent.
 	Alert, Secret string
-	// Hold, if set, has a fleet replay the sessions of a look, by a run of that id, and returns when it has ended. What
-	// it leaves is replayed here when the look is taken; everything is where it returns an error. Limit is how many
-	// sessions it replays at once; 0 leaves it to the workers that there are.
-	Hold  func(ctx context.Context, id string, spec runspec.Spec) error
-	Limit int
+	// RunRemote, if set, has a fleet replay the sessions of a look, by a run of that id, and returns when it has ended.
+	// What it leaves is replayed here when the look is taken; everything is where it returns an error. Limit is how
+	// many sessions it replays at once; 0 leaves it to the workers that there are.
+	RunRemote func(ctx context.Context, id string, spec runspec.Spec) error
+	Limit     int
 	// Began is told of the looks that there are already, Took of each look as it is taken, Alarmed of the first one
 	// with an alarm, Trouble of what is tried again. Nil is allowed.
 	Began   func([]replay.Interim)
@@ -58,7 +58,8 @@ func Watch(ctx context.Context, c WatchConfig) (*replay.WatchState, error) {
 	if c.Spec.BaselineID == "" {
 		return nil, source.Invalid("--baseline is missing: a watch compares the candidate with one")
 	}
-	if u, err := url.Parse(c.Alert); c.Alert != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	if u, err := url.Parse(c.Alert); c.Alert != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, source.Invalid("--alert is no address of http or https")
 	}
 	h, err := wire.FindHistory(ctx, c.Store)
@@ -75,11 +76,11 @@ func (w *replayWatcher) watch(ctx context.Context) error {
 		return err
 	}
 	if w.Began != nil {
-		w.Began(w.state.Looks)
+		w.Began(w.state.Interims)
 	}
 	for {
 		w.tell(ctx)
-		end, ok := w.Watching.End(len(w.state.Looks))
+		end, ok := w.Watching.End(len(w.state.Interims))
 		if !ok {
 			return nil
 		}

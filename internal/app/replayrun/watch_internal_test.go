@@ -33,7 +33,9 @@ func TestAlertIsToldAgain(t *testing.T) {
 				Config: Config{Setup: s}, Alert: address,
 				Alarmed: func(replay.Interim) { alarms++ }, Trouble: func(error) { troubles++ },
 			},
-			state: &replay.WatchState{AlarmedAt: "2026-03-01", Looks: []replay.Interim{{Until: "2026-03-01", Alarm: true}}},
+			state: &replay.WatchState{
+				AlarmedAt: "2026-03-01", Interims: []replay.Interim{{Until: "2026-03-01", Alarm: true}},
+			},
 		}
 		w.tell(t.Context())
 		if err := w.wait(t.Context(), time.Now().Add(time.Hour)); err != nil {

@@ -20,8 +20,8 @@ import (
 type Watches struct {
 	configs []WatchConfig
 	log     *slog.Logger
-	// Hold is that of each watch; set it before Keep.
-	Hold func(ctx context.Context, id string, spec runspec.Spec) error
+	// RunRemote is that of each watch; set it before Keep.
+	RunRemote func(ctx context.Context, id string, spec runspec.Spec) error
 }
 
 // OpenWatches reads the watches of the configuration of s. They look at the log of a store, and keep what they find
@@ -52,7 +52,8 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 	}
 	c := &WatchConfig{Alert: w.Alert, Limit: w.Workers}
 	c.Watching = replay.Watching{
-		Name: w.Name, Since: days.From, Until: days.To, Every: w.Every, Metrics: w.Metrics, Alpha: w.Alpha, Cluster: replay.Clustering(w.Cluster),
+		Name: w.Name, Since: days.From, Until: days.To, Every: w.Every, Metrics: w.Metrics, Alpha: w.Alpha,
+		Cluster: replay.Clustering(w.Cluster),
 	}
 	if w.Every == 0 {
 		c.Watching.Every = 24 * time.Hour
@@ -67,8 +68,9 @@ func watchOf(w *config.Watch) (*WatchConfig, error) {
 		c.Watching.Cluster = replay.ByAuto
 	}
 	c.Spec = replay.Spec{
-		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since, Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After,
-		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
+		Candidate: w.Candidate, Baseline: w.Baseline, FlowID: w.Flow, FirstDay: w.Since, LastDay: w.Since,
+		Mode: replay.Mode(w.Mode), MinTurns: 1, Side: replay.After, Gate: replay.GatePaired,
+		Rules: replay.DefaultRules(), Workers: cmp.Or(w.Workers, DefaultWorkers), TurnTimeout: DefaultTurnTimeout,
 		Slow: cmp.Or(w.Slow, replay.DefaultSlow),
 	}
 	if w.Mode == "" {
@@ -96,11 +98,12 @@ func (all *Watches) hear(c *WatchConfig) {
 		case look.Lost > 0:
 			level, said = slog.LevelWarn, "the watch has looked, and an agent failed in some sessions"
 		}
-		log.Log(context.Background(), level, said, "until", look.Until, "new", look.New, "lost", look.Lost, "sessions", look.Sessions,
-			"found", variants.WatchLine(&look, c.Watching.Metrics))
+		log.Log(context.Background(), level, said, "until", look.Until, "new", look.New, "lost", look.Lost, "sessions",
+			look.Sessions, "found", variants.WatchLine(&look, c.Watching.Metrics))
 	}
 	c.Alarmed = func(look replay.Interim) {
-		log.Error("alarm: the candidate is worse", "until", look.Until, "found", variants.WatchLine(&look, c.Watching.Metrics))
+		log.Error("alarm: the candidate is worse", "until", look.Until, "found",
+			variants.WatchLine(&look, c.Watching.Metrics))
 	}
 	c.Trouble = func(err error) { log.Warn("the watch has trouble", "error", err) }
 }
@@ -113,7 +116,7 @@ const watchAgain = time.Minute
 func (all *Watches) Run(ctx context.Context) {
 	var each sync.WaitGroup
 	for _, c := range all.configs {
-		c.Hold = all.Hold
+		c.RunRemote = all.RunRemote
 		each.Go(func() { all.keep(ctx, c) })
 	}
 	each.Wait()
@@ -129,7 +132,8 @@ func (all *Watches) keep(ctx context.Context, c WatchConfig) {
 			all.log.Info("the watch has ended", "watch", c.Watching.Name)
 			return
 		}
-		all.log.Error("the watch cannot go on; it is tried again", "watch", c.Watching.Name, "error", err, "after", watchAgain)
+		all.log.Error("the watch cannot go on; it is tried again", "watch", c.Watching.Name, "error", err, "after",
+			watchAgain)
 		select {
 		case <-time.After(watchAgain):
 		case <-ctx.Done():

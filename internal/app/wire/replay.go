@@ -54,7 +54,7 @@ func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened
 	case t.Follows != nil:
 		err = s.localNodes(target.FlowConfig{Path: t.Follows.Path, ID: t.Follows.ID}, agent, o)
 	}
-	o.AsksUnknown = target.AcceptsFlow(t) || agent.Traits.Flow && agent.Nodes == nil
+	o.RequestsUnknown = target.AcceptsFlow(t) || agent.Traits.Flow && agent.Nodes == nil
 	return o, definition, err
 }
 

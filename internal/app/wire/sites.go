@@ -48,8 +48,8 @@ type Sites struct {
 	// Bot takes the turns of all of them.
 	Bot     *sitebot.Bot
 	Library *site.Library
-	// Place is where the sites were found, without secrets.
-	Place string
+	// Location is where the sites were found, without secrets.
+	Location string
 	// Server stores the states of sessions; nil when the database does.
 	Server *store.Redis
 
@@ -116,7 +116,7 @@ func (s *Setup) openedSites(ctx context.Context, o SitesOptions) (*Sites, error)
 
 func (s *Sites) open(ctx context.Context) error {
 	var err error
-	if s.Library, s.Place, err = s.siteLibrary(ctx, s.options.Dir); err != nil {
+	if s.Library, s.Location, err = s.siteLibrary(ctx, s.options.Dir); err != nil {
 		return err
 	}
 	for _, warning := range s.Library.Warnings() {
@@ -219,7 +219,7 @@ func (s *Sites) modelFor(one *site.Site, name string) (llm.Model, error) {
 
 // Choose returns the name of a site: the requested one, or the only one.
 func (s *Sites) Choose(name string) (string, error) {
-	return chooseSite(s.Library, s.Place, name)
+	return chooseSite(s.Library, s.Location, name)
 }
 
 // closeLimit bounds how long Close waits for leads under way.

@@ -26,7 +26,7 @@ const (
 
 // enricherFor opens the sources that a site names and for which the environment has credentials.
 func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
-	if len(one.Enrichment.Sources) == 0 && !one.Enrichment.KeepIP {
+	if len(one.Enrichment.Sources) == 0 && !one.Enrichment.StoreIP {
 		return nil, nil
 	}
 	salt := s.secret(one.Enrichment.IPHashSaltEnv)
@@ -68,7 +68,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 		}
 	}
 	chain, err := enrich.NewChain(enrich.Options{
-		Order: one.Enrichment.Sources, Sources: found, KeepIP: one.Enrichment.KeepIP,
+		Order: one.Enrichment.Sources, Sources: found, StoreIP: one.Enrichment.StoreIP,
 		Failed: func(source string, err error) { s.Log.Warn("enrichment not kept", "source", source, "error", err) },
 	})
 	if err != nil {

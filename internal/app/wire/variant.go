@@ -53,7 +53,7 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 		f = f.WithSystemPrompt(d.Prompt)
 	}
 	_, c := v.Setup.TargetOf(f)
-	if c, err = c.Over(d.Settings.FlowConfig.Said); err != nil {
+	if c, err = c.Over(d.Settings.FlowConfig.JSON); err != nil {
 		return nil, source.Invalid("variant %s: %w", id, err)
 	}
 	m, err := v.Setup.ModelNamed(d.Version.Model(), "model", Names(v.Setup.config.Models))

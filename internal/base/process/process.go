@@ -224,15 +224,15 @@ func (p *Process) Exit() error { return p.exit }
 type EndError struct {
 	// How says how it has ended, with its status.
 	How string
-	// Said is the end of what it wrote to its standard error.
-	Said string
+	// Stderr is the end of what it wrote to its standard error.
+	Stderr string
 }
 
 func (e *EndError) Error() string {
-	if e.Said == "" {
+	if e.Stderr == "" {
 		return e.How
 	}
-	return e.How + ", and it says: " + e.Said
+	return e.How + ", and it says: " + e.Stderr
 }
 
 // Ended returns how the program has ended, after Stop. It is never nil.

@@ -16,21 +16,21 @@ var ErrTooLong = mailbox.ErrTooLong
 type ExitError struct {
 	// Err is the *exec.ExitError.
 	Err error
-	// Said is the end of what the program wrote to its standard error.
-	Said string
+	// Stderr is the end of what the program wrote to its standard error.
+	Stderr string
 }
 
 func (e *ExitError) Error() string {
-	if e.Said == "" {
+	if e.Stderr == "" {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("%v, and it says: %s", e.Err, e.Said)
+	return fmt.Sprintf("%v, and it says: %s", e.Err, e.Stderr)
 }
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
 // Ended returns the same as Process.Ended.
-func (e *ExitError) Ended() error { return &EndError{how(e.Err), e.Said} }
+func (e *ExitError) Ended() error { return &EndError{how(e.Err), e.Stderr} }
 
 // Run starts a program, gives it the input and returns all of its standard output, at most so many bytes. When ctx
 // ends, or the output becomes larger, the program is killed with all that it has started. The error is ctx's own,

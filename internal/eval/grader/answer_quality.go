@@ -9,8 +9,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// dimension is one aspect of an answer's quality. The requirement S0.54 names the four; the meanings are this
-// program's.
+// dimension is one aspect of an answer's quality. Their names are those of the history format's
+// expectations (docs/e2e.md).
 type dimension struct{ name, meaning string }
 
 var dimensions = []dimension{

@@ -99,8 +99,8 @@ func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 	case limited.Err() != nil:
 		return nil, fmt.Errorf("no answer within %s", p.timeout)
 	case exited:
-		failed.Said = failed.Said[max(0, len(failed.Said)-maxStderr):]
-		failed.Said = strings.ToValidUTF8(failed.Said, "")
+		failed.Stderr = failed.Stderr[max(0, len(failed.Stderr)-maxStderr):]
+		failed.Stderr = strings.ToValidUTF8(failed.Stderr, "")
 		return nil, failed
 	case errors.Is(err, process.ErrTooLong):
 		return nil, fmt.Errorf("an answer %w", err)

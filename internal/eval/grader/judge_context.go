@@ -7,7 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 )
 
-// excerpt is the context that a judge of criteria sees beside the reply (S1.78). For an agent that shows its state, it
+// excerpt is the context that a judge of criteria sees beside the reply. For an agent that shows its state, it
 // is the prompt of the current node, the live facts and the user's last message; for any other agent, the conversation
 // as graders see it.
 func excerpt(x *runner.Exchange) string {

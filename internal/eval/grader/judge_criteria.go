@@ -11,8 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// overall is a quality that stands for the mean of several criteria; overallCriteria apply when none are named (S1.42,
-// S1.52).
+// overall is a quality that stands for the mean of several criteria; overallCriteria apply when none are named.
 const overall = "assistant_quality"
 
 // listedLeast is the score that a quality needs when the author gives only its name.

@@ -68,7 +68,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// What the judge is told beside the reply: where the flow stands and what it knows, or the conversation (S1.78).
+// What the judge is told beside the reply: where the flow stands and what it knows, or the conversation.
 func TestJudgeCriteriaContext(t *testing.T) {
 	for state, want := range map[string]string{
 		flowing:                  "node prompt: Ask for the name.\nfact: city = Oslo\nuser: hello",

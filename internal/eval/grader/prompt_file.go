@@ -16,7 +16,7 @@ import (
 
 const maxPromptBytes = 256 << 10
 
-// promptVariable matches the variables of a judge's prompt (S2.24, S2.25).
+// promptVariable matches the variables of a judge's prompt.
 var promptVariable = regexp.MustCompile(`\{\{\s*(input|output|criteria|expected_output)\s*\}\}`)
 
 // loadPrompt returns the prompt that an author wrote under key. A prompt of one line that names a file is read from it,

@@ -153,7 +153,7 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 			// Cost is told by servers of this program; nil where it is not.
 			Cost *float64 `json:"cost_usd"`
 		} `json:"usage"`
-		Said *string `json:"assistant_message"`
+		Message *string `json:"assistant_message"`
 	}
 	if err := errors.Join(json.Unmarshal(answer, &r), json.Unmarshal(answer, &state)); err != nil {
 		return chat.Reply{}, fmt.Errorf("%s answered with something that is not an execution result: %w", s.at(), err)
@@ -161,7 +161,7 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 	if null(state.History) || null(state.Memory) {
 		return chat.Reply{}, fmt.Errorf("%s answered without history or memory; an execution result has both", s.at())
 	}
-	if state.Said == nil {
+	if state.Message == nil {
 		return chat.Reply{}, fmt.Errorf("%s answered without assistant_message; an execution result has one, be it empty", s.at())
 	}
 	if name := lacking(answer); name != "" {

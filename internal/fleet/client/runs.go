@@ -158,7 +158,7 @@ func (c *Client) List(ctx context.Context, status string, limit int) (runs []jso
 func (c *Client) Prune(ctx context.Context, olderThan *runspec.Age, keep *int) (pruned int, err error) {
 	body, err := json.Marshal(struct {
 		OlderThan *runspec.Age `json:"older_than,omitempty"`
-		Keep      *int         `json:"keep,omitempty"`
+		Retain    *int         `json:"keep,omitempty"`
 	}{olderThan, keep})
 	if err != nil {
 		return 0, fmt.Errorf("prune the runs: %w", err)

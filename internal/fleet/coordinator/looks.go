@@ -87,7 +87,7 @@ func (s *Service) submitLook(ctx context.Context, id string, spec runspec.Spec) 
 	}
 	n.Run.ID = id
 	if run, _, err = s.Store.CreateRun(ctx, n); err != nil {
-		return run, fmt.Errorf("submit the look of watch %q: %w", spec.Replay.Look.Watch, err)
+		return run, fmt.Errorf("submit the look of watch %q: %w", spec.Replay.Interim.Watch, err)
 	}
 	s.submitted()
 	return run, nil

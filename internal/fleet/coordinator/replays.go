@@ -105,7 +105,7 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 			e.Workers, e.Store, e.Known = max(places/8, 1), l.storeSessions, l.known
 			e.Pool = replayrun.Pool{
 				StreamConfig: orchestrator.StreamConfig{RunID: run.ID, Workers: places, MaxBytes: room, Queue: l, Returns: l, Log: s.Log},
-				Commands:     opened.Setup.StartsPrograms(), Whole: spec.IsInterim(),
+				Commands:     opened.Setup.StartsPrograms(), FailOnLost: spec.IsInterim(),
 				Payload: func(ctx context.Context, session *replay.Session) ([]byte, error) {
 					return s.sessionPayload(ctx, run.ID, payload, r.Definitions(), session)
 				},

@@ -22,8 +22,8 @@ type Fetching struct {
 	Server *client.Client
 	// Dir is the folder; empty means one of the run's own below wire.StateDir.
 	Dir string
-	// Place names the files of the run as they are here.
-	Place func(file string) string
+	// LocalName returns the name that a file of the run has here.
+	LocalName func(file string) string
 	// Formats are the reports that will be written there, Writes the other files (evaluation.Config.Writes).
 	Formats []string
 	Writes  map[string][]string
@@ -49,7 +49,7 @@ func (f *Fetching) Run(ctx context.Context, ended client.Run, show func(dir stri
 			err = closing
 		}
 	}()
-	run, err := f.Server.Fetch(ctx, ended.ID, dir, f.Place)
+	run, err := f.Server.Fetch(ctx, ended.ID, dir, f.LocalName)
 	if err != nil {
 		if ended.Error != nil {
 			err = fmt.Errorf("run %s failed: %s", ended.ID, *ended.Error)

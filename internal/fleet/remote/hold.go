@@ -16,8 +16,8 @@ type Options struct {
 	Note func(said string)
 	// Submitted is told the id of the run as soon as the server has it. follow is false where nobody waits for its end.
 	Submitted func(id string) (follow bool, err error)
-	// Tell is told how the run goes on.
-	Tell func(client.Event)
+	// Event gets the events of the run.
+	Event func(client.Event)
 }
 
 // Run has a server hold a run, and returns it as it has ended; an empty one that nobody waits for. An error of a run
@@ -31,7 +31,7 @@ func Run(ctx context.Context, server *client.Client, spec runspec.Spec, h Option
 	if follow, err := h.Submitted(run.ID); !follow || err != nil {
 		return client.Run{}, err
 	}
-	ended, err := server.Follow(ctx, run.ID, h.Tell)
+	ended, err := server.Follow(ctx, run.ID, h.Event)
 	if err != nil {
 		return client.Run{ID: run.ID}, err
 	}

@@ -33,7 +33,9 @@ func loaded(t *testing.T) *flow.Flow {
 func walked(id string, states ...string) *replay.Session {
 	s := &replay.Session{ID: id, FlowID: "crossing"}
 	for i := 0; i+1 < len(states); i++ {
-		s.Messages = append(s.Messages, replay.Said{User: true, Text: "x", Before: states[i], After: states[i+1]})
+		s.Messages = append(s.Messages, replay.LoggedMessage{
+			User: true, Text: "x", Before: states[i], After: states[i+1],
+		})
 	}
 	return s
 }
@@ -43,7 +45,9 @@ func TestSessions(t *testing.T) {
 	c.Session(walked("1", "a", "b", "b", "end"))
 	c.Session(walked("2", "elsewhere", "nowhere"))
 	r := c.Report()
-	if r.Nodes.Covered != 3 || r.Options.Covered != 2 || !slices.Equal(r.Options.Missing, []string{"a.o2", "a.o3", "c.o5"}) || !slices.Equal(r.Nodes.Missing, []string{"start", "c"}) {
+	if r.Nodes.Covered != 3 || r.Options.Covered != 2 ||
+		!slices.Equal(r.Options.Missing, []string{"a.o2", "a.o3", "c.o5"}) ||
+		!slices.Equal(r.Nodes.Missing, []string{"start", "c"}) {
 		t.Errorf("%+v", r)
 	}
 	if c.Count("a", "o1") != 1 || c.Count("a", "o2") != 0 {
@@ -55,7 +59,8 @@ func TestSessions(t *testing.T) {
 func TestChosen(t *testing.T) {
 	c := NewChooser(loaded(t))
 	for _, s := range []*replay.Session{
-		walked("short", "a", "end"), walked("left", "a", "b", "end"), walked("left again", "a", "b", "end"), walked("right", "a", "c", "end"), walked("lost", "x", "y"),
+		walked("short", "a", "end"), walked("left", "a", "b", "end"), walked("left again", "a", "b", "end"),
+		walked("right", "a", "c", "end"), walked("lost", "x", "y"),
 	} {
 		c.Add(s)
 	}

@@ -39,7 +39,9 @@ func (l Log) Learn(ctx context.Context, o Options) (*Flow, error) {
 
 // sessions yields the sessions, each of them whole, also one that goes on past midnight.
 func (l Log) sessions(ctx context.Context, faults *replay.Faults) iter.Seq2[*replay.Session, error] {
-	filter := replay.Filter{From: l.Days.From, To: l.Days.To, Whole: true, Types: []string{replay.Started, replay.Message, replay.Completed, replay.DroppedOff}}
+	filter := replay.Filter{From: l.Days.From, To: l.Days.To, EntireSessions: true, Types: []string{
+		replay.Started, replay.Message, replay.Completed, replay.DroppedOff,
+	}}
 	return func(yield func(*replay.Session, error) bool) {
 		for s, err := range replay.Sessions(l.Events.Each(ctx, filter), faults) {
 			if err == nil && (s.FlowID != l.FlowID || s.Mixed() || !l.Days.Has(s.Started)) {
@@ -94,13 +96,17 @@ func (o Options) Check() error {
 
 // Summary says in lines what was learned and from how much, what was left out, and what the log has wrong.
 func (f *Flow) Summary() []string {
-	lines := []string{fmt.Sprintf("%s: %s with %s, from %s with %s", f.ID, text.Plural(len(f.Nodes), "node"), text.Plural(f.Options(), "option"),
-		text.Plural(f.Learned.Sessions, "session"), text.Plural(f.Learned.Messages, "message"))}
+	lines := []string{
+		fmt.Sprintf("%s: %s with %s, from %s with %s", f.ID, text.Plural(len(f.Nodes), "node"),
+			text.Plural(f.Options(), "option"), text.Plural(f.Learned.Sessions, "session"),
+			text.Plural(f.Learned.Messages, "message")),
+	}
 	for _, line := range f.Left.Lines() {
 		lines = append(lines, "  left out: "+line)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(f.Faults.Counts)) {
-		lines = append(lines, fmt.Sprintf("  %s: %d, first in event %s", replay.FaultText(kind), f.Faults.Counts[kind], f.Faults.Examples[kind][0]))
+		lines = append(lines, fmt.Sprintf("  %s: %d, first in event %s", replay.FaultText(kind), f.Faults.Counts[kind],
+			f.Faults.Examples[kind][0]))
 	}
 	return lines
 }

@@ -25,7 +25,10 @@ func session(number int, lines ...string) *replay.Session {
 	for i, line := range lines {
 		state, said, _ := strings.Cut(line, ": ")
 		text, next, moved := strings.Cut(said, " > ")
-		m := replay.Said{User: state != "bot", Text: text, Before: state, After: state, At: start.Add(time.Duration(i) * time.Second)}
+		m := replay.LoggedMessage{
+			User: state != "bot", Text: text, Before: state, After: state,
+			At: start.Add(time.Duration(i) * time.Second),
+		}
 		switch {
 		case line == "completed":
 			s.Completed = true
@@ -105,8 +108,8 @@ func TestLearn(t *testing.T) {
 				session(3, "hello: coffee > coffee", "coffee: bye > bye", "completed"),
 			},
 			want: []string{
-				"start > hello", `hello 3 | tea 2 ["tea" "tea please"] > tea | coffee 1 ["coffee"] > coffee`, `tea 2 | bye 2 ["thanks"] > bye`,
-				`coffee 1 | bye 1 ["bye"] > bye`, "bye 3 stop",
+				"start > hello", `hello 3 | tea 2 ["tea" "tea please"] > tea | coffee 1 ["coffee"] > coffee`,
+				`tea 2 | bye 2 ["thanks"] > bye`, `coffee 1 | bye 1 ["bye"] > bye`, "bye 3 stop",
 			},
 		},
 		"what is rare is left out, and counted": {
@@ -116,7 +119,9 @@ func TestLearn(t *testing.T) {
 				session(2, "hello: tea > tea", "tea: thanks > bye", "completed"),
 				session(3, "hello: coffee > coffee", "coffee: bye > bye", "completed"),
 			},
-			want: []string{"start > hello", `hello 3 | tea 2 ["tea"] > tea`, `tea 2 | bye 2 ["thanks"] > bye`, "bye 3 stop"},
+			want: []string{
+				"start > hello", `hello 3 | tea 2 ["tea"] > tea`, `tea 2 | bye 2 ["thanks"] > bye`, "bye 3 stop",
+			},
 			left: mine.Left{States: 1, Transitions: 2, Moves: 2},
 		},
 		"a state keeps its most frequent way out, however rare": {
@@ -127,7 +132,10 @@ func TestLearn(t *testing.T) {
 				session(3, "hello: leave > bye", "completed"),
 				session(4, "hello: go > bye", "completed"),
 			},
-			want: []string{"start > hello", `hello 4 | bye 2 ["leave" "go"] > bye | tea 2 ["tea"] > tea`, "bye 3 stop", `tea 2 | bye 1 ["thanks"] > bye`},
+			want: []string{
+				"start > hello", `hello 4 | bye 2 ["leave" "go"] > bye | tea 2 ["tea"] > tea`, "bye 3 stop",
+				`tea 2 | bye 1 ["thanks"] > bye`,
+			},
 		},
 		"a text belongs to the option on which it was said most, or to none": {
 			sessions: []*replay.Session{
@@ -158,29 +166,35 @@ func TestLearn(t *testing.T) {
 		},
 		"what follows an end is counted, and states of such names step aside": {
 			sessions: []*replay.Session{
-				session(1, "start: go > end", "end: one more thing > start", "start: stop > end", "end: thanks", "completed"),
+				session(1, "start: go > end", "end: one more thing > start", "start: stop > end", "end: thanks",
+					"completed"),
 				session(2, "start: go > end", "completed"),
 			},
 			want: []string{"start_2 > start", `start 3 | end 3 ["go" "stop"] > end`, "end 3 stop"},
 			left: mine.Left{AfterEnd: 2},
 		},
 		"where sessions begin there is no stop": {
-			sessions: []*replay.Session{session(1, "a: hm", "completed"), session(2, "a: hm", "completed"), session(3, "a: x > b")},
-			want:     []string{"start > a", `a 3 | b 1 ["x"] > b | end 2 ["hm"] > `, `b 1 | end 1 [] > `},
+			sessions: []*replay.Session{
+				session(1, "a: hm", "completed"), session(2, "a: hm", "completed"), session(3, "a: x > b"),
+			},
+			want: []string{"start > a", `a 3 | b 1 ["x"] > b | end 2 ["hm"] > `, `b 1 | end 1 [] > `},
 		},
 		"names of states become ids, which stay apart": {
 			sessions: []*replay.Session{
-				session(1, "Ask Name: x > ask_name", "ask_name: x > ask-name", "ask-name: x > Ende gut!", "completed"), session(2, "Ask Name: x > ???"),
+				session(1, "Ask Name: x > ask_name", "ask_name: x > ask-name", "ask-name: x > Ende gut!", "completed"),
+				session(2, "Ask Name: x > ???"),
 			},
 			want: []string{
-				"start > ask_name_2", `ask_name_2 2 | state 1 ["x"] > state | ask_name 1 [] > ask_name`, `state 1 | end 1 [] > `,
-				`ask_name 1 | ask_name_3 1 ["x"] > ask_name_3`, `ask_name_3 1 | ende_gut 1 ["x"] > ende_gut`, "ende_gut 1 stop",
+				"start > ask_name_2", `ask_name_2 2 | state 1 ["x"] > state | ask_name 1 [] > ask_name`,
+				`state 1 | end 1 [] > `, `ask_name 1 | ask_name_3 1 ["x"] > ask_name_3`,
+				`ask_name_3 1 | ende_gut 1 ["x"] > ende_gut`, "ende_gut 1 stop",
 			},
 		},
 		"sessions that are too short, messages without a state, states that change by themselves": {
 			options: mine.Options{MinTurns: 2},
 			sessions: []*replay.Session{
-				session(1, "a: x > b", "completed"), session(2), session(3, ": x > b", "a: x > b", "c: x > b", "completed"),
+				session(1, "a: x > b", "completed"), session(2),
+				session(3, ": x > b", "a: x > b", "c: x > b", "completed"),
 			},
 			want: []string{"start > a", `a 1 | b 1 ["x"] > b`, "b 2 stop"},
 			left: mine.Left{Short: 2, Stateless: 1, Jumps: 1, States: 1, Transitions: 1, Moves: 1},
@@ -208,7 +222,8 @@ func TestLearn(t *testing.T) {
 // name.
 func TestPrompts(t *testing.T) {
 	f, err := mine.Learn(all(
-		session(1, "bot: Hello?", "hello: x > tea", "bot: Tea for you.", "tea: y", "bot: again", "tea: y", "bot: again", "tea: z > no_word", "completed"),
+		session(1, "bot: Hello?", "hello: x > tea", "bot: Tea for you.", "tea: y", "bot: again", "tea: y", "bot: again",
+			"tea: z > no_word", "completed"),
 		session(2, "hello: hm", "bot: Hello!", "hello: x > tea", "bot: Here is tea.", "tea: z > no_word", "completed"),
 		session(3, "hello: hm", "bot: hello", "hello: x > tea", "bot: here is tea"),
 	), mine.Options{ID: "f"})
@@ -231,12 +246,22 @@ func TestNothingToLearn(t *testing.T) {
 		options  mine.Options
 		want     string
 	}{
-		"no session":     {all(), mine.Options{}, "there is no session"},
-		"short sessions": {all(session(1), session(2, "bot: hello")), mine.Options{}, "too few messages of the user's in 2 sessions"},
-		"no transition":  {all(session(1, "a: x"), session(2, "a: y")), mine.Options{}, "in 2 sessions no message leads from one state to another"},
-		"no states":      {all(session(1, ": x"), session(2, ": y")), mine.Options{}, "in 2 sessions no message leads"},
-		"all rare":       {all(session(1, "a: x > b")), mine.Options{MinCount: 3}, "the most frequent transition has 1 message, and 3 are asked for"},
-		"a broken store": {func(yield func(*replay.Session, error) bool) { yield(nil, broken) }, mine.Options{}, "the disk is gone"},
+		"no session": {all(), mine.Options{}, "there is no session"},
+		"short sessions": {
+			all(session(1), session(2, "bot: hello")), mine.Options{}, "too few messages of the user's in 2 sessions",
+		},
+		"no transition": {
+			all(session(1, "a: x"), session(2, "a: y")), mine.Options{},
+			"in 2 sessions no message leads from one state to another",
+		},
+		"no states": {all(session(1, ": x"), session(2, ": y")), mine.Options{}, "in 2 sessions no message leads"},
+		"all rare": {
+			all(session(1, "a: x > b")), mine.Options{MinCount: 3},
+			"the most frequent transition has 1 message, and 3 are asked for",
+		},
+		"a broken store": {
+			func(yield func(*replay.Session, error) bool) { yield(nil, broken) }, mine.Options{}, "the disk is gone",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +278,9 @@ func TestNothingToLearn(t *testing.T) {
 
 // However many different texts there are, only so many are kept, each cut to a size.
 func TestBounds(t *testing.T) {
-	sessions := []*replay.Session{session(0, "a: "+strings.Repeat("ü", 1_000)+" > b", "bot: "+strings.Repeat("ü", 5_000), "completed")}
+	sessions := []*replay.Session{
+		session(0, "a: "+strings.Repeat("ü", 1_000)+" > b", "bot: "+strings.Repeat("ü", 5_000), "completed"),
+	}
 	for i := range 2_500 {
 		sessions = append(sessions, session(i+1, fmt.Sprintf("a: message %d > b", i), "completed"))
 	}
@@ -262,8 +289,10 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	examples := f.Nodes[0].Options[0].Examples
-	if len(examples) != 2_000 || f.Left.Texts != 501 || len(examples[0]) > 500 || len(f.Nodes[1].Prompt) > 2_000 || f.Nodes[0].Options[0].Count != 2_501 {
-		t.Errorf("%d examples, %d left, the first of %d bytes, a prompt of %d", len(examples), f.Left.Texts, len(examples[0]), len(f.Nodes[1].Prompt))
+	if len(examples) != 2_000 || f.Left.Texts != 501 || len(examples[0]) > 500 || len(f.Nodes[1].Prompt) > 2_000 ||
+		f.Nodes[0].Options[0].Count != 2_501 {
+		t.Errorf("%d examples, %d left, the first of %d bytes, a prompt of %d", len(examples), f.Left.Texts,
+			len(examples[0]), len(f.Nodes[1].Prompt))
 	}
 	if !strings.HasSuffix(examples[0], "ü…") {
 		t.Errorf("the cut example ends in %q", examples[0][len(examples[0])-6:])
@@ -274,7 +303,8 @@ func TestBounds(t *testing.T) {
 // The file as it is written, with texts that look like something else in YAML.
 func TestWrite(t *testing.T) {
 	f, err := mine.Learn(all(
-		session(1, "null: yes > 12:now", "bot: - a\n- b: {c} # d", "12:now: &x *y !z > true", "bot: <b>\"Bye\" & \\ thanks</b>", "completed"),
+		session(1, "null: yes > 12:now", "bot: - a\n- b: {c} # d", "12:now: &x *y !z > true",
+			"bot: <b>\"Bye\" & \\ thanks</b>", "completed"),
 		session(2, "null: \x00\u202e\xff no > Größe", "bot: 👩‍🍳", "Größe: ~ > true", "completed"),
 	), mine.Options{ID: "1e3"})
 	if err != nil {
@@ -298,7 +328,8 @@ func same(t failing, f *mine.Flow, loaded *flow.Flow) {
 		}
 		for i, o := range n.Options {
 			l := got.Options[i]
-			if l.ID != o.ID || l.Label != o.Label || l.Target() != o.Next || !cmp.Equal(append([]string{}, l.Examples...), append([]string{}, o.Examples...)) {
+			if l.ID != o.ID || l.Label != o.Label || l.Target() != o.Next ||
+				!cmp.Equal(append([]string{}, l.Examples...), append([]string{}, o.Examples...)) {
 				t.Fatalf("node %q: option %+v, want %+v", n.ID, l, o)
 			}
 		}

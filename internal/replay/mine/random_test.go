@@ -22,8 +22,8 @@ func TestRandomLogs(t *testing.T) {
 			s.ID = fmt.Sprint(i)
 		}
 		o := mine.Options{
-			ID: "f", MinCount: rapid.IntRange(0, 4).Draw(t, "count"), Examples: rapid.IntRange(0, 3).Draw(t, "examples"),
-			MinTurns: rapid.IntRange(0, 2).Draw(t, "turns"),
+			ID: "f", MinCount: rapid.IntRange(0, 4).Draw(t, "count"),
+			Examples: rapid.IntRange(0, 3).Draw(t, "examples"), MinTurns: rapid.IntRange(0, 2).Draw(t, "turns"),
 		}
 		f, err := mine.Learn(all(sessions...), o)
 		if _, nothing := errors.AsType[*mine.NothingError](err); nothing {
@@ -46,13 +46,17 @@ func TestRandomLogs(t *testing.T) {
 }
 
 func drawSession(t *rapid.T) *replay.Session {
-	state := rapid.OneOf(rapid.SampledFrom([]string{"a", "b", "c", "A", "start", "end", "null", "-1", ""}), rapid.String())
+	state := rapid.OneOf(rapid.SampledFrom([]string{"a", "b", "c", "A", "start", "end", "null", "-1", ""}),
+		rapid.String())
 	text := rapid.OneOf(rapid.SampledFrom([]string{"yes", "Yes.", "no", "- x", "a: b # c", "", "~"}), rapid.String())
 	start := time.Unix(int64(rapid.IntRange(0, 1_000_000).Draw(t, "start")), 0).UTC()
 	s := &replay.Session{FlowID: "f", Started: start, Ended: start, Completed: rapid.Bool().Draw(t, "completed")}
 	at := state.Draw(t, "first")
 	for i := range rapid.IntRange(0, 6).Draw(t, "messages") {
-		m := replay.Said{User: rapid.Bool().Draw(t, "user"), Text: text.Draw(t, "text"), Before: at, After: at, At: start.Add(time.Duration(i) * time.Second)}
+		m := replay.LoggedMessage{
+			User: rapid.Bool().Draw(t, "user"), Text: text.Draw(t, "text"), Before: at, After: at,
+			At: start.Add(time.Duration(i) * time.Second),
+		}
 		if m.User && rapid.Bool().Draw(t, "moves") {
 			at = state.Draw(t, "next")
 			m.After = at

@@ -94,7 +94,7 @@ func (t *tally) state(name string) *state {
 }
 
 // user counts a user message. Sessions begin and states change with user messages.
-func (w *walk) user(m *replay.Said) {
+func (w *walk) user(m *replay.LoggedMessage) {
 	w.learned.Messages++
 	before, after := w.state(m.Before), w.state(m.After)
 	if before == nil || after == nil {
@@ -132,7 +132,7 @@ func (w *walk) user(m *replay.Said) {
 
 // bot counts a message of the bot. It belongs to the state that the user's message led to; before the first one, to its
 // own state.
-func (w *walk) bot(m *replay.Said) {
+func (w *walk) bot(m *replay.LoggedMessage) {
 	at := w.at
 	if at == nil {
 		at = w.state(m.Before)

@@ -38,9 +38,9 @@ func Document(r *calibration.Report) *document.Document {
 			text.Plural(r.Items, "answer"), text.Plural(r.Labels, "label"),
 			by(r.Annotators), text.OneLine(r.File, 200)),
 	}}
-	if r.NotAsked > 0 {
+	if r.NotJudged > 0 {
 		d.Unfinished = true
-		d.Warning = "stopped: " + text.Plural(r.NotAsked, "answer") + " not judged"
+		d.Warning = "stopped: " + text.Plural(r.NotJudged, "answer") + " not judged"
 	}
 	if len(r.Criteria) > 1 {
 		t := figuresTable("Criterion")
@@ -113,7 +113,7 @@ func headline(r *calibration.Report) string {
 	}
 	open := ""
 	switch {
-	case r.NotAsked > 0:
+	case r.NotJudged > 0:
 		open = "open: the calibration was stopped"
 	case len(r.UndecidedItems) > 0:
 		open = "open: the judge could not decide " + text.Plural(len(r.UndecidedItems), "answer")

@@ -62,7 +62,7 @@ func Fitting(n, most int, weight func(int) int, first ...func(int) bool) []bool 
 
 // Weight is about how many bytes of a page a turn takes.
 func (t *Turn) Weight() int {
-	n := aroundTurn + t.User.weight() + t.Reply.weight() + escaped(t.Whole) + t.Item.Weight()
+	n := aroundTurn + t.User.weight() + t.Reply.weight() + escaped(t.StateJSON) + t.Item.Weight()
 	for _, c := range t.Calls {
 		n += c.Weight()
 	}

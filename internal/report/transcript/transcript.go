@@ -83,14 +83,14 @@ type Transcript struct {
 	Left        int // turns left out
 	// LeftFrom is the turn from which on others were left out to keep the page small, 0 without one; LeftAt is where
 	// they are shown.
-	LeftFrom     int
-	LeftAt       string
-	Whole        []Item
-	WholeVerdict result.Verdict
-	Reason       string // why it was skipped
-	Facts        []Fact
-	Metadata     string
-	Judge        []Exchange // about the whole conversation
+	LeftFrom            int
+	LeftAt              string
+	ConversationItems   []Item
+	ConversationVerdict result.Verdict
+	Reason              string // why it was skipped
+	Facts               []Fact
+	Metadata            string
+	Judge               []Exchange // about the whole conversation
 }
 
 // Fact is something that is known beside what was said.
@@ -110,11 +110,11 @@ type Turn struct {
 	// CallsLeft, StateLeft and LearnedLeft count what is left out.
 	CallsLeft, StateLeft, LearnedLeft int
 
-	State   []Change
-	Learned []Change
-	Whole   string // the state after the turn
-	Item    *Item
-	Judge   []Exchange
+	State     []Change
+	Learned   []Change
+	StateJSON string // the state after the turn
+	Item      *Item
+	Judge     []Exchange
 }
 
 // Exchange is what a judge was sent and what it answered, as far as the run kept them.
@@ -142,8 +142,8 @@ func Of(t *result.Test, prefix string, said Messages) Transcript {
 		n := turnNumber(s.Name)
 		if n == 0 {
 			i := itemOf(s)
-			k.Whole = append(k.Whole, i)
-			k.WholeVerdict = worst(k.WholeVerdict, i.Verdict)
+			k.ConversationItems = append(k.ConversationItems, i)
+			k.ConversationVerdict = worst(k.ConversationVerdict, i.Verdict)
 			continue
 		}
 		items[n] = itemOf(s)

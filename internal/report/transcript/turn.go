@@ -12,7 +12,7 @@ import (
 func turnOf(x, before result.Turn, of Item, said Messages) Turn {
 	t := Turn{
 		N: x.Index, User: MessageOf("user", x.Input, nil, said), Reply: MessageOf("assistant", chat.Content{Text: x.Output}, marksOf(of.Assertions), said),
-		Whole: Pretty(x.State), CallsLeft: max(0, len(x.ToolCalls)-maxCalls),
+		StateJSON: Pretty(x.State), CallsLeft: max(0, len(x.ToolCalls)-maxCalls),
 	}
 	t.State, t.StateLeft = deltaOf(before.State, x.State)
 	t.Learned, t.LearnedLeft = factsDelta(before.State, x.State)

@@ -12,11 +12,11 @@ import (
 // is found on supported turns too. Of what may be shipped it says what no metric reads. It is empty where there is
 // nothing to say.
 func beliefSentence(r *replay.Report) string {
-	if v := verdictOf(r); v == failed || v == empty || r.Belief == "" {
+	if v := verdictOf(r); v == failed || v == empty || r.Reliability == "" {
 		return ""
 	}
 	states := text.OneLine(r.States.Words(), maxHeadline)
-	said := strings.TrimSpace(text.OneLine(r.Belief, maxHeadline)+" "+states) + " " + supportedSentence(r)
+	said := strings.TrimSpace(text.OneLine(r.Reliability, maxHeadline)+" "+states) + " " + supportedSentence(r)
 	if r.Gate != nil && r.Gate.Outcome == replay.Passed {
 		said = strings.TrimSpace(said) + " " + wordsUnread
 	}

@@ -137,7 +137,7 @@ func TestTextsAreTrueInTheirMode(t *testing.T) {
 		if mode == replay.Simulated {
 			r = simulated(t)
 		}
-		r.Run.Mode, r.Belief = mode, ""
+		r.Run.Mode, r.Reliability = mode, ""
 		for i := range r.Sessions {
 			r.Sessions[i].Mode = mode
 		}

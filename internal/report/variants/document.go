@@ -174,7 +174,7 @@ func footOf(r *replay.Report) []document.Fact {
 	}
 	if r.Baseline != nil {
 		first = fmt.Sprintf("the baseline in %s, the candidate in %s replays",
-			text.Count(r.LaneOrder.BaselineFirst), text.Count(r.LaneOrder.CandidateFirst))
+			text.Count(r.VariantOrder.BaselineFirst), text.Count(r.VariantOrder.CandidateFirst))
 	}
 	if !r.Run.Ended.IsZero() {
 		ended = r.Run.Ended.UTC().Format("2 January 2006, 15:04:05 UTC")

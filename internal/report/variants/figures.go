@@ -369,7 +369,7 @@ func sliceCell(s *replay.Slice, m *replay.MetricReport, by scale) document.Cell 
 	}
 	c := document.Cell{
 		Text: change(d.Mean, m.Unit) + " " + interval(d.Low, d.High, m.Unit),
-		Draw: draw("slice-plot", &forestPlot{Whole: by.view(asDifference(d))}),
+		Draw: draw("slice-plot", &forestPlot{All: by.view(asDifference(d))}),
 	}
 	if d.AdjustedP < significant {
 		c.Strong, c.Note = true, "worse, told apart"

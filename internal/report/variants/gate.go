@@ -84,8 +84,8 @@ func fitRule(r *replay.Report) gateRule {
 		rule := gateRule{Sign: result.Skip, Text: "The simulated user is like the real ones",
 			Seen: []string{"fidelity unknown"}}
 		if f := r.Fidelity; f != nil {
-			rule.Sign = signOf(f.Overall >= f.Floor)
-			rule.Seen = []string{fmt.Sprintf("fidelity %.2f, and %.3g is needed", f.Overall, f.Floor)}
+			rule.Sign = signOf(f.Overall >= f.Minimum)
+			rule.Seen = []string{fmt.Sprintf("fidelity %.2f, and %.3g is needed", f.Overall, f.Minimum)}
 		}
 		return rule
 	}

@@ -242,7 +242,7 @@ func hostileReplay(t *testing.T) *replay.Report {
 // hostileParts puts the text into the gate, the lists, the slices and the other parts of a report.
 func hostileParts(r *replay.Report, attack string) {
 	g := r.Gate
-	g.Headline, g.Name, g.Require, r.Belief = attack, attack, replay.Requirement(attack), attack
+	g.Headline, g.Name, g.Require, r.Reliability = attack, attack, replay.Requirement(attack), attack
 	g.Reasons = []replay.Reason{{Code: attack, Metric: attack, Text: attack}, {Code: "worse", Metric: attack,
 		Text: attack}}
 	r.Lists = replay.Lists{Regressed: []string{attack, "visit-1"}, Fixed: []string{attack}, Lost: []string{attack},
@@ -253,7 +253,7 @@ func hostileParts(r *replay.Report, attack string) {
 	r.Slices[0].By = attack
 	r.LogToFigures.RowFaults[0] = replay.RowFault{Kind: attack, Count: 1, Examples: []string{attack}}
 	r.Metrics[0].Difference.Method = attack
-	r.Repeats = &replay.Repeats{K: 2, Variance: []replay.RepeatVariance{{Lane: attack, Metric: attack, Mean: 1,
+	r.Repeats = &replay.Repeats{K: 2, Variance: []replay.RepeatVariance{{Variant: attack, Metric: attack, Mean: 1,
 		Model: 1}}}
 	for i := range r.Sessions {
 		for j := range r.Sessions[i].Variations {

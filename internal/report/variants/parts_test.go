@@ -253,15 +253,15 @@ func simulated(t *testing.T) *replay.Report {
 	for i := range r.Sessions {
 		r.Sessions[i].Mode, r.Sessions[i].Repeat = replay.Simulated, 1
 	}
-	r.Belief = "A simulated user spoke from the first message on that did not fit: 12 of 590 turns of the candidate are simulated."
-	r.Fidelity = &replay.Fidelity{Kinds: 0.91, Fields: 0.64, Length: 0.97, End: 0.82, Overall: 0.64, Floor: 0.7,
+	r.Reliability = "A simulated user spoke from the first message on that did not fit: 12 of 590 turns of the candidate are simulated."
+	r.Fidelity = &replay.Fidelity{Kinds: 0.91, Fields: 0.64, Length: 0.97, End: 0.82, Overall: 0.64, Minimum: 0.7,
 		Sessions: 118}
 	r.Simulated = map[string]replay.SimulatedTurns{replay.Candidate: {Messages: 590, Simulated: 12, Invented: 3,
 		Unvisited: 2}}
 	r.Repeats = &replay.Repeats{K: 3, Variance: []replay.RepeatVariance{
-		{Lane: replay.Candidate, Metric: replay.CompletionMatch, Mean: 0.875, Model: 0.01, Session: new(0.03)},
-		{Lane: replay.Baseline, Metric: replay.CompletionMatch, Mean: 0.962, Model: 0.04},
-		{Lane: replay.Candidate, Metric: "tokens", Mean: 1834, Model: 0, Session: new(0.0)},
+		{Variant: replay.Candidate, Metric: replay.CompletionMatch, Mean: 0.875, Model: 0.01, Session: new(0.03)},
+		{Variant: replay.Baseline, Metric: replay.CompletionMatch, Mean: 0.962, Model: 0.04},
+		{Variant: replay.Candidate, Metric: "tokens", Mean: 1834, Model: 0, Session: new(0.0)},
 	}, PassHatK: map[string]map[string]float64{replay.Candidate: {"1": 0.72, "2": 0.66, "3": 0.61},
 		replay.Baseline: {"1": 0.8, "3": 0.75}}}
 	return r

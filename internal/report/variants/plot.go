@@ -10,7 +10,7 @@ import (
 // forestPlot is a difference in a drawing plotWidth wide with nothing in the middle. What speaks for the candidate is
 // on the right.
 type forestPlot struct {
-	Whole reachView
+	All reachView
 	// Support is the difference on supported turns, Margin where the loss that does not matter ends; nil when not
 	// known.
 	Support *reachView
@@ -57,7 +57,7 @@ func plotOf(m *replay.MetricReport) *forestPlot {
 	if s.reach == 0 {
 		s.reach = 1
 	}
-	p := &forestPlot{Whole: s.view(d)}
+	p := &forestPlot{All: s.view(d)}
 	if on != nil {
 		p.Support = new(s.view(on))
 	}

@@ -98,7 +98,7 @@ type dataField struct {
 }
 
 // dataCell is one lane's value, and how it compares with the logged one: missing, extra, wrong, alike, or empty.
-type dataCell struct{ Lane, Value, Mark string }
+type dataCell struct{ Variant, Value, Mark string }
 
 const maxFields = 40
 
@@ -120,7 +120,7 @@ func dataOf(lanes []*replay.Variation) (fields []dataField, left int) {
 		want, wanted := logged[name]
 		for i, l := range lanes {
 			got, has := l.Data[name]
-			c := dataCell{Lane: laneWord(l.Name)}
+			c := dataCell{Variant: laneWord(l.Name)}
 			if has {
 				c.Value = fieldValue(got)
 			}

@@ -358,7 +358,7 @@ func varianceRow(r *replay.Report, of *replay.RepeatVariance) document.Row {
 	if m := metricOf(r, of.Metric); m != nil {
 		unit = m.Unit
 	}
-	row := document.Words(wordsOf(of.Metric, r.Run.Mode).name, laneWord(of.Lane), quantity(of.Mean, unit),
+	row := document.Words(wordsOf(of.Metric, r.Run.Mode).name, laneWord(of.Variant), quantity(of.Mean, unit),
 		spread(of.Model, unit), unknown, unknown)
 	if of.Session != nil {
 		row.Cells[4].Text, row.Cells[5].Text = spread(*of.Session, unit), "no spread"
@@ -395,7 +395,7 @@ func fidelitySection(r *replay.Report) document.Section {
 			row.Cells[1].Bar = new(document.BarOf(part.value, [2]float64{0, min(max(part.value, 0), 1)}))
 			t.Rows = append(t.Rows, row)
 		}
-		t.Rows[0].Cells[0].Verdict = signOf(f.Overall >= f.Floor)
+		t.Rows[0].Cells[0].Verdict = signOf(f.Overall >= f.Minimum)
 		s.Tables = append(s.Tables, t)
 	}
 	t := document.Table{Columns: document.Columns(1, "Messages", "All", "Simulated", "Invented",
@@ -416,7 +416,7 @@ func fidelitySection(r *replay.Report) document.Section {
 
 func fidelitySentence(f *replay.Fidelity) string {
 	return fmt.Sprintf("The simulated user talked to the logged bot in %s, from the first message. Its fidelity is %.2f, and %.3g is needed for a verdict.",
-		text.Plural(f.Sessions, "session"), f.Overall, f.Floor)
+		text.Plural(f.Sessions, "session"), f.Overall, f.Minimum)
 }
 
 type fidelityPart struct {

@@ -17,7 +17,7 @@ const (
 type pairView struct {
 	Dropped  string
 	Repeat   string // which of several replays it is; empty when there was one
-	Lanes    []laneHead
+	Variants []laneHead
 	Steps    []step
 	Left     int // turns left out
 	Data     []dataField
@@ -28,7 +28,7 @@ type pairView struct {
 // step is one turn: what the user said and each lane's answer.
 type step struct {
 	Turn  int
-	Ask   *askView
+	User  *askView
 	Cells []cell
 }
 
@@ -36,19 +36,19 @@ type step struct {
 type askView struct {
 	Turn      int
 	Simulated bool
-	Said      utterance
+	Text      utterance
 }
 
 // cell is a lane's turn in a row.
 type cell struct {
-	// Key is the lane's name in JSON, Lane that for people.
-	Key, Lane string
+	// Key is the variant's name in JSON, Variant its name in the report.
+	Key, Variant string
 	// Gap says why there is no turn, empty when there is one.
 	Gap string
 	// Leaves says that the lane first leaves the log's path here; empty where it does not.
 	Leaves string
 	// Ask is what the user said in this lane, nil when it is what stands above the row.
-	Ask *askView
+	User *askView
 	// Same names the lane whose reply this one repeats word by word.
 	Same string
 	Bot  utterance
@@ -70,7 +70,7 @@ func pairViewOf(r *replay.Report, p *replay.Pair) pairView {
 			p.Repeat, r.Repeats.K)
 	}
 	for _, l := range lanes {
-		v.Lanes = append(v.Lanes, laneHeadOf(p, l))
+		v.Variants = append(v.Variants, laneHeadOf(p, l))
 	}
 	turns := turnsOf(lanes)
 	for n := range min(turns, maxPairRows) {
@@ -97,14 +97,14 @@ func stepOf(p *replay.Pair, lanes []*replay.Variation, n int) step {
 		}
 		if shared == nil && !t.Invented {
 			shared = t
-			s.Ask = askOf(t, n)
+			s.User = askOf(t, n)
 		}
 		if i == 0 && l.Name == replay.Observed {
 			logged = t
 		}
 	}
 	for i, l := range lanes {
-		c := cell{Key: text.OneLine(l.Name, 20), Lane: laneWord(l.Name)}
+		c := cell{Key: text.OneLine(l.Name, 20), Variant: laneWord(l.Name)}
 		if l.Name != replay.Observed && leavesAt(l) == n {
 			c.Leaves = leavesWords(p.Mode)
 		}
@@ -113,7 +113,7 @@ func stepOf(p *replay.Pair, lanes []*replay.Variation, n int) step {
 		} else {
 			c.fill(p, l, t, logged)
 			if t.Invented || shared == nil || shared.User != t.User {
-				c.Ask = askOf(t, n)
+				c.User = askOf(t, n)
 			}
 			if c.Same = sameReply(lanes, n, i); c.Same == "" {
 				c.Bot.add(t.Bot, maxLaneOpen)
@@ -170,7 +170,7 @@ func leavesWords(mode replay.Mode) string {
 
 func askOf(t *replay.VariationTurn, n int) *askView {
 	a := &askView{Turn: n + 1, Simulated: t.Invented}
-	a.Said.add(t.User, maxLaneOpen)
+	a.Text.add(t.User, maxLaneOpen)
 	return a
 }
 

@@ -15,14 +15,14 @@ type pairHead struct {
 	Anchor string
 	// Kind says in a word how the candidate did beside the log: same, path, mute, end or out. Differs is whether the
 	// two replays differ.
-	Kind    string
-	Differs bool
-	Open    bool
-	Sign    result.Verdict
-	Said    string // what the sign means
-	ID      string
-	About   string
-	Lanes   []laneFact
+	Kind     string
+	Differs  bool
+	Open     bool
+	Sign     result.Verdict
+	Meaning  string // what the sign means
+	ID       string
+	About    string
+	Variants []laneFact
 	// Turn is where the candidate first left the log's path, or says that it did not.
 	Turn    string
 	Dropped string
@@ -62,7 +62,7 @@ func pairHeadOf(p *replay.Pair) pairHead {
 		if l.Metrics != nil && l.Metrics.StateProgression != nil {
 			f.About += " · states " + quantity(*l.Metrics.StateProgression, replay.Share)
 		}
-		h.Lanes = append(h.Lanes, f)
+		h.Variants = append(h.Variants, f)
 	}
 	h.Differs = lanesDiffer(p.Variation(replay.Baseline), p.Variation(replay.Candidate))
 	h.kind(p)
@@ -73,7 +73,7 @@ func pairHeadOf(p *replay.Pair) pairHead {
 func (h *pairHead) kind(p *replay.Pair) {
 	observed, candidate := p.Variation(replay.Observed), p.Variation(replay.Candidate)
 	if p.Dropped != "" || candidate == nil {
-		h.Kind, h.Sign, h.Said, h.Turn, h.Differs = "out", result.Skip, "left out", "left out", false
+		h.Kind, h.Sign, h.Meaning, h.Turn, h.Differs = "out", result.Skip, "left out", "left out", false
 		return
 	}
 	left := candidate.Metrics != nil && candidate.Metrics.FirstDivergence != nil
@@ -90,17 +90,17 @@ func (h *pairHead) kind(p *replay.Pair) {
 	}
 	switch ended := observed != nil && known && !candidate.Endless && observed.Completed != candidate.Completed; {
 	case ended && observed.Completed:
-		h.Kind, h.Sign, h.Said = "end", result.Fail, "the candidate did not complete what the log did"
+		h.Kind, h.Sign, h.Meaning = "end", result.Fail, "the candidate did not complete what the log did"
 	case ended:
-		h.Kind, h.Sign, h.Said = "end", result.Error, "the candidate completed what the log did not"
+		h.Kind, h.Sign, h.Meaning = "end", result.Error, "the candidate completed what the log did not"
 	case candidate.Metrics != nil && candidate.Metrics.Answered != nil && *candidate.Metrics.Answered < 1:
-		h.Kind, h.Sign, h.Said = "mute", result.Error, "a message got no answer"
+		h.Kind, h.Sign, h.Meaning = "mute", result.Error, "a message got no answer"
 	case left:
-		h.Kind, h.Sign, h.Said = "path", result.Error, "another path than in the log"
+		h.Kind, h.Sign, h.Meaning = "path", result.Error, "another path than in the log"
 	case candidate.NoStates || candidate.Endless:
-		h.Kind, h.Sign, h.Said = "same", result.Skip, "what the agent tells is as in the log"
+		h.Kind, h.Sign, h.Meaning = "same", result.Skip, "what the agent tells is as in the log"
 	default:
-		h.Kind, h.Sign, h.Said = "same", result.Pass, "as in the log"
+		h.Kind, h.Sign, h.Meaning = "same", result.Pass, "as in the log"
 	}
 }
 

@@ -63,22 +63,22 @@ func watchedWords(name string, of replay.Watched) string {
 // WatchTrend writes how the mean of each metric went from look to look, and whether there was an alarm.
 func WatchTrend(r *replay.WatchReport, metrics []string) string {
 	var b strings.Builder
-	for _, name := range withAlarms(metrics, r.Looks...) {
-		means := make([]*float64, len(r.Looks))
-		for i := range r.Looks {
-			means[i] = r.Looks[i].Metrics[name].Mean
+	for _, name := range withAlarms(metrics, r.Interims...) {
+		means := make([]*float64, len(r.Interims))
+		for i := range r.Interims {
+			means[i] = r.Interims[i].Metrics[name].Mean
 		}
 		fmt.Fprintf(&b, "%s %s\n", name, trend(means))
 	}
 	switch {
 	case r.Alarmed:
 		fmt.Fprintf(&b, "Alarm at the look of %s.\n", *r.AlarmedAt)
-	case len(r.Looks) == 0:
+	case len(r.Interims) == 0:
 		b.WriteString("No look yet.\n")
 	case !r.Compared():
-		fmt.Fprintf(&b, "Nothing could be compared in %s: nothing could have alarmed. Has the log of the flow been imported?\n", text.Plural(len(r.Looks), "look"))
+		fmt.Fprintf(&b, "Nothing could be compared in %s: nothing could have alarmed. Has the log of the flow been imported?\n", text.Plural(len(r.Interims), "look"))
 	default:
-		fmt.Fprintf(&b, "No alarm in %s%s.\n", text.Plural(len(r.Looks), "look"), butFor(r.Looks))
+		fmt.Fprintf(&b, "No alarm in %s%s.\n", text.Plural(len(r.Interims), "look"), butFor(r.Interims))
 	}
 	return b.String()
 }

@@ -33,7 +33,7 @@ func TestWatchTrend(t *testing.T) {
 		{"nothing", []replay.Interim{{Metrics: nothing}},
 			"Nothing could be compared in 1 look: nothing could have alarmed."},
 	} {
-		if said := variants.WatchTrend(&replay.WatchReport{Looks: tc.looks},
+		if said := variants.WatchTrend(&replay.WatchReport{Interims: tc.looks},
 			[]string{replay.CompletionMatch}); !strings.Contains(said, tc.want) {
 			t.Errorf("%s: %q lacks %q", tc.name, said, tc.want)
 		}

@@ -41,8 +41,8 @@ type Entry struct {
 	*Row
 	// Of are the rows of its trials, by their numbers; none without trials.
 	Of []*Row
-	// Place is where the test stands in Tests, from 0; -1 for one that is pending.
-	Place int
+	// Position is the index of the test in Tests; -1 for a pending one.
+	Position int
 }
 
 // Find returns a test; nil if the run has no such test.
@@ -86,7 +86,7 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 		records.Add(r.counted(turns))
 		e := x.find[key]
 		if e == nil {
-			e = &Entry{Row: &Row{Key: result.Key{Suite: r.Suite, TestID: r.TestID, Target: r.Target}}, Place: -1}
+			e = &Entry{Row: &Row{Key: result.Key{Suite: r.Suite, TestID: r.TestID, Target: r.Target}}, Position: -1}
 			x.find[key] = e
 			all = append(all, e)
 		}
@@ -98,7 +98,7 @@ func build(run result.Run, rows []*Row, unreadable int) *Index {
 	}
 	for _, k := range run.NotRun {
 		if key := testOf(k); x.find[key] == nil {
-			x.find[key] = &Entry{Row: &Row{Key: k}, Place: -1}
+			x.find[key] = &Entry{Row: &Row{Key: k}, Position: -1}
 			all = append(all, x.find[key])
 		}
 	}
@@ -153,7 +153,7 @@ func (x *Index) sort(all []*Entry, named map[Test]bool) {
 			x.Pending = append(x.Pending, e)
 			continue
 		}
-		e.Place = len(x.Tests)
+		e.Position = len(x.Tests)
 		x.Tests = append(x.Tests, e)
 	}
 }

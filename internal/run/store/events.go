@@ -160,7 +160,7 @@ func newEventQuery(f replay.Filter) eventQuery {
 	if !f.To.IsZero() {
 		q.to = boundMicro(f.To)
 	}
-	q.whole = f.Whole && !(f.From.IsZero() && f.To.IsZero())
+	q.whole = f.EntireSessions && !(f.From.IsZero() && f.To.IsZero())
 	return q
 }
 

@@ -44,7 +44,7 @@ func (r *ReplayRuns) PutWatch(ctx context.Context, name string, s *replay.WatchS
 	if err != nil {
 		return false, fmt.Errorf("write watch %q: %w", name, err)
 	}
-	return r.table.putWatch(ctx, plainText(name), string(text), len(s.Looks), before)
+	return r.table.putWatch(ctx, plainText(name), string(text), len(s.Interims), before)
 }
 
 // ReplayedSessions calls f with the id of each session of a run.

@@ -137,12 +137,12 @@ func (c *Compared) UnmarshalJSON(data []byte) error {
 	type plain Compared
 	known := struct {
 		*plain
-		Held int `json:"held"`
+		Old int `json:"held"`
 	}{plain: (*plain)(c)}
 	if err := json.Unmarshal(data, &known); err != nil {
 		return err
 	}
-	c.Completed = max(c.Completed, known.Held)
+	c.Completed = max(c.Completed, known.Old)
 	return nil
 }
 

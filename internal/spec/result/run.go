@@ -48,12 +48,12 @@ func (t *Totals) UnmarshalJSON(data []byte) error {
 	type plain Totals
 	known := struct {
 		*plain
-		Held int `json:"held"`
+		Old int `json:"held"`
 	}{plain: (*plain)(t)}
 	if err := json.Unmarshal(data, &known); err != nil {
 		return err
 	}
-	t.Completed = max(t.Completed, known.Held)
+	t.Completed = max(t.Completed, known.Old)
 	return nil
 }
 

@@ -99,9 +99,9 @@ type UserTotals struct {
 	Cost  chat.Cost  `json:"cost_usd"`
 	// Faults counts them by their codes.
 	Faults map[string]int `json:"faults"`
-	// Talks counts the conversations, Ends how they ended; one that broke off is in none of these.
-	Talks int             `json:"talks"`
-	Ends  map[UserEnd]int `json:"ends,omitempty"`
+	// Conversations counts them, Ends how they ended; one that broke off is in none of these.
+	Conversations int             `json:"talks"`
+	Ends          map[UserEnd]int `json:"ends,omitempty"`
 	// Goals counts the talks in which the user had a goal, GoalsStated those in which it said so; Facts and FactsGiven
 	// likewise.
 	Goals       int `json:"goals"`
@@ -136,7 +136,7 @@ func (t *UserTotals) with(u *User) *UserTotals {
 	if sum.Faults == nil {
 		sum.Faults, sum.Ends = map[string]int{}, map[UserEnd]int{}
 	}
-	sum.Talks++
+	sum.Conversations++
 	sum.Calls += u.Calls
 	sum.Usage, sum.Cost = sum.Usage.Add(u.Usage), sum.Cost.Add(u.Cost)
 	for _, f := range u.Faults {

@@ -141,8 +141,8 @@ type Replay struct {
 	Prompts     string    `json:"prompts,omitempty"`
 	TurnTimeout *Duration `json:"turn_timeout,omitempty"`
 	Slow        *Duration `json:"slow,omitempty"`
-	// Look is set by servers alone.
-	Look *Interim `json:"look,omitempty"`
+	// Interim is set by servers only.
+	Interim *Interim `json:"look,omitempty"`
 }
 
 // E2E is what a run of KindE2E asks for: recorded conversations whose next answer is graded. Its keys are the flags of

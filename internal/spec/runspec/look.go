@@ -18,4 +18,4 @@ type Interim struct {
 }
 
 // IsInterim reports whether a run is the look of a watch.
-func (s *Spec) IsInterim() bool { return s.Replay != nil && s.Replay.Look != nil }
+func (s *Spec) IsInterim() bool { return s.Replay != nil && s.Replay.Interim != nil }

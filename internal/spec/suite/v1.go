@@ -7,7 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Version1 is what a v1 suite has as its version: the dialect of S1, in JSON or YAML.
+// Version1 is what a v1 suite has as its version: the first dialect, in JSON or YAML.
 const Version1 = "v1"
 
 // defaultsV1 is what a v1 suite says once for all of its tests.

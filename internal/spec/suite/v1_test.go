@@ -15,7 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// sampleV1 is the suite of S1 as it stands there, tabs and all.
+// sampleV1 is a complete suite of version 1, indented by tabs.
 const sampleV1 = `{
 	"version": "v1",
 	"suite_id": "flow_customer_support_v1",

@@ -111,7 +111,7 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 		served = append(served, c.Runs.table()...)
 	}
 	if c.Tokens != nil {
-		tokens := NewTokens(TokensConfig{Keeper: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log})
+		tokens := NewTokens(TokensConfig{Tokens: c.Tokens, Access: c.Access, Now: c.Now, Log: c.Log})
 		served = append(served, tokens.table()...)
 	}
 	if c.Metrics != nil {

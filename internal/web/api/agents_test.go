@@ -27,7 +27,7 @@ func TestAgentsDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	agents, err := NewAgents(AgentsConfig{
-		Engine: flow.New(flow.Config{Flows: library(t)}), Bot: &fakeBot{}, Runs: NewRuns(RunsConfig{Store: kept.Fleet(), Crew: noCrew{}}), Tokens: kept.Fleet(),
+		Engine: flow.New(flow.Config{Flows: library(t)}), Bot: &fakeBot{}, Runs: NewRuns(RunsConfig{Store: kept.Fleet(), Workers: noCrew{}}), Tokens: kept.Fleet(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func turn(id string) string {
 	return `{"flow": {"ref": "` + id + `"}, "current_node_id": "ask", "latest_user_message": "hi", "history": [], "memory": {"turn_index": 0}}`
 }
 
-// An origin opens the chat to its pages, and nothing else (service.md 3.1: CORS is closed).
+// An origin opens the chat to its pages, and nothing else (CORS is closed).
 func TestOriginsOpenTheChatOnly(t *testing.T) {
 	agents, err := NewAgents(AgentsConfig{Engine: flow.New(flow.Config{Flows: library(t)}), Bot: &fakeBot{}, Origins: []string{"https://acme.example"}})
 	if err != nil {

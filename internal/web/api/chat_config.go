@@ -13,7 +13,7 @@ type ChatSites interface {
 	Find(name string) (*site.Site, error)
 }
 
-// chatConfig is how a site's chat looks and what it says, in one language (sitebot.md 2.18).
+// chatConfig is how a site's chat looks and what it says, in one language.
 type chatConfig struct {
 	Site     string            `json:"site"`
 	Language string            `json:"language"`

@@ -25,7 +25,7 @@ type chatBody struct {
 	Input     string `json:"input"`
 	PersonID  string `json:"person_id"`
 	Language  string `json:"language"`
-	// TurnNumber is how many answers the page has seen (sitebot.md 2.12).
+	// TurnNumber is how many answers the page has seen.
 	TurnNumber int             `json:"turn_number"`
 	Reveal     json.RawMessage `json:"reveal"`
 }

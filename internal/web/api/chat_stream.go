@@ -12,7 +12,7 @@ import (
 // pingChats is the interval of pings, which keep proxies from closing a stream.
 const pingChats = 15 * time.Second
 
-// chatEvent is one event of a chat (sitebot.md 2.12): tokens, then one complete or error. A client may ask for a start
+// chatEvent is one event of a chat: tokens, then one complete or error. A client may ask for a start
 // before them, and for an answered behind the last token, where suggestions are still being made.
 type chatEvent struct {
 	Type       string            `json:"type"`

@@ -10,7 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
 )
 
-// chat is POST /api/v1/chat: one turn, as events (sitebot.md 2.12) or, with Accept: application/json, as one object.
+// chat is POST /api/v1/chat: one turn, as events or, with Accept: application/json, as one object.
 func (s *Chats) chat(w http.ResponseWriter, r *http.Request) {
 	s.allowOrigin(w, r)
 	asked, err := s.readChat(w, r)

@@ -12,8 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
-// isVisitor reports whether only --public lets a request in: it brings no token. The limits of visitors are for these
-// (sitebot.md 2.17).
+// isVisitor reports whether only --public lets a request in: it brings no token. The limits of visitors are for these.
 func isVisitor(r *http.Request) bool {
 	grant := access.Of(r.Context())
 	return grant.Open && len(grant.Scopes) == 0

@@ -42,7 +42,7 @@ type FrontConfig struct {
 }
 
 // Front wraps all handlers of a server. It answers GET /healthz and GET /livez for everybody, and all else only for
-// those who may come in (service.md 3.1). The handlers find out with access.Of what a request may do. It refuses web
+// those who may come in. The handlers find out with access.Of what a request may do. It refuses web
 // pages of other sites, and turns panics into answers. Errors are problem documents.
 func Front(next http.Handler, c FrontConfig) http.Handler {
 	return newFront(ownPages().Handler(next), c)

@@ -12,8 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// Each token has a rate of its own, and so has each address without one. Twice a second's worth passes at once
-// (service.md 3.5).
+// Each token has a rate of its own, and so has each address without one. Twice a second's worth passes at once.
 func TestFrontRate(t *testing.T) {
 	tokens := map[string]store.Token{
 		"rht_a": {Name: "a", Scopes: []string{"read"}}, "rht_b": {Name: "b", Scopes: []string{"read"}},

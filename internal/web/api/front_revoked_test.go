@@ -32,8 +32,7 @@ func (s *changingTokens) set(tokens map[string]store.Token) {
 	s.tokens = tokens
 }
 
-// A stream ends within 5 s when its token is removed or expires, and one without a token when a token is asked for
-// (service.md 3.1).
+// A stream ends within 5 s when its token is removed or expires, and one without a token when a token is asked for.
 func TestRunningStreamsAreRevoked(t *testing.T) {
 	const forever = time.Hour
 	soon := 20 * time.Second

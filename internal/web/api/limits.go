@@ -15,7 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// maxContext bounds the body of a turn: flow-engine.md 3.8.
+// maxContext bounds the body of a turn.
 const maxContext = 4 << 20
 
 // Time limits for sending head and body together, and for taking an answer. The time of a turn is limited elsewhere.

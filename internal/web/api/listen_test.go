@@ -30,7 +30,7 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// A client has 30 s for its head and body, and as long to take each piece of an answer (service.md 3.5).
+// A client has 30 s for its head and body, and as long to take each piece of an answer.
 func TestTimeLimits(t *testing.T) {
 	slowBody := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{"
 	for name, c := range map[string]struct {

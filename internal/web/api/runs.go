@@ -46,7 +46,7 @@ type RunsConfig struct {
 	Leader    Leader
 	Scheduler Scheduler
 	Store     *store.Fleet
-	Crew      Workers
+	Workers   Workers
 	// Artifacts has the bytes of artifacts; nil has none.
 	Artifacts Conversations
 	// Log gets what goes wrong; nil discards it.
@@ -258,7 +258,7 @@ func (s *Runs) remove(w http.ResponseWriter, r *http.Request) error {
 type (
 	pruning struct {
 		OlderThan *runspec.Age `json:"older_than,omitempty"`
-		Keep      *int         `json:"keep,omitempty"`
+		Retain    *int         `json:"keep,omitempty"`
 	}
 	pruned struct {
 		Pruned int `json:"pruned"`
@@ -275,10 +275,10 @@ func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeUTF8(body, &asked); err != nil {
 		return err
 	}
-	if asked.OlderThan == nil && asked.Keep == nil || asked.Keep != nil && *asked.Keep < 0 {
+	if asked.OlderThan == nil && asked.Retain == nil || asked.Retain != nil && *asked.Retain < 0 {
 		return newProblem(http.StatusBadRequest, codeQuery, "the body says not which runs stay", `send {"older_than": "30d"}, {"keep": 100}, or both`).at("")
 	}
-	n, err := s.Leader.Prune(r.Context(), coordinator.Limits(asked.OlderThan, asked.Keep))
+	n, err := s.Leader.Prune(r.Context(), coordinator.Limits(asked.OlderThan, asked.Retain))
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
 
 // workers lists the processes that hold conversations.
 func (s *Runs) workers(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.Crew.Workers(r.Context())
+	all, err := s.Workers.Workers(r.Context())
 	if err != nil {
 		return err
 	}

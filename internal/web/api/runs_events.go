@@ -115,7 +115,7 @@ const turnsKept = 256
 // turns returns the turns of a run as they are answered from now on, until quiet is called.
 func (s *Runs) turns(id string) (turns <-chan string, quiet func()) {
 	out := make(chan string, turnsKept)
-	quiet, err := s.Crew.Notices(id, func(n natsconn.Notice) {
+	quiet, err := s.Workers.Notices(id, func(n natsconn.Notice) {
 		if n.Turn == 0 { // the conversation has begun
 			return
 		}

@@ -53,7 +53,7 @@ func (waitingKeeper) DeleteToken(ctx context.Context, _ string) error {
 
 // A request that ends before it is served gets no answer rather than an empty 200.
 func TestEndedRequestsAreNotAnswered(t *testing.T) {
-	tokens := NewTokens(TokensConfig{Keeper: waitingKeeper{}, Access: access.New(access.Config{})})
+	tokens := NewTokens(TokensConfig{Tokens: waitingKeeper{}, Access: access.New(access.Config{})})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	defer func() {

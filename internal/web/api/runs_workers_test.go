@@ -21,7 +21,7 @@ func (threeWorkers) Workers(context.Context) ([]natsconn.Worker, error) {
 
 // Workers are listed in pages like everything else.
 func TestWorkersPages(t *testing.T) {
-	s := NewRuns(RunsConfig{Crew: threeWorkers{}})
+	s := NewRuns(RunsConfig{Workers: threeWorkers{}})
 	var seen []string
 	for at := "/api/v1/workers?limit=2"; at != ""; {
 		w := httptest.NewRecorder()

@@ -16,9 +16,9 @@ const tokensPath = "/api/v1/tokens"
 
 const codeTokenExists = "token_exists"
 
-// TokensConfig is what a server of tokens uses. Keeper and Access are required.
+// TokensConfig is what a server of tokens uses. Tokens and Access are required.
 type TokensConfig struct {
-	Keeper access.TokenStore
+	Tokens access.TokenStore
 	// Access is told of changes.
 	Access *access.Authenticator
 	// Now is the clock by which tokens expire; nil means time.Now. Log gets what goes wrong; nil discards it.
@@ -77,7 +77,7 @@ func (s *Tokens) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.Keeper.Tokens(r.Context(), page)
+	found, err := s.Tokens.Tokens(r.Context(), page)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (s *Tokens) create(w http.ResponseWriter, r *http.Request) error {
 			return newProblem(http.StatusBadRequest, codeQuery, "the expiry cannot be read", `write how long the token counts, such as "720h", or a time as in 2026-01-31T12:00:00Z`).at("/expires")
 		}
 	}
-	kept, token, err := access.Issue(r.Context(), s.Keeper, wish, now)
+	kept, token, err := access.Issue(r.Context(), s.Tokens, wish, now)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func readExpiry(text string, now time.Time) (time.Time, error) {
 }
 
 func (s *Tokens) remove(w http.ResponseWriter, r *http.Request) error {
-	if err := access.Revoke(r.Context(), s.Keeper, r.PathValue("name")); err != nil {
+	if err := access.Revoke(r.Context(), s.Tokens, r.PathValue("name")); err != nil {
 		return err
 	}
 	s.Access.Forget()

@@ -28,8 +28,8 @@ type comparedConversation struct {
 	// they are shown.
 	LeftFrom int
 	LeftAt   string
-	// Whole is what was found of the conversations as a whole; nil where that is nothing.
-	Whole *wholePair
+	// Conversation has the conversation-level grades; nil without any.
+	Conversation *wholePair
 }
 
 // wholePair is what was found of two conversations as a whole.
@@ -87,14 +87,19 @@ func (p *Pages) compareConversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := frame.Part(r, "test")
-	page := comparedConversation{Page: p.frame.Base(r, "compare-conversation", text.OneLine(id, 200)), Test: id, Suite: base.Query.Get("suite")}
+	page := comparedConversation{
+		Page: p.frame.Base(r, "compare-conversation", text.OneLine(id, 200)), Test: id, Suite: base.Query.Get("suite"),
+	}
 	if base.Empty != "" {
 		p.frame.NotFound(w, r, base.Empty)
 		return
 	}
 	up := base.Query
 	up.Values = frame.Only(up.Values, "a", "b", "a_target", "b_target", "ignore_target")
-	page.Trail = []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Compare", Address: frame.Address("/compare", up.Values), Up: true}}
+	page.Trail = []frame.Link{
+		{Label: "Runs", Address: "/runs"},
+		{Label: "Compare", Address: frame.Address("/compare", up.Values), Up: true},
+	}
 	target := base.Query.Get("target")
 	for _, s := range []struct {
 		name string
@@ -108,7 +113,9 @@ func (p *Pages) compareConversation(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if page.A.None != "" && page.B.None != "" {
-		p.frame.NotFound(w, r, "Neither of the runs has such a test.", frame.Link{Label: "Compare", Address: frame.Address("/compare", up.Values)})
+		p.frame.NotFound(w, r, "Neither of the runs has such a test.", frame.Link{
+			Label: "Compare", Address: frame.Address("/compare", up.Values),
+		})
 		return
 	}
 	page.pair()
@@ -184,25 +191,32 @@ func (p *comparedConversation) pair() {
 		pair.A.Empty, pair.B.Empty = strings.TrimSpace(x.Output) == "", strings.TrimSpace(y.Output) == ""
 		_, pair.A.Left = text.Cut(x.Output, maxText)
 		_, pair.B.Left = text.Cut(y.Output, maxText)
-		pair.Differs = inA != inB || x.Input.String() != y.Input.String() || x.Output != y.Output || callsOf(x) != callsOf(y)
+		pair.Differs = inA != inB || x.Input.String() != y.Input.String() || x.Output != y.Output ||
+			callsOf(x) != callsOf(y)
 		p.Pairs = append(p.Pairs, pair)
 	}
 	p.Left = max(p.A.talk.Left, p.B.talk.Left)
 	whole := wholePair{wholeOf("a", &p.A), wholeOf("b", &p.B)}
 	if whole.A.says() || whole.B.says() {
-		p.Whole = &whole
+		p.Conversation = &whole
 	}
 }
 
 func wholeOf(name string, h *held) wholeSide {
-	return wholeSide{name, h.Address + "#assertions", h.None == "", h.talk.WholeVerdict, h.talk.Whole, h.talk.Failures, h.talk.Reason}
+	return wholeSide{
+		name, h.Address + "#assertions", h.None == "", h.talk.ConversationVerdict, h.talk.ConversationItems,
+		h.talk.Failures, h.talk.Reason,
+	}
 }
 
 // says reports whether there is something to be said of a conversation as a whole.
 func (s wholeSide) says() bool { return len(s.Items)+len(s.Failures) > 0 || s.Reason != "" }
 
 func sideOf(name string, t transcript.Turn, there bool, address string) turnSide {
-	return turnSide{Side: name, There: there, Verdict: t.Verdict, Score: t.Score, Calls: t.Calls, Item: t.Item, Address: address + "#" + t.ID, NoReply: t.NoReply}
+	return turnSide{
+		Side: name, There: there, Verdict: t.Verdict, Score: t.Score, Calls: t.Calls, Item: t.Item,
+		Address: address + "#" + t.ID, NoReply: t.NoReply,
+	}
 }
 
 // callsOf returns the tool calls of a turn as a text that is the same for the same calls.

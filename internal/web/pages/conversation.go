@@ -28,15 +28,15 @@ type conversationPage struct {
 	// there are no others.
 	Toggle, Side string
 	// Compare leads to the same test in the run before; empty where there is none.
-	Compare   string
-	Trials    []trialLink
-	Shown     []shownTalk
-	Class     string
-	Moves     []move
-	Others    []frame.Link
-	List      string
-	Place, Of int
-	Human     human
+	Compare      string
+	Trials       []trialLink
+	Shown        []shownTalk
+	Class        string
+	Moves        []move
+	Others       []frame.Link
+	List         string
+	Position, Of int
+	Human        human
 	// Quarantined is when the quarantine of the record ends; empty where it counts.
 	Quarantined string
 }
@@ -58,19 +58,23 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	address := addressOfRun(run.Record.ID)
 	matches := index.Named(runindex.Test{Suite: q.Get("suite"), ID: id, Target: q.Get("target")})
 	if len(matches) == 0 {
-		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{Label: "Run " + run.Record.ID, Address: address})
+		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{
+			Label: "Run " + run.Record.ID, Address: address,
+		})
 		return
 	}
 	e := matches[0]
 	rows, ok := shownRows(e, q["trial"])
 	if !ok {
-		p.frame.NotFound(w, r, "The test has no such trial, or it was not held.", frame.Link{Label: "The test", Address: address + "/tests/" + frame.Segment(id)})
+		p.frame.NotFound(w, r, "The test has no such trial, or it was not held.", frame.Link{
+			Label: "The test", Address: address + "/tests/" + frame.Segment(id),
+		})
 		return
 	}
 	of := runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
 	page := conversationPage{
-		Page: p.frame.Base(r, "conversation", text.OneLine(e.TestID, 200)), Run: run.Record.ID, Test: e.Key, Raw: q.Get("view") == "raw",
-		Verdict: e.Verdict, Score: scoreOf(e.Verdict, e.Row.Score), Class: e.Class(),
+		Page: p.frame.Base(r, "conversation", text.OneLine(e.TestID, 200)), Run: run.Record.ID, Test: e.Key,
+		Raw: q.Get("view") == "raw", Verdict: e.Verdict, Score: scoreOf(e.Verdict, e.Row.Score), Class: e.Class(),
 	}
 	for i, row := range rows {
 		record, err := run.Read(row)
@@ -84,7 +88,8 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	}
 	page.bound(q, of)
 	if len(rows) == 1 && rows[0].Trial > 0 {
-		page.Test.Trial, page.Verdict, page.Score = rows[0].Trial, rows[0].Verdict, scoreOf(rows[0].Verdict, rows[0].Score)
+		page.Test.Trial, page.Verdict, page.Score = rows[0].Trial, rows[0].Verdict,
+			scoreOf(rows[0].Verdict, rows[0].Score)
 	}
 	book, warnings := p.book(r.Context(), run)
 	page.Warnings = append(page.Warnings, warnings...)
@@ -99,7 +104,8 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 	page.others(index, matches, of)
 	if before := p.baseline(run); before != nil {
 		values := url.Values{"a": {before.Record.ID}, "b": {page.Run}, "suite": {of.Suite}, "target": {of.Target}}
-		page.Compare = frame.Address("/compare/tests/"+frame.Segment(of.ID), frame.Only(values, "a", "b", "suite", "target"))
+		page.Compare = frame.Address("/compare/tests/"+frame.Segment(of.ID),
+			frame.Only(values, "a", "b", "suite", "target"))
 	}
 	page.moves(r.Context(), run, index, book, e, q.Get("from"))
 	p.frame.Show(w, http.StatusOK, "conversation", page)
@@ -112,7 +118,7 @@ func itemsOf(shown []shownTalk) (items []string) {
 			items = append(items, t.Item.Name)
 		}
 	}
-	for _, whole := range shown[0].Whole {
+	for _, whole := range shown[0].ConversationItems {
 		items = append(items, whole.Name)
 	}
 	return items[:min(len(items), 100)]
@@ -127,7 +133,9 @@ func shownRows(e *runindex.Entry, trials []string) ([]*runindex.Row, bool) {
 	var rows []*runindex.Row
 	for _, trial := range trials[:min(len(trials), maxSide)] {
 		n, err := strconv.Atoi(trial)
-		at, found := slices.BinarySearchFunc(e.Of, n, func(r *runindex.Row, n int) int { return cmp.Compare(r.Trial, n) })
+		at, found := slices.BinarySearchFunc(e.Of, n, func(r *runindex.Row, n int) int {
+			return cmp.Compare(r.Trial, n)
+		})
 		if err != nil || !found {
 			return nil, false
 		}
@@ -164,7 +172,9 @@ func (p *conversationPage) links(e *runindex.Entry, q url.Values, of runindex.Te
 	}
 	p.Toggle = withView(addressOfTest(p.Run, of, q["trial"], from), !p.Raw)
 	for _, row := range e.Of {
-		p.Trials = append(p.Trials, trialLink{row.Trial, row.Verdict, withView(addressOfTest(p.Run, of, []string{strconv.Itoa(row.Trial)}, from), p.Raw)})
+		p.Trials = append(p.Trials, trialLink{
+			row.Trial, row.Verdict, withView(addressOfTest(p.Run, of, []string{strconv.Itoa(row.Trial)}, from), p.Raw),
+		})
 	}
 	if len(e.Of) > 1 && len(p.Shown) == 1 {
 		var side []string
@@ -199,14 +209,17 @@ func (p *conversationPage) others(index *runindex.Index, matches []*runindex.Ent
 	}
 	for _, e := range all[:min(len(all), 50)] {
 		of := runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}
-		if of != shown && (e.Place >= 0 || len(e.Of) > 0) {
-			p.Others = append(p.Others, frame.Link{Label: text.OneLine(e.Suite+" · "+e.Target, 200), Address: addressOfTest(p.Run, of, nil, "")})
+		if of != shown && (e.Position >= 0 || len(e.Of) > 0) {
+			p.Others = append(p.Others, frame.Link{
+				Label: text.OneLine(e.Suite+" · "+e.Target, 200), Address: addressOfTest(p.Run, of, nil, ""),
+			})
 		}
 	}
 }
 
 // moves fills in what leads through the list that the conversation was opened from.
-func (p *conversationPage) moves(ctx context.Context, run *runindex.Found, index *runindex.Index, book *annotation.Book, e *runindex.Entry, from string) {
+func (p *conversationPage) moves(ctx context.Context, run *runindex.Found, index *runindex.Index, book *annotation.Book,
+	e *runindex.Entry, from string) {
 	values, err := url.ParseQuery(from)
 	if err != nil {
 		values = nil
@@ -220,10 +233,13 @@ func (p *conversationPage) moves(ctx context.Context, run *runindex.Found, index
 	if p.Of = len(list); at < 0 {
 		return
 	}
-	p.Place = at + 1
+	p.Position = at + 1
 	to := func(name, label string, i int) {
 		t := list[i]
-		p.Moves = append(p.Moves, move{name, label, addressOfTest(p.Run, runindex.Test{Suite: t.Suite, ID: t.TestID, Target: t.Target}, nil, values.Encode())})
+		p.Moves = append(p.Moves, move{
+			name, label,
+			addressOfTest(p.Run, runindex.Test{Suite: t.Suite, ID: t.TestID, Target: t.Target}, nil, values.Encode()),
+		})
 	}
 	failing := func(t *runindex.Entry) bool { return t.Verdict == result.Fail || t.Verdict == result.Error }
 	if at > 0 {

@@ -42,14 +42,15 @@ type judgementRow struct {
 	// Reasoning is what the judge said; empty until the row is labelled.
 	Reasoning, Address string
 	// Form is where its label is sent.
-	Form        string
-	User, Reply transcript.Message
-	Whole       []transcript.Message
+	Form         string
+	User, Reply  transcript.Message
+	Conversation []transcript.Message
 }
 
 // judgements finds the run that a request is about, and returns the judgements of it that are labelled, and those that
 // fit; ok is false where it has answered.
-func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePage) (labelled, fitting []judgement, ok bool) {
+func (p *Pages) judgements(w http.ResponseWriter, r *http.Request,
+	page *judgePage) (labelled, fitting []judgement, ok bool) {
 	q := page.Query
 	run := p.Runs.Find(q.Get("run"))
 	if q.Get("run") == "" {
@@ -75,7 +76,8 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 		return nil, nil, false
 	}
 	if read.more {
-		page.Warnings = append(page.Warnings, "Only the first "+text.Count(maxJudgements)+" judged assertions of this run are shown.")
+		page.Warnings = append(page.Warnings, "Only the first "+text.Count(maxJudgements)+
+			" judged assertions of this run are shown.")
 	}
 	page.run, page.Graders = run, read.graders
 	if len(read.all) == 0 {
@@ -94,7 +96,8 @@ func (p *Pages) judgements(w http.ResponseWriter, r *http.Request, page *judgePa
 		fits := func(name, value string) bool {
 			return len(q.Values[name]) == 0 || slices.Contains(q.Values[name], value)
 		}
-		if fits("grader", j.Grader) && fits("labelled", has) && (len(q.Values["author"]) == 0 || j.Label != nil && fits("author", j.Label.Author)) {
+		if fits("grader", j.Grader) && fits("labelled", has) &&
+			(len(q.Values["author"]) == 0 || j.Label != nil && fits("author", j.Label.Author)) {
 			fitting = append(fitting, j)
 		}
 	}
@@ -108,7 +111,11 @@ func hasLabels(book *annotation.Book) bool {
 
 // judge answers with the judged assertions of a run.
 func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
-	page := judgePage{Page: p.frame.Base(r, "judge", "Judge"), Query: frame.QueryOf(r, "/judge", "run", "grader", "labelled", "author", "page", "per"), Author: p.frame.Author(r)}
+	page := judgePage{
+		Page:   p.frame.Base(r, "judge", "Judge"),
+		Query:  frame.QueryOf(r, "/judge", "run", "grader", "labelled", "author", "page", "per"),
+		Author: p.frame.Author(r),
+	}
 	labelled, fitting, ok := p.judgements(w, r, &page)
 	if !ok {
 		return
@@ -116,7 +123,8 @@ func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
 	if p.Make != nil {
 		page.CSRF = p.frame.Form(w, r)
 	}
-	page.Download = frame.Address("/judge/labels.jsonl", frame.Only(page.Query.Values, "run", "grader", "labelled", "author"))
+	page.Download = frame.Address("/judge/labels.jsonl",
+		frame.Only(page.Query.Values, "run", "grader", "labelled", "author"))
 	runs, _ := p.Runs.Runs()
 	for _, run := range runs[:min(len(runs), 20)] {
 		page.Runs = append(page.Runs, frame.Link{Label: run.Record.ID, Address: page.Query.With("run", run.Record.ID)})
@@ -127,7 +135,8 @@ func (p *Pages) judge(w http.ResponseWriter, r *http.Request) {
 	if page.List, first, last = page.Query.Page("judgements", len(fitting)); len(fitting) == 0 {
 		page.List.Empty = empty
 		if empty == "" {
-			page.List.Empty, page.List.Drop = "No judged assertion fits these filters.", []frame.Link{{Label: "All of them", Address: "/judge?run=" + url.QueryEscape(page.Run)}}
+			page.List.Empty, page.List.Drop = "No judged assertion fits these filters.",
+				[]frame.Link{{Label: "All of them", Address: "/judge?run=" + url.QueryEscape(page.Run)}}
 		}
 	}
 	var of *runindex.Row // whose record was read last
@@ -152,7 +161,10 @@ func (p *judgePage) row(j judgement, record *result.Test) judgementRow {
 	if j.Trial > 0 {
 		trials = []string{strconv.Itoa(j.Trial)}
 	}
-	row := judgementRow{judgement: j, Address: addressOfTest(p.Run, runindex.Test{Suite: j.Suite, ID: j.TestID, Target: j.Target}, trials, "")}
+	row := judgementRow{
+		judgement: j,
+		Address:   addressOfTest(p.Run, runindex.Test{Suite: j.Suite, ID: j.TestID, Target: j.Target}, trials, ""),
+	}
 	row.Form = addressOfRun(p.Run) + "/tests/" + frame.Segment(j.TestID) + "/label"
 	if j.Label != nil {
 		row.Reasoning = reasoningOf(record, j)
@@ -160,15 +172,15 @@ func (p *judgePage) row(j judgement, record *result.Test) judgementRow {
 	shown := transcript.Of(unmarked(record), "", transcript.Rendered)
 	for _, t := range shown.Turns {
 		if "turn-"+strconv.Itoa(t.N) == j.Item {
-			row.User, row.Reply, row.Whole = t.User, t.Reply, nil
+			row.User, row.Reply, row.Conversation = t.User, t.Reply, nil
 			row.Address += "#" + t.ID
 			return row
 		}
 		if !t.User.Silent {
-			row.Whole = append(row.Whole, t.User)
+			row.Conversation = append(row.Conversation, t.User)
 		}
 		if !t.Reply.Silent {
-			row.Whole = append(row.Whole, t.Reply)
+			row.Conversation = append(row.Conversation, t.Reply)
 		}
 	}
 	row.Address += "#assertions"
@@ -207,7 +219,8 @@ func (p *Pages) label(w http.ResponseWriter, r *http.Request) {
 	if f == nil {
 		return
 	}
-	f.Label, f.Comment, f.Assertion = r.PostFormValue("label"), strings.TrimSpace(r.PostFormValue("comment")), r.PostFormValue("assertion")
+	f.Label, f.Comment, f.Assertion = r.PostFormValue("label"), strings.TrimSpace(r.PostFormValue("comment")),
+		r.PostFormValue("assertion")
 	index := p.indexOf(w, r, f.run)
 	if index == nil {
 		return
@@ -265,7 +278,11 @@ func (p *Pages) labels(w http.ResponseWriter, r *http.Request) {
 	encoder.SetEscapeHTML(false)
 	for _, j := range fitting {
 		if l := j.Label; l != nil {
-			_ = encoder.Encode(labelLine{page.Run, j.Suite, j.TestID, j.Target, j.Trial, j.Item, j.Assertion, l.Label, j.Judged(), page.run.Record.Judge, l.Author, l.Comment, l.At}) // whoever has gone needs no labels
+			// whoever has gone needs no labels
+			_ = encoder.Encode(labelLine{
+				page.Run, j.Suite, j.TestID, j.Target, j.Trial, j.Item, j.Assertion, l.Label, j.Judged(),
+				page.run.Record.Judge, l.Author, l.Comment, l.At,
+			})
 		}
 	}
 	_ = lines.Flush() // likewise

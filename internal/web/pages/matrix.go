@@ -53,11 +53,16 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	}
 	id := run.Record.ID
 	address := addressOfRun(id)
-	page := matrixPage{Page: p.frame.Base(r, "matrix", "Tests by target"), ID: id, Query: frame.QueryOf(r, address+"/matrix", matrixParameters...)}
+	page := matrixPage{
+		Page: p.frame.Base(r, "matrix", "Tests by target"), ID: id,
+		Query: frame.QueryOf(r, address+"/matrix", matrixParameters...),
+	}
 	page.Trail = []frame.Link{{Label: "Runs", Address: "/runs"}, {Label: "Run " + id, Address: address, Up: true}}
 	page.Warnings = warningsOf(index)
 	targets := slices.Clone(p.made.of(index).Targets)
-	slices.SortStableFunc(targets, func(a, b string) int { return place(index.Run.Targets, a) - place(index.Run.Targets, b) })
+	slices.SortStableFunc(targets, func(a, b string) int {
+		return place(index.Run.Targets, a) - place(index.Run.Targets, b)
+	})
 	page.Base = page.Query.Get("base")
 	if !slices.Contains(targets, page.Base) && len(targets) > 0 {
 		page.Base = targets[0]
@@ -100,7 +105,9 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 		page.List.Empty = "No test fits these filters, or the verdicts of none differ."
 		for _, name := range append([]string{"show"}, listParameters...) {
 			for _, value := range page.Query.Values[name] {
-				page.List.Drop = append(page.List.Drop, frame.Link{Label: "Drop " + name + "=" + text.OneLine(value, 80), Address: page.Query.With(name, "")})
+				page.List.Drop = append(page.List.Drop, frame.Link{
+					Label: "Drop " + name + "=" + text.OneLine(value, 80), Address: page.Query.With(name, ""),
+				})
 			}
 		}
 	}
@@ -134,7 +141,9 @@ func figuresOf(index *runindex.Index, target string, of result.TargetResult) []f
 	if turns > 0 {
 		took.Value, took.Data = text.Milliseconds(latency/float64(turns)), frame.Plain(latency/float64(turns))
 	}
-	figures := []frame.Figure{rateFigure(of.Totals, of.PassRate), meanFigure(of.Totals), took, costFigure(of.Totals.Cost)}
+	figures := []frame.Figure{
+		rateFigure(of.Totals, of.PassRate), meanFigure(of.Totals), took, costFigure(of.Totals.Cost),
+	}
 	for i := range figures {
 		figures[i].Target = target
 	}
@@ -158,7 +167,7 @@ func matrixRows(chosen []*runindex.Entry) (rows []matrixRow) {
 // of its own.
 func (r matrixRow) differs(index *runindex.Index, targets []string) bool {
 	verdict := func(target string) (v result.Verdict) {
-		if e := index.Find(runindex.Test{Suite: r.Suite, ID: r.ID, Target: target}); e != nil && e.Place >= 0 {
+		if e := index.Find(runindex.Test{Suite: r.Suite, ID: r.ID, Target: target}); e != nil && e.Position >= 0 {
 			v = e.Verdict
 		}
 		return v
@@ -172,7 +181,7 @@ func (r *matrixRow) cells(index *runindex.Index, targets []string, run string) (
 	for _, target := range targets {
 		cell := matrixCell{Target: target}
 		key := runindex.Test{Suite: r.Suite, ID: r.ID, Target: target}
-		if e := index.Find(key); e != nil && e.Place >= 0 {
+		if e := index.Find(key); e != nil && e.Position >= 0 {
 			cell = matrixCell{target, e.Verdict, scoreOf(e.Verdict, e.Row.Score), addressOfTest(run, key, nil, "")}
 			held = append(held, e)
 		}

@@ -13,13 +13,13 @@ import (
 // replaySessionPage is a session in all its lanes.
 type replaySessionPage struct {
 	frame.Page
-	Run     replay.Run
-	Session replayedSession
-	Raw     bool
-	Toggle  string
-	Lanes   []laneHead
-	Turns   []laneRow
-	Left    int
+	Run      replay.Run
+	Session  replayedSession
+	Raw      bool
+	Toggle   string
+	Variants []laneHead
+	Turns    []laneRow
+	Left     int
 }
 
 // laneHead is how a lane ended.
@@ -36,7 +36,7 @@ type laneRow struct {
 
 // laneCell is a turn in one lane; without messages the lane has no such turn.
 type laneCell struct {
-	Lane                      string
+	Variant                   string
 	There, Diverges, Invented bool
 	Supported                 bool
 	User, Bot                 transcript.Message
@@ -61,7 +61,9 @@ func (p *Pages) replaySession(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if session == nil {
-		p.frame.NotFound(w, r, "This replay has no such session.", frame.Link{Label: "Replay " + run.ID, Address: address})
+		p.frame.NotFound(w, r, "This replay has no such session.", frame.Link{
+			Label: "Replay " + run.ID, Address: address,
+		})
 		return
 	}
 	store, ok := p.stored(w, r)
@@ -81,8 +83,14 @@ func (p *Pages) replaySession(w http.ResponseWriter, r *http.Request) {
 			p.away(w, r, err)
 			return
 		}
-		page := replaySessionPage{Page: p.frame.Base(r, "replay-session", "Session "+id), Run: run, Session: *session, Raw: r.URL.Query().Get("view") == "raw"}
-		page.Trail = []frame.Link{{Label: "Replays", Address: "/replays"}, {Label: "Replay " + run.ID, Address: address, Up: true}}
+		page := replaySessionPage{
+			Page: p.frame.Base(r, "replay-session", "Session "+id), Run: run, Session: *session,
+			Raw: r.URL.Query().Get("view") == "raw",
+		}
+		page.Trail = []frame.Link{
+			{Label: "Replays", Address: "/replays"},
+			{Label: "Replay " + run.ID, Address: address, Up: true},
+		}
 		page.Toggle = session.Address
 		if !page.Raw {
 			page.Toggle += "?view=raw"
@@ -91,7 +99,9 @@ func (p *Pages) replaySession(w http.ResponseWriter, r *http.Request) {
 		p.frame.Show(w, http.StatusOK, "replay-session", page)
 		return
 	}
-	p.frame.NotFound(w, r, "This session is no longer in the store.", frame.Link{Label: "Replay " + run.ID, Address: address})
+	p.frame.NotFound(w, r, "This session is no longer in the store.", frame.Link{
+		Label: "Replay " + run.ID, Address: address,
+	})
 }
 
 // fill aligns the lanes by the numbers of their turns.
@@ -103,7 +113,7 @@ func (p *replaySessionPage) fill(pair *replay.Pair) {
 		if l.Name == replay.Observed {
 			ended = pair.Outcome
 		}
-		p.Lanes = append(p.Lanes, laneHead{l.Name, ended, text.OneLine(l.Error, 600), divergesAt(l)})
+		p.Variants = append(p.Variants, laneHead{l.Name, ended, text.OneLine(l.Error, 600), divergesAt(l)})
 		for _, t := range l.Turns {
 			most = max(most, t.Number)
 		}
@@ -113,7 +123,7 @@ func (p *replaySessionPage) fill(pair *replay.Pair) {
 		row := laneRow{N: n}
 		for i := range pair.Variations {
 			l := &pair.Variations[i]
-			cell := laneCell{Lane: l.Name, Diverges: l.Name != replay.Observed && divergesAt(l) == n}
+			cell := laneCell{Variant: l.Name, Diverges: l.Name != replay.Observed && divergesAt(l) == n}
 			for j := range l.Turns {
 				if t := &l.Turns[j]; t.Number == n {
 					cell.fill(t, p.Raw)

@@ -33,7 +33,9 @@ func (p *Pages) replays(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	page := replaysPage{Page: p.frame.Base(r, "replays", "Replays"), Query: frame.QueryOf(r, "/replays", "verdict", "page", "per")}
+	page := replaysPage{
+		Page: p.frame.Base(r, "replays", "Replays"), Query: frame.QueryOf(r, "/replays", "verdict", "page", "per"),
+	}
 	var all []replay.Run
 	if store != nil && store.Replays != nil {
 		var err error
@@ -56,7 +58,8 @@ func (p *Pages) replays(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case len(all) == 0:
-		page.List.Empty = "There are no replays in the store. `rehearse replay run` plays logged sessions again, against an agent and a baseline."
+		page.List.Empty = "There are no replays in the store. `rehearse replay run` plays logged sessions again, " +
+			"against an agent and a baseline."
 	case len(fitting) == 0:
 		page.List.Empty = "No replay has this verdict."
 		page.List.Drop = []frame.Link{{Label: "All verdicts", Address: page.Query.With("verdict", "")}}
@@ -72,16 +75,16 @@ type replayPage struct {
 	// Decision is what the gate decided, Headline why. Without a headline the sessions do not tell why, which the page
 	// says.
 	Decision, Headline string
-	// Fidelity says how like the real users the simulated one was; empty in other modes. Belief says how far the
+	// Fidelity says how like the real users the simulated one was; empty in other modes. Reliability how far the
 	// figures may be believed.
-	Fidelity, Belief string
-	// RulesKept is true of a replay that tells by which rules it was judged.
-	RulesKept bool
-	Query     frame.Query
-	Metrics   []metric
-	Lists     []replayList
-	List      frame.List
-	Sessions  []replayedSession
+	Fidelity, Reliability string
+	// HasRules is true of a replay with the rules of its gate.
+	HasRules bool
+	Query    frame.Query
+	Metrics  []metric
+	Lists    []replayList
+	List     frame.List
+	Sessions []replayedSession
 }
 
 // replayList are the sessions of one of the four lists.
@@ -112,9 +115,12 @@ func (p *Pages) replay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	address := "/replays/" + frame.Segment(run.ID)
-	page := replayPage{Page: p.frame.Base(r, "replay", "Replay "+run.ID), Run: run, Began: when(run.Started), Metrics: storedMetrics(run, found), Decision: gateWords[run.Outcome], Headline: found.headline}
-	_, page.RulesKept = run.StoredRules()
-	if page.Belief = found.belief; run.Mode == replay.Simulated {
+	page := replayPage{
+		Page: p.frame.Base(r, "replay", "Replay "+run.ID), Run: run, Began: when(run.Started),
+		Metrics: storedMetrics(run, found), Decision: gateWords[run.Outcome], Headline: found.headline,
+	}
+	_, page.HasRules = run.StoredRules()
+	if page.Reliability = found.belief; run.Mode == replay.Simulated {
 		page.Fidelity = variants.FidelityWords(run.StoredFidelity())
 	}
 	page.Query = frame.QueryOf(r, address, "verdict", "diverges", "lost", "rescued", "page", "per")
@@ -191,7 +197,9 @@ func (p *Pages) replayed(w http.ResponseWriter, r *http.Request) (run replay.Run
 		run, err = store.Replays.Run(r.Context(), frame.Part(r, "replay"))
 	}
 	if errors.Is(err, replay.ErrUnknown) {
-		p.frame.NotFound(w, r, "There is no replay of that id in the store.", frame.Link{Label: "Replays", Address: "/replays"})
+		p.frame.NotFound(w, r, "There is no replay of that id in the store.", frame.Link{
+			Label: "Replays", Address: "/replays",
+		})
 		return run, nil, false
 	}
 	if err == nil {

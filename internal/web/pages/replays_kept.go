@@ -62,12 +62,14 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 		if !ok {
 			rules = replay.DefaultRules()
 		}
-		report, err := tally.Report(replay.Report{Run: replay.Run{Mode: run.Mode, Gate: run.Gate}, Fidelity: run.StoredFidelity()}, rules)
+		report, err := tally.Report(replay.Report{
+			Run: replay.Run{Mode: run.Mode, Gate: run.Gate}, Fidelity: run.StoredFidelity(),
+		}, rules)
 		if err != nil {
 			return nil, err
 		}
 		read.list(report.Lists)
-		read.headline, read.belief = headlineOf(run, report), report.Belief
+		read.headline, read.belief = headlineOf(run, report), report.Reliability
 		for _, m := range report.Metrics {
 			read.metrics[m.Name] = m
 		}
@@ -81,8 +83,10 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 
 func replayedSessionOf(run string, p *replay.Pair) replayedSession {
 	s := replayedSession{
-		ID: p.SessionID, Outcome: p.Outcome, Dropped: text.OneLine(p.Dropped, 400), Address: "/replays/" + frame.Segment(run) + "/sessions/" + frame.Segment(p.SessionID),
-		Diverges: divergesAt(p.Variation(replay.Candidate)), Baseline: endOf(p.Variation(replay.Baseline)), Compared: endOf(p.Variation(replay.Candidate)),
+		ID: p.SessionID, Outcome: p.Outcome, Dropped: text.OneLine(p.Dropped, 400),
+		Address:  "/replays/" + frame.Segment(run) + "/sessions/" + frame.Segment(p.SessionID),
+		Diverges: divergesAt(p.Variation(replay.Candidate)), Baseline: endOf(p.Variation(replay.Baseline)),
+		Compared: endOf(p.Variation(replay.Candidate)),
 	}
 	if observed := p.Variation(replay.Observed); observed != nil {
 		s.Turns = len(observed.Turns)

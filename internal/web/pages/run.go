@@ -83,8 +83,8 @@ type trialLink struct {
 // pendingRow is a test that was planned and not held.
 type pendingRow struct {
 	*runindex.Entry
-	Address string
-	Held    int
+	Address   string
+	Completed int
 }
 
 // maxPending is how many tests that were not run are named.
@@ -134,7 +134,8 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 			page.List.Empty = "This run ended before it had a result. Go on with it: " + page.GoOn
 		}
 	case len(chosen.tests) == 0:
-		page.List.Empty, page.List.Drop = "No test fits these filters.", dropped(page.Query, chosen.filters, index.Tests)
+		page.List.Empty, page.List.Drop = "No test fits these filters.",
+			dropped(page.Query, chosen.filters, index.Tests)
 	}
 	page.pending(index)
 	p.frame.Show(w, http.StatusOK, "run", page)
@@ -145,7 +146,8 @@ func headline(run result.Run) string {
 		return "The run is waiting to begin"
 	}
 	said := text.OneLine(report.Headline(run), 300)
-	if verdictOf(run) == result.Pass && run.Totals.Failed+run.Totals.Errors > 0 { // as a classifier whose thresholds are reached, or a gate on regressions alone
+	// as a classifier whose thresholds are reached, or a gate on regressions alone
+	if verdictOf(run) == result.Pass && run.Totals.Failed+run.Totals.Errors > 0 {
 		said += ", and the run passed by its own gate"
 	}
 	return said
@@ -177,7 +179,8 @@ func (p *runPage) figures(index *runindex.Index) {
 	p.Figures = append(append(append(p.Figures, took), used(of.Totals)...), count("flaky", "Flaky", p.Facets.flaky))
 	for _, name := range targetsOf(of) {
 		t := of.ByTarget[name]
-		figures := append(append(totals(t.Totals), rateFigure(t.Totals, t.PassRate), meanFigure(t.Totals)), used(t.Totals)...)
+		figures := append(append(totals(t.Totals), rateFigure(t.Totals, t.PassRate), meanFigure(t.Totals)),
+			used(t.Totals)...)
 		figures = append(figures, count("flaky", "Flaky", p.Facets.flakyOf[name]))
 		for i := range figures {
 			figures[i].Target = name
@@ -185,16 +188,26 @@ func (p *runPage) figures(index *runindex.Index) {
 		p.Targets = append(p.Targets, targetFigures{name, figures})
 	}
 	for code, n := range of.Totals.Failures {
-		p.Codes = append(p.Codes, codeRow{code, n, p.Facets.withCode[code], report.Meaning(code), p.Query.With("code", string(code))})
+		p.Codes = append(p.Codes, codeRow{
+			code, n, p.Facets.withCode[code], report.Meaning(code), p.Query.With("code", string(code)),
+		})
 	}
 	slices.SortFunc(p.Codes, func(a, b codeRow) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
 	p.CodesLeft = max(0, len(p.Codes)-maxCodes)
 	p.Codes = p.Codes[:len(p.Codes)-p.CodesLeft]
 	for _, e := range p.Facets.slowest {
-		p.Slowest = append(p.Slowest, extreme{e.TestID, e.Target, addressOfTest(p.ID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""), text.Milliseconds(e.DurationMS)})
+		p.Slowest = append(p.Slowest, extreme{
+			e.TestID, e.Target,
+			addressOfTest(p.ID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""),
+			text.Milliseconds(e.DurationMS),
+		})
 	}
 	for _, e := range p.Facets.costliest {
-		p.Costliest = append(p.Costliest, extreme{e.TestID, e.Target, addressOfTest(p.ID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""), text.Dollars(e.Cost.USD)})
+		p.Costliest = append(p.Costliest, extreme{
+			e.TestID, e.Target,
+			addressOfTest(p.ID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, ""),
+			text.Dollars(e.Cost.USD),
+		})
 	}
 }
 
@@ -232,7 +245,9 @@ func (p *runPage) rows(of chosen, first, last int, book *annotation.Book) {
 			row.Group, row.GroupCount = cmp.Or(group, "none"), of.counts[group]
 		}
 		for _, t := range e.Of[:min(len(e.Of), maxTrials)] {
-			row.Trials = append(row.Trials, trialLink{t.Trial, t.Verdict, addressOfTest(p.ID, key, []string{strconv.Itoa(t.Trial)}, from)})
+			row.Trials = append(row.Trials, trialLink{
+				t.Trial, t.Verdict, addressOfTest(p.ID, key, []string{strconv.Itoa(t.Trial)}, from),
+			})
 		}
 		p.Rows = append(p.Rows, row)
 	}
@@ -242,7 +257,7 @@ func (p *runPage) rows(of chosen, first, last int, book *annotation.Book) {
 func (p *runPage) pending(index *runindex.Index) {
 	p.PendingTotal = index.Run.Totals.NotRun
 	for _, e := range index.Pending[:min(len(index.Pending), maxPending)] {
-		row := pendingRow{Entry: e, Held: len(e.Of)}
+		row := pendingRow{Entry: e, Completed: len(e.Of)}
 		if len(e.Of) > 0 {
 			row.Address = addressOfTest(p.ID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, nil, "")
 		}

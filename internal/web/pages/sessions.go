@@ -21,9 +21,10 @@ type sessionsPage struct {
 	List  frame.List
 	Rows  []sessionRow
 	Flows []string
-	// Holds is true where chatbots hold sessions. AsOf is when logged ones were read, where that was a while ago.
-	Holds bool
-	AsOf  time.Time
+	// HasLive is true where chatbots have live sessions. AsOf is when logged ones were read, where that was a while
+	// ago.
+	HasLive bool
+	AsOf    time.Time
 }
 
 type sessionRow struct {
@@ -33,8 +34,11 @@ type sessionRow struct {
 
 // sessions answers with the sessions that chatbots hold and those that are logged.
 func (p *Pages) sessions(w http.ResponseWriter, r *http.Request) {
-	page := sessionsPage{Page: p.frame.Base(r, "sessions", "Sessions"), Query: frame.QueryOf(r, "/sessions", "flow", "outcome", "unit", "from", "to", "q", "live", "page", "per")}
-	page.Holds = p.Held != nil
+	page := sessionsPage{
+		Page:  p.frame.Base(r, "sessions", "Sessions"),
+		Query: frame.QueryOf(r, "/sessions", "flow", "outcome", "unit", "from", "to", "q", "live", "page", "per"),
+	}
+	page.HasLive = p.Live != nil
 	all, ok := p.allSessions(w, r, &page)
 	if !ok {
 		return
@@ -60,10 +64,12 @@ func (p *Pages) sessions(w http.ResponseWriter, r *http.Request) {
 		page.Rows = append(page.Rows, sessionRow{s, p.addressOfSession(s, "", "")})
 	}
 	switch {
-	case len(all) == 0 && page.Holds:
-		page.List.Empty = "There are no sessions yet. Those of visitors of this server's chatbots will be here, and `rehearse replay import FILE --store URL` loads logged conversations."
+	case len(all) == 0 && page.HasLive:
+		page.List.Empty = "There are no sessions yet. Those of visitors of this server's chatbots will be here, " +
+			"and `rehearse replay import FILE --store URL` loads logged conversations."
 	case len(all) == 0:
-		page.List.Empty = "There are no sessions yet. `rehearse replay import FILE --store URL` loads logged conversations."
+		page.List.Empty = "There are no sessions yet. `rehearse replay import FILE --store URL` loads logged " +
+			"conversations."
 	case len(kept) == 0:
 		page.List.Empty, page.List.Drop = "No session fits these filters.", dropped(page.Query, fits, all)
 	}
@@ -71,7 +77,8 @@ func (p *Pages) sessions(w http.ResponseWriter, r *http.Request) {
 }
 
 // allSessions returns all sessions, the newest first; ok is false where it has answered that they cannot be read.
-func (p *Pages) allSessions(w http.ResponseWriter, r *http.Request, page *sessionsPage) (all []sessionSummary, ok bool) {
+func (p *Pages) allSessions(w http.ResponseWriter, r *http.Request,
+	page *sessionsPage) (all []sessionSummary, ok bool) {
 	store, ok := p.stored(w, r)
 	if !ok {
 		return nil, false
@@ -88,8 +95,8 @@ func (p *Pages) allSessions(w http.ResponseWriter, r *http.Request, page *sessio
 			page.AsOf = logged.began
 		}
 	}
-	if page.Holds {
-		held, others, err := p.holding.list(r.Context(), p.Held, p.Now)
+	if page.HasLive {
+		held, others, err := p.holding.list(r.Context(), p.Live, p.Now)
 		if err != nil {
 			p.notHeld(w, r, err)
 			return nil, false
@@ -114,7 +121,7 @@ func newestFirst(a, b sessionSummary) int {
 // of a server names the flow, too.
 func (p *Pages) addressOfSession(s sessionSummary, of, view string) string {
 	values := url.Values{}
-	if p.Held != nil && s.Flow != "" {
+	if p.Live != nil && s.Flow != "" {
 		values.Set("flow", s.Flow)
 	}
 	if view != "" {
@@ -142,7 +149,9 @@ func sessionFilters(q frame.Query) (fs filters[sessionSummary]) {
 	})
 	fs.add(q, "q", func(s sessionSummary, value string) bool {
 		about := runindex.Fold(s.ID + "\n" + s.Flow + "\n" + s.Unit)
-		return !slices.ContainsFunc(strings.Fields(runindex.Fold(value)), func(word string) bool { return !strings.Contains(about, word) })
+		return !slices.ContainsFunc(strings.Fields(runindex.Fold(value)), func(word string) bool {
+			return !strings.Contains(about, word)
+		})
 	})
 	return fs
 }

@@ -44,7 +44,8 @@ type heldLists struct {
 }
 
 // list returns the held sessions, the newest first. More is true where there are others.
-func (l *heldLists) list(ctx context.Context, held LiveSessions, now func() time.Time) (all []sessionSummary, more bool, err error) {
+func (l *heldLists) list(ctx context.Context, held LiveSessions,
+	now func() time.Time) (all []sessionSummary, more bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	began := now()
@@ -102,7 +103,10 @@ func (l *heldLists) read(ctx context.Context, held LiveSessions, since time.Time
 }
 
 func summaryOfHeld(row *sessionindex.Row, now time.Time) sessionSummary {
-	s := sessionSummary{ID: row.Session, Flow: row.Site, Unit: row.Person, Outcome: outcomeUnknown, Turns: row.Turns, Started: row.Started, Live: true}
+	s := sessionSummary{
+		ID: row.Session, Flow: row.Site, Unit: row.Person, Outcome: outcomeUnknown, Turns: row.Turns,
+		Started: row.Started, Live: true,
+	}
 	switch {
 	case row.Outcome == sessionindex.Converted:
 		s.Outcome = outcomeCompleted
@@ -141,11 +145,11 @@ func withHeld(held, logged []sessionSummary) []sessionSummary {
 
 // heldSession returns a session that is held; nil if there is none. An empty flow stands for any site.
 func (p *Pages) heldSession(ctx context.Context, id, flow string) (*shownSession, error) {
-	if p.Held == nil || id == "" {
+	if p.Live == nil || id == "" {
 		return nil, nil
 	}
 	if flow == "" {
-		all, _, err := p.holding.list(ctx, p.Held, p.Now)
+		all, _, err := p.holding.list(ctx, p.Live, p.Now)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +159,7 @@ func (p *Pages) heldSession(ctx context.Context, id, flow string) (*shownSession
 		}
 		flow = all[at].Flow
 	}
-	s, err := p.Held.Recorded(ctx, sessionindex.Row{Site: flow, Session: id})
+	s, err := p.Live.Recorded(ctx, sessionindex.Row{Site: flow, Session: id})
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -168,7 +172,9 @@ func shownOf(s *sitebot.Session, now time.Time) (*shownSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &shownSession{Session: &replay.Session{ID: s.Row.Session}, Summary: summaryOfHeld(&s.Row, now), Failures: s.Failures}
+	shown := &shownSession{
+		Session: &replay.Session{ID: s.Row.Session}, Summary: summaryOfHeld(&s.Row, now), Failures: s.Failures,
+	}
 	inOrder := func(yield func(replay.Event, error) bool) {
 		for _, e := range events {
 			if !yield(e, nil) {
@@ -187,6 +193,7 @@ func shownOf(s *sitebot.Session, now time.Time) (*shownSession, error) {
 
 // notHeld answers that sessions which are held cannot be read.
 func (p *Pages) notHeld(w http.ResponseWriter, r *http.Request, err error) {
-	p.Frame.Log.Error("the sessions of chatbots cannot be read", "error", err) // an address may name a session, which is the key to it
+	// an address may name a session, which is the key to it
+	p.Frame.Log.Error("the sessions of chatbots cannot be read", "error", err)
 	p.frame.Unavailable(w, r, "The sessions that this server holds cannot be read: their store cannot be reached.")
 }

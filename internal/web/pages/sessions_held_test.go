@@ -39,7 +39,9 @@ func (h *holder) Sessions(_ context.Context, _ string, q sitebot.Query) (*sitebo
 	defer h.mu.Unlock()
 	h.asked = append(h.asked, q)
 	list := &sitebot.SessionList{}
-	newest := slices.SortedFunc(slices.Values(h.sessions), func(a, b *sitebot.Session) int { return b.Row.Last.Compare(a.Row.Last) })
+	newest := slices.SortedFunc(slices.Values(h.sessions), func(a, b *sitebot.Session) int {
+		return b.Row.Last.Compare(a.Row.Last)
+	})
 	for _, s := range newest {
 		place := s.Row.Cursor()
 		if s.Row.Last.Before(q.Since) || q.After.Thread != "" && !place.Last.Before(q.After.Last) {
@@ -68,15 +70,22 @@ func (h *holder) Recorded(_ context.Context, row sessionindex.Row) (*sitebot.Ses
 
 // visited makes a held session of what was said in turn.
 func visited(site, id, person string, began time.Time, outcome sessionindex.Outcome, said ...string) *sitebot.Session {
-	s := &sitebot.Session{Row: sessionindex.Row{Site: site, Session: id, Person: person, Started: began, Last: began, Outcome: outcome}}
+	s := &sitebot.Session{Row: sessionindex.Row{
+		Site: site, Session: id, Person: person, Started: began, Last: began, Outcome: outcome,
+	}}
 	before := ""
 	for i := 0; i < len(said); i += 2 {
 		n, at := i/2+1, began.Add(time.Duration(i+1)*time.Second)
-		note := &sessionindex.Turn{Number: n, Before: before, Route: fmt.Sprint("ROUTE", n), Started: at, At: at.Add(time.Second), Person: person}
+		note := &sessionindex.Turn{
+			Number: n, Before: before, Route: fmt.Sprint("ROUTE", n), Started: at, At: at.Add(time.Second),
+			Person: person,
+		}
 		if before = note.Route; outcome == sessionindex.Converted && i+2 == len(said) {
 			note.Converted, note.Values = true, map[string]string{"town": "Graz"}
 		}
-		s.Turns = append(s.Turns, sitebot.SessionTurn{Number: n, Input: said[i], Response: said[i+1], Route: note.Route, At: note.At, Note: note})
+		s.Turns = append(s.Turns, sitebot.SessionTurn{
+			Number: n, Input: said[i], Response: said[i+1], Route: note.Route, At: note.At, Note: note,
+		})
 		s.Row.Turns, s.Row.Last = n, note.At
 	}
 	return s
@@ -88,7 +97,7 @@ func heldSite(t *testing.T, h *holder, events log, at func() time.Time) *site {
 	open := func(context.Context) (*pages.Stored, error) {
 		return &pages.Stored{Sessions: events, Datasets: shelf{}}, nil
 	}
-	web := httptest.NewServer(pages.New(pages.Config{Runs: runindex.New(nil), Store: open, Held: h, Now: at}))
+	web := httptest.NewServer(pages.New(pages.Config{Runs: runindex.New(nil), Store: open, Live: h, Now: at}))
 	t.Cleanup(web.Close)
 	return &site{t: t, web: web}
 }
@@ -110,14 +119,18 @@ func TestHeldSessions(t *testing.T) {
 	var got []string
 	for _, row := range page.All("data-row=session") {
 		a := row.Attr
-		got = append(got, strings.Join([]string{a["data-flow"], a["data-session"], a["data-outcome"], a["data-turns"], a["data-live"]}, " "))
+		got = append(got, strings.Join([]string{
+			a["data-flow"], a["data-session"], a["data-outcome"], a["data-turns"], a["data-live"],
+		}, " "))
 	}
-	want := "tea s3 unknown 1 true, tea s1 completed 2 true, tea s2 dropped 1 true, shop s3 unknown 0 true, hotel s2 completed 1 false"
+	want := "tea s3 unknown 1 true, tea s1 completed 2 true, tea s2 dropped 1 true, shop s3 unknown 0 true, " +
+		"hotel s2 completed 1 false"
 	if list := strings.Join(got, ", "); list != want || page.One("data-list=sessions").Attr["data-total"] != "5" {
 		t.Errorf("%s", list)
 	}
 	for query, want := range map[string]string{
-		"?live=1": "s3 s1 s2 s3", "?live=0": "s2", "?live=true&flow=shop": "s3", "?live=maybe": "", "?outcome=completed": "s1 s2", "?outcome=dropped": "s2", "?unit=ada": "s1", "?q=TEA+s1": "s1",
+		"?live=1": "s3 s1 s2 s3", "?live=0": "s2", "?live=true&flow=shop": "s3", "?live=maybe": "",
+		"?outcome=completed": "s1 s2", "?outcome=dropped": "s2", "?unit=ada": "s1", "?q=TEA+s1": "s1",
 		"?to=2026-07-13&live=0": "", "?per=2&page=2": "s2 s3",
 	} {
 		if got := rows(s.get(200, "/sessions"+query), "session", "data-session"); got != want {
@@ -154,17 +167,22 @@ func TestHeldSession(t *testing.T) {
 	if got := strings.Join(said, " "); got != "START ROUTE1 1:user 1:assistant ROUTE1 ROUTE2 2:user 2:assistant" {
 		t.Errorf("%s", got)
 	}
-	if len(page.All("<script>")) != 1 || page.One("data-failure").Attr["data-code"] != "turn_failed" || !strings.Contains(page.Words(), "Graz") || len(page.All("data-grows")) != 1 {
+	if len(page.All("<script>")) != 1 || page.One("data-failure").Attr["data-code"] != "turn_failed" ||
+		!strings.Contains(page.Words(), "Graz") || len(page.All("data-grows")) != 1 {
 		t.Errorf("%s", page.Words())
 	}
 	if raw := s.get(200, page.One("data-key=r").Attr["href"]); raw.One("<main>").Attr["data-live"] != "true" {
 		t.Error("raw is not that of the held session")
 	}
-	if _, suite := s.answer("GET", page.One("data-action=suite").Attr["href"], nil, nil); !strings.Contains(suite, "input: Bye") {
+	if _, suite := s.answer("GET", page.One("data-action=suite").Attr["href"],
+		nil, nil); !strings.Contains(suite, "input: Bye") {
 		t.Errorf("%s", suite)
 	}
 	h.put(visited("tea", "s0", "", now, sessionindex.Failed)) // nothing was answered
-	for path, status := range map[string]int{"/sessions/s0?flow=tea": 200, "/sessions/s0/suite.yaml?flow=tea": 422, "/sessions/s1?flow=shop": 404, "/sessions/none": 404} {
+	for path, status := range map[string]int{
+		"/sessions/s0?flow=tea": 200, "/sessions/s0/suite.yaml?flow=tea": 422, "/sessions/s1?flow=shop": 404,
+		"/sessions/none": 404,
+	} {
 		s.get(status, path)
 	}
 	h.away = errors.New("redis at 10.0.0.7 is away")
@@ -179,7 +197,8 @@ func TestHeldSession(t *testing.T) {
 func TestHeldSessionsAreReadOnce(t *testing.T) {
 	h := &holder{}
 	for i := range 2500 {
-		h.put(visited("tea", fmt.Sprint("s", i), "", now.Add(-time.Duration(i)*time.Minute), sessionindex.Open, "Hi", "Hello"))
+		h.put(visited("tea", fmt.Sprint("s", i), "", now.Add(-time.Duration(i)*time.Minute), sessionindex.Open,
+			"Hi", "Hello"))
 	}
 	var clock sync.Mutex
 	at := now
@@ -215,15 +234,19 @@ func TestHeldSessionToDataset(t *testing.T) {
 		return &pages.Stored{Sessions: kept.Events(), Datasets: kept.Datasets(), Annotations: kept.Annotations()}, nil
 	}
 	h := &holder{}
-	h.put(visited("tea", "s1", "", now, sessionindex.Open, "Hi", "Hello", "Is there milk?", "Yes"), visited("shop", "s1", "", now, sessionindex.Open, "A shoe", "Here"))
-	b := newSiteOf(t, func(c *pages.Config) { c.Store, c.Make, c.Held = open, open, h }).browser()
-	status, to := b.send("/sessions/s1?flow=tea", "dataset", map[string]string{"dataset": "asked", "author": "Ada", "turn": "2"})
+	h.put(visited("tea", "s1", "", now, sessionindex.Open, "Hi", "Hello", "Is there milk?", "Yes"),
+		visited("shop", "s1", "", now, sessionindex.Open, "A shoe", "Here"))
+	b := newSiteOf(t, func(c *pages.Config) { c.Store, c.Make, c.Live = open, open, h }).browser()
+	status, to := b.send("/sessions/s1?flow=tea", "dataset", map[string]string{
+		"dataset": "asked", "author": "Ada", "turn": "2",
+	})
 	if status != 303 || to != "/sessions/s1?flow=tea" {
 		t.Fatalf("%d to %s", status, to)
 	}
 	items := 0
 	for item, err := range kept.Datasets().Items(t.Context(), "asked") {
-		if items++; err != nil || !strings.Contains(string(item.Input), "Is there milk?") || !strings.Contains(string(item.Input)+string(item.Metadata), "Hello") {
+		if items++; err != nil || !strings.Contains(string(item.Input), "Is there milk?") ||
+			!strings.Contains(string(item.Input)+string(item.Metadata), "Hello") {
 			t.Errorf("%s %s %v", item.Input, item.Metadata, err)
 		}
 	}

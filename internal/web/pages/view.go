@@ -28,8 +28,8 @@ type Config struct {
 	Store func(ctx context.Context) (*Stored, error)
 	// Make opens the store and makes it where it is not there; nil refuses what people say of runs.
 	Make func(ctx context.Context) (*Stored, error)
-	// Held are the sessions that chatbots of this server hold; nil has none.
-	Held LiveSessions
+	// Live are the sessions of the chatbots of this server; nil has none.
+	Live LiveSessions
 	// Flows returns the flows that can be drawn; nil has none.
 	Flows func() ([]*flow.Flow, error)
 	// Mask hides secrets in what goes into suites and datasets; nil hides nothing.
@@ -87,14 +87,18 @@ func New(c Config) http.Handler {
 	for at, form := range p.forms() {
 		mux.HandleFunc("POST "+at, form)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.frame.NotFound(w, r, "There is no such page.") })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		p.frame.NotFound(w, r, "There is no such page.")
+	})
 	return p.frame.Handler(mux)
 }
 
 // routes are the pages by their addresses. A page is a file, a template and a line here.
 func (p *Pages) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"/{$}":                                 func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/runs", http.StatusSeeOther) },
+		"/{$}": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/runs", http.StatusSeeOther)
+		},
 		"/runs":                                p.runs,
 		"/runs/{run}":                          p.run,
 		"/runs/{run}/tests/{test}":             p.conversation,
@@ -178,9 +182,11 @@ func (p *Pages) indexOf(w http.ResponseWriter, r *http.Request, run *runindex.Fo
 	switch {
 	case err != nil:
 		p.Frame.Log.Error("a run cannot be read", "run", run.Record.ID, "error", err)
-		p.frame.Unavailable(w, r, "The run "+run.Record.ID+" cannot be read: its folder is gone, or it may not be opened.")
+		p.frame.Unavailable(w, r, "The run "+run.Record.ID+
+			" cannot be read: its folder is gone, or it may not be opened.")
 	case index == nil:
-		p.frame.Later(w, r, "The results of run "+run.Record.ID+" are being read for the first time: "+text.Percent(read)+" so far. The page comes when they are there.")
+		p.frame.Later(w, r, "The results of run "+run.Record.ID+" are being read for the first time: "+
+			text.Percent(read)+" so far. The page comes when they are there.")
 	}
 	return index
 }

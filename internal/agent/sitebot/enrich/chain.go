@@ -75,8 +75,8 @@ type Options struct {
 	Order []string
 	// Sources are those that are configured, by name. Names in Order that are not here are skipped.
 	Sources map[string]Source
-	// KeepIP puts the visitor's address into profiles. Without it, none has one, whatever a source says.
-	KeepIP bool
+	// StoreIP puts the visitor's address into profiles. Without it, none has one, whatever a source says.
+	StoreIP bool
 	// Failed is told of answers that could not be kept, by the name of the source that should have; nil to ignore them.
 	// It is called from other goroutines.
 	Failed func(source string, err error)
@@ -89,12 +89,13 @@ func NewChain(o Options) (*Chain, error) {
 		order = Order()
 	}
 	all := steps()
-	c := &Chain{keepIP: o.KeepIP, writes: &writes{failed: o.Failed, slots: make(chan struct{}, writesMost)}}
+	c := &Chain{keepIP: o.StoreIP, writes: &writes{failed: o.Failed, slots: make(chan struct{}, writesMost)}}
 	for i, name := range order {
 		at := slices.IndexFunc(all, func(s step) bool { return s.name == name })
 		switch {
 		case at < 0:
-			return nil, fmt.Errorf("enrichment.sources: unknown source %q: write some of %s", name, strings.Join(Order(), ", "))
+			return nil, fmt.Errorf("enrichment.sources: unknown source %q: write some of %s", name,
+				strings.Join(Order(), ", "))
 		case slices.Contains(order[:i], name):
 			return nil, fmt.Errorf("enrichment.sources: %q stands twice: write it once, where it is to be asked", name)
 		}

@@ -124,13 +124,13 @@ func TestFind(t *testing.T) {
 				"enrich_so": &fake{profile: acme, took: 100 * time.Millisecond},
 			},
 			want: Profile{
-				Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
-				Sector: "Software",
+				Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example",
+				CompanyDescription: "Databases", Sector: "Software",
 			},
 			tried: []string{"cache not_found", "snitcher partial", "enrich_so completed"}, took: 100 * time.Millisecond,
 			kept: Profile{
-				Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example", CompanyDescription: "Databases",
-				Sector: "Software",
+				Status: Completed, Source: "enrich_so", CompanyName: "Acme", CompanyDomain: "acme.example",
+				CompanyDescription: "Databases", Sector: "Software",
 			},
 		},
 		{
@@ -143,9 +143,11 @@ func TestFind(t *testing.T) {
 			tried: []string{"cache error", "supabase error", "snitcher partial"},
 		},
 		{
-			name: "a claim ends no search and is not kept", visitor: visitor, order: []string{"reveal", "cache", "snitcher"},
+			name: "a claim ends no search and is not kept", visitor: visitor,
+			order: []string{"reveal", "cache", "snitcher"},
 			sources: map[string]Source{
-				"cache": &keeper{}, "reveal": &fake{profile: Merge(oats, Profile{Email: "jo@oats.example"})}, "snitcher": &fake{profile: acme},
+				"cache": &keeper{}, "reveal": &fake{profile: Merge(oats, Profile{Email: "jo@oats.example"})},
+				"snitcher": &fake{profile: acme},
 			},
 			want:  claiming(acmeFrom("snitcher"), oats),
 			tried: []string{"reveal completed", "cache not_found", "snitcher completed"},
@@ -170,7 +172,8 @@ func TestFind(t *testing.T) {
 				"snitcher": &fake{took: time.Hour}, "enrich_so": &fake{took: 701 * time.Millisecond, profile: acme},
 			},
 			want:  claiming(Profile{Status: Failed}, oats),
-			tried: []string{"cache error", "supabase error", "reveal completed", "snitcher error", "enrich_so error"}, took: 2 * time.Second,
+			tried: []string{"cache error", "supabase error", "reveal completed", "snitcher error", "enrich_so error"},
+			took:  2 * time.Second,
 		},
 		{
 			name: "enrich_so alone has 1.5 s", visitor: visitor,
@@ -189,10 +192,12 @@ func TestFind(t *testing.T) {
 		},
 		{
 			name: "the site decides on the order", visitor: visitor, order: []string{"enrich_so", "cache"},
-			sources: map[string]Source{"cache": &keeper{}, "snitcher": &fake{profile: acme}, "enrich_so": &fake{profile: acme}},
-			want:    acmeFrom("enrich_so"),
-			tried:   []string{"enrich_so completed"},
-			kept:    acmeFrom("enrich_so"),
+			sources: map[string]Source{
+				"cache": &keeper{}, "snitcher": &fake{profile: acme}, "enrich_so": &fake{profile: acme},
+			},
+			want:  acmeFrom("enrich_so"),
+			tried: []string{"enrich_so completed"},
+			kept:  acmeFrom("enrich_so"),
 		},
 		{
 			name: "no source and no address", visitor: Visitor{}, want: Profile{Status: Failed},
@@ -200,12 +205,14 @@ func TestFind(t *testing.T) {
 		{
 			name: "what a visitor has said is not kept", visitor: visitor,
 			sources: map[string]Source{
-				"cache":    &keeper{},
-				"snitcher": &fake{profile: Merge(acme, Profile{Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"}})},
+				"cache": &keeper{},
+				"snitcher": &fake{profile: Merge(acme, Profile{
+					Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"},
+				})},
 			},
 			want: Profile{
-				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example", Sector: "Software",
-				Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"},
+				Status: Completed, Source: "snitcher", CompanyName: "Acme", CompanyDomain: "acme.example",
+				Sector: "Software", Email: "jo@acme.example", Intent: "buy", FeatureList: []string{"sso"},
 			},
 			tried: []string{"cache not_found", "snitcher completed"},
 			kept:  acmeFrom("snitcher"),
@@ -312,11 +319,14 @@ func TestKeepIP(t *testing.T) {
 	for keep, want := range map[bool]string{false: "", true: "203.0.113.7"} {
 		told := acme
 		told.IPAddress = "198.51.100.1"
-		c, err := NewChain(Options{KeepIP: keep, Sources: map[string]Source{"reveal": &fake{profile: told}, "snitcher": &fake{profile: told}}})
+		c, err := NewChain(Options{
+			StoreIP: keep, Sources: map[string]Source{"reveal": &fake{profile: told}, "snitcher": &fake{profile: told}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := c.Find(t.Context(), visitor); got.IPAddress != want || got.CompanyName != "Acme" || got.Claim["company_name"] != "Acme" || got.Claim["ip_address"] != "" {
+		if got, _ := c.Find(t.Context(), visitor); got.IPAddress != want || got.CompanyName != "Acme" ||
+			got.Claim["company_name"] != "Acme" || got.Claim["ip_address"] != "" {
 			t.Errorf("keep_ip %v: %+v", keep, got)
 		}
 	}

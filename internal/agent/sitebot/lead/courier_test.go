@@ -44,7 +44,8 @@ func event(session string) finding {
 		lead.Event{Name: lead.EmailCaptured, Context: lead.InChatBooking, Changed: []string{"email"}},
 		lead.Visitor{
 			Site: "acme.example", Session: session, Email: "jo@acme.example",
-			Values: map[string]string{"email": "jo@acme.example"}, Said: map[string]string{"email": "it is jo@acme.example"},
+			Values:  map[string]string{"email": "jo@acme.example"},
+			Words:   map[string]string{"email": "it is jo@acme.example"},
 			Profile: enrich.Profile{Status: enrich.Completed, CompanyName: "Acme"}, At: time.Now().UTC(),
 		},
 	}
@@ -103,11 +104,13 @@ func (o *office) open(webhook, posthog http.RoundTripper) {
 		}
 		receivers[lead.Address{Receiver: lead.PostHogName, Site: "acme.example"}] = p
 	}
-	o.Dispatcher = lead.NewDispatcher(lead.DispatcherConfig{Outbox: o.Memory, Receivers: receivers, Lasting: true, Log: func(d lead.Delivery) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.log = append(o.log, d)
-	}})
+	o.Dispatcher = lead.NewDispatcher(lead.DispatcherConfig{
+		Outbox: o.Memory, Receivers: receivers, Lasting: true, Log: func(d lead.Delivery) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.log = append(o.log, d)
+		},
+	})
 }
 
 // put adds an event as a turn does.
@@ -197,15 +200,42 @@ func TestAttempts(t *testing.T) {
 		{"at once", []answer{{status: 200}}, 1, 0, 0, ""},
 		{"created is fine", []answer{{status: 201}}, 1, 0, 0, ""},
 		{"a passing fault", []answer{{status: 503}, {status: 204}}, 2, 800 * time.Millisecond, 3 * time.Second, ""},
-		{"refused is tried again", []answer{{status: 401}, {status: 200}}, 2, 800 * time.Millisecond, 3 * time.Second, ""},
-		{"a redirect is not followed", []answer{{status: 307}, {status: 200}}, 2, 800 * time.Millisecond, 3 * time.Second, ""},
-		{"it doubles", []answer{down, down, down, down, down, {status: 200}}, 6, 24 * time.Second, 45 * time.Second, ""},
-		{"asks for seconds", []answer{{status: 429, after: "20"}, {status: 200}}, 2, 20 * time.Second, 22 * time.Second, ""},
-		{"asks for a date", []answer{{status: 503, after: date}, {status: 200}}, 2, 30 * time.Second, 32 * time.Second, ""},
-		{"asks for something odd", []answer{{status: 503, after: "-5"}, {status: 200}}, 2, 800 * time.Millisecond, 3 * time.Second, ""},
-		{"asks for hours", []answer{{status: 503, after: "36000"}, {status: 200}}, 2, 10 * time.Hour, 10*time.Hour + 2*time.Second, ""},
-		{"asks for a year: one last attempt", []answer{{status: 503, after: "31536000"}, {status: 200}}, 2, 72 * time.Hour, 72*time.Hour + 2*time.Second, ""},
-		{"a fault that stays", []answer{{status: 500}}, 0, 72 * time.Hour, 72*time.Hour + 2*time.Second, "given up after 72h0m0s: status 500"},
+		{
+			"refused is tried again", []answer{{status: 401}, {status: 200}}, 2, 800 * time.Millisecond,
+			3 * time.Second, "",
+		},
+		{
+			"a redirect is not followed", []answer{{status: 307}, {status: 200}}, 2, 800 * time.Millisecond,
+			3 * time.Second, "",
+		},
+		{
+			"it doubles", []answer{down, down, down, down, down, {status: 200}}, 6, 24 * time.Second, 45 * time.Second,
+			"",
+		},
+		{
+			"asks for seconds", []answer{{status: 429, after: "20"}, {status: 200}}, 2, 20 * time.Second,
+			22 * time.Second, "",
+		},
+		{
+			"asks for a date", []answer{{status: 503, after: date}, {status: 200}}, 2, 30 * time.Second,
+			32 * time.Second, "",
+		},
+		{
+			"asks for something odd", []answer{{status: 503, after: "-5"}, {status: 200}}, 2, 800 * time.Millisecond,
+			3 * time.Second, "",
+		},
+		{
+			"asks for hours", []answer{{status: 503, after: "36000"}, {status: 200}}, 2, 10 * time.Hour,
+			10*time.Hour + 2*time.Second, "",
+		},
+		{
+			"asks for a year: one last attempt", []answer{{status: 503, after: "31536000"}, {status: 200}}, 2,
+			72 * time.Hour, 72*time.Hour + 2*time.Second, "",
+		},
+		{
+			"a fault that stays", []answer{{status: 500}}, 0, 72 * time.Hour, 72*time.Hour + 2*time.Second,
+			"given up after 72h0m0s: status 500",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -227,7 +257,8 @@ func TestAttempts(t *testing.T) {
 				}
 				row := o.rows()[0]
 				took := receiver.at[len(receiver.at)-1].Sub(start)
-				if took < c.least || took > c.most || c.tries > 0 && row.Attempts != c.tries || len(receiver.leads) != 1 || row.Attempts != len(receiver.at) {
+				if took < c.least || took > c.most || c.tries > 0 && row.Attempts != c.tries ||
+					len(receiver.leads) != 1 || row.Attempts != len(receiver.at) {
 					t.Errorf("%d attempts, %d requests, %d ids in %s; want %d in %s to %s",
 						row.Attempts, len(receiver.at), len(receiver.leads), took, c.tries, c.least, c.most)
 				}
@@ -235,7 +266,8 @@ func TestAttempts(t *testing.T) {
 					t.Errorf("%+v", row)
 				}
 				for _, d := range o.log {
-					if strings.Contains(d.To+d.Result.Error, "secret-path") || strings.Contains(d.To+d.Result.Error, "hidden") {
+					if strings.Contains(d.To+d.Result.Error, "secret-path") ||
+						strings.Contains(d.To+d.Result.Error, "hidden") {
 						t.Errorf("the log has the address: %+v", d)
 					}
 				}
@@ -260,7 +292,8 @@ func TestPauses(t *testing.T) {
 		synctest.Wait()
 		want := time.Second
 		for i := 1; i < len(receiver.at); i++ {
-			if got := receiver.at[i].Sub(receiver.at[i-1]); got < want*8/10 || got > want*12/10+time.Second { // a look each second
+			// a look each second
+			if got := receiver.at[i].Sub(receiver.at[i-1]); got < want*8/10 || got > want*12/10+time.Second {
 				t.Errorf("pause %d took %s, want %s more or less a fifth", i, got, want)
 			}
 			want = min(2*want, 15*time.Minute)
@@ -306,7 +339,8 @@ func TestHangs(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
 		rows := o.rows()
-		if i := slices.IndexFunc(rows, func(r lead.Row) bool { return r.LastError != nil }); i < 0 || *rows[i].LastError != "no answer within 10s" {
+		if i := slices.IndexFunc(rows, func(r lead.Row) bool { return r.LastError != nil }); i < 0 ||
+			*rows[i].LastError != "no answer within 10s" {
 			t.Errorf("%+v", rows[0])
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -367,7 +401,9 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := lead.NewMemory(graph.MemoryLimits{})
-		c := lead.NewDispatcher(lead.DispatcherConfig{Outbox: m, Receivers: map[lead.Address]lead.Receiver{{Receiver: lead.WebhookName, Site: "acme.example"}: w}})
+		c := lead.NewDispatcher(lead.DispatcherConfig{
+			Outbox: m, Receivers: map[lead.Address]lead.Receiver{{Receiver: lead.WebhookName, Site: "acme.example"}: w},
+		})
 		e := event("s1")
 		rows, err := e.Rows(lead.WebhookName)
 		if err != nil {
@@ -457,7 +493,7 @@ func TestID(t *testing.T) {
 		"time":         func(e *finding) { e.At = e.At.Add(time.Hour) },
 		"profile":      func(e *finding) { e.Profile.CompanyName = "Other" },
 		"other values": func(e *finding) { e.Values = map[string]string{"day": "2026-01-01"} },
-		"words":        func(e *finding) { e.Said = nil },
+		"words":        func(e *finding) { e.Words = nil },
 		"context":      func(e *finding) { e.Context = lead.ContentGating },
 	} {
 		if id(lead.WebhookName, same) != base {

@@ -36,8 +36,9 @@ type Visitor struct {
 	Session string
 	// Email is the visitor's address; empty while none is known.
 	Email string
-	// Values are those of the booking and of the questions after it, Said the words in which they were given, by field.
-	Values, Said map[string]string
+	// Values are those of the booking and of the questions after it, Words the texts in which the visitor gave them, by
+	// field.
+	Values, Words map[string]string
 	// Collected are the answers to the qualification, by field.
 	Collected map[string]string
 	// Corrections counts the values that were replaced so far: a value that comes back is told again.
@@ -72,7 +73,8 @@ func (v *Visitor) Rows(events []Event, receivers ...string) ([]Row, error) {
 				return nil, fmt.Errorf("write a lead down: %w", err)
 			}
 			rows = append(rows, Row{
-				ID: id, Site: v.Site, Session: v.Session, Event: e.Name, Receiver: receiver, State: Pending, Created: due, Since: due, Next: &due, Body: body,
+				ID: id, Site: v.Site, Session: v.Session, Event: e.Name, Receiver: receiver, State: Pending,
+				Created: due, Since: due, Next: &due, Body: body,
 			})
 		}
 	}

@@ -24,7 +24,7 @@ const bodySize = 600
 
 func newWriter(v *Visitor, rows int) *writer {
 	w := &writer{Visitor: v, text: make([]byte, 0, rows*bodySize)}
-	w.values, w.said, w.collected = appendTexts(nil, v.Values), appendTexts(nil, v.Said), appendTexts(nil, v.Collected)
+	w.values, w.said, w.collected = appendTexts(nil, v.Values), appendTexts(nil, v.Words), appendTexts(nil, v.Collected)
 	return w
 }
 
@@ -58,7 +58,9 @@ func (w *writer) body(e *Event, receiver, id string) ([]byte, error) {
 	if receiver == PostHogName {
 		return json.Marshal(capture{
 			Event: "rw_" + e.Name, DistinctID: cmp.Or(w.Person, w.Session), Timestamp: w.At, UUID: uuid(id),
-			Properties: map[string]string{"rw_capture_context": e.Context, "site_name": w.Site, "session_id": w.Session},
+			Properties: map[string]string{
+				"rw_capture_context": e.Context, "site_name": w.Site, "session_id": w.Session,
+			},
 		})
 	}
 	at, err := w.At.MarshalJSON()

@@ -20,7 +20,7 @@ type body struct {
 	Session   string            `json:"session"`
 	Email     string            `json:"email"`
 	Values    map[string]string `json:"values"`
-	Said      map[string]string `json:"said"`
+	Words     map[string]string `json:"said"`
 	Collected map[string]string `json:"collected"`
 	Changed   []string          `json:"changed"`
 	Profile   enrich.Profile    `json:"profile"`
@@ -48,17 +48,23 @@ func idOf(t *testing.T, receiver, event string, v *lead.Visitor) string {
 // Rows are written as encoding/json would write them, whatever visitors say.
 func TestRowsAreJSON(t *testing.T) {
 	texts := []string{
-		"", "Ada", `"`, `\`, "<b>&amp;</b>", "line\nline\t\x00", "\x7f", "é", "日本語", "\u2028", "\xff", "a\xc3", "😀 👇", "~ !", "\ufffd",
+		"", "Ada", `"`, `\`, "<b>&amp;</b>", "line\nline\t\x00", "\x7f", "é", "日本語", "\u2028", "\xff", "a\xc3", "😀 👇",
+		"~ !", "\ufffd",
 	}
 	for i, text := range texts {
 		other := texts[(i+1)%len(texts)]
-		for n, values := range []map[string]string{nil, {}, {"email": text}, {text: other, other + "b": text, "a": "", "é": "x"}} {
+		for n, values := range []map[string]string{
+			nil, {}, {"email": text}, {text: other, other + "b": text, "a": "", "é": "x"},
+		} {
 			v := lead.Visitor{
-				Site: text, Session: "s" + other, Email: other, Values: values, Said: map[string]string{"said": text}, Collected: values,
-				Corrections: n, Profile: enrich.Profile{CompanyName: text, FeatureList: []string{other}}, At: time.Unix(int64(n), int64(i*1000)).UTC(),
+				Site: text, Session: "s" + other, Email: other, Values: values,
+				Words: map[string]string{"said": text}, Collected: values, Corrections: n,
+				Profile: enrich.Profile{CompanyName: text, FeatureList: []string{other}},
+				At:      time.Unix(int64(n), int64(i*1000)).UTC(),
 			}
 			events := []lead.Event{
-				{Name: lead.EmailCaptured, Context: lead.ContentGating, Changed: []string{text, "b"}}, {Name: lead.BookingUpdated, Context: text},
+				{Name: lead.EmailCaptured, Context: lead.ContentGating, Changed: []string{text, "b"}},
+				{Name: lead.BookingUpdated, Context: text},
 			}
 			rows, err := v.Rows(events, lead.WebhookName, lead.PostHogName)
 			if err != nil || len(rows) != 4 {
@@ -86,7 +92,8 @@ func checkBody(t *testing.T, r lead.Row, e lead.Event, v *lead.Visitor) {
 		return m
 	}
 	want, err := json.Marshal(body{
-		e.Name, r.ID, e.Context, v.Site, v.Session, v.Email, there(v.Values), there(v.Said), there(v.Collected), append([]string{}, e.Changed...), v.Profile, v.At,
+		e.Name, r.ID, e.Context, v.Site, v.Session, v.Email, there(v.Values), there(v.Words), there(v.Collected),
+		append([]string{}, e.Changed...), v.Profile, v.At,
 	})
 	if err != nil || string(r.Body) != string(want) {
 		t.Errorf("the body is\n%s\nwant\n%s", r.Body, want)
@@ -95,12 +102,15 @@ func checkBody(t *testing.T, r lead.Row, e lead.Event, v *lead.Visitor) {
 
 // Ids stay what they were from one program to the next.
 func TestIDsOfEarlierPrograms(t *testing.T) {
-	v := lead.Visitor{Site: "acme.example", Session: "s1", Email: "jo@acme.example", Values: map[string]string{"email": "jo@acme.example", "day": "any"}, Corrections: 1}
+	v := lead.Visitor{Site: "acme.example", Session: "s1", Email: "jo@acme.example", Values: map[string]string{
+		"email": "jo@acme.example", "day": "any",
+	}, Corrections: 1}
 	rows, err := v.Rows([]lead.Event{{Name: lead.EmailCaptured}, {Name: lead.BookingCompleted}}, lead.WebhookName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rows[0].ID + " " + rows[1].ID; got != "9ca849dc4e696cea242e1254d69df665 c2a68032e792e530bf1c4472a43e9aca" {
+	if got := rows[0].ID + " " + rows[1].ID; got !=
+		"9ca849dc4e696cea242e1254d69df665 c2a68032e792e530bf1c4472a43e9aca" {
 		t.Errorf("the ids are %s", got)
 	}
 }

@@ -1,6 +1,6 @@
 // Package prompt writes what the nodes of a site's chatbot ask their models. Answers are written from three levels: a
-// template that all agents share, the template of one agent inside it, and the site's own instructions inside that
-// (S3). Every level comes from a Source and has a built-in default. Templates hold variables and no logic; the values
+// template that all agents share, the template of one agent inside it, and the site's own instructions inside
+// that. Every level comes from a Source and has a built-in default. Templates hold variables and no logic; the values
 // of variables are data and are never expanded again.
 package prompt
 

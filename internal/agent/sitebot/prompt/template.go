@@ -18,7 +18,7 @@ type part struct {
 // template is a text with variables. It is immutable.
 type template []part
 
-// Slots are variables that hold the next level of a prompt. S3 calls them by the other names.
+// Slots are variables that contain the next level of a prompt; slotAliases are their other names.
 const (
 	agentSlot        = "agent_instructions"
 	instructionsSlot = "instructions"

@@ -191,8 +191,8 @@ type Enrichment struct {
 	Sources []string
 	// IPHashSaltEnv names the environment variable with the salt of hashed addresses.
 	IPHashSaltEnv string `key:"ip_hash_salt_env"`
-	// KeepIP puts the visitor's own address into the profile. Without it no raw address is kept anywhere.
-	KeepIP bool `key:"keep_ip"`
+	// StoreIP puts the visitor's own address into the profile. Without it no raw address is kept anywhere.
+	StoreIP bool `key:"keep_ip"`
 }
 
 // Integrations are systems that are told of leads. An empty name means that the system is not used.

@@ -22,9 +22,9 @@ type state struct {
 	Messages   []sitebot.RebuiltMessage `json:"messages"`
 	TurnNumber int                      `json:"turn_number"`
 	Dialog     struct {
-		Email   *bool `json:"email_asked_last_turn"`
-		Demo    *bool `json:"demo_was_proposed_last_turn"`
-		AskTurn *int  `json:"content_gating_ask_turn"`
+		Email       *bool `json:"email_asked_last_turn"`
+		Demo        *bool `json:"demo_was_proposed_last_turn"`
+		RequestTurn *int  `json:"content_gating_ask_turn"`
 	} `json:"dialog_supervision_state"`
 	Profiling struct {
 		Collected      map[string]string `json:"collected_values"`
@@ -39,10 +39,10 @@ func (s *state) pending() bool { return s.Profiling.LastExtraction == s.TurnNumb
 
 // askTurn returns when an address was asked for, if that was in the last turn. Before that, the history does not tell.
 func (s *state) askTurn() int {
-	if !isSet(s.Dialog.Email) || s.Dialog.AskTurn == nil {
+	if !isSet(s.Dialog.Email) || s.Dialog.RequestTurn == nil {
 		return 0
 	}
-	return *s.Dialog.AskTurn
+	return *s.Dialog.RequestTurn
 }
 
 // compare returns the rebuilt fields in which two published states differ.
@@ -62,10 +62,13 @@ func compare(natural, rebuilt json.RawMessage) ([]Difference, error) {
 	}
 	check("messages", n.Messages, r.Messages, slices.Equal(n.Messages, r.Messages))
 	check("turn_number", n.TurnNumber, r.TurnNumber, n.TurnNumber == r.TurnNumber)
-	check("dialog_supervision_state.email_asked_last_turn", isSet(n.Dialog.Email), isSet(r.Dialog.Email), isSet(n.Dialog.Email) == isSet(r.Dialog.Email))
-	check("dialog_supervision_state.demo_was_proposed_last_turn", isSet(n.Dialog.Demo), isSet(r.Dialog.Demo), isSet(n.Dialog.Demo) == isSet(r.Dialog.Demo))
+	check("dialog_supervision_state.email_asked_last_turn", isSet(n.Dialog.Email), isSet(r.Dialog.Email),
+		isSet(n.Dialog.Email) == isSet(r.Dialog.Email))
+	check("dialog_supervision_state.demo_was_proposed_last_turn", isSet(n.Dialog.Demo), isSet(r.Dialog.Demo),
+		isSet(n.Dialog.Demo) == isSet(r.Dialog.Demo))
 	check("dialog_supervision_state.content_gating_ask_turn", n.askTurn(), r.askTurn(), n.askTurn() == r.askTurn())
-	check("profiling_state.last_extraction_turn", n.Profiling.LastExtraction, r.Profiling.LastExtraction, n.pending() == r.pending())
+	check("profiling_state.last_extraction_turn", n.Profiling.LastExtraction, r.Profiling.LastExtraction,
+		n.pending() == r.pending())
 	ids := maps.Clone(n.Profiling.Collected)
 	if ids == nil {
 		ids = map[string]string{}

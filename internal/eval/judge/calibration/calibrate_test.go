@@ -203,7 +203,7 @@ func TestStop(t *testing.T) {
 		asked, use := calibration.Judge(ctx, stop, j, l, o)
 		cancel()
 		r := calibration.New("j", l, asked, use, o, calibration.Gate{})
-		if done := r.Items - r.NotAsked; done < 2 || done > 4 || r.Exit() != result.ExitInterrupted || r.Undecided != 0 {
+		if done := r.Items - r.NotJudged; done < 2 || done > 4 || r.Exit() != result.ExitInterrupted || r.Undecided != 0 {
 			t.Errorf("cancelled %t: %d done, %d undecided, exit code %d", cancelled, done, r.Undecided, r.Exit())
 		}
 	}

@@ -32,11 +32,11 @@ type Report struct {
 	Threshold float64 `json:"threshold"`
 	Figures
 	// Split counts answers on which as many people said pass as fail; of the figures, they are in α alone. Unclear
-	// counts those that nobody could decide, about which no judge is asked, and NotAsked those that were left when the
+	// counts those that nobody could decide, about which no judge is asked, and NotJudged those that were left when the
 	// calibration was stopped.
-	Split    int `json:"split"`
-	Unclear  int `json:"unclear"`
-	NotAsked int `json:"not_asked"`
+	Split     int `json:"split"`
+	Unclear   int `json:"unclear"`
+	NotJudged int `json:"not_asked"`
 	// Criteria has the figures of each criterion, in the order of the file.
 	Criteria []Criterion `json:"criteria"`
 	// Models has the figures of each model of a panel by itself, in the order in which they vote; none for a single
@@ -161,7 +161,7 @@ func (r *Report) place(a *Result) {
 		r.Unclear++
 		return
 	case judge == "":
-		r.NotAsked++
+		r.NotJudged++
 		return
 	case judge == Undecided:
 		r.UndecidedItems = append(r.UndecidedItems, a.tell(people))
@@ -224,7 +224,7 @@ func (g Gate) asksNothing() bool { return g.MinKappa == nil && g.MinAccuracy == 
 // and an answer to compare, nothing was decided.
 func (r *Report) Exit() int {
 	switch {
-	case r.NotAsked > 0:
+	case r.NotJudged > 0:
 		return result.ExitInterrupted
 	case len(r.UndecidedItems) > 0, r.N == 0 && r.Gate.asksNothing():
 		return result.ExitNotRun

@@ -74,12 +74,12 @@ func eventsWhole(t *testing.T, events replay.Events) {
 		filter replay.Filter
 		want   []string
 	}{
-		{replay.Filter{Whole: true}, []string{"a1", "a2", "b1", "c1", "c2", "c3", "d1"}},
-		{replay.Filter{Whole: true, From: hour(5), To: hour(9)}, []string{"b1", "c1", "c2", "c3"}},
-		{replay.Filter{Whole: true, From: hour(9)}, []string{"a1", "a2", "c1", "c2", "c3", "d1"}},
-		{replay.Filter{Whole: true, To: hour(1)}, []string{"a1", "a2"}},
-		{replay.Filter{Whole: true, From: hour(5), To: hour(6), Types: []string{replay.Completed}}, nil},
-		{replay.Filter{Whole: true, From: hour(10)}, nil},
+		{replay.Filter{EntireSessions: true}, []string{"a1", "a2", "b1", "c1", "c2", "c3", "d1"}},
+		{replay.Filter{EntireSessions: true, From: hour(5), To: hour(9)}, []string{"b1", "c1", "c2", "c3"}},
+		{replay.Filter{EntireSessions: true, From: hour(9)}, []string{"a1", "a2", "c1", "c2", "c3", "d1"}},
+		{replay.Filter{EntireSessions: true, To: hour(1)}, []string{"a1", "a2"}},
+		{replay.Filter{EntireSessions: true, From: hour(5), To: hour(6), Types: []string{replay.Completed}}, nil},
+		{replay.Filter{EntireSessions: true, From: hour(10)}, nil},
 	} {
 		wantIDs(t, events, tc.filter, tc.want...)
 	}

@@ -22,20 +22,20 @@ func watchesKept(t *testing.T, runs *store.ReplayRuns) {
 		t.Fatalf("an unknown watch: %+v, %v", s, err)
 	}
 	state := &replay.WatchState{
-		Settings: json.RawMessage(`{"flow":"tea","alpha":0.05}`), Runs: []string{}, Looks: []replay.Interim{},
+		Settings: json.RawMessage(`{"flow":"tea","alpha":0.05}`), Runs: []string{}, Interims: []replay.Interim{},
 		Watches: []stats.Watch{{Alpha: 0.025, PassFail: true, Entries: stats.Moments{N: 3, Mean: math.Pi / 7, Squares: 1e-300}, Known: map[string]stats.Entry{"unit/ä\x00": {N: 1, Sum: 0.1}}}},
 	}
 	put := func(s *replay.WatchState, before int, want bool) {
 		t.Helper()
 		if known, err := runs.PutWatch(t.Context(), "nightly", s, before); known != want || err != nil {
-			t.Fatalf("PutWatch of %d looks in place of %d: %t, %v", len(s.Looks), before, known, err)
+			t.Fatalf("PutWatch of %d looks in place of %d: %t, %v", len(s.Interims), before, known, err)
 		}
 	}
 	put(state, 0, false)
 	put(state, -1, true)
 	put(state, -1, false)
 	next := *state
-	next.Looks = []replay.Interim{{Until: "2026-03-01", New: 3, Sessions: 3, Metrics: map[string]replay.Watched{"answered": {N: 3, Mean: new(-0.1)}}}}
+	next.Interims = []replay.Interim{{Until: "2026-03-01", New: 3, Sessions: 3, Metrics: map[string]replay.Watched{"answered": {N: 3, Mean: new(-0.1)}}}}
 	next.AlarmedAt = "2026-03-01"
 	put(&next, 0, true)
 	put(&next, 0, false)
@@ -56,7 +56,7 @@ func watchesAtOnce(t *testing.T, runs *store.ReplayRuns) {
 		var wg sync.WaitGroup
 		next := *state
 		if before >= 0 {
-			next.Looks = make([]replay.Interim, before+1)
+			next.Interims = make([]replay.Interim, before+1)
 		}
 		for range 8 {
 			wg.Go(func() {
