@@ -15,7 +15,7 @@ import (
 
 // Variant is a flow with a prompt and a model, under a name.
 type Variant struct {
-	ID           string `json:"id"`
+	ID           string `json:"id" required:"id is missing" notblank:"true"`
 	ExperimentID string `json:"experiment_id,omitempty"`
 	Name         string `json:"name,omitempty"`
 	// Config is kept as it was given: a product's table holds variants that are not replayed, too. Settings reads it.
@@ -24,10 +24,10 @@ type Variant struct {
 
 // PromptVersion is a prompt with the model that answers to it.
 type PromptVersion struct {
-	ID string `json:"id"`
+	ID string `json:"id" required:"id is missing" notblank:"true"`
 	// FilePath is where the text stands, below the folder of prompts.
-	FilePath      string `json:"file_path"`
-	ModelProvider string `json:"model_provider"`
+	FilePath      string `json:"file_path" required:"file_path is missing"`
+	ModelProvider string `json:"model_provider" required:"model_provider is missing" notblank:"true"`
 	ModelName     string `json:"model_name"`
 	// ConfigDefaults are parameters of the model, a JSON object; nil means none.
 	ConfigDefaults json.RawMessage `json:"config_defaults,omitempty"`

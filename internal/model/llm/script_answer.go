@@ -100,7 +100,8 @@ func (a *answer) render(v *scene) (chat.Reply, *Error) {
 	case a.Verdicts != nil:
 		answer, err := judge(*a.Verdicts, v.request.Messages)
 		if err != nil {
-			return chat.Reply{}, &Error{Message: err.Error(), Hint: "`verdicts` answer a judge's request; narrow `when`"}
+			hint := "`verdicts` answer a judge's request; narrow `when`"
+			return chat.Reply{}, &Error{Message: err.Error(), Hint: hint}
 		}
 		reply.Text = string(answer)
 	case a.json != nil:

@@ -66,8 +66,8 @@ func (r *rule) DecodeNode(n source.Node) {
 //
 //	name: shop                     # what the model is called; the file's name by default
 //	rules:                         # the first rule that matches answers
-//	  - when: {user: 'weather in (?P<city>\w+)', system: …, model: …, assistant: …, tools: get_weather, turn: 1, call: 1,
-//	      after: user}
+//	  - when: {user: 'weather in (?P<city>\w+)', system: …, model: …, assistant: …, tools: get_weather, turn: 1,
+//	      call: 1, after: user}
 //	    tool_calls: [{name: get_weather, args: {city: "${city}", unit: "${tool.unit}"}}]
 //	  - when: {after: get_weather, result: '"sky":"(\w+)"', choice: auto, args: {unit: celsius}, node: intent}
 //	    reply: The sky is $1.
