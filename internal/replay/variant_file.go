@@ -50,7 +50,7 @@ func newVariantReader() *variantReader { return &variantReader{places: map[[2]st
 
 // set returns what was read, or everything that is wrong with it.
 func (r *variantReader) set() (*VariantSet, error) {
-	if err := r.problems.Err(); err != nil {
+	if err := r.problems.InOrder().Err(); err != nil {
 		return nil, err
 	}
 	return &r.VariantSet, nil
@@ -120,14 +120,14 @@ func (r *variantReader) variant(n source.Node) {
 	keys := struct {
 		*Variant
 		Config struct {
-			Strategy string `key:"execution_strategy" required:"execution_strategy is missing"`
+			Strategy string `key:"execution_strategy" required:"execution_strategy is missing" doc:"prompt_template"`
 			Prompt   struct {
-				ID string `key:"prompt_version_id" required:"prompt_version_id is missing" notblank:"true"`
-			} `key:"prompt_config" required:"prompt_config is missing"`
+				ID string `key:"prompt_version_id" required:"prompt_version_id is missing" notblank:"true" doc:"an id"`
+			} `key:"prompt_config" required:"prompt_config is missing" doc:"with prompt_version_id"`
 			Flow struct {
 				target.TurnKeys
-				ID string `key:"flow_id" required:"flow_id is missing" notblank:"true"`
-			} `key:"flow_config" required:"flow_config is missing"`
+				ID string `key:"flow_id" required:"flow_id is missing" notblank:"true" doc:"an id"`
+			} `key:"flow_config" required:"flow_config is missing" doc:"with flow_id"`
 			Params map[string]source.Node `key:"params"`
 		} `key:"config" required:"config is missing"`
 	}{Variant: &v}
