@@ -196,7 +196,7 @@ func (r *seedReader) seedID(n source.Node, site, query string, history []seedRow
 		return r.id(n)
 	}
 	if history == nil {
-		history = []seedRow{} // as the items of earlier seedings had it
+		history = []seedRow{} // null would give other ids than earlier versions gave
 	}
 	content, _ := json.Marshal([]any{r.seeding.Dataset, site, history, query}) // texts and finite numbers always encode
 	sum := sha256.Sum256(content)
