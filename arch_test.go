@@ -77,7 +77,7 @@ var larger = map[string]int{
 	"cmd/rehearse":   82,
 	"eval/grader":    64,
 	"eval/target":    53,
-	"model/llm":      69,
+	"model/llm":      63,
 	"replay":         60,
 	"run/store":      68,
 	"web/api":        62,

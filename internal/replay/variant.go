@@ -15,7 +15,7 @@ import (
 
 // Variant is a flow with a prompt and a model, under a name.
 type Variant struct {
-	ID           string `json:"id"`
+	ID           string `json:"id" required:"id is missing" notblank:"true" doc:"an id"`
 	ExperimentID string `json:"experiment_id,omitempty"`
 	Name         string `json:"name,omitempty"`
 	// Config is kept as it was given: a product's table holds variants that are not replayed, too. Settings reads it.
@@ -24,10 +24,10 @@ type Variant struct {
 
 // PromptVersion is a prompt with the model that answers to it.
 type PromptVersion struct {
-	ID string `json:"id"`
+	ID string `json:"id" required:"id is missing" notblank:"true" doc:"an id"`
 	// FilePath is where the text stands, below the folder of prompts.
-	FilePath      string `json:"file_path"`
-	ModelProvider string `json:"model_provider"`
+	FilePath      string `json:"file_path" required:"file_path is missing" doc:"a path below the folder of prompts"`
+	ModelProvider string `json:"model_provider" required:"model_provider is missing" notblank:"true" doc:"a provider"`
 	ModelName     string `json:"model_name"`
 	// ConfigDefaults are parameters of the model, a JSON object; nil means none.
 	ConfigDefaults json.RawMessage `json:"config_defaults,omitempty"`
@@ -72,7 +72,7 @@ type Settings struct {
 	Params map[string]json.RawMessage `json:"params"`
 }
 
-// FlowConfig names the flow of a variant. JSON is all of it: what it has about the flow's turns goes before the
+// FlowConfig names the flow of a variant. JSON is all of it: what it has about the turns of the flow overrides the
 // configured target of the flow.
 type FlowConfig struct {
 	FlowID string
@@ -99,8 +99,8 @@ func (v Variant) Settings() (Settings, error) {
 	}
 	switch {
 	case s.ExecutionStrategy != PromptTemplate:
-		return s, fmt.Errorf("variant %s: Variant must use prompt_template execution strategy, not %q", v.ID,
-			s.ExecutionStrategy)
+		return s, fmt.Errorf("variant %s: Variant must use prompt_template execution strategy, not %q",
+			v.ID, s.ExecutionStrategy)
 	case s.PromptConfig.PromptVersionID == "":
 		return s, fmt.Errorf("variant %s: its config names no prompt_config.prompt_version_id", v.ID)
 	case s.FlowConfig.FlowID == "":

@@ -50,7 +50,7 @@ func newVariantReader() *variantReader { return &variantReader{places: map[[2]st
 
 // set returns what was read, or everything that is wrong with it.
 func (r *variantReader) set() (*VariantSet, error) {
-	if err := r.problems.Err(); err != nil {
+	if err := r.problems.InOrder().Err(); err != nil {
 		return nil, err
 	}
 	return &r.VariantSet, nil
@@ -96,143 +96,100 @@ func (r *variantReader) read(file string, document source.Value) {
 	if n.Has("id") || n.Has("config") {
 		r.variant(n)
 	} else {
-		before := len(r.Variants) + len(r.Prompts)
-		n.Read(map[string]func(source.Node){
-			"variants": func(n source.Node) {
-				for _, item := range n.List() {
-					r.variant(item)
-				}
-			},
-			"prompt_versions": func(n source.Node) {
-				for _, item := range n.List() {
-					r.prompt(item)
-				}
-			},
-		})
-		if len(reader.Problems) == 0 && before == len(r.Variants)+len(r.Prompts) {
+		keys := struct {
+			Variants []source.Node `key:"variants"`
+			Prompts  []source.Node `key:"prompt_versions"`
+		}{}
+		source.Decode(n, &keys)
+		for _, item := range keys.Variants {
+			r.variant(item)
+		}
+		for _, item := range keys.Prompts {
+			r.prompt(item)
+		}
+		if len(reader.Problems) == 0 && len(keys.Variants)+len(keys.Prompts) == 0 {
 			n.Report("write variants: or prompt_versions: with a list", "there are no variants in the file")
 		}
 	}
 	r.problems = append(r.problems, reader.Problems...)
 }
 
-// variant reads a variant.
+// variant reads a variant, and checks that its configuration is one that can be replayed.
 func (r *variantReader) variant(n source.Node) {
 	var v Variant
-	n.Read(map[string]func(source.Node){
-		"id":            func(n source.Node) { v.ID = r.id("variant", n) },
-		"experiment_id": func(n source.Node) { v.ExperimentID = shortText(n) },
-		"name":          func(n source.Node) { v.Name = shortText(n) },
-		"config":        func(n source.Node) { readVariantConfig(n); v.Config = objectOf(n) },
-	})
-	wanted(n, "id", "config")
-	r.Variants = append(r.Variants, v)
-}
-
-// readVariantConfig checks that a configuration is one that can be replayed.
-func readVariantConfig(n source.Node) {
-	n.Read(map[string]func(source.Node){
-		"execution_strategy": func(n source.Node) {
-			if strategy := n.Text(); strategy != PromptTemplate {
-				n.Report("write execution_strategy: "+PromptTemplate, "Variant must use %s execution strategy, not %q", PromptTemplate, strategy)
-			}
-		},
-		"prompt_config": func(n source.Node) {
-			n.Read(map[string]func(source.Node){"prompt_version_id": func(n source.Node) { needText(n) }})
-			wanted(n, "prompt_version_id")
-		},
-		"flow_config": func(n source.Node) {
-			var keys struct {
+	keys := struct {
+		*Variant
+		Config struct {
+			Strategy string `key:"execution_strategy" required:"execution_strategy is missing" doc:"prompt_template"`
+			Prompt   struct {
+				ID string `key:"prompt_version_id" required:"prompt_version_id is missing" notblank:"true" doc:"an id"`
+			} `key:"prompt_config" required:"prompt_config is missing" doc:"with prompt_version_id"`
+			Flow struct {
 				target.TurnKeys
-				ID source.Node `key:"flow_id"`
-			}
-			source.Decode(n, &keys)
-			if n.Has("flow_id") {
-				needText(keys.ID)
-			}
-			wanted(n, "flow_id")
-		},
-		"params": func(n source.Node) {
-			for range n.Entries() { // their values may be of any kind
-				continue
-			}
-		},
-	})
-	wanted(n, "execution_strategy", "prompt_config", "flow_config")
+				ID string `key:"flow_id" required:"flow_id is missing" notblank:"true" doc:"an id"`
+			} `key:"flow_config" required:"flow_config is missing" doc:"with flow_id"`
+			Params map[string]source.Node `key:"params"`
+		} `key:"config" required:"config is missing"`
+	}{Variant: &v}
+	source.Decode(n, &keys)
+	config := n.Field("config")
+	if config.Has("execution_strategy") && keys.Config.Strategy != PromptTemplate {
+		config.Field("execution_strategy").Report("write execution_strategy: "+PromptTemplate,
+			"Variant must use %s execution strategy, not %q", PromptTemplate, keys.Config.Strategy)
+	}
+	checkLengths(n, "id", "experiment_id", "name")
+	checkLengths(config.Field("prompt_config"), "prompt_version_id")
+	checkLengths(config.Field("flow_config"), "flow_id")
+	r.unique("variant", n.Field("id"))
+	v.Config = objectOf(config)
+	r.Variants = append(r.Variants, v)
 }
 
 // prompt reads a version of a prompt.
 func (r *variantReader) prompt(n source.Node) {
 	var p PromptVersion
-	n.Read(map[string]func(source.Node){
-		"id":             func(n source.Node) { p.ID = r.id("prompt version", n) },
-		"file_path":      func(n source.Node) { p.FilePath = promptPath(n) },
-		"model_provider": func(n source.Node) { p.ModelProvider = needText(n) },
-		"model_name":     func(n source.Node) { p.ModelName = shortText(n) },
-		"config_defaults": func(n source.Node) {
-			for range n.Entries() {
-				continue
-			}
-			p.ConfigDefaults = objectOf(n)
-		},
-	})
-	wanted(n, "id", "file_path", "model_provider")
+	keys := struct {
+		*PromptVersion
+		ConfigDefaults map[string]source.Node `key:"config_defaults"`
+	}{PromptVersion: &p}
+	source.Decode(n, &keys)
+	checkLengths(n, "id", "model_provider", "model_name")
+	r.unique("prompt version", n.Field("id"))
+	checkPromptPath(n.Field("file_path"))
+	p.ConfigDefaults = objectOf(n.Field("config_defaults"))
 	r.Prompts = append(r.Prompts, p)
 }
 
-// wanted reports entries that are missing from a mapping.
-func wanted(n source.Node, names ...string) {
-	if n.Kind != source.Map {
-		return // the reader has told that
+// unique reports an id that stands in another place, too.
+func (r *variantReader) unique(what string, n source.Node) {
+	if strings.TrimSpace(n.Scalar) == "" {
+		return // it has been reported
 	}
-	for _, name := range names {
-		if !n.Has(name) {
-			n.Field(name).Report("write "+name+": …", "%s is missing", name)
-		}
-	}
-}
-
-// id reads an id, which stands in one place only.
-func (r *variantReader) id(what string, n source.Node) string {
-	id := needText(n)
-	if id == "" {
-		return ""
-	}
-	key := [2]string{what, id}
+	key := [2]string{what, n.Scalar}
 	if first, twice := r.places[key]; twice {
-		n.Report("keep one, or give it another id", "%s %q is in %s already", what, id, first)
+		n.Report("keep one, or give it another id", "%s %q is in %s already", what, n.Scalar, first)
 	}
 	r.places[key] = n.File()
 	if n.Line > 0 {
 		r.places[key] = fmt.Sprintf("%s:%d", n.File(), n.Line)
 	}
-	return id
 }
 
-// shortText reads a text that the store can keep.
-func shortText(n source.Node) string {
-	text := n.Text()
-	if len(text) > MaxName {
-		n.Report("shorten it", "the text has %d bytes, and %d is the limit", len(text), MaxName)
+// checkLengths reports texts that are longer than the store allows.
+func checkLengths(n source.Node, names ...string) {
+	for _, name := range names {
+		if text := n.Field(name); len(text.Scalar) > MaxName {
+			text.Report("shorten it", "the text has %d bytes, and %d is the limit", len(text.Scalar), MaxName)
+		}
 	}
-	return text
 }
 
-// needText reads a text that may not be empty.
-func needText(n source.Node) string {
-	text := shortText(n)
-	if strings.TrimSpace(text) == "" && (n.Kind == source.String) {
-		n.Report("write one", "the text is empty")
-	}
-	return text
-}
-
-// promptPath reads the path of a file below the folder of prompts.
-func promptPath(n source.Node) string {
-	name := n.Text()
+// checkPromptPath checks the path of a file below the folder of prompts.
+func checkPromptPath(n source.Node) {
+	name := n.Scalar
 	const hint = "write a path below the folder of prompts, such as booking/short.md"
 	switch {
-	case n.Kind == source.List || n.Kind == source.Map: // the reader has told that
+	case n.Kind == source.Null || n.Kind == source.List || n.Kind == source.Map: // it has been reported
 	case len(name) > maxPromptPath:
 		n.Report("shorten it", "the path has %d bytes, and %d is the limit", len(name), maxPromptPath)
 	case path.IsAbs(name) || filepath.IsAbs(name) || strings.Contains(name, `\`) || strings.Contains(name, "\x00"):
@@ -242,13 +199,12 @@ func promptPath(n source.Node) string {
 	case path.Clean(name) == "." || strings.HasSuffix(name, "/"):
 		n.Report(hint, "%.100q is no file", name)
 	}
-	return name
 }
 
 // objectOf returns a mapping as JSON.
 func objectOf(n source.Node) json.RawMessage {
 	if n.Kind != source.Map {
-		return nil // the reader has told that
+		return nil // it has been reported
 	}
 	text, err := json.Marshal(n.Any())
 	switch {

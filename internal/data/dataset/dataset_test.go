@@ -163,7 +163,7 @@ func TestFaultyItems(t *testing.T) {
 		},
 		{
 			`{"id":"a","input":{"message":"x","history":[{"role":"user"}]},"expected_output":"y"}`,
-			`1: input.history[0]: a message needs a role and a content`,
+			`1: input.history[0]: the message has no content`,
 		},
 		{
 			`{"id":"a","input":"x","expected_output":{"intent":null}}`,

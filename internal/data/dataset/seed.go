@@ -1,21 +1,27 @@
 package dataset
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 )
 
 // Seeding is a file from which a dataset is made.
 type Seeding struct {
 	// Dataset is the name of the dataset, Site the website whose chatbot it is about; it may be empty.
-	Dataset, Description, Site string
-	Records                    []Record
+	Dataset     string `key:"dataset"`
+	Description string `key:"description"`
+	Site        string `key:"site"`
+	Records     []Record
 }
 
 // SeedSource stands as the source in the metadata of items that a seeding has made, by which the next one knows them.
@@ -32,7 +38,9 @@ func LoadSeeding(file string) (Seeding, error) {
 	r := seedReader{collector: collector{file: file, lines: map[string]int{}}}
 	r.read()
 	if len(r.items) == 0 && len(r.problems) == 0 {
-		r.problems = source.Problems{{File: file, Message: "there are no items in the file", Hint: "write {query, response, history} for each"}}
+		r.problems = source.Problems{{
+			File: file, Message: "there are no items in the file", Hint: "write {query, response, history} for each",
+		}}
 	}
 	for _, item := range r.items {
 		r.report(item.value, item.path, r.item)
@@ -84,7 +92,9 @@ func (r *seedReader) read() {
 		}
 		r.report(v, "", r.title)
 	default:
-		r.problems = source.Problems{{File: r.file, Message: "the name does not say how to read the file", Hint: "call it .yaml or .jsonl"}}
+		r.problems = source.Problems{{
+			File: r.file, Message: "the name does not say how to read the file", Hint: "call it .yaml or .jsonl",
+		}}
 	}
 }
 
@@ -112,80 +122,71 @@ func (r *seedReader) report(v source.Value, path string, read func(source.Node))
 	r.problems = append(r.problems, reader.Problems...)
 }
 
-// title reads what belongs to the dataset as a whole, and gathers the items that stand there.
+// title reads the keys of the dataset, and collects the items that stand there.
 func (r *seedReader) title(n source.Node) {
 	r.titled = true
 	s := &r.seeding
-	n.Read(map[string]func(source.Node){
-		"dataset":     func(n source.Node) { s.Dataset = strings.TrimSpace(n.Text()) },
-		"description": func(n source.Node) { s.Description = strings.TrimSpace(n.Text()) },
-		"site":        func(n source.Node) { s.Site = n.Text() },
-		"items": func(n source.Node) {
-			for _, item := range n.List() {
-				r.items = append(r.items, seedItem{item.Value, item.Path()})
-			}
-		},
-	})
+	keys := struct {
+		*Seeding
+		Items []source.Node `key:"items"`
+	}{Seeding: s}
+	source.Decode(n, &keys)
+	s.Dataset, s.Description = strings.TrimSpace(s.Dataset), strings.TrimSpace(s.Description)
+	for _, item := range keys.Items {
+		r.items = append(r.items, seedItem{item.Value, item.Path()})
+	}
 	if n.Kind == source.Map && (s.Dataset == "" || len(s.Dataset) > maxIDBytes) {
 		n.Report("write `dataset: NAME` at the beginning", "the file does not name its dataset")
 	}
 }
 
-// seedRow is a message of a history, as it is written.
+// seedRow is a message of a history.
 type seedRow struct {
-	Role    string   `json:"role"`
-	Content string   `json:"content"`
-	Index   *float64 `json:"message_index,omitempty"`
+	Role    string   `json:"role" enum:"user,assistant" required:"the message has no role"`
+	Content string   `json:"content" required:"the message has no content" doc:"a text"`
+	Index   *float64 `json:"message_index,omitempty" minimum:"0" maximum:"1e15"`
 }
 
 // item reads an item.
 func (r *seedReader) item(n source.Node) {
-	var query, response string
-	var assertions any
-	history := []seedRow{}
-	metadata := map[string]any{"source": SeedSource}
-	site := r.seeding.Site
-	n.Read(map[string]func(source.Node){
-		"id":         func(source.Node) {},
-		"query":      func(n source.Node) { query = n.Text(); notBlank(n) },
-		"response":   func(n source.Node) { response = n.Text() },
-		"assertions": func(n source.Node) { assertions = listOf(n) },
-		"site":       func(n source.Node) { site = n.Text() },
-		"history": func(n source.Node) {
-			for _, row := range n.List() {
-				history = append(history, readRow(row))
-			}
-		},
-		"metadata": func(n source.Node) { readSeedMetadata(n, metadata) },
-	})
+	keys := struct {
+		ID         source.Node   `key:"id"`
+		Query      string        `key:"query" required:"the item has no query" notblank:"true" doc:"what the user says"`
+		Response   string        `key:"response"`
+		Assertions []source.Node `key:"assertions"`
+		Site       string        `key:"site"`
+		History    []seedRow     `key:"history"`
+		Metadata   source.Node   `key:"metadata"`
+	}{Site: r.seeding.Site}
+	source.Decode(n, &keys)
 	if n.Kind != source.Map {
 		return
 	}
-	if !n.Has("query") {
-		n.Report("write `query:`, what the user says", "the item has no query")
+	metadata := seedMetadata(keys.Metadata)
+	if keys.Site != "" {
+		metadata["site_name"] = keys.Site
 	}
-	if site != "" {
-		metadata["site_name"] = site
+	if len(keys.History) > 0 {
+		metadata["history"] = keys.History
 	}
-	if len(history) > 0 {
-		metadata["history"] = history
+	expected := map[string]any{"response": keys.Response}
+	if n.Has("assertions") {
+		expected["assertions"] = n.Field("assertions").Any()
 	}
-	expected := map[string]any{"response": response}
-	if assertions != nil {
-		expected["assertions"] = assertions
-	}
-	record := Record{ID: r.seedID(n, site, query, history), Line: n.Line}
-	for part, v := range map[*json.RawMessage]any{&record.Input: map[string]any{"query": query}, &record.Expected: expected, &record.Metadata: metadata} {
+	part := func(v any) json.RawMessage {
 		data, err := JSON(v)
 		if err != nil {
 			n.Report("write finite numbers and texts", "it cannot be written as JSON: %v", err)
 		}
-		*part = data
+		return data
 	}
-	r.seeding.Records = append(r.seeding.Records, record)
+	r.seeding.Records = append(r.seeding.Records, Record{
+		ID: r.seedID(n, keys.Site, keys.Query, keys.History), Line: n.Line,
+		Input: part(map[string]any{"query": keys.Query}), Expected: part(expected), Metadata: part(metadata),
+	})
 }
 
-// seedID returns the id of an item: its own, or one of what it asks.
+// seedID returns the id of an item: its own, or one of its content.
 func (r *seedReader) seedID(n source.Node, site, query string, history []seedRow) string {
 	if n.Has("id") {
 		id := n.Field("id")
@@ -194,8 +195,11 @@ func (r *seedReader) seedID(n source.Node, site, query string, history []seedRow
 		}
 		return r.id(n)
 	}
-	what, _ := json.Marshal([]any{r.seeding.Dataset, site, history, query}) // texts and finite numbers always encode
-	sum := sha256.Sum256(what)
+	if history == nil {
+		history = []seedRow{} // null would give other ids than earlier versions gave
+	}
+	content, _ := json.Marshal([]any{r.seeding.Dataset, site, history, query}) // texts and finite numbers always encode
+	sum := sha256.Sum256(content)
 	id := "seed-" + hex.EncodeToString(sum[:8])
 	if line, taken := r.lines[id]; taken {
 		n.Report("leave one out, or give it an `id:` of its own", "the item asks the same as that in line %d", line)
@@ -204,37 +208,22 @@ func (r *seedReader) seedID(n source.Node, site, query string, history []seedRow
 	return id
 }
 
-func listOf(n source.Node) any {
-	for range n.List() { // reports what is no list
-		break
-	}
-	return n.Any()
-}
-
-func readRow(n source.Node) (row seedRow) {
-	n.Read(map[string]func(source.Node){
-		"role":          func(n source.Node) { row.Role = n.OneOf("user", "assistant") },
-		"content":       func(n source.Node) { row.Content = n.Text() },
-		"message_index": func(n source.Node) { row.Index = new(n.Number(0, 1e15)) },
-	})
-	if n.Kind == source.Map && (!n.Has("role") || !n.Has("content")) {
-		n.Report("write {role: user, content: …}", "a message needs a role and a content")
-	}
-	return row
-}
-
-// readSeedMetadata takes over what else is to stand with an item.
-func readSeedMetadata(n source.Node, to map[string]any) {
+// seedMetadata returns the metadata of an item, with its own source.
+func seedMetadata(n source.Node) map[string]any {
+	metadata := map[string]any{"source": SeedSource}
 	written := map[string]string{
-		"source": "leave it out: it tells the next seeding that the item is one of its own", "site_name": "write `site:`", "history": "write `history:` beside it",
+		"source":    "leave it out: it tells the next seeding that the item is one of its own",
+		"site_name": "write `site:`",
+		"history":   "write `history:` beside it",
 	}
 	for name, value := range n.Entries() {
 		if hint, ok := written[name]; ok {
 			value.Report(hint, "%q is written by the seeding", name)
 			continue
 		}
-		to[name] = value.Any()
+		metadata[name] = value.Any()
 	}
+	return metadata
 }
 
 // Seeded reports whether an item with such metadata was made by a seeding.
@@ -243,4 +232,65 @@ func Seeded(metadata json.RawMessage) bool {
 		Source any `json:"source"`
 	}
 	return json.Unmarshal(metadata, &m) == nil && m.Source == SeedSource
+}
+
+// SeedOptions say how a seeding is carried out.
+type SeedOptions struct {
+	// PurgeOnly deletes the items of the dataset and creates none.
+	PurgeOnly bool
+	// DeleteOthers deletes items, too, that no seeding has made. Without it they are an input error, and nothing is
+	// deleted.
+	DeleteOthers bool
+}
+
+// Seed makes the dataset in Langfuse what a seeding says: its items are deleted, then those of the seeding created.
+// Where not all could be deleted, none is created, and the outcome has no new ones.
+func (p *Stores) Seed(ctx context.Context, s Seeding, options SeedOptions) (o Outcome, err error) {
+	client, err := p.Langfuse()
+	if err != nil {
+		return o, source.AsInvalid(err)
+	}
+	place := &remote{places: p, client: client, name: s.Dataset}
+	there, err := place.items(ctx, true)
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		return o, err
+	}
+	if foreign := unseeded(there); len(foreign) > 0 && !options.DeleteOthers {
+		return o, source.Invalid("%s has %s that no seeding has made, which would be deleted: %s; "+
+			"add --yes to do that, or seed another dataset", place, text.Plural(len(foreign), "item"), Few(foreign))
+	}
+	if !options.PurgeOnly {
+		if err := createSeeded(ctx, client, s); err != nil {
+			return o, err
+		}
+	}
+	place.remove(ctx, &o, there)
+	if o.Complete() && !options.PurgeOnly {
+		place.put(ctx, &o, s.Records, nil)
+	}
+	return o, nil
+}
+
+// unseeded returns the ids of items that no seeding has made.
+func unseeded(items []Record) (ids []string) {
+	for i := range items {
+		if !Seeded(items[i].Metadata) {
+			ids = append(ids, items[i].ID)
+		}
+	}
+	return ids
+}
+
+// createSeeded creates the dataset of a seeding, or brings its description up to date.
+func createSeeded(ctx context.Context, client *langfuse.Client, s Seeding) error {
+	d := langfuse.Dataset{Name: s.Dataset, Description: s.Description}
+	if s.Site != "" {
+		metadata, err := json.Marshal(map[string]string{"site_name": s.Site})
+		if err != nil {
+			return err
+		}
+		d.Metadata = metadata
+	}
+	_, err := client.CreateDataset(ctx, d)
+	return err
 }

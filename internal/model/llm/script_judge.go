@@ -15,26 +15,19 @@ import (
 // verdict is one entry of `verdicts`: criteria that match the first pattern are satisfied by outputs that match the
 // second.
 type verdict struct {
-	criterion, output *regexp.Regexp
-	// canary is true of an entry that decides canaries, and nothing else.
-	canary bool
-	// score is what a satisfied criterion gets where one is asked for, 0..10.
-	score float64
+	Criterion pattern `key:"criterion"`
+	Output    pattern `key:"output"`
+	// Canary is true of an entry that decides canaries, and nothing else.
+	Canary bool `key:"canary"`
+	// Score is what a satisfied criterion gets in a rubric with scores.
+	Score float64 `key:"score" minimum:"0" maximum:"10"`
 }
 
-func readVerdicts(n source.Node) []verdict {
-	list := []verdict{}
-	for _, item := range n.List() {
-		v := verdict{score: 10}
-		item.Read(map[string]func(source.Node){
-			"criterion": func(n source.Node) { v.criterion = pattern(n) },
-			"output":    func(n source.Node) { v.output = pattern(n) },
-			"canary":    func(n source.Node) { v.canary = n.Bool() },
-			"score":     func(n source.Node) { v.score = n.Number(0, 10) },
-		})
-		list = append(list, v)
-	}
-	return list
+// DecodeNode reads an entry, whose score is 10 by default.
+func (v *verdict) DecodeNode(n source.Node) {
+	v.Score = 10
+	type keys verdict
+	source.Decode(n, (*keys)(v))
 }
 
 // question is what a judge is asked: the JSON object of the last user message that is one.
@@ -148,12 +141,12 @@ func decide(verdicts []verdict, criterion, output string) (float64, string) {
 	m := canary.FindStringSubmatch(criterion)
 	for _, v := range verdicts {
 		switch {
-		case v.canary != (m != nil):
-		case v.criterion != nil && !v.criterion.MatchString(criterion):
-		case v.output == nil || v.output.MatchString(output):
-			return v.score, reasonMatch
+		case v.Canary != (m != nil):
+		case !v.Criterion.matches(criterion):
+		case v.Output.matches(output):
+			return v.Score, reasonMatch
 		default:
-			return 0, "the output does not match " + v.output.String()
+			return 0, "the output does not match " + v.Output.String()
 		}
 	}
 	if m != nil {
