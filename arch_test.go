@@ -48,11 +48,14 @@ var forbidden = map[string]struct {
 	imports []string
 	reason  string
 }{
-	"model/llm":        {[]string{"spec/suite", "spec/result"}, "engines do not know that they are evaluated"},
-	"agent/flow":       {[]string{"spec/suite", "spec/result"}, "engines do not know that they are evaluated"},
-	"agent/sitebot":    {[]string{"spec/suite", "spec/result"}, "engines do not know that they are evaluated"},
-	"eval/grader":      {[]string{"eval/judge", "model/llm"}, "graders call a judge through grader.Judge"},
-	"run/orchestrator": {[]string{"eval/grader", "eval/target", "eval/judge", "data/dataset", "model/llm"}, "the orchestrator receives functions"},
+	"model/llm":     {[]string{"spec/suite", "spec/result"}, "engines do not know that they are evaluated"},
+	"agent/flow":    {[]string{"spec/suite", "spec/result"}, "engines do not know that they are evaluated"},
+	"agent/sitebot": {[]string{"spec/suite", "spec/result"}, "engines do not know that they are evaluated"},
+	"eval/grader":   {[]string{"eval/judge", "model/llm"}, "graders call a judge through grader.Judge"},
+	"run/orchestrator": {
+		[]string{"eval/grader", "eval/target", "eval/judge", "data/dataset", "model/llm"},
+		"the orchestrator receives functions",
+	},
 }
 
 // openers are the functions that open a model, a store or an engine. Only app/wire and their own packages call them:
@@ -123,7 +126,8 @@ func TestImportsPointDown(t *testing.T) {
 			continue
 		}
 		if _, known := arrows[from]; !known {
-			t.Errorf("%s: no layer contains the group %q; add it to layers and to docs/ARCHITECTURE.md", file.path, from)
+			t.Errorf("%s: no layer contains the group %q; add it to layers and to docs/ARCHITECTURE.md",
+				file.path, from)
 		}
 		for _, imported := range file.imports {
 			to := groupOf(imported)
@@ -229,7 +233,8 @@ func TestGraphDependencies(t *testing.T) {
 			foreign := strings.Contains(first, ".") && !strings.HasPrefix(imported, module)
 			isDriver := func(driver string) bool { return strings.HasPrefix(imported, driver) }
 			if foreign && !slices.ContainsFunc(allowed, isDriver) {
-				t.Errorf("%s imports %s: graph imports the standard library, a saver also its driver", file.path, imported)
+				t.Errorf("%s imports %s: graph imports the standard library, a saver also its driver",
+					file.path, imported)
 			}
 		}
 	}
@@ -257,7 +262,9 @@ func TestOnlyWireOpens(t *testing.T) {
 }
 
 // httpClients are the names of net/http with which a client is made, or one that follows redirects is used.
-var httpClients = []string{"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm"}
+var httpClients = []string{
+	"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm",
+}
 
 // TestOnlyHTTPClientMakesClients checks that no package but base/httpclient makes an HTTP client. Others may have a
 // *http.Client.
@@ -273,7 +280,8 @@ func TestOnlyHTTPClientMakesClients(t *testing.T) {
 				pointers[n.X] = true
 			case *ast.SelectorExpr:
 				pkg, ok := n.X.(*ast.Ident)
-				if ok && pkg.Obj == nil && pkg.Name == "http" && !pointers[n] && slices.Contains(httpClients, n.Sel.Name) {
+				if ok && pkg.Obj == nil && pkg.Name == "http" && !pointers[n] &&
+					slices.Contains(httpClients, n.Sel.Name) {
 					t.Errorf("%s uses http.%s: get a client from base/httpclient", file.path, n.Sel.Name)
 				}
 			}

@@ -23,7 +23,8 @@ func TestLinksOfPages(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != "." && (entry.Name() == "testdata" || entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".")):
+		case entry.IsDir() && path != "." &&
+			(entry.Name() == "testdata" || entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".md":
 			return nil
@@ -53,7 +54,8 @@ func TestLinksOfPages(t *testing.T) {
 
 // installs are the lines that install the program or its module. Nothing is published, so that each uses a checkout.
 var (
-	installs = regexp.MustCompile(`(?m)^.*\b(?:go (?:get|install)|npm (?:i|install)|npx|pip install|brew install)\b.*rehearse.*$`)
+	installs = regexp.MustCompile(
+		`(?m)^.*\b(?:go (?:get|install)|npm (?:i|install)|npx|pip install|brew install)\b.*rehearse.*$`)
 	checkout = regexp.MustCompile(`go install \./|npm install \./|pip install \./`)
 )
 

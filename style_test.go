@@ -99,7 +99,8 @@ func TestTexts(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == "dist"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == "testdata" ||
+			d.Name() == "dist"):
 			return fs.SkipDir
 		case strings.HasSuffix(name, "_test.go"):
 			return nil

@@ -41,14 +41,17 @@ const agentVTargets = `targets:
 
 func (a *agentV) write(_ context.Context, dir string, w workload, url string) error {
 	a.url = url + "/v1"
-	return errors.Join(w.writeSuite(dir), os.WriteFile(filepath.Join(dir, "targets.yaml"), []byte(agentVTargets), 0o600))
+	return errors.Join(w.writeSuite(dir), os.WriteFile(filepath.Join(dir, "targets.yaml"),
+		[]byte(agentVTargets), 0o600))
 }
 
 func (a *agentV) command(inputs, dir string, _ workload) program {
-	env := append([]string{"BENCH_URL=" + a.url, "BENCH_KEY=none", "BENCH_MODEL=echo", "BENCH_JUDGE=" + judgeModel}, a.env...)
+	env := append([]string{
+		"BENCH_URL=" + a.url, "BENCH_KEY=none", "BENCH_MODEL=echo", "BENCH_JUDGE=" + judgeModel,
+	}, a.env...)
 	return program{dir: dir, env: env, name: a.bin, args: []string{
-		"eval", "run", filepath.Join(inputs, "suite.yaml"), "--targets", filepath.Join(inputs, "targets.yaml"), "--target", "echo",
-		"--workers", fmt.Sprint(inFlight), "--output", "results", "--no-results-push",
+		"eval", "run", filepath.Join(inputs, "suite.yaml"), "--targets", filepath.Join(inputs, "targets.yaml"),
+		"--target", "echo", "--workers", fmt.Sprint(inFlight), "--output", "results", "--no-results-push",
 	}}
 }
 

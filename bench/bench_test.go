@@ -10,10 +10,16 @@ import (
 // TestVerdict asks in the words of each measured program.
 func TestVerdict(t *testing.T) {
 	for name, tc := range map[string]struct{ question, want string }{
-		"rubrics of rehearse":  {`{"output":"x","rubrics":[{"id":"a","outcome":"o"},{"id":"b","outcome":"The reply contains the word \"x\"."}]}`, `"checks":[{"id":"a","satisfied":true,"reasoning":"It does."},{"id":"b","satisfied":false`},
+		"rubrics of rehearse": {
+			`{"output":"x","rubrics":[{"id":"a","outcome":"o"},{"id":"b","outcome":"The reply contains the word \"x\"."}]}`,
+			`"checks":[{"id":"a","satisfied":true,"reasoning":"It does."},{"id":"b","satisfied":false`,
+		},
 		"criteria of rehearse": {`{"expected_criteria":{"polite":true}}`, `"scores":{"polite":1}`},
-		"rubrics of AgentV":    {"[[ ## rubrics ## ]]\n- [criterion-1]: Is polite\n- [criterion-2] (REQUIRED): Is brief\n", `"checks":[{"id":"criterion-1","satisfied":true,"reasoning":"It does."},{"id":"criterion-2"`},
-		"a plain question":     {"Is it good?", `"score":1,"pass":true`},
+		"rubrics of AgentV": {
+			"[[ ## rubrics ## ]]\n- [criterion-1]: Is polite\n- [criterion-2] (REQUIRED): Is brief\n",
+			`"checks":[{"id":"criterion-1","satisfied":true,"reasoning":"It does."},{"id":"criterion-2"`,
+		},
+		"a plain question": {"Is it good?", `"score":1,"pass":true`},
 	} {
 		if got := verdict(requestOf(t, judgeModel, tc.question)); !strings.Contains(got, tc.want) {
 			t.Errorf("%s: verdict is %s, which lacks %s", name, got, tc.want)
@@ -65,7 +71,10 @@ func TestIdeal(t *testing.T) {
 }
 
 func TestGoals(t *testing.T) {
-	r := &row{Goals: []goal{wallWithin(2 * time.Second), wallBelow(2 * time.Second), cpuBelow(time.Second), rssBelow(60 * mb), flat(50 * mb)}}
+	r := &row{Goals: []goal{
+		wallWithin(2 * time.Second), wallBelow(2 * time.Second), cpuBelow(time.Second), rssBelow(60 * mb),
+		flat(50 * mb),
+	}}
 	for _, seconds := range []time.Duration{9, 2, 1} { // the median counts
 		r.Runs = append(r.Runs, usage{Wall: seconds * time.Second, CPU: 900 * time.Millisecond, RSS: 61 * mb})
 	}

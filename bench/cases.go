@@ -35,12 +35,22 @@ func specs() []spec {
 	small := []goal{rssBelow(60 * mb)}
 	margin := func(w workload) time.Duration { return w.ideal() * 105 / 100 }
 	return []spec{
-		{id: "a", what: "200 × 4 turns, 0 ms", work: workload{conversations: 200, turns: 4}, goals: []goal{cpuBelow(500 * time.Millisecond)}},
+		{
+			id: "a", what: "200 × 4 turns, 0 ms", work: workload{conversations: 200, turns: 4},
+			goals: []goal{cpuBelow(500 * time.Millisecond)},
+		},
 		{id: "b", what: "200 × 4 turns, 50 ms", work: slow, goals: []goal{wallWithin(margin(slow)), rssBelow(60 * mb)}},
 		{id: "c", what: "200 × 4 turns, judged, 50 ms", work: judged, goals: []goal{wallWithin(margin(judged))}},
-		{id: "d", what: "2,000 × 4 turns, 0 ms", work: workload{conversations: 2_000, turns: 4}, goals: small, long: true},
-		{id: "e1", what: "10,000 single turns, JSONL, 0 ms", work: workload{conversations: 10_000, turns: 1, single: true}, goals: small, long: true},
-		{id: "e2", what: "100,000 single turns, JSONL, 0 ms", work: workload{conversations: 100_000, turns: 1, single: true}, goals: small, long: true},
+		{
+			id: "d", what: "2,000 × 4 turns, 0 ms", work: workload{conversations: 2_000, turns: 4}, goals: small,
+			long: true,
+		},
+		{id: "e1", what: "10,000 single turns, JSONL, 0 ms", work: workload{
+			conversations: 10_000, turns: 1, single: true,
+		}, goals: small, long: true},
+		{id: "e2", what: "100,000 single turns, JSONL, 0 ms", work: workload{
+			conversations: 100_000, turns: 1, single: true,
+		}, goals: small, long: true},
 	}
 }
 
@@ -61,7 +71,9 @@ func (b *bencher) ours(ctx context.Context) {
 		if !b.wants(c.id) {
 			continue
 		}
-		r := &row{Case: c.id, Tool: ourName, What: c.what, Ideal: c.work.ideal(), Goals: slices.Clone(c.goals), Note: b.extra}
+		r := &row{
+			Case: c.id, Tool: ourName, What: c.what, Ideal: c.work.ideal(), Goals: slices.Clone(c.goals), Note: b.extra,
+		}
 		if c.id == "e2" && tenth > 0 {
 			r.Goals = append(r.Goals, flat(tenth))
 		}
@@ -69,7 +81,9 @@ func (b *bencher) ours(ctx context.Context) {
 		if c.long {
 			runs = min(runs, longRuns)
 		}
-		b.perform(ctx, task{row: r, tool: rehearse{b.rehearse, strings.Fields(b.extra)}, work: c.work, runs: runs, warm: !c.long})
+		b.perform(ctx, task{
+			row: r, tool: rehearse{b.rehearse, strings.Fields(b.extra)}, work: c.work, runs: runs, warm: !c.long,
+		})
 		if c.id == "e1" {
 			tenth = r.rss()
 		}
@@ -83,8 +97,8 @@ func (b *bencher) ours(ctx context.Context) {
 }
 
 func (b *bencher) startUp(ctx context.Context) {
-	b.times(ctx, &row{Case: "f", Tool: ourName, What: "version", Goals: []goal{wallBelow(30 * time.Millisecond)}}, startups,
-		program{name: b.rehearse, args: []string{"version"}})
+	b.times(ctx, &row{Case: "f", Tool: ourName, What: "version", Goals: []goal{wallBelow(30 * time.Millisecond)}},
+		startups, program{name: b.rehearse, args: []string{"version"}})
 	if b.mtbench == "" {
 		return
 	}

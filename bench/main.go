@@ -47,7 +47,9 @@ type options struct {
 
 // wants reports whether the case was asked for, by its name or the letter that it begins with.
 func (o options) wants(id string) bool {
-	return o.cases == "" || slices.ContainsFunc(strings.Split(o.cases, ","), func(c string) bool { return c == id || c == id[:1] })
+	return o.cases == "" || slices.ContainsFunc(strings.Split(o.cases, ","), func(c string) bool {
+		return c == id || c == id[:1]
+	})
 }
 
 func main() {
@@ -58,10 +60,12 @@ func main() {
 	flag.StringVar(&o.rehearse, "rehearse", "bin/rehearse", "program to measure")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each case after one to warm up; long cases take at most 3")
 	flag.StringVar(&o.cases, "case", "", "only these cases, such as a,b (default all)")
-	flag.StringVar(&o.extra, "args", "", "further arguments of rehearse run, such as '--format none'; the goals are for none")
+	flag.StringVar(&o.extra, "args", "",
+		"further arguments of rehearse run, such as '--format none'; the goals are for none")
 	flag.StringVar(&o.mtbench, "mtbench", "", "suite to validate, such as the 827 conversations of MT-Bench-101")
 	flag.BoolVar(&o.cold, "cold", false, "also build ./cmd/rehearse with an empty build cache")
-	flag.BoolVar(&o.peers, "peers", false, "also measure AgentV and promptfoo, installed with npm into a temporary folder")
+	flag.BoolVar(&o.peers, "peers", false,
+		"also measure AgentV and promptfoo, installed with npm into a temporary folder")
 	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "longest time for one run of a program")
 	flag.StringVar(&o.json, "json", "", "also write everything to this file as JSON")
 	flag.StringVar(&o.against, "against", "", "compare this work tree with a base commit; -case takes rows (show)")

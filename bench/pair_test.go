@@ -125,7 +125,9 @@ func TestAlternate(t *testing.T) {
 		"this tree does less": {"echo go1", "true", "base tree", "", "this tree: its output does not match"},
 		"fails later":         {"echo go1", "test $(wc -l <log) = 2 && echo go1", "base tree base tree", "", "pair 1"},
 		"leaves a process":    {"echo go1", "sleep 60 >/dev/null & echo go1", "base tree", "", "left processes"},
-		"rejects later":       {"[ $(wc -l <log) = 1 ] && echo go1 || exit 2", "echo go1", "base tree base", "", "pair 1"},
+		"rejects later": {
+			"[ $(wc -l <log) = 1 ] && echo go1 || exit 2", "echo go1", "base tree base", "", "pair 1",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

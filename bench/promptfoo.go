@@ -76,7 +76,8 @@ func promptfooTurn(w workload, i, j int) promptfooRow {
 
 func (p *promptfoo) command(inputs, dir string, _ workload) program {
 	return program{dir: dir, env: p.env, name: p.bin, args: []string{
-		"eval", "--config", filepath.Join(inputs, "promptfooconfig.yaml"), "--max-concurrency", fmt.Sprint(inFlight), "--no-share",
+		"eval", "--config", filepath.Join(inputs, "promptfooconfig.yaml"), "--max-concurrency", fmt.Sprint(inFlight),
+		"--no-share",
 		"--no-cache", // with its cache every new answer waits a tenth of a second for its turn on the disk
 	}}
 }

@@ -58,7 +58,10 @@ func rssBelow(bytes int64) goal {
 
 // flat lets memory be a quarter above that of a tenth of the work: what grows with the work would be far above.
 func flat(small int64) goal {
-	return goal{Of: "rss", Limit: 1.25 * float64(small), Within: true, Text: fmt.Sprintf("flat (≤ 1.25 × %s)", megabytes(small))}
+	return goal{
+		Of: "rss", Limit: 1.25 * float64(small), Within: true,
+		Text: fmt.Sprintf("flat (≤ 1.25 × %s)", megabytes(small)),
+	}
 }
 
 // settle fills in which goals the medians meet.

@@ -14,7 +14,9 @@ import (
 
 // print writes the table in Markdown, which is also how it is read in docs/speed.md, and what went wrong below it.
 func (b *bencher) print(w io.Writer) {
-	table := [][]string{{"case", "tool", "ideal", "goal", "wall median (min–max)", "CPU", "peak RSS", "requests/s", "in flight", ""}}
+	table := [][]string{{
+		"case", "tool", "ideal", "goal", "wall median (min–max)", "CPU", "peak RSS", "requests/s", "in flight", "",
+	}}
 	// One case after the other, rehearse and those beside it together.
 	slices.SortStableFunc(b.rows, func(x, y *row) int { return strings.Compare(x.Case, y.Case) })
 	for _, r := range b.rows {
@@ -31,7 +33,8 @@ func (b *bencher) print(w io.Writer) {
 			fmt.Fprintf(w, "%s, %s: %s\n", r.Tool, r.What, r.Note)
 		}
 		if held := heldTooLong(r); held > 0 {
-			fmt.Fprintf(w, "%s, %s: the endpoint held a reply %.1f ms instead of %d, so the machine was busy\n", r.Tool, r.What, held, latency.Milliseconds())
+			fmt.Fprintf(w, "%s, %s: the endpoint held a reply %.1f ms instead of %d, so the machine was busy\n", r.Tool,
+				r.What, held, latency.Milliseconds())
 		}
 	}
 }
@@ -42,7 +45,10 @@ func cells(r *row) []string {
 	for _, g := range r.Goals {
 		goals = append(goals, g.Text)
 	}
-	line := []string{r.Case + " " + r.What, r.Tool, dash(r.Ideal > 0, seconds(r.Ideal)), dash(len(goals) > 0, strings.Join(goals, ", "))}
+	line := []string{
+		r.Case + " " + r.What, r.Tool, dash(r.Ideal > 0, seconds(r.Ideal)),
+		dash(len(goals) > 0, strings.Join(goals, ", ")),
+	}
 	if len(r.Runs) == 0 {
 		return append(line, "–", "–", "–", "–", "–", "failed")
 	}
@@ -93,7 +99,9 @@ func dash(has bool, s string) string {
 
 // writeJSON writes every run, not just the medians.
 func (b *bencher) writeJSON(path string) error {
-	data, err := json.MarshalIndent(map[string]any{"machine": b.machine, "measured_at": time.Now().UTC(), "rows": b.rows}, "", "  ")
+	data, err := json.MarshalIndent(map[string]any{
+		"machine": b.machine, "measured_at": time.Now().UTC(), "rows": b.rows,
+	}, "", "  ")
 	if err != nil {
 		return err
 	}

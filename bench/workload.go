@@ -74,7 +74,8 @@ func (w workload) writeSuite(dir string) error {
 	if !w.single {
 		return writeFile(filepath.Join(dir, "suite.yaml"), w.writeYAML)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "suite.yaml"), []byte("name: bench\ntests: tests.jsonl\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "suite.yaml"),
+		[]byte("name: bench\ntests: tests.jsonl\n"), 0o600); err != nil {
 		return err
 	}
 	return writeFile(filepath.Join(dir, "tests.jsonl"), w.writeLines)
@@ -98,7 +99,9 @@ func writeFile(path string, write func(*bufio.Writer)) error {
 func (w workload) writeYAML(out *bufio.Writer) {
 	fmt.Fprint(out, "name: bench\ndescription: Is the parcel service still fast?\ntests:\n")
 	for i := 1; i <= w.conversations; i++ {
-		fmt.Fprintf(out, "  - id: %s\n    mode: conversation\n    input:\n      - role: system\n        content: %s\n    turns:\n", name(i), systemPrompt)
+		fmt.Fprintf(out,
+			"  - id: %s\n    mode: conversation\n    input:\n      - role: system\n        content: %s\n    turns:\n",
+			name(i), systemPrompt)
 		for j := 1; j <= w.turns; j++ {
 			fmt.Fprintf(out, "      - input: %s\n        assertions:\n", said(i, j))
 			for _, text := range wanted(i, j) {

@@ -55,7 +55,8 @@ func (b *tab) fits() {
 	s := value[shape](b, `({width: document.documentElement.scrollWidth, window: document.documentElement.clientWidth, headings: document.querySelectorAll("h1").length,
 		mains: document.querySelectorAll("main").length})`)
 	if s.Width > s.Window {
-		b.t.Errorf("the page is %d wide in a window of %d; the widest: %s", s.Width, s.Window, value[string](b, `[...document.querySelectorAll("body *")]
+		b.t.Errorf("the page is %d wide in a window of %d; the widest: %s", s.Width, s.Window,
+			value[string](b, `[...document.querySelectorAll("body *")]
 			.filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className).slice(0, 8).join(" ")`))
 	}
 	if s.Headings != 1 || s.Mains != 1 {

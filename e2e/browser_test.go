@@ -35,10 +35,12 @@ func startBrowser(dir string) (stop func(), err error) {
 		}
 	}
 	if program == "" {
-		return nil, errors.New("there is no browser: install chromium (Debian's package), or name one in REHEARSE_CHROMIUM")
+		return nil,
+			errors.New("there is no browser: install chromium (Debian's package), or name one in REHEARSE_CHROMIUM")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.UserDataDir(filepath.Join(dir, "profile")),
-		chromedp.WSURLReadTimeout(pageTime), chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program),
+		chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.WSURLReadTimeout(pageTime),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium has no sandbox for root
 	}
@@ -115,9 +117,14 @@ func (b *tab) as(l look) {
 	if l.dark {
 		scheme = "dark"
 	}
-	ask(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: 900, DeviceScaleFactor: 1, Mobile: l.width < 600})
+	ask(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: l.width, Height: 900, DeviceScaleFactor: 1, Mobile: l.width < 600,
+	})
 	ask(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"},
+		},
 	})
 	// The page is laid out anew with the next frames; rules that look meanwhile see things over each other.
 	value[bool](b, `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))`)
@@ -129,7 +136,8 @@ func (b *tab) hear(event any) {
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
-		b.faults = append(b.faults, "a script failed: "+fmt.Sprint(e.ExceptionDetails.Text, ", line ", e.ExceptionDetails.LineNumber))
+		b.faults = append(b.faults, "a script failed: "+
+			fmt.Sprint(e.ExceptionDetails.Text, ", line ", e.ExceptionDetails.LineNumber))
 	case *log.EventEntryAdded:
 		forgiven := b.forgives != "" && strings.Contains(e.Entry.Text, b.forgives)
 		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork && !forgiven {
@@ -137,7 +145,8 @@ func (b *tab) hear(event any) {
 		}
 	case *network.EventRequestWillBeSent:
 		b.sent = append(b.sent, e.Request.Method+" "+e.Request.URL+" "+bodyOf(e.Request))
-		if url := e.Request.URL; !strings.HasPrefix(url, "http://127.0.0.1:") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "about:") && !strings.HasPrefix(url, "file:") {
+		if url := e.Request.URL; !strings.HasPrefix(url, "http://127.0.0.1:") && !strings.HasPrefix(url, "data:") &&
+			!strings.HasPrefix(url, "about:") && !strings.HasPrefix(url, "file:") {
 			b.faults = append(b.faults, "the page asks for "+url)
 		}
 	}

@@ -32,8 +32,10 @@ func chatbot(t *testing.T, siteFile, model string, args ...string) (base string)
 	dir := t.TempDir()
 	writeTo(t, filepath.Join(dir, "sites", "site.yaml"), siteFile)
 	writeTo(t, filepath.Join(dir, "model.yaml"), model)
-	args = append([]string{"serve", "--sites", filepath.Join(dir, "sites"), "--model", "scripted:" + filepath.Join(dir, "model.yaml"), "--addr", "127.0.0.1:0", "--log", "off",
-		"--data", filepath.Join(dir, "data")}, args...)
+	args = append([]string{
+		"serve", "--sites", filepath.Join(dir, "sites"), "--model", "scripted:" + filepath.Join(dir, "model.yaml"),
+		"--addr", "127.0.0.1:0", "--log", "off", "--data", filepath.Join(dir, "data"),
+	}, args...)
 	bot, base, err := serve(site.program, args...)
 	if err != nil {
 		t.Fatal(err)
@@ -102,14 +104,18 @@ func TestChatSpeaks(t *testing.T) {
 func TestChatCallsToAction(t *testing.T) {
 	b := open(t, look{width: 400})
 	b.to(kestrel)
-	for i, message := range []string{"We run a restaurant.", "40 people. What does it cost?", "A restaurant, and we open a second one on 1 May."} {
+	for i, message := range []string{
+		"We run a restaurant.", "40 people. What does it cost?", "A restaurant, and we open a second one on 1 May.",
+	} {
 		b.write(message)
 		b.answers(string(rune('1' + i)))
 	}
 	for range 2 { // as it comes, and after the page was loaded anew
 		b.wait(`document.querySelector(".bot:last-child .call")?.textContent == "Book your demo"`)
-		call := value[map[string]string](b, `(({href, target, rel}) => ({href, target, rel}))(document.querySelector(".call"))`)
-		if call["href"] != "https://kestrel-rota.example/demo?industry=restaurant&size=40" || call["target"] != "_blank" || call["rel"] != "noopener" {
+		call := value[map[string]string](b,
+			`(({href, target, rel}) => ({href, target, rel}))(document.querySelector(".call"))`)
+		if call["href"] != "https://kestrel-rota.example/demo?industry=restaurant&size=40" ||
+			call["target"] != "_blank" || call["rel"] != "noopener" {
 			t.Errorf("the button leads to %v", call)
 		}
 		for _, l := range looks {
@@ -145,7 +151,9 @@ func TestChatTellsOfALostSession(t *testing.T) {
 	b.wait(`document.querySelector("#log > .lost + .user") && document.querySelectorAll(".thumbs").length == 1`)
 	b.do(chromedp.Click(chromedp.CSS("#renew")))
 	b.wait(`document.querySelectorAll("#log > li").length == 0 && document.querySelectorAll("#suggestions button").length == 3 && document.getElementById("renew").hidden`)
-	if again := value[string](b, `JSON.parse(sessionStorage.getItem("rehearse-chat:kestrel-rota.example")).session`); again == session || len(again) != 22 {
+	if again := value[string](b,
+		`JSON.parse(sessionStorage.getItem("rehearse-chat:kestrel-rota.example")).session`); again == session ||
+		len(again) != 22 {
 		t.Errorf("the new conversation is %q, the old one was %q", again, session)
 	}
 }
@@ -157,9 +165,13 @@ func TestChatOffline(t *testing.T) {
 	b.to(kestrel)
 	b.wait(`document.activeElement && document.querySelectorAll("#suggestions button").length == 3`)
 	connection := func(away bool) {
-		ask(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: away, DownloadThroughput: -1, UploadThroughput: -1})
+		ask(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+			Offline: away, DownloadThroughput: -1, UploadThroughput: -1,
+		})
 		ask(b, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-			MatchedNetworkConditions: []*network.Conditions{{Offline: away, DownloadThroughput: -1, UploadThroughput: -1}}})
+			MatchedNetworkConditions: []*network.Conditions{{
+				Offline: away, DownloadThroughput: -1, UploadThroughput: -1,
+			}}})
 	}
 	connection(true)
 	b.wait(`!document.getElementById("notice").hidden`)
@@ -171,7 +183,8 @@ func TestChatOffline(t *testing.T) {
 	b.wait(`document.getElementById("notice").hidden`)
 	b.do(chromedp.Click(chromedp.CSS(".failed .note button")))
 	b.answers("1")
-	if said := value[string](b, `document.getElementById("log").innerText`); strings.Count(said, "How long") != 1 || !strings.Contains(said, "30 minutes") {
+	if said := value[string](b, `document.getElementById("log").innerText`); strings.Count(said, "How long") != 1 ||
+		!strings.Contains(said, "30 minutes") {
 		t.Error(said)
 	}
 }
@@ -201,7 +214,8 @@ func TestChatSendsEarly(t *testing.T) {
 		t.Error("suggestions of the first answer stand below the second")
 	}
 	order := value[[]string](b, `[...document.querySelectorAll("#log .text")].map((text) => text.innerText)`)
-	if got := strings.Join(order, "|"); got != "the first message|The first answer.|the second message|The second answer." {
+	if got := strings.Join(order, "|"); got !=
+		"the first message|The first answer.|the second message|The second answer." {
 		t.Error(got)
 	}
 }
@@ -230,7 +244,8 @@ default: {json: {intent: LEARN, confidence: 0.9, signals: [], skills: [], fields
 
 // TestChatHostile holds that nothing of an answer runs, loads or hides, and where its links lead.
 func TestChatHostile(t *testing.T) {
-	base := chatbot(t, "site: wicked.example\nwidget: {greeting: '<script>window.taken=1</script>', starters: ['<b onclick=window.taken=1>x</b>']}\n", wicked)
+	base := chatbot(t, "site: wicked.example\nwidget: {greeting: '<script>window.taken=1</script>', starters: "+
+		"['<b onclick=window.taken=1>x</b>']}\n", wicked)
 	for _, l := range []look{looks[0], looks[3]} {
 		b := open(t, l)
 		b.to(base + "/chat/wicked.example")
@@ -256,7 +271,8 @@ func TestChatHostile(t *testing.T) {
 				t.Errorf("a link is %s", link)
 			}
 		}
-		if said := value[string](b, `document.querySelector(".bot .text").innerText`); !strings.Contains(said, "<script>") || !strings.Contains(said, "javascript:window.taken=1") {
+		if said := value[string](b, `document.querySelector(".bot .text").innerText`); !strings.Contains(said,
+			"<script>") || !strings.Contains(said, "javascript:window.taken=1") {
 			t.Error(said)
 		}
 	}
@@ -281,7 +297,8 @@ func TestChatMessages(t *testing.T) {
 			Session string `json:"session_id"`
 			Turns   int    `json:"turn_number"`
 		}
-		if err := json.Unmarshal([]byte(body), &message); err != nil || message.Site != "kestrel-rota.example" || len(message.Session) != 22 || message.Turns != i {
+		if err := json.Unmarshal([]byte(body), &message); err != nil || message.Site != "kestrel-rota.example" ||
+			len(message.Session) != 22 || message.Turns != i {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

@@ -30,17 +30,25 @@ func TestHostile(t *testing.T) {
 tests:
   - {id: "<img src=x onerror=window.taken=1>", input: "some markup", tags: ["<script>window.taken=1</script>"], assertions: [{type: contains, value: "</script><script>window.taken=1</script>"}]}
   - {id: direction, input: direction, assertions: [{type: contains, value: "\u202eno"}]}
-  - {id: `+"long-"+word[:200]+`, input: "a long word", assertions: [{type: not_contains, value: WWWW, name: long-`+word[:300]+`}]}
+  - {id: `+"long-"+word[:200]+`, input: "a long word", assertions: [{type: not_contains, value: WWWW, name: long-`+
+		word[:300]+`}]}
 `)
 	out := filepath.Join(site.dir, ".rehearse", "runs", "hostile")
 	write(t, "hostile/calm.yaml", "default: {reply: Yes.}")
-	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/calm.yaml", "--quiet", "--out", ".rehearse/runs/calm")
-	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/agent.yaml", "--quiet", "--out", ".rehearse/runs/hostile")
-	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/agent.yaml", "--quiet", "--out", ".rehearse/runs/again", "--baseline", ".rehearse/runs/calm", "--ignore-target")
-	pages := []string{"/runs", "/search?q=W*", "/runs/latest", "/runs/latest/matrix", "/compare?a=latest&b=latest", "file://" + filepath.ToSlash(out) + "/report.html",
-		"file://" + filepath.ToSlash(filepath.Join(filepath.Dir(out), "again")) + "/report.html"}
+	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/calm.yaml", "--quiet", "--out",
+		".rehearse/runs/calm")
+	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/agent.yaml", "--quiet", "--out",
+		".rehearse/runs/hostile")
+	rehearse(t, 1, "run", "hostile/suite.yaml", "--target", "scripted:hostile/agent.yaml", "--quiet", "--out",
+		".rehearse/runs/again", "--baseline", ".rehearse/runs/calm", "--ignore-target")
+	pages := []string{
+		"/runs", "/search?q=W*", "/runs/latest", "/runs/latest/matrix",
+		"/compare?a=latest&b=latest", "file://" + filepath.ToSlash(out) + "/report.html",
+		"file://" + filepath.ToSlash(filepath.Join(filepath.Dir(out), "again")) + "/report.html",
+	}
 	for _, id := range []string{"<img src=x onerror=window.taken=1>", "direction", "long-" + word[:200]} {
-		pages = append(pages, "/runs/latest/tests/"+url.PathEscape(id), "/runs/latest/tests/"+url.PathEscape(id)+"?view=raw")
+		pages = append(pages, "/runs/latest/tests/"+url.PathEscape(id),
+			"/runs/latest/tests/"+url.PathEscape(id)+"?view=raw")
 	}
 	for _, l := range []look{{width: 1280}, {width: 400, dark: true}} {
 		for i, at := range pages {
@@ -53,7 +61,8 @@ tests:
 				if value[int](b, `window.taken || 0`) != 0 {
 					t.Error("a text of the conversation has run")
 				}
-				if away := value[string](b, `[...document.querySelectorAll("[href], [src], [action]")].map((e) => e.href || e.src || e.action)
+				if away := value[string](b,
+					`[...document.querySelectorAll("[href], [src], [action]")].map((e) => e.href || e.src || e.action)
 					.filter((to) => typeof to == "string" && !to.startsWith(location.origin) && !to.startsWith("file:") && !to.startsWith("data:")).join(" ")`); away != "" {
 					t.Errorf("the page leads to %s", away)
 				}

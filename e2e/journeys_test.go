@@ -27,7 +27,8 @@ func TestFromFailureToSentence(t *testing.T) {
 	}
 	b.to(bookshop)
 	b.follow(faulty)
-	if piece := value[string](b, `document.querySelector('[data-turn="1"] mark[data-evidence]').textContent`); piece != "14 days" {
+	if piece := value[string](b, `document.querySelector('[data-turn="1"] mark[data-evidence]').textContent`); piece !=
+		"14 days" {
 		t.Errorf("the marked piece is %q", piece)
 	}
 }
@@ -60,7 +61,8 @@ func TestKeys(t *testing.T) {
 	b.wait(`[...document.querySelectorAll('[data-row="test"]')].every((row) => row.dataset.verdict == "fail")`)
 	b.press("/", `[data-search]:focus`)
 	b.press("j?", `[data-search]:focus`)
-	if typed := value[string](b, `document.querySelector("[data-search]").value + document.querySelectorAll("dialog[open], .at").length`); strings.TrimPrefix(typed, "/") != "j?0" { // the protocol types a character even where its key was taken
+	// the protocol types a character even where its key was taken
+	if typed := value[string](b, `document.querySelector("[data-search]").value + document.querySelectorAll("dialog[open], .at").length`); strings.TrimPrefix(typed, "/") != "j?0" {
 		t.Errorf("what is typed into a field does something else, too: %q", typed)
 	}
 	b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
@@ -70,9 +72,12 @@ func TestKeys(t *testing.T) {
 		t.Error("a key moves what lies behind the dialog")
 	}
 	b.press("?", `dialog:not([open])`)
-	value[bool](b, `(document.querySelectorAll('[data-row="test"]')[2].querySelector("a").focus(), true)`) // as Tab does
+	// as Tab does
+	value[bool](b, `(document.querySelectorAll('[data-row="test"]')[2].querySelector("a").focus(), true)`)
 	b.press("j", `[data-row].at`)
-	if at := value[int](b, `[...document.querySelectorAll('[data-row="test"]')].findIndex((row) => row.classList.contains("at"))`); at != 3 {
+	if at := value[int](b,
+		`[...document.querySelectorAll('[data-row="test"]')].findIndex((row) => row.classList.contains("at"))`); at !=
+		3 {
 		t.Errorf("j leads from the third row to row %d", at+1)
 	}
 	b.to("/flows") // it has no field
@@ -115,7 +120,8 @@ func TestOverride(t *testing.T) {
 	}
 	b.accessible()
 	b.press("u", `main[data-page="run"]`)
-	if reviewed := value[string](b, `document.querySelector('[data-figure="reviewed"]').dataset.value`); reviewed != "1" {
+	if reviewed := value[string](b,
+		`document.querySelector('[data-figure="reviewed"]').dataset.value`); reviewed != "1" {
 		t.Errorf("%q tests are reviewed", reviewed)
 	}
 }
@@ -123,9 +129,11 @@ func TestOverride(t *testing.T) {
 // TestGoesOn holds that the page of a run that died sees it go on, without being loaded anew.
 func TestGoesOn(t *testing.T) {
 	write(t, "resumed/agent.yaml", "rules:\n  - when: {user: .}\n    delay: 1s\n    reply: Hello there.\n")
-	write(t, "resumed/suite.yaml", "tests:\n  - {id: one, input: a, assertions: [{type: contains, value: Hello}]}\n  - {id: two, input: b, assertions: [{type: contains, value: Hello}]}\n"+
+	write(t, "resumed/suite.yaml", "tests:\n  - {id: one, input: a, assertions: [{type: contains, value: Hello}]}\n"+
+		"  - {id: two, input: b, assertions: [{type: contains, value: Hello}]}\n"+
 		"  - {id: three, input: c, assertions: [{type: contains, value: Hello}]}\n")
-	c := exec.CommandContext(t.Context(), site.program, "run", "resumed/suite.yaml", "--target", "scripted:resumed/agent.yaml", "--workers", "1", "--quiet")
+	c := exec.CommandContext(t.Context(), site.program, "run", "resumed/suite.yaml", "--target",
+		"scripted:resumed/agent.yaml", "--workers", "1", "--quiet")
 	c.Dir = site.dir
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -155,13 +163,15 @@ func ignored(error) error { return nil }
 
 // TestLive holds that the page of a run fills by itself while the run goes on.
 func TestLive(t *testing.T) {
-	write(t, "slow/agent.yaml", "rules:\n  - when: {user: Bye}\n    reply: Stay.\n  - when: {user: .}\n    delay: 1s\n    reply: Hello there.\n")
+	write(t, "slow/agent.yaml", "rules:\n  - when: {user: Bye}\n    reply: Stay.\n  - when: {user: .}\n"+
+		"    delay: 1s\n    reply: Hello there.\n")
 	tests := "tests:\n"
 	for _, id := range strings.Fields("one two three four five six seven eight nine ten") {
 		tests += "  - {id: " + id + ", input: Hello, assertions: [{type: contains, value: Hello}]}\n"
 	}
 	write(t, "slow/suite.yaml", tests+"  - {id: last, input: Bye, assertions: [{type: contains, value: Hello}]}\n")
-	c := exec.CommandContext(t.Context(), site.program, "run", "slow/suite.yaml", "--target", "scripted:slow/agent.yaml", "--workers", "1", "--quiet")
+	c := exec.CommandContext(t.Context(), site.program, "run", "slow/suite.yaml", "--target",
+		"scripted:slow/agent.yaml", "--workers", "1", "--quiet")
 	c.Dir = site.dir
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -179,14 +189,16 @@ func TestLive(t *testing.T) {
 	state := value[string](b, `document.querySelector("main").dataset.state`)
 	b.wait(`document.querySelector('[data-figure="passed"]').dataset.value == "10"`)
 	b.wait(`document.querySelector("main").dataset.state == "finished"`)
-	b.wait(`document.querySelector('[data-code="ASSISTANT_CONTENT"]').dataset.value == "1"`) // a part that was not there when the page was opened
+	// a part that was not there when the page was opened
+	b.wait(`document.querySelector('[data-code="ASSISTANT_CONTENT"]').dataset.value == "1"`)
 	if shown := value[int](b, `document.querySelectorAll('[data-row="test"]').length`); shown != 11 {
 		t.Errorf("%d tests are listed", shown)
 	}
 	if value[int](b, `window.opened || 0`) != 1 {
 		t.Error("the page was loaded anew")
 	}
-	if at := value[string](b, `document.activeElement.href + document.querySelectorAll("[data-row].at").length`); at != row+"1" {
+	if at := value[string](b,
+		`document.activeElement.href + document.querySelectorAll("[data-row].at").length`); at != row+"1" {
 		t.Errorf("who was at %s is at %s", row, at)
 	}
 	if state != "running" {

@@ -16,8 +16,14 @@ var places = []struct{ name, at, link string }{
 	{"runs", "/runs", ""},
 	{"run", bookshop, `[data-row="run"] a`},
 	{"matrix", bookshop, `[data-row="run"] a => a[href*="/matrix"]`},
-	{"conversation", bookshop, `[data-row="run"] a => [data-row="test"][data-test="return-policy"][data-target="hasty"] a`},
-	{"trials", bookshop, `[data-row="run"] a => [data-row="test"][data-test="gift-wrapping"][data-target="hasty"] a => [data-key="t"]`},
+	{
+		"conversation", bookshop,
+		`[data-row="run"] a => [data-row="test"][data-test="return-policy"][data-target="hasty"] a`,
+	},
+	{
+		"trials", bookshop,
+		`[data-row="run"] a => [data-row="test"][data-test="gift-wrapping"][data-target="hasty"] a => [data-key="t"]`,
+	},
 	{"compare", compared, ""},
 	{"compare-conversation", compared, `[data-section="regressed"] [data-row="test"] a`},
 	{"search", "/search?q=birthday", ""},
@@ -68,7 +74,8 @@ func TestRowsOfMetrics(t *testing.T) {
 func TestFlowIsReadable(t *testing.T) {
 	b := open(t, look{width: 400})
 	b.to("/flows/hotel_book?traffic=sessions")
-	if wide := value[int](b, `Math.round(document.querySelector('.canvas svg').getBoundingClientRect().width)`); wide < 900 {
+	if wide := value[int](b,
+		`Math.round(document.querySelector('.canvas svg').getBoundingClientRect().width)`); wide < 900 {
 		t.Errorf("the flow is %d pixels wide", wide)
 	}
 	if left := value[int](b, `Math.round(document.querySelector('.canvas').scrollLeft)`); left < 100 {

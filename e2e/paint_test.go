@@ -22,11 +22,13 @@ func TestFirstPaint(t *testing.T) {
 	var suite strings.Builder
 	suite.WriteString("name: many\ntests:\n")
 	for n := range painted {
-		fmt.Fprintf(&suite, "  - {id: t%d, mode: conversation, turns: [{input: Hello, assertions: [{type: contains, value: tea}]}, {input: And number %d?, assertions: [{type: contains, value: tea}]}]}\n", n, n)
+		fmt.Fprintf(&suite, "  - {id: t%d, mode: conversation, turns: [{input: Hello, assertions: [{type: contains, "+
+			"value: tea}]}, {input: And number %d?, assertions: [{type: contains, value: tea}]}]}\n", n, n)
 	}
 	write(t, "many/suite.yaml", suite.String())
 	write(t, "many/agent.yaml", "default: {reply: We sell tea.}\n")
-	rehearse(t, 0, "run", "many/suite.yaml", "--target", "scripted:many/agent.yaml", "--quiet", "--out", ".rehearse/runs/many")
+	rehearse(t, 0, "run", "many/suite.yaml", "--target", "scripted:many/agent.yaml", "--quiet", "--out",
+		".rehearse/runs/many")
 	for _, place := range []string{"/runs", "/runs/latest", "/runs/latest/matrix"} {
 		for _, l := range []look{{width: 1280}, {width: 400}} {
 			b := open(t, l)

@@ -24,7 +24,9 @@ func TestPictures(t *testing.T) {
 		{"replay", "/replays", `[data-row="replay"] a`, 800},
 	} {
 		b := open(t, looks[0])
-		ask(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1120, Height: picture.height, DeviceScaleFactor: 1})
+		ask(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: 1120, Height: picture.height, DeviceScaleFactor: 1,
+		})
 		b.to(picture.at)
 		b.follow(picture.link)
 		b.keep(picture.name, false)

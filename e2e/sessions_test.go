@@ -15,7 +15,8 @@ func tell(t *testing.T, base, body string) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if said, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK { // who leaves before the end has not been answered
+	// who leaves before the end has not been answered
+	if said, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s %s %v", body, answer.Status, said, err)
 	}
 }
@@ -23,7 +24,8 @@ func tell(t *testing.T, base, body string) {
 // TestSessionGrows holds that the page of a session which a chatbot holds grows by itself: whoever reads a turn stays
 // at it.
 func TestSessionGrows(t *testing.T) {
-	base := chatbot(t, "site: tea.example\ncompany: {name: Tea}\n", "rules:\n  - {when: {node: '^answer_writer$'}, reply: Tea costs 3 euros.}\ndefault: {json: {}}\n")
+	base := chatbot(t, "site: tea.example\ncompany: {name: Tea}\n",
+		"rules:\n  - {when: {node: '^answer_writer$'}, reply: Tea costs 3 euros.}\ndefault: {json: {}}\n")
 	tell(t, base, `{"site_name": "tea.example", "session_id": "s1", "input": "What does tea cost?"}`)
 	b := open(t, looks[0])
 	b.to(base + "/sessions")
@@ -38,9 +40,12 @@ func TestSessionGrows(t *testing.T) {
 	value[int](b, `window.opened = 1`) // a page that is loaded anew forgets it
 	b.press("]", `[data-turn="1"].at:focus`)
 	tell(t, base, `{"site_name": "tea.example", "session_id": "s1", "input": "And milk?"}`)
-	b.wait(`document.querySelectorAll("[data-turn]").length == 2 && document.querySelector("main").dataset.turns == "2"`)
+	b.wait(
+		`document.querySelectorAll("[data-turn]").length == 2 && document.querySelector("main").dataset.turns == "2"`)
 	b.wait(`document.querySelector("[data-live=head]").innerText.includes("2 turns") && document.querySelector("main").dataset.live == "true"`)
-	if at := value[string](b, `document.activeElement.dataset.turn + document.querySelectorAll("[data-turn].at").length`); at != "11" || value[int](b, `window.opened || 0`) != 1 {
+	if at := value[string](b,
+		`document.activeElement.dataset.turn + document.querySelectorAll("[data-turn].at").length`); at != "11" ||
+		value[int](b, `window.opened || 0`) != 1 {
 		t.Errorf("who was at turn 1 is at %s", at)
 	}
 	for _, l := range looks {

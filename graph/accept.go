@@ -89,7 +89,10 @@ func (t *turn[S]) told(v *visit[S], err error, fellBack bool) {
 	v.info.Duration, v.info.Err, v.info.FellBack = time.Since(v.info.Began), err, fellBack
 	t.life.observing.Lock()
 	defer t.life.observing.Unlock()
-	_ = try(v.ctx, t.life.log, "observer", v.info.Node, func() error { t.life.observer.NodeEnded(v.ctx, v.info); return nil })
+	_ = try(v.ctx, t.life.log, "observer", v.info.Node, func() error {
+		t.life.observer.NodeEnded(v.ctx, v.info)
+		return nil
+	})
 	v.info.Duration, v.info.Err = 0, nil
 }
 
@@ -125,8 +128,9 @@ func (t *turn[S]) claim(v *visit[S], c Column[S]) error {
 	if w := t.writers[a.number]; w == v {
 		return fmt.Errorf("%w: node %q writes field %q twice: write it once", ErrTwoWriters, v.node.name, a.name)
 	} else if w != nil && !v.past.has(w.number) {
-		return fmt.Errorf("%w: nodes %q and %q run side by side and write field %q: let one lead to the other, or declare the field with Merge",
-			ErrTwoWriters, min(w.node.name, v.node.name), max(w.node.name, v.node.name), a.name)
+		return fmt.Errorf("%w: nodes %q and %q run side by side and write field %q: let one lead to the other, "+
+			"or declare the field with Merge", ErrTwoWriters, min(w.node.name, v.node.name),
+			max(w.node.name, v.node.name), a.name)
 	}
 	t.writers[a.number] = v
 	return nil

@@ -69,10 +69,11 @@ func (q *question) interrupt() *InterruptError {
 
 // attempt is one at a turn.
 type attempt[S any] struct {
-	input  Update[S]
-	look   func(Checkpoint[S]) (Update[S], error) // makes the input, and shares the state at the end; nil when there is an input
-	goesOn bool                                   // with the turn that is unfinished, whose input counts
-	answer json.RawMessage                        // to its oldest question
+	input Update[S]
+	// makes the input, and shares the state at the end; nil when there is an input
+	look   func(Checkpoint[S]) (Update[S], error)
+	goesOn bool            // with the turn that is unfinished, whose input counts
+	answer json.RawMessage // to its oldest question
 	sink   TokenSink
 	stream *stream
 }
@@ -147,7 +148,8 @@ func (g *Graph[S]) try(ctx context.Context, thread string, a attempt[S]) (result
 
 // begin finds out whether an attempt goes on with an unfinished turn, and returns that, or nil. A turn that is not gone
 // on with is dropped.
-func (g *Graph[S]) begin(ctx context.Context, thread string, last *Record, state **S, a *attempt[S]) (*unfinished, error) {
+func (g *Graph[S]) begin(ctx context.Context, thread string, last *Record, state **S,
+	a *attempt[S]) (*unfinished, error) {
 	u, err := g.unfinished(ctx, thread, *last)
 	if err != nil {
 		return nil, fmt.Errorf("thread %q: %w", thread, err)

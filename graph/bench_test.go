@@ -47,7 +47,8 @@ func BenchmarkTurns(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		name := worker.Add(1)
 		for i := 0; pb.Next(); i++ {
-			if _, err := g.Run(b.Context(), fmt.Sprint(name, i/10), botUpdate{input.Set("What is it?")}, nil); err != nil {
+			if _, err := g.Run(b.Context(), fmt.Sprint(name, i/10),
+				botUpdate{input.Set("What is it?")}, nil); err != nil {
 				b.Error(err)
 				return
 			}
@@ -101,7 +102,8 @@ func BenchmarkSessions(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		for session := range 1000 {
 			for range 10 {
-				if _, err := g.Run(b.Context(), fmt.Sprint(session), botUpdate{input.Set("What is it?")}, nil); err != nil {
+				if _, err := g.Run(b.Context(), fmt.Sprint(session),
+					botUpdate{input.Set("What is it?")}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

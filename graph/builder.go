@@ -47,7 +47,8 @@ func (b *Builder[S]) Node(name string, work func(ctx context.Context, s S) (Upda
 
 // Streaming adds a node that writes to the client; other nodes cannot. Two streaming nodes never run side by side:
 // their tokens would mix.
-func (b *Builder[S]) Streaming(name string, work func(ctx context.Context, s S, out TokenSink) (Update[S], error)) *Node[S] {
+func (b *Builder[S]) Streaming(name string,
+	work func(ctx context.Context, s S, out TokenSink) (Update[S], error)) *Node[S] {
 	n := b.add(name, work)
 	n.streams = true
 	return n

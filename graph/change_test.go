@@ -37,7 +37,9 @@ func TestListWrites(t *testing.T) {
 			return g
 		}
 		key := rapid.SampledFrom([]string{"", "a", "b", "c", "d"})
-		list := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) item { return item{key.Draw(rt, "key"), rapid.StringN(0, 2, -1).Draw(rt, "value")} }), 0, 5)
+		list := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) item {
+			return item{key.Draw(rt, "key"), rapid.StringN(0, 2, -1).Draw(rt, "value")}
+		}), 0, 5)
 		var want []item
 		add := func(list []item) {
 			for _, a := range list {
@@ -60,7 +62,9 @@ func TestListWrites(t *testing.T) {
 				case 1:
 					keys := rapid.SliceOfN(key, 0, 3).Draw(rt, "keys")
 					u = append(u, items.Remove(keys...))
-					want = slices.DeleteFunc(want, func(w item) bool { return w.Key != "" && slices.Contains(keys, w.Key) })
+					want = slices.DeleteFunc(want, func(w item) bool {
+						return w.Key != "" && slices.Contains(keys, w.Key)
+					})
 				case 2:
 					keep := rapid.IntRange(0, 4).Draw(rt, "keep")
 					u = append(u, items.Trim(keep))
@@ -89,7 +93,8 @@ func TestListWrites(t *testing.T) {
 			}
 			for _, from := range []*graph.Graph[state]{g, compile()} {
 				at, err := from.State(t.Context(), "thread")
-				if err != nil || !slices.Equal(at.State.Items, want) || !slices.Equal(s.Items, want) || !slices.Equal(at.State.Other, s.Other) {
+				if err != nil || !slices.Equal(at.State.Items, want) || !slices.Equal(s.Items, want) ||
+					!slices.Equal(at.State.Other, s.Other) {
 					rt.Fatalf("%+v, %v\nat once %+v\nwant    %+v", at.State, err, s, want)
 				}
 			}
@@ -140,13 +145,15 @@ func TestRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	records, _ = disk.Load(t.Context(), "thread", "")
-	if len(records) != 1 || strings.Contains(string(records[0].Appended)+string(records[0].Values), "secret") || records[0].ID != history[1].ID {
+	if len(records) != 1 || strings.Contains(string(records[0].Appended)+string(records[0].Values), "secret") ||
+		records[0].ID != history[1].ID {
 		t.Errorf("after Compact: %+v", records)
 	}
 	if s := run(seen.Add("c")); !slices.Equal(s.Seen, []string{"b", "c"}) {
 		t.Errorf("the next turn has %v", s.Seen)
 	}
-	if _, err := g.Run(t.Context(), "thread", graph.Update[state]{log.Remove("x")}, nil); err == nil || !strings.Contains(err.Error(), "Keyed") {
+	if _, err := g.Run(t.Context(), "thread", graph.Update[state]{log.Remove("x")}, nil); err == nil ||
+		!strings.Contains(err.Error(), "Keyed") {
 		t.Errorf("removing from a list without keys: %v", err)
 	}
 }

@@ -27,7 +27,9 @@ func (s *schema[S]) encode(r *Record, state *S, writes Update[S]) error {
 		return err
 	}
 	if size := len(r.Values) + len(r.Appended); size > maxRecord {
-		return fmt.Errorf("the state takes %d bytes, more than the %d that a checkpoint may have: keep large values elsewhere", size, maxRecord)
+		return fmt.Errorf(
+			"the state takes %d bytes, more than the %d that a checkpoint may have: keep large values elsewhere", size,
+			maxRecord)
 	}
 	return nil
 }

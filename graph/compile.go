@@ -36,7 +36,10 @@ func (b *Builder[S]) Compile(c Config) (*Graph[S], error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	g := &Graph[S]{name: b.name, steps: b.steps, warn: b.warn, store: c.Checkpoints, durable: c.Durable, observer: c.Observer, log: c.Log, byName: map[string]int{End: end}}
+	g := &Graph[S]{
+		name: b.name, steps: b.steps, warn: b.warn, store: c.Checkpoints, durable: c.Durable, observer: c.Observer,
+		log: c.Log, byName: map[string]int{End: end},
+	}
 	g.saver, _ = c.Checkpoints.(StepSaver)
 	g.peeker, _ = c.Checkpoints.(Peeker)
 	if c.Durable && g.saver == nil {
@@ -148,17 +151,21 @@ func (g *Graph[S]) check() []error {
 		case n.index == 0 && len(n.exits()) == 0:
 			problems = append(problems, fmt.Errorf("no edge leaves %s: add one to the node where turns begin", Start))
 		case n.index > 0 && !reached.has(n.index):
-			problems = append(problems, fmt.Errorf("node %q is never reached: lead an edge to it, or leave it out", n.name))
+			problems = append(problems,
+				fmt.Errorf("node %q is never reached: lead an edge to it, or leave it out", n.name))
 		case n.retry != nil && n.retry.fault() != nil:
 			problems = append(problems, fmt.Errorf("node %q cannot be tried again by %w", n.name, n.retry.fault()))
 		case n.parallel < 0:
-			problems = append(problems, fmt.Errorf("node %q works on no item at a time: give Parallel at least 1", n.name))
+			problems = append(problems,
+				fmt.Errorf("node %q works on no item at a time: give Parallel at least 1", n.name))
 		case n.parallel > 0 && !n.each:
-			problems = append(problems, fmt.Errorf("node %q has no items to work on side by side: leave Parallel out, or make it with Each", n.name))
+			problems = append(problems, fmt.Errorf(
+				"node %q has no items to work on side by side: leave Parallel out, or make it with Each", n.name))
 		case n.index > 0 && n.limit <= 0:
 			problems = append(problems, fmt.Errorf("node %q has a limit of %v: give it time", n.name, n.limit))
 		case !ending.has(n.index):
-			problems = append(problems, fmt.Errorf("node %q can never lead to %s: lead an edge from it on", n.name, End))
+			problems = append(problems, fmt.Errorf("node %q can never lead to %s: lead an edge from it on",
+				n.name, End))
 		}
 	}
 	g.findBefore()
@@ -255,7 +262,8 @@ func mixing[S any](a, b *Node[S]) error {
 	if a.index > b.index {
 		a, b = b, a
 	}
-	return fmt.Errorf("nodes %q and %q stream side by side, which would mix their tokens: let one lead to the other", a.name, b.name)
+	return fmt.Errorf("nodes %q and %q stream side by side, which would mix their tokens: let one lead to the other",
+		a.name, b.name)
 }
 
 // knownNames lists names for the message of an error about another one, up to 20 of them.

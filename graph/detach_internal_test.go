@@ -26,7 +26,8 @@ func sample() deep {
 	return deep{
 		Name: "n", At: time.Now(), List: []string{"a"}, Lists: [][]int{{1}, nil, {}}, Map: map[string]string{"k": "v"},
 		Maps: map[string][]*deep{"k": {{Name: "x", List: []string{"y"}}, nil}}, Next: &deep{List: []string{"b"}},
-		Any: map[string]any{"k": []any{1.5, "s", nil, true}}, Array: [2][]int{{1}}, embedded: embedded{map[string]int{"k": 1}}, private: []int{1},
+		Any: map[string]any{"k": []any{1.5, "s", nil, true}}, Array: [2][]int{{1}},
+		embedded: embedded{map[string]int{"k": 1}}, private: []int{1},
 	}
 }
 
@@ -42,12 +43,13 @@ func TestDetach(t *testing.T) {
 	if !reflect.DeepEqual(c, original) {
 		t.Fatalf("%+v\nis no copy of %+v", c, original)
 	}
-	c.List[0], c.Lists[0][0], c.Map["k"], c.Maps["k"][0].List[0], c.Next.List[0], c.Array[0][0], c.Inner["k"] = "x", 9, "x", "x", "x", 9, 9
+	c.List[0], c.Lists[0][0], c.Map["k"], c.Maps["k"][0].List[0], c.Next.List[0], c.Array[0][0], c.Inner["k"] = "x", 9,
+		"x", "x", "x", 9, 9
 	c.Any.(map[string]any)["k"].([]any)[0] = "x"
 	c.Maps["new"] = nil
-	if want := sample(); !reflect.DeepEqual(original.Maps, want.Maps) || original.List[0] != "a" || original.Next.List[0] != "b" ||
-		!reflect.DeepEqual(original.Any, want.Any) || original.Lists[0][0] != 1 || original.Array[0][0] != 1 ||
-		original.Inner["k"] != 1 || original.Map["k"] != "v" {
+	if want := sample(); !reflect.DeepEqual(original.Maps, want.Maps) || original.List[0] != "a" ||
+		original.Next.List[0] != "b" || !reflect.DeepEqual(original.Any, want.Any) || original.Lists[0][0] != 1 ||
+		original.Array[0][0] != 1 || original.Inner["k"] != 1 || original.Map["k"] != "v" {
 		t.Errorf("the original has changed: %+v", original)
 	}
 }

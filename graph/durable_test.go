@@ -78,8 +78,10 @@ func TestDurableLaw(t *testing.T) {
 			}
 			one, _ := whole.Load(t.Context(), "thread", "")
 			two, _ := disk.Load(t.Context(), "thread", "")
-			if len(one) != 1 || len(two) != 1 || string(one[0].Values) != string(two[0].Values) || string(one[0].Appended) != string(two[0].Appended) {
-				t.Fatalf("graph %d saves %s %s\nundisturbed %s %s", seed, two[0].Values, two[0].Appended, one[0].Values, one[0].Appended)
+			if len(one) != 1 || len(two) != 1 || string(one[0].Values) != string(two[0].Values) ||
+				string(one[0].Appended) != string(two[0].Appended) {
+				t.Fatalf("graph %d saves %s %s\nundisturbed %s %s", seed, two[0].Values, two[0].Appended, one[0].Values,
+					one[0].Appended)
 			}
 			if steps, err := disk.Steps(t.Context(), "thread"); len(steps) != 0 || err != nil {
 				t.Fatalf("graph %d leaves %d steps, %v", seed, len(steps), err)
@@ -123,13 +125,15 @@ func TestInterruptLaw(t *testing.T) {
 				}
 				return said, nil
 			}
-			want, err := p.build(t, rand.New(rand.NewPCG(seed, 1)), graph.Config{}).Run(t.Context(), "thread", update{logged.Add("input")}, nil)
+			want, err := p.build(t, rand.New(rand.NewPCG(seed, 1)), graph.Config{}).Run(t.Context(), "thread",
+				update{logged.Add("input")}, nil)
 			if err != nil {
 				continue
 			}
 			disk := graph.NewMemory(graph.MemoryLimits{})
 			config := graph.Config{Checkpoints: disk, Durable: seed%2 == 0}
-			got, err := asked.build(t, rand.New(rand.NewPCG(seed, 3)), config).Run(t.Context(), "thread", update{logged.Add("input")}, nil)
+			got, err := asked.build(t, rand.New(rand.NewPCG(seed, 3)), config).Run(t.Context(), "thread",
+				update{logged.Add("input")}, nil)
 			for life := uint64(0); err != nil; life++ {
 				var question *graph.InterruptError
 				if !errors.As(err, &question) || life > 100 {
@@ -156,7 +160,8 @@ func TestInterruptLaw(t *testing.T) {
 // visitsOf counts how often nodes have run.
 type visitsOf map[string]*atomic.Int32
 
-func (v visitsOf) counted(b *graph.Builder[plain], name string, work func(ctx context.Context, s plain) (update, error)) *graph.Node[plain] {
+func (v visitsOf) counted(b *graph.Builder[plain], name string,
+	work func(ctx context.Context, s plain) (update, error)) *graph.Node[plain] {
 	v[name] = new(atomic.Int32)
 	return b.Node(name, func(ctx context.Context, s plain) (update, error) {
 		v[name].Add(1)
@@ -181,7 +186,9 @@ func noting(text string) func(context.Context, plain) (update, error) {
 func TestGoesOn(t *testing.T) {
 	build := func(t *testing.T, disk *graph.Memory, fails *atomic.Bool) (*graph.Graph[plain], visitsOf) {
 		b, ran := plainGraph(), visitsOf{}
-		ran.counted(b, "a", func(context.Context, plain) (update, error) { return update{logged.Add("a"), count.Set(1)}, nil })
+		ran.counted(b, "a", func(context.Context, plain) (update, error) {
+			return update{logged.Add("a"), count.Set(1)}, nil
+		})
 		b.Streaming("s", func(ctx context.Context, _ plain, out graph.TokenSink) (update, error) {
 			return update{logged.Add("s")}, errors.Join(out(ctx, "to"), out(ctx, "ken"))
 		})
@@ -272,7 +279,8 @@ func TestApproval(t *testing.T) {
 	run := func() *graph.InterruptError {
 		_, err := g.Run(t.Context(), "thread", update{logged.Add("hi")}, nil)
 		question, ok := err.(*graph.InterruptError) //nolint:errorlint // Run returns it as it is
-		if !ok || question.Node != "ask" || string(question.Question) != `{"send?":"draft"}` || !errors.Is(err, graph.ErrInterrupted) {
+		if !ok || question.Node != "ask" || string(question.Question) != `{"send?":"draft"}` ||
+			!errors.Is(err, graph.ErrInterrupted) {
 			t.Fatalf("Run: %v", err)
 		}
 		return question
@@ -284,7 +292,8 @@ func TestApproval(t *testing.T) {
 	if open, err := g.Waiting(t.Context(), "thread"); len(open) > 0 || err != nil {
 		t.Errorf("after Abandon %v wait, %v", open, err)
 	}
-	if _, err := g.Resume(t.Context(), "thread", true, nil); !errors.Is(err, graph.ErrNotWaiting) || !errors.Is(err, graph.ErrNothingToContinue) {
+	if _, err := g.Resume(t.Context(), "thread", true, nil); !errors.Is(err, graph.ErrNotWaiting) ||
+		!errors.Is(err, graph.ErrNothingToContinue) {
 		t.Errorf("answering nobody: %v", err)
 	}
 	run()
@@ -327,7 +336,10 @@ func tasksBeginAnew(t *testing.T, durable bool) {
 	enrich := graph.NewTask[string]("enrich")
 	b := plainGraph()
 	b.Node("a", func(ctx context.Context, _ plain) (update, error) {
-		return update{logged.Add("a")}, enrich.Start(ctx, func(context.Context) (string, error) { started++; return "known", nil })
+		return update{logged.Add("a")}, enrich.Start(ctx, func(context.Context) (string, error) {
+			started++
+			return "known", nil
+		})
 	})
 	b.Node("b", func(ctx context.Context, _ plain) (update, error) {
 		if _, err := graph.Interrupt[string](ctx, "go on?"); err != nil {

@@ -57,7 +57,8 @@ type itemResult[S any] struct {
 }
 
 // each works on the items that have not settled in an earlier attempt.
-func (v *visit[S]) each(t *turn[S], ctx *nodeContext, count int, work func(context.Context, int) (Update[S], error)) (Update[S], error) {
+func (v *visit[S]) each(t *turn[S], ctx *nodeContext, count int,
+	work func(context.Context, int) (Update[S], error)) (Update[S], error) {
 	if v.work == nil {
 		v.work = &itemResults[S]{items: make([]itemResult[S], count)}
 		if err := v.recallItems(t, ctx); err != nil {
@@ -65,7 +66,8 @@ func (v *visit[S]) each(t *turn[S], ctx *nodeContext, count int, work func(conte
 		}
 	}
 	if len(v.work.items) != count {
-		return nil, fmt.Errorf("it has %d items now and had %d before: give the same items for the same state", count, len(v.work.items))
+		return nil, fmt.Errorf("it has %d items now and had %d before: give the same items for the same state", count,
+			len(v.work.items))
 	}
 	within, cancel := context.WithCancelCause(ctx.Context)
 	defer cancel(nil)
@@ -139,7 +141,8 @@ func (v *visit[S]) collected(t *turn[S], ctx *nodeContext, failed error) (Update
 func (v *visit[S]) itemContext(within context.Context, t *turn[S], node *nodeContext, i int) *nodeContext {
 	c := &nodeContext{Context: within, due: node.due}
 	at, outer := &c.at, &node.at
-	at.life, at.tasks, at.visit, at.before, at.item, at.outer = t.life, outer.tasks, outer.visit, outer.before, int32(i), outer
+	at.life, at.tasks, at.visit, at.before, at.item, at.outer = t.life, outer.tasks, outer.visit,
+		outer.before, int32(i), outer
 	if t.life.recalls() {
 		if answers := t.life.answers[at.key()]; answers != nil {
 			at.notes().answers = answers
@@ -149,7 +152,8 @@ func (v *visit[S]) itemContext(within context.Context, t *turn[S], node *nodeCon
 }
 
 // item works on one item. What it has written is saved before it counts as settled, when the turn is durable.
-func (v *visit[S]) item(within context.Context, t *turn[S], node *nodeContext, i int, work func(context.Context, int) (Update[S], error)) error {
+func (v *visit[S]) item(within context.Context, t *turn[S], node *nodeContext, i int,
+	work func(context.Context, int) (Update[S], error)) error {
 	ctx := v.itemContext(within, t, node, i)
 	var u Update[S]
 	err := try(ctx, t.life.log, "node", v.info.Node, func() (err error) { u, err = work(ctx, i); return err })

@@ -7,7 +7,8 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 )
 
-// A chat with memory: the messages stay from turn to turn, the reply is of one turn. Any saver in place of graph.Memory keeps them for good.
+// A chat with memory: the messages stay from turn to turn, the reply is of one turn. Any saver in place of graph.Memory
+// keeps them for good.
 func Example_memory() {
 	type chat struct {
 		Messages []string `json:"messages"`

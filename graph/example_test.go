@@ -45,7 +45,9 @@ func Example() {
 
 	var last state
 	for _, input := range []string{"Hi", "What time is it?"} {
-		last, err = g.Run(context.Background(), "thread-1", graph.Update[state]{messages.Add(input)}, func(_ context.Context, text string) error {
+		last, err = g.Run(context.Background(), "thread-1", graph.Update[state]{
+			messages.Add(input),
+		}, func(_ context.Context, text string) error {
 			fmt.Print(text)
 			return nil
 		})

@@ -54,7 +54,8 @@ func (g *Graph[S]) Run(ctx context.Context, thread string, input Update[S], sink
 // RunFrom is Run with an input that depends on the state before the turn, which is read only once. An error of look
 // ends it before anything has happened. What look is given and what RunFrom returns are shared with the graph and with
 // later turns: nobody may change what they refer to.
-func (g *Graph[S]) RunFrom(ctx context.Context, thread string, look func(Checkpoint[S]) (Update[S], error), sink TokenSink) (S, error) {
+func (g *Graph[S]) RunFrom(ctx context.Context, thread string, look func(Checkpoint[S]) (Update[S], error),
+	sink TokenSink) (S, error) {
 	return g.turn(ctx, thread, attempt[S]{look: look, sink: sink})
 }
 

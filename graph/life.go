@@ -159,7 +159,8 @@ func placeOf(ctx context.Context) (*place, error) {
 	if at, ok := ctx.Value(placeKey{}).(*place); ok {
 		return at, nil
 	}
-	return nil, errors.New("this is not the context that a node was given: tasks, questions and events belong to the nodes of a turn")
+	return nil, errors.New(
+		"this is not the context that a node was given: tasks, questions and events belong to the nodes of a turn")
 }
 
 // at returns what tells the visit from others of the same node.
@@ -223,7 +224,10 @@ func (p *place) interrupt(ask any) (json.RawMessage, error) {
 		if err != nil {
 			return nil, errors.Join(errors.New("the question cannot be stored"), err)
 		}
-		text := stepText{Kind: stepQuestion, At: p.at(), ID: rand.Text(), Question: data, IsItem: p.item >= 0, Answers: noted.answers}
+		text := stepText{
+			Kind: stepQuestion, At: p.at(), ID: rand.Text(), Question: data, IsItem: p.item >= 0,
+			Answers: noted.answers,
+		}
 		step, err := p.life.step(p.visit.Node, max(int(p.item), 0), text)
 		if err != nil {
 			return nil, err

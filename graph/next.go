@@ -23,7 +23,8 @@ func (t *turn[S]) next(v *visit[S]) ([]int, error) {
 	for _, name := range names {
 		to, known := t.g.byName[name]
 		if !known || !slices.Contains(n.choices, to) {
-			return nil, fmt.Errorf("its branch names %q, to which it may not lead (%s)", name, knownNames(t.g.namesOf(n.choices)))
+			return nil, fmt.Errorf("its branch names %q, to which it may not lead (%s)", name,
+				knownNames(t.g.namesOf(n.choices)))
 		}
 		if !slices.Contains(next, to) {
 			next = append(next, to)

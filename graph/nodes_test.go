@@ -40,11 +40,13 @@ func TestRetry(t *testing.T) {
 				}
 				return nil
 			},
-			want: []string{"a 1 0s busy false", "a 2 0s busy false", "a 3 0s <nil> false"}, took: 1500 * time.Millisecond, log: "done 3",
+			want: []string{"a 1 0s busy false", "a 2 0s busy false", "a 3 0s <nil> false"},
+			took: 1500 * time.Millisecond, log: "done 3",
 		},
 		"never": {
 			work: func(context.Context, int) error { return errBusy },
-			want: []string{"a 1 0s busy false", "a 2 0s busy false", "a 3 0s busy false"}, took: 1500 * time.Millisecond,
+			want: []string{"a 1 0s busy false", "a 2 0s busy false", "a 3 0s busy false"},
+			took: 1500 * time.Millisecond,
 		},
 		"fallback after the last": {
 			policy: graph.RetryPolicy{Attempts: 2}, orElse: true,
@@ -54,7 +56,8 @@ func TestRetry(t *testing.T) {
 		"pauses are bounded": {
 			policy: graph.RetryPolicy{Attempts: 4, Base: 2 * time.Second, Max: 3 * time.Second, Factor: 10},
 			work:   func(context.Context, int) error { return errBusy },
-			want:   []string{"a 1 0s busy false", "a 2 0s busy false", "a 3 0s busy false", "a 4 0s busy false"}, took: 8 * time.Second,
+			want:   []string{"a 1 0s busy false", "a 2 0s busy false", "a 3 0s busy false", "a 4 0s busy false"},
+			took:   8 * time.Second,
 		},
 		"limit of each": {
 			work: func(ctx context.Context, n int) error {
@@ -64,8 +67,9 @@ func TestRetry(t *testing.T) {
 				}
 				return nil
 			},
-			want: []string{"a 1 8s it took longer than its limit of 8s: context deadline exceeded false", "a 2 0s <nil> false"},
-			took: 8500 * time.Millisecond, log: "done 2",
+			want: []string{
+				"a 1 8s it took longer than its limit of 8s: context deadline exceeded false", "a 2 0s <nil> false",
+			}, took: 8500 * time.Millisecond, log: "done 2",
 		},
 		"an error of a context": {
 			work: func(context.Context, int) error { return context.Canceled },
@@ -83,7 +87,8 @@ func TestRetry(t *testing.T) {
 				}
 				return nil
 			},
-			want: []string{"a 1 0s panicked: oh false", "a 2 0s <nil> false"}, took: 500 * time.Millisecond, log: "done 2",
+			want: []string{"a 1 0s panicked: oh false", "a 2 0s <nil> false"}, took: 500 * time.Millisecond,
+			log: "done 2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +109,8 @@ func TestRetry(t *testing.T) {
 					t.Errorf("log %v, %v; want %q", s.Log, err, c.log)
 				}
 				if !slices.Equal(watching.lines, c.want) || time.Since(begin) != c.took {
-					t.Errorf("after %v, want %v:\n%s\nwant\n%s", time.Since(begin), c.took, strings.Join(watching.lines, "\n"), strings.Join(c.want, "\n"))
+					t.Errorf("after %v, want %v:\n%s\nwant\n%s", time.Since(begin), c.took,
+						strings.Join(watching.lines, "\n"), strings.Join(c.want, "\n"))
 				}
 			})
 		})
@@ -153,7 +159,8 @@ func TestEach(t *testing.T) {
 				return update{logged.Add(fmt.Sprint(i)), sum.Set(i)}, nil
 			}).Parallel(5)
 			edges(b, "START map", "map END")
-			s, err := compiled(t, b, graph.Config{Guard: true}).Run(t.Context(), fmt.Sprint(items), update{count.Set(items)}, nil)
+			s, err := compiled(t, b, graph.Config{Guard: true}).Run(t.Context(), fmt.Sprint(items),
+				update{count.Set(items)}, nil)
 			var want []string
 			for i := range items {
 				want = append(want, fmt.Sprint(i))
@@ -173,7 +180,9 @@ func TestEachFails(t *testing.T) {
 			edges(b, "START map", "map END")
 			return compiled(t, b, graph.Config{})
 		}
-		_, err := build(func(context.Context, plain, int) (update, error) { return update{named.Set("x")}, nil }).Run(t.Context(), "t", nil, nil)
+		_, err := build(func(context.Context, plain, int) (update, error) {
+			return update{named.Set("x")}, nil
+		}).Run(t.Context(), "t", nil, nil)
 		if !errors.Is(err, graph.ErrTwoWriters) {
 			t.Errorf("two items that set a field: %v", err)
 		}
@@ -194,7 +203,9 @@ func TestEachFails(t *testing.T) {
 		if !errors.Is(err, errCrash) || !strings.Contains(err.Error(), "item 1") || cancelled.Load() != 2 {
 			t.Errorf("%v, %d cancelled", err, cancelled.Load())
 		}
-		_, err = build(func(context.Context, plain, int) (update, error) { panic("oh") }).Run(t.Context(), "t", nil, nil)
+		_, err = build(func(context.Context, plain, int) (update, error) {
+			panic("oh")
+		}).Run(t.Context(), "t", nil, nil)
 		if !errors.Is(err, graph.ErrPanic) {
 			t.Errorf("a panic: %v", err)
 		}
@@ -209,7 +220,9 @@ func TestEachGoesOn(t *testing.T) {
 		fails.Store(durable)
 		var ran [4]atomic.Int32
 		b := plainGraph()
-		graph.Each(b, "map", func(plain) []int { return []int{0, 1, 2, 3} }, func(ctx context.Context, _ plain, i int) (update, error) {
+		graph.Each(b, "map", func(plain) []int {
+			return []int{0, 1, 2, 3}
+		}, func(ctx context.Context, _ plain, i int) (update, error) {
 			ran[i].Add(1)
 			if i == 3 && fails.Load() {
 				return nil, errCrash
@@ -316,11 +329,17 @@ func TestSub(t *testing.T) {
 		}
 		g := nested(t, config, &ran)
 		var text strings.Builder
-		s, err := g.Resume(t.Context(), "thread", "well", func(_ context.Context, piece string) error { text.WriteString(piece); return nil })
-		if err != nil || !slices.Equal(s.Log, []string{"first well", "last"}) || text.String() != "well" || ran.Load() != 1 {
-			t.Errorf("durable %v: %v, text %q, first has run %d times, %v", durable, s.Log, text.String(), ran.Load(), err)
+		s, err := g.Resume(t.Context(), "thread", "well", func(_ context.Context, piece string) error {
+			text.WriteString(piece)
+			return nil
+		})
+		if err != nil || !slices.Equal(s.Log, []string{"first well", "last"}) || text.String() != "well" ||
+			ran.Load() != 1 {
+			t.Errorf("durable %v: %v, text %q, first has run %d times, %v", durable, s.Log, text.String(),
+				ran.Load(), err)
 		}
-		if seen := strings.Join(watching.lines, "\n"); !strings.Contains(seen, "sub/deep/first 1") || !strings.Contains(seen, "sub/deep 1") {
+		if seen := strings.Join(watching.lines, "\n"); !strings.Contains(seen, "sub/deep/first 1") ||
+			!strings.Contains(seen, "sub/deep 1") {
 			t.Errorf("the observer saw\n%s", seen)
 		}
 		drawn := g.Drawing()
@@ -328,7 +347,10 @@ func TestSub(t *testing.T) {
 		for _, e := range drawn.Edges {
 			edgesDrawn = append(edgesDrawn, e.From+" "+e.To)
 		}
-		want := []string{"START sub", "sub sub/deep", "sub/deep sub/deep/first", "sub/deep/first sub/deep/talk", "sub/deep/talk last", "last END"}
+		want := []string{
+			"START sub", "sub sub/deep", "sub/deep sub/deep/first", "sub/deep/first sub/deep/talk",
+			"sub/deep/talk last", "last END",
+		}
 		slices.Sort(edgesDrawn)
 		slices.Sort(want)
 		if !slices.Equal(edgesDrawn, want) {

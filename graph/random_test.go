@@ -320,7 +320,10 @@ func TestKeyedList(t *testing.T) {
 		var want []item
 		for range rapid.IntRange(1, 4).Draw(rt, "turns") {
 			added := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) item {
-				return item{rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e"}).Draw(rt, "key"), rapid.StringN(0, 2, -1).Draw(rt, "value")}
+				return item{
+					rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e"}).Draw(rt, "key"),
+					rapid.StringN(0, 2, -1).Draw(rt, "value"),
+				}
 			}), 0, 8).Draw(rt, "added")
 			for _, a := range added {
 				if i := slices.IndexFunc(want, func(w item) bool { return w.Key == a.Key }); i >= 0 && a.Key != "" {

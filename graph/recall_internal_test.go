@@ -28,7 +28,8 @@ func TestRecallIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of %d threads are left", r.bytes, len(r.threads))
 	}
 	known := recalled[struct{}]{last: Record{ID: "b"}, records: 2}
-	if known.leadsTo([]Record{{ID: "a"}}) || known.leadsTo([]Record{{ID: "a"}, {ID: "c"}}) || !known.leadsTo([]Record{{ID: "a"}, {ID: "b"}, {ID: "c"}}) {
+	if known.leadsTo([]Record{{ID: "a"}}) || known.leadsTo([]Record{{ID: "a"}, {ID: "c"}}) ||
+		!known.leadsTo([]Record{{ID: "a"}, {ID: "b"}, {ID: "c"}}) {
 		t.Error("what is known is taken for what it is not")
 	}
 }
@@ -60,7 +61,8 @@ func TestRecallOfTurnsIsBounded(t *testing.T) {
 			}
 		}
 		if sum != g.recall.bytes || sum > maxRecalled || turn > 0 && len(g.recall.threads) == 0 {
-			t.Errorf("after turn %d, %d threads of %d bytes are recalled, and count for %d", turn, len(g.recall.threads), sum, g.recall.bytes)
+			t.Errorf("after turn %d, %d threads of %d bytes are recalled, and count for %d", turn,
+				len(g.recall.threads), sum, g.recall.bytes)
 		}
 	}
 }

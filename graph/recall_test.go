@@ -47,7 +47,9 @@ func wantCount(t *testing.T, g *graph.Graph[plain], turns int) {
 // nothing of each other.
 func TestOthersAreSeenAtOnce(t *testing.T) {
 	memory := graph.NewMemory(graph.MemoryLimits{})
-	for name, store := range map[string]graph.Checkpointer{"peeker": memory, "other": deaf{graph.NewMemory(graph.MemoryLimits{})}} {
+	for name, store := range map[string]graph.Checkpointer{
+		"peeker": memory, "other": deaf{graph.NewMemory(graph.MemoryLimits{})},
+	} {
 		t.Run(name, func(t *testing.T) {
 			one, two := turnCounter(t, store), turnCounter(t, store)
 			both := func(turns int) {
@@ -69,7 +71,8 @@ func TestOthersAreSeenAtOnce(t *testing.T) {
 			both(2)
 			run(t, one, "thread", nil)
 			both(3)
-			if _, err := two.UpdateState(t.Context(), "thread", update{count.Set(1), logged.Add("anew")}, graph.UpdateOptions{Replace: true}); err != nil {
+			if _, err := two.UpdateState(t.Context(), "thread", update{count.Set(1), logged.Add("anew")},
+				graph.UpdateOptions{Replace: true}); err != nil {
 				t.Fatal(err)
 			}
 			both(1)
@@ -120,7 +123,8 @@ func TestRunFrom(t *testing.T) {
 	g := turnCounter(t, nil)
 	for turn := range 3 {
 		after, err := g.RunFrom(t.Context(), "thread", func(at graph.Checkpoint[plain]) (update, error) {
-			if at.Turn != turn || at.State.Count != turn || (at.ID == "") != (turn == 0) || (at.Bytes == 0) != (turn == 0) {
+			if at.Turn != turn || at.State.Count != turn || (at.ID == "") != (turn == 0) ||
+				(at.Bytes == 0) != (turn == 0) {
 				t.Errorf("before turn %d: %+v", turn, at)
 			}
 			return update{sum.Set(at.State.Count)}, nil
@@ -130,7 +134,9 @@ func TestRunFrom(t *testing.T) {
 		}
 	}
 	no := errors.New("no")
-	if _, err := g.RunFrom(t.Context(), "thread", func(graph.Checkpoint[plain]) (update, error) { return nil, no }, nil); !errors.Is(err, no) {
+	if _, err := g.RunFrom(t.Context(), "thread", func(graph.Checkpoint[plain]) (update, error) {
+		return nil, no
+	}, nil); !errors.Is(err, no) {
 		t.Errorf("a turn that was refused: %v", err)
 	}
 	change := func(at graph.Checkpoint[plain]) (update, error) {

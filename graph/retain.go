@@ -82,9 +82,11 @@ func faithfulFields(t reflect.Type, within []reflect.Type) bool {
 			name = f.Name
 		}
 		name = strings.ToLower(name)
-		omits := options == "omitempty" && (f.Type.Kind() == reflect.String || f.Type.Kind() == reflect.Bool || f.Type.Kind() == reflect.Pointer)
+		omits := options == "omitempty" &&
+			(f.Type.Kind() == reflect.String || f.Type.Kind() == reflect.Bool || f.Type.Kind() == reflect.Pointer)
 		switch {
-		case !f.IsExported() || f.Anonymous || names[name] || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+		case !f.IsExported() || f.Anonymous || names[name] ||
+			strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
 			return false
 		case options != "" && !omits || !faithful(f.Type, within):
 			return false
@@ -120,7 +122,9 @@ func (s *schema[S]) follow(known recalled[S], r Record, state *S, writes Update[
 	if bytes.HasPrefix(r.Appended, changedPrefix) {
 		return recalled[S]{}, false
 	}
-	after, ok := s.changed(r.Values, known, func(c Column[S], into *S, stored []byte) error { return c.retain(into, state, stored) })
+	after, ok := s.changed(r.Values, known, func(c Column[S], into *S, stored []byte) error {
+		return c.retain(into, state, stored)
+	})
 	if !ok {
 		return recalled[S]{}, false
 	}

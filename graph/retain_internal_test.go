@@ -48,9 +48,11 @@ func mixedSchema(t *testing.T) (s *schema[mixed], log *List[mixed, inner], odd *
 	log = Append(func(s *mixed) *[]inner { return &s.Log }).Keyed(func(i inner) string { return i.Name })
 	odd = Append(func(s *mixed) *[]loose { return &s.Odd })
 	s, err := newSchema([]Column[mixed]{
-		Last(func(s *mixed) *string { return &s.Text }), Last(func(s *mixed) *inner { return &s.Faith }), Last(func(s *mixed) *loose { return &s.Loose }),
-		Last(func(s *mixed) *[]string { return &s.Texts }), Last(func(s *mixed) *map[string]string { return &s.Values }),
-		Append(func(s *mixed) *[]inner { return &s.Turn }).PerTurn(), Last(func(s *mixed) *string { return &s.Hidden }), log, odd,
+		Last(func(s *mixed) *string { return &s.Text }), Last(func(s *mixed) *inner { return &s.Faith }),
+		Last(func(s *mixed) *loose { return &s.Loose }), Last(func(s *mixed) *[]string { return &s.Texts }),
+		Last(func(s *mixed) *map[string]string { return &s.Values }),
+		Append(func(s *mixed) *[]inner { return &s.Turn }).PerTurn(), Last(func(s *mixed) *string { return &s.Hidden }),
+		log, odd,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -127,8 +129,10 @@ func TestFollow(t *testing.T) {
 			}
 			if next, ok := s.follow(known, r, state, writes); ok {
 				followed++
-				if !reflect.DeepEqual(next.state, read.state) || next.size() != read.size() || next.records != read.records || next.last.ID != r.ID {
-					rt.Fatalf("%s + %s\nis recalled as %+v, %d bytes\nand read as    %+v, %d bytes", r.Values, r.Appended, next.state, next.size(), read.state, read.size())
+				if !reflect.DeepEqual(next.state, read.state) || next.size() != read.size() ||
+					next.records != read.records || next.last.ID != r.ID {
+					rt.Fatalf("%s + %s\nis recalled as %+v, %d bytes\nand read as    %+v, %d bytes", r.Values,
+						r.Appended, next.state, next.size(), read.state, read.size())
 				}
 				roomless(rt, next.state)
 			}
@@ -147,7 +151,8 @@ func TestFollow(t *testing.T) {
 // roomless fails where a slice has room, into which two nodes could append.
 func roomless(rt *rapid.T, m *mixed) {
 	if cap(m.Texts) > len(m.Texts) || cap(m.Turn) > len(m.Turn) || cap(m.Log) > len(m.Log) {
-		rt.Fatalf("there is room in %d of %d, %d of %d or %d of %d", len(m.Texts), cap(m.Texts), len(m.Turn), cap(m.Turn), len(m.Log), cap(m.Log))
+		rt.Fatalf("there is room in %d of %d, %d of %d or %d of %d", len(m.Texts), cap(m.Texts), len(m.Turn),
+			cap(m.Turn), len(m.Log), cap(m.Log))
 	}
 }
 
@@ -159,11 +164,13 @@ func TestFaithful(t *testing.T) {
 		B int `json:"a"`
 	}
 	for of, want := range map[reflect.Type]bool{
-		reflect.TypeFor[string](): true, reflect.TypeFor[kind](): true, reflect.TypeFor[inner](): true, reflect.TypeFor[[]byte](): true, reflect.TypeFor[[2]bool](): true,
-		reflect.TypeFor[map[kind]int](): true, reflect.TypeFor[*[]int](): false, reflect.TypeFor[**int](): false, reflect.TypeFor[any](): false,
-		reflect.TypeFor[time.Time](): false, reflect.TypeFor[json.Number](): false, reflect.TypeFor[loose](): false, reflect.TypeFor[self](): false,
-		reflect.TypeFor[twice](): false, reflect.TypeFor[struct{ a int }](): false, reflect.TypeFor[struct{ inner }](): false,
-		reflect.TypeFor[map[int]int](): false, reflect.TypeFor[struct {
+		reflect.TypeFor[string](): true, reflect.TypeFor[kind](): true, reflect.TypeFor[inner](): true,
+		reflect.TypeFor[[]byte](): true, reflect.TypeFor[[2]bool](): true, reflect.TypeFor[map[kind]int](): true,
+		reflect.TypeFor[*[]int](): false, reflect.TypeFor[**int](): false, reflect.TypeFor[any](): false,
+		reflect.TypeFor[time.Time](): false, reflect.TypeFor[json.Number](): false, reflect.TypeFor[loose](): false,
+		reflect.TypeFor[self](): false, reflect.TypeFor[twice](): false, reflect.TypeFor[struct{ a int }](): false,
+		reflect.TypeFor[struct{ inner }](): false,
+		reflect.TypeFor[map[int]int]():     false, reflect.TypeFor[struct {
 			A int `json:",string"`
 		}](): false,
 	} {

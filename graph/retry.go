@@ -39,8 +39,8 @@ func (p RetryPolicy) filled() RetryPolicy {
 
 func (p RetryPolicy) fault() error {
 	if p.Attempts < 0 || p.Base < 0 || p.Max < 0 || p.Factor < 1 || math.IsNaN(p.Factor) {
-		return fmt.Errorf("a policy of %d attempts, pauses of %v to %v and the factor %v: give none below 0, and a factor of at least 1",
-			p.Attempts, p.Base, p.Max, p.Factor)
+		return fmt.Errorf("a policy of %d attempts, pauses of %v to %v and the factor %v: give none below 0, "+
+			"and a factor of at least 1", p.Attempts, p.Base, p.Max, p.Factor)
 	}
 	return nil
 }
@@ -101,7 +101,10 @@ func (v *visit[S]) worth(t *turn[S], err error) bool {
 		return late || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 	}
 	worth := false
-	if failed := try(v.ctx, t.life.log, "retry", v.node.name, func() error { worth = v.node.retry.If(v.lateness(err)); return nil }); failed != nil {
+	if failed := try(v.ctx, t.life.log, "retry", v.node.name, func() error {
+		worth = v.node.retry.If(v.lateness(err))
+		return nil
+	}); failed != nil {
 		return false
 	}
 	return worth

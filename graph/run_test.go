@@ -176,7 +176,9 @@ func TestSnapshots(t *testing.T) {
 func TestBranchesDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := plainGraph()
-		for name, d := range map[string]time.Duration{"form": 3 * time.Second, "choice": 0, "suggest": 3 * time.Second, "finalize": 0} {
+		for name, d := range map[string]time.Duration{
+			"form": 3 * time.Second, "choice": 0, "suggest": 3 * time.Second, "finalize": 0,
+		} {
 			b.Node(name, slow(name, d))
 		}
 		edges(b, "START form choice", "choice suggest", "suggest finalize", "form finalize", "finalize END")
@@ -199,7 +201,10 @@ func TestRunErrors(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"a failing node": {func(b *graph.Builder[plain]) { b.Node("a", fail); edges(b, "START a", "a END") }, boom, `graph "test": node "a": boom`},
+		"a failing node": {
+			func(b *graph.Builder[plain]) { b.Node("a", fail); edges(b, "START a", "a END") }, boom,
+			`graph "test": node "a": boom`,
+		},
 		"two writers (INVALID_CONCURRENT_GRAPH_UPDATE)": {func(b *graph.Builder[plain]) {
 			set := func(context.Context, plain) (update, error) { return update{named.Set("x")}, nil }
 			b.Node("b", set)
@@ -214,7 +219,9 @@ func TestRunErrors(t *testing.T) {
 			edges(b, "START a b1", "b1 b2", "a END", "b2 END")
 		}, graph.ErrTwoWriters, `nodes "a" and "b2" run side by side`},
 		"two writes of one node": {func(b *graph.Builder[plain]) {
-			b.Node("a", func(context.Context, plain) (update, error) { return update{named.Set("x"), named.Set("y")}, nil })
+			b.Node("a", func(context.Context, plain) (update, error) {
+				return update{named.Set("x"), named.Set("y")}, nil
+			})
 			edges(b, "START a", "a END")
 		}, graph.ErrTwoWriters, `node "a" writes field "name" twice`},
 		"a branch to an unknown node": {func(b *graph.Builder[plain]) {
@@ -285,7 +292,8 @@ func TestStreamsFollowEachOther(t *testing.T) {
 	edges(b, "START x", "x y", "y END")
 	var text strings.Builder
 	sink := func(_ context.Context, token string) error { text.WriteString(token); return nil }
-	if _, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", nil, sink); err != nil || text.String() != "Hello you" {
+	if _, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", nil, sink); err != nil ||
+		text.String() != "Hello you" {
 		t.Errorf("%q, %v", text.String(), err)
 	}
 }
@@ -310,8 +318,9 @@ func TestBot(t *testing.T) {
 		steps int
 	}{
 		"What is it?": {[]string{
-			"answer_suggester", "answer_writer", "enricher_awaiter", "retrieval_awaiter", "skill_applier", "visitor_profile_awaiter",
-			"dialog_state_extractor", "form_field_extractor", "suggestion_router", "intent_router",
+			"answer_suggester", "answer_writer", "enricher_awaiter", "retrieval_awaiter", "skill_applier",
+			"visitor_profile_awaiter", "dialog_state_extractor", "form_field_extractor", "suggestion_router",
+			"intent_router",
 		}, 12},
 		"redirect":  {[]string{"redirect_handler", "intent_router"}, 6},
 		"book":      {[]string{"booking_handler", "intent_router"}, 6},
@@ -321,7 +330,8 @@ func TestBot(t *testing.T) {
 			w := &watch{}
 			g := bot(t, graph.Config{Observer: w})
 			var text strings.Builder
-			s, err := g.Run(t.Context(), "thread", botUpdate{input.Set(message)}, func(_ context.Context, token string) error {
+			s, err := g.Run(t.Context(), "thread", botUpdate{input.Set(message)}, func(_ context.Context,
+				token string) error {
 				text.WriteString(token)
 				return nil
 			})
@@ -337,7 +347,8 @@ func TestBot(t *testing.T) {
 			if len(once) != 1 || w.steps != want.steps {
 				t.Errorf("want finalize once, as step %d; got step %d of %v", want.steps, w.steps, w.nodes)
 			}
-			if s.Response != text.String() || len(s.Messages) != 2 || s.Turn != 1 || s.LastInput != message || len(s.Warnings) > 0 {
+			if s.Response != text.String() || len(s.Messages) != 2 || s.Turn != 1 || s.LastInput != message ||
+				len(s.Warnings) > 0 {
 				t.Errorf("state %+v", s)
 			}
 			if g.Tasks() != 0 {

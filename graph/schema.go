@@ -23,7 +23,9 @@ type schema[S any] struct {
 // newSchema checks that every field of the state is declared once, so that no write and no stored value can be for a
 // field that nobody knows.
 func newSchema[S any](columns []Column[S]) (*schema[S], error) {
-	s := &schema[S]{columns: columns, byName: map[string]Column[S]{}, byStored: map[string]Column[S]{}, known: map[Column[S]]bool{}}
+	s := &schema[S]{
+		columns: columns, byName: map[string]Column[S]{}, byStored: map[string]Column[S]{}, known: map[Column[S]]bool{},
+	}
 	var problems []error
 	declared := map[int]bool{}
 	for _, c := range columns {
@@ -42,7 +44,8 @@ func newSchema[S any](columns []Column[S]) (*schema[S], error) {
 	if t := reflect.TypeFor[S](); t.Kind() == reflect.Struct {
 		for i := range t.NumField() {
 			if !declared[i] {
-				problems = append(problems, fmt.Errorf("field %q of %s has no rule for writes: declare it with Last, Merge or Append", t.Field(i).Name, t))
+				problems = append(problems, fmt.Errorf(
+					"field %q of %s has no rule for writes: declare it with Last, Merge or Append", t.Field(i).Name, t))
 			}
 		}
 	}
@@ -103,7 +106,8 @@ func (s *schema[S]) checked(u Update[S]) (Update[S], error) {
 	u = slices.DeleteFunc(u, func(w Write[S]) bool { return w == nil })
 	for _, w := range u {
 		if !s.known[w.column()] {
-			return nil, fmt.Errorf("field %q is written but not declared: hand its declaration to graph.New", w.column().about().name)
+			return nil, fmt.Errorf("field %q is written but not declared: hand its declaration to graph.New",
+				w.column().about().name)
 		}
 		if err := w.fault(); err != nil {
 			return nil, err

@@ -72,7 +72,8 @@ type stepText struct {
 	Kind string `json:"kind"`
 	Run  string `json:"run"`            // the same in all steps of an unfinished turn
 	Base string `json:"base,omitempty"` // of the input: the record that the turn goes on from
-	At   string `json:"at,omitempty"`   // which visit of the node: its step, within subgraphs those of the outer visits before it
+	// which visit of the node: its step, within subgraphs those of the outer visits before it
+	At string `json:"at,omitempty"`
 
 	Writes json.RawMessage `json:"writes,omitempty"` // []storedWrite
 	Text   string          `json:"text,omitempty"`   // what a streaming node gave to the client
@@ -99,7 +100,9 @@ func (s *schema[S]) encodeUpdate(u Update[S]) (json.RawMessage, error) {
 	}
 	text, err := json.Marshal(writes)
 	if err == nil && len(text) > maxRecord {
-		err = fmt.Errorf("what was written takes %d bytes, more than the %d that a step may have: keep large values elsewhere", len(text), maxRecord)
+		err = fmt.Errorf(
+			"what was written takes %d bytes, more than the %d that a step may have: keep large values elsewhere",
+			len(text), maxRecord)
 	}
 	return text, err
 }
@@ -114,7 +117,8 @@ func (s *schema[S]) decodeUpdate(text json.RawMessage) (Update[S], error) {
 	for i, stored := range writes {
 		c, known := s.byStored[stored.Field]
 		if !known {
-			return nil, fmt.Errorf("a step writes field %q, which the state no longer has: abandon the turn", stored.Field)
+			return nil, fmt.Errorf("a step writes field %q, which the state no longer has: abandon the turn",
+				stored.Field)
 		}
 		w, err := c.read(stored.Op, stored.Value)
 		if err != nil {

@@ -23,11 +23,12 @@ const (
 
 // Event is something that happens in a turn. Only what belongs to its Mode is filled in.
 type Event[S any] struct {
-	Mode   Mode
-	Node   string // "name/node" within a subgraph; empty for Values
-	Step   int    // of the node within its graph
-	Text   string
-	Update json.RawMessage // one object of the fields written; the items that were added to a list, or what else was done to it
+	Mode Mode
+	Node string // "name/node" within a subgraph; empty for Values
+	Step int    // of the node within its graph
+	Text string
+	// one object of the fields written; the items that were added to a list, or what else was done to it
+	Update json.RawMessage
 	State  *S
 	Value  any
 	Tool   *ToolEvent
@@ -43,7 +44,8 @@ type ToolEvent struct {
 // Stream takes a turn as Run does, and tells what happens meanwhile: the modes that are named, or all. It calls to one
 // at a time; the events of a node come in their order, its Updates last. An error of to ends the turn. When Stream
 // returns, to is not called any more.
-func (g *Graph[S]) Stream(ctx context.Context, thread string, input Update[S], to func(Event[S]) error, modes ...Mode) (S, error) {
+func (g *Graph[S]) Stream(ctx context.Context, thread string, input Update[S], to func(Event[S]) error,
+	modes ...Mode) (S, error) {
 	var none S
 	if to == nil {
 		return none, fmt.Errorf("graph %q: %w", g.name, errors.New("the stream has no function to be told"))
@@ -58,7 +60,9 @@ func (g *Graph[S]) Stream(ctx context.Context, thread string, input Update[S], t
 		modes = all
 	}
 	events := &stream{modes: modes, to: func(h happening) error {
-		e := Event[S]{Mode: h.mode, Node: h.node, Step: h.step, Text: h.text, Update: h.update, Value: h.value, Tool: h.tool}
+		e := Event[S]{
+			Mode: h.mode, Node: h.node, Step: h.step, Text: h.text, Update: h.update, Value: h.value, Tool: h.tool,
+		}
 		if s, ok := h.state.(*S); ok {
 			e.State = s
 		}

@@ -52,7 +52,8 @@ func TestStream(t *testing.T) {
 		`tokens s 2 "to"`, `tokens s 2 "ken"`, `updates s 2 {"log":["s"]}`, "values 2 [hi a s]",
 	}
 	for name, modes := range map[string][]graph.Mode{
-		"all": nil, "updates": {graph.Updates}, "values": {graph.Values}, "tokens and tools": {graph.Tokens, graph.Tools}, "custom": {graph.Custom},
+		"all": nil, "updates": {graph.Updates}, "values": {graph.Values},
+		"tokens and tools": {graph.Tokens, graph.Tools}, "custom": {graph.Custom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want, got []string
@@ -82,7 +83,8 @@ func TestStream(t *testing.T) {
 	if err := graph.EmitTool(after(), graph.ToolEvent{}); !errors.Is(err, graph.ErrSettled) {
 		t.Errorf("a node that has settled without a stream: %v", err)
 	}
-	if _, err := g.Stream(t.Context(), "thread", nil, func(graph.Event[plain]) error { return nil }, "nonsense"); err == nil {
+	if _, err := g.Stream(t.Context(), "thread", nil, func(graph.Event[plain]) error { return nil },
+		"nonsense"); err == nil {
 		t.Error("an unknown mode was taken")
 	}
 }

@@ -14,11 +14,14 @@ type drawable interface {
 // its state lives for the turn and is saved nowhere else. Its nodes are told to the Observer, drawn and kept as steps
 // as "name/node", and their questions are those of the turn. It streams when one of its nodes does. Its own Config does
 // not count, but for Guard; tasks belong to the graph in which they were started. Limit bounds the whole subgraph.
-func Sub[S, T any](b *Builder[S], name string, sub *Graph[T], in func(s S) Update[T], out func(s S, t T) Update[S]) *Node[S] {
+func Sub[S, T any](b *Builder[S], name string, sub *Graph[T], in func(s S) Update[T],
+	out func(s S, t T) Update[S]) *Node[S] {
 	n := b.place(name)
 	if sub == nil || in == nil || out == nil {
 		b.problem("node %q needs a graph, a function for its input and one for what it ends with", name)
-		n.inner = func(*turn[S], *visit[S], *nodeContext) (Update[S], error) { return nil, errors.New("it has no graph") }
+		n.inner = func(*turn[S], *visit[S], *nodeContext) (Update[S], error) {
+			return nil, errors.New("it has no graph")
+		}
 		return n
 	}
 	n.sub = sub

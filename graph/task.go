@@ -83,11 +83,14 @@ type tasks struct {
 	log    *slog.Logger
 	count  *atomic.Int64 // of the tasks at work in the graph
 	mu     sync.Mutex
-	kinds  map[string]*task                       // nil once the turn is over
-	lowest int                                    // the lowest step of a running node: tasks of earlier steps have been started
-	asleep map[string]func(context.Context) error // by kind: runs the node of an earlier attempt at the turn that has started it
-	waking map[string]bool                        // the kinds for which that is under way
-	news   chan struct{}                          // closed when a task was started or lowest has changed; nil when nobody waits
+	kinds  map[string]*task // nil once the turn is over
+	// the lowest step of a running node: tasks of earlier steps have been started
+	lowest int
+	// by kind: runs the node of an earlier attempt at the turn that has started it
+	asleep map[string]func(context.Context) error
+	waking map[string]bool // the kinds for which that is under way
+	// closed when a task was started or lowest has changed; nil when nobody waits
+	news chan struct{}
 }
 
 // task is one that was started or, with a done context, one that will not be.
@@ -112,7 +115,9 @@ func (a *tasks) start(at *place, kind string, work func(context.Context) (any, e
 		return fmt.Errorf("task %q: the turn is over", kind)
 	case before != nil && before.ctx.Err() != nil:
 		return nil
-	case before != nil && (at.ghost || at.item < 0 && before.by != at && before.by != nil && before.by.visit == at.visit): // an earlier attempt
+	case before != nil &&
+		(at.ghost || at.item < 0 && before.by != at && before.by != nil && before.by.visit == at.visit):
+		// an earlier attempt
 		return nil
 	case before != nil:
 		return fmt.Errorf("task %q: there is one in this turn already", kind)

@@ -14,7 +14,8 @@ import (
 var lookUp = graph.NewTask[string]("look-up")
 
 // pair is a graph of a node that starts a task and one that comes after it.
-func pair(t *testing.T, task func(context.Context) (string, error), then func(ctx context.Context, s plain) (update, error)) *graph.Graph[plain] {
+func pair(t *testing.T, task func(context.Context) (string, error),
+	then func(ctx context.Context, s plain) (update, error)) *graph.Graph[plain] {
 	t.Helper()
 	b := plainGraph()
 	b.Node("starter", func(ctx context.Context, _ plain) (update, error) { return nil, lookUp.Start(ctx, task) })
@@ -71,12 +72,20 @@ func TestTasks(t *testing.T) {
 			time.Sleep(time.Second)
 			return cancel(ctx, s)
 		}, "", graph.ErrTaskCancelled, time.Second},
-		"failed":   {func(context.Context) (string, error) { return "no", errors.ErrUnsupported }, await(time.Second), "", errors.ErrUnsupported, 0},
-		"panicked": {func(context.Context) (string, error) { panic("boom") }, await(time.Second), "", graph.ErrPanic, 0},
+		"failed": {
+			func(context.Context) (string, error) { return "no", errors.ErrUnsupported }, await(time.Second), "",
+			errors.ErrUnsupported, 0,
+		},
+		"panicked": {
+			func(context.Context) (string, error) { panic("boom") }, await(time.Second), "", graph.ErrPanic, 0,
+		},
 		"not awaited": {patient(time.Hour, &ended), func(context.Context, plain) (update, error) {
 			return update{named.Set("on")}, nil
 		}, "on", nil, 0},
-		"deaf": {func(context.Context) (string, error) { time.Sleep(time.Hour); return "no", nil }, func(context.Context, plain) (update, error) {
+		"deaf": {func(context.Context) (string, error) {
+			time.Sleep(time.Hour)
+			return "no", nil
+		}, func(context.Context, plain) (update, error) {
 			return update{named.Set("on")}, nil
 		}, "on", nil, time.Second}, // the grace
 	} {
@@ -141,7 +150,8 @@ func TestTaskErrors(t *testing.T) {
 	})
 	edges(b, "START a", "a END")
 	_, err := compiled(t, b, graph.Config{}).Run(t.Context(), "thread", nil, nil)
-	if want := `graph "test": node "a": task "look-up": there is one in this turn already`; err == nil || err.Error() != want {
+	if want := `graph "test": node "a": task "look-up": there is one in this turn already`; err == nil ||
+		err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if err := lookUp.Start(kept, work); err == nil {
@@ -225,7 +235,8 @@ func TestTasksOfManyTurns(t *testing.T) {
 		g := bot(t, graph.Config{})
 		for i := range 100 {
 			for _, message := range []string{"redirect", "What is it?", "converted"} {
-				if _, err := g.Run(t.Context(), fmt.Sprint("thread ", i%7), botUpdate{input.Set(message)}, nil); err != nil {
+				if _, err := g.Run(t.Context(), fmt.Sprint("thread ", i%7),
+					botUpdate{input.Set(message)}, nil); err != nil {
 					t.Fatal(err)
 				}
 				if left := g.Tasks(); left != 0 {

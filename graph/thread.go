@@ -87,7 +87,8 @@ type UpdateOptions struct {
 // UpdateState gives a thread a state without running anything: the update goes through the reducers into one
 // checkpoint, and the next turn begins at Start. For a thread that has state and no option that allows it the error
 // wraps ErrHasState.
-func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S], o UpdateOptions) (Checkpoint[S], error) {
+func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S],
+	o UpdateOptions) (Checkpoint[S], error) {
 	last, newest, err := g.load(ctx, thread, "")
 	if err != nil {
 		return Checkpoint[S]{}, err
@@ -100,12 +101,16 @@ func (g *Graph[S]) UpdateState(ctx context.Context, thread string, u Update[S], 
 	case o.Merge:
 		r.Parent, r.Turn, state = last.ID, last.Turn, newest
 	default:
-		return Checkpoint[S]{}, fmt.Errorf("thread %q: %w: use another thread, or say that it is to be replaced or merged", thread, ErrHasState)
+		return Checkpoint[S]{}, fmt.Errorf(
+			"thread %q: %w: use another thread, or say that it is to be replaced or merged", thread, ErrHasState)
 	}
 	if u, err = g.schema.checked(slices.Clone(u)); err != nil {
 		return Checkpoint[S]{}, err
 	}
-	if err := try(ctx, g.log, "update", thread, func() error { state = g.schema.applied(state, u); return nil }); err != nil {
+	if err := try(ctx, g.log, "update", thread, func() error {
+		state = g.schema.applied(state, u)
+		return nil
+	}); err != nil {
 		return Checkpoint[S]{}, err
 	}
 	return g.saved(ctx, thread, r, state, u)
@@ -160,7 +165,8 @@ func (g *Graph[S]) recalled(ctx context.Context, thread, id string) (Record, rec
 }
 
 // saved stores a checkpoint of a state like save, and returns it.
-func (g *Graph[S]) saved(ctx context.Context, thread string, r Record, state *S, writes Update[S]) (Checkpoint[S], error) {
+func (g *Graph[S]) saved(ctx context.Context, thread string, r Record, state *S,
+	writes Update[S]) (Checkpoint[S], error) {
 	r, err := g.save(ctx, thread, r, state, writes)
 	if err != nil {
 		return Checkpoint[S]{}, err

@@ -52,7 +52,8 @@ func newTurn[S any](g *Graph[S], l *life, base *S, sink TokenSink) *turn[S] {
 	}
 	return &turn[S]{
 		g: g, life: l, base: base, sink: sink, news: make(chan struct{}, 1), timer: time.NewTimer(grace),
-		visits: make([]*visit[S], 0, len(g.nodes)), arrivals: make([][]*visit[S], len(g.nodes)), writers: make([]*visit[S], len(g.schema.columns)),
+		visits: make([]*visit[S], 0, len(g.nodes)), arrivals: make([][]*visit[S], len(g.nodes)),
+		writers: make([]*visit[S], len(g.schema.columns)),
 	}
 }
 
@@ -248,7 +249,8 @@ func (t *turn[S]) abandon() {
 	defer t.mu.Unlock()
 	for _, v := range t.visits {
 		if !v.finished {
-			t.life.log.Warn("a node did not stop when it was told to", "graph", t.life.graph, "thread", t.life.thread, "node", v.info.Node)
+			t.life.log.Warn("a node did not stop when it was told to", "graph", t.life.graph, "thread", t.life.thread,
+				"node", v.info.Node)
 			t.close(v, t.err, false)
 		}
 	}

@@ -45,7 +45,8 @@ func (t *turn[S]) begin(n *Node[S]) error {
 	t.waiting.remove(n.index)
 	v := t.arrive(n, from)
 	if v.step > t.g.steps {
-		return fmt.Errorf("%w: node %q would be step %d: end the loop that leads to it, or raise Builder.Steps", ErrSteps, n.name, v.step)
+		return fmt.Errorf("%w: node %q would be step %d: end the loop that leads to it, or raise Builder.Steps",
+			ErrSteps, n.name, v.step)
 	}
 	if n.streams {
 		if t.streamer != nil && !v.past.has(t.streamer.number) {
@@ -102,7 +103,8 @@ func (t *turn[S]) expire() {
 			continue
 		case time.Now().Before(v.due):
 		case v.late:
-			t.life.log.Warn("a node did not stop at its limit", "graph", t.life.graph, "thread", t.life.thread, "node", v.info.Node)
+			t.life.log.Warn("a node did not stop at its limit", "graph", t.life.graph, "thread", t.life.thread, "node",
+				v.info.Node)
 			if t.life.watched() {
 				v.due = v.due.Add(saveLimit)
 				go t.conclude(v) // what the fallback writes is saved while the timer serves others

@@ -67,7 +67,8 @@ func (u *unfinished) add(s Step, text *stepText) {
 		if text.IsItem {
 			key = itemKey(key, s.Item)
 		}
-		u.open = slices.DeleteFunc(u.open, func(q *question) bool { return q.key == key }) // it was answered, and the node asks on
+		// it was answered, and the node asks on
+		u.open = slices.DeleteFunc(u.open, func(q *question) bool { return q.key == key })
 		u.open = append(u.open, &question{key, s, *text})
 	}
 }
@@ -147,7 +148,8 @@ func (g *Graph[S]) keptOf(u *unfinished) (Update[S], error) {
 		parts = append(parts, part{s, at, kept})
 	}
 	slices.SortStableFunc(parts, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step.Node, b.step.Node), cmp.Compare(a.step.Item, b.step.Item))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step.Node, b.step.Node),
+			cmp.Compare(a.step.Item, b.step.Item))
 	})
 	kept := Update[S]{}
 	for _, p := range parts {

@@ -22,7 +22,8 @@ func (s *schema[S]) decodeValues(data []byte, known recalled[S]) (*S, error) {
 
 // changed returns the state that stored fields give. It takes over the fields that are the same in the known record,
 // and reads the others. It reports false when the two records have other fields, or the same in another order.
-func (s *schema[S]) changed(data []byte, known recalled[S], read func(c Column[S], into *S, stored []byte) error) (*S, bool) {
+func (s *schema[S]) changed(data []byte, known recalled[S],
+	read func(c Column[S], into *S, stored []byte) error) (*S, bool) {
 	if known.records == 0 {
 		return nil, false
 	}

@@ -26,9 +26,9 @@ func schemaOfSeveral(t *testing.T) *schema[several] {
 	t.Helper()
 	b := New("several",
 		Last(func(s *several) *string { return &s.Text }), Last(func(s *several) *map[string]int { return &s.Counts }),
-		Last(func(s *several) *struct{ A, B string } { return &s.Inner }), Last(func(s *several) **bool { return &s.Maybe }),
-		Last(func(s *several) *[]string { return &s.List }), Last(func(s *several) *any { return &s.Any }),
-		Append(func(s *several) *[]string { return &s.Log }),
+		Last(func(s *several) *struct{ A, B string } { return &s.Inner }),
+		Last(func(s *several) **bool { return &s.Maybe }), Last(func(s *several) *[]string { return &s.List }),
+		Last(func(s *several) *any { return &s.Any }), Append(func(s *several) *[]string { return &s.Log }),
 	)
 	b.Node("a", func(context.Context, several) (Update[several], error) { return nil, nil })
 	b.Edge(Start, "a")
@@ -44,9 +44,13 @@ func schemaOfSeveral(t *testing.T) *schema[several] {
 // somebody has changed the text.
 func TestDecodeValues(t *testing.T) {
 	s := schemaOfSeveral(t)
-	words := rapid.SampledFrom([]string{"", "a", `"`, `\`, `\"`, "{", "}]", ",", ":", "é", "\n", strings.Repeat("x", 300)})
+	words := rapid.SampledFrom([]string{
+		"", "a", `"`, `\`, `\"`, "{", "}]", ",", ":", "é", "\n", strings.Repeat("x", 300),
+	})
 	states := rapid.Custom(func(rt *rapid.T) *several {
-		state := &several{Text: words.Draw(rt, "text"), Counts: rapid.MapOfN(words, rapid.Int(), 0, 2).Draw(rt, "counts")}
+		state := &several{
+			Text: words.Draw(rt, "text"), Counts: rapid.MapOfN(words, rapid.Int(), 0, 2).Draw(rt, "counts"),
+		}
 		state.Inner.A, state.Inner.B = words.Draw(rt, "a"), words.Draw(rt, "b")
 		if rapid.Bool().Draw(rt, "known") {
 			yes := rapid.Bool().Draw(rt, "maybe")
@@ -78,7 +82,8 @@ func TestDecodeValues(t *testing.T) {
 		}
 		if rapid.IntRange(0, 3).Draw(rt, "changed by somebody") == 0 {
 			text = slices.Clone(text)
-			text[rapid.IntRange(0, len(text)-1).Draw(rt, "at")] = rapid.SampledFrom([]byte(`{}[]",:\ a1`)).Draw(rt, "to")
+			text[rapid.IntRange(0, len(text)-1).Draw(rt, "at")] = rapid.SampledFrom([]byte(`{}[]",:\ a1`)).
+				Draw(rt, "to")
 		} else if _, ok := s.changed(text, known, decoding[several]); !ok {
 			rt.Fatalf("all of %s is decoded", text)
 		}

@@ -108,7 +108,10 @@ func stepAfter[S any](from []*visit[S]) int {
 // start prepares the visit: it finds out what is known of it from an earlier attempt at the turn, and opens it. False
 // says that the visit still waits for an answer and is not run.
 func (v *visit[S]) start(t *turn[S]) bool {
-	v.info = Visit{Graph: t.life.graph, Thread: t.life.thread, Turn: t.life.turn, Node: t.path + v.node.name, Step: v.step, Attempt: 1}
+	v.info = Visit{
+		Graph: t.life.graph, Thread: t.life.thread, Turn: t.life.turn, Node: t.path + v.node.name, Step: v.step,
+		Attempt: 1,
+	}
 	if t.life.recalls() {
 		key := visitKey(v.info.Node, t.at+strconv.Itoa(v.step))
 		if v.replay = t.life.take(key); v.replay == nil && t.life.open[key] {

@@ -20,7 +20,8 @@ const rooms = "internal/eval/runner,internal/eval/grader,internal/eval/judge,int
 
 func main() {
 	log.SetFlags(0)
-	packages := flag.String("packages", rooms, "folders, with commas between them; folder:pattern takes some files only")
+	packages := flag.String("packages", rooms,
+		"folders, with commas between them; folder:pattern takes some files only")
 	most := flag.Int("max", 0, "try at most so many mutants of a package, always the same ones; 0 is all")
 	seed := flag.Uint64("seed", 1, "which ones")
 	workers := flag.Int("workers", 2, "how many are tried at once")

@@ -32,14 +32,17 @@ func sample(all []mutant, n int, seed uint64) []mutant {
 	drawn := slices.Clone(all)
 	slices.SortFunc(drawn, func(a, b mutant) int { return cmp.Compare(rank(a), rank(b)) })
 	drawn = drawn[:n]
-	slices.SortStableFunc(drawn, func(a, b mutant) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line)) })
+	slices.SortStableFunc(drawn, func(a, b mutant) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+	})
 	return drawn
 }
 
 // swaps are the operators that are tried in place of one, words the texts in place of a constant.
 var (
 	swaps = map[token.Token][]token.Token{
-		token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
+		token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ},
+		token.GEQ: {token.GTR, token.LSS},
 		token.EQL: {token.NEQ}, token.NEQ: {token.EQL}, token.LAND: {token.LOR}, token.LOR: {token.LAND},
 		token.ADD: {token.SUB}, token.SUB: {token.ADD}, token.MUL: {token.QUO}, token.QUO: {token.MUL},
 	}
@@ -129,7 +132,9 @@ func (w *writer) replace(n ast.Node, text string) {
 func (w *writer) add(from, to token.Pos, text, change string) {
 	at := w.files.Position(from)
 	source := w.source[:at.Offset] + text + w.source[w.files.Position(to).Offset:]
-	w.mutants = append(w.mutants, mutant{w.file, w.function, strings.Join(strings.Fields(change), " "), source, at.Line})
+	w.mutants = append(w.mutants, mutant{
+		w.file, w.function, strings.Join(strings.Fields(change), " "), source, at.Line,
+	})
 }
 
 func (w *writer) text(n ast.Node) string {

@@ -41,7 +41,8 @@ func packTar(files []file, at time.Time) ([]byte, error) {
 	archive := tar.NewWriter(squeezed)
 	for _, f := range files {
 		header := &tar.Header{
-			Typeflag: tar.TypeReg, Name: f.name, Size: int64(len(f.data)), Mode: int64(f.mode()), ModTime: at, Format: tar.FormatUSTAR,
+			Typeflag: tar.TypeReg, Name: f.name, Size: int64(len(f.data)), Mode: int64(f.mode()), ModTime: at,
+			Format: tar.FormatUSTAR,
 		}
 		if err := archive.WriteHeader(header); err != nil {
 			return nil, err

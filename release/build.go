@@ -41,7 +41,8 @@ func checkedOut(dir string) (source, error) {
 		return here, err
 	}
 	clean := source{dir: clone, remove: func() { _ = os.RemoveAll(clone) }}
-	if _, err := output(dir, nil, "git", "clone", "--quiet", "--shared", "--no-tags", "--config", "core.autocrlf=false", root, clone); err != nil {
+	if _, err := output(dir, nil, "git", "clone", "--quiet", "--shared", "--no-tags", "--config", "core.autocrlf=false",
+		root, clone); err != nil {
 		clean.remove()
 		return here, err
 	}
@@ -56,10 +57,11 @@ func build(dir, to, version string, t target) error {
 		return err
 	}
 	fixed := []string{
-		"GOTOOLCHAIN=" + runtime.Version(), "GOFLAGS=-trimpath", "GOWORK=off", "CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1",
-		"GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GODEBUG=",
+		"GOTOOLCHAIN=" + runtime.Version(), "GOFLAGS=-trimpath", "GOWORK=off", "CGO_ENABLED=0", "GOOS=" + t.os,
+		"GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GODEBUG=",
 	}
-	_, err = output(dir, fixed, "go", "build", "-trimpath", "-ldflags=-s -w -X main.release="+version, "-o", to, "./cmd/rehearse")
+	_, err = output(dir, fixed, "go", "build", "-trimpath", "-ldflags=-s -w -X main.release="+version, "-o", to,
+		"./cmd/rehearse")
 	return err
 }
 
@@ -71,7 +73,8 @@ func output(dir string, variables []string, name string, args ...string) ([]byte
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, bytes.TrimSpace(said.Bytes()))
+		return nil, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err,
+			bytes.TrimSpace(said.Bytes()))
 	}
 	return out.Bytes(), nil
 }

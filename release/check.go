@@ -23,7 +23,8 @@ func checkArchive(dist, repository, system, arch string) error {
 		return err
 	}
 	if len(found) != 1 {
-		return fmt.Errorf("%d archives for %s/%s in %s: run `make release VERSION=1.2.3` first", len(found), system, arch, dist)
+		return fmt.Errorf("%d archives for %s/%s in %s: run `make release VERSION=1.2.3` first", len(found), system,
+			arch, dist)
 	}
 	name := filepath.Base(found[0])
 	data, err := os.ReadFile(found[0])

@@ -114,8 +114,10 @@ func licencesOf(text string) (found []string) {
 	}
 	bsd := has("redistribution and use in source and binary forms")
 	endorse := has("endorse or promote products")
-	isc := has("permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted") ||
-		has("permission to use, copy, modify, and distribute this software for any purpose with or without fee is hereby granted")
+	isc := has("permission to use, copy, modify, and/or distribute this software for any purpose with or without fee "+
+		"is hereby granted") ||
+		has("permission to use, copy, modify, and distribute this software for any purpose with or without fee is "+
+			"hereby granted")
 	kept := has("provided that the above copyright notice and this permission notice appear in all copies")
 	add("Apache-2.0", has("apache license version 2.0") || has("apache license, version 2.0"))
 	add("MIT", has("permission is hereby granted, free of charge, to any person obtaining a copy"))

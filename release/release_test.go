@@ -21,7 +21,10 @@ import (
 func TestSameBytes(t *testing.T) {
 	here := target{runtime.GOOS, runtime.GOARCH}
 	var dists []string
-	for i, machine := range []map[string]string{{}, {"GOAMD64": "v3", "GOFLAGS": "-tags=other", "CGO_ENABLED": "1", "TZ": "Asia/Tokyo"}} {
+	for i, machine := range []map[string]string{
+		{},
+		{"GOAMD64": "v3", "GOFLAGS": "-tags=other", "CGO_ENABLED": "1", "TZ": "Asia/Tokyo"},
+	} {
 		for name, value := range machine {
 			t.Setenv(name, value)
 		}
@@ -62,7 +65,10 @@ func TestSameBytes(t *testing.T) {
 	if err := unpack(read(t, dists[0], here.archive("1.2.3-rc.1")), into); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{here.binary(), "LICENSE", "THIRD_PARTY_LICENSES", "README.md", "completion/rehearse.bash", "completion/_rehearse", "completion/rehearse.fish", "completion/rehearse.ps1"} {
+	for _, name := range []string{
+		here.binary(), "LICENSE", "THIRD_PARTY_LICENSES", "README.md", "completion/rehearse.bash",
+		"completion/_rehearse", "completion/rehearse.fish", "completion/rehearse.ps1",
+	} {
 		if len(read(t, into, name)) == 0 {
 			t.Errorf("%s is empty", name)
 		}
@@ -71,7 +77,8 @@ func TestSameBytes(t *testing.T) {
 		t.Errorf("the archive has %d bytes", size)
 	}
 	said := run(t, into, filepath.Join(into, here.binary()), "version")
-	if !strings.HasPrefix(said, "rehearse 1.2.3-rc.1 (commit ") || strings.Contains(said, "unknown") || strings.Contains(said, "dirty") {
+	if !strings.HasPrefix(said, "rehearse 1.2.3-rc.1 (commit ") || strings.Contains(said, "unknown") ||
+		strings.Contains(said, "dirty") {
 		t.Errorf("version says %q", said)
 	}
 	if err := checkArchive(dists[0], "..", here.os, here.arch); err != nil {
@@ -101,7 +108,8 @@ func hasEveryLicence(t *testing.T, texts, program string) {
 	for _, m := range modules {
 		_, text, found := strings.Cut(texts, "\n"+m.path+" "+m.version+": ")
 		text, _, _ = strings.Cut(text, strings.Repeat("=", 80))
-		if licence, text, _ := strings.Cut(text, "\n"); !found || strings.Join(licencesOf(text), " ") == "" || licence == "" {
+		if licence, text, _ := strings.Cut(text, "\n"); !found || strings.Join(licencesOf(text), " ") == "" ||
+			licence == "" {
 			t.Errorf("%s %s: licence %q of %d bytes", m.path, m.version, licence, len(text))
 		}
 	}
@@ -138,15 +146,20 @@ func listsEveryModule(t *testing.T, bill []byte, program string) {
 	if len(modules) < 20 || len(listed) != len(modules)+2 {
 		t.Errorf("%d modules, %d listed", len(modules), len(listed))
 	}
-	if listed["github.com/spf13/cobra"].LicenceDeclared != "Apache-2.0" || listed["rehearse"].LicenceDeclared != "Apache-2.0" {
-		t.Errorf("licences of cobra and the program: %q, %q", listed["github.com/spf13/cobra"].LicenceDeclared, listed["rehearse"].LicenceDeclared)
+	if listed["github.com/spf13/cobra"].LicenceDeclared != "Apache-2.0" ||
+		listed["rehearse"].LicenceDeclared != "Apache-2.0" {
+		t.Errorf("licences of cobra and the program: %q, %q", listed["github.com/spf13/cobra"].LicenceDeclared,
+			listed["rehearse"].LicenceDeclared)
 	}
 }
 
 // TestPack: files have one time and one mode and no owner, and the program may be run.
 func TestPack(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 8, 0, time.UTC)
-	files := []file{{name: "rehearse", data: []byte("program"), program: true}, {name: "completion/_rehearse", data: []byte("script")}}
+	files := []file{
+		{name: "rehearse", data: []byte("program"), program: true},
+		{name: "completion/_rehearse", data: []byte("script")},
+	}
 	packed, err := pack(target{"darwin", "arm64"}, files, at)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +174,8 @@ func TestPack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.Name != f.name || !h.ModTime.Equal(at) || h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" || fs.FileMode(h.Mode) != f.mode() {
+		if h.Name != f.name || !h.ModTime.Equal(at) || h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" ||
+			fs.FileMode(h.Mode) != f.mode() {
 			t.Errorf("header %+v", h)
 		}
 	}
@@ -202,7 +216,9 @@ func TestCheckRefuses(t *testing.T) {
 }
 
 func TestCheckVersion(t *testing.T) {
-	for version, good := range map[string]bool{"1.2.3": true, "1.2.3-rc.1": true, "": false, "../1": false, "1 2": false, "-X": false} {
+	for version, good := range map[string]bool{
+		"1.2.3": true, "1.2.3-rc.1": true, "": false, "../1": false, "1 2": false, "-X": false,
+	} {
 		if err := checkVersion(version); (err == nil) != good {
 			t.Errorf("version %q: %v", version, err)
 		}
@@ -211,7 +227,8 @@ func TestCheckVersion(t *testing.T) {
 
 func TestLicences(t *testing.T) {
 	bsd := "Redistribution and use in source and binary forms, with or without\nmodification, are permitted"
-	isc := "Permission to use, copy, modify, and/or distribute this software for any\npurpose with or without fee is hereby granted"
+	isc := "Permission to use, copy, modify, and/or distribute this software for any\n" +
+		"purpose with or without fee is hereby granted"
 	for _, c := range []struct{ text, want string }{
 		{"   Apache License\n   Version 2.0, January 2004", "Apache-2.0"},
 		{"Permission is hereby granted, free of charge, to any person\nobtaining a copy of this", "MIT"},

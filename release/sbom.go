@@ -73,7 +73,7 @@ var noID = regexp.MustCompile(`[^0-9A-Za-z.-]+`)
 
 func packageOf(name, version, licence string) spdxPackage {
 	return spdxPackage{
-		Name: name, ID: "SPDXRef-Package-" + noID.ReplaceAllString(name, "-"), Version: version, Download: "NOASSERTION",
-		LicenceConcluded: licence, LicenceDeclared: licence, Copyright: "NOASSERTION",
+		Name: name, ID: "SPDXRef-Package-" + noID.ReplaceAllString(name, "-"), Version: version,
+		Download: "NOASSERTION", LicenceConcluded: licence, LicenceDeclared: licence, Copyright: "NOASSERTION",
 	}
 }

@@ -12,14 +12,17 @@ import (
 // compile draws the graph of internal/agent/sitebot/structure.go with bodies that ask no model. langgraph.mjs has the
 // same, node for node.
 func compile(c graph.Config) (*graph.Graph[state], error) {
-	g := graph.New("bench", messages, input, response, docs, site, session, route, turnNumber, visitor, dialogue, interests, form, intent,
-		router, skillset, profiling, lastInput, followUps, answers)
+	g := graph.New("bench", messages, input, response, docs, site, session, route, turnNumber, visitor, dialogue,
+		interests, form, intent, router, skillset, profiling, lastInput, followUps, answers)
 	defineTasks(g)
 	defineAnalysis(g)
 	defineAnswer(g)
 
-	g.Edge(graph.Start, "retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter", "system_router")
-	for _, starter := range []string{"retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter"} {
+	g.Edge(graph.Start, "retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter",
+		"system_router")
+	for _, starter := range []string{
+		"retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter",
+	} {
 		g.Edge(starter, graph.End)
 	}
 	g.Branch("system_router", func(s state) string {
@@ -28,7 +31,9 @@ func compile(c graph.Config) (*graph.Graph[state], error) {
 		}
 		return "agentic_system_entry"
 	}, "post_conversion_handler", "agentic_system_entry")
-	for _, node := range []string{"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor"} {
+	for _, node := range []string{
+		"intent_classifier", "interest_signals_detector", "skill_selector", "early_profile_extractor",
+	} {
 		g.Edge("agentic_system_entry", node)
 		g.Edge(node, "intent_router")
 	}
@@ -70,11 +75,16 @@ var (
 
 func defineTasks(g *graph.Builder[state]) {
 	defineTask(g, "retrieval", retrieval, docs, func(s state) string { return "What is known of " + s.Input })
-	defineTask(g, "enricher", enricher, visitor, func(state) map[string]string { return map[string]string{"company": "Acme"} })
-	defineTask(g, "visitor_profile", profiler, visitor, func(state) map[string]string { return map[string]string{"need": "demo"} })
+	defineTask(g, "enricher", enricher, visitor, func(state) map[string]string {
+		return map[string]string{"company": "Acme"}
+	})
+	defineTask(g, "visitor_profile", profiler, visitor, func(state) map[string]string {
+		return map[string]string{"need": "demo"}
+	})
 }
 
-func defineTask[T any](g *graph.Builder[state], name string, task graph.Task[T], field *graph.Field[state, T], find func(state) T) {
+func defineTask[T any](g *graph.Builder[state], name string, task graph.Task[T], field *graph.Field[state, T],
+	find func(state) T) {
 	g.Node(name+"_task_starter", func(ctx context.Context, s state) (update, error) {
 		return nil, task.Start(ctx, func(context.Context) (T, error) { return find(s), nil })
 	})
@@ -91,16 +101,22 @@ func defineAnalysis(g *graph.Builder[state]) {
 		return update{intent.Set(intents{Intent: "LEARN", Confidence: 0.9, Before: s.Intents.Intent})}, nil
 	})
 	g.Node("interest_signals_detector", func(_ context.Context, s state) (update, error) {
-		return update{interests.Set(interest{Cumulative: min(s.Interest.Cumulative+1, 100), Seen: []string{"pricing"}})}, nil
+		return update{
+			interests.Set(interest{Cumulative: min(s.Interest.Cumulative+1, 100), Seen: []string{"pricing"}}),
+		}, nil
 	})
 	g.Node("skill_selector", func(context.Context, state) (update, error) {
-		return update{skillset.Set(&skills{Skills: []string{"suggest_follow_up"}, Reasons: map[string]string{"suggest_follow_up": "open"}})}, nil
+		return update{skillset.Set(&skills{
+			Skills: []string{"suggest_follow_up"}, Reasons: map[string]string{"suggest_follow_up": "open"},
+		})}, nil
 	})
 	g.Node("early_profile_extractor", func(_ context.Context, s state) (update, error) {
 		return update{profiling.Set(map[string]string{"plan": s.Input})}, nil
 	})
 	g.Node("intent_router", func(context.Context, state) (update, error) {
-		return update{route.Set("ANSWER"), router.Set(&decision{Action: "EDUCATE", Route: "ANSWER", Reason: "first match"})}, nil
+		return update{
+			route.Set("ANSWER"), router.Set(&decision{Action: "EDUCATE", Route: "ANSWER", Reason: "first match"}),
+		}, nil
 	})
 	g.Node("skill_applier", func(_ context.Context, s state) (update, error) {
 		s.Skills.Applied = s.Skills.Skills

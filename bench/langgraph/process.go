@@ -32,7 +32,10 @@ func start(ctx context.Context, command ...string) (*report, int64, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// What the machine is configured with, such as keys and tracing, stays out of what is measured.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", "NODE_ENV=production"}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8",
+		"NODE_ENV=production",
+	}
 	var out, failure bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failure
 	if err := cmd.Run(); err != nil {
@@ -51,7 +54,10 @@ func start(ctx context.Context, command ...string) (*report, int64, error) {
 func install(ctx context.Context, dir string, packages []string) error {
 	ctx, cancel := context.WithTimeout(ctx, installLimit)
 	defer cancel()
-	args := []string{"install", "--prefix", dir, "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-progress", "--loglevel", "error"}
+	args := []string{
+		"install", "--prefix", dir, "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-progress", "--loglevel",
+		"error",
+	}
 	out, err := exec.CommandContext(ctx, "npm", append(args, packages...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s cannot be installed: %w: %s", strings.Join(packages, " "), err, ending(string(out)))

@@ -45,9 +45,14 @@ type bencher struct {
 func ourRows(self string) []*row {
 	held := func(n int) []string { return []string{self, "-ours", "hold", strconv.Itoa(n), strconv.Itoa(turns)} }
 	return []*row{
-		{Name: "graph", Sessions: sessions, Processes: 1, hold: held(sessions), grow: []string{self, "-ours", "grow", strconv.Itoa(long)}},
+		{
+			Name: "graph", Sessions: sessions, Processes: 1, hold: held(sessions),
+			grow: []string{self, "-ours", "grow", strconv.Itoa(long)},
+		},
 		{Name: "graph", Sessions: many, Processes: 1, hold: held(many), goals: true},
-		{Name: "graph, durable", Sessions: many, Processes: 1, hold: []string{self, "-ours", "durable", strconv.Itoa(many), strconv.Itoa(turns)}},
+		{Name: "graph, durable", Sessions: many, Processes: 1, hold: []string{
+			self, "-ours", "durable", strconv.Itoa(many), strconv.Itoa(turns),
+		}},
 	}
 }
 
@@ -60,11 +65,17 @@ func theirRows(node, script string) []*row {
 	}
 	rows := []*row{
 		{Name: "LangGraph.js", Sessions: sessions, Processes: 1, hold: held(sessions, "async"), grow: grown("async")},
-		{Name: `LangGraph.js, durability "exit"`, Sessions: sessions, Processes: 1, hold: held(sessions, "exit"), grow: grown("exit")},
+		{
+			Name: `LangGraph.js, durability "exit"`, Sessions: sessions, Processes: 1, hold: held(sessions, "exit"),
+			grow: grown("exit"),
+		},
 	}
 	if cores := runtime.NumCPU(); cores > 1 { // a process keeps one core busy
 		share := sessions / cores
-		rows = append(rows, &row{Name: "LangGraph.js, a process per core", Sessions: share * cores, Processes: cores, hold: held(share, "async")})
+		rows = append(rows, &row{
+			Name: "LangGraph.js, a process per core", Sessions: share * cores, Processes: cores,
+			hold: held(share, "async"),
+		})
 	}
 	return rows
 }

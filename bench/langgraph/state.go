@@ -63,7 +63,9 @@ type (
 
 // How writes reach each field. They are declarations and never change.
 var (
-	messages   = graph.Append(func(s *state) *[]message { return &s.Messages }).Keyed(func(m message) string { return m.ID })
+	messages = graph.Append(func(s *state) *[]message { return &s.Messages }).Keyed(func(m message) string {
+		return m.ID
+	})
 	input      = graph.Last(func(s *state) *string { return &s.Input })
 	response   = graph.Last(func(s *state) *string { return &s.Response }).PerTurn()
 	docs       = graph.Last(func(s *state) *string { return &s.Docs }).PerTurn()

@@ -48,7 +48,8 @@ func (b *bencher) print(w io.Writer) {
 		early, late := r.Added[1], r.Added[long-1]
 		left = append(left, []string{
 			r.Name, fmt.Sprint(late.Nodes), fmt.Sprint(late.Steps), fmt.Sprint(late.Checkpoints),
-			fmt.Sprint(early.Bytes), fmt.Sprint(late.Bytes), fmt.Sprintf("× %.2f", float64(late.Bytes)/float64(early.Bytes)), fmt.Sprint(r.held()),
+			fmt.Sprint(early.Bytes), fmt.Sprint(late.Bytes),
+			fmt.Sprintf("× %.2f", float64(late.Bytes)/float64(early.Bytes)), fmt.Sprint(r.held()),
 		})
 	}
 	for _, table := range [][][]string{taken, left} {
@@ -56,8 +57,8 @@ func (b *bencher) print(w io.Writer) {
 		machine.WriteTable(w, table)
 	}
 	if b.Joins != nil {
-		fmt.Fprintf(w, "\nLangGraph.js runs finalize in one turn: %d × with single edges, %d × with one edge from all of its parents, %d × with defer\n",
-			b.Joins["edges"], b.Joins["barrier"], b.Joins["defer"])
+		fmt.Fprintf(w, "\nLangGraph.js runs finalize in one turn: %d × with single edges, %d × with one edge from "+
+			"all of its parents, %d × with defer\n", b.Joins["edges"], b.Joins["barrier"], b.Joins["defer"])
 	}
 }
 

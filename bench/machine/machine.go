@@ -23,8 +23,9 @@ type Description struct {
 // This describes the machine that this program runs on, as it is now, its load included.
 func This() Description {
 	return Description{
-		Cores: runtime.NumCPU(), CPU: field("/proc/cpuinfo", "model name", ":"), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version(),
-		Load: firstWords("/proc/loadavg", 3), System: strings.Trim(field("/etc/os-release", "PRETTY_NAME", "="), `"`),
+		Cores: runtime.NumCPU(), CPU: field("/proc/cpuinfo", "model name", ":"), OS: runtime.GOOS,
+		Arch: runtime.GOARCH, Go: runtime.Version(), Load: firstWords("/proc/loadavg", 3),
+		System: strings.Trim(field("/etc/os-release", "PRETTY_NAME", "="), `"`),
 	}
 }
 

@@ -127,7 +127,8 @@ var outsideDisturbances = []disturbance{
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		info, err := stream.Info(r.t.Context(), jetstream.WithSubjectFilter("rehearse.job.*.*."+natsconn.Token(run)+".*"))
+		info, err := stream.Info(r.t.Context(),
+			jetstream.WithSubjectFilter("rehearse.job.*.*."+natsconn.Token(run)+".*"))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -136,7 +137,8 @@ var outsideDisturbances = []disturbance{
 			if err != nil {
 				continue // it was held meanwhile
 			}
-			for err = errors.New("not yet"); err != nil && r.run(run).Status == "running"; { // it is refused for as long as the job is not done
+			// it is refused for as long as the job is not done
+			for err = errors.New("not yet"); err != nil && r.run(run).Status == "running"; {
 				_, err = jobs.Publish(r.t.Context(), subject, m.Data)
 			}
 		}
@@ -145,7 +147,8 @@ var outsideDisturbances = []disturbance{
 		jobs := r.connect().JetStream()
 		subject := fmt.Sprintf("rehearse.job.%d.plain.%s.", orchestrator.JobSchema+1+rnd.IntN(9), natsconn.Token(run))
 		for n := range 20 {
-			if _, err := jobs.Publish(r.t.Context(), subject+strconv.Itoa(n), []byte(`{"schema": "of another time"}`)); err != nil {
+			if _, err := jobs.Publish(r.t.Context(), subject+strconv.Itoa(n),
+				[]byte(`{"schema": "of another time"}`)); err != nil {
 				r.t.Fatal(err)
 			}
 		}
@@ -162,7 +165,8 @@ var outsideDisturbances = []disturbance{
 		for _, w := range r.workers {
 			w.signal(syscall.SIGCONT)
 		}
-		if len(listed) != 1 || !strings.HasPrefix(listed[0].Version, otherRelease) || listed[0].Done != 0 || listed[0].Busy != 0 {
+		if len(listed) != 1 || !strings.HasPrefix(listed[0].Version, otherRelease) || listed[0].Done != 0 ||
+			listed[0].Busy != 0 {
 			r.t.Errorf("the worker of another version is listed as %+v", listed)
 		}
 		r.until(waits, "completed", func(run chaosRun) bool { return run.Status == "completed" })

@@ -37,7 +37,8 @@ func buildOther(t *testing.T) string {
 		t.Fatalf("%s does not say what JobSchema is", source)
 	}
 	text = schema.ReplaceAll(text, fmt.Appendf(nil, "const JobSchema = %d", orchestrator.JobSchema+1))
-	replaced, list, program := filepath.Join(dir, "job.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "rehearse")
+	replaced, list, program := filepath.Join(dir, "job.go"), filepath.Join(dir, "overlay.json"),
+		filepath.Join(dir, "rehearse")
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: replaced}})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,8 @@ func buildOther(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", list, "-ldflags", "-X main.release="+otherRelease, "-o", program, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", list, "-ldflags",
+		"-X main.release="+otherRelease, "-o", program, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -58,7 +60,8 @@ func buildOther(t *testing.T) string {
 func (r *chaosRig) otherWorker() *chaosProcess {
 	r.t.Helper()
 	p := &chaosProcess{t: r.t, dir: r.dir, name: fmt.Sprintf("other-%d", r.submitted), args: []string{
-		r.other, "worker", "--nats", "nats://" + r.natsAddr, "--name", fmt.Sprintf("other-%d", r.submitted), "--workers", "4",
+		r.other, "worker", "--nats", "nats://" + r.natsAddr, "--name", fmt.Sprintf("other-%d", r.submitted),
+		"--workers", "4",
 	}}
 	p.start()
 	return p

@@ -69,7 +69,8 @@ func newOutsideRig(t *testing.T, agent string) *chaosRig {
 	for n, host := range []string{r.toStore.addr(), r.postgres.URL().Host} {
 		u := r.postgres.URL()
 		u.Host = host
-		r.server(fmt.Sprintf("server-%d", n), "--data", filepath.Join(r.dir, fmt.Sprintf("data-%d", n)), "--nats", "nats://"+r.natsAddr, "--store", u.String())
+		r.server(fmt.Sprintf("server-%d", n), "--data", filepath.Join(r.dir, fmt.Sprintf("data-%d", n)), "--nats",
+			"nats://"+r.natsAddr, "--store", u.String())
 	}
 	for n := range 3 {
 		r.worker(fmt.Sprintf("worker-%d", n), r.toNATS.addr())
@@ -79,27 +80,33 @@ func newOutsideRig(t *testing.T, agent string) *chaosRig {
 
 func (r *chaosRig) server(name string, args ...string) {
 	p := &chaosProcess{t: r.t, dir: r.dir, name: name, ready: "listening on ", args: append([]string{
-		"rehearse", "serve", "--addr", "127.0.0.1:0", "--workers", "0", "--ack-wait", chaosLost.String(), "--lease", chaosLost.String(),
-		"--allow-private", "--rate", "100000",
+		"rehearse", "serve", "--addr", "127.0.0.1:0", "--workers", "0", "--ack-wait", chaosLost.String(), "--lease",
+		chaosLost.String(), "--allow-private", "--rate", "100000",
 	}, args...)}
 	p.start()
 	r.servers = append(r.servers, p)
 }
 
 func (r *chaosRig) worker(name, nats string) {
-	p := &chaosProcess{t: r.t, dir: r.dir, name: name, args: []string{"rehearse", "worker", "--nats", "nats://" + nats, "--name", name, "--workers", "4"}}
+	p := &chaosProcess{t: r.t, dir: r.dir, name: name, args: []string{
+		"rehearse", "worker", "--nats", "nats://" + nats, "--name", name, "--workers", "4",
+	}}
 	p.start()
 	r.workers = append(r.workers, p)
 }
 
 func (r *chaosRig) startNATS() {
-	r.nats = &chaosProcess{t: r.t, dir: r.dir, name: "nats", ready: "nats ", args: []string{"natsserver", filepath.Join(r.dir, "nats-data"), r.natsAddr}}
+	r.nats = &chaosProcess{t: r.t, dir: r.dir, name: "nats", ready: "nats ", args: []string{
+		"natsserver", filepath.Join(r.dir, "nats-data"), r.natsAddr,
+	}}
 	r.nats.start()
 }
 
 // chaosNATS is a NATS server as a program: natsserver FOLDER HOST:PORT.
 func chaosNATS() {
-	server, err := natsconn.StartServer(context.Background(), natsconn.ServerConfig{Dir: os.Args[1], Listen: os.Args[2]})
+	server, err := natsconn.StartServer(context.Background(), natsconn.ServerConfig{
+		Dir: os.Args[1], Listen: os.Args[2],
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -135,7 +142,9 @@ func (p *chaosProcess) start() {
 	}
 	defer said.Close()
 	p.cmd = exec.Command(p.args[0], p.args[1:]...)
-	p.cmd.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.dir, "GORACE=" + os.Getenv("GORACE")}
+	p.cmd.Env = []string{
+		"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.dir, "GORACE=" + os.Getenv("GORACE"),
+	}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = p.dir, out, said
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -200,14 +209,22 @@ func TestRaced(t *testing.T) {
 	side := func(what, of string) string {
 		return what + " at 0x00c0 by goroutine 110:\n  " + of + "\n      file.go:1 +0x9c7\n\n"
 	}
-	const theirs, ours = "github.com/nats-io/nats-server/v2/server.(*fileStore).ConsumerStore()", "github.com/rehearse-dev/rehearse/internal/fleet.(*Server).start()"
+	const theirs, ours = "github.com/nats-io/nats-server/v2/server.(*fileStore).ConsumerStore()",
+		"github.com/rehearse-dev/rehearse/internal/fleet.(*Server).start()"
 	report := func(a, b string) []byte {
-		return []byte("==================\nWARNING: DATA RACE\n" + side("Read", a) + side("Previous write", b) + "Goroutine 110 (running) created at:\n  " + ours + "\n==================\n")
+		return []byte("==================\nWARNING: DATA RACE\n" + side("Read", a) + side("Previous write", b) +
+			"Goroutine 110 (running) created at:\n  " + ours + "\n==================\n")
 	}
 	for _, c := range []struct {
 		log  []byte
 		want bool
-	}{{nil, false}, {report(theirs, theirs), false}, {report(ours, theirs), true}, {report(theirs, ours), true}, {append(report(theirs, theirs), report(ours, ours)...), true}} {
+	}{
+		{nil, false},
+		{report(theirs, theirs), false},
+		{report(ours, theirs), true},
+		{report(theirs, ours), true},
+		{append(report(theirs, theirs), report(ours, ours)...), true},
+	} {
 		if got := raced(c.log); got != c.want {
 			t.Errorf("%t, want %t:\n%s", got, c.want, c.log)
 		}
@@ -257,7 +274,8 @@ func (r *chaosRig) ask(status int, method, path string, body []byte) []byte {
 }
 
 func chaosAsk(status int, method, url string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // one that is stopped does not answer: the next one is asked
+	// one that is stopped does not answer: the next one is asked
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

@@ -105,7 +105,8 @@ func (r *chaosRig) disturb(seed uint64, rounds int, all []disturbance) {
 				at := r.until(id, "disturbed", func(run chaosRun) bool { return run.Progress.Done >= moment })
 				d.do(r, rnd, id)
 				got := r.results(id)
-				t.Logf("round %d: disturbed when %d conversations had ended, took %.1f s (undisturbed %.1f s)", n, at.Progress.Done, time.Since(began).Seconds(), usual.Seconds())
+				t.Logf("round %d: disturbed when %d conversations had ended, took %.1f s (undisturbed %.1f s)", n,
+					at.Progress.Done, time.Since(began).Seconds(), usual.Seconds())
 				got.same(t, want)
 			}
 		})
@@ -131,7 +132,8 @@ func (r *chaosRig) results(id string) chaosResults {
 	r.t.Helper()
 	got := chaosResults{records: map[string]string{}}
 	got.run = r.until(id, "ended", func(run chaosRun) bool { return run.Status != "queued" && run.Status != "running" })
-	for line := range strings.Lines(string(r.ask(http.StatusOK, http.MethodGet, "/api/v1/runs/"+id+"/results.jsonl", nil))) {
+	for line := range strings.Lines(
+		string(r.ask(http.StatusOK, http.MethodGet, "/api/v1/runs/"+id+"/results.jsonl", nil))) {
 		var record map[string]any
 		r.decode([]byte(line), &record)
 		timeless(record)
@@ -142,7 +144,8 @@ func (r *chaosRig) results(id string) chaosResults {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		got.records[fmt.Sprint(record["suite"], " ", record["test_id"], " ", record["target"], " ", record["trial"])] = string(data)
+		got.records[fmt.Sprint(record["suite"], " ", record["test_id"], " ", record["target"], " ",
+			record["trial"])] = string(data)
 		got.lines++
 	}
 	return got
@@ -150,7 +153,8 @@ func (r *chaosRig) results(id string) chaosResults {
 
 func (c chaosResults) same(t *testing.T, want chaosResults) {
 	t.Helper()
-	if c.run.Status != want.run.Status || c.run.ExitReason != want.run.ExitReason || !reflect.DeepEqual(c.run.ExitCode, want.run.ExitCode) {
+	if c.run.Status != want.run.Status || c.run.ExitReason != want.run.ExitReason ||
+		!reflect.DeepEqual(c.run.ExitCode, want.run.ExitCode) {
 		t.Errorf("the run has ended as %+v (%v), want %+v", c.run, c.run.Error, want.run)
 	}
 	if c.run.Progress != want.run.Progress {
@@ -181,9 +185,13 @@ func chaosSpec(t *testing.T, agent string) []byte {
 		if n%5 == 0 {
 			said = "nothing of the kind"
 		}
-		fmt.Fprintf(&suite, "  - {id: t%d, mode: conversation, turns: [{input: alpha %d, assertions: [{type: contains, value: 'turn 1: alpha'}]}, {input: beta %d, assertions: [{type: contains, value: %q}]}]}\n", n, n, n, said)
+		fmt.Fprintf(&suite, "  - {id: t%d, mode: conversation, turns: [{input: alpha %d, assertions: [{type: "+
+			"contains, value: 'turn 1: alpha'}]}, {input: beta %d, assertions: [{type: contains, value: %q}]}]}\n", n,
+			n, n, said)
 	}
-	spec, err := json.Marshal(map[string]any{"schema": 1, "suites": []string{"shop.suite.yaml"}, "files": map[string]string{
+	spec, err := json.Marshal(map[string]any{"schema": 1, "suites": []string{
+		"shop.suite.yaml",
+	}, "files": map[string]string{
 		"shop.suite.yaml": suite.String(),
 		"rehearse.yaml":   fmt.Sprintf("targets:\n  shop: {url: %q}\n", agent),
 	}})
@@ -214,5 +222,6 @@ func (a *chaosAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	turn := a.turns[asked.SessionID]
 	a.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"reply": fmt.Sprintf("turn %d: %s", turn, asked.Message)}) // a client that has gone needs no answer
+	// a client that has gone needs no answer
+	_ = json.NewEncoder(w).Encode(map[string]any{"reply": fmt.Sprintf("turn %d: %s", turn, asked.Message)})
 }

@@ -41,19 +41,24 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 	}
 	c.AddCommand(newChatGraph(env))
 	flags := c.Flags()
-	flags.StringVarP(&f.target, "target", "t", "", "the target: a name in rehearse.yaml, or a short form such as openai:gpt-5-mini (default: that of rehearse.yaml)")
-	flags.StringVar(&f.targetCurl, "target-curl", "", "file with a pasted curl line as target; - reads it from standard input, which then has no messages")
+	flags.StringVarP(&f.target, "target", "t", "", "the target: a name in rehearse.yaml, "+
+		"or a short form such as openai:gpt-5-mini (default: that of rehearse.yaml)")
+	flags.StringVar(&f.targetCurl, "target-curl", "",
+		"file with a pasted curl line as target; - reads it from standard input, which then has no messages")
 	flags.StringVar(&f.system, "system", "", "system message before the conversation")
 	flags.StringVar(&f.save, "save", "", "suite to which the talk is added as a test when it ends")
 	flags.BoolVar(&f.inputsOnly, "no-expected", false, "save the messages only, not the replies")
 	flags.StringVar(&f.sites.Dir, "sites", ".", "folder of websites' chatbots, or the file of one")
 	flags.StringVar(&f.site, "site", "", "name of the site (default: the only one)")
-	flags.StringVar(&f.sites.Model, "model", "", "model that answers for a chatbot or a flow: PROVIDER:MODEL, or a name in rehearse.yaml (default: its own)")
+	flags.StringVar(&f.sites.Model, "model", "",
+		"model that answers for a chatbot or a flow: PROVIDER:MODEL, or a name in rehearse.yaml (default: its own)")
 	flags.StringVar(&f.sites.Prompts, "prompts", "", "folder of prompts that the site names")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 	flags.StringVar(&f.language, "language", "", "language of a site's fixed messages (default: the site's)")
-	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the sites or this folder)")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show node, tool calls, time and tokens of a reply; of a site intent, route, skills and warnings")
+	flags.StringVar(&f.config, "config", "",
+		"configuration file (default: the nearest rehearse.yaml at or above the sites or this folder)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false,
+		"show node, tool calls, time and tokens of a reply; of a site intent, route, skills and warnings")
 	c.MarkFlagsMutuallyExclusive("target", "target-curl", "sites")
 	c.MarkFlagsMutuallyExclusive("target-curl", "site")
 	c.MarkFlagsMutuallyExclusive("target", "site")
@@ -149,7 +154,8 @@ func (f *chatFlags) saved(env *Env, s *wire.Setup, turns []chatsession.Turn) err
 		File: f.save, Now: env.Now(), InputsOnly: f.inputsOnly, Options: s.Suites(), Mask: s.Secrets().Text,
 	})
 	if err == nil {
-		fmt.Fprintf(env.Stderr, "saved as test %s; hold it with\n  rehearse run %s --filter %s\n", id, shell.Quote(f.save), id)
+		fmt.Fprintf(env.Stderr, "saved as test %s; hold it with\n  rehearse run %s --filter %s\n", id,
+			shell.Quote(f.save), id)
 	}
 	return err
 }

@@ -52,7 +52,9 @@ func (c *siteChat) reset(context.Context) error {
 // say has the chatbot answer one message; its conversation has no end of its own.
 func (c *siteChat) say(ctx context.Context, text string) (over bool, err error) {
 	var said, shown string
-	o, err := c.bot.Turn(ctx, sitebot.Request{Site: c.site, Session: c.session, Input: text, Language: c.language}, func(e sitebot.Event) {
+	o, err := c.bot.Turn(ctx, sitebot.Request{
+		Site: c.site, Session: c.session, Input: text, Language: c.language,
+	}, func(e sitebot.Event) {
 		said += e.Token
 		visible := marker.Strip(said) // what is cut out never comes back, so what was shown stays
 		fmt.Fprint(c.env.Stdout, visible[len(shown):])
@@ -79,7 +81,8 @@ func (c *siteChat) tell(m sitebot.Metadata) {
 				skills = append(skills, string(k))
 			}
 		}
-		fmt.Fprintf(c.env.Stderr, "  (%s → %s %s; skills: %s)\n", m.Intent, m.Route, m.Action, strings.Join(skills, ", "))
+		fmt.Fprintf(c.env.Stderr, "  (%s → %s %s; skills: %s)\n", m.Intent, m.Route, m.Action,
+			strings.Join(skills, ", "))
 	}
 	for _, w := range m.Warnings {
 		fmt.Fprintf(c.env.Stderr, "  (warning: %s)\n", w)

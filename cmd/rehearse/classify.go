@@ -79,43 +79,58 @@ Exit codes: 0 passed, 1 a threshold was missed, 2 wrong usage or invalid files, 
 		},
 	}
 	f.register(c.PersistentFlags())
-	f.run.server.register(c.Flags(), "base URL of a server that holds the run: a file of items with a --target, which are sent there")
+	f.run.server.register(c.Flags(),
+		"base URL of a server that holds the run: a file of items with a --target, which are sent there")
 	c.Flags().BoolVar(&f.run.detach, "detach", false, "with --server: print the run's id and return")
 	c.AddCommand(newClassifyAll(env, f), newClassifyE2E(env, f))
 	return c
 }
 
 func (f *classifyFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Items, "items", "", "with a classifier of the chatbot: other items than the dataset of its name, a file or a dataset")
+	flags.StringVar(&f.Items, "items", "",
+		"with a classifier of the chatbot: other items than the dataset of its name, a file or a dataset")
 	flags.StringVar(&f.Predictions, "predictions", "", "file of predictions, joined with the items by id")
 	flags.StringVar(&f.Target, "target", "",
-		"classify here: intent-classifier, skill-selector, a name from rehearse.yaml, lexical, PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME")
+		"classify here: intent-classifier, skill-selector, a name from rehearse.yaml, lexical, PROVIDER:MODEL, "+
+			"flow:FILE or site:FOLDER#NAME")
 	flags.StringVar(&f.Model, "model", "",
-		"classify here with a model, PROVIDER:MODEL or a name from rehearse.yaml; with --target, the model inside a chatbot or a flow")
-	flags.StringVar(&f.Examples, "examples", "", "with lexical or a model: labelled items to learn from, such as a training set")
+		"classify here with a model, PROVIDER:MODEL or a name from rehearse.yaml; with --target, "+
+			"the model inside a chatbot or a flow")
+	flags.StringVar(&f.Examples, "examples", "",
+		"with lexical or a model: labelled items to learn from, such as a training set")
 	flags.StringVar(&f.Write, "write-predictions", "", "write the predictions that are made here to this .jsonl file")
 	flags.IntVarP(&f.run.workers, "workers", "w", 8, "items classified at once")
-	flags.StringVar(&f.Sites, "sites", "", "of a chatbot's node: folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
-	flags.StringVar(&f.Site, "site", "", "the site of items without metadata.site_name; what an item says goes before it (default: the only site)")
-	flags.StringVar(&f.Prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
+	flags.StringVar(&f.Sites, "sites", "",
+		"of a chatbot's node: folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
+	flags.StringVar(&f.Site, "site", "",
+		"the site of items without metadata.site_name; what an item says goes before it (default: the only site)")
+	flags.StringVar(&f.Prompts, "prompts", "",
+		"folder of prompts that the sites name (default: prompts beside the sites)")
 	flags.BoolVar(&f.LocalPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
-	flags.StringVar(&f.Config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the items, or the sites)")
-	flags.StringVar(&f.log, "log", wire.LogAuto, "log to Langfuse as a dataset run: auto (items from there), langfuse (always) or none")
+	flags.StringVar(&f.Config, "config", "",
+		"configuration file (default: the nearest rehearse.yaml at or above the items, or the sites)")
+	flags.StringVar(&f.log, "log", wire.LogAuto,
+		"log to Langfuse as a dataset run: auto (items from there), langfuse (always) or none")
 	registerCI(flags, &f.ci)
 	flags.StringVar(&f.format, "format", "text", "text, json or md")
 	flags.StringVarP(&f.run.out, "out", "o", "", "folder for the results and reports (default .rehearse/runs/ID)")
 	flags.StringVar(&f.run.resume, "resume", "", "go on with a run: its id, folder, or latest; say the rest as before")
 	flags.IntVar(&f.run.trials, "trials", 0, "classify every item so many times; what is predicted most often counts")
-	flags.StringVar(&f.run.record, "record", "", "record every exchange with models, embedders and targets in this file")
+	flags.StringVar(&f.run.record, "record", "",
+		"record every exchange with models, embedders and targets in this file")
 	flags.StringVar(&f.run.replay, "replay", "", "answer every request from this recording; ask nobody")
 	flags.DurationVar(&f.run.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
 	flags.IntVar(&f.run.retries, "retries", 0, "how often a failed call is tried again (default 2)")
-	flags.DurationVar(&f.run.grace, "grace", 15*time.Second, "after Ctrl-C, how long items in flight may take to finish")
+	flags.DurationVar(&f.run.grace, "grace", 15*time.Second,
+		"after Ctrl-C, how long items in flight may take to finish")
 	flags.StringVar(&f.Labels, "labels", "union", "labels whose mean F1 decides: union (true or predicted) or true")
-	flags.IntVar(&f.Rows, "classes", 20, "how many classes and confusions text and md show, the worst first; 0 shows all")
+	flags.IntVar(&f.Rows, "classes", 20,
+		"how many classes and confusions text and md show, the worst first; 0 shows all")
 	flags.Float64Var(&f.Least.MacroF1, "macro-f1", config.DefaultMacroF1, "least macro F1")
-	flags.Float64Var(&f.Least.MinClassF1, "min-class-f1", config.DefaultMinClassF1, "least F1 of any class that occurs in the items")
-	flags.Float64Var(&f.Least.Recall, "recall", config.DefaultSkillRecall, "for lists of labels, such as skills: least share of the true labels that are found")
+	flags.Float64Var(&f.Least.MinClassF1, "min-class-f1", config.DefaultMinClassF1,
+		"least F1 of any class that occurs in the items")
+	flags.Float64Var(&f.Least.Recall, "recall", config.DefaultSkillRecall,
+		"for lists of labels, such as skills: least share of the true labels that are found")
 	flags.Float64Var(&f.Least.Accuracy, "accuracy", 0, "least accuracy (default: none)")
 }
 

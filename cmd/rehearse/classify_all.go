@@ -40,10 +40,11 @@ nothing else from it; the exit code is the worst of all.`,
 
 func newClassifyE2E(env *Env, f *classifyFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:     e2eAPI,
-		Hidden:  true,
-		Short:   "Grade the chatbot's answers on the dataset " + e2eDataset + ", as rehearse e2e does",
-		Long:    `Grade the chatbot's answers on the dataset ` + e2eDataset + `, or on --items, as "rehearse e2e" does.`,
+		Use:    e2eAPI,
+		Hidden: true,
+		Short:  "Grade the chatbot's answers on the dataset " + e2eDataset + ", as rehearse e2e does",
+		Long: `Grade the chatbot's answers on the dataset ` + e2eDataset +
+			`, or on --items, as "rehearse e2e" does.`,
 		Example: `  rehearse classify e2e-api --items answers.jsonl --sites sites/ --model openai:gpt-5-mini`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.checkAlone(c, args); err != nil {
@@ -61,12 +62,15 @@ func newClassifyE2E(env *Env, f *classifyFlags) *cobra.Command {
 // adds.
 func (f *classifyFlags) checkAlone(c *cobra.Command, args []string, more ...string) error {
 	if len(args) > 0 {
-		return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)", c.Parent().CommandPath())
+		return usage("name one file of labelled items, or a classifier of the chatbot (see `%s --help`)",
+			c.Parent().CommandPath())
 	}
 	f.said(c, c.Name())
 	for _, flag := range append(more, "predictions", "target", "examples", "write-predictions") {
 		if slices.Contains(f.Given, flag) {
-			return usage("--%s is for one classifier: name intent-classifier, skill-selector or a file of items instead of %s", flag, c.Name())
+			return usage(
+				"--%s is for one classifier: name intent-classifier, skill-selector or a file of items instead of %s",
+				flag, c.Name())
 		}
 	}
 	one := *f
@@ -168,7 +172,8 @@ func (f *classifyFlags) e2e(ctx context.Context, env *Env) error {
 	e := &e2eFlags{}
 	e.register(pflag.NewFlagSet("e2e", pflag.ContinueOnError)) // its defaults
 	e.sitesFlags = sitesFlags{
-		sites: f.Sites, site: f.Site, prompts: f.Prompts, model: f.Model, config: s.Config().Path, localPrompt: f.LocalPrompt,
+		sites: f.Sites, site: f.Site, prompts: f.Prompts, model: f.Model, config: s.Config().Path,
+		localPrompt: f.LocalPrompt,
 	}
 	e.workers, e.out = f.run.workers, f.run.out
 	e.commandLine = []string{"classify", e2eAPI}

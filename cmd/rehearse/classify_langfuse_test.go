@@ -36,7 +36,10 @@ func (p *program) run(t *testing.T, args ...string) (code int, stdout, stderr st
 	}
 	var out, err bytes.Buffer
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	env := &Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Now: func() time.Time { return now }, Signals: p.signals}
+	env := &Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Now: func() time.Time { return now },
+		Signals: p.signals,
+	}
 	env.LookupEnv = func(name string) (string, bool) {
 		value, ok := p.variables[name]
 		if !ok {
@@ -86,14 +89,17 @@ func labelledServer(t *testing.T) *program {
 	s := langfusetest.New(t)
 	s.AddDataset("intent-classifier")
 	add := func(id, message, intent string) {
-		s.AddItem("intent-classifier", id, map[string]any{"message": message, "history": []any{}}, map[string]string{"intent": intent},
-			map[string]string{"source": "made up", "site_name": "kestrel-rota.example"})
+		s.AddItem("intent-classifier", id, map[string]any{"message": message, "history": []any{}},
+			map[string]string{"intent": intent}, map[string]string{
+				"source": "made up", "site_name": "kestrel-rota.example",
+			})
 	}
 	add("i1", "I cannot log in", "SUPPORT")
 	add("i2", "What does it cost?", "LEARN")
 	add("i3", "Tell me", "CONTEXT")
 	s.AddDataset("skill-selector")
-	s.AddItem("skill-selector", "s1", "Is there a checklist?", map[string][]string{"skills": {"ask_email"}}, map[string]string{"site_name": "kestrel-rota.example"})
+	s.AddItem("skill-selector", "s1", "Is there a checklist?", map[string][]string{"skills": {"ask_email"}},
+		map[string]string{"site_name": "kestrel-rota.example"})
 	return &program{server: s, variables: map[string]string{}}
 }
 
@@ -112,12 +118,14 @@ func TestClassifyLogs(t *testing.T) {
 	for _, version := range []string{"3.150.0", "4.0.1"} {
 		p := labelledServer(t)
 		p.server.SetVersion(version)
-		code, stdout, stderr := p.run(t, onSites(t, "classify", classify.IntentClassifier, "--local-prompt", "--workers", "1")...)
+		code, stdout, stderr := p.run(t, onSites(t, "classify", classify.IntentClassifier, "--local-prompt",
+			"--workers", "1")...)
 		if code != result.ExitFailed || !strings.Contains(stdout, "accuracy     0.666") {
 			t.Fatalf("%s: exit code %d, stdout\n%s\nstderr\n%s", version, code, stdout, stderr)
 		}
 		name := evaluation.RunID(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
-		if want := "run " + name + " of the dataset intent-classifier\n"; !strings.HasPrefix(stderr, "logged to langfuse http://") || !strings.HasSuffix(stderr, want) {
+		if want := "run " + name + " of the dataset intent-classifier\n"; !strings.HasPrefix(stderr,
+			"logged to langfuse http://") || !strings.HasSuffix(stderr, want) {
 			t.Errorf("%s: stderr %q, want %q", version, stderr, want)
 		}
 		var traces []string
@@ -125,8 +133,8 @@ func TestClassifyLogs(t *testing.T) {
 		for _, s := range p.server.Spans() {
 			a := func(key string) any { return s.Attributes["langfuse."+key] }
 			item[s.TraceID] = fmt.Sprint(a("experiment.item.id"))
-			traces = append(traces, fmt.Sprintf("%s %s %s %s %v", a("experiment.item.id"), a("observation.input"), a("observation.output"),
-				a("experiment.item.expected_output"), a("experiment.name") == name))
+			traces = append(traces, fmt.Sprintf("%s %s %s %s %v", a("experiment.item.id"), a("observation.input"),
+				a("observation.output"), a("experiment.item.expected_output"), a("experiment.name") == name))
 		}
 		slices.Sort(traces)
 		if d := cmp.Diff([]string{
@@ -145,8 +153,9 @@ func TestClassifyLogs(t *testing.T) {
 			t.Errorf("%s: items (-want +got):\n%s", version, d)
 		}
 		if d := cmp.Diff([]string{
-			"i1 confidence 0.95", "i1 correct 1", "i2 confidence 0.8", "i2 correct 1", "i3 confidence 0.8", "i3 correct 0: expected CONTEXT, predicted LEARN",
-			"run accuracy 0.667", "run macro_f1 0.556", "run passed 0", "run weighted_f1 0.556",
+			"i1 confidence 0.95", "i1 correct 1", "i2 confidence 0.8", "i2 correct 1", "i3 confidence 0.8",
+			"i3 correct 0: expected CONTEXT, predicted LEARN", "run accuracy 0.667", "run macro_f1 0.556",
+			"run passed 0", "run weighted_f1 0.556",
 		}, scoresOf(p.server, item)); d != "" {
 			t.Errorf("%s: scores (-want +got):\n%s", version, d)
 		}
@@ -157,7 +166,8 @@ func TestClassifyLogs(t *testing.T) {
 func scoresOf(s *langfusetest.Server, item map[string]string) (scores []string) {
 	for _, score := range s.Scores() {
 		of := item[fmt.Sprint(score["traceId"])]
-		if id, ok := score["datasetRunId"].(string); ok && (strings.HasPrefix(id, "run-ds-intent-classifier") || id == s.Spans()[0].Attributes["langfuse.experiment.id"]) {
+		if id, ok := score["datasetRunId"].(string); ok && (strings.HasPrefix(id, "run-ds-intent-classifier") ||
+			id == s.Spans()[0].Attributes["langfuse.experiment.id"]) {
 			of = "run"
 		}
 		text := fmt.Sprintf("%s %s %.3g", of, score["name"], score["value"])
@@ -186,7 +196,10 @@ func TestClassifyLogsNothing(t *testing.T) {
 		{"--log none", []string{classify.IntentClassifier, "--log", "none"}, result.ExitFailed, "", ""},
 		{"LANGFUSE_ENABLED", []string{classify.IntentClassifier}, result.ExitInvalid, "false", "switches Langfuse off"},
 		{"items of a file", []string{classify.IntentClassifier, "--items", file}, result.ExitPassed, "", ""},
-		{"both", []string{classify.IntentClassifier, "--items", file, "--log", "langfuse"}, result.ExitInvalid, "0", "LANGFUSE_ENABLED is false"},
+		{
+			"both", []string{classify.IntentClassifier, "--items", file, "--log", "langfuse"}, result.ExitInvalid, "0",
+			"LANGFUSE_ENABLED is false",
+		},
 	} {
 		p := labelledServer(t)
 		p.variables[wire.LangfuseEnabledEnv] = tc.off
@@ -197,7 +210,8 @@ func TestClassifyLogsNothing(t *testing.T) {
 	}
 	// A file whose items are also in Langfuse, under the file's name.
 	p := labelledServer(t)
-	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", classify.IntentClassifier, "--log", "langfuse")...)
+	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", classify.IntentClassifier, "--log",
+		"langfuse")...)
 	if code != result.ExitPassed || len(p.server.RunItems()) != 1 || len(p.server.Scores()) != 6 {
 		t.Errorf("exit code %d, requests %v, stderr %s", code, p.posts(), stderr)
 	}
@@ -221,7 +235,10 @@ func TestClassifyLogFailures(t *testing.T) {
 		{
 			"traces are refused", nil,
 			[]langfusetest.Fault{{}, refused},
-			[]string{"the trace of i1, the trace of i2, the trace of i3: langfuse", "status 400: no", "there is no run to put them on"},
+			[]string{
+				"the trace of i1, the trace of i2, the trace of i3: langfuse", "status 400: no",
+				"there is no run to put them on",
+			},
 			map[string]int{"traces": 1},
 		},
 		{
@@ -244,8 +261,10 @@ func TestClassifyLogFailures(t *testing.T) {
 		if tc.faults != nil {
 			p.server.Fail(append([]langfusetest.Fault{{}}, tc.faults...)...)
 		}
-		code, stdout, stderr := p.run(t, onSites(t, "classify", classify.IntentClassifier, "--local-prompt", "--workers", "1")...)
-		if code != result.ExitFailed || !strings.Contains(stdout, "FAILED: macro F1") || !strings.Contains(stderr, "is not completely logged to langfuse") {
+		code, stdout, stderr := p.run(t, onSites(t, "classify", classify.IntentClassifier, "--local-prompt",
+			"--workers", "1")...)
+		if code != result.ExitFailed || !strings.Contains(stdout, "FAILED: macro F1") ||
+			!strings.Contains(stderr, "is not completely logged to langfuse") {
 			t.Errorf("%s: exit code %d, stdout %s", tc.name, code, stdout)
 		}
 		for _, want := range tc.said {
@@ -263,10 +282,13 @@ func TestClassifyLogFailures(t *testing.T) {
 	}
 	p := labelledServer(t)
 	file := filepath.Join(t.TempDir(), "other.jsonl")
-	if err := os.WriteFile(file, []byte(`{"id":"x","input":"hi","expected_output":"LEARN","metadata":{"site_name":"verdanne.example"}}`), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(`{"id":"x","input":"hi","expected_output":"LEARN","metadata":{"site_name":"verdanne.example"}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", classify.IntentClassifier, "--log", "langfuse")...)
+	code, _, stderr := p.run(t, onSites(t, "classify", file, "--target", classify.IntentClassifier, "--log",
+		"langfuse")...)
 	if code != result.ExitPassed || !strings.Contains(stderr, "a run belongs to a dataset") || len(p.posts()) > 0 {
 		t.Errorf("a dataset that there is not: exit code %d, requests %v, stderr %s", code, p.posts(), stderr)
 	}
@@ -303,13 +325,18 @@ func TestClassifyAll(t *testing.T) {
 	if code != result.ExitPassed || t.Failed() {
 		t.Errorf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 	}
-	for _, file := range []string{"intent-classifier/report.html", "skill-selector/report.html", "e2e-api/report.html"} {
+	for _, file := range []string{
+		"intent-classifier/report.html", "skill-selector/report.html", "e2e-api/report.html",
+	} {
 		if _, err := os.Stat(filepath.Join("out", file)); err != nil {
 			t.Error(err)
 		}
 	}
 	code, stdout, stderr = p.run(t, append(args, "--format", "json")...)
-	for _, want := range []string{`{"passed":false,"targets":[{"target":"intent-classifier","passed":false,"summary":"FAILED: macro F1 0.555`, `"per_class"`} {
+	for _, want := range []string{
+		`{"passed":false,"targets":[{"target":"intent-classifier","passed":false,"summary":"FAILED: macro F1 0.555`,
+		`"per_class"`,
+	} {
 		if code != result.ExitFailed || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 		}

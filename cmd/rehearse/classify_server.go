@@ -25,19 +25,24 @@ func (f *classifyFlags) checkServer(flags *pflag.FlagSet) error {
 	if f.run.server.url == "" {
 		return withoutServer(flags)
 	}
-	if err := localOnly(flags, "predictions", "resume", "record", "replay", "log", "grace", "local-prompt"); err != nil {
+	if err := localOnly(flags, "predictions", "resume", "record", "replay", "log", "grace",
+		"local-prompt"); err != nil {
 		return err
 	}
 	for _, name := range []string{"examples", "sites", "site", "prompts", "labels"} {
 		if flags.Changed(name) {
-			return usage("--%s cannot be said to a server: describe the classifier as a target in %s, and name that with --target", name, config.Name)
+			return usage("--%s cannot be said to a server: describe the classifier as a target in %s, "+
+				"and name that with --target", name, config.Name)
 		}
 	}
 	switch {
 	case !dataset.IsFile(f.Name) || flags.Changed("items"):
-		return usage("a server takes one file of labelled items, and what classifies them: `rehearse classify ITEMS --target NAME --server URL`")
+		return usage("a server takes one file of labelled items, and what classifies them: " +
+			"`rehearse classify ITEMS --target NAME --server URL`")
 	case f.Target == "":
-		return usage("say what classifies the items with --target: a name of %s, or a short form such as PROVIDER:MODEL", config.Name)
+		return usage(
+			"say what classifies the items with --target: a name of %s, or a short form such as PROVIDER:MODEL",
+			config.Name)
 	}
 	return nil
 }
@@ -65,7 +70,8 @@ func (f *classifyFlags) spec() runspec.Spec {
 }
 
 // gather returns the run with every file that it reads, and what it asks for.
-func (f *classifyFlags) gather(ctx context.Context, env *Env) (sent remote.Gathered, asked *classify.Submitted, err error) {
+func (f *classifyFlags) gather(ctx context.Context,
+	env *Env) (sent remote.Gathered, asked *classify.Submitted, err error) {
 	if err := f.check(); err != nil {
 		return sent, nil, err
 	}

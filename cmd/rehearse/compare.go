@@ -42,9 +42,12 @@ that had none in A; else 0. With --fail-on any-change: 1 when a test passed in A
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, env, args[0], args[1]) },
 	}
 	c.Flags().StringVar(&f.format, "format", "text", "text, md or json")
-	c.Flags().StringVar(&f.failOn, "fail-on", "", "exit with B's own code (any, the default), or by what became worse (regression, any-change)")
-	c.Flags().Float64Var(&f.rule.MinOverlap, "min-overlap", runspec.DefaultMinOverlap, "with --fail-on regression: share of A's graded tests that must be compared")
-	c.Flags().BoolVar(&f.options.IgnoreTarget, "ignore-target", false, "match tests of different targets; each run has one")
+	c.Flags().StringVar(&f.failOn, "fail-on", "",
+		"exit with B's own code (any, the default), or by what became worse (regression, any-change)")
+	c.Flags().Float64Var(&f.rule.MinOverlap, "min-overlap", runspec.DefaultMinOverlap,
+		"with --fail-on regression: share of A's graded tests that must be compared")
+	c.Flags().BoolVar(&f.options.IgnoreTarget, "ignore-target", false,
+		"match tests of different targets; each run has one")
 	return c
 }
 

@@ -62,7 +62,8 @@ func (e *Env) complete(root *cobra.Command) {
 			return
 		}
 		list := strings.HasSuffix(f.Value.Type(), "Slice") || f.Name == "judge"
-		_ = root.RegisterFlagCompletionFunc(f.Name, offering(names, directive, list)) // a command that offers something itself keeps that
+		// a command that offers something itself keeps that
+		_ = root.RegisterFlagCompletionFunc(f.Name, offering(names, directive, list))
 	}
 	root.LocalNonPersistentFlags().VisitAll(offer)
 	root.PersistentFlags().VisitAll(offer)
@@ -82,7 +83,9 @@ func (e *Env) ofFlag(c *cobra.Command, f *pflag.Flag) (candidates, cobra.ShellCo
 	case f.Name == "test":
 		return e.testIDs, onlyNames
 	case f.Name == "ci":
-		return func(*cobra.Command, []string) []cobra.Completion { return []string{"github", "gitlab", "none"} }, onlyNames
+		return func(*cobra.Command, []string) []cobra.Completion {
+			return []string{"github", "gitlab", "none"}
+		}, onlyNames
 	}
 	return nil, 0
 }
@@ -194,7 +197,9 @@ func (e *Env) knownRuns(c *cobra.Command) (runs []knownRun) {
 			}
 		}
 	})
-	slices.SortStableFunc(runs, func(a, b knownRun) int { return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.ID, a.ID)) })
+	slices.SortStableFunc(runs, func(a, b knownRun) int {
+		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.ID, a.ID))
+	})
 	return runs
 }
 

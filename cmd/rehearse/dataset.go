@@ -39,8 +39,8 @@ Exit codes: 0 done, 2 wrong usage or invalid items: nothing was changed, 3 not a
   rehearse dataset purge main-dataset --yes
   rehearse dataset seed examples/seeding/kestrel-rota.yaml`,
 	}
-	return group(c, newDatasetList(env), newDatasetPull(env), newDatasetPush(env), newDatasetAdd(env), newDatasetPurge(env), newDatasetSeed(env),
-		newDatasetImport(env))
+	return group(c, newDatasetList(env), newDatasetPull(env), newDatasetPush(env), newDatasetAdd(env),
+		newDatasetPurge(env), newDatasetSeed(env), newDatasetImport(env))
 }
 
 // named refuses a command line that has not so many arguments.
@@ -154,7 +154,8 @@ func concluded(env *Env, format, name string, o *dataset.Outcome, verb, again st
 	}
 	switch n := len(o.NotTried); {
 	case o.Interrupted:
-		fmt.Fprintf(env.Stderr, "rehearse: interrupted; %s not %s, or not known to be: %s\n", plural(n, "item"), verb, fewIDs(o.NotTried))
+		fmt.Fprintf(env.Stderr, "rehearse: interrupted; %s not %s, or not known to be: %s\n", plural(n, "item"), verb,
+			fewIDs(o.NotTried))
 	case n > 0:
 		fmt.Fprintf(env.Stderr, "rehearse: %s not tried: %s\n", plural(n, "item"), fewIDs(o.NotTried))
 	}

@@ -73,9 +73,11 @@ func (f *addFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.session, "session", "", "the same as --from-session")
 	flags.Lookup("session").Hidden = true
 	flags.StringVar(&f.store, "store", "", "the store of a chatbot's sessions: sqlite:PATH or postgres://…")
-	flags.StringVar(&f.redis, "redis", "", "with --store: the Redis of the server, redis://HOST:PORT, if it has one for sessions")
+	flags.StringVar(&f.redis, "redis", "",
+		"with --store: the Redis of the server, redis://HOST:PORT, if it has one for sessions")
 	flags.IntVar(&f.turn, "turn", 0, "the turn that becomes the item, from 1")
-	flags.StringVar(&f.site, "site", "", "the site_name of the item (default: that of the run or, with --store, the only site that has the session)")
+	flags.StringVar(&f.site, "site", "",
+		"the site_name of the item (default: that of the run or, with --store, the only site that has the session)")
 	flags.StringVar(&f.expected, "expected", "", "what a good answer is, in words")
 	flags.StringVar(&f.id, "id", "", "the id of the item (default: made of the conversation and the turn)")
 	flags.BoolVar(&f.replace, "replace", false, "replace an item that has the id already")
@@ -94,7 +96,8 @@ func (f *addFlags) check(flags *pflag.FlagSet) error {
 	onlyRun, onlySession := said("test", "suite", "target", "trial"), said("store", "redis")
 	switch {
 	case f.run == "" && f.session == "":
-		return usage("say which conversation: --from-run RUN --test ID, --from-session ID, or --store sqlite:PATH --from-session ID")
+		return usage("say which conversation: --from-run RUN --test ID, --from-session ID, " +
+			"or --store sqlite:PATH --from-session ID")
 	case f.run != "" && f.session != "":
 		return usage("--from-run and --from-session exclude each other: name one conversation")
 	case f.run != "" && f.test == "":
@@ -129,12 +132,14 @@ func (f *addFlags) add(ctx context.Context, env *Env, places *dataset.Stores, na
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "%s: added %s, made of turn %d of %s\n", harmless(name.String()), harmless(r.ID), turn, harmless(c.String()))
+	fmt.Fprintf(env.Stdout, "%s: added %s, made of turn %d of %s\n", harmless(name.String()), harmless(r.ID), turn,
+		harmless(c.String()))
 	if f.turn == 0 {
 		fmt.Fprintf(env.Stderr, "turn %d is %s; --turn N takes another one of %d\n", turn, c.Chosen(), c.Turns())
 	}
 	if !put.Expects() {
-		fmt.Fprintln(env.Stderr, "no expected answer is known: write one into expected_output.response, or say --expected TEXT (with --replace)")
+		fmt.Fprintln(env.Stderr, "no expected answer is known: write one into expected_output.response, "+
+			"or say --expected TEXT (with --replace)")
 	}
 	return nil
 }
@@ -149,17 +154,21 @@ func (f *addFlags) destination(places *dataset.Stores, text string) (dataset.Nam
 	case err != nil:
 		return name, outcome(source.AsInvalid(err))
 	case name.Kind == dataset.InFile && f.create:
-		return name, usage("--create makes a dataset in Langfuse; %s is a file, which is made in any case: leave it out", text)
+		return name,
+			usage("--create makes a dataset in Langfuse; %s is a file, which is made in any case: leave it out", text)
 	case name.Kind == dataset.InLangfuse:
 		if _, err := places.Langfuse(); err != nil {
-			return name, usage("%q is a dataset in Langfuse, but %w; name a file, ending in .jsonl, to keep the item there", name.Dataset, err)
+			return name,
+				usage("%q is a dataset in Langfuse, but %w; name a file, ending in .jsonl, to keep the item there",
+					name.Dataset, err)
 		}
 	}
 	return name, nil
 }
 
 // item makes an item of a turn as the flags say, without secrets.
-func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Stores, c *conversation.Recorded, turn int) (dataset.Record, error) {
+func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Stores, c *conversation.Recorded,
+	turn int) (dataset.Record, error) {
 	r, err := c.Item(turn)
 	if err != nil {
 		return r, err
@@ -169,7 +178,8 @@ func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Stores, c
 		var unread []string
 		r.Expected, unread = c.Expected(turn, origin(ctx, env, places))
 		for _, name := range unread {
-			fmt.Fprintf(env.Stderr, "rehearse: %s cannot be read any more, so that it is not known what was expected\n", harmless(name))
+			fmt.Fprintf(env.Stderr, "rehearse: %s cannot be read any more, so that it is not known what was expected\n",
+				harmless(name))
 		}
 	}
 	secrets := env.secrets
@@ -180,7 +190,8 @@ func (f *addFlags) item(ctx context.Context, env *Env, places *dataset.Stores, c
 }
 
 // conversation finds the conversation that the flags name.
-func (f *addFlags) conversation(ctx context.Context, env *Env, places *dataset.Stores) (c *conversation.Recorded, err error) {
+func (f *addFlags) conversation(ctx context.Context, env *Env,
+	places *dataset.Stores) (c *conversation.Recorded, err error) {
 	switch {
 	case f.run != "":
 		c, err = f.fromRun(ctx, env)
@@ -204,7 +215,9 @@ func (f *addFlags) fromRun(ctx context.Context, env *Env) (*conversation.Recorde
 	if err != nil {
 		return nil, usage("cannot read the run: %w", err)
 	}
-	return conversation.OfTest(&run, dir, runlog.Read(dir), conversation.Selection{Test: f.test, Suite: f.suite, Target: f.target, Trial: f.trial})
+	return conversation.OfTest(&run, dir, runlog.Read(dir), conversation.Selection{
+		Test: f.test, Suite: f.suite, Target: f.target, Trial: f.trial,
+	})
 }
 
 // origin reads again what a run was made of.
@@ -234,7 +247,8 @@ func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.S
 	}
 	c, unread, err := conversation.OfSession(ctx, client, f.session)
 	if len(unread) > 0 {
-		fmt.Fprintf(env.Stderr, "rehearse: %s without what a user said left out: %s\n", plural(len(unread), "trace"), fewIDs(unread))
+		fmt.Fprintf(env.Stderr, "rehearse: %s without what a user said left out: %s\n", plural(len(unread), "trace"),
+			fewIDs(unread))
 	}
 	return c, err
 }

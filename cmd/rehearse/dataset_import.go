@@ -19,7 +19,8 @@ func newDatasetImport(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Make items of the files of other tools",
-		Long: `Make items of the files of other tools: ` + strings.Join(datasetimport.Formats(), ", ") + `. Which one it is, is found out for each file.
+		Long: `Make items of the files of other tools: ` + strings.Join(datasetimport.Formats(), ", ") +
+			`. Which one it is, is found out for each file.
 
 Each turn of which something is expected becomes an item, with what was said before as its history; where nothing is expected of any turn, the
 last one does. What has no place in an item is listed on stderr with how often it was there. A check among it stays
@@ -34,8 +35,10 @@ in the item as an unsupported assertion, which cannot pass. Nothing is written w
 			return importItems(c.Context(), env, args, to, format, force)
 		},
 	}
-	c.Flags().StringVar(&to, "to", "-", "file of items to write, .jsonl or .jsonl.gz, or dataset of a store, made if it is missing (default: the standard output)")
-	c.Flags().StringVar(&format, "format", "", "the format of all files, instead of finding it out: "+strings.Join(datasetimport.Formats(), ", "))
+	c.Flags().StringVar(&to, "to", "-", "file of items to write, .jsonl or .jsonl.gz, or dataset of a store, "+
+		"made if it is missing (default: the standard output)")
+	c.Flags().StringVar(&format, "format", "", "the format of all files, instead of finding it out: "+
+		strings.Join(datasetimport.Formats(), ", "))
 	c.Flags().BoolVar(&force, "replace", false, "replace the file of --to if it is there")
 	return c
 }

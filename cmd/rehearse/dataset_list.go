@@ -20,8 +20,9 @@ func newDatasetList(env *Env) *cobra.Command {
 		Short: "List the datasets in Langfuse or a store",
 		Long: `List the datasets in Langfuse or in a store, with how many items each has, archived ones included. In Langfuse counting costs a request a
 dataset, so that of more than 25 datasets the items are counted only with --counts.`,
-		Example: "  rehearse dataset list\n  rehearse dataset list --format json --counts\n  rehearse dataset list --from sqlite:history.db",
-		Args:    named(0, "list takes no arguments"),
+		Example: "  rehearse dataset list\n  rehearse dataset list --format json --counts\n" +
+			"  rehearse dataset list --from sqlite:history.db",
+		Args: named(0, "list takes no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := textOrJSON(format); err != nil {
 				return err
@@ -31,7 +32,8 @@ dataset, so that of more than 25 datasets the items are counted only with --coun
 			case from == "langfuse":
 				address = ""
 			case !dataset.IsStore(from):
-				return usage("unknown --from %q: write langfuse, store, sqlite:PATH or postgres://USER@HOST/DATABASE", from)
+				return usage("unknown --from %q: write langfuse, store, sqlite:PATH or postgres://USER@HOST/DATABASE",
+					from)
 			}
 			return onDatasets(c.Context(), env, func(ctx context.Context, places *dataset.Stores) error {
 				entries, where, err := places.List(ctx, address, counts)
@@ -42,7 +44,8 @@ dataset, so that of more than 25 datasets the items are counted only with --coun
 			})
 		},
 	}
-	c.Flags().StringVar(&from, "from", "langfuse", "where to look: langfuse, store for the store of rehearse.yaml, sqlite:PATH, or postgres://USER@HOST/DATABASE")
+	c.Flags().StringVar(&from, "from", "langfuse",
+		"where to look: langfuse, store for the store of rehearse.yaml, sqlite:PATH, or postgres://USER@HOST/DATABASE")
 	c.Flags().BoolVar(&counts, "counts", false, "count the items however many datasets there are")
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c
@@ -71,7 +74,8 @@ func printDatasets(env *Env, where string, entries []dataset.Entry, format strin
 		return writeJSON(env.Stdout, listed)
 	}
 	if len(entries) == 0 {
-		_, err := fmt.Fprintf(env.Stdout, "no datasets in %s yet: start with `rehearse dataset push FILE NAME --create`\n", harmless(where))
+		_, err := fmt.Fprintf(env.Stdout,
+			"no datasets in %s yet: start with `rehearse dataset push FILE NAME --create`\n", harmless(where))
 		return err
 	}
 	table := tabwriter.NewWriter(env.Stdout, 0, 4, 2, ' ', 0)

@@ -17,8 +17,9 @@ func newDatasetPurge(env *Env) *cobra.Command {
 		Short: "Delete every item of a dataset in Langfuse or a store",
 		Long: `Delete every item of a dataset in Langfuse, archived ones included, and with them what runs have of them, or in a store. The dataset itself stays.
 Without --yes it is only said how many there are. "rehearse dataset pull NAME --archived --out FILE" keeps a copy.`,
-		Example: "  rehearse dataset purge main-dataset\n  rehearse dataset purge main-dataset --yes\n  rehearse dataset purge store:main-dataset --yes",
-		Args:    named(1, "name one dataset in Langfuse or in a store"),
+		Example: "  rehearse dataset purge main-dataset\n  rehearse dataset purge main-dataset --yes\n" +
+			"  rehearse dataset purge store:main-dataset --yes",
+		Args: named(1, "name one dataset in Langfuse or in a store"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := textOrJSON(format); err != nil {
 				return err
@@ -32,7 +33,8 @@ Without --yes it is only said how many there are. "rehearse dataset pull NAME --
 					if yes {
 						return nil
 					}
-					return usage("%s of %s would be deleted for good: add --yes to do that", plural(items, "item"), dataset)
+					return usage("%s of %s would be deleted for good: add --yes to do that",
+						plural(items, "item"), dataset)
 				})
 				if err != nil {
 					return err

@@ -46,7 +46,8 @@ all items are put or none.`,
 					return err
 				}
 				warnArchived(env, &o)
-				return concluded(env, format, shownName(name), &o, "put", "run the same command again: what is there already is not sent again")
+				return concluded(env, format, shownName(name), &o, "put",
+					"run the same command again: what is there already is not sent again")
 			})
 		},
 	}

@@ -48,7 +48,8 @@ func (t scriptT) Cleanup(f func()) { t.ts.Defer(f) }
 func scriptLangfuse(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) == 0 {
-			ts.Fatalf("usage: langfuse start|dataset|item|items|archive|trace|fail|meanwhile|ids|show|requests|scores …")
+			ts.Fatalf(
+				"usage: langfuse start|dataset|item|items|archive|trace|fail|meanwhile|ids|show|requests|scores …")
 		}
 		if args[0] == "start" {
 			s := &scriptServer{Server: langfusetest.New(scriptT{t, ts})}
@@ -78,7 +79,9 @@ type scriptServer struct {
 }
 
 func (s *scriptServer) do(ts *testscript.TestScript, what string, args []string) {
-	atLeast := map[string]int{"dataset": 1, "item": 3, "items": 2, "archive": 1, "trace": 3, "fail": 1, "meanwhile": 2, "ids": 1, "show": 1}
+	atLeast := map[string]int{
+		"dataset": 1, "item": 3, "items": 2, "archive": 1, "trace": 3, "fail": 1, "meanwhile": 2, "ids": 1, "show": 1,
+	}
 	if len(args) < atLeast[what] {
 		ts.Fatalf("langfuse %s: too few arguments", what)
 	}
@@ -92,7 +95,8 @@ func (s *scriptServer) do(ts *testscript.TestScript, what string, args []string)
 		n, err := strconv.Atoi(args[1])
 		ts.Check(err)
 		for i := range n {
-			s.AddItem(args[0], fmt.Sprintf("item-%03d", i+1), map[string]any{"query": fmt.Sprint("question ", i+1)}, "an answer", nil)
+			s.AddItem(args[0], fmt.Sprintf("item-%03d", i+1), map[string]any{"query": fmt.Sprint("question ", i+1)},
+				"an answer", nil)
 		}
 	case "archive":
 		s.Archive(args[0])
@@ -115,7 +119,8 @@ func (s *scriptServer) do(ts *testscript.TestScript, what string, args []string)
 	case "show":
 		item := s.Item(args[0])
 		data, err := json.Marshal(map[string]any{
-			"input": item["input"], "expected_output": item["expectedOutput"], "metadata": item["metadata"], "status": item["status"],
+			"input": item["input"], "expected_output": item["expectedOutput"], "metadata": item["metadata"],
+			"status": item["status"],
 		})
 		ts.Check(err)
 		fmt.Fprintln(ts.Stdout(), string(data))

@@ -42,7 +42,8 @@ history?: [{role, content}], assertions?, id?, site?, metadata?}]}. An item with
 func (f *seedFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.purgeOnly, "purge-only", false, "only delete the items of the dataset")
 	flags.BoolVar(&f.yes, "yes", false, "delete also items that no seeding has made")
-	flags.StringVarP(&f.out, "out", "o", "", "write the items to this file (.jsonl, .jsonl.gz, or - for the standard output) instead of Langfuse")
+	flags.StringVarP(&f.out, "out", "o", "",
+		"write the items to this file (.jsonl, .jsonl.gz, or - for the standard output) instead of Langfuse")
 	flags.StringVar(&f.format, "format", "text", "text or json")
 }
 
@@ -96,7 +97,8 @@ func (f *seedFlags) toLangfuse(ctx context.Context, env *Env, s dataset.Seeding)
 		}
 		switch {
 		case !o.Deleting:
-			return concluded(env, f.format, s.Dataset, &o, "created", "run the same command again: the file has everything")
+			return concluded(env, f.format, s.Dataset, &o, "created",
+				"run the same command again: the file has everything")
 		case f.purgeOnly:
 			return concluded(env, f.format, s.Dataset, &o, "deleted", "run the same command again for the rest")
 		}

@@ -51,7 +51,8 @@ func TestDatasetProgress(t *testing.T) {
 		{time.Millisecond, ""},
 	} {
 		env, stdout, stderr := datasetEnv(s, c.step)
-		if code := Main(t.Context(), env, []string{"dataset", "pull", "d"}); code != 0 || strings.Count(stdout.String(), "\n") != 30 {
+		if code := Main(t.Context(), env, []string{"dataset", "pull", "d"}); code != 0 ||
+			strings.Count(stdout.String(), "\n") != 30 {
 			t.Errorf("exit code %d, output %s", code, stdout)
 		}
 		if d := cmp.Diff(c.want, stderr.String()); d != "" {
@@ -78,9 +79,18 @@ func TestDatasetInterrupted(t *testing.T) {
 		at           string
 		stdout, want string
 	}{
-		{"pull", []string{"dataset", "pull", "d", "--out", filepath.Join(folder, "out.jsonl")}, "page=1", "", "interrupted"},
-		{"push", []string{"dataset", "push", items, "d"}, "POST", "d: nothing was changed", "interrupted; 5 items not put, or not known to be: new-0, new-1"},
-		{"purge", []string{"dataset", "purge", "d", "--yes"}, "DELETE", "d: nothing was changed", "run the same command again for the rest"},
+		{
+			"pull", []string{"dataset", "pull", "d", "--out", filepath.Join(folder, "out.jsonl")}, "page=1", "",
+			"interrupted",
+		},
+		{
+			"push", []string{"dataset", "push", items, "d"}, "POST", "d: nothing was changed",
+			"interrupted; 5 items not put, or not known to be: new-0, new-1",
+		},
+		{
+			"purge", []string{"dataset", "purge", "d", "--yes"}, "DELETE", "d: nothing was changed",
+			"run the same command again for the rest",
+		},
 		{"list", []string{"dataset", "list"}, "limit=1&page=1", "", "interrupted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,7 +135,8 @@ func TestDatasetSecrets(t *testing.T) {
 		s.Fail(langfusetest.Fault{}, langfusetest.Fault{Status: 400, Body: echo})
 		_ = Main(t.Context(), env, []string{"dataset", "purge", "d", "--yes", "--format", "json"})
 	}
-	if all := stdout.String() + stderr.String(); strings.Contains(all, langfusetest.SecretKey) || !strings.Contains(all, "bad key") {
+	if all := stdout.String() + stderr.String(); strings.Contains(all, langfusetest.SecretKey) ||
+		!strings.Contains(all, "bad key") {
 		t.Error(all)
 	}
 }

@@ -97,7 +97,9 @@ func (f *demoFlags) hold(ctx context.Context, env *Env, step demo.Step) error {
 	case code == result.ExitInterrupted:
 		return &exitError{code: code}
 	default:
-		return &exitError{result.ExitNotRun, fmt.Errorf("`%s` ended with %d, and not as it should", step.Command(), code)}
+		return &exitError{
+			result.ExitNotRun, fmt.Errorf("`%s` ended with %d, and not as it should", step.Command(), code),
+		}
 	}
 }
 
@@ -142,7 +144,8 @@ func (f *demoFlags) serve(ctx context.Context, env *Env) error {
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(ctx)
 	if errors.Is(err, coordinator.ErrServed) {
-		return usage("another demonstration of this folder is still shown: end it, or choose another folder with `rehearse demo FOLDER`")
+		return usage("another demonstration of this folder is still shown: end it, " +
+			"or choose another folder with `rehearse demo FOLDER`")
 	}
 	return err
 }

@@ -48,7 +48,9 @@ func TestDeployment(t *testing.T) {
 			})
 		}
 		for _, found := range regexp.MustCompile(`\b(REHEARSE_[A-Z_]+)\b`).FindAllString(string(data), -1) {
-			if !slices.Contains([]string{"REHEARSE_TOKEN", "REHEARSE_STORE", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_WEBHOOK_SECRET"}, found) {
+			if !slices.Contains([]string{
+				"REHEARSE_TOKEN", "REHEARSE_STORE", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_WEBHOOK_SECRET",
+			}, found) {
 				t.Errorf("%s sets %s, which no command reads", name, found)
 			}
 		}

@@ -160,7 +160,8 @@ func (d *doctor) checkModels(ctx context.Context, here *wire.Setup) {
 		}
 	}
 	if !remote {
-		d.note("models", "none is asked over the network: scripted models work; for others set their key, see `rehearse models`")
+		d.note("models",
+			"none is asked over the network: scripted models work; for others set their key, see `rehearse models`")
 	}
 }
 

@@ -86,9 +86,11 @@ func (m *countedModel) asked() map[string]int {
 // nothing that had settled is asked again; another message begins anew.
 func TestDurableTurns(t *testing.T) {
 	for name, store := range map[string]func(t *testing.T) []string{
-		"sqlite":     func(*testing.T) []string { return []string{"--store", "sqlite:chat.db"} },
-		"redis":      func(t *testing.T) []string { return []string{"--redis", servertest.NewRedis(t).URL()} },
-		"postgresql": func(t *testing.T) []string { return []string{"--store", servertest.NewPostgres(t).URL().String()} },
+		"sqlite": func(*testing.T) []string { return []string{"--store", "sqlite:chat.db"} },
+		"redis":  func(t *testing.T) []string { return []string{"--redis", servertest.NewRedis(t).URL()} },
+		"postgresql": func(t *testing.T) []string {
+			return []string{"--store", servertest.NewPostgres(t).URL().String()}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,8 +134,8 @@ func newDurable(t *testing.T, store []string) *durable {
 	}
 	d := &durable{t: t, model: model, p: &chaosProcess{t: t, dir: dir, name: "server", ready: "listening on "}}
 	d.p.args = append([]string{
-		"env", "OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_API_KEY=sk-test-1234567890", "rehearse", "serve", "--durable", "--sites", "acme.yaml", "--model", "openai:agent",
-		"--addr", "127.0.0.1:0", "--workers", "0",
+		"env", "OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_API_KEY=sk-test-1234567890", "rehearse", "serve",
+		"--durable", "--sites", "acme.yaml", "--model", "openai:agent", "--addr", "127.0.0.1:0", "--workers", "0",
 	}, store...)
 	d.p.start()
 	return d
@@ -255,7 +257,8 @@ func (d *durable) another(session string) {
 	if asked := d.model.asked(); asked["intent_classifier"] != 1 || asked["answer_writer"] != 1 {
 		d.t.Errorf("another message has asked %v", asked)
 	}
-	if state := d.state(session); strings.Contains(state, "What do you sell") || !strings.Contains(state, `"turn_number":1`) {
+	if state := d.state(session); strings.Contains(state, "What do you sell") ||
+		!strings.Contains(state, `"turn_number":1`) {
 		d.t.Errorf("the state is %s", state)
 	}
 }

@@ -89,11 +89,15 @@ type sitesFlags struct {
 const siteUsage = "the site of all items, instead of their metadata.site_name (default: the item's, or the only site)"
 
 func (f *sitesFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.sites, "sites", "", "folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
+	flags.StringVar(&f.sites, "sites", "",
+		"folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
 	flags.StringVar(&f.site, "site", "", siteUsage)
-	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: prompts beside the sites)")
-	flags.StringVar(&f.model, "model", "", "model that answers: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of the site)")
-	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the dataset)")
+	flags.StringVar(&f.prompts, "prompts", "",
+		"folder of prompts that the sites name (default: prompts beside the sites)")
+	flags.StringVar(&f.model, "model", "",
+		"model that answers: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of the site)")
+	flags.StringVar(&f.config, "config", "",
+		"configuration file (default: the nearest rehearse.yaml above the dataset)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files only, not from Langfuse")
 }
 
@@ -103,9 +107,11 @@ func (f *e2eFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.sample, "sample-size", 0, "only so many items, the same ones every time")
 	flags.StringVar(&f.trace, "trace", "yes", "log to Langfuse where it is configured: yes or no")
 	flags.StringVar(&f.agent, "agentic-system", "new", "the chatbot's generation; there is only new")
-	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, PROVIDER:MODEL, or none to grade by assertions only")
+	flags.StringVar(&f.judge, "judge", "",
+		"model that judges: a name from rehearse.yaml, PROVIDER:MODEL, or none to grade by assertions only")
 	flags.Float64Var(&f.threshold, "threshold", evaluation.DefaultAnswerThreshold, "score from which an answer is good")
-	flags.Float64Var(&f.accuracy, "accuracy", config.DefaultAnswerAccuracy, "least share of good answers; rehearse.yaml may say another")
+	flags.Float64Var(&f.accuracy, "accuracy", config.DefaultAnswerAccuracy,
+		"least share of good answers; rehearse.yaml may say another")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "items at once (default 8)")
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the results (default .rehearse/runs/ID)")
 	flags.StringSliceVar(&f.formats, "format", report.Formats().Names(), "reports to write: "+report.Formats().Help())
@@ -147,8 +153,10 @@ func (f *e2eFlags) check() error {
 // asRun returns the flags of the run that holds the tests.
 func (f *e2eFlags) asRun() *runFlags {
 	r := &runFlags{
-		model: f.model, judge: f.judge, config: f.config, workers: f.workers, threshold: f.threshold, hasThreshold: true, sample: f.sample,
-		localPrompt: f.localPrompt, out: f.out, formats: f.formats, timeout: f.timeout, grace: 15 * time.Second, ci: f.ci, verbose: f.verbose, quiet: f.quiet, commandLine: f.commandLine, server: f.server, detach: f.detach,
+		model: f.model, judge: f.judge, config: f.config, workers: f.workers, threshold: f.threshold,
+		hasThreshold: true, sample: f.sample, localPrompt: f.localPrompt, out: f.out, formats: f.formats,
+		timeout: f.timeout, grace: 15 * time.Second, ci: f.ci, verbose: f.verbose, quiet: f.quiet,
+		commandLine: f.commandLine, server: f.server, detach: f.detach,
 	}
 	if f.judge == runspec.NoJudge {
 		r.judge = ""
@@ -193,7 +201,8 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 }
 
 // read reads a dataset with the configuration that applies to it. Close the setup.
-func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged bool) (*evaluation.Recorded, *wire.Setup, error) {
+func (f *sitesFlags) read(ctx context.Context, env *Env, name string,
+	judged bool) (*evaluation.Recorded, *wire.Setup, error) {
 	items, from, err := openDataset(ctx, env, name)
 	if err != nil {
 		return nil, nil, err
@@ -202,7 +211,9 @@ func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged boo
 	if err != nil {
 		return nil, nil, outcome(err)
 	}
-	read, err := evaluation.ReadRecorded(s, from, items, evaluation.RecordedConfig{Sites: f.sites, Prompts: f.prompts, Site: f.site, Judged: judged})
+	read, err := evaluation.ReadRecorded(s, from, items, evaluation.RecordedConfig{
+		Sites: f.sites, Prompts: f.prompts, Site: f.site, Judged: judged,
+	})
 	if err != nil {
 		env.closed(s)
 	}
@@ -210,12 +221,13 @@ func (f *sitesFlags) read(ctx context.Context, env *Env, name string, judged boo
 }
 
 // evaluate holds the tests, concludes by the share of good answers, and prints what they came to.
-func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Recorded, log *evaluation.AnswerLog, note func(string)) error {
+func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Recorded, log *evaluation.AnswerLog,
+	note func(string)) error {
 	as := f.asRun()
 	working, stop, release := env.interruptible(ctx, as.grace, note)
 	e, err := evaluation.New(working, evaluation.Config{
-		Setup: read.Setup(), Spec: as.spec(), Suites: read.Suites(), Out: f.out, Formats: f.formats, Command: f.commandLine, Version: version(),
-		Stop: stop, Sink: log,
+		Setup: read.Setup(), Spec: as.spec(), Suites: read.Suites(), Out: f.out, Formats: f.formats,
+		Command: f.commandLine, Version: version(), Stop: stop, Sink: log,
 	})
 	var held *evaluation.Completed
 	if err == nil {

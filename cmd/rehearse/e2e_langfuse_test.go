@@ -37,7 +37,8 @@ func TestE2ELogs(t *testing.T) {
 	judge := "scripted:" + filepath.Join("..", "..", "examples", "e2e", "judge.yaml")
 	args := onSites(t, "e2e", "acme v1", "--judge", judge, "--out", t.TempDir(), "--format", "none", "--local-prompt")
 	code, stdout, stderr := p.run(t, args...)
-	if code != result.ExitPassed || !strings.Contains(stdout, "good answers  6 of 6") || !strings.Contains(stderr, "of the dataset acme v1") {
+	if code != result.ExitPassed || !strings.Contains(stdout, "good answers  6 of 6") ||
+		!strings.Contains(stderr, "of the dataset acme v1") {
 		t.Fatalf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 	}
 	var logged []string
@@ -45,7 +46,9 @@ func TestE2ELogs(t *testing.T) {
 		logged = append(logged, i.ItemID)
 	}
 	slices.Sort(logged)
-	want := []string{"a-booking-under-way", "answers-the-open-question", "gives-an-address", "price", "prix", "says-yes-to-a-demo"}
+	want := []string{
+		"a-booking-under-way", "answers-the-open-question", "gives-an-address", "price", "prix", "says-yes-to-a-demo",
+	}
 	if d := cmp.Diff(want, logged); d != "" {
 		t.Errorf("items of the run (-want +got):\n%s", d)
 	}
@@ -60,16 +63,22 @@ func TestE2ELogs(t *testing.T) {
 	}
 	for _, s := range p.server.Spans() {
 		var input struct{ Query string }
-		if text, _ := s.Attributes["langfuse.observation.input"].(string); json.Unmarshal([]byte(text), &input) != nil || input.Query == "" {
+		if text, _ := s.Attributes["langfuse.observation.input"].(string); json.Unmarshal([]byte(text),
+			&input) != nil || input.Query == "" {
 			t.Errorf("a trace has the input %q", text)
 		}
 	}
 
 	// With --trace no nothing is logged; neither are items of a file.
 	before := len(p.posts())
-	for _, args := range [][]string{append(args, "--trace", "no"), onSites(t, "e2e", filepath.Join("..", "..", "examples", "e2e", "items.jsonl"), "--judge", judge, "--out", t.TempDir(), "--format", "none", "--local-prompt")} {
-		if code, _, stderr := p.run(t, args...); code != result.ExitPassed || strings.Contains(stderr, "logged") || len(p.posts()) != before {
-			t.Errorf("%v: exit code %d, %d kinds of requests instead of %d, stderr\n%s", args, code, len(p.posts()), before, stderr)
+	for _, args := range [][]string{
+		append(args, "--trace", "no"), onSites(t, "e2e", filepath.Join("..", "..", "examples", "e2e", "items.jsonl"),
+			"--judge", judge, "--out", t.TempDir(), "--format", "none", "--local-prompt"),
+	} {
+		if code, _, stderr := p.run(t, args...); code != result.ExitPassed || strings.Contains(stderr, "logged") ||
+			len(p.posts()) != before {
+			t.Errorf("%v: exit code %d, %d kinds of requests instead of %d, stderr\n%s", args, code, len(p.posts()),
+				before, stderr)
 		}
 	}
 }

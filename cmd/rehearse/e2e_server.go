@@ -26,7 +26,8 @@ func (f *e2eFlags) checkServer(flags *pflag.FlagSet, name string) error {
 	case !dataset.IsFile(name):
 		return usage("a server takes a file of items: write %s into one with `rehearse dataset pull`", name)
 	case (wire.SitesOptions{Dir: f.sites}).InDatabase():
-		return usage("--sites names a database, which is for local runs: a server takes a folder of sites, or the file of one")
+		return usage(
+			"--sites names a database, which is for local runs: a server takes a folder of sites, or the file of one")
 	}
 	return nil
 }
@@ -43,7 +44,8 @@ func (f *e2eFlags) spec(items string) runspec.Spec {
 }
 
 // gather returns the run with every file that it reads, and what it asks for.
-func (f *e2eFlags) gather(ctx context.Context, env *Env, items string) (sent remote.Gathered, asked *evaluation.SubmittedAnswers, err error) {
+func (f *e2eFlags) gather(ctx context.Context, env *Env,
+	items string) (sent remote.Gathered, asked *evaluation.SubmittedAnswers, err error) {
 	if err := f.check(); err != nil {
 		return sent, nil, err
 	}
@@ -69,7 +71,10 @@ func (f *e2eFlags) onServer(ctx context.Context, env *Env, items string) error {
 		}
 		decided := *run
 		if answers.Decide(&decided, f.accuracy); decided.Code() != run.Code() {
-			return &exitError{result.ExitNotRun, fmt.Errorf("the server's record of run %s and its answers disagree on how it ended", run.ID)}
+			return &exitError{
+				result.ExitNotRun,
+				fmt.Errorf("the server's record of run %s and its answers disagree on how it ended", run.ID),
+			}
 		}
 		tellWarnings(env, run, answers.Warning())
 		ended := as.showFetched(env, dir, run)

@@ -33,7 +33,8 @@ Exit codes: 0 the same, 1 a field differs, 2 wrong usage or invalid items.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("name one dataset: a file of items, or a dataset in Langfuse (see `%s --help`)", c.CommandPath())
+				return usage("name one dataset: a file of items, or a dataset in Langfuse (see `%s --help`)",
+					c.CommandPath())
 			}
 			if f.format != "text" && f.format != "json" {
 				return usage("unknown format %q: use text or json", f.format)
@@ -42,9 +43,11 @@ Exit codes: 0 the same, 1 a field differs, 2 wrong usage or invalid items.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.sites, "sites", "", "folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
+	flags.StringVar(&f.sites, "sites", "",
+		"folder of sites, or the file of one (default: the sitebot targets of rehearse.yaml)")
 	flags.StringVar(&f.site, "site", "", siteUsage)
-	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the dataset)")
+	flags.StringVar(&f.config, "config", "",
+		"configuration file (default: the nearest rehearse.yaml above the dataset)")
 	flags.StringVar(&f.item, "item", "", "only the items whose query or id holds this text")
 	flags.StringVar(&f.format, "format", "text", "text or json")
 	return c

@@ -145,7 +145,8 @@ func (e *Env) closed(s *wire.Setup) {
 // interruptible returns a context and a stop channel for work that a user may end. The first signal closes stop, so
 // that what is in flight finishes; after the grace period, or at a second signal, the context is cancelled. note prints
 // a line meanwhile. release ends the watch.
-func (e *Env) interruptible(ctx context.Context, grace time.Duration, note func(string)) (working context.Context, stop <-chan struct{}, release func()) {
+func (e *Env) interruptible(ctx context.Context, grace time.Duration,
+	note func(string)) (working context.Context, stop <-chan struct{}, release func()) {
 	working, cancel := context.WithCancel(ctx)
 	stopping, finished, watched := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -241,7 +242,8 @@ func (e *Env) curlLine(flag, file string, said bool) (string, error) {
 		defer f.Close() //nolint:errcheck // it was only read
 		from = f
 	case !said:
-		return "", usage("the curl line of this run was read from standard input and is not kept: give it again with --target-curl FILE, or - for standard input")
+		return "", usage("the curl line of this run was read from standard input and is not kept: " +
+			"give it again with --target-curl FILE, or - for standard input")
 	default:
 		from = e.Stdin
 	}

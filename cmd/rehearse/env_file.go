@@ -16,7 +16,8 @@ const envFileFlag = "env-file"
 // registerEnvFile adds the flag, so that commands accept it and their help says so. What it names was read before
 // (withEnvFiles).
 func registerEnvFile(flags *pflag.FlagSet) {
-	flags.StringArray(envFileFlag, nil, "file of variables such as .env, a NAME=VALUE each line; those of the environment go before them")
+	flags.StringArray(envFileFlag, nil,
+		"file of variables such as .env, a NAME=VALUE each line; those of the environment go before them")
 }
 
 // withEnvFiles returns an environment that has the variables of the files that a command line names, where e has none.
@@ -39,7 +40,9 @@ func (e *Env) withEnvFiles(args []string) (*Env, error) {
 			if _, set := e.LookupEnv(name); set {
 				continue
 			}
-			own.Environ = append(slices.DeleteFunc(own.Environ, func(known string) bool { return strings.HasPrefix(known, name+"=") }), variable)
+			own.Environ = append(slices.DeleteFunc(own.Environ, func(known string) bool {
+				return strings.HasPrefix(known, name+"=")
+			}), variable)
 			values[name] = value
 		}
 	}

@@ -82,14 +82,23 @@ type runFlags struct {
 }
 
 func (f *runFlags) register(flags *pflag.FlagSet) {
-	flags.Var((*targetNames)(&f.targets), "target", "system under test: a name from rehearse.yaml, or a short form such as PROVIDER:MODEL, flow:FILE, https://…, wss://…, a2a:URL or 'cmd:PROGRAM ARG…'; several run each test with each")
-	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
-	flags.StringVar(&f.targetCurl, "target-curl", "", "file with a pasted curl line as target, called curl in results; - reads it from standard input")
-	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
-	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel")
-	flags.StringVar(&f.user, "user", "", "model that plays simulated users: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of rehearse.yaml, else the judge)")
-	flags.StringVar(&f.config, "config", "", "configuration file of every suite (default: the nearest rehearse.yaml above each suite)")
-	flags.BoolVar(&f.localPrompt, "local-prompt", false, "of chatbots: prompts from files and built in only, not from Langfuse")
+	flags.Var((*targetNames)(&f.targets), "target",
+		"system under test: a name from rehearse.yaml, or a short form such as PROVIDER:MODEL, flow:FILE, https://…, "+
+			"wss://…, a2a:URL or 'cmd:PROGRAM ARG…'; several run each test with each")
+	flags.StringVar(&f.targetURL, "target-url", "", "base URL of targets written as PROVIDER:MODEL, "+
+		"asked with the key of REHEARSE_TARGET_KEY; the judge keeps its own (default REHEARSE_TARGET_URL)")
+	flags.StringVar(&f.targetCurl, "target-curl", "",
+		"file with a pasted curl line as target, called curl in results; - reads it from standard input")
+	flags.StringVar(&f.model, "model", "", "model inside a target given as flow:FILE, and of chatbots: "+
+		"a name from rehearse.yaml, or PROVIDER:MODEL (default lexical)")
+	flags.StringVar(&f.judge, "judge", "",
+		"model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel")
+	flags.StringVar(&f.user, "user", "", "model that plays simulated users: a name from rehearse.yaml, "+
+		"or PROVIDER:MODEL (default: that of rehearse.yaml, else the judge)")
+	flags.StringVar(&f.config, "config", "",
+		"configuration file of every suite (default: the nearest rehearse.yaml above each suite)")
+	flags.BoolVar(&f.localPrompt, "local-prompt", false,
+		"of chatbots: prompts from files and built in only, not from Langfuse")
 	flags.IntVarP(&f.workers, "workers", "w", 0, "conversations held at once (default 8)")
 	flags.IntVar(&f.trials, "trials", 0, "hold every conversation so many times")
 	flags.Float64Var(&f.threshold, "threshold", 0, "score from which a test passes (default 0.8)")
@@ -103,24 +112,33 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.resume, "resume", "", "go on with a run: its id, folder, or latest")
 	flags.StringVar(&f.rerun, "rerun", "", "with --resume: run again what failed, or only what had errors")
 	flags.StringVar(&f.baseline, "baseline", "", "compare with an earlier run: its id, folder, or latest")
-	flags.StringVar(&f.failOn, "fail-on", "", "with --baseline: exit with the run's own code (any, the default), fail for confirmed regressions (regression), or for every test that passed and fails now (any-change)")
-	flags.IntVar(&f.confirm, "confirm", 0, "with --fail-on regression: repeats of a test that fell, until its first pass (default: by the number of falls, at least 3)")
-	flags.Float64Var(&f.minOverlap, "min-overlap", runspec.DefaultMinOverlap, "with --fail-on regression: share of the baseline's graded tests that must be compared")
-	flags.BoolVar(&f.ignoreTarget, "ignore-target", false, "with --baseline: match tests by suite and id alone; each run has one target")
+	flags.StringVar(&f.failOn, "fail-on", "", "with --baseline: exit with the run's own code (any, the default), "+
+		"fail for confirmed regressions (regression), or for every test that passed and fails now (any-change)")
+	flags.IntVar(&f.confirm, "confirm", 0, "with --fail-on regression: repeats of a test that fell, "+
+		"until its first pass (default: by the number of falls, at least 3)")
+	flags.Float64Var(&f.minOverlap, "min-overlap", runspec.DefaultMinOverlap,
+		"with --fail-on regression: share of the baseline's graded tests that must be compared")
+	flags.BoolVar(&f.ignoreTarget, "ignore-target", false,
+		"with --baseline: match tests by suite and id alone; each run has one target")
 	flags.StringVar(&f.record, "record", "", "record every exchange with models, embedders and targets in this file")
 	flags.StringVar(&f.replay, "replay", "", "answer every request from this recording; ask nobody")
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest wait for one reply (default 2m)")
 	flags.IntVar(&f.retries, "retries", 0, "how often a failed call is tried again (default 2)")
-	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
-	flags.BoolVar(&f.attribute, "attribute-flakes", false, "where the trials of a test differ, judge their transcripts again and say what varies: agent, judge or transport")
+	flags.DurationVar(&f.grace, "grace", 15*time.Second,
+		"after Ctrl-C, how long conversations in flight may take to finish")
+	flags.BoolVar(&f.attribute, "attribute-flakes", false, "where the trials of a test differ, "+
+		"judge their transcripts again and say what varies: agent, judge or transport")
 	flags.BoolVar(&f.noCache, "no-judge-cache", false, "ask the judge even if the same question was answered before")
-	flags.BoolVar(&f.artifacts, "artifacts", false, "keep what targets and judges were sent and answered in artifacts/ beside the results")
+	flags.BoolVar(&f.artifacts, "artifacts", false,
+		"keep what targets and judges were sent and answered in artifacts/ beside the results")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would run; ask nothing")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file of the suites changes")
 	f.server.register(flags, "base URL of a server that holds the run; suites and what they name are sent there")
 	flags.BoolVar(&f.detach, "detach", false, "with --server: print the run's id and return")
-	flags.BoolVar(&f.baselineOptional, "baseline-optional", false, "go on without a --baseline that is not there: it is a note, and the exit code is the run's own")
-	flags.StringVar(&f.reportURL, "report-url", "", "where CI publishes the folder of the run: links in its reports lead there (default REHEARSE_REPORT_URL, else they are relative)")
+	flags.BoolVar(&f.baselineOptional, "baseline-optional", false,
+		"go on without a --baseline that is not there: it is a note, and the exit code is the run's own")
+	flags.StringVar(&f.reportURL, "report-url", "", "where CI publishes the folder of the run: "+
+		"links in its reports lead there (default REHEARSE_REPORT_URL, else they are relative)")
 	registerCI(flags, &f.ci)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the totals")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every test")
@@ -129,7 +147,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 
 // noteChanged remembers which numbers were said at all, since 0 says something too.
 func (f *runFlags) noteChanged(flags *pflag.FlagSet) {
-	f.hasTrials, f.hasThreshold, f.hasRetries = flags.Changed("trials"), flags.Changed("threshold"), flags.Changed("retries")
+	f.hasTrials, f.hasThreshold, f.hasRetries = flags.Changed("trials"), flags.Changed("threshold"),
+		flags.Changed("retries")
 	f.hasConfirm, f.hasOverlap = flags.Changed("confirm"), flags.Changed("min-overlap")
 }
 
@@ -166,8 +185,9 @@ func (f *runFlags) check() error {
 // spec returns what is asked to be run.
 func (f *runFlags) spec() runspec.Spec {
 	s := runspec.Spec{
-		Schema: runspec.Schema, Suites: f.suites, Config: f.config, Targets: f.targets, Judge: f.judge, User: f.user, Model: f.model, Trials: f.trials,
-		Filter: f.filters, Tags: f.tags, Sample: f.sample, Timeout: runspec.Duration(f.timeout), Limits: runspec.Limits{Workers: f.workers},
+		Schema: runspec.Schema, Suites: f.suites, Config: f.config, Targets: f.targets, Judge: f.judge, User: f.user,
+		Model: f.model, Trials: f.trials, Filter: f.filters, Tags: f.tags, Sample: f.sample,
+		Timeout: runspec.Duration(f.timeout), Limits: runspec.Limits{Workers: f.workers},
 		Baseline: f.baseline, FailOn: f.failOn, Confirm: f.confirm,
 	}
 	if f.hasOverlap {
@@ -192,8 +212,8 @@ func (f *runFlags) spec() runspec.Spec {
 // options say how things are opened for the run.
 func (f *runFlags) options() wire.Options {
 	return wire.Options{
-		Config: f.config, TargetURL: f.targetURL, Curl: f.curl, Model: f.model, LocalPrompt: f.localPrompt, Record: f.record, Playback: f.replay,
-		Append: f.resume != "", Dry: f.dryRun, Files: f.files,
+		Config: f.config, TargetURL: f.targetURL, Curl: f.curl, Model: f.model, LocalPrompt: f.localPrompt,
+		Record: f.record, Playback: f.replay, Append: f.resume != "", Dry: f.dryRun, Files: f.files,
 	}
 }
 
@@ -239,5 +259,6 @@ func (*targetNames) Type() string { return "stringSlice" }
 func (t *targetNames) String() string { return "[" + strings.Join(*t, ",") + "]" }
 
 func registerCI(flags *pflag.FlagSet, name *string) {
-	flags.StringVar(name, "ci", "", "how a CI system is told: github (summary and annotations), gitlab (code quality report) or none (default: the one that the environment shows)")
+	flags.StringVar(name, "ci", "", "how a CI system is told: github (summary and annotations), "+
+		"gitlab (code quality report) or none (default: the one that the environment shows)")
 }

@@ -78,7 +78,9 @@ func validateFlows(env *Env, files []string, format string) error {
 		case errors.As(err, &problems):
 			found.Errors = append(found.Errors, problems...)
 		case err != nil:
-			found.Errors = append(found.Errors, source.Problem{File: file, Message: err.Error(), Hint: "name a file of flows"})
+			found.Errors = append(found.Errors, source.Problem{
+				File: file, Message: err.Error(), Hint: "name a file of flows",
+			})
 		}
 		for _, f := range flows {
 			found.Warnings = append(found.Warnings, f.Warnings...)

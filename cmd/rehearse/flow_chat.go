@@ -41,8 +41,10 @@ func newFlowChat(env *Env) *cobra.Command {
 			return talk.run(c.Context())
 		},
 	}
-	c.Flags().StringVar(&model, "model", "", "model that chooses and answers: a name from rehearse.yaml, or PROVIDER:MODEL (default: that of the flow's target there, or lexical)")
-	c.Flags().StringVar(&configFile, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flow)")
+	c.Flags().StringVar(&model, "model", "", "model that chooses and answers: a name from rehearse.yaml, "+
+		"or PROVIDER:MODEL (default: that of the flow's target there, or lexical)")
+	c.Flags().StringVar(&configFile, "config", "",
+		"configuration file (default: the nearest rehearse.yaml at or above the flow)")
 	c.Flags().StringVar(&node, "node", "", "node to begin at (default: the flow's start)")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show how the flow moves, and its tool calls")
 	return c
@@ -100,7 +102,8 @@ func (c *flowChat) reset(context.Context) error {
 // seed is where the conversation begins.
 func (c *flowChat) seed() flow.Seed {
 	return flow.Seed{
-		Node: c.node, KnowledgeBases: c.settings.KnowledgeBases, Pipeline: c.settings.Pipeline, Limits: c.settings.Limits,
+		Node: c.node, KnowledgeBases: c.settings.KnowledgeBases, Pipeline: c.settings.Pipeline,
+		Limits: c.settings.Limits,
 	}
 }
 

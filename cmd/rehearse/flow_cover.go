@@ -48,7 +48,8 @@ Exit codes: 0 enough was reached, 1 less than --min-nodes or --min-options, 2 wr
 	c.Flags().StringArrayVar(&f.suites, "suite", nil, "suite to hold now; may be given several times")
 	c.Flags().BoolVar(&f.sessions, "sessions", false, "the logged sessions of the flow")
 	c.Flags().StringVar(&f.store, "store", "", "with --sessions: where they are kept: "+historyPlaces)
-	c.Flags().StringVar(&f.write, "write", "", "with --sessions: write a suite of few sessions that reach as much as all")
+	c.Flags().StringVar(&f.write, "write", "",
+		"with --sessions: write a suite of few sessions that reach as much as all")
 	c.Flags().IntVar(&f.most, "most", 100, "with --write: how many sessions at most")
 	c.Flags().StringVar(&f.format, "format", "text", "text or json")
 	c.Flags().Float64Var(&f.nodes, "min-nodes", 0, "least share of the nodes, from 0 to 1")
@@ -100,11 +101,16 @@ func (f *coverFlags) cover(ctx context.Context, env *Env, name string) error {
 			return err
 		}
 		if len(guessed) > 0 {
-			fmt.Fprintf(env.Stderr, "rehearse: the run does not say which flow %s follows: its turns count by the names of their nodes\n", strings.Join(guessed, ", "))
+			fmt.Fprintf(env.Stderr,
+				"rehearse: the run does not say which flow %s follows: its turns count by the names of their nodes\n",
+				strings.Join(guessed, ", "))
 		}
 	}
 	if covered.Turns == 0 {
-		return &exitError{result.ExitNotRun, fmt.Errorf("no turn of %s is one of the flow %s: hold it with --target flow:FILE", from, of.ID)}
+		return &exitError{
+			result.ExitNotRun,
+			fmt.Errorf("no turn of %s is one of the flow %s: hold it with --target flow:FILE", from, of.ID),
+		}
 	}
 	report := covered.Report()
 	write := report.Text
@@ -160,7 +166,9 @@ func (f *coverFlags) hold(ctx context.Context, env *Env, name string) (dir strin
 	}
 	defer env.closed(s)
 	e, err := evaluation.New(ctx, evaluation.Config{
-		Setup: s, Spec: runspec.Spec{Schema: runspec.Schema, Suites: f.suites, Targets: []string{"flow:" + name}, Model: "lexical"}, Version: version(),
+		Setup: s, Spec: runspec.Spec{
+			Schema: runspec.Schema, Suites: f.suites, Targets: []string{"flow:" + name}, Model: "lexical",
+		}, Version: version(),
 	})
 	if err != nil {
 		return "", err

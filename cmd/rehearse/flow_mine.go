@@ -45,7 +45,8 @@ Exit codes: 0 written, 2 wrong usage or nothing to learn from, 3 the store canno
 	flags.StringVar(&f.from, "start-date", "", "only sessions that began on this day or later, YYYY-MM-DD")
 	flags.StringVar(&f.to, "end-date", "", "only sessions that began on this day or earlier, YYYY-MM-DD")
 	flags.IntVar(&f.MinCount, "min-count", 2, "how often a state or a transition has to occur")
-	flags.StringVar(&f.examples, "examples", "20", "how many examples an option keeps, the most frequent first; all or 0 keeps every one")
+	flags.StringVar(&f.examples, "examples", "20",
+		"how many examples an option keeps, the most frequent first; all or 0 keeps every one")
 	flags.IntVar(&f.MinTurns, "min-turns", 1, "only sessions with at least so many messages of the user's")
 	flags.StringVarP(&f.out, "out", "o", "", "file to write (default: standard output)")
 	underscored(c)

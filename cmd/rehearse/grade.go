@@ -38,7 +38,8 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run t
   rehearse grade 20260714-093000-1a2b3 evals/refund.yaml --filter 'refund-*' --no-judge-cache`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("name a run to grade again: its id, its folder, or latest (see `%s --help`)", c.CommandPath())
+				return usage("name a run to grade again: its id, its folder, or latest (see `%s --help`)",
+					c.CommandPath())
 			}
 			return outcome(f.grade(c, env, args[0], args[1:]))
 		},
@@ -46,7 +47,8 @@ Exit codes: 0 passed, 1 tests failed, 2 wrong usage, an invalid suite or a run t
 	all := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.register(all)
 	for _, name := range []string{
-		"judge", "no-judge-cache", "config", "threshold", "filter", "tag", "workers", "out", "format", "baseline", "grace", "quiet", "verbose", "no-color", "baseline-optional", "report-url", "ci",
+		"judge", "no-judge-cache", "config", "threshold", "filter", "tag", "workers", "out", "format", "baseline",
+		"grace", "quiet", "verbose", "no-color", "baseline-optional", "report-url", "ci",
 	} {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
@@ -105,7 +107,9 @@ func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 	}
 	names := []string{"judge", "config", "threshold", "filter", "tag"}
 	if lost := commandline.Lost(then, flags, names...); lost != "" {
-		return usage("cannot grade run %s again: %s held a secret, which run.json does not keep: give it again beside the run", run.ID, lost)
+		return usage(
+			"cannot grade run %s again: %s held a secret, which run.json does not keep: give it again beside the run",
+			run.ID, lost)
 	}
 	var clash error
 	for _, name := range names {
@@ -132,5 +136,7 @@ func (f *runFlags) sinceGraded(env *Env, held *evaluation.Completed) error {
 	if err != nil {
 		return fmt.Errorf("compare with the graded run: %w", err)
 	}
-	return report.ComparisonText(env.Stdout, found, report.TextOptions{Colour: env.colours() && !f.noColour, Width: env.Width, Quiet: f.quiet})
+	return report.ComparisonText(env.Stdout, found, report.TextOptions{
+		Colour: env.colours() && !f.noColour, Width: env.Width, Quiet: f.quiet,
+	})
 }

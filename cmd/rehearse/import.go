@@ -16,7 +16,8 @@ func newImport(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FORMAT FILE…",
 		Short: "Make a suite and targets of the files of other tools",
-		Long: `Make a suite, and targets in a rehearse.yaml, of the files of other tools. FORMAT is one of ` + strings.Join(importer.Names()[1:], ", ") + `,
+		Long: `Make a suite, and targets in a rehearse.yaml, of the files of other tools. FORMAT is one of ` +
+			strings.Join(importer.Names()[1:], ", ") + `,
 or auto, which finds out the format of each file.
 
 A check that cannot be carried over stays in the suite as an assertion of type unsupported. It cannot pass: its
@@ -55,8 +56,10 @@ Suites of AgentV 4.x need no import: they run as they are.`,
 		},
 	}
 	c.Flags().StringVar(&o.Suite, "suite", "", "suite to write")
-	c.Flags().StringVar(&run, "run", "", "of tau-bench: folder for a run with the trials of the files and their rewards")
-	c.Flags().StringVar(&o.Config, "config", "", "configuration to write targets into (default: rehearse.yaml beside the suite)")
+	c.Flags().StringVar(&run, "run", "",
+		"of tau-bench: folder for a run with the trials of the files and their rewards")
+	c.Flags().StringVar(&o.Config, "config", "",
+		"configuration to write targets into (default: rehearse.yaml beside the suite)")
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that are there")
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c

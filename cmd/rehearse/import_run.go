@@ -26,7 +26,10 @@ func importRun(env *Env, format string, files []string, dir string, hasSuite boo
 		return outcome(err)
 	}
 	defer env.closed(s)
-	run := result.Run{Version: version(), Command: append([]string{"import", format}, files...), Suites: files, Targets: []string{"recorded"}}
+	run := result.Run{
+		Version: version(), Command: append([]string{"import", format}, files...), Suites: files,
+		Targets: []string{"recorded"},
+	}
 	r, err := evaluation.WriteImported(s, dir, run, trials)
 	if err != nil {
 		return outcome(err)

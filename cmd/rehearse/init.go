@@ -56,9 +56,11 @@ Exit codes: 0 written, 2 wrong usage or files that exist, 3 no reply was found; 
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.agent, "agent", "", "agent that the files are for: a URL, a curl line, @FILE with one, cmd:PROGRAM, a2a:URL or ws://…")
+	flags.StringVar(&f.agent, "agent", "",
+		"agent that the files are for: a URL, a curl line, @FILE with one, cmd:PROGRAM, a2a:URL or ws://…")
 	flags.StringVar(&f.preset, "preset", "", "with --agent and a URL: what the agent speaks (see `rehearse targets`)")
-	flags.StringVar(&f.message, "message", "", fmt.Sprintf("with --agent: the message that is sent (default %q)", detect.Question))
+	flags.StringVar(&f.message, "message", "",
+		fmt.Sprintf("with --agent: the message that is sent (default %q)", detect.Question))
 	flags.StringVar(&f.format, "format", "text", "with --agent: text or json")
 	flags.BoolVar(&f.force, "force", false, "replace files that exist")
 	return c

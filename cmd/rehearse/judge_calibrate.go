@@ -70,11 +70,13 @@ gate, 3 also says that no answer can be compared.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; several with commas between them are a panel (default: the configured judge)")
+	flags.StringVar(&f.judge, "judge", "", "model that judges: a name from rehearse.yaml, or PROVIDER:MODEL; "+
+		"several with commas between them are a panel (default: the configured judge)")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml above the labels)")
 	flags.Float64Var(&f.minKappa, "min-kappa", leastKappa, "least Cohen's κ; -1 asks for none")
 	flags.Float64Var(&f.minAccuracy, "min-accuracy", 0, "least accuracy (default: none)")
-	flags.Float64Var(&f.threshold, "threshold", suite.DefaultThreshold, "score from which an answer passes, where people gave scores")
+	flags.Float64Var(&f.threshold, "threshold", suite.DefaultThreshold,
+		"score from which an answer passes, where people gave scores")
 	flags.IntVar(&f.samples, "samples", 1, "how often the judge is asked about each answer")
 	flags.IntVarP(&f.workers, "workers", "w", 8, "answers judged at once")
 	flags.StringVar(&f.format, "format", "text", "text, json or md")
@@ -111,7 +113,8 @@ func (f *calibrateFlags) run(ctx context.Context, env *Env, file string) error {
 		return err
 	}
 	if item := labels.Unanswered(f.judgeSaid); item != nil {
-		return usage("%s:%d: the row has no answer to be judged: add it, or leave --judge out to count what the judge said before", file, item.Line)
+		return usage("%s:%d: the row has no answer to be judged: add it, or leave --judge out to count what the "+
+			"judge said before", file, item.Line)
 	}
 	if len(labels.Ignored) > 0 {
 		fmt.Fprintf(env.Stderr, "rehearse: columns that are not read: %s\n", strings.Join(labels.Ignored, ", "))
@@ -139,7 +142,8 @@ func (f *calibrateFlags) run(ctx context.Context, env *Env, file string) error {
 }
 
 // calibrate asks the judge that s names, unless the labels hold what it said.
-func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *wire.Setup, labels *calibration.Labels) (*calibration.Report, error) {
+func (f *calibrateFlags) calibrate(ctx context.Context, env *Env, s *wire.Setup,
+	labels *calibration.Labels) (*calibration.Report, error) {
 	o := calibration.Options{Samples: f.samples, Workers: f.workers, Threshold: f.threshold, Again: f.judgeSaid}
 	gate := calibration.Gate{}
 	if f.minKappa > -1 {

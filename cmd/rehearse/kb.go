@@ -27,8 +27,10 @@ passage {"id", "text", "title"} on each line. Adding a file again replaces its p
   rehearse kb search --kb returns how do I return a broken lamp
   rehearse kb remove --kb returns`,
 	}
-	c.PersistentFlags().StringVar(&location, "store", "", "the store: PATH or sqlite:PATH (default: that of rehearse.yaml, or .rehearse/rehearse.db)")
-	return group(c, newKBAdd(env, &location), newKBList(env, &location), newKBSearch(env, &location), newKBRemove(env, &location))
+	c.PersistentFlags().StringVar(&location, "store", "",
+		"the store: PATH or sqlite:PATH (default: that of rehearse.yaml, or .rehearse/rehearse.db)")
+	return group(c, newKBAdd(env, &location), newKBList(env, &location), newKBSearch(env, &location),
+		newKBRemove(env, &location))
 }
 
 // neededKB refuses a command line without a knowledge base, or without arguments that it needs.
@@ -58,7 +60,8 @@ func writeJSON(w io.Writer, v any) error {
 
 // withKnowledge opens the store, and does something with its knowledge bases. With the name of an embedder they have
 // vectors.
-func withKnowledge(ctx context.Context, env *Env, location, embedder string, do func(context.Context, *knowledge.Library) error) error {
+func withKnowledge(ctx context.Context, env *Env, location, embedder string,
+	do func(context.Context, *knowledge.Library) error) error {
 	s, err := env.open(wire.Options{})
 	if err != nil {
 		return outcome(err)
@@ -83,5 +86,6 @@ func withKnowledge(ctx context.Context, env *Env, location, embedder string, do 
 func harmless(s string) string { return text.NoCommand(text.Visible(s)) }
 
 func addEmbedder(c *cobra.Command, embedder *string, does string) {
-	c.Flags().StringVar(embedder, "embedder", "", does+", with the vectors of PROVIDER:MODEL or of a model in rehearse.yaml")
+	c.Flags().StringVar(embedder, "embedder", "",
+		does+", with the vectors of PROVIDER:MODEL or of a model in rehearse.yaml")
 }

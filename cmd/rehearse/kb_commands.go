@@ -24,7 +24,8 @@ func newKBAdd(env *Env, location *string) *cobra.Command {
 			return neededKB(c, base != "", len(args) > 0, "name at least one file or folder to add")
 		},
 		RunE: func(c *cobra.Command, files []string) error {
-			return withKnowledge(c.Context(), env, *location, embedder, func(ctx context.Context, k *knowledge.Library) error {
+			return withKnowledge(c.Context(), env, *location, embedder, func(ctx context.Context,
+				k *knowledge.Library) error {
 				done, err := k.Add(ctx, base, files...)
 				if err != nil {
 					return err
@@ -66,7 +67,8 @@ func newKBList(env *Env, location *string) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withKnowledge(c.Context(), env, *location, "", func(ctx context.Context, k *knowledge.Library) error {
+			return withKnowledge(c.Context(), env, *location, "", func(ctx context.Context,
+				k *knowledge.Library) error {
 				bases, err := k.Bases(ctx)
 				switch {
 				case err != nil:
@@ -74,7 +76,8 @@ func newKBList(env *Env, location *string) *cobra.Command {
 				case format == "json":
 					return writeJSON(env.Stdout, append([]knowledge.Base{}, bases...))
 				case len(bases) == 0:
-					_, err := fmt.Fprintln(env.Stdout, "no knowledge bases yet: start with `rehearse kb add --kb NAME FILE…`")
+					_, err := fmt.Fprintln(env.Stdout,
+						"no knowledge bases yet: start with `rehearse kb add --kb NAME FILE…`")
 					return err
 				}
 				table := tabwriter.NewWriter(env.Stdout, 0, 4, 2, ' ', 0)
@@ -110,7 +113,8 @@ func newKBSearch(env *Env, location *string) *cobra.Command {
 				return usage("--top-k is %d: use 1 to 20", q.TopK)
 			}
 			q.Text, q.Bases = strings.Join(words, " "), bases
-			return withKnowledge(c.Context(), env, *location, embedder, func(ctx context.Context, k *knowledge.Library) error {
+			return withKnowledge(c.Context(), env, *location, embedder, func(ctx context.Context,
+				k *knowledge.Library) error {
 				found, err := k.Search(ctx, q)
 				switch {
 				case err != nil:
@@ -145,7 +149,8 @@ func newKBRemove(env *Env, location *string) *cobra.Command {
   rehearse kb remove --kb returns policy.md    what came from one file`,
 		Args: func(c *cobra.Command, _ []string) error { return neededKB(c, base != "", true, "") },
 		RunE: func(c *cobra.Command, files []string) error {
-			return withKnowledge(c.Context(), env, *location, "", func(ctx context.Context, k *knowledge.Library) error {
+			return withKnowledge(c.Context(), env, *location, "", func(ctx context.Context,
+				k *knowledge.Library) error {
 				gone, err := k.Remove(ctx, base, files...)
 				if err != nil {
 					return err

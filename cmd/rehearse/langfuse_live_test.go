@@ -59,7 +59,8 @@ func waitFor(t *testing.T, s *langfusetest.Server, n int) {
 	t.Helper()
 	for began := time.Now(); len(s.RunItems()) < n || len(s.Scores()) < n; time.Sleep(10 * time.Millisecond) {
 		if time.Since(began) > 20*time.Second {
-			t.Fatalf("%d items and %d scores were logged while the run went on, want %d", len(s.RunItems()), len(s.Scores()), n)
+			t.Fatalf("%d items and %d scores were logged while the run went on, want %d", len(s.RunItems()),
+				len(s.Scores()), n)
 		}
 	}
 }
@@ -74,8 +75,8 @@ func TestLogsWhileItRuns(t *testing.T) {
 	for name, args := range map[string][]string{
 		"classify": {"classify", "d", "--model", "openai:m", "--workers", "1"},
 		"e2e": {
-			"e2e", "d", "--sites", root, "--model", "openai:m", "--judge", "none", "--workers", "1", "--local-prompt", "--format", "none",
-			"--out", filepath.Join(t.TempDir(), "out"),
+			"e2e", "d", "--sites", root, "--model", "openai:m", "--judge", "none", "--workers", "1", "--local-prompt",
+			"--format", "none", "--out", filepath.Join(t.TempDir(), "out"),
 		},
 	} {
 		p := fourItems(t)
@@ -85,7 +86,9 @@ func TestLogsWhileItRuns(t *testing.T) {
 				item := p.server.Item(id)
 				input, _ := item["input"].(map[string]any)
 				p.server.RemoveItem(id)
-				p.server.AddItem("d", id, input, map[string]any{"assertions": []any{map[string]any{"type": "contains", "value": "LEARN"}}}, item["metadata"])
+				p.server.AddItem("d", id, input, map[string]any{"assertions": []any{map[string]any{
+					"type": "contains", "value": "LEARN",
+				}}}, item["metadata"])
 			}
 		}
 		url, asked := stuckModel(t)
@@ -110,7 +113,8 @@ func TestLogsWhileItRuns(t *testing.T) {
 		signals <- os.Interrupt
 		signals <- os.Interrupt // e2e would wait for what is in flight
 		e := <-end
-		if e.code != result.ExitInterrupted || !strings.Contains(e.stderr, "of the dataset d, which broke off after 3 items") {
+		if e.code != result.ExitInterrupted ||
+			!strings.Contains(e.stderr, "of the dataset d, which broke off after 3 items") {
 			t.Errorf("%s: exit code %d, stderr %s", name, e.code, e.stderr)
 		}
 		if n := len(p.server.RunItems()); n != 3 {
@@ -136,7 +140,8 @@ func TestInterruptedRunIsLogged(t *testing.T) {
 		signals <- os.Interrupt
 	}()
 	code, _, stderr := p.run(t, "classify", "d", "--model", "openai:m", "--workers", "1", "--grace", "1s")
-	if code != result.ExitInterrupted || len(p.server.RunItems()) != 3 || !strings.Contains(stderr, "broke off after 3 items") {
+	if code != result.ExitInterrupted || len(p.server.RunItems()) != 3 ||
+		!strings.Contains(stderr, "broke off after 3 items") {
 		t.Errorf("exit code %d, %d items, stderr %s", code, len(p.server.RunItems()), stderr)
 	}
 }

@@ -29,7 +29,8 @@ them. These commands look at that store, also while a server works on it.`,
 type sessionStore struct{ store, redis string }
 
 func (f *sessionStore) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.store, "store", "", "the store of the server: sqlite:PATH or postgres://… (default: that of the configuration; REHEARSE_STORE stands in)")
+	flags.StringVar(&f.store, "store", "", "the store of the server: sqlite:PATH or postgres://… (default: "+
+		"that of the configuration; REHEARSE_STORE stands in)")
 }
 
 func (f *sessionStore) registerRedis(flags *pflag.FlagSet) {
@@ -77,7 +78,8 @@ func newLeadsList(env *Env) *cobra.Command {
 
 func (f *leadsFlags) check() error {
 	switch {
-	case f.state != "" && !slices.Contains([]string{string(lead.Pending), string(lead.Delivered), string(lead.Failed)}, f.state):
+	case f.state != "" &&
+		!slices.Contains([]string{string(lead.Pending), string(lead.Delivered), string(lead.Failed)}, f.state):
 		return usage("--state %q: use pending, delivered or failed", f.state)
 	case f.format != "text" && f.format != "json":
 		return usage("--format %q: use text or json", f.format)
@@ -106,7 +108,8 @@ func (f *leadsFlags) list(ctx context.Context, env *Env, s *wire.Sessions) error
 			failure = *r.LastError
 		}
 		table = append(table, []string{
-			r.ID, harmless(r.Site), harmless(r.Session), r.Event, r.Receiver, string(r.State), fmt.Sprint(r.Attempts), harmless(failure),
+			r.ID, harmless(r.Site), harmless(r.Session), r.Event, r.Receiver, string(r.State), fmt.Sprint(r.Attempts),
+			harmless(failure),
 		})
 	}
 	for _, line := range text.Table(table, nil) {
@@ -130,7 +133,8 @@ than a week ago is not kept any more and cannot be sent.`,
 			case all && len(args) > 0:
 				return usage("--all sends every lead: leave the ids out")
 			case !all && len(args) == 0:
-				return usage("name the leads that are to be sent again, or say --all; `rehearse leads list` has their ids")
+				return usage(
+					"name the leads that are to be sent again, or say --all; `rehearse leads list` has their ids")
 			}
 			return f.open(c.Context(), env, func(s *wire.Sessions) error { return resend(c.Context(), env, s, args) })
 		},
@@ -151,7 +155,8 @@ func resend(ctx context.Context, env *Env, s *wire.Sessions, ids []string) error
 	fmt.Fprintf(env.Stdout, "resent %d\n", len(resent))
 	missing := slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(resent, id) })
 	if len(missing) > 0 {
-		return usage("there is no lead %s, or it is not kept any more: `rehearse leads list` shows what is there", harmless(strings.Join(missing, ", ")))
+		return usage("there is no lead %s, or it is not kept any more: `rehearse leads list` shows what is there",
+			harmless(strings.Join(missing, ", ")))
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func main() {
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader who has left ends no run; programs that are started do not inherit it
+	// a reader who has left ends no run; programs that are started do not inherit it
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if os.Getenv("GOGC") == "" {
 		collectByLive()
 	}

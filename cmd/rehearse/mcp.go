@@ -48,6 +48,7 @@ func (e *Env) within(line []string, out, notes io.Writer, signals <-chan os.Sign
 		return e.LookupEnv(name)
 	}
 	return Main(context.Background(), &Env{
-		Stdin: strings.NewReader(""), Stdout: out, Stderr: notes, Environ: e.Environ, LookupEnv: lookup, Now: e.Now, Signals: signals,
+		Stdin: strings.NewReader(""), Stdout: out, Stderr: notes, Environ: e.Environ, LookupEnv: lookup, Now: e.Now,
+		Signals: signals,
 	}, line)
 }

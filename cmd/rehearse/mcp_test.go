@@ -43,7 +43,8 @@ func connect(t *testing.T, environ ...string) *toolClient {
 		c.code = Main(context.Background(), env, []string{"mcp"})
 		_ = out.Close()
 	}()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: answers, Writer: asks}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.IOTransport{Reader: answers, Writer: asks}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,29 +112,36 @@ func TestToolsOfTheProgram(t *testing.T) {
 	for _, tool := range offered.Tools {
 		names = append(names, tool.Name)
 	}
-	if want := []string{"compare", "grade", "graders", "init", "run", "show", "validate"}; !slices.Equal(slices.Sorted(slices.Values(names)), want) {
+	if want := []string{
+		"compare", "grade", "graders", "init", "run", "show", "validate",
+	}; !slices.Equal(slices.Sorted(slices.Values(names)), want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	suite := []string{"evals/suite.yaml"}
 	c.holds(0, "exit code 0: written\n", "init", map[string]any{"folder": "evals"}, "wrote evals/suite.yaml")
 	c.holds(2, "exit code 2: wrong usage", "init", map[string]any{"folder": "evals"}, "exists already")
 	c.holds(0, "exit code 0: valid\n", "validate", map[string]any{"suites": suite}, "2 tests")
-	c.holds(0, "exit code 0: nothing was run", "run", map[string]any{"suites": suite, "dry_run": true}, "remembers-the-name")
+	c.holds(0, "exit code 0: nothing was run", "run", map[string]any{"suites": suite, "dry_run": true},
+		"remembers-the-name")
 	c.holds(0, "exit code 0: passed\n", "run", map[string]any{"suites": suite}, "All 2 tests passed")
 
 	c.write("evals/agent.yaml", "default: {reply: no idea}\n")
-	c.holds(1, "exit code 1: failed\n", "run", map[string]any{"suites": suite, "filter": []string{"single-*"}}, "single-turn")
+	c.holds(1, "exit code 1: failed\n", "run", map[string]any{"suites": suite, "filter": []string{"single-*"}},
+		"single-turn")
 	c.holds(0, "exit code 0: shown; whether", "show", map[string]any{"run": "latest"}, "single-turn")
 	c.holds(0, "exit code 0: shown; whether", "show", map[string]any{"test": "single-turn"}, "6 times 7", "no idea")
 	c.holds(0, "exit code 0: shown; whether", "show", nil, "failed")
 	c.holds(2, "exit code 2: wrong usage", "show", map[string]any{"run": "latest", "test": "nowhere"}, "no test called")
 
-	c.write("evals/suite.yaml", "name: starter\ntests: [{id: single-turn, input: What is 6 times 7?, assertions: [{type: contains, value: idea}]}]\n")
+	c.write("evals/suite.yaml", "name: starter\ntests: [{id: single-turn, input: What is 6 times 7?, assertions: "+
+		"[{type: contains, value: idea}]}]\n")
 	c.holds(0, "exit code 0: passed\n", "grade", map[string]any{"run": "latest"}, "single-turn")
 	c.write("evals/suite.yaml", "tests: [{id: a, inputs: hi}]\n")
-	c.holds(2, "exit code 2: wrong usage or invalid input", "validate", map[string]any{"suites": suite}, "suite.yaml:1:")
+	c.holds(2, "exit code 2: wrong usage or invalid input", "validate", map[string]any{"suites": suite},
+		"suite.yaml:1:")
 	c.holds(2, "exit code 2: wrong usage or invalid input", "run", map[string]any{"suites": suite}, "suite.yaml:1:")
-	c.holds(2, "exit code 2: wrong usage", "compare", map[string]any{"baseline": "nowhere", "candidate": "latest"}, "nowhere")
+	c.holds(2, "exit code 2: wrong usage", "compare", map[string]any{"baseline": "nowhere", "candidate": "latest"},
+		"nowhere")
 	c.holds(0, "exit code 0: passed", "compare", map[string]any{"baseline": "latest", "candidate": "latest"})
 	c.holds(0, "exit code 0: explained\n", "graders", map[string]any{"type": "regex"}, "regex —")
 	c.holds(0, "exit code 0: listed\n", "graders", nil, "contains")
@@ -143,15 +151,20 @@ func TestToolsOfTheProgram(t *testing.T) {
 // What is not run has not passed: an agent that cannot be reached is an error, not a failure, and names are no flags.
 func TestToolsAreNeverGreener(t *testing.T) {
 	c := connect(t)
-	c.write("suite.yaml", "tests: [{id: a, input: hi, assertions: [{type: contains, value: hi}]}, {id: b, input: hi}]\n")
-	c.holds(3, "exit code 3: something could not be run", "run", map[string]any{"suites": []string{"suite.yaml"}, "target": []string{"http://127.0.0.1:1/"}})
+	c.write("suite.yaml",
+		"tests: [{id: a, input: hi, assertions: [{type: contains, value: hi}]}, {id: b, input: hi}]\n")
+	c.holds(3, "exit code 3: something could not be run", "run", map[string]any{
+		"suites": []string{"suite.yaml"},
+		"target": []string{"http://127.0.0.1:1/"},
+	})
 	c.holds(2, "exit code 2: ", "run", map[string]any{"suites": []string{"--help"}})
 	c.holds(2, "exit code 2: ", "run", nil)
 	c.holds(2, "exit code 2: ", "validate", map[string]any{"suites": []string{}})
 	c.holds(2, "exit code 2: ", "run", map[string]any{"suites": []string{"suite.yaml"}, "trials": 0})
 	c.holds(2, "exit code 2: ", "run", map[string]any{"suites": []string{"suite.yaml"}, "threshold": 7})
 	for tool, args := range map[string]map[string]any{
-		"validate": {}, "compare": {"baseline": "latest"}, "run": {"suits": []string{"suite.yaml"}}, "init": {"force": true},
+		"validate": {}, "compare": {"baseline": "latest"}, "run": {"suits": []string{"suite.yaml"}},
+		"init": {"force": true},
 	} {
 		answer, err := c.session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
 		if err == nil && !answer.IsError {
@@ -165,7 +178,10 @@ func TestToolsReturnExcerpts(t *testing.T) {
 	c := connect(t, "SHOP_API_KEY=hush-hush-98765", "FORCE_COLOR=1")
 	c.write("agent.yaml", "default: {reply: '"+strings.Repeat("привет ", 20_000)+"hush-hush-98765'}\n")
 	c.write("suite.yaml", "tests: [{id: a, input: hi, assertions: [{type: contains, value: Ende}]}]\n")
-	if o, said := c.call("run", map[string]any{"suites": []string{"suite.yaml"}, "target": []string{"scripted:agent.yaml"}}); o.ExitCode != 1 || strings.Contains(said, "\x1b") {
+	if o, said := c.call("run", map[string]any{
+		"suites": []string{"suite.yaml"},
+		"target": []string{"scripted:agent.yaml"},
+	}); o.ExitCode != 1 || strings.Contains(said, "\x1b") {
 		t.Fatalf("%d: %s", o.ExitCode, said)
 	}
 	o, said := c.call("show", map[string]any{"test": "a"})
@@ -234,7 +250,8 @@ func TestSignalEndsTools(t *testing.T) {
 	c.signals <- os.Interrupt
 	<-c.left
 	env, out := secretsEnv([]string{"HOME=" + t.TempDir()})
-	if code := Main(t.Context(), env, []string{"show"}); c.code != 0 || code != 0 || !strings.Contains(out.String(), "interrupted") {
+	if code := Main(t.Context(), env, []string{"show"}); c.code != 0 || code != 0 ||
+		!strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit codes %d and %d:\n%s", c.code, code, out)
 	}
 }

@@ -127,13 +127,19 @@ func listModels(s *wire.Setup, prices bool) modelList {
 		case m.Price.Input != nil:
 			price.From = "table"
 		}
-		l.Models = append(l.Models, listedModel{name, m.Model.Provider, m.Model.Name, m.Address, keyOf(m.Key, m.KeySet), price})
+		l.Models = append(l.Models, listedModel{
+			name, m.Model.Provider, m.Model.Name, m.Address, keyOf(m.Key, m.KeySet), price,
+		})
 	}
 	for _, p := range s.Providers() {
-		l.Providers = append(l.Providers, listedProvider{p.Name, p.Doc, p.Address, p.AddressEnv, keyOf(p.Key, p.KeySet)})
+		l.Providers = append(l.Providers, listedProvider{
+			p.Name, p.Doc, p.Address, p.AddressEnv, keyOf(p.Key, p.KeySet),
+		})
 	}
 	if prices {
-		l.Prices = &priceList{AsOf: llm.PricesAsOf, Config: pricesOf(s.Config().Prices), Table: pricesOf(llm.PriceTable())}
+		l.Prices = &priceList{
+			AsOf: llm.PricesAsOf, Config: pricesOf(s.Config().Prices), Table: pricesOf(llm.PriceTable()),
+		}
 	}
 	return l
 }

@@ -20,7 +20,8 @@ type serverFlags struct {
 
 func (f *serverFlags) register(flags *pflag.FlagSet, what string) {
 	flags.StringVar(&f.url, "server", "", what)
-	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "with --server: environment variable with the token of the server")
+	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv,
+		"with --server: environment variable with the token of the server")
 }
 
 // client returns a client of the server. Close it.
@@ -62,7 +63,8 @@ func refused(err error) error {
 }
 
 // onServer has a server hold a run, writes what it came to into a folder, and has it shown.
-func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered, show func(dir string, run *result.Run) error) error {
+func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered,
+	show func(dir string, run *result.Run) error) error {
 	progress := newProgress(env, f.quiet)
 	server, err := f.server.client(env, progress.note)
 	if err != nil {
@@ -77,7 +79,8 @@ func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered,
 		return err
 	}
 	fetching := remote.Fetching{
-		Server: server, Dir: f.out, LocalName: sent.Location, Formats: f.formats, Writes: f.writes, Artifacts: f.artifacts, Note: env.warn(),
+		Server: server, Dir: f.out, LocalName: sent.Location, Formats: f.formats, Writes: f.writes,
+		Artifacts: f.artifacts, Note: env.warn(),
 	}
 	return outcome(fetching.Run(working, ended, show))
 }
@@ -86,19 +89,22 @@ func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered,
 // the watch for signals, which goes on while files are fetched. submitted, if any, is called with the id of a run that
 // is waited for.
 func (e *Env) follow(
-	ctx context.Context, server *client.Client, spec runspec.Spec, detach bool, note func(string), submitted func(id string), tell func(client.Event),
+	ctx context.Context, server *client.Client, spec runspec.Spec, detach bool, note func(string),
+	submitted func(id string), tell func(client.Event),
 ) (working context.Context, ended client.Run, release func(), err error) {
 	working, stop, release := e.cancelling(ctx, note)
-	ended, err = remote.Run(working, server, spec, remote.Options{Stop: stop, Note: note, Event: tell, Submitted: func(id string) (bool, error) {
-		if detach {
-			_, err := fmt.Fprintln(e.Stdout, id)
-			return false, err
-		}
-		if submitted != nil {
-			submitted(id)
-		}
-		return true, nil
-	}})
+	ended, err = remote.Run(working, server, spec, remote.Options{
+		Stop: stop, Note: note, Event: tell, Submitted: func(id string) (bool, error) {
+			if detach {
+				_, err := fmt.Fprintln(e.Stdout, id)
+				return false, err
+			}
+			if submitted != nil {
+				submitted(id)
+			}
+			return true, nil
+		},
+	})
 	switch {
 	case err == nil:
 		return working, ended, release, nil

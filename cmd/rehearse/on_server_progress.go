@@ -50,7 +50,8 @@ func (p *serverProgress) end() {
 
 // cancelling returns a context and a stop channel for a run on a server: the first signal closes stop, a second one
 // cancels the context.
-func (e *Env) cancelling(ctx context.Context, note func(string)) (working context.Context, stop <-chan struct{}, release func()) {
+func (e *Env) cancelling(ctx context.Context,
+	note func(string)) (working context.Context, stop <-chan struct{}, release func()) {
 	working, cancel := context.WithCancel(ctx)
 	stopping, watched := make(chan struct{}), make(chan struct{})
 	go func() {

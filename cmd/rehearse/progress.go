@@ -85,7 +85,8 @@ func (p *progress) line() string {
 	total, started := p.total, p.started
 	p.mu.Unlock()
 	line := fmt.Sprintf("%d/%d %s · %d %s · %d %s · %d %s · %d in flight · %d tokens",
-		t.Tests, total, p.words[0], t.Passed, p.words[1], t.Failed, p.words[2], t.Errors, p.words[3], inFlight, t.Usage.Total()+t.Judge.Usage.Total()+t.User.Used().Total())
+		t.Tests, total, p.words[0], t.Passed, p.words[1], t.Failed, p.words[2], t.Errors, p.words[3], inFlight,
+		t.Usage.Total()+t.Judge.Usage.Total()+t.User.Used().Total())
 	if t.Tests > 0 && t.Tests < total {
 		left := time.Duration(float64(p.env.Now().Sub(started)) / float64(t.Tests) * float64(total-t.Tests))
 		line += " · " + left.Round(time.Second).String() + " left"

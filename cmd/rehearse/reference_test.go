@@ -15,8 +15,10 @@ import (
 func TestCommandReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nWritten from the program's own help; do not edit.\n\n" +
-		"Exit codes of all commands: 0 passed or done, 1 tests, a threshold or a gate failed, 2 wrong usage or invalid input, 3 something could not be run or\n" +
-		"graded, 130 interrupted. Where a command has others, its section says so. `replay run` has the codes of its [gate](../replay.md).\n")
+		"Exit codes of all commands: 0 passed or done, 1 tests, a threshold or a gate failed, " +
+		"2 wrong usage or invalid input, 3 something could not be run or\n" +
+		"graded, 130 interrupted. Where a command has others, its section says so. `replay run` has the codes of its " +
+		"[gate](../replay.md).\n")
 	root := newRoot(&Env{LookupEnv: func(string) (string, bool) { return "", false }})
 	b.WriteString("\nEvery command takes\n")
 	describeFlags(&b, root.PersistentFlags())

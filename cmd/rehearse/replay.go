@@ -23,11 +23,13 @@ The log of a product is loaded once; variants name flows, prompts and models; a 
   rehearse replay run --variant_id new --baseline_variant_id old --flow_id ride_book --start_date 2026-01-01 --end_date 2026-01-31 --store sqlite:history.db
   rehearse replay list --store sqlite:history.db`,
 	}
-	return group(c, newReplayImport(env), newReplayExport(env), newReplayVariant(env), newReplayRun(env), newReplayWatch(env), newReplayList(env), newReplayScore(env))
+	return group(c, newReplayImport(env), newReplayExport(env), newReplayVariant(env), newReplayRun(env),
+		newReplayWatch(env), newReplayList(env), newReplayScore(env))
 }
 
 // historyPlaces says where a --store of logged events may be.
-const historyPlaces = "sqlite:PATH or postgres://… (default: that of the nearest rehearse.yaml, else sqlite:.rehearse/rehearse.db)"
+const historyPlaces = "sqlite:PATH or postgres://… (default: that of the nearest rehearse.yaml, " +
+	"else sqlite:.rehearse/rehearse.db)"
 
 // history returns the address of the store of logged events: the one that was named, else the one whose sessions
 // `rehearse view` shows.
@@ -61,7 +63,8 @@ func withLoaded(ctx context.Context, env *Env, address string, use func(*wire.Hi
 }
 
 func withOpened(
-	ctx context.Context, env *Env, address string, open func(context.Context, string) (*wire.History, error), use func(*wire.History) error,
+	ctx context.Context, env *Env, address string, open func(context.Context, string) (*wire.History, error),
+	use func(*wire.History) error,
 ) error {
 	address, err := env.history(address)
 	if err != nil {

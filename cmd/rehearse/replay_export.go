@@ -22,7 +22,9 @@ func newReplayExport(env *Env) *cobra.Command {
 				return outcome(err)
 			}
 			return withLoaded(c.Context(), env, address, func(h *wire.History) error {
-				return replay.WriteJSONL(env.Stdout, h.Each(c.Context(), replay.Filter{FlowID: flow, From: days.From, To: days.To}))
+				return replay.WriteJSONL(env.Stdout, h.Each(c.Context(), replay.Filter{
+					FlowID: flow, From: days.From, To: days.To,
+				}))
 			})
 		},
 	}

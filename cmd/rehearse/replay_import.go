@@ -54,13 +54,17 @@ reply, state, next_state, turn_number, latency_ms, outcome, data.`,
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, f.store, func(h *wire.History) error { return f.load(c.Context(), env, h, inputs, options) })
+			return withHistory(c.Context(), env, f.store, func(h *wire.History) error {
+				return f.load(c.Context(), env, h, inputs, options)
+			})
 		},
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.store, "store", "", "where events are kept: "+historyPlaces)
-	flags.StringVar(&f.from, "from", "", "format of the files: events, csv, chat, langfuse or otel (default: by the first row)")
-	flags.StringArrayVar(&f.paths, "map", nil, "FIELD=PATH: where a field stands in the rows; may be given several times")
+	flags.StringVar(&f.from, "from", "",
+		"format of the files: events, csv, chat, langfuse or otel (default: by the first row)")
+	flags.StringArrayVar(&f.paths, "map", nil,
+		"FIELD=PATH: where a field stands in the rows; may be given several times")
 	flags.StringVar(&f.flow, "flow-id", "", "flow of the rows that name none")
 	flags.StringVar(&f.date, "date", "", "day (YYYY-MM-DD) of conversations without any time")
 	flags.StringVar(&f.format, "format", "text", "what is printed: text, or json for the counts")
@@ -117,7 +121,8 @@ func (f *importFlags) inputs(c *cobra.Command, env *Env, args []string) (inputs 
 func (f *importFlags) traces(ctx context.Context, env *Env) (in importer.Input, err error) {
 	days, err := replay.ReadDays(f.since, f.until)
 	if err != nil {
-		return in, usage("%s", strings.NewReplacer("--start_date", "--since", "--end_date", "--until").Replace(err.Error()))
+		return in,
+			usage("%s", strings.NewReplacer("--start_date", "--since", "--end_date", "--until").Replace(err.Error()))
 	}
 	s, err := env.open(wire.Options{Config: f.config})
 	if err != nil {
@@ -140,7 +145,8 @@ func (f *importFlags) traces(ctx context.Context, env *Env) (in importer.Input, 
 const maxNamedRejects = 10
 
 // load loads what is in the inputs, names what cannot be kept, and says what was loaded.
-func (f *importFlags) load(ctx context.Context, env *Env, into importer.Store, inputs []importer.Input, o importer.Options) error {
+func (f *importFlags) load(ctx context.Context, env *Env, into importer.Store, inputs []importer.Input,
+	o importer.Options) error {
 	rejected, told := 0, env.Now()
 	o.Rejected = func(file string, r replay.Reject) {
 		if rejected++; rejected <= maxNamedRejects {
@@ -167,9 +173,11 @@ func (f *importFlags) load(ctx context.Context, env *Env, into importer.Store, i
 		return outcome(r.Err())
 	}
 	if r.Conflicting > 0 {
-		fmt.Fprintf(env.Stderr, "rehearse: %d events are there with another content, and stay as they are: %s\n", r.Conflicting, strings.Join(r.Conflicts, ", "))
+		fmt.Fprintf(env.Stderr, "rehearse: %d events are there with another content, and stay as they are: %s\n",
+			r.Conflicting, strings.Join(r.Conflicts, ", "))
 	}
-	if _, err := fmt.Fprintf(env.Stdout, "imported %s, %s, %d rejected\n", counted(r.Imported, "event"), counted(r.Sessions, "session"), r.Rejected); err != nil {
+	if _, err := fmt.Fprintf(env.Stdout, "imported %s, %s, %d rejected\n", counted(r.Imported, "event"),
+		counted(r.Sessions, "session"), r.Rejected); err != nil {
 		return err
 	}
 	return outcome(r.Err())

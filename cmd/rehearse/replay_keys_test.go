@@ -14,7 +14,10 @@ import (
 // TestReplayKeys holds that the keys of `replay` in a RunSpec are the flags of replay run, but for those that say where
 // a run of this machine has its store, its files and its output, and how a run of any kind is held.
 func TestReplayKeys(t *testing.T) {
-	own := []string{"store", "config", "workers", "out", "format", "per_session", "quiet", "ci", "evaluation_run_id", "help", "server", "token_env", "detach"}
+	own := []string{
+		"store", "config", "workers", "out", "format", "per_session", "quiet", "ci", "evaluation_run_id", "help",
+		"server", "token_env", "detach",
+	}
 	var flags, keys []string
 	newReplayRun(&Env{}).Flags().VisitAll(func(f *pflag.Flag) {
 		if name := strings.ReplaceAll(f.Name, "-", "_"); !slices.Contains(own, name) {

@@ -58,7 +58,8 @@ func printReplayRuns(w io.Writer, runs []replay.Run) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "run\tstarted\tstatus\tsessions\tflow\tcandidate\tbaseline\tmode\tverdict")
 	for _, r := range runs {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Started.Local().Format(time.DateTime), r.Status, r.Sessions, oneLine(r.FlowID),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.ID,
+			r.Started.Local().Format(time.DateTime), r.Status, r.Sessions, oneLine(r.FlowID),
 			oneLine(r.VariantID), orDash(r.BaselineID), r.Mode, cmp.Or(r.Verdict, "–"))
 	}
 	return table.Flush()

@@ -33,11 +33,16 @@ type replayFlags struct {
 type gateFlags struct{ margins []string }
 
 func (g *gateFlags) register(flags *pflag.FlagSet, rules *replay.Rules) {
-	flags.StringVar((*string)(&rules.Require), "require", string(rules.Require), "what the paired gate asks for: not_worse, non_inferior or better")
-	flags.StringArrayVar(&g.margins, "margin", nil, "loss that does not matter, METRIC=VALUE: completion_match=5pp, avg_latency_ms=10% or a number; may be given several times")
-	flags.Float64Var(&rules.MinPower, "min-power", rules.MinPower, "probability with which a loss beyond the margin must have been found; 0 asks for none")
-	flags.Float64Var(&rules.MaxLost, "max-lost", rules.MaxLost, "largest share of pairs that may be lost because a lane failed")
-	flags.StringVar((*string)(&rules.Cluster), "cluster", string(rules.Cluster), "what counts as independent: unit (the user), session, or auto (the user where it is known)")
+	flags.StringVar((*string)(&rules.Require), "require", string(rules.Require),
+		"what the paired gate asks for: not_worse, non_inferior or better")
+	flags.StringArrayVar(&g.margins, "margin", nil, "loss that does not matter, METRIC=VALUE: completion_match=5pp, "+
+		"avg_latency_ms=10% or a number; may be given several times")
+	flags.Float64Var(&rules.MinPower, "min-power", rules.MinPower,
+		"probability with which a loss beyond the margin must have been found; 0 asks for none")
+	flags.Float64Var(&rules.MaxLost, "max-lost", rules.MaxLost,
+		"largest share of pairs that may be lost because a lane failed")
+	flags.StringVar((*string)(&rules.Cluster), "cluster", string(rules.Cluster),
+		"what counts as independent: unit (the user), session, or auto (the user where it is known)")
 }
 
 // registerSlow registers the flag of slow turns, which run, score and watch have in common.
@@ -101,7 +106,8 @@ be run, or every pair was lost; 4 the gate cannot say: too few sessions; 5 it ca
 }
 
 func (f *replayFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Spec.Candidate, "candidate", "", "agent to evaluate: variant:ID, or target:NAME with a target of rehearse.yaml")
+	flags.StringVar(&f.Spec.Candidate, "candidate", "",
+		"agent to evaluate: variant:ID, or target:NAME with a target of rehearse.yaml")
 	flags.StringVar(&f.Spec.Baseline, "baseline", "", "agent to compare it with, likewise")
 	flags.StringVar(&f.Spec.VariantID, "variant-id", "", "the same as --candidate variant:ID")
 	flags.StringVar(&f.Spec.BaselineID, "baseline-variant-id", "", "the same as --baseline variant:ID")
@@ -109,18 +115,25 @@ func (f *replayFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose past conversations are replayed")
 	flags.StringVar(&f.Spec.FirstDay, "start-date", "", "first day, YYYY-MM-DD")
 	flags.StringVar(&f.Spec.LastDay, "end-date", "", "last day, YYYY-MM-DD")
-	flags.IntVar(&f.Spec.SampleSize, "sample-size", 0, "only so many conversations, the same ones every time (default all)")
+	flags.IntVar(&f.Spec.SampleSize, "sample-size", 0,
+		"only so many conversations, the same ones every time (default all)")
 	flags.IntVar(&f.Spec.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
-	flags.StringVar((*string)(&f.Spec.Mode), "mode", string(replay.Recorded), "recorded, forced (the logged state before each message) or simulated (a simulated user goes on)")
-	flags.StringVar(&f.Spec.Gate, "gate", replay.GatePaired, "what decides: paired (with intervals) or spec (70 % of the metrics)")
+	flags.StringVar((*string)(&f.Spec.Mode), "mode", string(replay.Recorded),
+		"recorded, forced (the logged state before each message) or simulated (a simulated user goes on)")
+	flags.StringVar(&f.Spec.Gate, "gate", replay.GatePaired,
+		"what decides: paired (with intervals) or spec (70 % of the metrics)")
 	f.Spec.Rules = replay.DefaultRules()
 	f.rules.register(flags, &f.Spec.Rules)
-	flags.Float64Var(&f.Spec.Rules.MinSupport, "min-support", f.Spec.Rules.MinSupport, "least share of logged messages that answer what a lane had asked (recorded mode)")
-	flags.Float64Var(&f.Spec.Rules.MinFidelity, "min-fidelity", f.Spec.Rules.MinFidelity, "least fidelity of the simulated user (simulated mode)")
+	flags.Float64Var(&f.Spec.Rules.MinSupport, "min-support", f.Spec.Rules.MinSupport,
+		"least share of logged messages that answer what a lane had asked (recorded mode)")
+	flags.Float64Var(&f.Spec.Rules.MinFidelity, "min-fidelity", f.Spec.Rules.MinFidelity,
+		"least fidelity of the simulated user (simulated mode)")
 	flags.BoolVar(&f.Spec.AA, "aa", false, "replay the baseline against itself, to see the noise")
-	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After),
+		"states of the log that count: after or before each message of the user's")
 	registerSlow(flags, &f.Spec.Slow)
-	flags.StringVar(&f.Spec.User, "user", "", "model of the simulated user (default: what the user said when asked the same)")
+	flags.StringVar(&f.Spec.User, "user", "",
+		"model of the simulated user (default: what the user said when asked the same)")
 	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
@@ -174,7 +187,8 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if !f.quiet {
-		fmt.Fprintf(env.Stderr, "rehearse: run %s; if it is broken off, the same command with --evaluation_run_id %s goes on\n", r.ID, r.ID)
+		fmt.Fprintf(env.Stderr,
+			"rehearse: run %s; if it is broken off, the same command with --evaluation_run_id %s goes on\n", r.ID, r.ID)
 	}
 	working, release := stoppable(ctx, env)
 	defer release()
@@ -182,7 +196,10 @@ func (f *replayFlags) run(ctx context.Context, env *Env) (err error) {
 	progress.end()
 	switch {
 	case err != nil && errors.Is(context.Cause(working), errInterrupted):
-		return &exitError{result.ExitInterrupted, fmt.Errorf("interrupted; what was replayed is kept: go on with --evaluation_run_id %s", r.ID)}
+		return &exitError{
+			result.ExitInterrupted,
+			fmt.Errorf("interrupted; what was replayed is kept: go on with --evaluation_run_id %s", r.ID),
+		}
 	case err != nil:
 		return err
 	}
@@ -203,7 +220,8 @@ func (f *replayFlags) show(env *Env, r *replay.Report, dir string) error {
 	}
 	fmt.Fprintf(env.Stderr, "rehearse: see %s\n", filepath.Join(dir, "report.html"))
 	if r.Gate != nil {
-		env.tellCI(f.ci, f.format == "text", ci.Verdict(dir, "replay", r.Gate.Headline, r.Gate.ExitCode == result.ExitPassed))
+		env.tellCI(f.ci, f.format == "text", ci.Verdict(dir, "replay", r.Gate.Headline,
+			r.Gate.ExitCode == result.ExitPassed))
 	}
 	if r.Gate != nil && r.Gate.ExitCode != result.ExitPassed {
 		return &exitError{code: r.Gate.ExitCode}
@@ -250,7 +268,8 @@ func (p *replayProgress) done(n int) {
 		return
 	}
 	p.told = now
-	line := fmt.Sprintf("rehearse: %s replayed, %.0f a second", plural(n, "conversation"), float64(n)/max(now.Sub(p.started).Seconds(), 1e-9))
+	line := fmt.Sprintf("rehearse: %s replayed, %.0f a second", plural(n, "conversation"),
+		float64(n)/max(now.Sub(p.started).Seconds(), 1e-9))
 	if p.env.Interactive {
 		fmt.Fprintf(p.env.Stderr, "\r%s\x1b[K", line)
 		return

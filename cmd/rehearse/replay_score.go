@@ -53,11 +53,13 @@ Exit codes: 0 scored, 2 wrong usage or invalid replays, 3 the store cannot be re
 	flags.StringVar(&f.store, "store", "", "where events are kept: "+historyPlaces)
 	flags.StringVar(&f.FlowID, "flow-id", "", "only this flow")
 	flags.IntVar(&f.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
-	flags.StringVar((*string)(&f.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	flags.StringVar((*string)(&f.Side), "states", string(replay.After),
+		"states of the log that count: after or before each message of the user's")
 	registerSlow(flags, &f.Slow)
 	f.Rules = replay.DefaultRules()
 	f.rules.register(flags, &f.Rules)
-	flags.StringVar(&f.looks, "looks", "", "day adds a watch, with a look at the end of each day on which conversations began")
+	flags.StringVar(&f.looks, "looks", "",
+		"day adds a watch, with a look at the end of each day on which conversations began")
 	flags.StringVar(&f.format, "format", "text", "text or json")
 	flags.StringVar(&f.perSession, "per-session", "", "also write a row per conversation and variant to this file")
 	underscored(c)

@@ -23,7 +23,9 @@ func (f *replayFlags) checkServer(flags *pflag.FlagSet) error {
 	}
 	for _, name := range []string{"store", "per-session", "evaluation-run-id"} {
 		if flags.Changed(name) {
-			return usage("--%s is for local runs: leave it out, or --server, whose store has the log and all conversations", name)
+			return usage(
+				"--%s is for local runs: leave it out, or --server, whose store has the log and all conversations",
+				name)
 		}
 	}
 	for name, folder := range map[string]*string{"flows": &f.Flows, "prompts": &f.Prompts} {
@@ -43,10 +45,12 @@ func (f *replayFlags) checkServer(flags *pflag.FlagSet) error {
 func (f *replayFlags) spec(flags *pflag.FlagSet, config string) runspec.Spec {
 	s, rules := &f.Spec, &f.Spec.Rules
 	r := &runspec.Replay{
-		Candidate: s.Candidate, Baseline: s.Baseline, VariantID: s.VariantID, BaselineID: s.BaselineID, FlowID: s.FlowID, StartDate: s.FirstDay, EndDate: s.LastDay,
-		SampleSize: s.SampleSize, MinTurns: &s.MinTurns, Mode: string(s.Mode), Gate: s.Gate, Require: string(rules.Require), Margin: f.rules.margins,
-		MinSupport: &rules.MinSupport, MinPower: &rules.MinPower, MaxLost: &rules.MaxLost, MinFidelity: &rules.MinFidelity, Cluster: string(rules.Cluster),
-		AA: s.AA, States: string(s.Side), Repeats: &s.Repeats, User: s.User, Flows: f.Flows, Prompts: f.Prompts,
+		Candidate: s.Candidate, Baseline: s.Baseline, VariantID: s.VariantID, BaselineID: s.BaselineID,
+		FlowID: s.FlowID, StartDate: s.FirstDay, EndDate: s.LastDay, SampleSize: s.SampleSize, MinTurns: &s.MinTurns,
+		Mode: string(s.Mode), Gate: s.Gate, Require: string(rules.Require), Margin: f.rules.margins,
+		MinSupport: &rules.MinSupport, MinPower: &rules.MinPower, MaxLost: &rules.MaxLost,
+		MinFidelity: &rules.MinFidelity, Cluster: string(rules.Cluster), AA: s.AA, States: string(s.Side),
+		Repeats: &s.Repeats, User: s.User, Flows: f.Flows, Prompts: f.Prompts,
 		TurnTimeout: new(runspec.Duration(s.TurnTimeout)), Slow: new(runspec.Duration(s.Slow)),
 	}
 	spec := runspec.Spec{Schema: runspec.Schema, Kind: runspec.KindReplay, Replay: r, Config: config}

@@ -49,7 +49,9 @@ func newReplayVariantList(env *Env) *cobra.Command {
 					return err
 				}
 				if format == "json" {
-					return writeJSON(env.Stdout, map[string]any{"variants": orEmpty(variants), "prompt_versions": orEmpty(prompts)})
+					return writeJSON(env.Stdout, map[string]any{
+						"variants": orEmpty(variants), "prompt_versions": orEmpty(prompts),
+					})
 				}
 				return printVariants(env.Stdout, variants, prompts)
 			})
@@ -76,10 +78,12 @@ func printVariants(w io.Writer, variants []replay.Variant, prompts []replay.Prom
 	for _, v := range variants {
 		s, err := v.Settings()
 		if err != nil {
-			fmt.Fprintf(table, "%s\t%s\t–\tcannot be replayed: %s\n", oneLine(v.ID), orDash(v.Name), oneLine(v.Problem()))
+			fmt.Fprintf(table, "%s\t%s\t–\tcannot be replayed: %s\n", oneLine(v.ID), orDash(v.Name),
+				oneLine(v.Problem()))
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", oneLine(v.ID), orDash(v.Name), oneLine(s.FlowConfig.FlowID), oneLine(s.PromptConfig.PromptVersionID))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", oneLine(v.ID), orDash(v.Name), oneLine(s.FlowConfig.FlowID),
+			oneLine(s.PromptConfig.PromptVersionID))
 	}
 	if err := table.Flush(); err != nil || len(prompts) == 0 {
 		return err

@@ -41,7 +41,9 @@ By flags, --prompt-file and --model make the version of the prompt in the same s
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, f.store, func(h *wire.History) error { return putVariants(c.Context(), env, h, found) })
+			return withHistory(c.Context(), env, f.store, func(h *wire.History) error {
+				return putVariants(c.Context(), env, h, found)
+			})
 		},
 	}
 	f.register(c.Flags())
@@ -55,9 +57,12 @@ func (f *variantFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Name, "name", "", "name of the variant, for people")
 	flags.StringVar(&f.ExperimentID, "experiment", "", "id of the experiment that the variant belongs to")
 	flags.StringVar(&f.FlowID, "flow", "", "id of the flow")
-	flags.StringVar(&f.Prompt, "prompt-version", "", "id of the version of the prompt (with --prompt-file: by default that of the variant)")
-	flags.StringArrayVar(&f.params, "param", nil, "parameter of the model, NAME=VALUE, such as temperature=0.2; may be given several times")
-	flags.StringVar(&f.PromptFile, "prompt-file", "", "make a version of the prompt: its file, below the folder of prompts")
+	flags.StringVar(&f.Prompt, "prompt-version", "",
+		"id of the version of the prompt (with --prompt-file: by default that of the variant)")
+	flags.StringArrayVar(&f.params, "param", nil,
+		"parameter of the model, NAME=VALUE, such as temperature=0.2; may be given several times")
+	flags.StringVar(&f.PromptFile, "prompt-file", "",
+		"make a version of the prompt: its file, below the folder of prompts")
 	flags.StringVar(&f.Model, "model", "", "model of that version of the prompt: PROVIDER:MODEL")
 }
 
@@ -69,7 +74,9 @@ func (f *variantFlags) read(c *cobra.Command, files []string) (*replay.VariantSe
 	case byFlags && len(files) > 0:
 		return nil, usage("%s: write what the flags say into a file, or leave the files out", strings.Join(files, ", "))
 	case !byFlags && len(files) == 0:
-		return nil, usage("name a file of variants, or say one with --id, --flow and --prompt-version (see `%s --help`)", c.CommandPath())
+		return nil,
+			usage("name a file of variants, or say one with --id, --flow and --prompt-version (see `%s --help`)",
+				c.CommandPath())
 	case !byFlags:
 		found, err := replay.ReadVariants(files...)
 		return found, outcome(err)
@@ -93,7 +100,8 @@ func (f *variantFlags) check() (err error) {
 	case f.PromptFile != "" && f.Model == "":
 		return usage("--model is missing: name the model that answers to --prompt-file, as PROVIDER:MODEL")
 	case f.PromptFile == "" && f.Prompt == "":
-		return usage("--prompt-version is missing: name one that is in the store, or make one with --prompt-file and --model")
+		return usage(
+			"--prompt-version is missing: name one that is in the store, or make one with --prompt-file and --model")
 	}
 	f.Params, err = readParams(f.params)
 	return err
@@ -128,7 +136,8 @@ func putVariants(ctx context.Context, env *Env, h *wire.History, found *replay.V
 		fmt.Fprintln(env.Stdout, oneLine(c.String()))
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(env.Stdout, "%d added, %d replaced, %d unchanged\n", count[replay.Added], count[replay.Replaced], count[replay.Unchanged])
+		_, err = fmt.Fprintf(env.Stdout, "%d added, %d replaced, %d unchanged\n", count[replay.Added],
+			count[replay.Replaced], count[replay.Unchanged])
 	}
 	return err
 }

@@ -53,22 +53,28 @@ all looks; 130 interrupted.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.Watching.Name, "name", "", "name under which the watch goes on")
-	flags.StringVar(&f.Spec.Candidate, "candidate", "", "agent to watch: variant:ID, or target:NAME with a target of rehearse.yaml")
+	flags.StringVar(&f.Spec.Candidate, "candidate", "",
+		"agent to watch: variant:ID, or target:NAME with a target of rehearse.yaml")
 	flags.StringVar(&f.Spec.Baseline, "baseline", "", "agent to compare it with, likewise")
 	flags.StringVar(&f.Spec.FlowID, "flow-id", "", "flow whose conversations are replayed")
 	flags.StringVar(&f.since, "since", "", "day on which the first period begins, YYYY-MM-DD in UTC")
 	flags.StringVar(&f.until, "until", "", "day with whose end the last look is taken (default: the watch has no end)")
 	flags.DurationVar(&f.Watching.Every, "every", 24*time.Hour, "length of a period")
 	flags.StringSliceVar(&f.Watching.Metrics, "metrics", replay.DefaultWatched(), "what is compared")
-	flags.Float64Var(&f.Watching.Alpha, "alpha", replay.DefaultAlpha, "probability of a false alarm over the whole watch")
-	flags.StringVar((*string)(&f.Watching.Cluster), "cluster", string(replay.ByAuto), "what counts as independent: unit (the user), session, or auto (the user where it is known)")
+	flags.Float64Var(&f.Watching.Alpha, "alpha", replay.DefaultAlpha,
+		"probability of a false alarm over the whole watch")
+	flags.StringVar((*string)(&f.Watching.Cluster), "cluster", string(replay.ByAuto),
+		"what counts as independent: unit (the user), session, or auto (the user where it is known)")
 	flags.StringVar(&f.Alert, "alert", "", "webhook that is told of the alarm")
 	flags.IntVar(&f.Spec.MinTurns, "min-turns", 1, "only conversations with at least so many messages of the user's")
-	flags.StringVar((*string)(&f.Spec.Mode), "mode", string(replay.Recorded), "recorded, forced (the logged state before each message) or simulated (a simulated user goes on)")
-	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After), "states of the log that count: after or before each message of the user's")
+	flags.StringVar((*string)(&f.Spec.Mode), "mode", string(replay.Recorded),
+		"recorded, forced (the logged state before each message) or simulated (a simulated user goes on)")
+	flags.StringVar((*string)(&f.Spec.Side), "states", string(replay.After),
+		"states of the log that count: after or before each message of the user's")
 	registerSlow(flags, &f.Spec.Slow)
 	flags.StringArrayVar(&f.margins, "margin", nil, "loss that does not matter, METRIC=VALUE (repeatable)")
-	flags.StringVar(&f.Spec.User, "user", "", "model of the simulated user (default: what the user said when asked the same)")
+	flags.StringVar(&f.Spec.User, "user", "",
+		"model of the simulated user (default: what the user said when asked the same)")
 	flags.StringVar(&f.Flows, "flows", "flows", "folder, or file, of the flows that variants name")
 	flags.StringVar(&f.Prompts, "prompts", "prompts", "folder of the prompt files that variants name")
 	flags.StringVar(&f.config, "config", "", "configuration file with models (default: the nearest rehearse.yaml)")
@@ -104,7 +110,8 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 		return err
 	}
 	f.Store = cmp.Or(f.Store, f.Setup.StorePath())
-	f.Spec.Gate, f.Spec.Rules, f.Secret = replay.GatePaired, replay.DefaultRules(), env.Getenv("REHEARSE_WEBHOOK_SECRET")
+	f.Spec.Gate, f.Spec.Rules, f.Secret = replay.GatePaired, replay.DefaultRules(),
+		env.Getenv("REHEARSE_WEBHOOK_SECRET")
 	if err := f.Spec.Rules.SetMargins(f.margins); err != nil {
 		return err
 	}
@@ -113,7 +120,9 @@ func (f *watchFlags) run(ctx context.Context, env *Env) error {
 	defer release()
 	state, err := replayrun.Watch(working, f.WatchConfig)
 	if err != nil && errors.Is(context.Cause(working), errInterrupted) {
-		err = &exitError{result.ExitInterrupted, errors.New("interrupted; what was found is kept: the same command goes on")}
+		err = &exitError{
+			result.ExitInterrupted, errors.New("interrupted; what was found is kept: the same command goes on"),
+		}
 	}
 	if state == nil {
 		return err
@@ -147,7 +156,8 @@ func (f *watchFlags) look(ctx context.Context, env *Env) error {
 		case err != nil:
 			return err
 		case state == nil:
-			return usage("there is no watch %q in the store: name it with --name, and its store with --store", f.Watching.Name)
+			return usage("there is no watch %q in the store: name it with --name, and its store with --store",
+				f.Watching.Name)
 		}
 		report := state.Report(f.Watching.Name)
 		f.Watching.Metrics = state.Watched()
@@ -184,7 +194,8 @@ func (f *watchFlags) hear(env *Env) {
 		}
 	}
 	f.Alarmed = func(look replay.Interim) {
-		fmt.Fprintf(env.Stderr, "rehearse: alarm of watch %q: %s\n", f.Watching.Name, variants.WatchLine(&look, f.Watching.Metrics))
+		fmt.Fprintf(env.Stderr, "rehearse: alarm of watch %q: %s\n", f.Watching.Name,
+			variants.WatchLine(&look, f.Watching.Metrics))
 	}
 	f.Trouble = func(err error) { fmt.Fprintf(env.Stderr, "rehearse: watch %q: %v\n", f.Watching.Name, err) }
 }

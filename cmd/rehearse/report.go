@@ -39,9 +39,11 @@ The exit code is 0 when the reports are written, whatever the run came to.`,
 		},
 	}
 	table := report.Formats()
-	c.Flags().StringSliceVar(&formats, "format", table.Names(), "reports to write: "+table.Help()+"; text prints one here")
+	c.Flags().StringSliceVar(&formats, "format", table.Names(),
+		"reports to write: "+table.Help()+"; text prints one here")
 	c.Flags().StringVarP(&out, "out", "o", "", "folder for the reports (default: the run's own)")
-	c.Flags().StringVar(&url, "report-url", "", "where CI publishes the folder of the run: links lead there (default REHEARSE_REPORT_URL, else they are relative)")
+	c.Flags().StringVar(&url, "report-url", "", "where CI publishes the folder of the run: "+
+		"links lead there (default REHEARSE_REPORT_URL, else they are relative)")
 	return c
 }
 
@@ -92,7 +94,9 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 	if !printed {
 		return nil
 	}
-	return r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Dir: dir, Page: report.PageOf(out, url)})
+	return r.Text(env.Stdout, report.TextOptions{
+		Colour: env.colours(), Width: env.Width, Dir: dir, Page: report.PageOf(out, url),
+	})
 }
 
 // writeInto writes reports into a folder, unless a run is under way there or a file of that name is somebody else's.
@@ -108,7 +112,8 @@ func writeInto(ctx context.Context, r *report.Report, out string, chosen report.
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
 	if foreign, err := runlog.Unrelated(out, chosen.Marks()); foreign != "" {
-		return source.Invalid("cannot write reports: %s is there and no run has written it: move it away, or choose another folder with --out",
+		return source.Invalid("cannot write reports: %s is there and no run has written it: move it away, "+
+			"or choose another folder with --out",
 			filepath.Join(out, foreign))
 	} else if err != nil {
 		return source.Invalid("cannot write reports: %w", err)

@@ -38,13 +38,16 @@ and says what passed, what failed and why.`),
 		if gone := removedFlag(c, err); gone != nil {
 			return gone
 		}
-		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "", "strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
+		return usage("%s (see `%s --help`)", strings.NewReplacer("strconv.ParseInt: parsing ", "",
+			"strconv.ParseFloat: parsing ", "").Replace(err.Error()), c.CommandPath())
 	})
 	registerEnvFile(root.PersistentFlags())
 	root.AddCommand(
-		newRun(env), newRuns(env), newSchedule(env), newGrade(env), newValidate(env), newGraders(env), newSchema(env), newInit(env), newShow(env), newCompare(env), newView(env), newReport(env), newJudge(env), newMock(env), newMCP(env),
-		newModels(env), newTargets(env), newServe(env), newLeads(env), newSessions(env), newWorker(env), newToken(env),
-		newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env), newClassify(env), newDataset(env), newImport(env), newDemo(env), newVersion(env),
+		newRun(env), newRuns(env), newSchedule(env), newGrade(env), newValidate(env), newGraders(env), newSchema(env),
+		newInit(env), newShow(env), newCompare(env), newView(env), newReport(env), newJudge(env), newMock(env),
+		newMCP(env), newModels(env), newTargets(env), newServe(env), newLeads(env), newSessions(env), newWorker(env),
+		newToken(env), newKB(env), newDoctor(env), newFlow(env), newChat(env), newE2E(env), newReplay(env),
+		newClassify(env), newDataset(env), newImport(env), newDemo(env), newVersion(env),
 	)
 	addRemoved(root)
 	return root

@@ -21,8 +21,11 @@ func TestRunLocalPrompt(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"rehearse.yaml": fmt.Sprintf("targets: {kestrel: {kind: sitebot, sites: %[1]s/kestrel-rota.yaml, model: 'scripted:%[1]s/bot.yaml'}}", root),
-		"suite.yaml":    "name: s\ntests: [{id: a, input: What does it cost?, assertions: [{type: contains, value: Nest}]}]",
+		"rehearse.yaml": fmt.Sprintf(
+			"targets: {kestrel: {kind: sitebot, sites: %[1]s/kestrel-rota.yaml, model: 'scripted:%[1]s/bot.yaml'}}",
+			root),
+		"suite.yaml": "name: s\ntests: [{id: a, input: What does it cost?, assertions: [{type: contains, value: " +
+			"Nest}]}]",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -38,9 +41,12 @@ func TestRunLocalPrompt(t *testing.T) {
 	} {
 		p := &program{server: langfusetest.New(t), variables: map[string]string{}}
 		code, stdout, stderr := p.run(t, append([]string{"run"}, tc.args...)...)
-		asked := slices.ContainsFunc(p.server.Requests(), func(r string) bool { return strings.Contains(r, "/prompts") })
+		asked := slices.ContainsFunc(p.server.Requests(), func(r string) bool {
+			return strings.Contains(r, "/prompts")
+		})
 		if code != result.ExitPassed || asked != tc.asked {
-			t.Errorf("%v: exit code %d, prompts asked for: %v, want %v\n%s\n%s", tc.args, code, asked, tc.asked, stdout, stderr)
+			t.Errorf("%v: exit code %d, prompts asked for: %v, want %v\n%s\n%s", tc.args, code, asked, tc.asked,
+				stdout, stderr)
 		}
 	}
 }

@@ -30,7 +30,9 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 		return nil, nil, usage("cannot resume: %w", err)
 	}
 	if run.RegradedFrom != "" {
-		return nil, nil, usage("run %s graded the conversations of run %s again and cannot be resumed: grade them anew with `%s`", run.ID, run.RegradedFrom, goOn(run, dir))
+		return nil, nil,
+			usage("run %s graded the conversations of run %s again and cannot be resumed: grade them anew with `%s`",
+				run.ID, run.RegradedFrom, goOn(run, dir))
 	}
 	if len(run.Command) == 0 {
 		return nil, nil, usage("cannot resume %s: its run.json does not say what was run", dir)
@@ -55,12 +57,16 @@ func (f *runFlags) restore(c *cobra.Command, env *Env, args []string) (*runFlags
 	if len(args) == 0 {
 		args = flags.Args()
 		if slices.ContainsFunc(args, commandline.Masked) {
-			return nil, nil, usage("cannot resume %s: the names of its suites held a secret, which run.json does not keep: give them again", dir)
+			return nil, nil, usage("cannot resume %s: the names of its suites held a secret, "+
+				"which run.json does not keep: give them again", dir)
 		}
 	}
 	if lost := commandline.Lost(flags, c.Flags()); lost != "" {
-		return nil, nil, usage("cannot resume %s: %s held a secret, which run.json does not keep: give it again beside --resume", dir, lost)
+		return nil, nil,
+			usage("cannot resume %s: %s held a secret, which run.json does not keep: give it again beside --resume",
+				dir, lost)
 	}
-	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir, commandline.Of("run", flags, args, notKept...)
+	then.resume, then.rerun, then.out, then.commandLine = run.ID, f.rerun, dir,
+		commandline.Of("run", flags, args, notKept...)
 	return then, args, nil
 }

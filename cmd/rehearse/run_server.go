@@ -27,7 +27,8 @@ func (f *runFlags) checkServer(flags *pflag.FlagSet) error {
 	}
 	for _, name := range []string{"target-curl", "target-url", "local-prompt", "ignore-target", "dry-run"} {
 		if flags.Changed(name) {
-			return usage("--%s cannot be said to a server: describe targets in %s; the rest is for local runs", name, config.Name)
+			return usage("--%s cannot be said to a server: describe targets in %s; the rest is for local runs", name,
+				config.Name)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(f.baseline, runlog.RunFile)); f.baseline != "" && err == nil {
@@ -81,7 +82,10 @@ func (f *runFlags) gate(dir string, run *result.Run) error {
 	}
 	spec := f.spec()
 	if run.Comparison == nil {
-		return &exitError{result.ExitNotRun, fmt.Errorf("the server has not compared run %s with the baseline %s", run.ID, f.baseline)}
+		return &exitError{
+			result.ExitNotRun,
+			fmt.Errorf("the server has not compared run %s with the baseline %s", run.ID, f.baseline),
+		}
 	}
 	if code, why := compare.Rule(spec.Rule()).Exit(run.Comparison, run.Code()); why != "" {
 		run.Ended(code, run.ExitReason)

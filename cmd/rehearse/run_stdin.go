@@ -15,7 +15,8 @@ import (
 func (f *runFlags) readSuite(env *Env) (path string, err error) {
 	switch {
 	case f.server.url != "" || f.watch:
-		return "", usage("a suite on standard input is for local runs that are held once: write it into a file, or leave out --server and --watch")
+		return "", usage("a suite on standard input is for local runs that are held once: write it into a file, " +
+			"or leave out --server and --watch")
 	case f.targetCurl == source.Stdin:
 		return "", usage("standard input holds the suite or the curl line, not both: write one into a file")
 	}

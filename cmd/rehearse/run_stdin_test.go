@@ -21,7 +21,8 @@ func TestSignalEndsWaitForSuite(t *testing.T) {
 		Stdin: reader, Stdout: io.Discard, Stderr: &said, Signals: signals, Now: time.Now,
 		LookupEnv: func(string) (string, bool) { return "", false },
 	}
-	if code := Main(t.Context(), env, []string{"run", "-"}); code != result.ExitInterrupted || !strings.Contains(said.String(), "interrupted") {
+	if code := Main(t.Context(), env, []string{"run", "-"}); code != result.ExitInterrupted ||
+		!strings.Contains(said.String(), "interrupted") {
 		t.Errorf("exit code %d, %q", code, said.String())
 	}
 }

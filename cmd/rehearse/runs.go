@@ -53,7 +53,8 @@ this folder.`,
   rehearse runs prune --older-than 30d --keep 100 --store postgres://rehearse@db.example/rehearse`,
 	}, newRunsList(env, f), newRunsShow(env, f), newRunsCancel(env, f), newRunsPrune(env, f))
 	f.server.register(c.PersistentFlags(), "base URL of the server")
-	c.PersistentFlags().StringVar(&f.store, "store", "", "store of servers: sqlite:PATH or postgres://… (default: the index of this folder)")
+	c.PersistentFlags().StringVar(&f.store, "store", "",
+		"store of servers: sqlite:PATH or postgres://… (default: the index of this folder)")
 	c.PersistentFlags().StringVar(&f.format, "format", "text", "text or json")
 	return c
 }
@@ -89,7 +90,8 @@ func newRunsList(env *Env, f *placeFlags) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&status, "status", "", "only runs of this status: queued, running, completed, failed, cancelled or partial")
+	c.Flags().StringVar(&status, "status", "",
+		"only runs of this status: queued, running, completed, failed, cancelled or partial")
 	c.Flags().IntVar(&limit, "limit", 100, "at most so many")
 	return c
 }
@@ -104,7 +106,8 @@ func printRuns(env *Env, found []json.RawMessage) error {
 			return fmt.Errorf("list the runs: %w", err)
 		}
 		fmt.Fprintln(w, strings.Join([]string{
-			run.ID, run.Status, run.CreatedAt.Local().Format(time.DateTime), doneOf(run), passedOf(run), strings.Join(run.Suites, ", "),
+			run.ID, run.Status, run.CreatedAt.Local().Format(time.DateTime), doneOf(run), passedOf(run),
+			strings.Join(run.Suites, ", "),
 		}, "\t"))
 	}
 	return w.Flush()

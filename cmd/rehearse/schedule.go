@@ -37,9 +37,10 @@ CRON has five fields (minute, hour, day of the month, month, day of the week), s
 
 func newScheduleList(env *Env, f *askingFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the schedules of a server",
-		Long:    "List the schedules of a server, when each is due next, and what became of its last time: started, skipped or missed.",
+		Use:   "list",
+		Short: "List the schedules of a server",
+		Long: "List the schedules of a server, when each is due next, and what became of its last time: started, " +
+			"skipped or missed.",
 		Example: "  rehearse schedule list --server http://127.0.0.1:8090",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -62,7 +63,9 @@ func newScheduleList(env *Env, f *askingFlags) *cobra.Command {
 			w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tCRON\tTIMEZONE\tNEXT\tLAST")
 			for _, s := range all {
-				fmt.Fprintln(w, strings.Join([]string{s.Name, s.Cron, s.Timezone, s.NextAt.Local().Format(time.DateTime), lastOf(s)}, "\t"))
+				fmt.Fprintln(w, strings.Join([]string{
+					s.Name, s.Cron, s.Timezone, s.NextAt.Local().Format(time.DateTime), lastOf(s),
+				}, "\t"))
 			}
 			return outcome(w.Flush())
 		},
@@ -96,9 +99,10 @@ func newScheduleRemove(env *Env, f *askingFlags) *cobra.Command {
 
 func newScheduleRun(env *Env, f *askingFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:     "run NAME",
-		Short:   "Begin a run of a schedule now, and print its id",
-		Long:    "Begin a run of a schedule now, also while its last one goes on, and print its id. The schedule goes on as before.",
+		Use:   "run NAME",
+		Short: "Begin a run of a schedule now, and print its id",
+		Long: "Begin a run of a schedule now, also while its last one goes on, and print its id. " +
+			"The schedule goes on as before.",
 		Example: "  rehearse runs show $(rehearse schedule run nightly --server $URL) --server $URL",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

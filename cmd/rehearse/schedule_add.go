@@ -17,14 +17,15 @@ import (
 
 // notScheduled are flags of run that say nothing about the run itself, or that no server can do.
 var notScheduled = []string{
-	"resume", "rerun", "watch", "record", "replay", "target-curl", "target-url", "local-prompt", "ignore-target", "dry-run", "fail-on", "out", "format",
-	"grace", "detach", "quiet", "verbose", "no-color", "server", "token-env", "ci", "report-url", "baseline-optional",
+	"resume", "rerun", "watch", "record", "replay", "target-curl", "target-url", "local-prompt", "ignore-target",
+	"dry-run", "fail-on", "out", "format", "grace", "detach", "quiet", "verbose", "no-color", "server", "token-env",
+	"ci", "report-url", "baseline-optional",
 }
 
 // shownOnly are flags of any command that say how somebody who waits for a run is shown it.
 var shownOnly = []string{
-	"out", "format", "ci", "quiet", "verbose", "no-color", "grace", "detach", "fail-on", "report-url", "baseline-optional", "classes",
-	"write-predictions", "agentic-system",
+	"out", "format", "ci", "quiet", "verbose", "no-color", "grace", "detach", "fail-on", "report-url",
+	"baseline-optional", "classes", "write-predictions", "agentic-system",
 }
 
 func newScheduleAdd(env *Env, asking *askingFlags) *cobra.Command {
@@ -64,7 +65,8 @@ with the time that passes.`,
 			if asking.format == "json" {
 				return printJSON(env.Stdout, made.Body)
 			}
-			_, err = fmt.Fprintf(env.Stdout, "added %s, due next at %s\n", made.Name, made.NextAt.Local().Format(time.DateTime))
+			_, err = fmt.Fprintf(env.Stdout, "added %s, due next at %s\n", made.Name,
+				made.NextAt.Local().Format(time.DateTime))
 			return outcome(err)
 		},
 	}
@@ -78,7 +80,8 @@ with the time that passes.`,
 			c.Flags().AddFlag(flag)
 		}
 	})
-	c.Flags().StringVar(&cron, "cron", "", "when: five fields such as '0 3 * * 1-5', or @every D with D of a second or more")
+	c.Flags().StringVar(&cron, "cron", "",
+		"when: five fields such as '0 3 * * 1-5', or @every D with D of a second or more")
 	c.Flags().StringVar(&zone, "timezone", "", "time zone of the fields, such as Europe/Berlin (default UTC)")
 	return c
 }
@@ -90,7 +93,8 @@ func scheduledSpec(c *cobra.Command, env *Env, f *runFlags, server serverFlags, 
 		switch {
 		case prepare == nil:
 		case dash != 1:
-			return runspec.Spec{}, usage("a schedule is of suites or of one command: write NAME, then -- and the command")
+			return runspec.Spec{},
+				usage("a schedule is of suites or of one command: write NAME, then -- and the command")
 		default:
 			if err := onlyBefore(c.Flags()); err != nil {
 				return runspec.Spec{}, err
@@ -110,7 +114,8 @@ func scheduledSpec(c *cobra.Command, env *Env, f *runFlags, server serverFlags, 
 // onlyBefore refuses flags of run before a command, which has its own after --.
 func onlyBefore(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
-		if err == nil && !slices.Contains([]string{"cron", "timezone", "server", "token-env", "format", envFileFlag}, flag.Name) {
+		if err == nil && !slices.Contains([]string{"cron", "timezone", "server", "token-env", "format", envFileFlag},
+			flag.Name) {
 			err = usage("--%s is of the command: write it after --", flag.Name)
 		}
 	})
@@ -127,7 +132,8 @@ func commandOf(args []string) (words []string, prepare func(*cobra.Command, serv
 		name    string
 		prepare func(*cobra.Command, serverFlags) asks
 	}{
-		{"run", scheduledSuites}, {"e2e", scheduledAnswers}, {"classify", scheduledClassification}, {"replay run", scheduledReplay},
+		{"run", scheduledSuites}, {"e2e", scheduledAnswers}, {"classify", scheduledClassification},
+		{"replay run", scheduledReplay},
 	} {
 		if words := strings.Fields(known.name); len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
 			return words, known.prepare
@@ -139,7 +145,8 @@ func commandOf(args []string) (words []string, prepare func(*cobra.Command, serv
 // commandSpec reads the rest of a command as the command itself does with --server, and returns the run that it asks
 // for.
 func commandSpec(
-	ctx context.Context, env *Env, words []string, prepare func(*cobra.Command, serverFlags) asks, server serverFlags, rest []string,
+	ctx context.Context, env *Env, words []string, prepare func(*cobra.Command, serverFlags) asks, server serverFlags,
+	rest []string,
 ) (spec runspec.Spec, err error) {
 	at := &cobra.Command{Use: "rehearse"}
 	for _, word := range words {

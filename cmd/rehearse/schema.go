@@ -16,8 +16,8 @@ import (
 // schemas are the schemas by name; schemaNames lists those in the help. suite-v1 is the name of suite in older scripts.
 var (
 	schemas = map[string]func() ([]byte, error){
-		"suite": fixed(suite.Schema), "suite-v1": fixed(suite.Schema), "config": fixed(target.ConfigSchema), "flow": fixed(flow.Schema), "site": fixed(site.Schema),
-		"result": api.ResultSchema,
+		"suite": fixed(suite.Schema), "suite-v1": fixed(suite.Schema), "config": fixed(target.ConfigSchema),
+		"flow": fixed(flow.Schema), "site": fixed(site.Schema), "result": api.ResultSchema,
 	}
 	schemaNames = []string{"suite", "config", "flow", "site", "result"}
 )

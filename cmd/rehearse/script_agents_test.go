@@ -49,7 +49,9 @@ func socketTurns(w http.ResponseWriter, r *http.Request) {
 			Message string `json:"message"`
 		}
 		_ = json.Unmarshal(data, &asked)
-		for _, event := range []string{`{"type": "delta", "text": "%d: "}`, `{"type": "delta", "text": %q}`, `{"type": "done"}`} {
+		for _, event := range []string{
+			`{"type": "delta", "text": "%d: "}`, `{"type": "delta", "text": %q}`, `{"type": "done"}`,
+		} {
 			switch {
 			case strings.Contains(event, "%d"):
 				event = fmt.Sprintf(event, turn)
@@ -84,6 +86,7 @@ func a2aTurn(w http.ResponseWriter, r *http.Request, contexts *atomic.Int32) {
 		id = fmt.Sprint("ctx-", contexts.Add(1))
 	}
 	text := call.Params.Message.Parts[0].Text
-	_, _ = fmt.Fprintf(w, `{"jsonrpc": "2.0", "result": {"task": {"id": "t", "contextId": %q, "status": {"state": "TASK_STATE_COMPLETED"},
+	_, _ = fmt.Fprintf(w,
+		`{"jsonrpc": "2.0", "result": {"task": {"id": "t", "contextId": %q, "status": {"state": "TASK_STATE_COMPLETED"},
 		"artifacts": [{"artifactId": "a", "parts": [{"text": %q}]}]}}}`, id, "done: "+text)
 }

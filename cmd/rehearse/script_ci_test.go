@@ -81,7 +81,8 @@ func runAction(ts *testscript.TestScript, neg bool, args []string) {
 		for name, value := range step.Env {
 			call = append(call, name+"="+filledIn(value, values))
 		}
-		failed = ts.Exec("env", append(call, "bash", "--noprofile", "--norc", "-eo", "pipefail", script)...) != nil || failed
+		failed = ts.Exec("env", append(call, "bash", "--noprofile", "--norc", "-eo", "pipefail", script)...) != nil ||
+			failed
 		told.WriteString(ts.ReadFile("stdout"))
 		said, err := os.ReadFile(output)
 		ts.Check(err)
@@ -175,7 +176,8 @@ func runGitLab(ts *testscript.TestScript, neg bool, _ []string) {
 	if job.Artifacts.When != "always" {
 		ts.Fatalf("artifacts are kept %q", job.Artifacts.When)
 	}
-	for _, kept := range append(job.Artifacts.Paths, job.Artifacts.Reports["junit"], job.Artifacts.Reports["codequality"]) {
+	for _, kept := range append(job.Artifacts.Paths, job.Artifacts.Reports["junit"],
+		job.Artifacts.Reports["codequality"]) {
 		_, err := os.Stat(ts.MkAbs(kept))
 		ts.Check(err)
 	}
@@ -201,7 +203,9 @@ func TestRecipes(t *testing.T) {
 		}
 	}
 	inputs, outputs := slices.Sorted(maps.Keys(a.Inputs)), slices.Sorted(maps.Keys(a.Outputs))
-	if want := []string{"args", "baseline", "comment", "name", "suites", "version", "working-directory"}; !slices.Equal(inputs, want) || !a.Inputs["suites"].Required {
+	if want := []string{
+		"args", "baseline", "comment", "name", "suites", "version", "working-directory",
+	}; !slices.Equal(inputs, want) || !a.Inputs["suites"].Required {
 		t.Errorf("inputs %q, want %q", inputs, want)
 	}
 	if want := []string{"errors", "failed", "folder", "outcome", "passed", "run"}; !slices.Equal(outputs, want) {

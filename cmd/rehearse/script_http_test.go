@@ -24,7 +24,8 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for range 6000 { // a minute
 		said, err := os.ReadFile(ts.MkAbs(args[0]))
-		if address, ok := strings.CutPrefix(string(said), "listening on "); err == nil && ok && strings.HasSuffix(address, "\n") {
+		if address, ok := strings.CutPrefix(string(said), "listening on "); err == nil && ok &&
+			strings.HasSuffix(address, "\n") {
 			address, _, _ = strings.Cut(address, "\n")
 			ts.Setenv("SERVER", address)
 			return
@@ -91,7 +92,9 @@ func ask(ts *testscript.TestScript, args []string) (status string, answer []byte
 	}
 	answer, err = io.ReadAll(response.Body)
 	ts.Check(err)
-	if server := ts.Getenv("SERVER"); server != "" && strings.HasPrefix(args[1], server+"/") && !strings.HasPrefix(request.URL.Path, "/v1/") { // those of the mock
+	// those of the mock
+	if server := ts.Getenv("SERVER"); server != "" && strings.HasPrefix(args[1], server+"/") &&
+		!strings.HasPrefix(request.URL.Path, "/v1/") {
 		documented, err := describedAnswers()
 		ts.Check(err)
 		ts.Check(documented.Check(args[0], request.URL.Path, response.StatusCode, response.Header, answer))

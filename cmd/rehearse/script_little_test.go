@@ -66,18 +66,21 @@ func wants(name string, status int, says string) http.HandlerFunc {
 func missing(names ...string) string {
 	var all []string
 	for _, name := range names {
-		all = append(all, fmt.Sprintf(`{"type": "missing", "loc": ["body", %q], "msg": "Field required", "input": {}}`, name))
+		all = append(all,
+			fmt.Sprintf(`{"type": "missing", "loc": ["body", %q], "msg": "Field required", "input": {}}`, name))
 	}
 	return `{"detail": [` + strings.Join(all, ",") + `]}`
 }
 
 func littleAgents(ids *atomic.Int64) map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"reply":               always(`{"id": "m1", "reply": "Hello, I sell lamps.", "hint": "Ask me anything."}`),
-		"choices":             always(`{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello from choices."}}]}`),
-		"v1/chat/completions": always(`{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello from a preset."}}]}`),
-		"messages":            always(`{"messages": [{"role": "user", "content": "Hello!"}, {"role": "assistant", "content": "Hello from a list."}]}`),
-		"odd":                 always(`{"ok": true, "d": {"utter": [{"said": "Words at an odd place."}], "token": null}, "trace": "0123456789abcdef0123456789abcdef0123"}`),
+		"reply": always(`{"id": "m1", "reply": "Hello, I sell lamps.", "hint": "Ask me anything."}`),
+		"choices": always(
+			`{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello from choices."}}]}`),
+		"v1/chat/completions": always(
+			`{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello from a preset."}}]}`),
+		"messages": always(`{"messages": [{"role": "user", "content": "Hello!"}, {"role": "assistant", "content": "Hello from a list."}]}`),
+		"odd":      always(`{"ok": true, "d": {"utter": [{"said": "Words at an odd place."}], "token": null}, "trace": "0123456789abcdef0123456789abcdef0123"}`),
 		"plain": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(w, "Just words.")
@@ -120,7 +123,8 @@ func littleAgents(ids *atomic.Int64) map[string]http.HandlerFunc {
 			sayJSON(w, 200, fmt.Sprintf(`{"content": "That was message %d."}`, len(list)))
 		},
 		"form": func(w http.ResponseWriter, r *http.Request) {
-			if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") || r.FormValue("message") == "" {
+			if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") ||
+				r.FormValue("message") == "" {
 				sayJSON(w, 415, `{"error": "unsupported media type"}`)
 				return
 			}
@@ -129,7 +133,8 @@ func littleAgents(ids *atomic.Int64) map[string]http.HandlerFunc {
 		"sse": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for _, piece := range []string{"Hello", " from", " a stream."} {
-				_, _ = fmt.Fprintf(w, "data: {\"id\": \"chat-0123456789abcdef0123456789\", \"type\": \"text\", \"piece\": %q}\n\n", piece)
+				_, _ = fmt.Fprintf(w,
+					"data: {\"id\": \"chat-0123456789abcdef0123456789\", \"type\": \"text\", \"piece\": %q}\n\n", piece)
 			}
 			_, _ = io.WriteString(w, "data: {\"type\": \"note\", \"piece\": \"done\"}\n\ndata: [DONE]\n\n")
 		},

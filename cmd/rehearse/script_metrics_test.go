@@ -57,9 +57,10 @@ func unknownable(series string) bool {
 
 // ofRecords are the metrics that records decide. Times are added up over all providers.
 var ofRecords = map[string]bool{
-	"rehearse_conversations_total": true, "rehearse_turns_total": true, "rehearse_attempts_total": true, "rehearse_failures_total": true,
-	"rehearse_judge_calls_total": true, "rehearse_judge_cache_hits_total": true, "rehearse_tokens_total": true, "rehearse_cost_usd_total": true,
-	"rehearse_target_seconds": true, "rehearse_judge_seconds": true,
+	"rehearse_conversations_total": true, "rehearse_turns_total": true, "rehearse_attempts_total": true,
+	"rehearse_failures_total": true, "rehearse_judge_calls_total": true, "rehearse_judge_cache_hits_total": true,
+	"rehearse_tokens_total": true, "rehearse_cost_usd_total": true, "rehearse_target_seconds": true,
+	"rehearse_judge_seconds": true,
 }
 
 func addScrape(ts *testscript.TestScript, sum map[string]float64, page string) {

@@ -52,7 +52,9 @@ func startNPM(ts *testscript.TestScript, neg bool, args []string) {
 	var said bytes.Buffer
 	cmd := exec.Command("node", args[1:]...)
 	cmd.Dir, cmd.Stderr = dir, &said
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANGSMITH_TRACING=false", "AI_SDK_LOG_WARNINGS=false"}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANGSMITH_TRACING=false", "AI_SDK_LOG_WARNINGS=false",
+	}
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

@@ -39,7 +39,10 @@ func timeless(v any) {
 			timeless(one)
 		}
 	case map[string]any:
-		for _, name := range []string{"run_id", "started_at", "duration_ms", "latency_ms", "trace_id", "session_id", "conversation_id", "fingerprint"} {
+		for _, name := range []string{
+			"run_id", "started_at", "duration_ms", "latency_ms", "trace_id", "session_id", "conversation_id",
+			"fingerprint",
+		} {
 			delete(v, name)
 		}
 		for _, one := range v {

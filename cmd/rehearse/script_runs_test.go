@@ -41,7 +41,8 @@ func startRunServer(ts *testscript.TestScript, _ bool, args []string) {
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprintf(w, run, "queued")
 		case at == "GET /api/v1/runs/r1/events":
-			fmt.Fprintf(w, "id: 1\nevent: status\ndata: "+run+"\n\nid: 2\nevent: end\ndata: "+run+"\n\n", "running", "completed")
+			fmt.Fprintf(w, "id: 1\nevent: status\ndata: "+run+"\n\nid: 2\nevent: end\ndata: "+run+"\n\n", "running",
+				"completed")
 		case at == "GET /api/v1/runs/r1/results":
 			serveAsR1(w, dir, "results.jsonl", false)
 		case at == "GET /api/v1/runs/r1/run.json":

@@ -80,8 +80,10 @@ func (n *noted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": said}, "finish_reason": "stop"}},
-		"usage":   map[string]any{"prompt_tokens": 10, "completion_tokens": 10},
+		"choices": []any{map[string]any{
+			"message": map[string]any{"role": "assistant", "content": said}, "finish_reason": "stop",
+		}},
+		"usage": map[string]any{"prompt_tokens": 10, "completion_tokens": 10},
 	})
 }
 

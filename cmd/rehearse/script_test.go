@@ -82,16 +82,20 @@ func runScripts(t *testing.T, dir string, variables map[string]string) {
 			for name, value := range variables {
 				e.Setenv(name, value)
 			}
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each call of the program ends with a second's sleep under -race
+			// else each call of the program ends with a second's sleep under -race
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "sameat": sameAt, "servers": startServers, "seen": seenBy,
-			"listening": listening, "records": records, "embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
-			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked, "little": startLittle,
-			"toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM, "artifacts": artifactsOf, "tallied": tallied, "loggedlines": loggedLines, "collector": collector, "spans": spans, "sametraces": sameTraces, "webhook": startWebhook, "hooked": hooked, "samefigures": sameFigures, "viewing": viewing,
-			"action": runAction, "gitlab": runGitLab,
+			"exits": exits, "serve": serve, "requests": requests, "jsonl": jsonl, "json": jsonAt, "sameat": sameAt,
+			"servers": startServers, "seen": seenBy, "listening": listening, "records": records,
+			"embeddings": embeddings, "http": call, "becomes": becomes, "langfuse": scriptLangfuse(t),
+			"agent": startAgent, "agents": startAgents, "vendors": vendors, "vendorsasked": vendorsAsked,
+			"little": startLittle, "toolagents": startToolAgents, "runserver": startRunServer, "npm": startNPM,
+			"artifacts": artifactsOf, "tallied": tallied, "loggedlines": loggedLines, "collector": collector,
+			"spans": spans, "sametraces": sameTraces, "webhook": startWebhook, "hooked": hooked,
+			"samefigures": sameFigures, "viewing": viewing, "action": runAction, "gitlab": runGitLab,
 		},
 	})
 }
@@ -142,7 +146,9 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	model, err := llm.LoadScript(args[0], []byte(ts.ReadFile(args[0])))
 	ts.Check(err)
 	s, handler := &seen{}, api.OpenAI(model, api.Options{})
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r, handler) }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.ServeHTTP(w, r, handler)
+	}))
 	servers.Store(seenKey{ts}, s)
 	ts.Defer(func() { web.Close(); servers.Delete(seenKey{ts}) })
 	ts.Setenv("OPENAI_BASE_URL", web.URL+"/v1")

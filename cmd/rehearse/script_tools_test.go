@@ -146,7 +146,8 @@ func toolSocket(w http.ResponseWriter, r *http.Request) {
 func callPlainly(address string) func(name string, args json.RawMessage) string {
 	return func(name string, args json.RawMessage) string {
 		body, _ := json.Marshal(map[string]any{
-			"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args},
+			"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+			"params": map[string]any{"name": name, "arguments": args},
 		})
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		response, err := client.Post(address, "application/json", strings.NewReader(string(body)))

@@ -71,7 +71,8 @@ func traced(spans []telemetrytest.Span, r *result.Test) error {
 		if s.TraceID != id {
 			continue
 		}
-		if s.Attributes[trace.ConversationID] != r.ConversationID || s.Attributes[trace.TestCaseID] != r.TestID || s.Attributes[trace.RunID] != r.RunID {
+		if s.Attributes[trace.ConversationID] != r.ConversationID || s.Attributes[trace.TestCaseID] != r.TestID ||
+			s.Attributes[trace.RunID] != r.RunID {
 			return fmt.Errorf("span %s has the ids %v", s.Name, s.Attributes)
 		}
 		switch s.Name {
@@ -85,7 +86,8 @@ func traced(spans []telemetrytest.Span, r *result.Test) error {
 		return fmt.Errorf("its root is %+v", root)
 	}
 	for _, s := range spans {
-		linked = linked || s.Name == trace.Run && s.Attributes[trace.RunID] == r.RunID && slices.Equal(root.Links, []string{s.TraceID + "-" + s.ID})
+		linked = linked || s.Name == trace.Run && s.Attributes[trace.RunID] == r.RunID &&
+			slices.Equal(root.Links, []string{s.TraceID + "-" + s.ID})
 	}
 	if !linked || turns != len(r.Turns) {
 		return fmt.Errorf("%d turns have %d spans, and the links are %v", len(r.Turns), turns, root.Links)

@@ -47,7 +47,8 @@ func vendorAnswer(asked llmtest.Request) llmtest.Answer {
 		return llmtest.Answer{Text: "It says: " + asked.Results[0].Text, Thought: "So."}
 	case len(asked.Tools) > 0 && strings.Contains(last, "weather"):
 		return llmtest.Answer{Thought: "Which tool?", Calls: []chat.ToolCall{
-			{Name: "get_weather", Args: json.RawMessage(`{"city":"Bern"}`)}, {Name: "get_time", Args: json.RawMessage(`{}`)},
+			{Name: "get_weather", Args: json.RawMessage(`{"city":"Bern"}`)},
+			{Name: "get_time", Args: json.RawMessage(`{}`)},
 		}}
 	case id == "" || len(traced) != 55:
 		return llmtest.Answer{Status: 400, Error: "no conversation"}

@@ -74,7 +74,8 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if told.Run.ExitCode != nil {
 		code = fmt.Sprint(*told.Run.ExitCode)
 	}
-	h.lines = append(h.lines, fmt.Sprintf("%d %s %s %s %s %s %s regressed=%v delivery=%s %v", status, r.Method+r.URL.Path, told.Event, told.Run.Name, told.Run.Status, code,
+	h.lines = append(h.lines, fmt.Sprintf("%d %s %s %s %s %s %s regressed=%v delivery=%s %v",
+		status, r.Method+r.URL.Path, told.Event, told.Run.Name, told.Run.Status, code,
 		signed(r.Header.Get("X-Rehearse-Signature"), body), told.Regressed, r.Header.Get("X-Rehearse-Delivery"), err))
 	w.WriteHeader(status)
 }

@@ -23,8 +23,9 @@ import (
 
 // canaries are secrets by what names them.
 var canaries = map[string]string{
-	"OPENAI_API_KEY": "sk-canary+own/123", "LLAMA": "named\"ca&nary<1>", "SHORT": "zq9!", "CITY": "Canary-la-Ville", "TARGET_VAR": "tok canary é%7",
-	"SHOP_PASS": "looks-canary-1", "DSN_TOKENS": "looks-canary-2", "URL": "pw@canary:3", "QUERY": "query-canary-4", "DATABASE_URL": "dbpw-canary-5",
+	"OPENAI_API_KEY": "sk-canary+own/123", "LLAMA": "named\"ca&nary<1>", "SHORT": "zq9!", "CITY": "Canary-la-Ville",
+	"TARGET_VAR": "tok canary é%7", "SHOP_PASS": "looks-canary-1", "DSN_TOKENS": "looks-canary-2", "URL": "pw@canary:3",
+	"QUERY": "query-canary-4", "DATABASE_URL": "dbpw-canary-5",
 }
 
 // written returns the forms in which an endpoint may repeat a secret.
@@ -35,12 +36,16 @@ func written(secret string) []string {
 		everyByte += fmt.Sprintf("%%%02x", by)
 	}
 	forms := []string{
-		secret, url.QueryEscape(secret), url.PathEscape(secret), everyByte, strings.ToUpper(everyByte), strings.Trim(string(quoted), `"`),
-		html.EscapeString(secret), hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		secret, url.QueryEscape(secret), url.PathEscape(secret), everyByte, strings.ToUpper(everyByte),
+		strings.Trim(string(quoted), `"`), html.EscapeString(secret), hex.EncodeToString([]byte(secret)),
+		strings.ToUpper(hex.EncodeToString([]byte(secret))),
 	}
-	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+	for _, encoding := range []*base64.Encoding{
+		base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding,
+	} {
 		for before := range 3 {
-			forms = append(forms, encoding.EncodeToString([]byte("Basic: "[:before]+secret)), encoding.EncodeToString([]byte("Basic: "[:before]+secret+":x")))
+			forms = append(forms, encoding.EncodeToString([]byte("Basic: "[:before]+secret)),
+				encoding.EncodeToString([]byte("Basic: "[:before]+secret+":x")))
 		}
 	}
 	return forms
@@ -56,7 +61,9 @@ func parrot(t *testing.T) *httptest.Server {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("X-Echo", url.QueryEscape(said[:1000]))
 		w.Header().Set("Content-Type", "application/json")
-		answer := map[string]any{"role": "assistant", "content": "It is " + said + r.Header.Get("Authorization") + " " + r.URL.String()}
+		answer := map[string]any{
+			"role": "assistant", "content": "It is " + said + r.Header.Get("Authorization") + " " + r.URL.String(),
+		}
 		switch {
 		case bytes.Contains(body, []byte("fail now")):
 			w.WriteHeader(http.StatusBadRequest)
@@ -68,10 +75,13 @@ func parrot(t *testing.T) *httptest.Server {
 			answer["content"] = checksOf(asked.Messages[1].Content, false, said)
 		case bytes.Contains(body, []byte("call a tool")):
 			args, _ := json.Marshal(map[string]any{"secret": said, said: 1})
-			answer["tool_calls"] = []any{map[string]any{"id": "1", "type": "function", "function": map[string]any{"name": "f", "arguments": string(args)}}}
+			answer["tool_calls"] = []any{map[string]any{
+				"id": "1", "type": "function", "function": map[string]any{"name": "f", "arguments": string(args)},
+			}}
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{
-			"choices": []any{map[string]any{"index": 0, "message": answer, "finish_reason": "stop"}}, "usage": map[string]any{"prompt_tokens": 1, "completion_tokens": 1},
+			"choices": []any{map[string]any{"index": 0, "message": answer, "finish_reason": "stop"}},
+			"usage":   map[string]any{"prompt_tokens": 1, "completion_tokens": 1},
 		})
 	}))
 	t.Cleanup(server.Close)
@@ -92,7 +102,8 @@ models:
   other: {provider: openai, model: other, base_url: "http://` + address + `/v1", api_key_env: SHORT}
 targets:
   plain: {model: agent}
-  server: {kind: http, url: "` + at + `", token_env: TARGET_VAR, flow_id: f, retries: 0, headers: {X-City: "${{ CITY }}"}}
+  server: {kind: http, url: "` + at +
+			`", token_env: TARGET_VAR, flow_id: f, retries: 0, headers: {X-City: "${{ CITY }}"}}
 judge: {model: other}
 `,
 		"suite.yaml": `
@@ -105,7 +116,8 @@ tests:
   - {id: program, input: hello, assertions: [{type: command, command: [sh, -c, "env | grep -v PWD= >&2; exit 3"]}]}
   - {id: broken, input: fail now, assertions: [{type: contains, value: x}]}
 `,
-		"talk.flow.yaml": "id: f\nnodes:\n  - {id: start, type: start, prompt: Talk, next: [end]}\n  - {id: end, type: stop, prompt: Bye}\n",
+		"talk.flow.yaml": "id: f\nnodes:\n  - {id: start, type: start, prompt: Talk, next: [end]}\n  - {id: end, " +
+			"type: stop, prompt: Bye}\n",
 	}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
@@ -144,7 +156,9 @@ func secretsEnv(environ []string) (env *Env, out *lockedBuffer) {
 		}
 		return environ[at][len(name)+1:], true
 	}
-	return &Env{Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Environ: environ, LookupEnv: lookup, Now: time.Now}, out
+	return &Env{
+		Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Environ: environ, LookupEnv: lookup, Now: time.Now,
+	}, out
 }
 
 // lockedBuffer is a buffer for several goroutines.
@@ -170,7 +184,9 @@ func (b *lockedBuffer) String() string {
 func TestNoSecretLeaves(t *testing.T) {
 	dir, environ := secretEnvironment(t)
 	t.Chdir(dir)
-	verdicts := map[string]string{"said": "pass", "leaked": "fail", "judged": "fail", "calls": "pass", "program": "error", "broken": "error"}
+	verdicts := map[string]string{
+		"said": "pass", "leaked": "fail", "judged": "fail", "calls": "pass", "program": "error", "broken": "error",
+	}
 	for _, c := range []struct {
 		code int
 		args string
@@ -187,7 +203,8 @@ func TestNoSecretLeaves(t *testing.T) {
 		{2, "flow mine --store mysql://ada:dbpw-canary-5@db/x"},
 	} {
 		env, out := secretsEnv(environ)
-		if code := Main(t.Context(), env, strings.Fields(c.args)); code != c.code && !strings.HasPrefix(c.args, "doctor") {
+		if code := Main(t.Context(), env, strings.Fields(c.args)); code != c.code &&
+			!strings.HasPrefix(c.args, "doctor") {
 			t.Errorf("%s: exit code %d, want %d:\n%s", c.args, code, c.code, out)
 		}
 		noCanary(t, "the terminal of "+c.args, out.String())
@@ -220,7 +237,8 @@ func TestNoSecretLeaves(t *testing.T) {
 		data, err := os.ReadFile(name)
 		noCanary(t, name, string(data))
 		if strings.HasPrefix(filepath.Base(name), "report.") && bytes.Contains(data, []byte(dir)) {
-			t.Errorf("%s names the folder of this machine: %s", name, data[max(0, bytes.Index(data, []byte(dir))-80):][:160])
+			t.Errorf("%s names the folder of this machine: %s", name,
+				data[max(0, bytes.Index(data, []byte(dir))-80):][:160])
 		}
 		return err
 	})
@@ -238,7 +256,9 @@ func TestNoSecretIsServed(t *testing.T) {
 	env.Signals = signals
 	ended := make(chan int)
 	go func() {
-		ended <- Main(t.Context(), env, []string{"serve", "--addr", "127.0.0.1:0", "--flows", "talk.flow.yaml", "--model", "agent"})
+		ended <- Main(t.Context(), env, []string{
+			"serve", "--addr", "127.0.0.1:0", "--flows", "talk.flow.yaml", "--model", "agent",
+		})
 	}()
 	defer func() {
 		signals <- os.Interrupt
@@ -256,9 +276,11 @@ func TestNoSecretIsServed(t *testing.T) {
 	for _, said := range []string{"hello", "call a tool", "fail now"} {
 		for _, accept := range []string{"application/json", "text/event-stream"} {
 			body, _ := json.Marshal(map[string]any{
-				"flow": map[string]string{"ref": "f"}, "current_node_id": "start", "latest_user_message": said, "history": []any{}, "memory": map[string]any{"turn_index": 0},
+				"flow": map[string]string{"ref": "f"}, "current_node_id": "start", "latest_user_message": said,
+				"history": []any{}, "memory": map[string]any{"turn_index": 0},
 			})
-			request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/execute", bytes.NewReader(body))
+			request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/execute",
+				bytes.NewReader(body))
 			request.Header.Set("Accept", accept)
 			request.Header.Set("Content-Type", "application/json")
 			answer, err := http.DefaultClient.Do(request)

@@ -76,27 +76,44 @@ Ctrl-C and SIGTERM let turns in flight finish.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:8090", "address to listen on; port 0 takes a free one")
-	flags.StringVar(&f.flows, "flows", "", "file or folder of flows; without one only flows that a request brings along are run")
+	flags.StringVar(&f.flows, "flows", "",
+		"file or folder of flows; without one only flows that a request brings along are run")
 	flags.StringVar(&f.model, "model", "lexical", "model that talks: PROVIDER:MODEL, or a name in rehearse.yaml")
-	flags.StringVar(&f.sites, "sites", "", "folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
+	flags.StringVar(&f.sites, "sites", "",
+		"folder of websites' chatbots, the file of one, or a database: postgres://… or supabase+https://…")
 	flags.StringVar(&f.prompts, "prompts", "", "folder of prompts that the sites name (default: those built in)")
 	flags.BoolVar(&f.localPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
-	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: sqlite:PATH or postgres://…, which keeps visitors' sessions and leads too (default: that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
-	flags.StringVar(&f.redis, "redis", "", "server for the visitors' sessions, redis://HOST:PORT; their leads, index and limits stay in the store")
-	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour, "how long a visitor's session is kept after its last message")
-	flags.BoolVar(&f.durable, "durable", false, "keep a record of each step of a chatbot's turn: when this process dies, the same message goes on with the turn")
-	flags.BoolVar(&f.events, "events", true, "where a store is named, log the turns of visitors in it as events, for replay")
-	flags.BoolVar(&f.public, "public", false, "open the sites' chats to visitors: all requests without a token, also from this machine")
-	flags.StringSliceVar(&f.origins, "origin", nil, "website whose pages may call the chat, such as https://www.acme.example")
-	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
-	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml at or above the flows)")
+	flags.StringVar(&f.store, "store", "", "database of runs, tokens, schedules and logged events: "+
+		"sqlite:PATH or postgres://…, which keeps visitors' sessions and leads too (default: "+
+		"that of the configuration, else a file in --data; REHEARSE_STORE stands in)")
+	flags.StringVar(&f.redis, "redis", "",
+		"server for the visitors' sessions, redis://HOST:PORT; their leads, index and limits stay in the store")
+	flags.DurationVar(&f.sessionTTL, "session-ttl", 24*time.Hour,
+		"how long a visitor's session is kept after its last message")
+	flags.BoolVar(&f.durable, "durable", false, "keep a record of each step of a chatbot's turn: "+
+		"when this process dies, the same message goes on with the turn")
+	flags.BoolVar(&f.events, "events", true,
+		"where a store is named, log the turns of visitors in it as events, for replay")
+	flags.BoolVar(&f.public, "public", false,
+		"open the sites' chats to visitors: all requests without a token, also from this machine")
+	flags.StringSliceVar(&f.origins, "origin", nil,
+		"website whose pages may call the chat, such as https://www.acme.example")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil,
+		"network of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
+	flags.StringVar(&f.config, "config", "",
+		"configuration file (default: the nearest rehearse.yaml at or above the flows)")
 	flags.StringVar(&f.knowledge, "knowledge", "", "folder of knowledge bases (default: knowledge/ beside the flows)")
-	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with a bearer token that opens everything")
-	flags.BoolVar(&f.trustLoopback, "trust-loopback", false, "let programs of this machine in without a token, also with --public")
-	flags.IntVar(&f.rate, "rate", 50, "requests a second of each token, and of each address without one; twice that in a burst")
-	flags.StringSliceVar(&f.hosts, "host", nil, "name by which browsers may ask for the pages, beside the address and localhost")
+	flags.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv,
+		"environment variable with a bearer token that opens everything")
+	flags.BoolVar(&f.trustLoopback, "trust-loopback", false,
+		"let programs of this machine in without a token, also with --public")
+	flags.IntVar(&f.rate, "rate", 50,
+		"requests a second of each token, and of each address without one; twice that in a burst")
+	flags.StringSliceVar(&f.hosts, "host", nil,
+		"name by which browsers may ask for the pages, beside the address and localhost")
 	flags.StringVar(&f.logFormat, "log", "text", "format of the log on stderr: text, json or off")
-	flags.StringArrayVar(&f.apiHosts, "api-host", nil, "host that the served flows may call, HOST[:PORT] or *.DOMAIN; may be given several times")
+	flags.StringArrayVar(&f.apiHosts, "api-host", nil,
+		"host that the served flows may call, HOST[:PORT] or *.DOMAIN; may be given several times")
 	flags.BoolVar(&f.apiPrivate, "api-private", false, "let flows call hosts at private addresses, too")
 	flags.DurationVar(&f.grace, "grace", 15*time.Second, "after Ctrl-C, how long turns in flight may take to finish")
 	f.runs.declare(flags)
@@ -120,7 +137,8 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	defer sent()
 	s, err := env.open(wire.Options{
 		APIHosts: f.apiHosts, APIPrivate: f.apiPrivate,
-		Config: f.config, Log: log, LocalPrompt: f.localPrompt, Warn: func(text string) { log.Warn("setup", "problem", text) },
+		Config: f.config, Log: log, LocalPrompt: f.localPrompt,
+		Warn: func(text string) { log.Warn("setup", "problem", text) },
 	})
 	if err != nil {
 		return outcome(err)
@@ -186,7 +204,8 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		Stopping: func() {
 			agents.Stop()
 			close(stopping)
-			fmt.Fprintf(env.Stderr, "finishing what is in flight (at most %s); press Ctrl-C again to stop at once\n", f.grace)
+			fmt.Fprintf(env.Stderr, "finishing what is in flight (at most %s); press Ctrl-C again to stop at once\n",
+				f.grace)
 		},
 	})
 	if errors.Is(err, api.ErrGivenUp) {
@@ -250,7 +269,9 @@ func (f *serveFlags) served() (wire.ServedOptions, error) {
 		}
 		return o, nil
 	}
-	o.Sites = wire.SitesOptions{Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable}
+	o.Sites = wire.SitesOptions{
+		Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable,
+	}
 	if f.hasModel {
 		o.Sites.Model = f.model
 	}

@@ -18,7 +18,8 @@ import (
 
 // watched keeps the watches of the configuration until the function that it returns has been called, which waits for
 // them.
-func (f *serveFlags) watched(ctx context.Context, env *Env, s *wire.Setup, store string, running *coordinator.Running) (unwatched func(), err error) {
+func (f *serveFlags) watched(ctx context.Context, env *Env, s *wire.Setup, store string,
+	running *coordinator.Running) (unwatched func(), err error) {
 	watches, err := replayrun.OpenWatches(s, store, env.Getenv("REHEARSE_WEBHOOK_SECRET"))
 	if err != nil {
 		return nil, err
@@ -38,21 +39,25 @@ func (f *serveFlags) warnOfBudgets(log *slog.Logger, served *wire.Served) {
 		return
 	}
 	for _, name := range served.Sites.WithoutBudget() {
-		log.Warn("the site has no budget: everybody may use its models; add limits: {tokens_per_day: N} or {cost_per_day: N} to its file", "site", name)
+		log.Warn("the site has no budget: everybody may use its models; add limits: {tokens_per_day: N} "+
+			"or {cost_per_day: N} to its file", "site", name)
 	}
 }
 
 // pages are those of `rehearse view`, over what is served.
 func (f *serveFlags) pages(
-	env *Env, s *wire.Setup, served *wire.Served, running *coordinator.Running, opener *pages.Opener, agents *api.Agents, log *slog.Logger, stopping <-chan struct{},
+	env *Env, s *wire.Setup, served *wire.Served, running *coordinator.Running, opener *pages.Opener,
+	agents *api.Agents, log *slog.Logger, stopping <-chan struct{},
 ) http.Handler {
 	var held pages.LiveSessions
 	if served.Sites != nil {
 		held = served.Sites.Bot
 	}
 	return pages.New(pages.Config{
-		Live: held, Frame: frame.Config{Hosts: f.hosts, Guard: pages.Agents{Server: agents}, Log: log}, Runs: pages.ServedRuns(env.Now, running.Folders, opener),
-		Store: opener.Open, Make: opener.Make, Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Mask: env.secrets.Text, Now: env.Now, Stopping: stopping,
+		Live: held, Frame: frame.Config{Hosts: f.hosts, Guard: pages.Agents{Server: agents}, Log: log},
+		Runs: pages.ServedRuns(env.Now, running.Folders, opener), Store: opener.Open, Make: opener.Make,
+		Flows: func() ([]*flow.Flow, error) { return s.Flows(f.flows) }, Mask: env.secrets.Text, Now: env.Now,
+		Stopping: stopping,
 	})
 }
 
@@ -64,14 +69,16 @@ func logged(log *slog.Logger, closing func() error) {
 }
 
 // agents makes a server of what was opened.
-func (f *serveFlags) agents(env *Env, served *wire.Served, running *coordinator.Running, log *slog.Logger, tokens *access.Authenticator) (*api.Agents, error) {
+func (f *serveFlags) agents(env *Env, served *wire.Served, running *coordinator.Running, log *slog.Logger,
+	tokens *access.Authenticator) (*api.Agents, error) {
 	proxies, err := api.Networks(f.proxies)
 	if err != nil {
 		return nil, err
 	}
 	c := api.AgentsConfig{
 		Version: version(),
-		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, Conversations: running.Store, TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
+		Log:     log, Now: env.Now, Access: tokens, Tokens: running.Store, Conversations: running.Store,
+		TrustLoopback: f.trustLoopback, Rate: f.rate, Public: f.public, Origins: f.origins, TrustedProxies: proxies,
 		SessionKey: []byte(env.Getenv("REHEARSE_SESSION_KEY")), MaxTurns: f.maxTurns, Metrics: running.Service.Metrics,
 	}
 	c = c.OfServed(served)
@@ -85,7 +92,8 @@ func (f *serveFlags) agents(env *Env, served *wire.Served, running *coordinator.
 		return running.Healthy()
 	}
 	c.Runs = api.NewRuns(api.RunsConfig{
-		Leader: running, Scheduler: running, Store: running.Store, Workers: running.Conn, Artifacts: running.Artifacts, Log: log,
+		Leader: running, Scheduler: running, Store: running.Store, Workers: running.Conn, Artifacts: running.Artifacts,
+		Log: log,
 	})
 	agents, err := api.NewAgents(c)
 	if err != nil {

@@ -17,7 +17,8 @@ func newSessions(env *Env) *cobra.Command {
 		Long: `Look at sessions of the chatbots of websites in the store that a server keeps them in (rehearse serve), make datasets and logged events of them, and erase
 them: also while the server works on the store.`,
 	}
-	return group(c, newSessionsList(env), newSessionsShow(env), newSessionsHistory(env), newSessionsExport(env), newSessionsDelete(env))
+	return group(c, newSessionsList(env), newSessionsShow(env), newSessionsHistory(env), newSessionsExport(env),
+		newSessionsDelete(env))
 }
 
 func newSessionsDelete(env *Env) *cobra.Command {
@@ -40,12 +41,14 @@ deleted. Langfuse is asked to delete the traces where it has a key. Prints how m
 	}
 	f.register(c.Flags())
 	f.registerRedis(c.Flags())
-	c.Flags().StringVar(&siteName, "site", "", "the site of the sessions (default: the only one that has such a session)")
+	c.Flags().StringVar(&siteName, "site", "",
+		"the site of the sessions (default: the only one that has such a session)")
 	return c
 }
 
 // erase erases sessions. Those that can be are erased even when others cannot.
-func (f *sessionStore) erase(ctx context.Context, env *Env, kept *wire.Sessions, siteName string, ids []string) (err error) {
+func (f *sessionStore) erase(ctx context.Context, env *Env, kept *wire.Sessions, siteName string,
+	ids []string) (err error) {
 	s, err := env.here(wire.Options{})
 	if err != nil {
 		return err

@@ -70,7 +70,8 @@ visitor said in a turn, what is expected what was answered, the history what was
 	f.declare(c.Flags())
 	c.Flags().StringVar(&f.as, "as", "", "dataset or events")
 	c.Flags().StringVar(&f.out, "out", "", "the file that is written: .jsonl or .jsonl.gz")
-	c.Flags().IntVar(&f.turn, "turn", 0, "the turn of the item, or the last one of the events, from 1 (default: the last)")
+	c.Flags().IntVar(&f.turn, "turn", 0,
+		"the turn of the item, or the last one of the events, from 1 (default: the last)")
 	c.Flags().IntVar(&f.limit, "limit", 0, "at most so many sessions, those with the newest message (default: all)")
 	return c
 }
@@ -101,7 +102,8 @@ func (f *sessionsExport) export(ctx context.Context, env *Env, s *wire.Sessions,
 	fmt.Fprintf(env.Stdout, "exported %d\n", n)
 	if len(skipped) > 0 {
 		const named = 5
-		fmt.Fprintf(env.Stderr, "%s left out, without such a turn: %s\n", text.Plural(len(skipped), "session"), harmless(strings.Join(skipped[:min(named, len(skipped))], ", ")))
+		fmt.Fprintf(env.Stderr, "%s left out, without such a turn: %s\n", text.Plural(len(skipped), "session"),
+			harmless(strings.Join(skipped[:min(named, len(skipped))], ", ")))
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func (f *sessionFilter) declare(flags *pflag.FlagSet) {
 	f.registerRedis(flags)
 	flags.StringVar(&f.site, "site", "", "only sessions of this site")
 	flags.StringVar(&f.text, "q", "", "only sessions with this text in a message, in any case")
-	flags.StringVar(&f.since, "since", "", "only sessions whose last message came at this time or later: 2026-01-31, 2026-01-31T12:00:00Z, or 24h for a day ago")
+	flags.StringVar(&f.since, "since", "", "only sessions whose last message came at this time or later: 2026-01-31, "+
+		"2026-01-31T12:00:00Z, or 24h for a day ago")
 	flags.StringVar(&f.until, "until", "", "only sessions whose last message came before this time")
 	flags.StringVar(&f.outcome, "outcome", "", "only sessions with this outcome: converted, open, blocked or failed")
 }
@@ -42,7 +43,8 @@ func (f *sessionFilter) query(now time.Time) (q sitebot.Query, err error) {
 	if q.Until, err = momentOf("--until", f.until, now); err != nil {
 		return q, err
 	}
-	if q.Outcome = sessionindex.Outcome(f.outcome); f.outcome != "" && !slices.Contains(sessionindex.Outcomes(), q.Outcome) {
+	if q.Outcome = sessionindex.Outcome(f.outcome); f.outcome != "" &&
+		!slices.Contains(sessionindex.Outcomes(), q.Outcome) {
 		return q, usage("--outcome %q: use converted, open, blocked or failed", f.outcome)
 	}
 	if f.limit < 0 {
@@ -66,7 +68,8 @@ func momentOf(flag, written string, now time.Time) (time.Time, error) {
 	}
 	ago, err := time.ParseDuration(written)
 	if err != nil || ago < 0 {
-		return time.Time{}, usage("%s %q: write a day as 2026-01-31, a time as 2026-01-31T12:00:00Z, or how long ago as 24h", flag, written)
+		return time.Time{}, usage(
+			"%s %q: write a day as 2026-01-31, a time as 2026-01-31T12:00:00Z, or how long ago as 24h", flag, written)
 	}
 	return now.Add(-ago), nil
 }
@@ -138,8 +141,8 @@ func (f *sessionFilter) list(ctx context.Context, env *Env, s *wire.Sessions, q 
 	table := [][]string{{"session", "site", "last message", "turns", "outcome", "route", "failed", "up", "down"}}
 	for _, r := range list.Sessions {
 		table = append(table, []string{
-			harmless(r.Session), harmless(r.Site), r.Last.Format(time.RFC3339), fmt.Sprint(r.Turns), string(r.Outcome), harmless(r.Route),
-			fmt.Sprint(r.Failed), fmt.Sprint(r.Feedback.Up), fmt.Sprint(r.Feedback.Down),
+			harmless(r.Session), harmless(r.Site), r.Last.Format(time.RFC3339), fmt.Sprint(r.Turns), string(r.Outcome),
+			harmless(r.Route), fmt.Sprint(r.Failed), fmt.Sprint(r.Feedback.Up), fmt.Sprint(r.Feedback.Down),
 		})
 	}
 	for _, line := range text.Table(table, nil) {

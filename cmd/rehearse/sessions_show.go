@@ -19,7 +19,8 @@ type oneSession struct {
 }
 
 // command declares the flags and runs do with the chatbot of the session's site.
-func (f *oneSession) command(env *Env, c *cobra.Command, do func(ctx context.Context, bot *sitebot.Bot, site, id string) error) *cobra.Command {
+func (f *oneSession) command(env *Env, c *cobra.Command,
+	do func(ctx context.Context, bot *sitebot.Bot, site, id string) error) *cobra.Command {
 	c.Args = named(1, "name one session; `rehearse sessions list` lists them")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := formatted(f.format); err != nil {
@@ -31,7 +32,8 @@ func (f *oneSession) command(env *Env, c *cobra.Command, do func(ctx context.Con
 				return err
 			}
 			if site == "" {
-				return usage("there is no session %s in %s: `rehearse sessions list` lists them", harmless(args[0]), s.Where)
+				return usage("there is no session %s in %s: `rehearse sessions list` lists them",
+					harmless(args[0]), s.Where)
 			}
 			bot, err := s.Operator(site)
 			if err != nil {
@@ -71,7 +73,8 @@ func newSessionsShow(env *Env) *cobra.Command {
 func (f *oneSession) show(env *Env, site string, s *sitebot.Session) {
 	print := func(format string, args ...any) { fmt.Fprintf(env.Stdout, format+"\n", args...) }
 	r := s.Row
-	print("%s of %s: %s, %s from %s to %s", harmless(r.Session), harmless(site), r.Outcome, text.Plural(r.Turns, "turn"), r.Started.Format(time.RFC3339), r.Last.Format(time.RFC3339))
+	print("%s of %s: %s, %s from %s to %s", harmless(r.Session), harmless(site), r.Outcome,
+		text.Plural(r.Turns, "turn"), r.Started.Format(time.RFC3339), r.Last.Format(time.RFC3339))
 	for _, t := range s.Turns {
 		print("\n%d  %s  %s %s", t.Number, t.At.Format(time.RFC3339), harmless(t.Route), harmless(t.Action))
 		print("   visitor: %s", harmless(t.Input))
@@ -105,9 +108,10 @@ type checkpoint struct {
 func newSessionsHistory(env *Env) *cobra.Command {
 	f := &oneSession{}
 	c := &cobra.Command{
-		Use:     "history SESSION",
-		Short:   "List the checkpoints of a session, the oldest first",
-		Long:    "List the checkpoints of a session: its state after each turn, and after what was injected or counted.",
+		Use:   "history SESSION",
+		Short: "List the checkpoints of a session, the oldest first",
+		Long: "List the checkpoints of a session: its state after each turn, " +
+			"and after what was injected or counted.",
 		Example: `  rehearse sessions history 4f1c --store sqlite:chat.db`,
 	}
 	return f.command(env, c, func(ctx context.Context, bot *sitebot.Bot, site, id string) error {

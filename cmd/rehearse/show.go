@@ -58,9 +58,14 @@ func newShow(env *Env) *cobra.Command {
 				if err := r.Transcript(env.Stdout); err != nil {
 					return outcome(err)
 				}
-				return outcome(r.Text(env.Stdout, report.TextOptions{Width: env.Width, Verbose: true, Page: report.PageOf(dir, url)}))
+				return outcome(r.Text(env.Stdout, report.TextOptions{
+					Width: env.Width, Verbose: true, Page: report.PageOf(dir, url),
+				}))
 			case format == "text":
-				return outcome(r.Text(env.Stdout, report.TextOptions{Colour: env.colours(), Width: env.Width, Verbose: !quiet, Quiet: quiet, Dir: dir, Page: report.PageOf(dir, url)}))
+				return outcome(r.Text(env.Stdout, report.TextOptions{
+					Colour: env.colours(), Width: env.Width, Verbose: !quiet, Quiet: quiet, Dir: dir,
+					Page: report.PageOf(dir, url),
+				}))
 			case format == "md":
 				return outcome(r.Markdown(env.Stdout))
 			}

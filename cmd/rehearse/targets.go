@@ -25,7 +25,8 @@ func newTargets(env *Env) *cobra.Command {
 			presets := target.Presets()
 			i := slices.IndexFunc(presets, func(p target.Preset) bool { return p.Name == args[0] })
 			if i < 0 {
-				return usage("there is no preset called %q: known are %s", args[0], strings.Join(target.PresetNames(), ", "))
+				return usage("there is no preset called %q: known are %s", args[0],
+					strings.Join(target.PresetNames(), ", "))
 			}
 			_, err := io.WriteString(env.Stdout, presets[i].YAML)
 			return err
@@ -46,6 +47,7 @@ func listTargets(w io.Writer) error {
 	for _, p := range target.Presets() {
 		fmt.Fprintf(w, "  %s\n", p.Name)
 	}
-	_, err := fmt.Fprintln(w, "\n`rehearse targets PRESET` prints the YAML that a preset stands for. A target has it with `preset: NAME` beside its url.")
+	_, err := fmt.Fprintln(w, "\n`rehearse targets PRESET` prints the YAML that a preset stands for. "+
+		"A target has it with `preset: NAME` beside its url.")
 	return err
 }

@@ -33,7 +33,8 @@ A scope says what a token opens: read (GET of runs, results, reports, flows, the
   rehearse token add --scope admin --store postgres://rehearse@db.example/rehearse`,
 	}, newTokenAdd(env, f), newTokenList(env, f), newTokenRemove(env, f))
 	c.PersistentFlags().StringVar(&f.store, "store", "",
-		"store of the server: sqlite:PATH or postgres://… (default: REHEARSE_STORE, that of rehearse.yaml, or sqlite:.rehearse/rehearse.db)")
+		"store of the server: sqlite:PATH or postgres://… (default: REHEARSE_STORE, that of rehearse.yaml, "+
+			"or sqlite:.rehearse/rehearse.db)")
 	return c
 }
 
@@ -88,7 +89,8 @@ func newTokenAdd(env *Env, f *tokenFlags) *cobra.Command {
 	}
 	c.Flags().StringSliceVar(&wish.Scopes, "scope", nil, "what the token opens: read, run, test, admin")
 	c.Flags().StringVar(&wish.Name, "name", "", "name of the token (default: one that is made up)")
-	c.Flags().DurationVar(&expires, "expires", 0, "how long the token counts, such as 720h (default: until it is removed)")
+	c.Flags().DurationVar(&expires, "expires", 0,
+		"how long the token counts, such as 720h (default: until it is removed)")
 	return c
 }
 
@@ -124,13 +126,16 @@ func newTokenList(env *Env, f *tokenFlags) *cobra.Command {
 
 func newTokenRemove(env *Env, f *tokenFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:     "rm NAME",
-		Short:   "Remove a token",
-		Long:    "Remove a token. Servers refuse it within 5 seconds. With the last token gone, servers ask nobody for one.",
+		Use:   "rm NAME",
+		Short: "Remove a token",
+		Long: "Remove a token. Servers refuse it within 5 seconds. With the last token gone, " +
+			"servers ask nobody for one.",
 		Example: "  rehearse token rm ci",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.in(c.Context(), env, true, func(tokens access.TokenStore) error { return access.Revoke(c.Context(), tokens, args[0]) })
+			return f.in(c.Context(), env, true, func(tokens access.TokenStore) error {
+				return access.Revoke(c.Context(), tokens, args[0])
+			})
 		},
 	}
 }

@@ -70,11 +70,13 @@ func tracedRun(t *testing.T, environ ...string) *tracedAsks {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = w.Write([]byte(`{"reply": "you wrote ` + tracedSecret + ` ` + strings.ReplaceAll(string(body), `"`, ``) + `", "tools": [{"name": "search ` + tracedSecret + `"}]}`))
+		_, _ = w.Write([]byte(`{"reply": "you wrote ` + tracedSecret + ` ` + strings.ReplaceAll(string(body), `"`, ``) +
+			`", "tools": [{"name": "search ` + tracedSecret + `"}]}`))
 	})))
 	t.Cleanup(agent.Close)
 	for name, text := range map[string]string{
-		"rehearse.yaml": "targets:\n  shop:\n    kind: http\n    url: " + agent.URL + "/chat\n    body: {message: '{{message}}'}\n    answer: {text: $.reply, tool_calls: $.tools}\n    retries: 2\n",
+		"rehearse.yaml": "targets:\n  shop:\n    kind: http\n    url: " + agent.URL + "/chat\n    body: {message: " +
+			"'{{message}}'}\n    answer: {text: $.reply, tool_calls: $.tools}\n    retries: 2\n",
 		"suite.yaml": `name: shop
 tests:
 - id: a
@@ -91,7 +93,8 @@ tests:
 	}
 	env, out := secretsEnv(append(environ, "OPENAI_BASE_URL="+models.URL+"/v1", "OPENAI_API_KEY="+tracedSecret))
 	a.code = Main(t.Context(), env, []string{
-		"run", "suite.yaml", "--target", "shop", "--target", "openai:bot", "--judge", "openai:judge", "--user", "openai:player", "--workers", "1", "--out", "out", "--format", "none",
+		"run", "suite.yaml", "--target", "shop", "--target", "openai:bot", "--judge", "openai:judge", "--user",
+		"openai:player", "--workers", "1", "--out", "out", "--format", "none",
 	})
 	a.said = out.String()
 	data, err := os.ReadFile(filepath.Join("out", "results.jsonl"))
@@ -210,7 +213,10 @@ func TestDeadCollector(t *testing.T) {
 	hanging := make(chan struct{})
 	defer close(hanging)
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
-		"refuses": func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusUnauthorized); return true },
+		"refuses": func(w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
+		},
 		"hangs":   func(_ http.ResponseWriter, r *http.Request) bool { <-hanging; return true },
 		"is away": nil,
 	} {
@@ -221,7 +227,8 @@ func TestDeadCollector(t *testing.T) {
 			}
 			began := time.Now()
 			a := tracedRun(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
-			if a.code > result.ExitFailed || strings.Count(a.said, "cannot send traces to "+c.URL) != 1 || strings.Count(a.said, c.URL) != 1 {
+			if a.code > result.ExitFailed || strings.Count(a.said, "cannot send traces to "+c.URL) != 1 ||
+				strings.Count(a.said, c.URL) != 1 {
 				t.Errorf("exit code %d:\n%s", a.code, a.said)
 			}
 			if took := time.Since(began); took > 30*time.Second {

@@ -34,7 +34,8 @@ func newView(env *Env) *cobra.Command {
 named, by id, as latest, by a run's folder or by a folder of runs. Nothing else has to run. Verdicts of people, quarantines and items of datasets are
 kept in the store and beside the run; --read-only refuses them.
 
-The first line on stdout is the address. Off this machine a token is asked for, that of ` + defaultTokenEnv + `. Ctrl-C ends it.`,
+The first line on stdout is the address. Off this machine a token is asked for, that of ` + defaultTokenEnv +
+			`. Ctrl-C ends it.`,
 		Example: `  rehearse view
   rehearse view latest
   rehearse view .rehearse/runs/ID ../other/runs
@@ -43,9 +44,12 @@ The first line on stdout is the address. Off this machine a token is asked for, 
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
-	flags.StringSliceVar(&f.hosts, "host", nil, "name by which browsers may ask for the pages, beside the address and localhost")
-	flags.StringVar(&f.store, "store", "", "store of sessions and datasets: sqlite:PATH or postgres://… (default: that of the configuration)")
-	flags.StringVar(&f.flows, "flows", "", "file or folder of the flows that are drawn (default: those of the configuration's targets)")
+	flags.StringSliceVar(&f.hosts, "host", nil,
+		"name by which browsers may ask for the pages, beside the address and localhost")
+	flags.StringVar(&f.store, "store", "",
+		"store of sessions and datasets: sqlite:PATH or postgres://… (default: that of the configuration)")
+	flags.StringVar(&f.flows, "flows", "",
+		"file or folder of the flows that are drawn (default: those of the configuration's targets)")
 	flags.StringVar(&f.config, "config", "", "configuration file (default: the nearest rehearse.yaml)")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes something")
 	flags.BoolVar(&f.noOpen, "no-open", false, "do not open the browser")
@@ -65,8 +69,10 @@ func (f *viewFlags) run(ctx context.Context, env *Env, args []string) error {
 	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	defer logged(log, store.Close)
 	return outcome(pages.Serve(ctx, pages.Serving{
-		Config: pages.Config{Runs: runs, Store: store.Open, Make: store.Make, Flows: f.known(env), Mask: env.secrets.Text, Now: env.Now, Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log}},
-		Addr:   f.addr, Token: env.Getenv(defaultTokenEnv), TokenEnv: defaultTokenEnv, Stop: env.Signals,
+		Config: pages.Config{
+			Runs: runs, Store: store.Open, Make: store.Make, Flows: f.known(env), Mask: env.secrets.Text, Now: env.Now,
+			Frame: frame.Config{Hosts: f.hosts, ReadOnly: f.readOnly, Log: log},
+		}, Addr: f.addr, Token: env.Getenv(defaultTokenEnv), TokenEnv: defaultTokenEnv, Stop: env.Signals,
 		Opened: func(base string) {
 			address := base + pages.Start(one)
 			fmt.Fprintln(env.Stdout, address)

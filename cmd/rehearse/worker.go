@@ -41,16 +41,24 @@ func (f *runsFlags) declareShared(flags *pflag.FlagSet, nats string) {
 
 // declare declares the flags of a server.
 func (f *runsFlags) declare(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.allowPrivate, "allow-private", false, "let runs name addresses that are not public, such as 127.0.0.1 and 10.0.0.1, and reach them")
-	flags.StringSliceVar(&f.allowEnv, "allow-env", nil, "variables of the environment that runs may name, here and on workers, such as SHOP_*; keys of providers need none")
-	f.declareShared(flags, "NATS that many servers and workers share, nats://HOST:PORT (default: one in this process; REHEARSE_NATS stands in)")
+	flags.BoolVar(&f.allowPrivate, "allow-private", false,
+		"let runs name addresses that are not public, such as 127.0.0.1 and 10.0.0.1, and reach them")
+	flags.StringSliceVar(&f.allowEnv, "allow-env", nil, "variables of the environment that runs may name, "+
+		"here and on workers, such as SHOP_*; keys of providers need none")
+	f.declareShared(flags, "NATS that many servers and workers share, nats://HOST:PORT (default: "+
+		"one in this process; REHEARSE_NATS stands in)")
 	flags.StringVar(&f.data, "data", wire.StateDir, "folder of the runs and of NATS; one server at a time uses it")
-	flags.StringVar(&f.artifacts, "artifacts", "", "where artifacts of runs are kept: a folder, nats, or s3://BUCKET/PREFIX (default: artifacts/ in --data)")
-	flags.StringVar(&f.natsAddr, "nats-addr", "", "address at which workers can join the NATS of this process; off loopback it needs a password in REHEARSE_NATS_TOKEN")
+	flags.StringVar(&f.artifacts, "artifacts", "",
+		"where artifacts of runs are kept: a folder, nats, or s3://BUCKET/PREFIX (default: artifacts/ in --data)")
+	flags.StringVar(&f.natsAddr, "nats-addr", "", "address at which workers can join the NATS of this process; "+
+		"off loopback it needs a password in REHEARSE_NATS_TOKEN")
 	flags.IntVar(&f.maxRuns, "max-runs", 4, "how many runs are led at once; others wait")
-	flags.DurationVar(&f.ackWait, "ack-wait", 30*time.Second, "after how long in silence a worker has lost its conversations")
-	flags.StringVar(&f.webhook, "webhook", "", "address that is told of the end of every run; REHEARSE_WEBHOOK_SECRET signs what it is sent")
-	flags.Var(&f.retention, "retention", "delete runs so long after their end, such as 30d, but for those with the label keep (default: never)")
+	flags.DurationVar(&f.ackWait, "ack-wait", 30*time.Second,
+		"after how long in silence a worker has lost its conversations")
+	flags.StringVar(&f.webhook, "webhook", "",
+		"address that is told of the end of every run; REHEARSE_WEBHOOK_SECRET signs what it is sent")
+	flags.Var(&f.retention, "retention",
+		"delete runs so long after their end, such as 30d, but for those with the label keep (default: never)")
 	flags.Lookup("retention").DefValue = ""
 	flags.DurationVar(&f.lease, "lease", 15*time.Second, "after how long in silence another server leads a run on")
 }
@@ -80,8 +88,9 @@ func (f *runsFlags) check() error {
 
 func (f *runsFlags) options(env *Env, log *slog.Logger) coordinator.Options {
 	return coordinator.Options{
-		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr, Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name,
-		Workers: f.workers, MaxRuns: f.maxRuns, Artifacts: f.artifacts, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands,
+		Data: f.data, NATS: cmp.Or(f.nats, env.Getenv("REHEARSE_NATS")), Listen: f.natsAddr,
+		Token: env.Getenv("REHEARSE_NATS_TOKEN"), Name: f.name, Workers: f.workers, MaxRuns: f.maxRuns,
+		Artifacts: f.artifacts, AckWait: f.ackWait, Lease: f.lease, AllowCommands: f.allowCommands,
 		Webhooks:  coordinator.Webhooks{URL: f.webhook, Secret: env.Getenv("REHEARSE_WEBHOOK_SECRET")},
 		Retention: time.Duration(f.retention),
 		Allowed:   wire.Submitted{AllowPrivate: f.allowPrivate, AllowEnv: f.allowEnv},
@@ -134,10 +143,12 @@ Ctrl-C and SIGTERM let conversations in flight finish; what is left after --grac
 	}
 	flags := c.Flags()
 	f.declareShared(flags, "NATS of the servers, nats://HOST:PORT (REHEARSE_NATS stands in)")
-	flags.StringVar(&f.addr, "addr", "", "address to answer /livez, /healthz and /metrics at, for probes and Prometheus; port 0 takes a free one (default: none)")
+	flags.StringVar(&f.addr, "addr", "", "address to answer /livez, /healthz and /metrics at, "+
+		"for probes and Prometheus; port 0 takes a free one (default: none)")
 	flags.StringVar(&f.name, "name", "", "name of the worker (default: host and process id)")
 	flags.StringVar(&logFormat, "log", "text", "format of the log on stderr: text, json or off")
-	flags.DurationVar(&grace, "grace", 15*time.Second, "after Ctrl-C, how long conversations in flight may take to finish")
+	flags.DurationVar(&grace, "grace", 15*time.Second,
+		"after Ctrl-C, how long conversations in flight may take to finish")
 	return c
 }
 
@@ -149,7 +160,8 @@ func (f *runsFlags) join(ctx context.Context, env *Env, log *slog.Logger, grace 
 	probes := api.NewProbes(api.ProbesConfig{Metrics: o.Metrics, Token: env.Getenv(defaultTokenEnv), Log: log})
 	if f.addr != "" { // before NATS is waited for
 		stop, err := probes.Serve(ctx, api.Listening{
-			Addr: f.addr, Log: log, Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s\n", at) },
+			Addr: f.addr, Log: log,
+			Opened: func(at net.Addr) { fmt.Fprintf(env.Stdout, "listening on http://%s\n", at) },
 		})
 		if err != nil {
 			return err

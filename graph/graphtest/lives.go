@@ -25,7 +25,8 @@ func RunLives(t *testing.T, open func(t *testing.T) Saver) {
 	saver := open(t) // for all, with threads of their own
 	for seed := range uint64(lives) {
 		durable := seed%3 > 0
-		want, got := newLife(t, graph.NewMemory(graph.MemoryLimits{}), durable, ""), newLife(t, saver, durable, fmt.Sprint("life ", seed, " "))
+		want, got := newLife(t, graph.NewMemory(graph.MemoryLimits{}), durable, ""),
+			newLife(t, saver, durable, fmt.Sprint("life ", seed, " "))
 		r := rand.New(rand.NewPCG(seed, 0))
 		var past []string
 		for range 30 {
@@ -35,7 +36,8 @@ func RunLives(t *testing.T, open func(t *testing.T) Saver) {
 				got.restart()
 			}
 			if w, g := want.do(d), got.do(d); w != g {
-				t.Fatalf("life %d, durable %t, after\n%s\nthe saver has\n%s\nwant\n%s", seed, durable, strings.Join(past, "\n"), g, w)
+				t.Fatalf("life %d, durable %t, after\n%s\nthe saver has\n%s\nwant\n%s", seed, durable,
+					strings.Join(past, "\n"), g, w)
 			}
 		}
 	}
@@ -51,8 +53,10 @@ type deed struct {
 func drawDeed(r *rand.Rand) deed {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	d := deed{
-		What:   pick("run", "run", "run", "run", "again", "again", "continue", "answer", "answer", "answer", "answer", "abandon", "fork", "update", "merge", "replace", "compact", "delete"),
-		Thread: pick("a", "b"), Other: pick("a", "b", "c"), Text: pick("x", "é👉", "", strings.Repeat("long ", 600)), Nth: r.IntN(4),
+		What: pick("run", "run", "run", "run", "again", "again", "continue", "answer",
+			"answer", "answer", "answer", "abandon", "fork", "update", "merge", "replace", "compact", "delete"),
+		Thread: pick("a", "b"), Other: pick("a", "b", "c"), Text: pick("x", "é👉", "", strings.Repeat("long ", 600)),
+		Nth: r.IntN(4),
 	}
 	if r.IntN(4) == 0 {
 		d.Fails = pick("map", "sub", "again", "ask")
@@ -116,7 +120,9 @@ func (l *life) do(d deed) string {
 	case "delete":
 		err = g.Delete(ctx, thread)
 	default:
-		_, err = g.UpdateState(ctx, thread, write, graph.UpdateOptions{Merge: d.What == "merge", Replace: d.What == "replace"})
+		_, err = g.UpdateState(ctx, thread, write, graph.UpdateOptions{
+			Merge: d.What == "merge", Replace: d.What == "replace",
+		})
 	}
 	l.world.fails = ""
 	told := []string{outcome(s, err)}
@@ -129,7 +135,10 @@ func (l *life) do(d deed) string {
 // outcome is what a call returned, as far as it is the same everywhere.
 func outcome(s story, err error) string {
 	question, asks := errors.AsType[*graph.InterruptError](err)
-	for _, known := range []error{graph.ErrWaiting, graph.ErrNothingToContinue, graph.ErrHasState, graph.ErrNoCheckpoint, graph.ErrConflict, errFails} {
+	for _, known := range []error{
+		graph.ErrWaiting, graph.ErrNothingToContinue, graph.ErrHasState, graph.ErrNoCheckpoint, graph.ErrConflict,
+		errFails,
+	} {
 		if errors.Is(err, known) {
 			return "error: " + known.Error()
 		}

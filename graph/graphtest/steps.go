@@ -240,7 +240,8 @@ func wantSteps(t *testing.T, c graph.StepSaver, thread string, want ...graph.Ste
 	}
 	for i, w := range want {
 		g := got[i]
-		if g.Turn != w.Turn || g.Node != w.Node || g.Item != w.Item || !g.At.Equal(w.At) || !bytes.Equal(g.Writes, w.Writes) {
+		if g.Turn != w.Turn || g.Node != w.Node || g.Item != w.Item || !g.At.Equal(w.At) ||
+			!bytes.Equal(g.Writes, w.Writes) {
 			t.Errorf("step %d of %q is %d %q %d %v %.100s\nwant %d %q %d %v %.100s",
 				i, thread, g.Turn, g.Node, g.Item, g.At, g.Writes, w.Turn, w.Node, w.Item, w.At, w.Writes)
 		}

@@ -49,7 +49,9 @@ func agentOf(t *testing.T, text string) *replay.FlowAgent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &replay.FlowAgent{Engine: flow.New(flow.Config{Model: llm.Lexical{}}), Flow: flows[0], Pipeline: &flow.MemoryPipeline{}}
+	return &replay.FlowAgent{
+		Engine: flow.New(flow.Config{Model: llm.Lexical{}}), Flow: flows[0], Pipeline: &flow.MemoryPipeline{},
+	}
 }
 
 // TestWhereAFlowBegins proves that a replay begins at the flow's start, and behind it where the log does.
@@ -80,7 +82,8 @@ func TestWhereAFlowBegins(t *testing.T) {
 	}
 	for _, state := range []string{"bye", "greeting"} {
 		var notThere *replay.NotThereError
-		if _, err := agentOf(t, nodes).Open(t.Context(), replay.Moment{State: state, Resumed: true}); !errors.As(err, &notThere) {
+		if _, err := agentOf(t, nodes).Open(t.Context(), replay.Moment{State: state, Resumed: true}); !errors.As(err,
+			&notThere) {
 			t.Errorf("put into %s: got %v", state, err)
 		}
 	}
@@ -192,7 +195,8 @@ func TestNamesOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	replay.Measure(s, pair, replay.Measuring{})
-	if diff := cmp.Diff([]string{"Hello! I need a taxi → WHERE", "WHERE to the airport → BYE"}, way(pair.Variation(replay.Candidate))); diff != "" {
+	if diff := cmp.Diff([]string{"Hello! I need a taxi → WHERE", "WHERE to the airport → BYE"},
+		way(pair.Variation(replay.Candidate))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if m := pair.Variation(replay.Candidate).Metrics; *m.StateProgression != 1 {

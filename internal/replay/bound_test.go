@@ -14,8 +14,10 @@ import (
 func said(log *memory, session string, turn int, state, text string) {
 	payload, _ := json.Marshal(map[string]any{"sender": "user", "message_text": text}) // texts can be encoded
 	*log = append(*log, replay.Event{
-		ID: fmt.Sprintf("%s-%06d", session, turn), Type: replay.Message, SessionID: session, FlowID: "f", Time: time.Unix(int64(turn), 0),
-		Context: json.RawMessage(`{"session_id":"` + session + `","flow_id":"f","current_state":"` + state + `"}`), Payload: payload,
+		ID: fmt.Sprintf("%s-%06d", session, turn), Type: replay.Message,
+		SessionID: session, FlowID: "f", Time: time.Unix(int64(turn), 0),
+		Context: json.RawMessage(`{"session_id":"` + session + `","flow_id":"f","current_state":"` + state + `"}`),
+		Payload: payload,
 	})
 }
 
@@ -36,7 +38,8 @@ func TestGiantSession(t *testing.T) {
 	if n := len(runs.outcomes["t"].Detail); n > 2<<20 || len(asJSON(t, report)) > 4<<20 {
 		t.Errorf("%d bytes of the session are kept, and %d of the report", n, len(asJSON(t, report)))
 	}
-	if !strings.Contains(fmt.Sprint(report.Notes), "8 [t-000016") || !strings.Contains(fmt.Sprint(report.Notes), "too much text") {
+	if !strings.Contains(fmt.Sprint(report.Notes), "8 [t-000016") ||
+		!strings.Contains(fmt.Sprint(report.Notes), "too much text") {
 		t.Error(report.Notes)
 	}
 }
@@ -48,14 +51,17 @@ func TestSessionThatNoStoreKeeps(t *testing.T) {
 		said(log, "t", i, strings.Repeat("s", 600), "leave")
 	}
 	e := evaluation(log, runs, 2)
-	leaving := &scripted{moves: map[string]string{"hello/leave": "bye", "hello/book": "bye"}} // both lanes are short, so that there is little to align
+	// both lanes are short, so that there is little to align
+	leaving := &scripted{moves: map[string]string{"hello/leave": "bye", "hello/book": "bye"}}
 	e.Replayer.Baseline, e.Replayer.Candidate = leaving, leaving
 	report, err := e.Evaluate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Run.Sessions != 3 || report.Run.PairsDropped != 1 || !strings.Contains(runs.outcomes["t"].Dropped, "too long to be kept") || len(runs.outcomes["t"].Detail) > 1_000 {
-		t.Errorf("%d sessions, %d dropped: %s", report.Run.Sessions, report.Run.PairsDropped, runs.outcomes["t"].Dropped)
+	if report.Run.Sessions != 3 || report.Run.PairsDropped != 1 ||
+		!strings.Contains(runs.outcomes["t"].Dropped, "too long to be kept") || len(runs.outcomes["t"].Detail) > 1_000 {
+		t.Errorf("%d sessions, %d dropped: %s", report.Run.Sessions, report.Run.PairsDropped,
+			runs.outcomes["t"].Dropped)
 	}
 }
 
@@ -64,7 +70,9 @@ func TestShownText(t *testing.T) {
 	tally := &replay.Tally{}
 	for i := range 100 {
 		text := strings.Repeat("x", 1<<20)
-		tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Dropped: "it broke down", Variations: []replay.Variation{{Name: replay.Observed, Turns: []replay.VariationTurn{{User: text}}}}})
+		tally.Add(&replay.Pair{SessionID: fmt.Sprint(i), Dropped: "it broke down", Variations: []replay.Variation{{
+			Name: replay.Observed, Turns: []replay.VariationTurn{{User: text}},
+		}}})
 	}
 	report, err := tally.Report(replay.Report{}, replay.DefaultRules())
 	if err != nil || len(report.Sessions) != 32 || !strings.Contains(fmt.Sprint(report.Notes), "the 32 are") {

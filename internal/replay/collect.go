@@ -116,7 +116,9 @@ func (e *Evaluation) keepBatch(ctx context.Context, batch []PairResult) error {
 		for i := range batch {
 			outcomes[i] = batch[i].Outcome
 		}
-		err := retryWrite(ctx, func(ctx context.Context) error { return e.Runs.PutOutcomes(ctx, e.Head.Run.ID, outcomes, e.Now()) })
+		err := retryWrite(ctx, func(ctx context.Context) error {
+			return e.Runs.PutOutcomes(ctx, e.Head.Run.ID, outcomes, e.Now())
+		})
 		if err != nil {
 			return err
 		}
@@ -201,7 +203,8 @@ func (p *Pair) shorten() {
 	most := maxPairText / n
 	p.texts(func(text *string) {
 		if len(*text) > most {
-			*text = strings.ToValidUTF8(strings.Clone((*text)[:most]), "") + "…" // a clone, which lets go of the whole text
+			// a clone, which lets go of the whole text
+			*text = strings.ToValidUTF8(strings.Clone((*text)[:most]), "") + "…"
 		}
 	})
 }
@@ -214,7 +217,8 @@ func boundedOutcome(p *Pair) (Outcome, error) {
 	if err != nil || len(o.Detail) <= maxDetail {
 		return o, err
 	}
-	p.Dropped = fmt.Sprintf("the session is too long to be kept: %d MB with all of its turns, and %d MB is the limit", len(o.Detail)>>20, maxDetail>>20)
+	p.Dropped = fmt.Sprintf("the session is too long to be kept: %d MB with all of its turns, and %d MB is the limit",
+		len(o.Detail)>>20, maxDetail>>20)
 	p.Again = nil
 	for i := range p.Variations {
 		p.Variations[i] = Variation{Name: p.Variations[i].Name, Turns: []VariationTurn{}}

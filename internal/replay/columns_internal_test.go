@@ -9,7 +9,8 @@ import (
 // TestSureRate holds a rate that is the same in every session to what so many users can show: never ± 0, whether users
 // come back or not.
 func TestSureRate(t *testing.T) {
-	match, ratio, latency := &table[columnOf(CompletionMatch)], &table[columnOf(TurnCountRatio)], &table[columnOf(AvgLatency)]
+	match, ratio, latency := &table[columnOf(CompletionMatch)], &table[columnOf(TurnCountRatio)],
+		&table[columnOf(AvgLatency)]
 	states := &table[columnOf(StateProgression)]
 	for _, tc := range []struct {
 		metric    *metric

@@ -51,7 +51,9 @@ const (
 )
 
 // MetricNames lists S4's metrics in the order of their report.
-var MetricNames = []string{CompletionMatch, TurnCountDiff, TurnCountRatio, StateProgression, AvgLatency, CompletionSeconds, DataAccuracy}
+var MetricNames = []string{
+	CompletionMatch, TurnCountDiff, TurnCountRatio, StateProgression, AvgLatency, CompletionSeconds, DataAccuracy,
+}
 
 // Means are the means of one variant, by metric.
 type Means map[string]*Mean

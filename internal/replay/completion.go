@@ -42,7 +42,9 @@ func (r *Completion) decides() bool { return r.when != nil || r.criterion != "" 
 // of returns an answer with what the rules make of it. Where a rule says what is complete, what the agent says of it
 // only ends the conversation.
 func (r *Completion) of(ctx context.Context, a Answer, c *targetConversation) (Answer, error) {
-	t := grader.Turn{Reply: c.reply.Text, ToolCalls: c.reply.ToolCalls, State: c.reply.State, Data: c.reply.State, Turn: c.turn}
+	t := grader.Turn{
+		Reply: c.reply.Text, ToolCalls: c.reply.ToolCalls, State: c.reply.State, Data: c.reply.State, Turn: c.turn,
+	}
 	if c.agent.Traits.Flow {
 		t.Data = jsonOf(a.Data)
 	}

@@ -79,7 +79,10 @@ func normalField(field string) string {
 }
 
 // days are the ways to write a day that cannot be mistaken. 03/04/2026 can, and stays as it is.
-var days = []string{time.DateOnly, "2006/01/02", "2 January 2006", "January 2 2006", "January 2, 2006", "Jan 2 2006", "Jan 2, 2006", "2 Jan 2006", "02.01.2006", "2.1.2006"}
+var days = []string{
+	time.DateOnly, "2006/01/02", "2 January 2006", "January 2 2006", "January 2, 2006", "Jan 2 2006", "Jan 2, 2006",
+	"2 Jan 2006", "02.01.2006", "2.1.2006",
+}
 
 // grouped is the comma between thousands. Elsewhere a comma may be a decimal one, which this does not guess.
 var grouped = regexp.MustCompile(`(\d),(\d{3}\b)`)

@@ -71,7 +71,9 @@ func Define(ctx context.Context, variants Variants, id, prompts string) (*Defini
 // parameters sorts out which parameters are a model's.
 func (d *Definition) parameters(all map[string]json.RawMessage) error {
 	r := &d.Parameters
-	known := map[string]any{"temperature": &r.Temperature, "top_p": &r.TopP, "seed": &r.Seed, "max_tokens": &r.MaxTokens}
+	known := map[string]any{
+		"temperature": &r.Temperature, "top_p": &r.TopP, "seed": &r.Seed, "max_tokens": &r.MaxTokens,
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		to, ok := known[name]
 		if !ok {
@@ -93,7 +95,8 @@ func (d *Definition) Fingerprint(from source.Files, f *flow.Flow) (map[string]an
 		return nil, source.Invalid("variant %s: %w", d.Variant.ID, err)
 	}
 	return map[string]any{
-		"variant": d.Variant.ID, "config": d.Variant.Config, "flow": fmt.Sprintf("%s@%s %x", f.ID, f.Version, sha256.Sum256(data)),
+		"variant": d.Variant.ID, "config": d.Variant.Config,
+		"flow":   fmt.Sprintf("%s@%s %x", f.ID, f.Version, sha256.Sum256(data)),
 		"prompt": d.Prompt, "model": d.Version.Model(), "defaults": d.Version.ConfigDefaults,
 	}, nil
 }
@@ -116,7 +119,8 @@ func readPrompt(folder, name string) (string, error) {
 	defer func() { _ = root.Close() }() // it was only read
 	file, err := root.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("its text cannot be read: %w (prompts are read from %s; name another folder with --prompts)", err, folder)
+		return "", fmt.Errorf(
+			"its text cannot be read: %w (prompts are read from %s; name another folder with --prompts)", err, folder)
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, maxPrompt+1))

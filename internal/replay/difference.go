@@ -38,7 +38,8 @@ func (t *Tally) compareLanes(reports []MetricReport, metrics []metric, rules *Ru
 			continue
 		}
 		if m.onSupport != nil {
-			reports[i].DifferenceOnSupport = t.differenceOnSupport(m, rules, baseline.onSupport[i], candidate.onSupport[i])
+			reports[i].DifferenceOnSupport = t.differenceOnSupport(m, rules, baseline.onSupport[i],
+				candidate.onSupport[i])
 		}
 		d, ok := together[i]
 		if !ok {
@@ -152,8 +153,9 @@ func (t *Tally) differenceOnSupport(m *metric, rules *Rules, baseline, candidate
 func (c *compared) report() *DifferenceReport {
 	d := &c.Difference
 	r := &DifferenceReport{
-		Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), N: d.N, Changed: d.Changed, Varies: d.Varies, P: d.P, AdjustedP: d.P,
-		Detectable: finite(d.Detectable), Method: d.Method, Clusters: d.Clusters, ICC: d.ICC, DesignEffect: d.DesignEffect,
+		Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), N: d.N, Changed: d.Changed,
+		Varies: d.Varies, P: d.P, AdjustedP: d.P, Detectable: finite(d.Detectable), Method: d.Method,
+		Clusters: d.Clusters, ICC: d.ICC, DesignEffect: d.DesignEffect,
 	}
 	if c.role != shown {
 		r.Verdict, r.Margin, r.MarginSize = string(d.Verdict), c.marginWords(), &c.marginSize

@@ -144,7 +144,8 @@ func (e *Evaluation) replayAll(ctx context.Context, tally *Tally) error {
 }
 
 // send begins the sessions.
-func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faults, crew WorkerPool, finished chan<- PairResult, ordered chan<- *job) error {
+func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faults, crew WorkerPool,
+	finished chan<- PairResult, ordered chan<- *job) error {
 	inFlow := Filter{FlowID: e.Head.Run.FlowID, From: e.From, To: e.To}
 	if err := faults.countUnusable(ctx, e.Events, inFlow); err != nil {
 		return err

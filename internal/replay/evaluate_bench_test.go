@@ -21,7 +21,9 @@ func BenchmarkEvaluate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		return &replay.FlowAgent{Engine: flow.New(flow.Config{Model: llm.Lexical{}}), Flow: flows[0], Pipeline: &flow.MemoryPipeline{}}
+		return &replay.FlowAgent{
+			Engine: flow.New(flow.Config{Model: llm.Lexical{}}), Flow: flows[0], Pipeline: &flow.MemoryPipeline{},
+		}
 	}
 	baseline, candidate := agent("hotel_book_baseline"), agent("hotel_book_candidate")
 	sessions, turns := 0, 0
@@ -29,8 +31,10 @@ func BenchmarkEvaluate(b *testing.B) {
 	for b.Loop() {
 		e := &replay.Evaluation{
 			Events: log, MinTurns: 1, Workers: 2, Rules: replay.DefaultRules(), Now: time.Now,
-			Head:     replay.Report{Run: replay.Run{FlowID: "hotel_book", Gate: replay.GatePaired}},
-			Replayer: &replay.Replayer{Baseline: baseline, Candidate: candidate, Mode: replay.Recorded, Seed: replay.Seed},
+			Head: replay.Report{Run: replay.Run{FlowID: "hotel_book", Gate: replay.GatePaired}},
+			Replayer: &replay.Replayer{
+				Baseline: baseline, Candidate: candidate, Mode: replay.Recorded, Seed: replay.Seed,
+			},
 			Each: func(p *replay.Pair) error {
 				sessions++
 				turns += len(p.Variations[1].Turns) + len(p.Variations[2].Turns)

@@ -80,12 +80,15 @@ func logOf(t *testing.T, n int) *memory {
 		add := func(kind, context, payload string) {
 			turn++
 			*log = append(*log, replay.Event{
-				ID: fmt.Sprintf("%s-%02d", id, turn), Type: kind, SessionID: id, FlowID: "f", Time: at.Add(time.Duration(turn) * time.Second),
-				Context: json.RawMessage(`{"session_id":"` + id + `","flow_id":"f","current_state":"` + context + `"}`), Payload: json.RawMessage(payload),
+				ID: fmt.Sprintf("%s-%02d", id, turn), Type: kind, SessionID: id,
+				FlowID: "f", Time: at.Add(time.Duration(turn) * time.Second),
+				Context: json.RawMessage(`{"session_id":"` + id + `","flow_id":"f","current_state":"` + context + `"}`),
+				Payload: json.RawMessage(payload),
 			})
 		}
 		say := func(before, text, after string) {
-			add(replay.Message, before, fmt.Sprintf(`{"sender":"user","message_text":%q,"state_transition":true,"next_state":%q}`, text, after))
+			add(replay.Message, before,
+				fmt.Sprintf(`{"sender":"user","message_text":%q,"state_transition":true,"next_state":%q}`, text, after))
 			add(replay.Message, after, fmt.Sprintf(`{"sender":"bot","message_text":%q}`, "in "+after))
 		}
 		add(replay.Started, "hello", `{}`)
@@ -111,8 +114,9 @@ func evaluation(log replay.Events, runs replay.Runs, workers int) *replay.Evalua
 		Events: log, Runs: runs, MinTurns: 1, Workers: workers, Rules: replay.DefaultRules(), Now: clock,
 		Head: replay.Report{Run: replay.Run{ID: "r", FlowID: "f", Gate: replay.GatePaired}},
 		Replayer: &replay.Replayer{
-			Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: map[string]string{"hello/book": "where", "where/Rome": "elsewhere"}},
-			Mode: replay.Recorded, Seed: replay.Seed, Now: clock,
+			Baseline: &scripted{moves: booking}, Candidate: &scripted{moves: map[string]string{
+				"hello/book": "where", "where/Rome": "elsewhere",
+			}}, Mode: replay.Recorded, Seed: replay.Seed, Now: clock,
 		},
 	}
 	e.Pool = replayrun.LocalPool(e, nil)
@@ -125,19 +129,25 @@ func TestEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := []int{report.Run.Sessions, report.Completed, report.Dropped, report.Unknown}; !gocmp.Equal(got, []int{100, 60, 30, 10}) {
+	if got := []int{
+		report.Run.Sessions, report.Completed, report.Dropped, report.Unknown,
+	}; !gocmp.Equal(got, []int{100, 60, 30, 10}) {
 		t.Errorf("sessions, completed, dropped, unknown: %v", got)
 	}
 	completion := report.Metrics[0]
 	// The baseline completes what was completed; the candidate completes nothing, which is right of those that were
 	// dropped.
-	if got := []float64{completion.Baseline.Value, completion.Candidate.Value, float64(completion.Candidate.N), completion.Difference.Mean}; !gocmp.Equal(got, []float64{1, 1. / 3, 90, -2. / 3}) {
+	if got := []float64{
+		completion.Baseline.Value, completion.Candidate.Value, float64(completion.Candidate.N),
+		completion.Difference.Mean,
+	}; !gocmp.Equal(got, []float64{1, 1. / 3, 90, -2. / 3}) {
 		t.Errorf("completion match: %v", got)
 	}
 	if *report.Passed || report.Run.Verdict != "worse" || *report.Run.NonInferior || report.Run.Status != replay.Done {
 		t.Errorf("passed %v, verdict %s, status %s", *report.Passed, report.Run.Verdict, report.Run.Status)
 	}
-	if len(runs.outcomes) != 100 || runs.rows[0].Status != replay.Running || runs.last().Status != replay.Done || *runs.last().Better {
+	if len(runs.outcomes) != 100 || runs.rows[0].Status != replay.Running || runs.last().Status != replay.Done ||
+		*runs.last().Better {
 		t.Errorf("%d sessions kept, status %s and %s", len(runs.outcomes), runs.rows[0].Status, runs.last().Status)
 	}
 	if !slices.IsSortedFunc(report.Sessions, func(a, b replay.Pair) int { return cmp.Compare(lost(b), lost(a)) }) {
@@ -171,7 +181,8 @@ func TestBrokenOff(t *testing.T) {
 	if _, err := e.Evaluate(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	if n, status := len(runs.outcomes), runs.last().Status; n < 20 || n > 60 || status != replay.Partially || runs.last().Ended.IsZero() || runs.last().Sessions < 20 {
+	if n, status := len(runs.outcomes), runs.last().Status; n < 20 || n > 60 || status != replay.Partially ||
+		runs.last().Ended.IsZero() || runs.last().Sessions < 20 {
 		t.Fatalf("%d kept, status %s, %d sessions", n, status, runs.last().Sessions)
 	}
 	before := len(runs.outcomes)
@@ -272,7 +283,8 @@ func TestStoreBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := &kept{failAfter: 3, back: time.Now().Add(20 * time.Second)}
 		report, err := evaluation(logOf(t, 1000), runs, 4).Evaluate(t.Context())
-		if err != nil || report.Run.Sessions != 1000 || len(runs.outcomes) != 1000 || runs.last().Status != replay.Done {
+		if err != nil || report.Run.Sessions != 1000 || len(runs.outcomes) != 1000 ||
+			runs.last().Status != replay.Done {
 			t.Errorf("%v, %d kept, status %s", err, len(runs.outcomes), runs.last().Status)
 		}
 	})
@@ -302,7 +314,8 @@ func (b broken) Each(ctx context.Context, f replay.Filter) iter.Seq2[replay.Even
 func TestLogGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := &kept{}
-		if _, err := evaluation(broken{memory: logOf(t, 100)}, runs, 2).Evaluate(t.Context()); !errors.Is(err, errGone) {
+		if _, err := evaluation(broken{memory: logOf(t, 100)}, runs, 2).
+			Evaluate(t.Context()); !errors.Is(err, errGone) {
 			t.Errorf("got %v", err)
 		}
 		if status := runs.last().Status; status != replay.Partially && status != replay.Failed {
@@ -402,7 +415,8 @@ func TestWithoutBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Passed != nil || report.Spec != nil || report.Run.Better != nil || report.Metrics[0].Difference != nil || report.Metrics[0].Candidate == nil {
+	if report.Passed != nil || report.Spec != nil || report.Run.Better != nil || report.Metrics[0].Difference != nil ||
+		report.Metrics[0].Candidate == nil {
 		t.Errorf("got %+v", report)
 	}
 }

@@ -86,7 +86,9 @@ func (f *Faults) List() []RowFault {
 func (f *Faults) Notes() []Note {
 	var notes []Note
 	for _, fault := range f.List() {
-		notes = append(notes, Note{Text: "in the log: " + FaultText(fault.Kind), Count: fault.Count, Examples: fault.Examples})
+		notes = append(notes, Note{
+			Text: "in the log: " + FaultText(fault.Kind), Count: fault.Count, Examples: fault.Examples,
+		})
 	}
 	return notes
 }

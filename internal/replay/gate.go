@@ -24,9 +24,10 @@ type Requirement string
 
 // The requirements.
 const (
-	NotWorse    Requirement = "not_worse"    // nothing is known to be worse
-	NonInferior Requirement = "non_inferior" // it is known of every metric that decides that what is lost is within its margin
-	Better      Requirement = "better"       // non_inferior, and the candidate is better
+	NotWorse Requirement = "not_worse" // nothing is known to be worse
+	// it is known of every metric that decides that what is lost is within its margin
+	NonInferior Requirement = "non_inferior"
+	Better      Requirement = "better" // non_inferior, and the candidate is better
 )
 
 // Requirements lists the requirements.
@@ -156,8 +157,9 @@ type findings struct {
 // judge applies the first rule that matches.
 func (f *findings) judge(rules *Rules) Gate {
 	g := Gate{
-		Name: GatePaired, Verdict: f.verdict(), Require: rules.Require, MinPower: rules.MinPower, MinSupport: rules.MinSupport, MaxLost: rules.MaxLost,
-		Support: f.support, Unseen: f.unseen(), FalseAlarm: f.falseAlarm(),
+		Name: GatePaired, Verdict: f.verdict(), Require: rules.Require, MinPower: rules.MinPower,
+		MinSupport: rules.MinSupport, MaxLost: rules.MaxLost, Support: f.support, Unseen: f.unseen(),
+		FalseAlarm: f.falseAlarm(),
 	}
 	unfit := f.unfit(rules)
 	if len(unfit) > 0 && g.Verdict != stats.Worse {

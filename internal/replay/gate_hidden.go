@@ -80,15 +80,23 @@ func (f *findings) hidden(rules *Rules) []Reason {
 	}
 	var reasons []Reason
 	if f.conceals(CompletedShare) && !accepts(CompletedShare, CompletionMatch) {
-		reasons = append(reasons, Reason{"power", CompletionMatch, "the baseline tells when a conversation is complete and the candidate does not, so that one " +
-			"that never ends would lose nothing: give the target an answer.end or a complete_when, or accept it with --margin completed=100pp"})
+		reasons = append(reasons, Reason{
+			"power", CompletionMatch,
+			"the baseline tells when a conversation is complete and the candidate does not, so that one " +
+				"that never ends would lose nothing: give the target an answer.end or a complete_when, " +
+				"or accept it with --margin completed=100pp",
+		})
 	}
 	if !accepts(StateProgression) {
 		reasons = append(reasons, f.emptyWords()...)
 	}
 	if f.conceals(StateProgression) && !accepts(StateProgression) {
-		reasons = append(reasons, Reason{"power", StateProgression, "the baseline tells in what state a conversation is and the candidate does not, so that one " +
-			"that answers anything until the end would lose nothing: give the target an answer.node or a state_of, or accept it with --margin state_progression_match=100pp"})
+		reasons = append(reasons, Reason{
+			"power", StateProgression,
+			"the baseline tells in what state a conversation is and the candidate does not, so that one " +
+				"that answers anything until the end would lose nothing: give the target an answer.node or a " +
+				"state_of, or accept it with --margin state_progression_match=100pp",
+		})
 	}
 	for i := range f.concealed {
 		c := &f.concealed[i]
@@ -98,7 +106,8 @@ func (f *findings) hidden(rules *Rules) []Reason {
 		}
 		if !accepts(c.name) {
 			reasons = append(reasons, Reason{"power", c.name, fmt.Sprintf(
-				"%s is known of the baseline and not of the candidate in %d of %s, so that no loss of it could be seen there: "+
+				"%s is known of the baseline and not of the candidate in %d of %s, "+
+					"so that no loss of it could be seen there: "+
 					"report it, or accept it with --margin %s=%s",
 				c.name, c.sessions, text.Plural(c.of, "session"), c.name, c.wholeMargin())})
 		}

@@ -29,7 +29,8 @@ func (c *compared) loss() string {
 		way = "higher"
 	}
 	low, high := math.Abs(c.Interval[0]), math.Abs(c.Interval[1])
-	return fmt.Sprintf("%s %s, 95 %% interval %s to %s", c.amount(math.Abs(c.Mean)), way, c.amount(min(low, high)), c.amount(max(low, high)))
+	return fmt.Sprintf("%s %s, 95 %% interval %s to %s", c.amount(math.Abs(c.Mean)), way, c.amount(min(low, high)),
+		c.amount(max(low, high)))
 }
 
 func (f *findings) lostPairs(rules *Rules) []Reason {
@@ -61,13 +62,15 @@ func (f *findings) unfit(rules *Rules) []Reason {
 		for _, lane := range []string{Baseline, Candidate} {
 			if c := f.support[lane]; c != nil && *c < rules.MinSupport {
 				reasons = append(reasons, Reason{"support", "", fmt.Sprintf(
-					"only %.1f %% of the logged messages answer what the %s had asked, and %.3g %% are needed", 100**c, lane, 100*rules.MinSupport)})
+					"only %.1f %% of the logged messages answer what the %s had asked, and %.3g %% are needed", 100**c,
+					lane, 100*rules.MinSupport)})
 			}
 		}
 	}
 	if f.mode == Simulated && f.fidelity != nil && !(f.fidelity.Overall >= rules.MinFidelity) {
 		reasons = append(reasons, Reason{"fidelity", "", fmt.Sprintf(
-			"the simulated user is like the real ones to %.2f only, and %.3g is needed", f.fidelity.Overall, rules.MinFidelity)})
+			"the simulated user is like the real ones to %.2f only, and %.3g is needed", f.fidelity.Overall,
+			rules.MinFidelity)})
 	}
 	return reasons
 }
@@ -120,24 +123,30 @@ func (f *findings) untelling(rules *Rules) []Reason {
 		return nil
 	case told && f.neverEnds(ends, states, rules):
 		return []Reason{{"power", CompletionMatch, fmt.Sprintf(
-			"the log completes %.1f %% of the sessions and neither lane does, so that a candidate that never comes to an end loses nothing: "+
-				"compare with a baseline that completes some, or accept it with --margin completion_match=100pp", 100*f.completable)}}
+			"the log completes %.1f %% of the sessions and neither lane does, so that a candidate that never comes "+
+				"to an end loses nothing: "+
+				"compare with a baseline that completes some, or accept it with --margin completion_match=100pp",
+			100*f.completable)}}
 	case told:
 		return nil
 	}
 	const remedy = "give the target a state_of or a complete_when, or let another metric decide with --margin"
 	if states == nil && ends == nil {
-		return []Reason{{"power", "", "neither the states nor the ends of the conversations could be compared: " + remedy}}
+		return []Reason{{
+			"power", "", "neither the states nor the ends of the conversations could be compared: " + remedy,
+		}}
 	}
 	var reasons []Reason
 	if states != nil {
 		reasons = append(reasons, Reason{"power", StateProgression, fmt.Sprintf(
-			"the baseline itself follows only %.1f %% of the logged states, so that a loss of more than %s cannot be seen: "+
-				"compare with a baseline that follows the log, or let another metric decide with --margin", 100*states.Baseline, states.amount(states.marginSize))})
+			"the baseline itself follows only %.1f %% of the logged states, so that a loss of more than %s cannot "+
+				"be seen: "+
+				"compare with a baseline that follows the log, or let another metric decide with --margin",
+			100*states.Baseline, states.amount(states.marginSize))})
 	}
 	if ends != nil {
-		said := fmt.Sprintf("the baseline itself completes only %.1f %% of the sessions as the log did, so that a loss of more than %s cannot be seen",
-			100*f.losable, ends.amount(ends.marginSize))
+		said := fmt.Sprintf("the baseline itself completes only %.1f %% of the sessions as the log did, "+
+			"so that a loss of more than %s cannot be seen", 100*f.losable, ends.amount(ends.marginSize))
 		if states == nil {
 			said = "the states could not be compared, and " + said + ": " + remedy
 		}
@@ -196,11 +205,16 @@ func (f *findings) notShown(rules *Rules, verdict stats.Verdict) []Reason {
 	var reasons []Reason
 	for i := range f.metrics {
 		if c := &f.metrics[i]; !c.harmless() {
-			reasons = append(reasons, Reason{"not_shown", c.name, fmt.Sprintf("%s is not shown to be non-inferior, as --require %s asks", c.name, rules.Require)})
+			reasons = append(reasons, Reason{
+				"not_shown", c.name,
+				fmt.Sprintf("%s is not shown to be non-inferior, as --require %s asks", c.name, rules.Require),
+			})
 		}
 	}
 	if len(reasons) == 0 && rules.Require == Better && verdict != stats.Better {
-		reasons = append(reasons, Reason{"not_shown", "", "the candidate is not shown to be better, as --require better asks"})
+		reasons = append(reasons, Reason{
+			"not_shown", "", "the candidate is not shown to be better, as --require better asks",
+		})
 	}
 	return reasons
 }

@@ -49,6 +49,8 @@ func (f *findings) emptyWords() []Reason {
 		return nil
 	}
 	return []Reason{{"power", StateProgression, fmt.Sprintf(
-		"the candidate repeats itself or the user in %.1f %% of the turns in which the log goes on to another state (the baseline in %.1f %%), so that its words do "+
-			"not bear out the states that it tells: read the sessions, or accept it with --margin state_progression_match=100pp", 100*is, 100*was)}}
+		"the candidate repeats itself or the user in %.1f %% of the turns in which the log goes on to another state "+
+			"(the baseline in %.1f %%), so that its words do "+
+			"not bear out the states that it tells: read the sessions, "+
+			"or accept it with --margin state_progression_match=100pp", 100*is, 100*was)}}
 }

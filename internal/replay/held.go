@@ -41,7 +41,8 @@ func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResu
 // Lost is a session that could not be replayed in any lane, and why: it is counted, never left out.
 func (r *Replayer) Lost(s *Session, why string) (PairResult, error) {
 	pair := &Pair{
-		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started, Dropped: why, Variations: []Variation{observe(s)},
+		SessionID: s.ID, FlowID: s.FlowID, UnitID: s.UnitID, Mode: r.Mode, Outcome: s.Outcome(), Started: s.Started,
+		Dropped: why, Variations: []Variation{observe(s)},
 	}
 	for _, name := range r.lanes() {
 		pair.Variations = append(pair.Variations, Variation{Name: name, Error: why, Turns: []VariationTurn{}})

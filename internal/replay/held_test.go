@@ -37,7 +37,8 @@ func TestPanicIsALostPair(t *testing.T) {
 	if report.Run.Sessions != 18 || report.Run.PairsDropped != 2 {
 		t.Errorf("%d compared, %d lost", report.Run.Sessions, report.Run.PairsDropped)
 	}
-	if o := runs.outcomes["s0011"]; !strings.Contains(o.Dropped, "out of bounds") || !strings.Contains(string(o.Detail), `"lane":"candidate"`) {
+	if o := runs.outcomes["s0011"]; !strings.Contains(o.Dropped, "out of bounds") ||
+		!strings.Contains(string(o.Detail), `"lane":"candidate"`) {
 		t.Errorf("%+v", o)
 	}
 	if !slices.Equal(order, slices.Sorted(maps.Keys(runs.outcomes))) {
@@ -50,7 +51,9 @@ func TestPanicIsALostPair(t *testing.T) {
 
 // What is sent from where a session was replayed is what was replayed there.
 func TestHeldElsewhere(t *testing.T) {
-	r := &replay.Replayer{Candidate: &scripted{moves: booking}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded}
+	r := &replay.Replayer{
+		Candidate: &scripted{moves: booking}, Baseline: &scripted{moves: booking}, Mode: replay.Recorded,
+	}
 	s := talked("s", "hello book → where", "where Rome → when")
 	here, err := r.Run(t.Context(), s, replay.Measuring{})
 	if err != nil {

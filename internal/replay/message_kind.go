@@ -21,7 +21,10 @@ const (
 // languages of Europe.
 var (
 	corrects = []string{"no", "nope", "not", "actually", "sorry", "wrong", "instead", "wait", "nein", "non", "nicht"}
-	asks     = []string{"what", "which", "when", "where", "who", "why", "how", "can", "could", "do", "does", "is", "are", "will", "would", "was", "wie", "wann", "wo"}
+	asks     = []string{
+		"what", "which", "when", "where", "who", "why", "how", "can", "could", "do", "does", "is", "are", "will",
+		"would", "was", "wie", "wann", "wo",
+	}
 	thankful = []string{"thanks", "thank", "thx", "cheers", "danke", "merci", "gracias", "bye", "goodbye"}
 )
 
@@ -49,7 +52,9 @@ func kindOf(i int, said, before string) int {
 
 // wordsOf are the words of a text in lower case.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
+	})
 }
 
 // leastDice is the similarity from which two messages say the same.
@@ -60,7 +65,9 @@ const leastDice = 0.5
 //
 // Source: L. R. Dice, Measures of the Amount of Ecologic Association Between Species, Ecology 26 (1945).
 func counterpart(message string, among []string) bool {
-	return slices.ContainsFunc(among, func(one string) bool { return dice(wordsOf(message), wordsOf(one)) >= leastDice })
+	return slices.ContainsFunc(among, func(one string) bool {
+		return dice(wordsOf(message), wordsOf(one)) >= leastDice
+	})
 }
 
 func dice(a, b []string) float64 {

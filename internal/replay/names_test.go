@@ -35,7 +35,8 @@ func TestFieldsOfTheLog(t *testing.T) {
 		replay.Measure(s, pair, replay.Measuring{})
 		lane := pair.Variation(replay.Candidate)
 		if d := cmp.Diff(s.Data, lane.Data); d != "" || *lane.Metrics.DataAccuracy != 1 || !lane.Completed {
-			t.Errorf("%s: accuracy %v, completed %t, data (-want +got):\n%s", mode, *lane.Metrics.DataAccuracy, lane.Completed, d)
+			t.Errorf("%s: accuracy %v, completed %t, data (-want +got):\n%s", mode, *lane.Metrics.DataAccuracy,
+				lane.Completed, d)
 		}
 	}
 }

@@ -85,7 +85,8 @@ func ReadPlayed(r io.Reader) ([]Played, error) {
 			}
 			key := replayKey{p.SessionID, p.Variant, p.Repeat}
 			if at, twice := seen[key]; twice {
-				return nil, fmt.Errorf("line %d: session %q was played by variant %q in line %d already: keep one", number, p.SessionID, p.Variant, at)
+				return nil, fmt.Errorf("line %d: session %q was played by variant %q in line %d already: keep one",
+					number, p.SessionID, p.Variant, at)
 			}
 			seen[key] = number
 			all = append(all, p)

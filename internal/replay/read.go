@@ -126,7 +126,8 @@ func readLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 // ParseEvent reads one event, as it stands in a line of JSON Lines. The error says why it cannot be kept.
 func ParseEvent(line []byte) (Event, error) {
 	if string(line) == "null" {
-		return Event{}, BadRow(NotAnObject, "it is not the JSON of an event: a JSON null stands where an object is expected")
+		return Event{},
+			BadRow(NotAnObject, "it is not the JSON of an event: a JSON null stands where an object is expected")
 	}
 	var row struct {
 		Event
@@ -135,9 +136,11 @@ func ParseEvent(line []byte) (Event, error) {
 	if err := json.Unmarshal(line, &row); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			if wrong.Field == "" {
-				return Event{}, BadRow(NotAnObject, "it is not the JSON of an event: a JSON %s stands where an object is expected", wrong.Value)
+				return Event{}, BadRow(NotAnObject,
+					"it is not the JSON of an event: a JSON %s stands where an object is expected", wrong.Value)
 			}
-			return Event{}, BadRow(BadField, "it is not the JSON of an event: its %s cannot be a JSON %s", strings.TrimPrefix(wrong.Field, "Event."), wrong.Value)
+			return Event{}, BadRow(BadField, "it is not the JSON of an event: its %s cannot be a JSON %s",
+				strings.TrimPrefix(wrong.Field, "Event."), wrong.Value)
 		}
 		return Event{}, BadRow(NotJSON, "it is not the JSON of an event: %s", err)
 	}
@@ -205,7 +208,8 @@ func ReadCSV(r io.Reader, rejected func(Reject)) iter.Seq2[Event, error] {
 			columns[strings.TrimSpace(name)] = i
 		}
 		if _, ok := columns["event_id"]; !ok {
-			yield(Event{}, errors.New("the first row does not name the column event_id: write event_id,event_type,unit_type,unit_id,experiments,context,metrics,payload,timestamp"))
+			yield(Event{}, errors.New("the first row does not name the column event_id: "+
+				"write event_id,event_type,unit_type,unit_id,experiments,context,metrics,payload,timestamp"))
 			return
 		}
 		for {

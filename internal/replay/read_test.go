@@ -16,7 +16,8 @@ func collect(events iter.Seq2[replay.Event, error]) (ids []string, err error) {
 		if err != nil {
 			return ids, err
 		}
-		ids = append(ids, fmt.Sprint(e.ID, " ", e.SessionID, " ", e.FlowID, " ", e.Time.Format("2006-01-02T15:04:05.999999Z07:00")))
+		ids = append(ids, fmt.Sprint(e.ID, " ", e.SessionID, " ", e.FlowID, " ",
+			e.Time.Format("2006-01-02T15:04:05.999999Z07:00")))
 	}
 	return ids, nil
 }
@@ -51,15 +52,16 @@ func TestReadJSONL(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{
-		"a s f 2026-01-31T11:00:00.123456Z", "b s f 2026-01-31T12:00:00.5Z", "c s  2026-01-31T12:00:00Z", "last s f 2026-01-31T12:00:00Z",
+		"a s f 2026-01-31T11:00:00.123456Z", "b s f 2026-01-31T12:00:00.5Z", "c s  2026-01-31T12:00:00Z",
+		"last s f 2026-01-31T12:00:00Z",
 	}, got); d != "" {
 		t.Errorf("events (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{
-		"5 it is not the JSON of an event", "6 it is not the JSON of an event", "7 it has no event_id", "8 it has no event_type",
-		"9 its context has no session_id", "10 its context has no session_id", "11 its context cannot be read: js",
-		`12 its timestamp "yesterday" is n`, "13 it has no timestamp", "14 the line is longer than 16 MB",
-		"15 its event_id, session_id or fl", "16 it is not the JSON of an event",
+		"5 it is not the JSON of an event", "6 it is not the JSON of an event", "7 it has no event_id",
+		"8 it has no event_type", "9 its context has no session_id", "10 its context has no session_id",
+		"11 its context cannot be read: js", `12 its timestamp "yesterday" is n`, "13 it has no timestamp",
+		"14 the line is longer than 16 MB", "15 its event_id, session_id or fl", "16 it is not the JSON of an event",
 	}, rejected); d != "" {
 		t.Errorf("rejected (-want +got):\n%s", d)
 	}
@@ -79,10 +81,13 @@ func TestReadCSV(t *testing.T) {
 	if d := cmp.Diff([]string{"a s f 2026-01-31T12:00:00Z"}, got); d != "" || err != nil {
 		t.Errorf("%v, events (-want +got):\n%s", err, d)
 	}
-	if d := cmp.Diff([]string{"3 its context is not JSON", "4 its payload is not JSON", "5 its payload is not JSON", "7 it has no timestamp"}, rejected); d != "" {
+	if d := cmp.Diff([]string{
+		"3 its context is not JSON", "4 its payload is not JSON", "5 its payload is not JSON", "7 it has no timestamp",
+	}, rejected); d != "" {
 		t.Errorf("rejected (-want +got):\n%s", d)
 	}
-	if _, err := collect(replay.ReadCSV(strings.NewReader("a,b\n1,2\n"), nil)); err == nil || !strings.Contains(err.Error(), "event_id,event_type") {
+	if _, err := collect(replay.ReadCSV(strings.NewReader("a,b\n1,2\n"), nil)); err == nil ||
+		!strings.Contains(err.Error(), "event_id,event_type") {
 		t.Errorf("no event_id: %v", err)
 	}
 }
@@ -109,20 +114,25 @@ func TestSessions(t *testing.T) {
 		say("3", "s", `{"sender":"user","message_text":null,"next_state":"c"}`),
 		say("4", "s", `{"sender":"system","message_text":"x"}`),
 		say("5", "s", `7`),
-		strings.Replace(say("9", "s", `{"sender":"bot","message_text":"there"}`), `"latency_ms":0`, `"latency_ms":-5`, 1),
+		strings.Replace(say("9", "s", `{"sender":"bot","message_text":"there"}`), `"latency_ms":0`,
+			`"latency_ms":-5`, 1),
 		`{"event_id":"6","event_type":"flow_completed","context":{"session_id":"s"},"payload":{"data_collected":{"name":"Ada"}},"timestamp":"2026-01-31T12:01:00Z"}`,
 		`{"event_id":"7","event_type":"user_dropped_off","context":{"session_id":"s"},"timestamp":"2026-01-31T12:02:00Z"}`,
 		`{"event_id":"8","event_type":"page_viewed","context":{"session_id":"t"},"timestamp":"2026-01-31T12:02:00Z"}`,
 	}, "\n")
 	var faults replay.Faults
 	var got []string
-	for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(rows), func(r replay.Reject) { t.Error(r) }), &faults) {
+	for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(rows), func(r replay.Reject) { t.Error(r) }),
+		&faults) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprint(s.ID, " ", s.FlowID, " ", s.Turns(), s.States(replay.Before), s.States(replay.After), s.Completed, s.Dropped, s.Known(), s.Data, len(s.Messages)))
+		got = append(got, fmt.Sprint(s.ID, " ", s.FlowID, " ", s.Turns(), s.States(replay.Before),
+			s.States(replay.After), s.Completed, s.Dropped, s.Known(), s.Data, len(s.Messages)))
 	}
-	if d := cmp.Diff([]string{"s f 2 [a a] [b c] true false true map[name:Ada] 4", "t  0 [] [] false false false map[] 0"}, got); d != "" {
+	if d := cmp.Diff([]string{
+		"s f 2 [a a] [b c] true false true map[name:Ada] 4", "t  0 [] [] false false false map[] 0",
+	}, got); d != "" {
 		t.Errorf("sessions (-want +got):\n%s", d)
 	}
 	want := map[string]int{
@@ -142,7 +152,9 @@ func TestClockGoesBack(t *testing.T) {
 				`"payload":{"sender":"user","message_text":"hi"},"timestamp":"2026-01-31T12:00:%02dZ"}`+"\n", i, n, i)
 		}
 		var faults replay.Faults
-		for _, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(rows.String()), func(r replay.Reject) { t.Error(r) }), &faults) {
+		for _, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(rows.String()), func(r replay.Reject) {
+			t.Error(r)
+		}), &faults) {
 			if err != nil {
 				t.Fatal(err)
 			}

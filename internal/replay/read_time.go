@@ -10,8 +10,10 @@ import (
 
 // layouts are the forms in which stores and exports write times; without a zone it is UTC.
 var layouts = []string{
-	time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999-07", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
-	"2006-01-02 15:04:05.999999999 UTC", "2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04:05.999999999 Z0700", // BigQuery, SQL Server, Snowflake
+	time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999-07",
+	"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+	// BigQuery, SQL Server, Snowflake
+	"2006-01-02 15:04:05.999999999 UTC", "2006-01-02 15:04:05.999999999 Z07:00", "2006-01-02 15:04:05.999999999 Z0700",
 	"2006-01-02 15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999Z0700",
 }
 
@@ -40,7 +42,8 @@ func ReadTime(text string) (time.Time, error) {
 }
 
 func readTime(text string) (time.Time, error) {
-	if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(number) && !strings.ContainsAny(text, "xXpP_") {
+	if number, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(number) &&
+		!strings.ContainsAny(text, "xXpP_") {
 		return epochTime(text, number)
 	}
 	for _, layout := range layouts {
@@ -55,7 +58,8 @@ func readTime(text string) (time.Time, error) {
 func epochTime(text string, number float64) (time.Time, error) {
 	size := math.Abs(number)
 	if size > math.MaxInt64/2 {
-		return time.Time{}, BadRow(BadTime, "its timestamp %.40s is no number of seconds, milliseconds or microseconds since 1970", text)
+		return time.Time{}, BadRow(BadTime,
+			"its timestamp %.40s is no number of seconds, milliseconds or microseconds since 1970", text)
 	}
 	micros := 1.0
 	switch {

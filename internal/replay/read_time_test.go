@@ -42,7 +42,8 @@ func TestTimes(t *testing.T) {
 		`""`:                                   {},
 		`{}`:                                   {},
 	} {
-		e, err := replay.ParseEvent(fmt.Appendf(nil, `{"event_id":"1","event_type":"x","context":{"session_id":"s"},"timestamp":%s}`, text))
+		e, err := replay.ParseEvent(fmt.Appendf(nil,
+			`{"event_id":"1","event_type":"x","context":{"session_id":"s"},"timestamp":%s}`, text))
 		if want.IsZero() != (err != nil) || err == nil && !e.Time.Equal(want) {
 			t.Errorf("%s: %v, %v; want %v", text, e.Time, err, want)
 		}
@@ -64,7 +65,9 @@ func TestSpeakers(t *testing.T) {
 		`{"content":"hi"}`:                                   "unknown_sender",
 		`{"role":"user"}`:                                    "true  no_text",
 	} {
-		log := fmt.Sprintf(`{"event_id":"1","event_type":"message_sent","context":{"session_id":"s"},"payload":%s,"timestamp":0}`, payload)
+		log := fmt.Sprintf(
+			`{"event_id":"1","event_type":"message_sent","context":{"session_id":"s"},"payload":%s,"timestamp":0}`,
+			payload)
 		var faults replay.Faults
 		got := ""
 		for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(log), nil), &faults) {

@@ -18,7 +18,8 @@ func (s *Spec) refer() error {
 		id, reference   *string
 		idFlag, refFlag string
 	}{
-		{&s.VariantID, &s.Candidate, "--variant_id", "--candidate"}, {&s.BaselineID, &s.Baseline, "--baseline_variant_id", "--baseline"},
+		{&s.VariantID, &s.Candidate, "--variant_id", "--candidate"},
+		{&s.BaselineID, &s.Baseline, "--baseline_variant_id", "--baseline"},
 	} {
 		if *lane.reference == "" {
 			continue
@@ -30,7 +31,9 @@ func (s *Spec) refer() error {
 		}
 		switch {
 		case !variant && !named, variant && (id == "" || strings.HasPrefix(id, targetReference)), named && name == "":
-			return source.Invalid("%s %q is no reference: write variant:ID, or target:NAME with a target of rehearse.yaml", lane.refFlag, *lane.reference)
+			return source.Invalid(
+				"%s %q is no reference: write variant:ID, or target:NAME with a target of rehearse.yaml", lane.refFlag,
+				*lane.reference)
 		case *lane.id != "" && *lane.id != id:
 			return source.Invalid("%s and %s name two agents: keep one of them", lane.refFlag, lane.idFlag)
 		}

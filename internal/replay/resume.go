@@ -13,7 +13,9 @@ func storeAway() retry.Policy { return retry.Policy{Retries: retry.Unlimited, Fo
 
 // retryWrite writes to a store until it has been done, for as long as the store may be away.
 func retryWrite(ctx context.Context, write func(context.Context) error) error {
-	_, _, err := retry.Do(ctx, storeAway(), func(ctx context.Context) (struct{}, error) { return struct{}{}, write(ctx) })
+	_, _, err := retry.Do(ctx, storeAway(), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, write(ctx)
+	})
 	return err
 }
 

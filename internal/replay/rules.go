@@ -27,7 +27,9 @@ type Rules struct {
 
 // DefaultRules returns the rules of a run that names none.
 func DefaultRules() Rules {
-	return Rules{Require: NotWorse, MinSupport: 0.5, MinFidelity: 0.7, MaxLost: 0.02, MinPower: stats.Power, Cluster: ByAuto}
+	return Rules{
+		Require: NotWorse, MinSupport: 0.5, MinFidelity: 0.7, MaxLost: 0.02, MinPower: stats.Power, Cluster: ByAuto,
+	}
 }
 
 // Check returns wrong input as an error (source.IsInvalid).
@@ -35,7 +37,12 @@ func (r *Rules) Check() error {
 	for _, share := range []struct {
 		name  string
 		value float64
-	}{{"min_support", r.MinSupport}, {"min_fidelity", r.MinFidelity}, {"max_lost", r.MaxLost}, {"min_power", r.MinPower}} {
+	}{
+		{"min_support", r.MinSupport},
+		{"min_fidelity", r.MinFidelity},
+		{"max_lost", r.MaxLost},
+		{"min_power", r.MinPower},
+	} {
 		if !(share.value >= 0 && share.value <= 1) {
 			return source.Invalid("--%s %v is no share: use 0 to 1", share.name, share.value)
 		}
@@ -46,7 +53,8 @@ func (r *Rules) Check() error {
 	case !slices.Contains(Clusterings, r.Cluster):
 		return source.Invalid("unknown --cluster %q: use auto, session or unit", r.Cluster)
 	case r.MinPower == 1:
-		return source.Invalid("--min_power 1 asks for a certainty that no number of sessions gives: use less, such as 0.9")
+		return source.Invalid(
+			"--min_power 1 asks for a certainty that no number of sessions gives: use less, such as 0.9")
 	}
 	for name, margin := range r.Margins {
 		if columnOf(name) < 0 {
@@ -65,7 +73,8 @@ func (r *Rules) SetMargins(margins []string) error {
 	for _, one := range margins {
 		name, value, ok := strings.Cut(one, "=")
 		if !ok {
-			return source.Invalid("--margin %q is not METRIC=VALUE, such as completion_match=5pp or avg_latency_ms=10%%", one)
+			return source.Invalid(
+				"--margin %q is not METRIC=VALUE, such as completion_match=5pp or avg_latency_ms=10%%", one)
 		}
 		name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
 		i := columnOf(name)
@@ -99,7 +108,9 @@ func readMargin(m *metric, value string) (stats.Margin, error) {
 	number, scale, relative := value, 1.0, false
 	if cut, ok := strings.CutSuffix(value, "pp"); ok {
 		if m.unit != Share {
-			return stats.Margin{}, source.Invalid("--margin %s=%s: it is no share, so that it has no points; write a number of %s, or 10%%", m.name, value, m.unit)
+			return stats.Margin{}, source.Invalid(
+				"--margin %s=%s: it is no share, so that it has no points; write a number of %s, or 10%%", m.name,
+				value, m.unit)
 		}
 		number, scale = cut, 0.01
 	} else if cut, ok := strings.CutSuffix(value, "%"); ok {
@@ -107,7 +118,9 @@ func readMargin(m *metric, value string) (stats.Margin, error) {
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return stats.Margin{}, source.Invalid("--margin %s=%s: write a number, points such as 5pp, or a share of the baseline such as 10%%", m.name, value)
+		return stats.Margin{}, source.Invalid(
+			"--margin %s=%s: write a number, points such as 5pp, or a share of the baseline such as 10%%",
+			m.name, value)
 	}
 	if x < 0 {
 		return stats.Margin{}, source.Invalid("--margin %s=%s: a margin is 0 or more", m.name, value)
@@ -172,6 +185,7 @@ func (m *metric) asMargin(x float64) string {
 		return strconv.FormatFloat(math.Ceil(1000*x-1e-9)/10, 'f', -1, 64) + "pp"
 	}
 	step := math.Pow(10, math.Floor(math.Log10(max(x, 1e-9)))-1)
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(x/step-1e-9)*step, 'g', 2, 64), 64) // it was just written
+	// it was just written
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(math.Ceil(x/step-1e-9)*step, 'g', 2, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }

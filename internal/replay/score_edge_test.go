@@ -16,17 +16,21 @@ func TestTimesOfReplays(t *testing.T) {
 		{`null`, `"2026-01-01T00:00:01Z"`}:                          -1,
 		{`null`, `null`}:                                            -1,
 	} {
-		line := `{"session_id":"s","variant":"baseline","replay_completed":true,"results":[{"state":"a","timestamp":` + times[0] + `},{"state":"b","timestamp":` + times[1] + `}]}`
+		line := `{"session_id":"s","variant":"baseline","replay_completed":true,"results":[{"state":"a","timestamp":` +
+			times[0] + `},{"state":"b","timestamp":` + times[1] + `}]}`
 		played, err := replay.ReadPlayed(strings.NewReader(line))
 		if err != nil {
 			t.Fatal(times, err)
 		}
 		m := replay.Score(talked("s", "a x → a"), &played[0], replay.Measuring{Similarity: editSimilarity})
-		if got := m.CompletionSeconds; got == nil && want >= 0 || got != nil && *got != want || played[0].Turns[1].State != "b" {
+		if got := m.CompletionSeconds; got == nil && want >= 0 || got != nil && *got != want ||
+			played[0].Turns[1].State != "b" {
 			t.Errorf("%v: %v", times, got)
 		}
 	}
-	if _, err := replay.ReadPlayed(strings.NewReader(`{"session_id":"s","variant":"v","results":[{"timestamp":"noon"}]}`)); err == nil || !strings.Contains(err.Error(), `"noon"`) {
+	if _, err := replay.ReadPlayed(
+		strings.NewReader(`{"session_id":"s","variant":"v","results":[{"timestamp":"noon"}]}`)); err == nil ||
+		!strings.Contains(err.Error(), `"noon"`) {
 		t.Error(err)
 	}
 }
@@ -38,12 +42,14 @@ func TestNegativeLatencies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := replay.Score(talked("s", "a x → a", "a y → b", "b z → c"), &played[0], replay.Measuring{Similarity: editSimilarity})
+	m := replay.Score(talked("s", "a x → a", "a y → b", "b z → c"), &played[0],
+		replay.Measuring{Similarity: editSimilarity})
 	if got := m.AvgLatencyMS; got == nil || *got != 1500 || m.P95LatencyMS != nil || m.SlowTurns != nil {
 		t.Errorf("mean %v, p95 %v, slow turns %v", got, m.P95LatencyMS, m.SlowTurns)
 	}
 	scored, err := replay.ScoreAll(t.Context(), shortTalks(1), played, replay.ScoreOptions{})
-	if err != nil || !slices.Contains(scored.Notes(), "1 turn of replays with a negative latency, which counts as unknown") {
+	if err != nil ||
+		!slices.Contains(scored.Notes(), "1 turn of replays with a negative latency, which counts as unknown") {
 		t.Error(scored.Notes(), err)
 	}
 }
@@ -72,7 +78,8 @@ func TestUnreadablePayload(t *testing.T) {
 	log := `{"event_id":"1","event_type":"message_sent","context":{"session_id":"s","flow_id":"f","current_state":"a"},"payload":{"sender":"user","message_text":7,"state_transition":true,"next_state":"b"},"timestamp":"2026-01-01T00:00:00Z"}
 {"event_id":"2","event_type":"flow_completed","context":{"session_id":"s"},"payload":{"data_collected":[]},"timestamp":"2026-01-01T00:01:00Z"}`
 	var faults replay.Faults
-	for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(log), func(r replay.Reject) { t.Error(r) }), &faults) {
+	for s, err := range replay.Sessions(replay.ReadJSONL(strings.NewReader(log), func(r replay.Reject) { t.Error(r) }),
+		&faults) {
 		if err != nil || !s.Completed || s.Turns() != 1 || s.States(replay.After)[0] != "b" {
 			t.Errorf("%+v, %v", s, err)
 		}

@@ -45,7 +45,8 @@ func (m *memory) Put(_ context.Context, events iter.Seq2[replay.Event, error]) (
 func (m *memory) Each(_ context.Context, f replay.Filter) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		for _, e := range *m {
-			if (f.FlowID == "" || e.FlowID == f.FlowID) && (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && !yield(e, nil) {
+			if (f.FlowID == "" || e.FlowID == f.FlowID) && (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
+				!yield(e, nil) {
 				return
 			}
 		}
@@ -98,7 +99,9 @@ func TestScoreAgainstExpectedValues(t *testing.T) {
 	if data := os.Getenv("REHEARSE_SHARED_DATA"); data != "" {
 		log, expected = filepath.Join(data, "star", "events.jsonl.gz"), filepath.Join(data, "expected", "replay")
 	}
-	if _, sessions, err := events.Put(t.Context(), replay.ReadJSONL(unpacked(t, log), func(r replay.Reject) { t.Error(r) })); err != nil || sessions < 132 {
+	if _, sessions, err := events.Put(t.Context(), replay.ReadJSONL(unpacked(t, log), func(r replay.Reject) {
+		t.Error(r)
+	})); err != nil || sessions < 132 {
 		t.Fatal(sessions, err)
 	}
 	played, err := replay.ReadPlayed(unpacked(t, expected, "replays.jsonl.gz"))
@@ -115,7 +118,8 @@ func TestScoreAgainstExpectedValues(t *testing.T) {
 	}
 	for side, suffix := range map[replay.Side]string{replay.After: "post", replay.Before: "pre"} {
 		got, err := replay.ScoreAll(t.Context(), events, played, replay.ScoreOptions{
-			MinTurns: 3, Measuring: replay.Measuring{Side: side, Similarity: editSimilarity}, Rules: replay.DefaultRules(),
+			MinTurns: 3, Measuring: replay.Measuring{Side: side, Similarity: editSimilarity},
+			Rules: replay.DefaultRules(),
 		})
 		if err != nil || got.Missing+got.Unpaired > 0 || len(got.Faults.Counts) > 0 {
 			t.Fatal(got, err)
@@ -136,7 +140,8 @@ func TestScoreAgainstExpectedValues(t *testing.T) {
 					}
 					m := got.Flows[flow].Variants[variant][name]
 					if m.Value == nil || math.Abs(*m.Value-means[key].Value) > 1e-9 || m.N != means[key].N {
-						t.Errorf("%s %s %s: %v over %d, want %v over %d", flow, variant, key, *m.Value, m.N, means[key].Value, means[key].N)
+						t.Errorf("%s %s %s: %v over %d, want %v over %d", flow, variant, key, *m.Value, m.N,
+							means[key].Value, means[key].N)
 					}
 				}
 			}

@@ -75,7 +75,9 @@ func (t *Tally) slices(metrics []metric, rules *Rules) []Slice {
 		}
 		for _, value := range append(named, SliceOther) {
 			if n := len(of[value]); n > 0 {
-				all = append(all, Slice{By: kind.by, Value: value, Sessions: n, Metrics: t.compareSlice(metrics, rules, of[value])})
+				all = append(all, Slice{
+					By: kind.by, Value: value, Sessions: n, Metrics: t.compareSlice(metrics, rules, of[value]),
+				})
 			}
 		}
 	}
@@ -98,7 +100,9 @@ func (t *Tally) compareSlice(metrics []metric, rules *Rules, sessions []int) map
 			m.add(p, rules.Cluster.clusterOf(&t.sessions[s]), baseline.whole[i][s], candidate.whole[i][s])
 		}
 		if d := p.Compare(m.criterion(rules.MinPower)); d.N > 0 {
-			differences[m.name] = SliceDifference{Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), AdjustedP: d.P}
+			differences[m.name] = SliceDifference{
+				Mean: d.Mean, Low: finite(d.Interval[0]), High: finite(d.Interval[1]), AdjustedP: d.P,
+			}
 		}
 	}
 	return differences

@@ -89,7 +89,8 @@ func (s *Spec) Check() error {
 	case s.User != "" && s.Mode != Simulated:
 		return source.Invalid("--user is for --mode simulated only")
 	case s.AA && s.VariantID != s.BaselineID:
-		return source.Invalid("--aa replays one variant against itself: name only --baseline_variant_id %s", s.BaselineID)
+		return source.Invalid("--aa replays one variant against itself: name only --baseline_variant_id %s",
+			s.BaselineID)
 	}
 	if err := s.Rules.Check(); err != nil {
 		return err
@@ -111,11 +112,14 @@ func (s *Spec) Evaluation(candidate, baseline *Opened, user User) (*Evaluation, 
 	if user == nil {
 		user = Recalled{}
 	}
-	player := &Replayer{Candidate: candidate.Agent, Mode: s.Mode, User: user, TurnTimeout: s.TurnTimeout, Repeats: s.Repeats, Seed: Seed}
+	player := &Replayer{
+		Candidate: candidate.Agent, Mode: s.Mode, User: user, TurnTimeout: s.TurnTimeout, Repeats: s.Repeats,
+		Seed: Seed,
+	}
 	head := Report{Candidate: candidate.Replayed, AA: s.AA, From: days.From, To: days.To.AddDate(0, 0, -1)}
 	settings := map[string]any{
-		"candidate": candidate.Settings, "mode": s.Mode, "from": s.FirstDay, "to": s.LastDay, "flow": s.FlowID, "sample_size": s.SampleSize,
-		"min_turns": s.MinTurns, "states": s.Side, "user": s.User, "seed": Seed,
+		"candidate": candidate.Settings, "mode": s.Mode, "from": s.FirstDay, "to": s.LastDay, "flow": s.FlowID,
+		"sample_size": s.SampleSize, "min_turns": s.MinTurns, "states": s.Side, "user": s.User, "seed": Seed,
 		"slow": cmp.Or(s.Slow, DefaultSlow).String(),
 	}
 	if s.Repeats > 1 {
@@ -158,7 +162,8 @@ func (s *Spec) Nothing(ctx context.Context, events Events, store string, table L
 		return source.Invalid("there is no conversation of flow %q %s: those in the store are from %s to %s%s",
 			s.FlowID, days, first.Format(time.DateOnly), last.Format(time.DateOnly), rest)
 	case !first.IsZero() && table.BelowMinTurns > 0:
-		return source.Invalid("no conversation of flow %q %s has %s of the user's: lower --min_turns, or take other days%s",
+		return source.Invalid(
+			"no conversation of flow %q %s has %s of the user's: lower --min_turns, or take other days%s",
 			s.FlowID, days, text.Plural(s.MinTurns, "message"), rest)
 	case !first.IsZero():
 		return source.Invalid("no conversation of flow %q lies %s as a whole: take more days%s", s.FlowID, days, rest)
@@ -168,9 +173,11 @@ func (s *Spec) Nothing(ctx context.Context, events Events, store string, table L
 		return err
 	}
 	if len(flows) == 0 {
-		return source.Invalid("there are no conversations in %s: load some with `rehearse replay import FILE… --store %s`", store, store)
+		return source.Invalid(
+			"there are no conversations in %s: load some with `rehearse replay import FILE… --store %s`", store, store)
 	}
-	return source.Invalid("there is no conversation of flow %q in the store: %s", s.FlowID, source.Suggest(s.FlowID, flows)+rest)
+	return source.Invalid("there is no conversation of flow %q in the store: %s", s.FlowID,
+		source.Suggest(s.FlowID, flows)+rest)
 }
 
 // daysOf returns when a flow's events begin and end; both are zero when it has none.

@@ -15,8 +15,8 @@ import (
 // valid is a spec without a mistake.
 func valid() replay.Spec {
 	return replay.Spec{
-		VariantID: "new", FlowID: "f", FirstDay: "2026-01-01", LastDay: "2026-01-31", Mode: replay.Recorded, Gate: replay.GatePaired,
-		Rules: replay.DefaultRules(), Side: replay.After, Workers: 8,
+		VariantID: "new", FlowID: "f", FirstDay: "2026-01-01", LastDay: "2026-01-31", Mode: replay.Recorded,
+		Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 8,
 	}
 }
 
@@ -38,13 +38,16 @@ func TestSpecCheck(t *testing.T) {
 		"no workers":       {func(s *replay.Spec) { s.Workers = 0 }, "--workers 0 is out of range"},
 		"too many workers": {func(s *replay.Spec) { s.Workers = 10_001 }, "use 1 to 10000"},
 		"user":             {func(s *replay.Spec) { s.User = "m" }, "--mode simulated only"},
-		"two in AA":        {func(s *replay.Spec) { s.AA, s.BaselineID = true, "old" }, "name only --baseline_variant_id old"},
-		"one in AA":        {func(s *replay.Spec) { s.AA, s.VariantID, s.BaselineID = true, "", "old" }, ""},
+		"two in AA": {
+			func(s *replay.Spec) { s.AA, s.BaselineID = true, "old" }, "name only --baseline_variant_id old",
+		},
+		"one in AA": {func(s *replay.Spec) { s.AA, s.VariantID, s.BaselineID = true, "", "old" }, ""},
 	} {
 		s := valid()
 		tc.change(&s)
 		err := s.Check()
-		if tc.want == "" && err != nil || tc.want != "" && (!source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want)) {
+		if tc.want == "" && err != nil ||
+			tc.want != "" && (!source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
 		}
 	}
@@ -60,7 +63,8 @@ func TestDays(t *testing.T) {
 		t.Fatalf("%q, %v", d, err)
 	}
 	for at, want := range map[string]bool{
-		"2026-01-30T23:59:59Z": false, "2026-01-31T00:00:00Z": true, "2026-02-01T23:59:59.999999Z": true, "2026-02-02T00:00:00Z": false,
+		"2026-01-30T23:59:59Z": false, "2026-01-31T00:00:00Z": true, "2026-02-01T23:59:59.999999Z": true,
+		"2026-02-02T00:00:00Z": false,
 	} {
 		if when, _ := time.Parse(time.RFC3339, at); d.Has(when) != want {
 			t.Errorf("%s: %t, want %t", at, !want, want)
@@ -80,7 +84,8 @@ func TestSpecEvaluation(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := e.Head.Run
-	if e.Replayer.Baseline != nil || e.Head.Baseline != nil || e.Replayer.User == nil || run.DatasetVersion != "f_2026-01-01_2026-01-31" {
+	if e.Replayer.Baseline != nil || e.Head.Baseline != nil || e.Replayer.User == nil ||
+		run.DatasetVersion != "f_2026-01-01_2026-01-31" {
 		t.Errorf("evaluation: %+v of run %+v", e, run)
 	}
 	if got := e.Head.To.Format(time.DateOnly); got != "2026-01-31" || !e.To.Equal(e.Head.To.AddDate(0, 0, 1)) {
@@ -112,20 +117,32 @@ func TestSpecEvaluation(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	log := memory{{ID: "1", Type: replay.Message, SessionID: "s", FlowID: "weather", Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}}
+	log := memory{{
+		ID: "1", Type: replay.Message, SessionID: "s", FlowID: "weather",
+		Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+	}}
 	for name, tc := range map[string]struct {
 		events replay.Events
 		change func(*replay.Spec)
 		want   string
 	}{
-		"other days": {&log, func(s *replay.Spec) { s.FlowID = "weather" }, "those in the store are from 2026-03-01 to 2026-03-01"},
-		"too short":  {&log, func(s *replay.Spec) { s.FlowID, s.LastDay, s.MinTurns = "weather", "2026-03-01", 2 }, "has 2 messages of the user's"},
+		"other days": {
+			&log, func(s *replay.Spec) { s.FlowID = "weather" }, "those in the store are from 2026-03-01 to 2026-03-01",
+		},
+		"too short": {
+			&log, func(s *replay.Spec) { s.FlowID, s.LastDay, s.MinTurns = "weather", "2026-03-01", 2 },
+			"has 2 messages of the user's",
+		},
 		"other flow": {&log, func(s *replay.Spec) { s.FlowID = "wether" }, `did you mean "weather"?`},
-		"empty":      {&memory{}, func(*replay.Spec) {}, "load some with `rehearse replay import FILE… --store sqlite:x`"},
+		"empty": {
+			&memory{}, func(*replay.Spec) {}, "load some with `rehearse replay import FILE… --store sqlite:x`",
+		},
 	} {
 		s := valid()
 		tc.change(&s)
-		if err := s.Nothing(t.Context(), filtered{tc.events}, "sqlite:x", replay.LogToFigures{Read: 1, BelowMinTurns: 1}); !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want) {
+		if err := s.Nothing(t.Context(), filtered{tc.events}, "sqlite:x", replay.LogToFigures{
+			Read: 1, BelowMinTurns: 1,
+		}); !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
 		}
 	}
@@ -149,7 +166,10 @@ func (f filtered) Each(ctx context.Context, filter replay.Filter) iter.Seq2[repl
 
 func TestWriteJSONL(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
-	want := replay.Event{ID: "1", Type: replay.Message, SessionID: "s<", FlowID: "f", Time: at, Context: json.RawMessage(`{"session_id":"s<","flow_id":"f"}`)}
+	want := replay.Event{
+		ID: "1", Type: replay.Message, SessionID: "s<", FlowID: "f", Time: at,
+		Context: json.RawMessage(`{"session_id":"s<","flow_id":"f"}`),
+	}
 	var b strings.Builder
 	if err := replay.WriteJSONL(&b, func(yield func(replay.Event, error) bool) { yield(want, nil) }); err != nil {
 		t.Fatal(err)

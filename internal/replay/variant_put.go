@@ -47,7 +47,9 @@ func (d VariantDraft) document() source.Value {
 	}
 	if d.PromptFile != "" {
 		provider, model, _ := strings.Cut(d.Model, ":")
-		document["prompt_versions"] = []any{map[string]any{"id": prompt, "file_path": d.PromptFile, "model_provider": provider, "model_name": model}}
+		document["prompt_versions"] = []any{map[string]any{
+			"id": prompt, "file_path": d.PromptFile, "model_provider": provider, "model_name": model,
+		}}
 	}
 	return source.FromAny(document)
 }
@@ -111,7 +113,9 @@ func (s *VariantSet) Put(ctx context.Context, store VariantStore) ([]Change, err
 		}
 	}
 	for i, v := range s.Variants {
-		if err := put(changedVariant(variantsBefore[i], v), func() error { return store.PutVariant(ctx, v) }); err != nil {
+		if err := put(changedVariant(variantsBefore[i], v), func() error {
+			return store.PutVariant(ctx, v)
+		}); err != nil {
 			return changes, err
 		}
 	}
@@ -120,7 +124,8 @@ func (s *VariantSet) Put(ctx context.Context, store VariantStore) ([]Change, err
 
 // compare reads what the store has under the same ids, nil for nothing, and looks whether every prompt is known that a
 // variant names.
-func (s *VariantSet) compare(ctx context.Context, store Variants) (prompts []*PromptVersion, variants []*Variant, err error) {
+func (s *VariantSet) compare(ctx context.Context,
+	store Variants) (prompts []*PromptVersion, variants []*Variant, err error) {
 	known := map[string]bool{}
 	for _, p := range s.Prompts {
 		known[p.ID] = true
@@ -178,7 +183,8 @@ func changedPrompt(before *PromptVersion, now PromptVersion) Change {
 	var parts []string
 	if before != nil {
 		for _, part := range []struct{ name, before, now string }{
-			{"file_path", before.FilePath, now.FilePath}, {"model_provider", before.ModelProvider, now.ModelProvider}, {"model_name", before.ModelName, now.ModelName},
+			{"file_path", before.FilePath, now.FilePath}, {"model_provider", before.ModelProvider, now.ModelProvider},
+			{"model_name", before.ModelName, now.ModelName},
 		} {
 			if part.before != part.now {
 				parts = append(parts, part.name)

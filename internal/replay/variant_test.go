@@ -64,7 +64,10 @@ func newShelf() *shelf {
 
 // draft is a variant with its prompt.
 func draft() replay.VariantDraft {
-	return replay.VariantDraft{ID: "a", FlowID: "f", PromptFile: "a.md", Model: "openai:small", Params: map[string]any{"seed": 7, "voice": "warm"}}
+	return replay.VariantDraft{
+		ID: "a", FlowID: "f", PromptFile: "a.md", Model: "openai:small",
+		Params: map[string]any{"seed": 7, "voice": "warm"},
+	}
 }
 
 func read(t *testing.T, d replay.VariantDraft) *replay.VariantSet {
@@ -99,7 +102,9 @@ func TestVariantSetPut(t *testing.T) {
 		{draft(), 2, []string{"prompt version a: added", "variant a: added"}},
 		{draft(), 2, []string{"prompt version a: unchanged", "variant a: unchanged"}},
 		{renamed, 3, []string{"prompt version a: unchanged", "variant a: replaced: another name"}},
-		{other, 5, []string{"prompt version a: replaced: another model_provider, model_name", "variant a: replaced: another config"}},
+		{other, 5, []string{
+			"prompt version a: replaced: another model_provider, model_name", "variant a: replaced: another config",
+		}},
 	} {
 		got, err := put(t, s, tc.draft)
 		if d := cmp.Diff(tc.want, got); d != "" || err != nil || s.writes != tc.writes {
@@ -112,7 +117,8 @@ func TestVariantSetPutChecksFirst(t *testing.T) {
 	dangling := draft()
 	dangling.PromptFile, dangling.Model, dangling.Prompt = "", "", "absent"
 	s := newShelf()
-	if changes, err := put(t, s, dangling); !errors.Is(err, replay.ErrUnknown) || !source.IsInvalid(err) || s.writes > 0 || changes != nil {
+	if changes, err := put(t, s, dangling); !errors.Is(err, replay.ErrUnknown) || !source.IsInvalid(err) ||
+		s.writes > 0 || changes != nil {
 		t.Errorf("a variant without its prompt: %v, %v after %d writes", changes, err, s.writes)
 	}
 	s.failAfter = 1
@@ -132,17 +138,22 @@ func TestReadVariants(t *testing.T) {
 		return path
 	}
 	config := "{execution_strategy: prompt_template, prompt_config: {prompt_version_id: p}, flow_config: {flow_id: f}}"
-	one, list := file("one.yaml", "{id: a, config: "+config+"}"), file("list.json", `{"prompt_versions": [{"id": "p", "file_path": "p.md", "model_provider": "lexical"}]}`)
+	one, list := file("one.yaml", "{id: a, config: "+config+"}"),
+		file("list.json", `{"prompt_versions": [{"id": "p", "file_path": "p.md", "model_provider": "lexical"}]}`)
 	set, err := replay.ReadVariants(one, list)
 	if err != nil || len(set.Variants) != 1 || len(set.Prompts) != 1 {
 		t.Fatalf("%+v, %v", set, err)
 	}
-	_, err = replay.ReadVariants(one, file("faults.yaml", "variants: [{id: a, config: {execution_strategy: agent}}]\nprompt_versions: [{id: p, file_path: /etc/passwd}]\n"), filepath.Join(dir, "none.yaml"))
+	_, err = replay.ReadVariants(one, file("faults.yaml", "variants: [{id: a, config: {execution_strategy: agent}}]\n"+
+		"prompt_versions: [{id: p, file_path: /etc/passwd}]\n"), filepath.Join(dir, "none.yaml"))
 	problems, ok := errors.AsType[source.Problems](err)
 	if !ok || len(problems) != 7 {
 		t.Fatalf("%d problems: %v", len(problems), err)
 	}
-	for _, want := range []string{"one.yaml:1 already", "prompt_template", "flow_config is missing", "model_provider is missing", "is not a path below", "cannot be read"} {
+	for _, want := range []string{
+		"one.yaml:1 already", "prompt_template", "flow_config is missing", "model_provider is missing",
+		"is not a path below", "cannot be read",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)
 		}
@@ -162,7 +173,8 @@ func TestDefine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Prompt != "Be brief\uFFFD." || *d.Parameters.Seed != 7 || !cmp.Equal(d.Ignored, []string{"voice"}) || d.Version.Model() != "openai:small" {
+	if d.Prompt != "Be brief\uFFFD." || *d.Parameters.Seed != 7 || !cmp.Equal(d.Ignored, []string{"voice"}) ||
+		d.Version.Model() != "openai:small" {
 		t.Errorf("definition: %+v", d)
 	}
 	// What stands in the store may be from elsewhere: it is checked again.
@@ -170,22 +182,35 @@ func TestDefine(t *testing.T) {
 		change func(p *replay.PromptVersion, v *replay.Variant)
 		want   string
 	}{
-		"outside":  {func(p *replay.PromptVersion, _ *replay.Variant) { p.FilePath = "../a.md" }, "leads out of the folder of prompts"},
-		"no file":  {func(p *replay.PromptVersion, _ *replay.Variant) { p.FilePath = "b.md" }, "name another folder with --prompts"},
-		"no path":  {func(p *replay.PromptVersion, _ *replay.Variant) { p.FilePath = "" }, "it has no file_path"},
-		"defaults": {func(p *replay.PromptVersion, _ *replay.Variant) { p.ConfigDefaults = json.RawMessage(`[]`) }, "not a JSON object"},
+		"outside": {
+			func(p *replay.PromptVersion, _ *replay.Variant) { p.FilePath = "../a.md" },
+			"leads out of the folder of prompts",
+		},
+		"no file": {
+			func(p *replay.PromptVersion, _ *replay.Variant) { p.FilePath = "b.md" },
+			"name another folder with --prompts",
+		},
+		"no path": {func(p *replay.PromptVersion, _ *replay.Variant) { p.FilePath = "" }, "it has no file_path"},
+		"defaults": {
+			func(p *replay.PromptVersion, _ *replay.Variant) { p.ConfigDefaults = json.RawMessage(`[]`) },
+			"not a JSON object",
+		},
 		"parameters": {func(p *replay.PromptVersion, _ *replay.Variant) {
 			p.ConfigDefaults = json.RawMessage(`{"top_p":"high"}`)
 		}, "parameter top_p"},
-		"strategy": {func(_ *replay.PromptVersion, v *replay.Variant) { v.Config = json.RawMessage(`{}`) }, "execution strategy"},
+		"strategy": {
+			func(_ *replay.PromptVersion, v *replay.Variant) { v.Config = json.RawMessage(`{}`) }, "execution strategy",
+		},
 		"prompt": {func(_ *replay.PromptVersion, v *replay.Variant) {
-			v.Config = json.RawMessage(strings.Replace(string(v.Config), `"prompt_version_id":"a"`, `"prompt_version_id":"b"`, 1))
+			v.Config = json.RawMessage(strings.Replace(string(v.Config), `"prompt_version_id":"a"`,
+				`"prompt_version_id":"b"`, 1))
 		}, `prompt version "b"`},
 	} {
 		changed, p, v := newShelf(), s.prompts["a"], s.variants["a"]
 		tc.change(&p, &v)
 		changed.prompts["a"], changed.variants["a"] = p, v
-		if _, err := replay.Define(t.Context(), changed, "a", prompts); !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.want) {
+		if _, err := replay.Define(t.Context(), changed, "a", prompts); !source.IsInvalid(err) ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.want)
 		}
 	}
@@ -202,7 +227,9 @@ func TestSettingsOfTurns(t *testing.T) {
 		`{"flow_id": "f", "limits": {"turns": 1}}`:               "turns",
 		`{"flow_id": "f", "knowledge_bases": {"faq": true}}`:     "knowledge_bases",
 	} {
-		v := replay.Variant{ID: "v", Config: []byte(`{"execution_strategy": "prompt_template", "prompt_config": {"prompt_version_id": "p"}, "flow_config": ` + said + `}`)}
+		v := replay.Variant{ID: "v", Config: []byte(
+			`{"execution_strategy": "prompt_template", "prompt_config": {"prompt_version_id": "p"}, "flow_config": ` +
+				said + `}`)}
 		s, err := v.Settings()
 		switch {
 		case wrong == "" && (err != nil || s.FlowConfig.FlowID != "f"):

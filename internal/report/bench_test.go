@@ -24,12 +24,16 @@ func conversationNo(i int) *result.Test {
 		"12 Harbour Lane, Bergen.", "Done: the parcel goes to 12 Harbour Lane, Bergen.",
 		"Thanks!", "You're welcome. Have a good day.")
 	for n := 1; n <= 4; n++ {
-		assert(x, n, 1, met("answers politely", "rubrics", "The reply is polite."), met(`contains "order"`, "contains", ""))
+		assert(x, n, 1, met("answers politely", "rubrics", "The reply is polite."),
+			met(`contains "order"`, "contains", ""))
 	}
 	if i%10 == 3 {
 		failed(x, 0.75)
-		fail(x, assert(x, 3, 0, unmet(`contains "4711"`, "contains", `"Done: the parcel goes to 12 Harbour Lane, Bergen."`)),
-			result.Failure{Code: result.AssistantContent, Source: "contains", Turn: 3, Message: `wanted: contains "4711"; got: "Done: the parcel goes to 12 Harbour Lane, Bergen."`})
+		fail(x, assert(x, 3, 0, unmet(`contains "4711"`, "contains",
+			`"Done: the parcel goes to 12 Harbour Lane, Bergen."`)), result.Failure{
+			Code: result.AssistantContent, Source: "contains", Turn: 3,
+			Message: `wanted: contains "4711"; got: "Done: the parcel goes to 12 Harbour Lane, Bergen."`,
+		})
 	}
 	return x
 }

@@ -215,7 +215,8 @@ func repeated(c *result.Comparison) (said []string) {
 		s := fmt.Sprintf("%s that passed before failed and ran again up to %s", text.Plural(of.Falls, "test"),
 			text.Plural(of.Repeats, "time"))
 		if of.Default {
-			s += ", until the first pass: if each test of an unchanged agent passes at least half of the time, all repeats of one fail by chance in at most 5% of runs"
+			s += ", until the first pass: if each test of an unchanged agent passes at least half of the time, " +
+				"all repeats of one fail by chance in at most 5% of runs"
 		}
 		said = append(said, s)
 	}

@@ -21,18 +21,25 @@ func codeFilters(run result.Run) (filters []document.Filter) {
 // filterStyle hides, while a code is chosen, the tests that do not have it: the page has no script.
 func filterStyle() string {
 	var style strings.Builder
-	style.WriteString("#show-quarantine:checked ~ .filters .quarantine { background: var(--ink); border-color: var(--ink); color: var(--page); }\n" +
+	style.WriteString("#show-quarantine:checked ~ .filters .quarantine { background: var(--ink); border-color: " +
+		"var(--ink); color: var(--page); }\n" +
 		"#show-quarantine:checked ~ .filters .quarantine b { color: var(--page); }\n" +
-		"#show-quarantine:focus-visible ~ .filters .quarantine { outline: 2px solid var(--accent); outline-offset: 2px; }\n" +
+		"#show-quarantine:focus-visible ~ .filters .quarantine { outline: 2px solid var(--accent); outline-offset: " +
+		"2px; }\n" +
 		"#show-quarantine:checked ~ .list :is(.test, .row):not([data-quarantined]) { display: none; }\n" +
 		// What is in quarantine counts with no other choice.
 		":is(#show-pass, #show-fail, #show-error):checked ~ .list [data-quarantined] { display: none; }\n")
 	for _, code := range result.Codes {
 		chosen := "#show-" + string(code) + ":checked ~ "
-		fmt.Fprintf(&style, "%s.filters .%s { background: var(--ink); border-color: var(--ink); color: var(--page); }\n", chosen, code)
+		fmt.Fprintf(&style,
+			"%s.filters .%s { background: var(--ink); border-color: var(--ink); color: var(--page); }\n", chosen, code)
 		fmt.Fprintf(&style, "%s.filters .%s b { color: var(--page); }\n", chosen, code)
-		fmt.Fprintf(&style, "#show-%s:focus-visible ~ .filters .%s { outline: 2px solid var(--accent); outline-offset: 2px; }\n", code, code)
-		fmt.Fprintf(&style, "%s.list :is(.test, .row):is(:not([data-codes~=\"%s\"]), [data-quarantined]) { display: none; }\n", chosen, code)
+		fmt.Fprintf(&style,
+			"#show-%s:focus-visible ~ .filters .%s { outline: 2px solid var(--accent); outline-offset: 2px; }\n",
+			code, code)
+		fmt.Fprintf(&style,
+			"%s.list :is(.test, .row):is(:not([data-codes~=\"%s\"]), [data-quarantined]) { display: none; }\n",
+			chosen, code)
 	}
 	return style.String()
 }

@@ -33,7 +33,10 @@ type FormatTable []Format
 // Formats returns every format. Adding one is a file with its method and a line here.
 func Formats() FormatTable {
 	return FormatTable{
-		{htmlFormat, htmlFile, "one self-contained page to read and to send around", []string{`class="brand">rehearse<`}, (*Report).HTML},
+		{
+			htmlFormat, htmlFile, "one self-contained page to read and to send around",
+			[]string{`class="brand">rehearse<`}, (*Report).HTML,
+		},
 		{"md", "report.md", "Markdown that fits into a comment on a pull request", []string{"<sub>rehearse ",
 			"## Classification: "}, (*Report).Markdown},
 		{"junit", "junit.xml", "JUnit XML for CI systems", []string{`<testsuites name="rehearse"`}, (*Report).JUnit},

@@ -26,7 +26,8 @@ func TestAddingAFormat(t *testing.T) {
 		t.Error(err)
 	}
 	err := formats.Check([]string{"md", "pdf"})
-	if want := `unknown format "pdf": use html, md, junit, csv or none; results.jsonl and run.json are always written`; err == nil || err.Error() != want {
+	if want := `unknown format "pdf": use html, md, junit, csv or none; results.jsonl and run.json are always written`; err == nil ||
+		err.Error() != want {
 		t.Errorf("Check = %v, want %q", err, want)
 	}
 	dir := t.TempDir()

@@ -31,7 +31,8 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 	run.ID, run.Version, run.Judge, run.ExitReason = attack, attack, attack, attack
 	run.Command, run.Suites, run.Targets = []string{attack}, []string{attack}, []string{attack}
 	x := failed(test(attack, attack, attack, attack), 0)
-	x.Target, x.Tags, x.Turns[0].TraceID, x.Turns[0].TurnID, x.Turns[0].State = attack, []string{attack}, attack, attack, json.RawMessage(`{"`+"</pre><script>"+`":1}`)
+	x.Target, x.Tags, x.Turns[0].TraceID, x.Turns[0].TurnID, x.Turns[0].State = attack, []string{attack}, attack,
+		attack, json.RawMessage(`{"`+"</pre><script>"+`":1}`)
 	x.Verdict, x.Scores[0].Verdict = result.Verdict(attack), result.Verdict(attack)
 	x.Turns[0].Input.Blocks = []chat.Block{
 		{Type: "image", Value: "javascript:alert(15)"},
@@ -59,11 +60,14 @@ func TestHTMLHoldsNothingHostile(t *testing.T) {
 			t.Errorf("unexpected tag %s", tag)
 		}
 		bare := regexp.MustCompile(`"[^"]*"`).ReplaceAllString(" "+attributes, `""`)
-		if regexp.MustCompile(`(?i)\s(on\w+|style|srcset|formaction|action|srcdoc|xlink:href)\s*=|=[^"]|'`).MatchString(bare) {
+		if regexp.MustCompile(`(?i)\s(on\w+|style|srcset|formaction|action|srcdoc|xlink:href)\s*=|=[^"]|'`).
+			MatchString(bare) {
 			t.Errorf("attribute that acts: %s", tag)
 		}
-		for _, link := range regexp.MustCompile(`(?i)\s(?:href|src)\s*=\s*"([^"]*)"`).FindAllStringSubmatch(" "+attributes, -1) {
-			if !regexp.MustCompile(`^#[a-z-]+$`).MatchString(link[1]) && !strings.HasPrefix(link[1], "#i-") && !strings.HasPrefix(link[1], "data:image/png;base64,") {
+		for _, link := range regexp.MustCompile(`(?i)\s(?:href|src)\s*=\s*"([^"]*)"`).
+			FindAllStringSubmatch(" "+attributes, -1) {
+			if !regexp.MustCompile(`^#[a-z-]+$`).MatchString(link[1]) && !strings.HasPrefix(link[1], "#i-") &&
+				!strings.HasPrefix(link[1], "data:image/png;base64,") {
 				t.Errorf("link to %q: %s", link[1], tag)
 			}
 		}

@@ -32,7 +32,8 @@ func (r *Report) JUnit(w io.Writer) error {
 		}
 	}
 	t := run.Totals
-	j.printf("%s<testsuites name=\"rehearse\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"%s>\n",
+	j.printf(
+		"%s<testsuites name=\"rehearse\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\"%s>\n",
 		xml.Header, t.Tests+len(s.notRun), t.Failed, t.Errors, t.Skipped+t.Quarantined+len(s.notRun),
 		run.DurationMS/1000, j.timestamp())
 	todo := s.suites

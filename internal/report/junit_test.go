@@ -189,7 +189,8 @@ func TestJUnitLinksOfManyTests(t *testing.T) {
 	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		there[id[1]] = true
 	}
-	links := regexp.MustCompile(`report\.html#?([^"]*)"`).FindAllStringSubmatch(reporttest.Rendered(t, func(w io.Writer) error { return r.JUnit(w) }), -1)
+	links := regexp.MustCompile(`report\.html#?([^"]*)"`).
+		FindAllStringSubmatch(reporttest.Rendered(t, func(w io.Writer) error { return r.JUnit(w) }), -1)
 	if len(links) != len(many) {
 		t.Fatalf("%d links of %d tests", len(links), len(many))
 	}

@@ -68,12 +68,15 @@ func TestMarkdownIsInert(t *testing.T) {
 		case fence != "":
 			continue
 		}
-		for _, never := range []string{"<script", "<img", "](javascript", "@octocat", "@everyone", "://", "www.", "\x1b"} {
+		for _, never := range []string{
+			"<script", "<img", "](javascript", "@octocat", "@everyone", "://", "www.", "\x1b",
+		} {
 			if strings.Contains(strings.ReplaceAll(line, `\]`, ""), never) {
 				t.Errorf("%q in %s", never, line)
 			}
 		}
-		if strings.HasPrefix(line, "| ") && !slices.Contains([]int{3, 6}, strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")) {
+		if strings.HasPrefix(line, "| ") &&
+			!slices.Contains([]int{3, 6}, strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")) {
 			t.Errorf("row of another width: %s", line)
 		}
 	}

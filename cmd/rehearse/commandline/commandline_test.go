@@ -31,7 +31,10 @@ func TestOf(t *testing.T) {
 		{[]string{"a.yaml", "--trials", "3", "--quiet"}, []string{"run", "--quiet=true", "--trials=3", "--", "a.yaml"}},
 		{[]string{"--out", "x", "--", "--odd"}, []string{"run", "--", "--odd"}},
 		{[]string{"--tag", "a,b", "--filter", "x,y"}, []string{"run", "--filter=x,y", "--tag=a", "--tag=b", "--"}},
-		{[]string{`--tag="a,b ""c""` + "\n" + `d"`, "--filter", hostile}, []string{"run", "--filter=" + hostile, `--tag="a,b ""c""` + "\n" + `d"`, "--"}},
+		{
+			[]string{`--tag="a,b ""c""` + "\n" + `d"`, "--filter", hostile},
+			[]string{"run", "--filter=" + hostile, `--tag="a,b ""c""` + "\n" + `d"`, "--"},
+		},
 	} {
 		given := flags(test.typed...)
 		line := commandline.Of("run", given, given.Args(), "out")
@@ -52,7 +55,8 @@ func TestSet(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if got, want := strings.Join(commandline.Of("run", then, nil), " "), "run --filter=x --filter=y --tag=a --tag=b --trials=3 --"; got != want {
+	if got, want := strings.Join(commandline.Of("run", then, nil), " "),
+		"run --filter=x --filter=y --tag=a --tag=b --trials=3 --"; got != want {
 		t.Errorf("on top of the old flags: %s, want %s", got, want)
 	}
 	if err := commandline.Set(pflag.NewFlagSet("other", pflag.ContinueOnError), now.Lookup("out")); err == nil {

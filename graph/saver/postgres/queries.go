@@ -31,11 +31,13 @@ func queriesOn(prefix string) queries {
 		// lock has the row of a thread there from now on, and locked until the end of the transaction.
 		lock: on(`INSERT INTO graph_threads (name, newest, used) VALUES ($1, '', $2)
 			ON CONFLICT (name) DO UPDATE SET newest = graph_threads.newest RETURNING newest, used`),
-		insert:    on(`INSERT INTO graph_records (thread, id, parent, turn, source, at, appended, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`),
-		advance:   on(`UPDATE graph_threads SET newest = $2, used = $3 WHERE name = $1`),
-		dropTurn:  on(`DELETE FROM graph_steps WHERE thread = $1 AND turn <= $2`),
-		steps:     on(`SELECT turn, node, item, at, writes FROM graph_steps WHERE thread = $1 AND used >= $2 ORDER BY number`),
-		addStep:   on(`INSERT INTO graph_steps (thread, turn, node, item, at, used, writes) VALUES ($1, $2, $3, $4, $5, $6, $7)`),
+		insert:   on(`INSERT INTO graph_records (thread, id, parent, turn, source, at, appended, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`),
+		advance:  on(`UPDATE graph_threads SET newest = $2, used = $3 WHERE name = $1`),
+		dropTurn: on(`DELETE FROM graph_steps WHERE thread = $1 AND turn <= $2`),
+		steps: on(
+			`SELECT turn, node, item, at, writes FROM graph_steps WHERE thread = $1 AND used >= $2 ORDER BY number`),
+		addStep: on(
+			`INSERT INTO graph_steps (thread, turn, node, item, at, used, writes) VALUES ($1, $2, $3, $4, $5, $6, $7)`),
 		touch:     on(`UPDATE graph_threads SET used = $2 WHERE name = $1`),
 		dropSteps: on(`DELETE FROM graph_steps WHERE thread = $1`),
 

@@ -18,7 +18,8 @@ import (
 func (s *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, error) {
 	records, err := s.load(ctx, thread, id)
 	if err == nil && id != "" && len(records) == 0 {
-		return nil, fmt.Errorf("session %q, checkpoint %q in %s: %w", thread, id, s.database.Name, graph.ErrNoCheckpoint)
+		return nil, fmt.Errorf("session %q, checkpoint %q in %s: %w", thread, id, s.database.Name,
+			graph.ErrNoCheckpoint)
 	}
 	return records, s.failed(ctx, fmt.Sprintf("read session %q from", thread), err)
 }
@@ -79,7 +80,8 @@ func (s *Saver) Save(ctx context.Context, thread string, r graph.Record) error {
 
 // SaveWith is Save, and does something else in the same transaction once the record is saved. An error of it fails the
 // Save.
-func (s *Saver) SaveWith(ctx context.Context, thread string, r graph.Record, also func(ctx context.Context, tx pgx.Tx) error) error {
+func (s *Saver) SaveWith(ctx context.Context, thread string, r graph.Record,
+	also func(ctx context.Context, tx pgx.Tx) error) error {
 	err := s.save(ctx, thread, r, also)
 	if err == nil && r.Parent == "" { // a new thread: another one may have had its time
 		s.prune(ctx)
@@ -87,7 +89,8 @@ func (s *Saver) SaveWith(ctx context.Context, thread string, r graph.Record, als
 	return err
 }
 
-func (s *Saver) save(ctx context.Context, thread string, r graph.Record, also func(ctx context.Context, tx pgx.Tx) error) error {
+func (s *Saver) save(ctx context.Context, thread string, r graph.Record,
+	also func(ctx context.Context, tx pgx.Tx) error) error {
 	return s.write(ctx, fmt.Sprintf("save session %q in", thread), thread, func(tx pgx.Tx, newest string) error {
 		if r.Parent != newest {
 			if r.Source != graph.SourceFork {
@@ -134,7 +137,8 @@ func (s *Saver) write(ctx context.Context, op, thread string, change func(tx pgx
 	err := pgx.BeginFunc(ctx, s.database.Pool, func(tx pgx.Tx) error {
 		var newest string
 		var used int64
-		if err := tx.QueryRow(ctx, s.queries.lock, []byte(thread), s.now().UnixMilli()).Scan(&newest, &used); err != nil {
+		if err := tx.QueryRow(ctx, s.queries.lock, []byte(thread), s.now().UnixMilli()).
+			Scan(&newest, &used); err != nil {
 			return err
 		}
 		if newest != "" && used < s.idleBefore() { // it counts as deleted

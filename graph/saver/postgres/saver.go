@@ -65,7 +65,8 @@ var (
 // Open connects to the database of a URL such as postgres://user:password@host:5432/database, and creates what is
 // missing. No error has the password.
 func Open(ctx context.Context, address string) (*Saver, error) {
-	unreadable := errors.New("connect to PostgreSQL: its URL cannot be read: write postgres://user:password@host:5432/database")
+	unreadable := errors.New(
+		"connect to PostgreSQL: its URL cannot be read: write postgres://user:password@host:5432/database")
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" { // the error's text may have the password
 		return nil, unreadable

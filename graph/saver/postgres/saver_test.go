@@ -89,7 +89,9 @@ func TestOpenAtOnce(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	secret := rand.Text()
-	for _, url := range []string{"", "sqlite:a.db", "postgres://u:" + secret + "@%zz", "postgres://u:" + secret + "@127.0.0.1:1/db"} {
+	for _, url := range []string{
+		"", "sqlite:a.db", "postgres://u:" + secret + "@%zz", "postgres://u:" + secret + "@127.0.0.1:1/db",
+	} {
 		s, err := postgres.Open(t.Context(), url)
 		if err == nil {
 			t.Errorf("%q was opened", url)

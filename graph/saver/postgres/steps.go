@@ -15,7 +15,8 @@ import (
 func (s *Saver) SaveStep(ctx context.Context, thread string, step graph.Step) error {
 	now := s.now().UnixMilli()
 	var both pgx.Batch
-	both.Queue(s.queries.addStep, []byte(thread), step.Turn, step.Node, step.Item, step.At.UnixMicro(), now, []byte(step.Writes))
+	both.Queue(s.queries.addStep, []byte(thread), step.Turn, step.Node, step.Item, step.At.UnixMicro(), now,
+		[]byte(step.Writes))
 	both.Queue(s.queries.touch, []byte(thread), now)
 	err := s.database.Pool.SendBatch(ctx, &both).Close()
 	return s.failed(ctx, fmt.Sprintf("save a step of session %q in", thread), err)

@@ -113,7 +113,8 @@ func (m recordMeta) record(id string) graph.Record {
 
 // Delete forgets the thread; one that is unknown is no error.
 func (s *Saver) Delete(ctx context.Context, thread string) error {
-	return s.options.Explain(ctx, fmt.Sprintf("delete session %q from", thread), s.client.Unlink(ctx, s.key(thread)).Err())
+	return s.options.Explain(ctx, fmt.Sprintf("delete session %q from", thread),
+		s.client.Unlink(ctx, s.key(thread)).Err())
 }
 
 // loadRecords returns the values of a record, then id, meta and appended of each record on the way from it to the
@@ -174,7 +175,8 @@ func (s *Saver) Load(ctx context.Context, thread, id string) ([]graph.Record, er
 	case err != nil:
 		return nil, err
 	case len(found) == 0 && id != "":
-		return nil, fmt.Errorf("session %q, checkpoint %q in %s: %w", thread, id, s.options.Server, graph.ErrNoCheckpoint)
+		return nil, fmt.Errorf("session %q, checkpoint %q in %s: %w", thread, id, s.options.Server,
+			graph.ErrNoCheckpoint)
 	case len(found) == 0:
 		return nil, nil
 	}
@@ -210,7 +212,8 @@ func (s *Saver) read(ctx context.Context, script *redis.Script, thread string, a
 }
 
 func (s *Saver) damaged(thread string, err error) error {
-	return fmt.Errorf("read session %q from %s: it is damaged (%w); delete the key %s", thread, s.options.Server, err, s.key(thread))
+	return fmt.Errorf("read session %q from %s: it is damaged (%w); delete the key %s", thread, s.options.Server, err,
+		s.key(thread))
 }
 
 // readRecords makes records of triples of id, meta and appended.
@@ -252,7 +255,8 @@ func (s *Saver) ThreadsEnding(ctx context.Context, end string) ([]string, error)
 	for keys.Next(ctx) {
 		names = append(names, strings.TrimSuffix(strings.TrimPrefix(keys.Val(), before), after))
 	}
-	if err := s.options.Explain(ctx, fmt.Sprintf("look for sessions that end with %q in", end), keys.Err()); err != nil {
+	if err := s.options.Explain(ctx, fmt.Sprintf("look for sessions that end with %q in", end),
+		keys.Err()); err != nil {
 		return nil, err
 	}
 	slices.Sort(names)

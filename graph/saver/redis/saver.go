@@ -77,7 +77,8 @@ func ParseURL(address string) (*redis.Options, error) {
 	o.ReadTimeout = cmp.Or(o.ReadTimeout, timeout)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, timeout)
 	o.PoolTimeout = cmp.Or(o.PoolTimeout, timeout)
-	o.PoolSize = cmp.Or(o.PoolSize, 32) // a command takes well below a millisecond, so these serve thousands of sessions
+	// a command takes well below a millisecond, so these serve thousands of sessions
+	o.PoolSize = cmp.Or(o.PoolSize, 32)
 	o.MaxRetries = cmp.Or(o.MaxRetries, 2)
 	o.DialerRetries = 1 // a command is retried as a whole
 	// The time after which an unused connection is closed is less than the timeouts of common servers and proxies.
@@ -118,7 +119,8 @@ func (s *Saver) explain(ctx context.Context, op string, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s %s: %w", op, s.options.Server, ctx.Err())
-	case password != "" && strings.Contains(err.Error(), password): // a server quotes a command that it does not support
+	case password != "" && strings.Contains(err.Error(), password):
+		// a server quotes a command that it does not support
 		return fmt.Errorf("%s %s: the server has refused it", op, s.options.Server)
 	}
 	return fmt.Errorf("%s %s: %w", op, s.options.Server, err)

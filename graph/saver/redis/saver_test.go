@@ -36,7 +36,9 @@ func open(t *testing.T, url string) *redis.Saver {
 
 func TestSaver(t *testing.T) {
 	t.Run("miniredis", func(t *testing.T) {
-		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return open(t, "redis://"+miniredis.RunT(t).Addr()) })
+		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
+			return open(t, "redis://"+miniredis.RunT(t).Addr())
+		})
 	})
 	t.Run("redis-server", func(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return open(t, freeDatabase(t)) })
@@ -45,7 +47,9 @@ func TestSaver(t *testing.T) {
 
 func TestLives(t *testing.T) {
 	t.Run("miniredis", func(t *testing.T) {
-		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, "redis://"+miniredis.RunT(t).Addr()) })
+		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver {
+			return open(t, "redis://"+miniredis.RunT(t).Addr())
+		})
 	})
 	t.Run("redis-server", func(t *testing.T) {
 		graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, freeDatabase(t)) })
@@ -81,14 +85,14 @@ func TestParseURL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Addr != "h:6379" || o.Username != "user" || o.Password != "secret" || o.DB != 3 || o.TLSConfig == nil || o.TLSConfig.ServerName != "h" ||
-		o.PoolSize != 9 || o.ReadTimeout != 50*time.Millisecond || o.DialTimeout != 3*time.Second || o.WriteTimeout != 2*time.Second ||
-		o.MaxRetries != -1 {
+	if o.Addr != "h:6379" || o.Username != "user" || o.Password != "secret" || o.DB != 3 || o.TLSConfig == nil ||
+		o.TLSConfig.ServerName != "h" || o.PoolSize != 9 || o.ReadTimeout != 50*time.Millisecond ||
+		o.DialTimeout != 3*time.Second || o.WriteTimeout != 2*time.Second || o.MaxRetries != -1 {
 		t.Errorf("settings %+v", o)
 	}
 	for _, url := range []string{
-		"redis://h/secret", "redis://h/-1", "redis://h?pool_size=-1", "redis://h?read_timeout=secret", "redis://h?secret=1",
-		"unix://", "h:6379", "http://:secret@h", "redis://:1#secret%@h",
+		"redis://h/secret", "redis://h/-1", "redis://h?pool_size=-1", "redis://h?read_timeout=secret",
+		"redis://h?secret=1", "unix://", "h:6379", "http://:secret@h", "redis://:1#secret%@h",
 	} {
 		if _, err := redis.ParseURL(url); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: error %v", url, err)
@@ -138,7 +142,9 @@ func TestUnexpectedReply(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	secret := rand.Text()
-	for _, url := range []string{"", "localhost:6379", "sqlite:a.db", "redis://:" + secret + "@127.0.0.1:1/0", "redis://:" + secret + "@%zz"} {
+	for _, url := range []string{
+		"", "localhost:6379", "sqlite:a.db", "redis://:" + secret + "@127.0.0.1:1/0", "redis://:" + secret + "@%zz",
+	} {
 		s, err := redis.Open(t.Context(), url)
 		if err == nil {
 			t.Errorf("%q was opened", url)

@@ -83,7 +83,8 @@ func (s *Saver) Steps(ctx context.Context, thread string) ([]graph.Step, error) 
 			return nil, s.damaged(thread, err)
 		}
 		steps = append(steps, graph.Step{
-			Turn: kept.Turn, Node: kept.Node, Item: kept.Item, At: time.UnixMicro(kept.At).UTC(), Writes: json.RawMessage(kept.Writes),
+			Turn: kept.Turn, Node: kept.Node, Item: kept.Item, At: time.UnixMicro(kept.At).UTC(),
+			Writes: json.RawMessage(kept.Writes),
 		})
 	}
 	return steps, nil
@@ -91,7 +92,8 @@ func (s *Saver) Steps(ctx context.Context, thread string) ([]graph.Step, error) 
 
 // DropSteps forgets the steps of a thread; none is no error.
 func (s *Saver) DropSteps(ctx context.Context, thread string) error {
-	return s.options.Explain(ctx, fmt.Sprintf("drop the steps of session %q in", thread), s.run(ctx, dropSteps, thread).Err())
+	return s.options.Explain(ctx, fmt.Sprintf("drop the steps of session %q in", thread),
+		s.run(ctx, dropSteps, thread).Err())
 }
 
 // Compact makes a record, whose ID is that of the newest, the only one of its thread; with any other ID it fails with a

@@ -31,7 +31,9 @@ func killed(ctx context.Context, path, journal string) (*graph.Graph[work], func
 		return nil, nil, err
 	}
 	log := graph.Append(func(s *work) *[]string { return &s.Log })
-	texts := graph.Merge(func(s *work) *map[string]string { return &s.Texts }, func(old, written map[string]string) map[string]string {
+	texts := graph.Merge(func(s *work) *map[string]string {
+		return &s.Texts
+	}, func(old, written map[string]string) map[string]string {
 		if old == nil {
 			return written
 		}
@@ -53,11 +55,15 @@ func killed(ctx context.Context, path, journal string) (*graph.Graph[work], func
 		name := fmt.Sprint("n", i)
 		b.Node(name, func(_ context.Context, s work) (graph.Update[work], error) {
 			time.Sleep(5 * time.Millisecond)
-			u := graph.Update[work]{log.Add(fmt.Sprint(name, len(s.Log))), texts.Set(map[string]string{name: "é"}), sum.Set(float64(i) / 3)}
+			u := graph.Update[work]{
+				log.Add(fmt.Sprint(name, len(s.Log))), texts.Set(map[string]string{name: "é"}), sum.Set(float64(i) / 3),
+			}
 			return u, ran(name)
 		})
 	}
-	graph.Each(b, "items", func(work) []int { return []int{0, 1, 2, 3} }, func(_ context.Context, _ work, i int) (graph.Update[work], error) {
+	graph.Each(b, "items", func(work) []int {
+		return []int{0, 1, 2, 3}
+	}, func(_ context.Context, _ work, i int) (graph.Update[work], error) {
 		time.Sleep(5 * time.Millisecond)
 		return graph.Update[work]{log.Add(fmt.Sprint("item", i)), sum.Set(float64(i))}, ran(fmt.Sprint("items ", i))
 	}).Parallel(2)

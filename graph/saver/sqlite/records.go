@@ -63,7 +63,8 @@ func (c *Saver) query(ctx context.Context, query *Statement, args ...any) (recor
 		var r graph.Record
 		var parent sql.NullString
 		var at int64
-		if err := rows.Scan(&r.ID, &parent, &r.Turn, &r.Source, &at, (*[]byte)(&r.Appended), (*[]byte)(&r.Values)); err != nil {
+		if err := rows.Scan(&r.ID, &parent, &r.Turn, &r.Source, &at, (*[]byte)(&r.Appended),
+			(*[]byte)(&r.Values)); err != nil {
 			return nil, err
 		}
 		r.Parent, r.At = parent.String, time.UnixMicro(at).UTC()

@@ -42,7 +42,8 @@ func (c *Saver) Save(ctx context.Context, thread string, r graph.Record) error {
 
 // SaveWith is Save, and does something else in the same transaction once the record is saved. An error of it fails all
 // that is saved in the transaction.
-func (c *Saver) SaveWith(ctx context.Context, thread string, r graph.Record, also func(ctx context.Context, tx *sql.Tx) error) error {
+func (c *Saver) SaveWith(ctx context.Context, thread string, r graph.Record,
+	also func(ctx context.Context, tx *sql.Tx) error) error {
 	s := &saving{ctx: ctx, thread: thread, record: r, also: also}
 	c.savings.add(s)
 	c.savings.turn.Lock()
@@ -121,7 +122,8 @@ func (c *Saver) save(ctx context.Context, tx *sql.Tx, thread string, r graph.Rec
 }
 
 // place checks the parent of a record and returns its id and that of the thread's newest record; 0 is none.
-func (c *Saver) place(ctx context.Context, tx *sql.Tx, thread string, r graph.Record) (previous, parent int64, err error) {
+func (c *Saver) place(ctx context.Context, tx *sql.Tx, thread string,
+	r graph.Record) (previous, parent int64, err error) {
 	var newest string
 	var alive bool
 	err = c.thread.row(ctx, tx, []any{thread, c.idleBefore()}, &previous, &newest, &alive)
@@ -209,7 +211,8 @@ func forget(ctx context.Context, tx *sql.Tx, thread string) error {
 // forgetRecords deletes all records of a thread.
 func forgetRecords(ctx context.Context, tx *sql.Tx, thread string) error {
 	var id int64
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM checkpoint_threads WHERE name = ?`, thread).Scan(&id)
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM checkpoint_threads WHERE name = ?`, thread).
+		Scan(&id)
 	if err != nil || id == 0 {
 		return err
 	}

@@ -66,9 +66,10 @@ func On(f File, ttl time.Duration) *Saver {
 	prepare := func(query string) *Statement { return NewStatement(f.DB, query) }
 	return &Saver{
 		file: f, ttl: ttl, now: time.Now, close: func() error { return nil },
-		load: prepare(chainQuery(goalNamed)), loadNewest: prepare(chainQuery(goalNewest)), list: prepare(listQuery), newest: prepare(newestQuery),
-		thread: prepare(threadQuery), insert: prepare(insertQuery), advance: prepare(advanceQuery), look: prepare(lookQuery),
-		dropSteps: prepare(dropStepsQuery), steps: prepare(stepsQuery),
+		load: prepare(chainQuery(goalNamed)), loadNewest: prepare(chainQuery(goalNewest)), list: prepare(listQuery),
+		newest: prepare(newestQuery), thread: prepare(threadQuery), insert: prepare(insertQuery),
+		advance: prepare(advanceQuery), look: prepare(lookQuery), dropSteps: prepare(dropStepsQuery),
+		steps: prepare(stepsQuery),
 	}
 }
 
@@ -105,7 +106,9 @@ func (c *Saver) Close() error { return c.close() }
 func dsn(path string) string {
 	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + url.Values{
 		// The first is needed by the others, which may have to wait, too.
-		"_pragma":   {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)"},
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)",
+		},
 		"_txlock":   {"immediate"}, // a transaction that reads first and writes later could not wait for another writer
 		"_error_rc": {"true"},      // else a failed open is reported as "out of memory"
 	}.Encode()

@@ -25,7 +25,9 @@ func open(t *testing.T, path string) *sqlite.Saver {
 }
 
 func TestSaver(t *testing.T) {
-	graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return open(t, filepath.Join(t.TempDir(), "a ?%b.db")) })
+	graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
+		return open(t, filepath.Join(t.TempDir(), "a ?%b.db"))
+	})
 }
 
 func TestLives(t *testing.T) {
@@ -52,13 +54,16 @@ func TestShared(t *testing.T) {
 			t.Errorf("%d records, %d steps, %v, %v", len(records), len(steps), err, failed)
 		}
 	}
-	if err := one.Save(t.Context(), "thread", graph.Record{ID: "2", Parent: "1"}); err == nil || !strings.Contains(err.Error(), path) {
+	if err := one.Save(t.Context(), "thread", graph.Record{ID: "2", Parent: "1"}); err == nil ||
+		!strings.Contains(err.Error(), path) {
 		t.Errorf("saving in a closed file: %v", err)
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, url := range []string{"", "threads.db", "sqlite:", "redis://localhost", "sqlite:" + filepath.Join(t.TempDir(), "none", "a.db")} {
+	for _, url := range []string{
+		"", "threads.db", "sqlite:", "redis://localhost", "sqlite:" + filepath.Join(t.TempDir(), "none", "a.db"),
+	} {
 		if s, err := sqlite.Open(t.Context(), url); err == nil {
 			t.Errorf("%q was opened", url)
 			_ = s.Close()

@@ -29,7 +29,8 @@ func (c *Saver) SaveStep(ctx context.Context, thread string, s graph.Step) error
 	}
 	err := c.file.Write(ctx, func(tx *sql.Tx) error {
 		now := c.now().UnixMilli()
-		_, err := tx.ExecContext(ctx, insertStepQuery, thread, s.Turn, s.Node, s.Item, s.At.UnixMicro(), now, []byte(s.Writes))
+		_, err := tx.ExecContext(ctx, insertStepQuery, thread, s.Turn, s.Node, s.Item, s.At.UnixMicro(), now,
+			[]byte(s.Writes))
 		if err == nil {
 			_, err = tx.ExecContext(ctx, touchQuery, thread, now)
 		}
@@ -91,7 +92,8 @@ func (c *Saver) Compact(ctx context.Context, thread string, r graph.Record) erro
 		if err := forgetRecords(ctx, tx, thread); err != nil {
 			return err
 		}
-		done, err := c.insert.Exec(ctx, tx, 0, 0, r.ID, r.Turn, r.Source, r.At.UnixMicro(), []byte(r.Appended), []byte(r.Values))
+		done, err := c.insert.Exec(ctx, tx, 0, 0, r.ID, r.Turn, r.Source, r.At.UnixMicro(), []byte(r.Appended),
+			[]byte(r.Values))
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,8 @@ func shop(t *testing.T) (address string, asked *atomic.Int32) {
 		body, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
 		case "/echo":
-			_, _ = io.WriteString(w, ` {"method":"`+r.Method+`","auth":"`+r.Header.Get("Authorization")+`","body":`+string(append(body, `""`[min(2, 2*len(body)):]...))+`} `)
+			_, _ = io.WriteString(w, ` {"method":"`+r.Method+`","auth":"`+r.Header.Get("Authorization")+`","body":`+
+				string(append(body, `""`[min(2, 2*len(body)):]...))+`} `)
 		case "/redirect":
 			http.Redirect(w, r, "/echo", http.StatusTemporaryRedirect)
 		case "/missing":
@@ -57,9 +58,11 @@ func TestCall(t *testing.T) {
 	}})
 	for path, want := range map[string]string{
 		"POST /echo": `{"method":"POST","auth":"","body":{"a":1}}`, "GET /echo": `{"method":"GET","auth":"","body":""}`,
-		"POST /redirect": "127.0.0.1 answered 307, and redirects are not followed", "POST /missing": "127.0.0.1 answered 404",
-		"POST /text": "the answer of 127.0.0.1 is no JSON", "GET /nothing": "the answer of 127.0.0.1 is no JSON",
-		"POST /large": "the answer of 127.0.0.1 is larger than 64 KB", "GET /broken": "the answer of 127.0.0.1 broke off",
+		"POST /redirect": "127.0.0.1 answered 307, and redirects are not followed",
+		"POST /missing":  "127.0.0.1 answered 404", "POST /text": "the answer of 127.0.0.1 is no JSON",
+		"GET /nothing": "the answer of 127.0.0.1 is no JSON",
+		"POST /large":  "the answer of 127.0.0.1 is larger than 64 KB",
+		"GET /broken":  "the answer of 127.0.0.1 broke off",
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		before := asked.Load()
@@ -73,8 +76,10 @@ func TestCall(t *testing.T) {
 		}
 	}
 	for header, want := range map[string]string{
-		"Bearer ${KEY}": `{"method":"POST","auth":"Bearer s3cret","body":{"a":1}}`, "${NONE}": "the environment variable NONE is not set",
-		"${TWO}": "the environment variable TWO does not fit into a header", "$KEY": `{"method":"POST","auth":"$KEY","body":{"a":1}}`,
+		"Bearer ${KEY}": `{"method":"POST","auth":"Bearer s3cret","body":{"a":1}}`,
+		"${NONE}":       "the environment variable NONE is not set",
+		"${TWO}":        "the environment variable TWO does not fit into a header",
+		"$KEY":          `{"method":"POST","auth":"$KEY","body":{"a":1}}`,
 	} {
 		r := request("POST", address+"/echo")
 		r.Headers = map[string]string{"Authorization": header}
@@ -88,7 +93,8 @@ func TestCall(t *testing.T) {
 		}
 	}
 	for cause, want := range map[error]string{
-		flow.ErrCallLimit: "127.0.0.1 did not answer within 5s", context.DeadlineExceeded: "127.0.0.1 had not answered when the turn ended",
+		flow.ErrCallLimit:        "127.0.0.1 did not answer within 5s",
+		context.DeadlineExceeded: "127.0.0.1 had not answered when the turn ended",
 	} {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, cause) // the server never answers
 		if _, err := c.Call(ctx, request("POST", address+"/slow")); err == nil || err.Error() != want {
@@ -107,7 +113,10 @@ func TestAllowedHosts(t *testing.T) {
 		{nil, "https://api.example.com/x", "host not allowed: api.example.com"},
 		{[]string{"api.example.com"}, "https://API.example.com./x", ""},
 		{[]string{"api.example.com"}, "http://api.example.com:8080/x", ""},
-		{[]string{"api.example.com"}, "https://api.example.com.evil.test/x", "host not allowed: api.example.com.evil.test"},
+		{
+			[]string{"api.example.com"}, "https://api.example.com.evil.test/x",
+			"host not allowed: api.example.com.evil.test",
+		},
 		{[]string{"api.example.com"}, "https://evil.test/api.example.com", "host not allowed: evil.test"},
 		{[]string{"api.example.com:443"}, "https://api.example.com/x", ""},
 		{[]string{"api.example.com:443"}, "http://api.example.com/x", "host not allowed: api.example.com:80"},
@@ -137,7 +146,10 @@ func TestAllowedHosts(t *testing.T) {
 func TestPrivateAddresses(t *testing.T) {
 	address, asked := shop(t)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
-	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "169.254.169.254", "10.0.0.1", "[fe80::1]", "[fd00::1]", "224.0.0.1"} {
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "169.254.169.254", "10.0.0.1", "[fe80::1]",
+		"[fd00::1]", "224.0.0.1",
+	} {
 		u, _ := url.Parse("http://" + host + ":" + port + "/echo")
 		c := New(Config{Hosts: []string{u.Hostname()}})
 		_, err := c.Call(t.Context(), request("POST", u.String()))

@@ -19,11 +19,13 @@ func support() draw.Graph {
 		Title: "Customer support",
 		Nodes: []draw.Node{
 			{
-				ID: "start", Label: "Welcome", Note: "Greet the user, say you can help with orders, billing and technical problems.",
+				ID: "start", Label: "Welcome",
+				Note:  "Greet the user, say you can help with orders, billing and technical problems.",
 				Shape: draw.Start, Tone: draw.Accent,
 			},
 			{ID: "triage", Label: "Which kind of help?", Shape: draw.Decision},
-			{ID: "order_lookup", Note: "Ask for the order number (AC- and six digits). Confirm it back. Tell the delivery window from the knowledge base."},
+			{ID: "order_lookup", Note: "Ask for the order number (AC- and six digits). Confirm it back. " +
+				"Tell the delivery window from the knowledge base."},
 			{ID: "billing", Note: "Ask which invoice and what is wrong."},
 			{ID: "tech_diagnose", Note: "Offer one fix at a time."},
 			{ID: "escalate", Note: "No test reaches this.", Tone: draw.Warn},
@@ -122,7 +124,9 @@ func TestTheErrorOfTheWriterComesBack(t *testing.T) {
 func tangle(nodes, edges int) draw.Graph {
 	g := draw.Graph{Title: "Tangle"}
 	for i := range nodes {
-		g.Nodes = append(g.Nodes, draw.Node{ID: fmt.Sprint(i), Label: fmt.Sprintf("Step number %d", i), Note: "with a note of a few words"})
+		g.Nodes = append(g.Nodes, draw.Node{
+			ID: fmt.Sprint(i), Label: fmt.Sprintf("Step number %d", i), Note: "with a note of a few words",
+		})
 	}
 	state := uint32(1)
 	next := func() string {

@@ -29,7 +29,8 @@ func entities(s string) string {
 
 // harmless reports whether a character means nothing to Mermaid wherever it stands.
 func harmless(r rune) bool {
-	return r >= 0x80 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" ,?!'(/", r)
+	return r >= 0x80 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+		strings.ContainsRune(" ,?!'(/", r)
 }
 
 func entity(r rune) string {

@@ -115,12 +115,14 @@ func asciiAdvance(r rune) int {
 	return 640
 }
 
-// wide reports whether a character is as wide as it is high, like East Asian ones and emoji (Unicode Standard Annex 11).
+// wide reports whether a character is as wide as it is high, like East Asian ones and emoji (Unicode Standard Annex
+// 11).
 func wide(r rune) bool {
 	switch {
 	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff:
 	case r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6:
-	case r >= 0x12000 && r <= 0x1254f, r >= 0x16800 && r <= 0x18cff, r >= 0x1f000 && r <= 0x1faff, r >= 0x20000 && r <= 0x3ffff:
+	case r >= 0x12000 && r <= 0x1254f, r >= 0x16800 && r <= 0x18cff, r >= 0x1f000 && r <= 0x1faff,
+		r >= 0x20000 && r <= 0x3ffff:
 	case r >= 0x2600 && r <= 0x27bf:
 	default:
 		return false
@@ -133,8 +135,8 @@ const (
 	maxMarks  = 4  // combining marks on one character, so that none leaves its box
 )
 
-// oneLine returns s as one line of a picture. It removes what breaks XML or YAML, steers a display, reorders or hides text, and marks that
-// pile up. Everything else stays, in any script.
+// oneLine returns s as one line of a picture. It removes what breaks XML or YAML, steers a display, reorders or hides
+// text, and marks that pile up. Everything else stays, in any script.
 func oneLine(s string) string {
 	marks := 0
 	return strings.Map(func(r rune) rune {

@@ -17,7 +17,8 @@ const (
 	// The rounds that improve the places of all layers: more of them in a small picture.
 	minRounds, maxRounds = 8, 120
 	placingWork          = 300_000 // about how many items are placed in all rounds
-	roughRounds          = 2       // first rounds, in which items look in one direction only, to get near their places soon
+	// first rounds, in which items look in one direction only, to get near their places soon
+	roughRounds = 2
 	// Wires are straightened where they pass layers rather than near their ends, with the weight of Gansner et al.
 	straight = 4
 	// Wires that go back pull less, so that the wires ahead decide where nodes stand.

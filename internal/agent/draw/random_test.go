@@ -19,12 +19,14 @@ import (
 
 // nasty are texts that have broken a drawing somewhere.
 var nasty = []string{
-	"", "end", "subgraph", "--", "-->", "a --> b", `"`, `"]`, `"]; click n0 call alert()`, "|", "\\", "{{}}", "(())", ":::accent", "@{ shape: rect }",
-	"`**bold**`", "1. one", "- x", "+ x", "# x", "> x", "#", "#quot;", "&lt;", "$$x^2$$", "fa:fa-twitter", "style a:#b;", "classDef a:#b;",
-	"<script>alert(1)</script>", "]]>", "<![CDATA[", "<!--", "%%{init: {'theme':'dark'}}%%", "%% x", "---\ntitle: x\n---",
-	"a\nb", "a\r\nb\tc", "\x00\x1b[31m", "\u202egnp.exe", "\ufffe", "\xff\xfe", "e" + strings.Repeat("\u0301", 8),
-	"日本語の長い文章はどこでも折り返せる", "مرحبا بالعالم", "👩‍👩‍👧‍👦 family", "a_very_long_identifier_without_any_spaces_that_has_to_be_broken",
-	strings.Repeat("word ", 2_000), strings.Repeat("x", 10_000), strings.Repeat("\u0301", 10_000), strings.Repeat("😀", 2_500), strings.Repeat("\"", 10_000),
+	"", "end", "subgraph", "--", "-->", "a --> b", `"`, `"]`, `"]; click n0 call alert()`, "|", "\\", "{{}}", "(())",
+	":::accent", "@{ shape: rect }", "`**bold**`", "1. one", "- x", "+ x", "# x", "> x", "#", "#quot;", "&lt;",
+	"$$x^2$$", "fa:fa-twitter", "style a:#b;", "classDef a:#b;", "<script>alert(1)</script>", "]]>", "<![CDATA[",
+	"<!--", "%%{init: {'theme':'dark'}}%%", "%% x", "---\ntitle: x\n---", "a\nb", "a\r\nb\tc", "\x00\x1b[31m",
+	"\u202egnp.exe", "\ufffe", "\xff\xfe", "e" + strings.Repeat("\u0301", 8), "日本語の長い文章はどこでも折り返せる", "مرحبا بالعالم",
+	"👩‍👩‍👧‍👦 family", "a_very_long_identifier_without_any_spaces_that_has_to_be_broken", strings.Repeat("word ", 2_000),
+	strings.Repeat("x", 10_000), strings.Repeat("\u0301", 10_000), strings.Repeat("😀", 2_500),
+	strings.Repeat("\"", 10_000),
 }
 
 func text() *rapid.Generator[string] { return rapid.OneOf(rapid.SampledFrom(nasty), rapid.String()) }
@@ -80,7 +82,8 @@ func read(t rapid.TB, svg string) picture {
 	var p picture
 	var at []shape // where the groups around are
 	allowed := regexp.MustCompile(`^(svg|title|desc|style|g|rect|polygon|circle|path|text)$`)
-	attribute := regexp.MustCompile(`^(xmlns|width|height|viewBox|role|aria-label|class|x|y|rx|cx|cy|r|d|points|transform)$`)
+	attribute := regexp.MustCompile(
+		`^(xmlns|width|height|viewBox|role|aria-label|class|x|y|rx|cx|cy|r|d|points|transform)$`)
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -133,7 +136,10 @@ func (p *picture) element(t rapid.TB, base shape, name string, values map[string
 			t.Fatalf("viewBox %s, want %s", values["viewBox"], want)
 		}
 	case name == "rect" && class == "box" || class == "plate":
-		s := shape{base.x + number(values["x"]), base.y + number(values["y"]), number(values["width"]), number(values["height"])}
+		s := shape{
+			base.x + number(values["x"]), base.y + number(values["y"]), number(values["width"]),
+			number(values["height"]),
+		}
 		if class == "box" {
 			p.nodes = append(p.nodes, s)
 		} else {
@@ -183,7 +189,8 @@ func sound(t rapid.TB, g *draw.Graph, p picture) {
 		}
 	}
 	if len(p.nodes) != len(g.Nodes) || p.edges != len(g.Edges) || p.dots != dots {
-		t.Fatalf("%d nodes, %d edges, %d dots; want %d, %d, %d", len(p.nodes), p.edges, p.dots, len(g.Nodes), len(g.Edges), dots)
+		t.Fatalf("%d nodes, %d edges, %d dots; want %d, %d, %d", len(p.nodes), p.edges, p.dots, len(g.Nodes),
+			len(g.Edges), dots)
 	}
 	for i, a := range append(p.nodes, p.plates...) {
 		if a.x < 0 || a.y < 0 || a.x+a.w > p.page.w || a.y+a.h > p.page.h {
@@ -200,7 +207,8 @@ func sound(t rapid.TB, g *draw.Graph, p picture) {
 func TestTheWholeTextIsThere(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 2_000))
 	p := read(t, drawn(t, "svg", draw.Graph{
-		Nodes: []draw.Node{{ID: "a", Label: long, Note: "note " + long}}, Edges: []draw.Edge{{From: "a", To: "a", Label: "edge " + long}},
+		Nodes: []draw.Node{{ID: "a", Label: long, Note: "note " + long}},
+		Edges: []draw.Edge{{From: "a", To: "a", Label: "edge " + long}},
 	}))
 	all := strings.Join(p.texts, "")
 	for _, want := range []string{long + " (a)\nnote " + long, "a → a: edge " + long} {
@@ -218,7 +226,8 @@ func TestLargestGraphs(t *testing.T) {
 	for _, size := range [][2]int{{nodes, edges}, {nodes, nodes}, {2, edges}, {1, edges}, {nodes, 0}} {
 		g := tangle(size[0], size[1])
 		svg := drawn(t, "svg", g)
-		if nodes, edges := strings.Count(svg, `<g class="node `), strings.Count(svg, `<g class="edge `); nodes != size[0] || edges != size[1] {
+		if nodes, edges := strings.Count(svg, `<g class="node `),
+			strings.Count(svg, `<g class="edge `); nodes != size[0] || edges != size[1] {
 			t.Errorf("%v: %d nodes and %d edges", size, nodes, edges)
 		}
 		drawn(t, "mmd", g)
@@ -249,7 +258,8 @@ func soundChart(t rapid.TB, g *draw.Graph, chart string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(chart, "\n"), "\n")
 	if lines[0] == "---" {
-		if !strings.HasPrefix(lines[1], `title: "`) || strings.ContainsAny(strings.TrimPrefix(lines[1], "title: "), "<>%") || lines[2] != "---" {
+		if !strings.HasPrefix(lines[1], `title: "`) ||
+			strings.ContainsAny(strings.TrimPrefix(lines[1], "title: "), "<>%") || lines[2] != "---" {
 			t.Fatalf("front matter %q", lines[:3])
 		}
 		lines = lines[3:]
@@ -293,7 +303,12 @@ func FuzzLabels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		g := draw.Graph{
 			Title: s, Nodes: []draw.Node{{ID: "x" + s, Label: s, Note: s}, {ID: "y", Shape: draw.Decision, Note: s}},
-			Edges: []draw.Edge{{From: "x" + s, To: "y", Label: s}, {From: "y", To: "x" + s, Label: s}, {From: "y", To: "y", Label: s}, {From: "y", Label: s}},
+			Edges: []draw.Edge{
+				{From: "x" + s, To: "y", Label: s},
+				{From: "y", To: "x" + s, Label: s},
+				{From: "y", To: "y", Label: s},
+				{From: "y", Label: s},
+			},
 		}
 		sound(t, &g, read(t, drawn(t, "svg", g)))
 		soundChart(t, &g, drawn(t, "mmd", g))

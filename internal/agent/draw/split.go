@@ -78,7 +78,9 @@ func (p *part) single() bool { return len(p.wires) == 0 }
 
 func (p *part) addNode(g *Graph, i int) int {
 	text, width, height := measure(&g.Nodes[i])
-	p.items = append(p.items, item{node: i, wire: none, width: width, height: height, shape: g.Nodes[i].Shape, text: text})
+	p.items = append(p.items, item{
+		node: i, wire: none, width: width, height: height, shape: g.Nodes[i].Shape, text: text,
+	})
 	p.heads = len(p.items)
 	p.out = append(p.out, nil)
 	return p.heads - 1

@@ -64,8 +64,10 @@ func styleSheet() string {
 	b.WriteString("text{font-family:" + fontStack + ";text-anchor:middle}\n")
 	fmt.Fprintf(&b, ".title{font-size:%dpx;font-weight:650;letter-spacing:-.01em;text-anchor:start}\n", headFont.size)
 	fmt.Fprintf(&b, ".part{font-size:%dpx;font-weight:600;text-anchor:start}\n", noteFont.size)
-	fmt.Fprintf(&b, ".name{font-size:%dpx;font-weight:600}\n.note,.word{font-size:%dpx}\n", labelFont.size, noteFont.size)
-	b.WriteString(".box{stroke-width:1.25}\n.start .box{stroke-width:2.5}\n.ring{fill:none;stroke-width:1.25}\n.muted .box{stroke-dasharray:4 3}\n")
+	fmt.Fprintf(&b, ".name{font-size:%dpx;font-weight:600}\n.note,.word{font-size:%dpx}\n", labelFont.size,
+		noteFont.size)
+	b.WriteString(".box{stroke-width:1.25}\n.start .box{stroke-width:2.5}\n.ring{fill:none;stroke-width:1.25}\n" +
+		".muted .box{stroke-dasharray:4 3}\n")
 	b.WriteString(".line{fill:none;stroke-width:1.5;stroke-linecap:round}\n.dashed .line{stroke-dasharray:5 4}\n")
 	b.WriteString(".edge:hover .line{stroke-width:5}\n")
 	light.write(&b)
@@ -82,6 +84,7 @@ func (s *scheme) write(b *strings.Builder) {
 		name := Tone(i).String()
 		fmt.Fprintf(b, ".%s .box{fill:%s;stroke:%s}.%s .ring{stroke:%s}.%s .name{fill:%s}.%s .note{fill:%s}\n",
 			name, t.fill, t.line, name, t.line, name, t.text, name, t.soft)
-		fmt.Fprintf(b, ".%s .line{stroke:%s}.%s .tip{fill:%s}.%s .word{fill:%s}\n", name, s.edges[i], name, s.edges[i], name, s.words[i])
+		fmt.Fprintf(b, ".%s .line{stroke:%s}.%s .tip{fill:%s}.%s .word{fill:%s}\n", name, s.edges[i], name, s.edges[i],
+			name, s.words[i])
 	}
 }

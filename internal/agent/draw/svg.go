@@ -52,13 +52,15 @@ func (p *painter) open() {
 		title = "Graph"
 	}
 	if p.g.Inline {
-		p.printf(`<svg class="drawing" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", p.width, p.height, p.width, p.height, escape(title))
+		p.printf(`<svg class="drawing" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n",
+			p.width, p.height, p.width, p.height, escape(title))
 		p.printf("<title>%s</title>\n<desc>%s</desc>\n", escape(title), escape(p.describe()))
 		return
 	}
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n",
 		p.width, p.height, p.width, p.height, escape(title))
-	p.printf("<title>%s</title>\n<desc>%s</desc>\n<style>\n%s</style>\n", escape(title), escape(p.describe()), styleSheet())
+	p.printf("<title>%s</title>\n<desc>%s</desc>\n<style>\n%s</style>\n", escape(title), escape(p.describe()),
+		styleSheet())
 	p.printf(`<rect class="page" width="%d" height="%d"/>`+"\n", p.width, p.height)
 	for i, line := range p.title.lines {
 		p.text("title", margin, margin+i*headFont.line+headFont.size, line)
@@ -80,7 +82,8 @@ func data(all []Datum) string {
 
 // StyleSheet is that of pictures that stand in a page.
 func StyleSheet() string {
-	return ".drawing {\n" + styleSheet() + "}\n.drawing { display: block; margin: 0 auto; max-width: 100%; height: auto; }\n"
+	return ".drawing {\n" + styleSheet() +
+		"}\n.drawing { display: block; margin: 0 auto; max-width: 100%; height: auto; }\n"
 }
 
 // describe says in words what the picture shows.

@@ -57,7 +57,8 @@ func stayed(node string, times int) (history []flow.Message) {
 }
 
 // at takes a turn of a flow at a node.
-func at(t *testing.T, f *flow.Flow, node string, memory flow.Memory, history []flow.Message, model llm.Model) *flow.Result {
+func at(t *testing.T, f *flow.Flow, node string, memory flow.Memory, history []flow.Message,
+	model llm.Model) *flow.Result {
 	t.Helper()
 	library, err := flow.NewLibrary(f)
 	if err != nil {
@@ -81,7 +82,9 @@ func at(t *testing.T, f *flow.Flow, node string, memory flow.Memory, history []f
 
 func TestNoMatch(t *testing.T) {
 	f := loadFlow(t, desk)
-	mixed := append(stayed("menu", 1), flow.Message{Role: chat.User, Content: "x"}, flow.Message{Role: chat.Assistant, Content: "y", NodeID: "menu"})
+	mixed := append(stayed("menu", 1), flow.Message{Role: chat.User, Content: "x"}, flow.Message{
+		Role: chat.Assistant, Content: "y", NodeID: "menu",
+	})
 	for _, tc := range []struct {
 		name    string
 		node    string
@@ -93,13 +96,34 @@ func TestNoMatch(t *testing.T) {
 		warned  string
 		told    string
 	}{
-		{"the first stay", "menu", nil, []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]", "Offer the two things"},
-		{"the second", "menu", stayed("menu", 1), []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]", "Offer the two things"},
-		{"the third", "menu", stayed("menu", 2), []any{move("menu", "-1"), "Well."}, "human", flow.Advanced, "-1", "[no_match]", "Say that a person"},
-		{"many", "menu", stayed("menu", 9), []any{move("menu", "-1"), "Well."}, "human", flow.Advanced, "-1", "[no_match]", "Say that a person"},
-		{"elsewhere", "menu", stayed("lounge", 5), []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]", "Offer"},
-		{"broken by another transition", "menu", append(mixed, stayed("menu", 1)...), []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]", "Offer"},
-		{"a match", "menu", stayed("menu", 5), []any{move("menu", "bill"), "Well."}, "bill", flow.Advanced, "bill", "[]", "Ask for the number"},
+		{
+			"the first stay", "menu", nil, []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]",
+			"Offer the two things",
+		},
+		{
+			"the second", "menu", stayed("menu", 1), []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]",
+			"Offer the two things",
+		},
+		{
+			"the third", "menu", stayed("menu", 2), []any{move("menu", "-1"), "Well."}, "human", flow.Advanced, "-1",
+			"[no_match]", "Say that a person",
+		},
+		{
+			"many", "menu", stayed("menu", 9), []any{move("menu", "-1"), "Well."}, "human", flow.Advanced, "-1",
+			"[no_match]", "Say that a person",
+		},
+		{
+			"elsewhere", "menu", stayed("lounge", 5), []any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]",
+			"Offer",
+		},
+		{
+			"broken by another transition", "menu", append(mixed, stayed("menu", 1)...),
+			[]any{move("menu", "-1"), "Well."}, "menu", flow.Stayed, "", "[]", "Offer",
+		},
+		{
+			"a match", "menu", stayed("menu", 5), []any{move("menu", "bill"), "Well."}, "bill", flow.Advanced, "bill",
+			"[]", "Ask for the number",
+		},
 		{
 			"invalid calls", "menu", stayed("menu", 2),
 			[]any{move("menu", "x"), move("menu", "x"), "Well."},
@@ -110,10 +134,22 @@ func TestNoMatch(t *testing.T) {
 			[]any{"What?", "What?", "Well."},
 			"human", flow.Advanced, "-1", "[no_match process_node_not_called]", "Say that a person",
 		},
-		{"not called, before", "menu", stayed("menu", 1), []any{"Well."}, "menu", flow.Stayed, "", "[process_node_not_called]", ""},
-		{"the end", "bill", stayed("bill", 1), []any{move("bill", "-1"), "Well."}, "", flow.Completed, "-1", "[no_match]", "Say goodbye"},
-		{"no no_match", "lounge", stayed("lounge", 50), []any{move("lounge", "-1"), "Well."}, "lounge", flow.Stayed, "", "[]", "ask again"},
-		{"nothing said", "menu", stayed("menu", 1), []any{move("menu", "-1"), "", ""}, "menu", flow.Stayed, "", "[empty_text]", "Offer"},
+		{
+			"not called, before", "menu", stayed("menu", 1), []any{"Well."}, "menu", flow.Stayed, "",
+			"[process_node_not_called]", "",
+		},
+		{
+			"the end", "bill", stayed("bill", 1), []any{move("bill", "-1"), "Well."}, "", flow.Completed, "-1",
+			"[no_match]", "Say goodbye",
+		},
+		{
+			"no no_match", "lounge", stayed("lounge", 50), []any{move("lounge", "-1"), "Well."}, "lounge", flow.Stayed,
+			"", "[]", "ask again",
+		},
+		{
+			"nothing said", "menu", stayed("menu", 1), []any{move("menu", "-1"), "", ""}, "menu", flow.Stayed, "",
+			"[empty_text]", "Offer",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			model := &actor{replies: tc.replies}
@@ -125,7 +161,8 @@ func TestNoMatch(t *testing.T) {
 			if r.Transition.OptionID != nil {
 				option = *r.Transition.OptionID
 			}
-			if next != tc.next || r.Transition.Kind != tc.kind || option != tc.option || fmt.Sprint(r.Warnings) != tc.warned || r.FlowCompleted != (tc.next == "") {
+			if next != tc.next || r.Transition.Kind != tc.kind || option != tc.option ||
+				fmt.Sprint(r.Warnings) != tc.warned || r.FlowCompleted != (tc.next == "") {
 				t.Errorf("%s to %q by %q, warnings %v", r.Transition.Kind, next, option, r.Warnings)
 			}
 			last := model.requests[len(model.requests)-1].Messages
@@ -136,7 +173,9 @@ func TestNoMatch(t *testing.T) {
 			if answer.Debug.Stayed != (tc.kind == flow.Stayed) {
 				t.Errorf("the answer says stayed: %v", answer.Debug.Stayed)
 			}
-			if want := map[bool]string{false: "Well.", true: "Offer the two things there are."}[tc.name == "nothing said"]; r.AssistantMessage != want {
+			if want := map[bool]string{
+				false: "Well.", true: "Offer the two things there are.",
+			}[tc.name == "nothing said"]; r.AssistantMessage != want {
 				t.Errorf("answer %q", r.AssistantMessage)
 			}
 		})
@@ -159,7 +198,10 @@ func TestNoMatchRow(t *testing.T) {
 		}
 		texts = append(texts, r.AssistantMessage)
 	}
-	want := []string{"Offer the two things there are.", "Offer the two things there are.", "Say that a person will come.", "Say that a person will come."}
+	want := []string{
+		"Offer the two things there are.", "Offer the two things there are.", "Say that a person will come.",
+		"Say that a person will come.",
+	}
 	if d := cmp.Diff(want, texts); d != "" {
 		t.Error(d)
 	}
@@ -218,10 +260,12 @@ func TestGlobalsAndConditions(t *testing.T) {
 					t.Errorf("the descriptor and %s: %s", id, system)
 				}
 			}
-			if invalid := slices.Contains(r.Warnings, flow.InvalidTransition); invalid != !slices.Contains(offered, tc.choose) {
+			if invalid := slices.Contains(r.Warnings, flow.InvalidTransition); invalid !=
+				!slices.Contains(offered, tc.choose) {
 				t.Errorf("warnings %v", r.Warnings)
 			}
-			if allowed := string(r.ToolCalls[0].Result); strings.Contains(allowed, `"allowed"`) && strings.Contains(allowed, tc.choose+`"]`) {
+			if allowed := string(r.ToolCalls[0].Result); strings.Contains(allowed, `"allowed"`) &&
+				strings.Contains(allowed, tc.choose+`"]`) {
 				t.Errorf("allowed: %s", allowed)
 			}
 		})
@@ -232,8 +276,13 @@ func TestGlobalsAndConditions(t *testing.T) {
 func TestDescriptorAfterFacts(t *testing.T) {
 	f := loadFlow(t, desk)
 	library, _ := flow.NewLibrary(f)
-	model := &actor{replies: []any{move("bill", "paid"), "Well.", `{"facts":[{"op":"add","key":"status","value":"gold"}]}`}}
-	c := &flow.Context{Flow: flow.Source{Ref: "desk"}, CurrentNodeID: "bill", LatestUserMessage: "x", MemoryPipeline: &flow.MemoryPipeline{Enabled: true, Stages: []flow.Stage{flow.FactsStage}}}
+	model := &actor{replies: []any{
+		move("bill", "paid"), "Well.", `{"facts":[{"op":"add","key":"status","value":"gold"}]}`,
+	}}
+	c := &flow.Context{
+		Flow: flow.Source{Ref: "desk"}, CurrentNodeID: "bill", LatestUserMessage: "x",
+		MemoryPipeline: &flow.MemoryPipeline{Enabled: true, Stages: []flow.Stage{flow.FactsStage}},
+	}
 	r, err := flow.New(flow.Config{Model: model, Flows: library}).Execute(t.Context(), c, flow.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -249,13 +298,15 @@ func TestDescriptorAfterFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := at(t, inline, "menu", flow.Memory{Facts: []flow.Fact{{Key: "status", Value: "gold"}}}, stayed("menu", 2), &actor{replies: []any{move("menu", "-1"), "Well."}}); *r.NextNodeID != "human" ||
+	if r := at(t, inline, "menu", flow.Memory{Facts: []flow.Fact{{Key: "status", Value: "gold"}}}, stayed("menu", 2),
+		&actor{replies: []any{move("menu", "-1"), "Well."}}); *r.NextNodeID != "human" ||
 		descriptorIDs(r.NextNodeDescriptor) != "thanks human again quit" {
 		t.Errorf("the definition leads to %+v", r.NextNodeDescriptor)
 	}
 	if changed := f.WithSystemPrompt("Other."); len(changed.Globals) != 3 {
 		t.Error("a copy has lost its globals")
-	} else if n, _ := changed.Node("menu"); len(n.Globals) != 3 || n.Globals[0] != changed.Globals[0] || n.NoMatch.Next != changed.Globals[0].Next {
+	} else if n, _ := changed.Node("menu"); len(n.Globals) != 3 || n.Globals[0] != changed.Globals[0] ||
+		n.NoMatch.Next != changed.Globals[0].Next {
 		t.Error("a copy leads to the original")
 	}
 }
@@ -350,7 +401,8 @@ func TestSubFlows(t *testing.T) {
 		if next != tc.next || r.Transition.Kind != tc.kind || r.FlowCompleted != (tc.next == "") {
 			t.Errorf("%s, %s: %s to %q, warnings %v", tc.node, tc.choose, r.Transition.Kind, next, r.Warnings)
 		}
-		if r.NextNodeDescriptor != nil && r.NextNodeDescriptor.ID != tc.next || next != "" && r.History[len(r.History)-1].NodeID != next {
+		if r.NextNodeDescriptor != nil && r.NextNodeDescriptor.ID != tc.next ||
+			next != "" && r.History[len(r.History)-1].NodeID != next {
 			t.Errorf("%s, %s: descriptor %+v", tc.node, tc.choose, r.NextNodeDescriptor)
 		}
 		if !strings.HasPrefix(model.requests[0].Messages[0].Content.Text, tc.system) {
@@ -358,11 +410,15 @@ func TestSubFlows(t *testing.T) {
 		}
 	}
 	// The first turn of the conversation enters the call.
-	if r := at(t, f, "begin", flow.Memory{}, nil, &actor{replies: []any{begin("who"), begin("who/name"), "Well."}}); *r.NextNodeID != "who/name" {
+	if r := at(t, f, "begin", flow.Memory{}, nil, &actor{replies: []any{
+		begin("who"), begin("who/name"), "Well.",
+	}}); *r.NextNodeID != "who/name" {
 		t.Errorf("begins at %s", *r.NextNodeID)
 	}
 	// A flow that is called runs on its own, too, and the copy with another prompt leads nowhere else.
-	if r := at(t, flows[1], "name", flow.Memory{}, nil, &actor{replies: []any{move("name", "given"), "Well."}}); *r.NextNodeID != "end" || !r.FlowCompleted {
+	if r := at(t, flows[1], "name", flow.Memory{}, nil, &actor{replies: []any{
+		move("name", "given"), "Well.",
+	}}); *r.NextNodeID != "end" || !r.FlowCompleted {
 		t.Errorf("alone it leads to %s", *r.NextNodeID)
 	}
 	if _, err := f.Definition(); err == nil {
@@ -373,7 +429,10 @@ func TestSubFlows(t *testing.T) {
 // Calls are found in the same file, the same folder, and the whole library, and never beyond.
 func TestCallsInFolders(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"a/outer.yaml": outer, "a/ident.yaml": ident, "a/pays.yaml": pays, "a/broken.yaml": "id: [", "b/outer.yaml": outer, "c/alone.yaml": ident} {
+	for name, text := range map[string]string{
+		"a/outer.yaml": outer, "a/ident.yaml": ident, "a/pays.yaml": pays, "a/broken.yaml": "id: [",
+		"b/outer.yaml": outer, "c/alone.yaml": ident,
+	} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -386,11 +445,13 @@ func TestCallsInFolders(t *testing.T) {
 	if err != nil || len(flows[0].Nodes) != 7 {
 		t.Errorf("%v", err)
 	}
-	if library, err := flow.OpenLibrary(source.Files{}, filepath.Join(folder, "a/outer.yaml")); err != nil || len(library.Flows()) != 1 {
+	if library, err := flow.OpenLibrary(source.Files{}, filepath.Join(folder, "a/outer.yaml")); err != nil ||
+		len(library.Flows()) != 1 {
 		t.Errorf("%v", err)
 	}
 	_, err = flow.LoadFile(source.Files{}, filepath.Join(folder, "b/outer.yaml"))
-	if err == nil || !strings.Contains(err.Error(), `calls the flow "ident", which there is not`) || !strings.Contains(err.Error(), "outer.yaml:9:") {
+	if err == nil || !strings.Contains(err.Error(), `calls the flow "ident", which there is not`) ||
+		!strings.Contains(err.Error(), "outer.yaml:9:") {
 		t.Errorf("%v", err)
 	}
 }
@@ -398,39 +459,94 @@ func TestCallsInFolders(t *testing.T) {
 func TestBeyondFaults(t *testing.T) {
 	chain := "id: c0\nnodes:\n  - {id: s, type: start, next: [c]}\n  - {id: c, type: call, flow: c1, next: null}\n"
 	for i := 1; i < 7; i++ {
-		chain += fmt.Sprintf("---\nid: c%d\nnodes:\n  - {id: s, type: start, next: [c]}\n  - {id: c, type: call, flow: c%d, next: null}\n", i, i+1)
+		chain += fmt.Sprintf("---\nid: c%d\nnodes:\n  - {id: s, type: start, next: [c]}\n  - {id: c, type: call, "+
+			"flow: c%d, next: null}\n", i, i+1)
 	}
 	chain += "---\nid: c7\nnodes: [{id: s, type: start, next: [x]}, {id: x, type: stop}]\n"
 	for name, tc := range map[string]struct{ text, want string }{
-		"global id taken":        {strings.Replace(desk, "{id: bill, label: A bill", "{id: human, label: A bill", 1), `node "menu", option "human" has the id of a global option`},
-		"global id twice":        {strings.Replace(desk, "{id: again, label", "{id: human, label", 1), `the flow has two global options "human"`},
-		"global to nowhere":      {strings.Replace(desk, "asks for a person, next: human", "asks for a person, next: humans", 1), `global option "human" leads to "humans", which does not exist`},
-		"global to the start":    {strings.Replace(desk, "asks for a person, next: human", "asks for a person, next: begin", 1), `global option "human" leads back to the start node`},
-		"global -1":              {strings.Replace(desk, "{id: again, label", `{id: "-1", label`, 1), `the option id "-1" is reserved`},
-		"@start in an option":    {strings.Replace(desk, "label: A bill, next: bill", `label: A bill, next: "@start"`, 1), "only global options lead to @start"},
-		"no_match to nowhere":    {strings.Replace(desk, "max: 2, next: human", "max: 2, next: nobody", 1), `node "menu", no_match leads to "nobody", which does not exist`},
-		"no_match without next":  {strings.Replace(desk, "max: 2, next: human, ", "max: 2, ", 1), `no_match needs "next"`},
-		"no_match without max":   {strings.Replace(desk, "max: 2, next: human, ", "next: human, ", 1), `no_match needs "max"`},
-		"no_match never":         {strings.Replace(desk, "max: 2, next", "max: 0, next", 1), "1"},
-		"no_match in a stop":     {strings.Replace(desk, "{id: bye, type: stop,", "{id: bye, type: stop, no_match: {max: 1, next: null},", 1), `stop node "bye" has no_match`},
-		"globals is no list":     {strings.Replace(desk, "globals: false", "globals: 7", 1), "globals"},
-		"if without a field":     {strings.Replace(desk, "field: Status, ", "", 1), "equals needs a field here"},
-		"if always":              {strings.Replace(desk, "{type: equals, field: Status, value: GOLD}", "{type: always}", 1), "needs no condition"},
-		"if of a bad pattern":    {strings.Replace(desk, "{type: equals, field: Status, value: GOLD}", "{type: matches, field: x, pattern: '('}", 1), "bad pattern"},
-		"unreachable after all":  {desk + "  - {id: island, type: stop}\n", `node "island" cannot be reached`},
-		"a call without a flow":  {strings.Replace(outer, "flow: ident, ", "", 1) + "---" + ident + "---" + pays, `call node "who" does not name a flow`},
-		"a call without a next":  {strings.Replace(outer, "flow: ident, next: ask", "flow: ident", 1) + "---" + ident + "---" + pays, `call node "who" does not say what comes after it`},
-		"a call with options":    {strings.Replace(outer, "flow: ident, next", "flow: ident, options: [], next", 1) + "---" + ident + "---" + pays, `call node "who" has options`},
-		"a flow in another node": {strings.Replace(outer, "prompt: Ask., ", "flow: ident, ", 1) + "---" + ident + "---" + pays, `node "ask" is no call, and names a flow`},
-		"an unknown flow":        {outer + "---" + pays, `call node "who" calls the flow "ident", which there is not`},
-		"a machine":              {outer + "---" + pays + "---\nname: ident\ninitial_state: a\nstates: {a: {type: question}, b: {type: end}}\ntransitions: [{from: a, to: b}]\n", "which is a state machine"},
-		"itself":                 {strings.Replace(outer, "flow: ident", "flow: outer", 1) + "---" + pays + "---" + ident, "the flows call each other in a circle: outer → outer"},
-		"a circle":               {outer + "---" + pays + "---" + strings.Replace(ident, "{id: end, type: stop, prompt: Never said.}", "{id: end, type: call, flow: outer, next: null}", 1), "outer → ident → outer"},
-		"too deep":               {chain, `call node "c": calls are more than 5 deep`},
-		"ids around a call":      {outer + "---" + pays + "---" + strings.Replace(ident, "id: none,", "id: out,", 1), `node "who/name" offers two options "out"`},
+		"global id taken": {
+			strings.Replace(desk, "{id: bill, label: A bill", "{id: human, label: A bill", 1),
+			`node "menu", option "human" has the id of a global option`,
+		},
+		"global id twice": {
+			strings.Replace(desk, "{id: again, label", "{id: human, label", 1),
+			`the flow has two global options "human"`,
+		},
+		"global to nowhere": {
+			strings.Replace(desk, "asks for a person, next: human", "asks for a person, next: humans", 1),
+			`global option "human" leads to "humans", which does not exist`,
+		},
+		"global to the start": {
+			strings.Replace(desk, "asks for a person, next: human", "asks for a person, next: begin", 1),
+			`global option "human" leads back to the start node`,
+		},
+		"global -1": {
+			strings.Replace(desk, "{id: again, label", `{id: "-1", label`, 1), `the option id "-1" is reserved`,
+		},
+		"@start in an option": {
+			strings.Replace(desk, "label: A bill, next: bill", `label: A bill, next: "@start"`, 1),
+			"only global options lead to @start",
+		},
+		"no_match to nowhere": {
+			strings.Replace(desk, "max: 2, next: human", "max: 2, next: nobody", 1),
+			`node "menu", no_match leads to "nobody", which does not exist`,
+		},
+		"no_match without next": {
+			strings.Replace(desk, "max: 2, next: human, ", "max: 2, ", 1), `no_match needs "next"`,
+		},
+		"no_match without max": {
+			strings.Replace(desk, "max: 2, next: human, ", "next: human, ", 1), `no_match needs "max"`,
+		},
+		"no_match never": {strings.Replace(desk, "max: 2, next", "max: 0, next", 1), "1"},
+		"no_match in a stop": {
+			strings.Replace(desk, "{id: bye, type: stop,", "{id: bye, type: stop, no_match: {max: 1, next: null},", 1),
+			`stop node "bye" has no_match`,
+		},
+		"globals is no list": {strings.Replace(desk, "globals: false", "globals: 7", 1), "globals"},
+		"if without a field": {strings.Replace(desk, "field: Status, ", "", 1), "equals needs a field here"},
+		"if always": {
+			strings.Replace(desk, "{type: equals, field: Status, value: GOLD}", "{type: always}", 1),
+			"needs no condition",
+		},
+		"if of a bad pattern": {strings.Replace(desk, "{type: equals, field: Status, value: GOLD}",
+			"{type: matches, field: x, pattern: '('}", 1), "bad pattern"},
+		"unreachable after all": {desk + "  - {id: island, type: stop}\n", `node "island" cannot be reached`},
+		"a call without a flow": {
+			strings.Replace(outer, "flow: ident, ", "", 1) + "---" + ident + "---" + pays,
+			`call node "who" does not name a flow`,
+		},
+		"a call without a next": {
+			strings.Replace(outer, "flow: ident, next: ask", "flow: ident", 1) + "---" + ident + "---" + pays,
+			`call node "who" does not say what comes after it`,
+		},
+		"a call with options": {strings.Replace(outer, "flow: ident, next", "flow: ident, options: [], next", 1) +
+			"---" + ident + "---" + pays, `call node "who" has options`},
+		"a flow in another node": {
+			strings.Replace(outer, "prompt: Ask., ", "flow: ident, ", 1) + "---" + ident + "---" + pays,
+			`node "ask" is no call, and names a flow`,
+		},
+		"an unknown flow": {outer + "---" + pays, `call node "who" calls the flow "ident", which there is not`},
+		"a machine": {outer + "---" + pays + "---\nname: ident\ninitial_state: a\nstates: {a: {type: " +
+			"question}, b: {type: end}}\ntransitions: [{from: a, to: b}]\n", "which is a state machine"},
+		"itself": {
+			strings.Replace(outer, "flow: ident", "flow: outer", 1) + "---" + pays + "---" + ident,
+			"the flows call each other in a circle: outer → outer",
+		},
+		"a circle": {
+			outer + "---" + pays + "---" + strings.Replace(ident, "{id: end, type: stop, prompt: Never said.}",
+				"{id: end, type: call, flow: outer, next: null}", 1),
+			"outer → ident → outer",
+		},
+		"too deep": {chain, `call node "c": calls are more than 5 deep`},
+		"ids around a call": {
+			outer + "---" + pays + "---" + strings.Replace(ident, "id: none,", "id: out,", 1),
+			`node "who/name" offers two options "out"`,
+		},
 		"a circle of calls": {
-			"id: a\nglobals: [{id: g, label: G, next: null}]\nnodes:\n  - {id: s, type: start, next: [m]}\n  - {id: m, type: conversation, options: [{id: o, label: O, next: c}, {id: p, label: P, next: null}]}\n" +
-				"  - {id: c, type: call, flow: b, next: d}\n  - {id: d, type: call, flow: b, next: c}\n---\nid: b\nnodes: [{id: s, type: start, next: [x]}, {id: x, type: stop}]\n",
+			"id: a\nglobals: [{id: g, label: G, next: null}]\nnodes:\n  - {id: s, type: start, next: [m]}\n  - {id: " +
+				"m, type: conversation, options: [{id: o, label: O, next: c}, {id: p, label: P, next: null}]}\n" +
+				"  - {id: c, type: call, flow: b, next: d}\n  - {id: d, type: call, flow: b, next: c}\n---\nid: b\n" +
+				"nodes: [{id: s, type: start, next: [x]}, {id: x, type: stop}]\n",
 			"calls lead in a circle without a node",
 		},
 	} {
@@ -444,7 +560,8 @@ func TestBeyondFaults(t *testing.T) {
 			}
 		})
 	}
-	if _, err := flow.LoadInline([]byte(`{"id":"a","nodes":[{"id":"s","type":"start","next":["c"]},{"id":"c","type":"call","flow":"b","next":null}]}`)); err == nil || !strings.Contains(err.Error(), "calls no other") {
+	if _, err := flow.LoadInline([]byte(`{"id":"a","nodes":[{"id":"s","type":"start","next":["c"]},{"id":"c","type":"call","flow":"b","next":null}]}`)); err == nil ||
+		!strings.Contains(err.Error(), "calls no other") {
 		t.Errorf("a flow in a request calls another: %v", err)
 	}
 }
@@ -452,7 +569,8 @@ func TestBeyondFaults(t *testing.T) {
 // However many calls there are, a flow has at most so many nodes, and loading it ends soon.
 func TestCallsAreBounded(t *testing.T) {
 	for name, node := range map[string]string{
-		"nodes": "  - {id: n%d, type: conversation, options: [{id: o, label: O, next: n%d}]}\n", "calls": "  - {id: n%d, type: call, flow: f%%d, next: n%d}\n",
+		"nodes": "  - {id: n%d, type: conversation, options: [{id: o, label: O, next: n%d}]}\n",
+		"calls": "  - {id: n%d, type: call, flow: f%%d, next: n%d}\n",
 	} {
 		text := ""
 		for level := range 5 {

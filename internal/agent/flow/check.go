@@ -27,7 +27,8 @@ func (r *reader) connectOption(node *Node, o *Option) {
 	}
 	next, ok := r.flow.byID[o.target]
 	if !ok {
-		r.report(o.at, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist", optionPlace(node, o), o.target)
+		r.report(o.at, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist",
+			optionPlace(node, o), o.target)
 		return
 	}
 	o.Next = next
@@ -75,7 +76,8 @@ func (r *reader) findStart(n, named source.Node) {
 		return
 	}
 	if id := named.Text(); id != "" && id != starts[0].ID {
-		named.Report(fmt.Sprintf("write `start: %s`", starts[0].ID), "start names %q, but the start node is %q", id, starts[0].ID)
+		named.Report(fmt.Sprintf("write `start: %s`", starts[0].ID), "start names %q, but the start node is %q", id,
+			starts[0].ID)
 	}
 }
 
@@ -91,9 +93,11 @@ func (r *reader) checkNodeFlow() {
 		r.backToStart(node, node.ways())
 		switch {
 		case !reached[node]:
-			r.report(node.at, "add an option that leads here, or remove the node", "node %q cannot be reached from the start", node.ID)
+			r.report(node.at, "add an option that leads here, or remove the node",
+				"node %q cannot be reached from the start", node.ID)
 		case !ending[node]:
-			r.report(node.at, "add an option that leads to a stop, or one with `next: null`", "node %q is a dead end: no way leads from it to an end", node.ID)
+			r.report(node.at, "add an option that leads to a stop, or one with `next: null`",
+				"node %q is a dead end: no way leads from it to an end", node.ID)
 		}
 	}
 }
@@ -102,7 +106,8 @@ func (r *reader) checkNodeFlow() {
 func (r *reader) backToStart(node *Node, options []*Option) {
 	for _, o := range options {
 		if o.Next == r.flow.Start {
-			r.report(o.at, "lead to the node after the start", "%s leads back to the start node %q", optionPlace(node, o), r.flow.Start.ID)
+			r.report(o.at, "lead to the node after the start", "%s leads back to the start node %q",
+				optionPlace(node, o), r.flow.Start.ID)
 		}
 	}
 }
@@ -220,11 +225,13 @@ func (r *reader) checkMachine() {
 	reached, ending := r.flow.reachable(), r.flow.ending()
 	for _, node := range r.flow.Nodes {
 		if redirectedBack(node) {
-			r.warnOf(node.at, "let one of them redirect elsewhere", "state %q redirects in a circle, back to itself", node.ID)
+			r.warnOf(node.at, "let one of them redirect elsewhere",
+				"state %q redirects in a circle, back to itself", node.ID)
 		}
 		switch {
 		case !reached[node]:
-			r.warnOf(node.at, "add a transition that leads here", "state %q cannot be reached from %q", node.ID, r.flow.Start.ID)
+			r.warnOf(node.at, "add a transition that leads here", "state %q cannot be reached from %q", node.ID,
+				r.flow.Start.ID)
 		case !ending[node]:
 			r.warnOf(node.at, "add a transition that leads to an end", "no way leads from state %q to an end", node.ID)
 		}

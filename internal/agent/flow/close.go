@@ -43,7 +43,10 @@ func (t *turn) close(ctx context.Context, text string) (*Result, []Message) {
 }
 
 func (t *turn) exchange(text, node string) []Message {
-	debug := &Debug{TraceID: t.traceID, ConversationID: t.in.ConversationID, TestCaseID: t.in.TestCaseID, Stayed: t.step.kind == Stayed}
+	debug := &Debug{
+		TraceID: t.traceID, ConversationID: t.in.ConversationID, TestCaseID: t.in.TestCaseID,
+		Stayed: t.step.kind == Stayed,
+	}
 	return []Message{
 		{Role: chat.User, Content: t.in.LatestUserMessage, Turn: t.number, number: t.number},
 		{Role: chat.Assistant, Content: text, Turn: t.number, NodeID: node, Debug: debug, number: t.number},
@@ -78,7 +81,8 @@ func (t *turn) remember(ctx context.Context, r *Result, exchange []Message) {
 	}
 	for _, err := range after.Faults {
 		t.warn(MemoryFailed)
-		t.Log.Log(ctx, t.told.level(t.flow.ID, err), "memory pipeline", "error", err, "flow", t.flow.ID, "trace_id", t.traceID, "conversation_id", t.in.ConversationID)
+		t.Log.Log(ctx, t.told.level(t.flow.ID, err), "memory pipeline", "error", err, "flow", t.flow.ID, "trace_id",
+			t.traceID, "conversation_id", t.in.ConversationID)
 	}
 }
 

@@ -24,7 +24,8 @@ const (
 )
 
 var conditionTypes = []string{
-	string(Always), string(Equals), string(Contains), string(Matches), string(Exists), string(And), string(Or), string(Not),
+	string(Always), string(Equals), string(Contains), string(Matches), string(Exists), string(And), string(Or),
+	string(Not),
 }
 
 // Operator compares a field with a value; the zero value is that of the condition's type.
@@ -99,7 +100,9 @@ func (c *Condition) holds(message string, collected fields) bool {
 	case Exists:
 		return ok && strings.TrimSpace(value) != ""
 	case Contains:
-		return ok && slices.ContainsFunc(c.Values, func(v string) bool { return strings.Contains(c.fold(value), c.fold(v)) })
+		return ok && slices.ContainsFunc(c.Values, func(v string) bool {
+			return strings.Contains(c.fold(value), c.fold(v))
+		})
 	case Matches:
 		return ok && slices.ContainsFunc(c.patterns, func(re *regexp.Regexp) bool { return re.MatchString(value) })
 	}

@@ -96,14 +96,18 @@ func (f *Flow) Definition() (json.RawMessage, error) {
 }
 
 func (o *Option) written() writtenOption {
-	return writtenOption{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, If: o.If.written(), Next: orNull(o.target)}
+	return writtenOption{
+		ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, If: o.If.written(), Next: orNull(o.target),
+	}
 }
 
 func (c *Condition) written() *writtenCondition {
 	if c == nil {
 		return nil
 	}
-	w := &writtenCondition{Type: c.Type, Field: c.Field, Operator: c.Operator, Values: c.Values, CaseSensitive: c.CaseSensitive}
+	w := &writtenCondition{
+		Type: c.Type, Field: c.Field, Operator: c.Operator, Values: c.Values, CaseSensitive: c.CaseSensitive,
+	}
 	for _, of := range c.Of {
 		w.Of = append(w.Of, of.written())
 	}

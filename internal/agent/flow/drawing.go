@@ -29,14 +29,18 @@ func (f *Flow) Drawing() draw.Graph {
 			g.Edges = append(g.Edges, edge(n, o))
 		}
 		if m := n.NoMatch; m != nil {
-			g.Edges = append(g.Edges, draw.Edge{From: n.ID, To: m.target, Label: fmt.Sprintf("no match after %d", m.Max), Style: draw.Dashed})
+			g.Edges = append(g.Edges, draw.Edge{
+				From: n.ID, To: m.target, Label: fmt.Sprintf("no match after %d", m.Max), Style: draw.Dashed,
+			})
 		}
 		for _, next := range redirected(n) {
 			g.Edges = append(g.Edges, draw.Edge{From: n.ID, To: next.ID, Label: string(Redirect), Style: draw.Dashed})
 		}
 	}
 	if len(f.Globals) > 0 {
-		g.Nodes = append(g.Nodes, draw.Node{ID: anywhere, Label: "anywhere", Note: "options that are offered everywhere", Shape: draw.Step})
+		g.Nodes = append(g.Nodes, draw.Node{
+			ID: anywhere, Label: "anywhere", Note: "options that are offered everywhere", Shape: draw.Step,
+		})
 	}
 	for _, o := range f.Globals {
 		g.Edges = append(g.Edges, draw.Edge{From: anywhere, To: o.target, Label: conditioned(o)})

@@ -135,7 +135,10 @@ func turnError(ctx context.Context, limit time.Duration, err error) *Error {
 		if !errors.Is(err, context.DeadlineExceeded) { // whoever was cut off has called it something else
 			err = context.DeadlineExceeded
 		}
-		return &Error{Fault: TooLong, Message: fmt.Sprintf("the turn took longer than %s", limit), Hint: "raise limits.turn_timeout_ms", Err: err}
+		return &Error{
+			Fault: TooLong, Message: fmt.Sprintf("the turn took longer than %s", limit),
+			Hint: "raise limits.turn_timeout_ms", Err: err,
+		}
 	case errors.As(err, &failed) && failed.Fault == llm.TimedOut:
 		return &Error{Fault: TimedOut, Message: "the model did not answer in time", Err: err}
 	}

@@ -99,7 +99,9 @@ func execute(t *testing.T, model llm.Model, c *flow.Context) (*flow.Result, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, failed := flow.New(flow.Config{Model: model, Knowledge: shelf{}}).Execute(t.Context(), c, flow.Options{Trusted: true})
+	r, failed := flow.New(flow.Config{
+		Model: model, Knowledge: shelf{},
+	}).Execute(t.Context(), c, flow.Options{Trusted: true})
 	after, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
@@ -169,9 +171,17 @@ func TestTurns(t *testing.T) {
 		{"option to a stop", "ask", []any{move("ask", "tea"), "Bye."}, "Bye.", "bye", flow.Completed, 2, nil},
 		{"option to the end", "ask", []any{move("ask", "none"), "Bye."}, "Bye.", "", flow.Completed, 2, nil},
 		{"stay", "ask", []any{move("ask", "-1"), "Again?"}, "Again?", "ask", flow.Stayed, 2, nil},
-		{"stay as a number", "ask", []any{call("process_node", `{"current_node_id":"ask","option_id":-1}`), "Again?"}, "Again?", "ask", flow.Stayed, 2, nil},
-		{"one invalid call", "ask", []any{move("ask", "milk"), move("ask", "tea"), "Bye."}, "Bye.", "bye", flow.Completed, 3, nil},
-		{"wrong node", "ask", []any{move("begin", "tea"), move("ask", "tea"), "Bye."}, "Bye.", "bye", flow.Completed, 3, nil},
+		{"stay as a number", "ask", []any{
+			call("process_node", `{"current_node_id":"ask","option_id":-1}`), "Again?",
+		}, "Again?", "ask", flow.Stayed, 2, nil},
+		{
+			"one invalid call", "ask", []any{move("ask", "milk"), move("ask", "tea"), "Bye."}, "Bye.", "bye",
+			flow.Completed, 3, nil,
+		},
+		{
+			"wrong node", "ask", []any{move("begin", "tea"), move("ask", "tea"), "Bye."}, "Bye.", "bye", flow.Completed,
+			3, nil,
+		},
 		{
 			"two invalid calls", "ask",
 			[]any{move("ask", "milk"), call("process_node", `not json`), "Again?"},
@@ -211,7 +221,10 @@ func TestTurns(t *testing.T) {
 			"Say goodbye.", "bye", flow.Completed, 3,
 			[]flow.Warning{flow.EmptyText},
 		},
-		{"knowledge", "ask", []any{move("ask", "-1"), call("search_knowledge_bases", `{"query":"tea"}`), "Hot."}, "Hot.", "ask", flow.Stayed, 3, nil},
+		{
+			"knowledge", "ask", []any{move("ask", "-1"), call("search_knowledge_bases", `{"query":"tea"}`), "Hot."},
+			"Hot.", "ask", flow.Stayed, 3, nil,
+		},
 		{
 			"broken knowledge", "ask",
 			[]any{move("ask", "-1"), call("search_knowledge_bases", `{"query":"break"}`), "Hm."},
@@ -230,9 +243,11 @@ func TestTurns(t *testing.T) {
 				next = *r.NextNodeID
 			}
 			if r.AssistantMessage != tc.text || next != tc.next || r.Transition.Kind != tc.kind {
-				t.Errorf("got %q at %q (%s), want %q at %q (%s)", r.AssistantMessage, next, r.Transition.Kind, tc.text, tc.next, tc.kind)
+				t.Errorf("got %q at %q (%s), want %q at %q (%s)", r.AssistantMessage, next, r.Transition.Kind, tc.text,
+					tc.next, tc.kind)
 			}
-			if r.FlowCompleted != (tc.kind == flow.Completed) || r.Usage.LLMCalls != tc.calls || len(model.requests) != tc.calls {
+			if r.FlowCompleted != (tc.kind == flow.Completed) || r.Usage.LLMCalls != tc.calls ||
+				len(model.requests) != tc.calls {
 				t.Errorf("completed %v after %d calls, want %d", r.FlowCompleted, r.Usage.LLMCalls, tc.calls)
 			}
 			if d := cmp.Diff(append([]flow.Warning{}, tc.warnings...), r.Warnings); d != "" {
@@ -282,7 +297,8 @@ func TestRequests(t *testing.T) {
 			t.Errorf("message %d does not hold %q: %s", i, part, m[i].Content.Text)
 		}
 	}
-	if facts := m[1].Content.Text; !strings.HasPrefix(facts, "These facts override anything said earlier.") || strings.Contains(facts, "gone") {
+	if facts := m[1].Content.Text; !strings.HasPrefix(facts, "These facts override anything said earlier.") ||
+		strings.Contains(facts, "gone") {
 		t.Errorf("facts: %s", facts)
 	}
 	if strings.Index(m[2].Content.Text, "older") > strings.Index(m[2].Content.Text, "newer") {
@@ -292,7 +308,8 @@ func TestRequests(t *testing.T) {
 		t.Error("the hidden option is in the descriptor")
 	}
 	result := second.Messages[len(second.Messages)-1]
-	if result.Role != chat.Tool || result.ToolCallID != "c-process_node" || !strings.Contains(result.Content.Text, "ask again in other words") {
+	if result.Role != chat.Tool || result.ToolCallID != "c-process_node" ||
+		!strings.Contains(result.Content.Text, "ask again in other words") {
 		t.Errorf("the tool message is %+v", result)
 	}
 }
@@ -313,7 +330,9 @@ func TestTurnErrors(t *testing.T) {
 		{"unknown node", "nowhere", []any{"x"}, nil, flow.NotFound},
 		{"stop node", "bye", []any{"x"}, nil, flow.Over},
 		{"unknown flow", "ask", []any{"x"}, []string{"flow", `{"ref":"other"}`}, flow.NotFound},
-		{"broken flow", "ask", []any{"x"}, []string{"flow", `{"id":"x","nodes":[{"id":"a","type":"start","next":["b"]},{"id":"b","type":"conversation"}]}`}, flow.Invalid},
+		{"broken flow", "ask", []any{"x"}, []string{
+			"flow", `{"id":"x","nodes":[{"id":"a","type":"start","next":["b"]},{"id":"b","type":"conversation"}]}`,
+		}, flow.Invalid},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := execute(t, &actor{replies: tc.replies}, inContext(t, tc.node, tc.changes...))
@@ -350,13 +369,16 @@ func TestDryRun(t *testing.T) {
 	history := `[{"role":"user","content":"1 < 2","turn":1,"strange":{"b":1,"a":[1.50]}}]`
 	memory := `{"turn_index":3,"facts":[{"key":"a","value":"1","unknown":1e3}]}`
 	model := &actor{replies: []any{move("ask", "tea"), "Bye."}}
-	r, err := execute(t, model, inContext(t, "ask", "dry_run", "true", "history", history, "memory", memory, "memory_pipeline", `{"enabled":false}`))
+	r, err := execute(t, model, inContext(t, "ask", "dry_run", "true", "history", history, "memory", memory,
+		"memory_pipeline", `{"enabled":false}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := written(t, r)
-	if string(got["history"]) != history || string(got["memory"]) != memory || string(got["current_node_id"]) != `"ask"` || string(got["next_node_id"]) != `"bye"` {
-		t.Errorf("history %s\nmemory %s\ncurrent %s next %s", got["history"], got["memory"], got["current_node_id"], got["next_node_id"])
+	if string(got["history"]) != history || string(got["memory"]) != memory ||
+		string(got["current_node_id"]) != `"ask"` || string(got["next_node_id"]) != `"bye"` {
+		t.Errorf("history %s\nmemory %s\ncurrent %s next %s", got["history"], got["memory"], got["current_node_id"],
+			got["next_node_id"])
 	}
 }
 
@@ -382,7 +404,8 @@ func TestDryRunMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Usage.LLMCalls != tc.calls || len(r.MemoryDelta.FactsAdded) != tc.added || r.MemoryDelta.Stages[flow.FactsStage] != tc.status {
+		if r.Usage.LLMCalls != tc.calls || len(r.MemoryDelta.FactsAdded) != tc.added ||
+			r.MemoryDelta.Stages[flow.FactsStage] != tc.status {
 			t.Errorf("%s: %d calls, delta %+v", tc.pipeline, r.Usage.LLMCalls, r.MemoryDelta)
 		}
 		if len(r.Memory.Facts) != 0 || r.Memory.TurnIndex != 0 || len(r.History) != 0 {
@@ -413,7 +436,8 @@ func TestMemoryNeverAborts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.AssistantMessage != "Again?" || r.MemoryDelta.Stages[flow.FactsStage] != flow.StageError || !slices.Contains(r.Warnings, flow.MemoryFailed) {
+	if r.AssistantMessage != "Again?" || r.MemoryDelta.Stages[flow.FactsStage] != flow.StageError ||
+		!slices.Contains(r.Warnings, flow.MemoryFailed) {
 		t.Errorf("got %q, stages %v, warnings %v", r.AssistantMessage, r.MemoryDelta.Stages, r.Warnings)
 	}
 }
@@ -450,7 +474,8 @@ func TestEvents(t *testing.T) {
 	}
 	for _, replies := range [][]any{{move("ask", "-1"), "Again?"}, {"Again?"}, {move("ask", "-1"), "", ""}} {
 		tokens = nil
-		r, err := flow.New(flow.Config{Model: &actor{replies: replies}}).Execute(t.Context(), inContext(t, "ask"), flow.Options{Sink: sink})
+		r, err := flow.New(flow.Config{Model: &actor{replies: replies}}).Execute(t.Context(), inContext(t, "ask"),
+			flow.Options{Sink: sink})
 		if err != nil {
 			t.Fatal(err)
 		}

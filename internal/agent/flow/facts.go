@@ -138,7 +138,9 @@ func mostCertain(ops []factOp) []factOp {
 	for i := range places {
 		places[i] = i
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(certaintyOf(ops[b].Confidence), certaintyOf(ops[a].Confidence)) })
+	slices.SortStableFunc(places, func(a, b int) int {
+		return cmp.Compare(certaintyOf(ops[b].Confidence), certaintyOf(ops[a].Confidence))
+	})
 	places = places[:maxFactOps]
 	slices.Sort(places)
 	kept := make([]factOp, 0, maxFactOps)
@@ -172,7 +174,8 @@ func normalFacts(facts []Fact) []Fact {
 // compareWorth orders facts for eviction: the least certain first, then the oldest. Ties are ordered by key, not by
 // place in the list, so that a fact that is evicted and learned again keeps its rank.
 func compareWorth(a, b Fact) int {
-	return cmp.Or(cmp.Compare(certainty(a), certainty(b)), cmp.Compare(a.SourceTurn, b.SourceTurn), cmp.Compare(a.Key, b.Key))
+	return cmp.Or(cmp.Compare(certainty(a), certainty(b)), cmp.Compare(a.SourceTurn, b.SourceTurn),
+		cmp.Compare(a.Key, b.Key))
 }
 
 // certainty counts a fact without confidence as certain.

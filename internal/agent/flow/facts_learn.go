@@ -54,7 +54,9 @@ func (p *pipeline) learnFacts(ctx context.Context) (due bool, err error) {
 	for _, f := range p.Memory.liveFacts() {
 		question.Known = append(question.Known, knownFact{f.Key, oneLine(f.Value, maxKnownValue), f.SourceTurn})
 	}
-	reply, err := p.ask(ctx, factsInstructions, question, &llm.Schema{Name: "facts", JSON: json.RawMessage(factsSchema)})
+	reply, err := p.ask(ctx, factsInstructions, question, &llm.Schema{
+		Name: "facts", JSON: json.RawMessage(factsSchema),
+	})
 	if err != nil {
 		return true, err
 	}
@@ -67,7 +69,8 @@ func (p *pipeline) learnFacts(ctx context.Context) (due bool, err error) {
 	}
 	var delta MemoryDelta
 	p.Memory.Facts, delta = mergeFacts(p.Memory.Facts, ops, p.Memory.TurnIndex)
-	p.delta.FactsAdded, p.delta.FactsUpdated, p.delta.FactsDeleted = delta.FactsAdded, delta.FactsUpdated, delta.FactsDeleted
+	p.delta.FactsAdded, p.delta.FactsUpdated, p.delta.FactsDeleted = delta.FactsAdded, delta.FactsUpdated,
+		delta.FactsDeleted
 	return true, nil
 }
 

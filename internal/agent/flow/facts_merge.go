@@ -25,7 +25,9 @@ func mergeFacts(facts []Fact, ops []factOp, turn int) ([]Fact, MemoryDelta) {
 		case !known && op.Op == opDelete:
 		case !known:
 			at[op.Key] = len(merged)
-			merged = append(merged, Fact{Key: op.Key, Value: op.Value, SourceTurn: op.SourceTurn, Confidence: op.Confidence})
+			merged = append(merged, Fact{
+				Key: op.Key, Value: op.Value, SourceTurn: op.SourceTurn, Confidence: op.Confidence,
+			})
 		case merged[i].says(op) || op.olderThan(merged[i], turn):
 			touched[op.Key] = true
 		default:

@@ -13,10 +13,12 @@ import (
 
 func TestNormalKey(t *testing.T) {
 	for key, want := range map[string]string{
-		"name": "name", " First Name ": "first_name", "first-name": "first_name", "a\tb\u00a0c": "a_b_c", "Größe.CM_2": "größe.cm_2",
-		"": "", " \t": "", "名前": "名前", "имя": "имя", "Город 2": "город_2", "улица‐2": "улица_2", "a‑b－c": "a_b_c", "ﬁn①": "fin1", "١٢": "١٢",
-		"नाम": "नाम", "É": "é", "e!\u0301": "é", "İ": "i", "a\u00adb": "ab", "x\x00y\xffz": "xyz", "...": "...", "-": "_", strings.Repeat("я", 70): strings.Repeat("я", 64),
-		"!?": "fact_8faf838e", " !? ": "fact_8faf838e", "🎂": "fact_23816c18", "a\nb: c": "a_b_c", strings.Repeat("k", 500): strings.Repeat("k", maxFactKey),
+		"name": "name", " First Name ": "first_name", "first-name": "first_name", "a\tb\u00a0c": "a_b_c",
+		"Größe.CM_2": "größe.cm_2", "": "", " \t": "", "名前": "名前", "имя": "имя",
+		"Город 2": "город_2", "улица‐2": "улица_2", "a‑b－c": "a_b_c", "ﬁn①": "fin1", "١٢": "١٢",
+		"नाम": "नाम", "É": "é", "e!\u0301": "é", "İ": "i", "a\u00adb": "ab", "x\x00y\xffz": "xyz", "...": "...",
+		"-": "_", strings.Repeat("я", 70): strings.Repeat("я", 64), "!?": "fact_8faf838e", " !? ": "fact_8faf838e",
+		"🎂": "fact_23816c18", "a\nb: c": "a_b_c", strings.Repeat("k", 500): strings.Repeat("k", maxFactKey),
 	} {
 		if got := NormalKey(key); got != want || NormalKey(got) != got {
 			t.Errorf("NormalKey(%q) = %q, want %q", key, got, want)
@@ -60,10 +62,15 @@ func TestMergeFacts(t *testing.T) {
 		"delete nothing":  {nil, []factOp{removeFact("town")}, nil, ""},
 		"revive":          {[]Fact{gone}, []factOp{addFact("town", "Bonn")}, []Fact{fresh("town", "Bonn")}, "+town"},
 		"revive, another": {[]Fact{gone}, []factOp{addFact("town", "Köln")}, []Fact{moved}, "+town"},
-		"last wins":       {nil, []factOp{addFact("a", "1"), addFact("b", "2"), removeFact("a")}, []Fact{fresh("b", "2")}, "+b"},
-		"order":           {[]Fact{old}, []factOp{addFact("b", "1"), addFact("a", "1")}, []Fact{old, fresh("b", "1"), fresh("a", "1")}, "+b +a"},
-		"older":           {[]Fact{town}, []factOp{correctFact("town", "Ulm").saidIn(2)}, []Fact{town}, ""},
-		"older delete":    {[]Fact{town}, []factOp{removeFact("town").saidIn(2)}, []Fact{town}, ""},
+		"last wins": {
+			nil, []factOp{addFact("a", "1"), addFact("b", "2"), removeFact("a")}, []Fact{fresh("b", "2")}, "+b",
+		},
+		"order": {
+			[]Fact{old}, []factOp{addFact("b", "1"), addFact("a", "1")}, []Fact{old, fresh("b", "1"), fresh("a", "1")},
+			"+b +a",
+		},
+		"older":        {[]Fact{town}, []factOp{correctFact("town", "Ulm").saidIn(2)}, []Fact{town}, ""},
+		"older delete": {[]Fact{town}, []factOp{removeFact("town").saidIn(2)}, []Fact{town}, ""},
 		"older than delete": {
 			[]Fact{goneNow}, []factOp{addFact("town", "Bonn").saidIn(6)}, []Fact{goneNow}, "",
 		},
@@ -86,10 +93,15 @@ func TestMergeFacts(t *testing.T) {
 			"~town",
 		},
 		"meaningless": {
-			[]Fact{town}, []factOp{{Op: "drop", Key: "town"}, addFact("x", ""), addFact("", "x"), addFact(" ", "x"), addFact("x", " \n")}, []Fact{town}, "",
+			[]Fact{town}, []factOp{
+				{Op: "drop", Key: "town"}, addFact("x", ""), addFact("", "x"), addFact(" ", "x"), addFact("x", " \n"),
+			}, []Fact{town}, "",
 		},
 		"seeded twice": {
-			[]Fact{{Key: "Town", Value: "a", SourceTurn: 2}, old, {Key: "town", Value: "b", SourceTurn: 1}, {Key: " ", Value: "z"}},
+			[]Fact{
+				{Key: "Town", Value: "a", SourceTurn: 2}, old, {Key: "town", Value: "b", SourceTurn: 1},
+				{Key: " ", Value: "z"},
+			},
 			nil,
 			[]Fact{{Key: "town", Value: "a", SourceTurn: 2}, old},
 			"",
@@ -139,7 +151,8 @@ func TestMergeBounds(t *testing.T) {
 		many[i] = many[i].sureness(float64(i) / 250)
 	}
 	facts, _ = mergeFacts(nil, many, 1)
-	if again, delta := mergeFacts(facts, many, 1); len(facts) != maxFacts || facts[0].Key != "k150" || deltaKeys(delta) != "" || len(again) != maxFacts {
+	if again, delta := mergeFacts(facts, many, 1); len(facts) != maxFacts || facts[0].Key != "k150" ||
+		deltaKeys(delta) != "" || len(again) != maxFacts {
 		t.Errorf("%d facts from %s on, then %v", len(facts), facts[0].Key, delta)
 	}
 	percent := addFact("b", "1").sureness(95)
@@ -192,7 +205,8 @@ func TestMergeEvicts(t *testing.T) {
 	for i := range seeded {
 		seeded[i] = Fact{Key: fmt.Sprint("k", i), Value: "v"}
 	}
-	if got, delta := mergeFacts(seeded, nil, 1); len(got) != maxFacts || len(delta.FactsDeleted) != len(seeded)-maxFacts {
+	if got, delta := mergeFacts(seeded, nil, 1); len(got) != maxFacts ||
+		len(delta.FactsDeleted) != len(seeded)-maxFacts {
 		t.Errorf("%d facts left of 10,000, %d deleted", len(got), len(delta.FactsDeleted))
 	}
 	if lines := strings.Count((Memory{Facts: seeded}).factsText(), "\n"); lines != maxFacts {
@@ -205,11 +219,16 @@ func anyFacts(t *rapid.T) []Fact {
 	facts := make([]Fact, 0, 150)
 	if rapid.Bool().Draw(t, "crowded") {
 		for i := range rapid.IntRange(maxFacts-3, maxFacts+3).Draw(t, "crowd") {
-			facts = append(facts, Fact{Key: fmt.Sprintf("k%d", i), Value: "v", SourceTurn: i % 3, Confidence: anyConfidence(t)})
+			facts = append(facts, Fact{
+				Key: fmt.Sprintf("k%d", i), Value: "v", SourceTurn: i % 3, Confidence: anyConfidence(t),
+			})
 		}
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "facts") {
-		f := Fact{Key: anyKey(t), Value: anyValue(t), SourceTurn: rapid.IntRange(-1, 12).Draw(t, "source"), Confidence: anyConfidence(t)}
+		f := Fact{
+			Key: anyKey(t), Value: anyValue(t), SourceTurn: rapid.IntRange(-1, 12).Draw(t, "source"),
+			Confidence: anyConfidence(t),
+		}
 		f.Deleted = rapid.Bool().Draw(t, "deleted")
 		f.Previous = make([]PastValue, rapid.IntRange(0, maxPastValues).Draw(t, "previous"), maxPastValues+4)
 		facts = append(facts, f)
@@ -227,7 +246,9 @@ func roomOf(facts []Fact) any {
 }
 
 func anyKey(t *rapid.T) string {
-	return rapid.SampledFrom([]string{"a", "A", "b-c", "b_c", "d", "", "é", "k1", "k2", "k3", "k4", "k99", "new1", "new2", "new3"}).Draw(t, "key")
+	return rapid.SampledFrom([]string{
+		"a", "A", "b-c", "b_c", "d", "", "é", "k1", "k2", "k3", "k4", "k99", "new1", "new2", "new3",
+	}).Draw(t, "key")
 }
 
 func anyValue(t *rapid.T) string {
@@ -242,8 +263,8 @@ func anyOps(t *rapid.T) []factOp {
 	var ops []factOp
 	for range rapid.IntRange(0, 12).Draw(t, "ops") {
 		ops = append(ops, factOp{
-			Op: rapid.SampledFrom([]string{opAdd, opUpdate, opDelete, "?"}).Draw(t, "op"), Key: anyKey(t), Value: anyValue(t),
-			SourceTurn: rapid.IntRange(-1, 12).Draw(t, "op source"), Confidence: anyConfidence(t),
+			Op: rapid.SampledFrom([]string{opAdd, opUpdate, opDelete, "?"}).Draw(t, "op"), Key: anyKey(t),
+			Value: anyValue(t), SourceTurn: rapid.IntRange(-1, 12).Draw(t, "op source"), Confidence: anyConfidence(t),
 		})
 	}
 	return ops
@@ -361,7 +382,9 @@ func FuzzFactsReply(f *testing.F) {
 			t.Fatalf("merging %q again changes %v to %v", reply, facts, again)
 		}
 		text := Memory{Facts: facts}.factsText()
-		lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
+		lines := strings.FieldsFunc(text, func(r rune) bool {
+			return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r)
+		})
 		if len(facts) > 0 && len(lines) != len(facts)+1 {
 			t.Fatalf("%d facts in %d lines: %q", len(facts), len(lines), text)
 		}
@@ -372,8 +395,11 @@ func FuzzFactsReply(f *testing.F) {
 func anyReply(t *rapid.T) func() (string, error) {
 	var entries []string
 	for _, op := range anyOps(t) {
-		entries = append(entries, fmt.Sprintf(`{"op":%q,"key":%q,"value":%q,"source_turn":%d}`, op.Op, op.Key, op.Value, op.SourceTurn))
+		entries = append(entries, fmt.Sprintf(`{"op":%q,"key":%q,"value":%q,"source_turn":%d}`, op.Op, op.Key, op.Value,
+			op.SourceTurn))
 	}
 	reply := `{"facts":[` + strings.Join(entries, ",") + `]}`
-	return rapid.SampledFrom([]func() (string, error){replying(reply), replying(reply), replying("nonsense"), nil}).Draw(t, "facts model")
+	return rapid.SampledFrom([]func() (string, error){
+		replying(reply), replying(reply), replying("nonsense"), nil,
+	}).Draw(t, "facts model")
 }

@@ -189,7 +189,8 @@ func (l *linker) place(f *Flow, caller *part, call *Node) *part {
 			for q := p; q.caller != nil; q = q.caller {
 				at = q.call.at
 			}
-			l.report(at, "call fewer flows", "with the flows that it calls the flow %q has more than %d nodes", l.flow.ID, maxNodes)
+			l.report(at, "call fewer flows", "with the flows that it calls the flow %q has more than %d nodes",
+				l.flow.ID, maxNodes)
 			return p
 		}
 		node := *n
@@ -217,7 +218,8 @@ func (l *linker) distinct(p *part, n *Node) {
 	seen := map[string]bool{}
 	for _, o := range n.offered() {
 		if seen[o.ID] {
-			l.report(p.call.at, "give one of them another id", "call node %q: node %q offers two options %q, one of them from around the call", p.call.ID, n.ID, o.ID)
+			l.report(p.call.at, "give one of them another id",
+				"call node %q: node %q offers two options %q, one of them from around the call", p.call.ID, n.ID, o.ID)
 		}
 		seen[o.ID] = true
 	}
@@ -228,17 +230,20 @@ func (l *linker) enter(p *part, n *Node) {
 	of := l.called(p.of, n.calls)
 	switch around := p.around(of); {
 	case of == nil:
-		l.report(n.at, "name a flow of the same folder or file", "call node %q calls the flow %q, which there is not", n.ID, n.calls)
+		l.report(n.at, "name a flow of the same folder or file", "call node %q calls the flow %q, which there is not",
+			n.ID, n.calls)
 	case of.Machine:
 		l.report(n.at, "call a node flow", "call node %q calls %q, which is a state machine", n.ID, n.calls)
 	case of.Start == nil || len(of.Start.Options) == 0:
 		l.report(n.at, "correct the called flow", "call node %q calls %q, which has no start", n.ID, n.calls)
 	case around != "":
-		l.report(n.at, "lead on to a node instead", "call node %q: the flows call each other in a circle: %s", n.ID, around)
+		l.report(n.at, "lead on to a node instead", "call node %q: the flows call each other in a circle: %s",
+			n.ID, around)
 	case p.depth() == maxCallDepth:
 		l.report(n.at, "call flows less deeply", "call node %q: calls are more than %d deep", n.ID, maxCallDepth)
 	case l.calls == maxNodes:
-		l.report(n.at, "call fewer flows", "with the flows that it calls the flow %q has more than %d calls", l.flow.ID, maxNodes)
+		l.report(n.at, "call fewer flows", "with the flows that it calls the flow %q has more than %d calls",
+			l.flow.ID, maxNodes)
 	default:
 		l.calls++
 		p.calls[n] = l.place(of, p, n)
@@ -300,7 +305,8 @@ func (l *linker) arrive(p *part, n *Node, at source.Problem, entered map[*part]b
 		switch {
 		case n != nil && n.Type == Call:
 			if p = p.calls[n]; entered[p] {
-				l.report(at, "put a conversation node between the calls", "from here calls lead in a circle without a node: %s", strings.TrimSuffix(p.prefix(), "/"))
+				l.report(at, "put a conversation node between the calls",
+					"from here calls lead in a circle without a node: %s", strings.TrimSuffix(p.prefix(), "/"))
 				return nil
 			}
 			entered[p] = true

@@ -31,7 +31,10 @@ func readFile(files source.Files, path string) ([]*Flow, error) {
 		return nil, fmt.Errorf("flow: %w", err)
 	}
 	if info.Size() > maxFlowBytes {
-		return nil, source.Problems{{File: path, Message: fmt.Sprintf("the file is larger than %d MB", maxFlowBytes>>20), Hint: "split it by flow"}}
+		return nil, source.Problems{{
+			File: path, Message: fmt.Sprintf("the file is larger than %d MB", maxFlowBytes>>20),
+			Hint: "split it by flow",
+		}}
 	}
 	data, err := files.ReadFile(path)
 	if err != nil {
@@ -73,7 +76,8 @@ func readAll(files source.Files, file string, data []byte) ([]*Flow, error) {
 	for _, f := range flows {
 		if seen[f.ID] && f.ID != "" {
 			problems = append(problems, source.Problem{
-				File: file, Message: fmt.Sprintf("two flows are called %q", f.ID), Hint: "give each flow a name of its own",
+				File: file, Message: fmt.Sprintf("two flows are called %q", f.ID),
+				Hint: "give each flow a name of its own",
 			})
 		}
 		seen[f.ID] = true
@@ -92,7 +96,8 @@ func LoadInline(data []byte) (*Flow, error) {
 	}
 	f, problems := read("flow", "flow", v)
 	for _, n := range f.calls {
-		problems = append(problems, inFlow(n.at, "serve the flow, and name it", "a flow in a request calls no other: node %q", n.ID))
+		problems = append(problems, inFlow(n.at, "serve the flow, and name it",
+			"a flow in a request calls no other: node %q", n.ID))
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -106,11 +111,15 @@ func inFlow(at source.Problem, hint, format string, args ...any) source.Problem 
 	return at
 }
 
-const hintShape = "write a node flow (id, start, nodes) or a state machine (flow: name, initial_state, states, transitions)"
+const hintShape = "write a node flow (id, start, nodes) or a state machine (flow: name, initial_state, states, " +
+	"transitions)"
 
 // read reads one document of either kind.
 func read(file, path string, doc source.Value) (*Flow, source.Problems) {
-	r := &reader{Reader: source.Reader{File: file}, flow: &Flow{File: file, byID: map[string]*Node{}}, listed: map[*Node]source.Node{}}
+	r := &reader{
+		Reader: source.Reader{File: file}, flow: &Flow{File: file, byID: map[string]*Node{}},
+		listed: map[*Node]source.Node{},
+	}
 	n := r.Node(doc, path)
 	switch {
 	case n.Kind != source.Map:

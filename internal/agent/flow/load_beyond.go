@@ -59,7 +59,8 @@ func checkCall(n source.Node, node *Node) {
 		n.Report("add `flow:` with the id of a flow of the same folder", "call node %q does not name a flow", node.ID)
 	}
 	if _, given := n.Get("next"); !given {
-		n.Report("add `next:` with a node, or null where the flow ends", "call node %q does not say what comes after it", node.ID)
+		n.Report("add `next:` with a node, or null where the flow ends",
+			"call node %q does not say what comes after it", node.ID)
 	}
 	if len(node.Options) == 0 { // null is not read
 		node.Options = []*Option{{ID: "next", at: standing(n)}}
@@ -109,7 +110,8 @@ func (r *reader) connectGlobals() {
 		}
 		for _, o := range node.Options {
 			if global[o.ID] {
-				r.report(o.at, "give one of them another id", "node %q, option %q has the id of a global option", node.ID, o.ID)
+				r.report(o.at, "give one of them another id", "node %q, option %q has the id of a global option",
+					node.ID, o.ID)
 			}
 		}
 		if !node.alone {

@@ -83,7 +83,8 @@ func (r *reader) state(name string, n source.Node) {
 		r.listed[node] = keys.Tools
 	}
 	if n.Kind == source.Map && !n.Has("type") {
-		n.Report("add `type:` question, confirmation, data_collection, ai_response or end", "state %q has no type", name)
+		n.Report("add `type:` question, confirmation, data_collection, ai_response or end",
+			"state %q has no type", name)
 	}
 	if strings.TrimSpace(name) == "" || len(name) > maxName {
 		n.Report(fmt.Sprintf("use 1 to %d characters", maxName), "%q is not a valid name for a state", clip(name, 40))
@@ -190,7 +191,8 @@ func (r *reader) transition(n source.Node) {
 		from.Report(source.Suggest(name, r.ids()), "the transition starts at %q, which does not exist", name)
 		return
 	case node.Ends():
-		from.Report("remove the transition, or give the state another type", "the transition starts at %q, which is an end", name)
+		from.Report("remove the transition, or give the state another type",
+			"the transition starts at %q, which is an end", name)
 		return
 	}
 	if o.target = to.Text(); o.target == "" {

@@ -111,7 +111,8 @@ func readOption(n source.Node, node string, global bool) *Option {
 	decode(n, &keys)
 	switch id := n.Field("id"); {
 	case o.ID == Stay:
-		id.Report("choose another id; \"-1\" always means that no option fits yet", "%s: the option id \"-1\" is reserved", of)
+		id.Report("choose another id; \"-1\" always means that no option fits yet",
+			"%s: the option id \"-1\" is reserved", of)
 	case o.ID == "" && n.Has("id"):
 		id.Report("write a short name", "%s: the option id is empty", of)
 	}
@@ -151,7 +152,8 @@ func (r *reader) checkNode(n source.Node, node *Node) {
 			n.Field("next").Report("put next into the options", "conversation node %q has a next of its own", node.ID)
 		}
 		if len(node.Options) == 0 {
-			n.Report("add `options:`, or make it a stop", "conversation node %q is a dead end: it has no options", node.ID)
+			n.Report("add `options:`, or make it a stop",
+				"conversation node %q is a dead end: it has no options", node.ID)
 		}
 	case Call:
 		checkCall(n, node)
@@ -163,7 +165,8 @@ func (r *reader) checkNode(n source.Node, node *Node) {
 		}
 	}
 	if node.Type != Call && n.Has("flow") {
-		n.Field("flow").Report("make it `type: call`, or remove the flow", "node %q is no call, and names a flow", node.ID)
+		n.Field("flow").Report("make it `type: call`, or remove the flow",
+			"node %q is no call, and names a flow", node.ID)
 	}
 	if node.Type != Conversation && node.Type != Call {
 		for _, name := range []string{"no_match", "globals", "tools"} {

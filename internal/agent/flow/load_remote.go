@@ -29,7 +29,9 @@ var (
 	// EnvName is ${NAME} in a header.
 	EnvName = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 	// ownHeaders are set by whoever sends a request.
-	ownHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "proxy-authorization"}
+	ownHeaders = []string{
+		"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "proxy-authorization",
+	}
 )
 
 // remotes reads the APIs of a flow, or its tools.
@@ -88,7 +90,8 @@ func readRemote(n source.Node, name string, tool bool) *Remote {
 		remote.Headers = readHeaders(keys.Headers)
 	}
 	if n.Has("timeout") && (remote.Timeout <= 0 || remote.Timeout > maxCallTimeout) {
-		n.Field("timeout").Report("write a time such as 5s", "a call may take more than nothing and at most %s", maxCallTimeout)
+		n.Field("timeout").Report("write a time such as 5s", "a call may take more than nothing and at most %s",
+			maxCallTimeout)
 	}
 	if n.Kind == source.Map && !n.Has("url") {
 		n.Report("add `url:` with an address", "%q has no address", name)
@@ -152,7 +155,8 @@ func readParameters(n source.Node) []byte {
 		err = fmt.Errorf("its type is not object")
 	}
 	if err != nil {
-		n.Report("write a JSON Schema with `type: object`", "the parameters are no schema of an object: %s", clip(err.Error(), 200))
+		n.Report("write a JSON Schema with `type: object`", "the parameters are no schema of an object: %s",
+			clip(err.Error(), 200))
 	}
 	return data
 }
@@ -175,7 +179,8 @@ func (r *reader) connectTools(listed map[*Node]source.Node) {
 		for _, item := range n.List() {
 			tool, ok := r.flow.tools[item.Text()]
 			if !ok {
-				item.Report(source.Suggest(item.Scalar, slices.Collect(maps.Keys(r.flow.tools))), "node %q lists the tool %q, which the flow does not have", node.ID, item.Scalar)
+				item.Report(source.Suggest(item.Scalar, slices.Collect(maps.Keys(r.flow.tools))),
+					"node %q lists the tool %q, which the flow does not have", node.ID, item.Scalar)
 				continue
 			}
 			if !slices.Contains(node.tools, tool) {
@@ -185,8 +190,8 @@ func (r *reader) connectTools(listed map[*Node]source.Node) {
 	}
 }
 
-// checkAPIs reports APIs that actions name and the flow does not have. Machines that were written down from what exists have none at all: there it
-// is a warning, and the call is an error of its turn.
+// checkAPIs reports APIs that actions name and the flow does not have. Machines that were written down from what exists
+// have none at all: there it is a warning, and the call is an error of its turn.
 func (r *reader) checkAPIs() {
 	check := func(place string, at source.Problem, actions []Action) {
 		for _, a := range actions {
@@ -194,12 +199,15 @@ func (r *reader) checkAPIs() {
 			case a.Type != CallAPI || r.flow.apis[a.Target] != nil:
 			case isAddress(a.Target):
 				if fault := addressFault(a.Target); fault != "" {
-					r.report(at, "write an address such as https://api.example.com/orders/{order}", "%s: %s", place, fault)
+					r.report(at, "write an address such as https://api.example.com/orders/{order}", "%s: %s",
+						place, fault)
 				}
 			case r.flow.apis == nil:
-				r.warnOf(at, "add `apis:` with its address", "%s calls the api %q, which the flow does not have", place, a.Target)
+				r.warnOf(at, "add `apis:` with its address", "%s calls the api %q, which the flow does not have",
+					place, a.Target)
 			default:
-				r.report(at, source.Suggest(a.Target, slices.Collect(maps.Keys(r.flow.apis))), "%s calls the api %q, which the flow does not have", place, a.Target)
+				r.report(at, source.Suggest(a.Target, slices.Collect(maps.Keys(r.flow.apis))),
+					"%s calls the api %q, which the flow does not have", place, a.Target)
 			}
 		}
 	}

@@ -25,7 +25,8 @@ const maxConditionDepth = 20
 func condition(n source.Node, depth int, facts bool) *Condition {
 	c := &Condition{}
 	if depth > maxConditionDepth {
-		n.Report("split the condition over several transitions", "conditions nest deeper than %d levels", maxConditionDepth)
+		n.Report("split the condition over several transitions", "conditions nest deeper than %d levels",
+			maxConditionDepth)
 		return c
 	}
 	if n.Kind == source.String { // `condition: always`
@@ -61,7 +62,8 @@ func condition(n source.Node, depth int, facts bool) *Condition {
 	if n.Kind == source.Map {
 		c.check(n)
 	}
-	if facts && n.Kind == source.Map && c.Field == "" && slices.Contains([]ConditionType{Equals, Contains, Matches}, c.Type) {
+	if facts && n.Kind == source.Map && c.Field == "" &&
+		slices.Contains([]ConditionType{Equals, Contains, Matches}, c.Type) {
 		n.Report("add `field:` with the key of a fact", "%s needs a field here", c.Type)
 	}
 	if facts && c.Type == Always {
@@ -125,7 +127,8 @@ func compile(n source.Node, pattern string, caseSensitive bool) *regexp.Regexp {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		n.Report("write a Go regular expression (RE2)", "bad pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		n.Report("write a Go regular expression (RE2)", "bad pattern: %s",
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nothing
 	}
 	return re

@@ -54,14 +54,27 @@ func TestNodeFlowFaults(t *testing.T) {
 		{"unknown target", "next: bye}", "next: by}", `node "ask", option "tea" leads to "by", which does not exist`},
 		{"unreachable", "next: bye}", "next: null}", `node "bye" cannot be reached`},
 		{"back to the start", "next: null}", "next: begin}", `option "none" leads back to the start node "begin"`},
-		{"no start", "type: start, prompt: Greet., next: [ask]", "type: conversation, options: [{id: a, label: A, next: ask}]", "no start node"},
+		{
+			"no start", "type: start, prompt: Greet., next: [ask]",
+			"type: conversation, options: [{id: a, label: A, next: ask}]", "no start node",
+		},
 		{"wrong start", "start: begin", "start: ask", `start names "ask", but the start node is "begin"`},
-		{"start with options", "next: [ask]}", "next: [ask], options: [{id: a, label: A, next: ask}]}", `start node "begin" has options`},
+		{
+			"start with options", "next: [ask]}", "next: [ask], options: [{id: a, label: A, next: ask}]}",
+			`start node "begin" has options`,
+		},
 		{"start leads nowhere", "next: [ask]}", "next: []}", `start node "begin" leads nowhere`},
-		{"stop with options", "{id: bye, type: stop,", "{id: bye, type: stop, options: [{id: a, label: A, next: ask}],", `stop node "bye" has options`},
-		{"conversation without options", "{id: bye, type: stop,", "{id: bye, type: conversation,", `conversation node "bye" is a dead end`},
+		{
+			"stop with options", "{id: bye, type: stop,",
+			"{id: bye, type: stop, options: [{id: a, label: A, next: ask}],", `stop node "bye" has options`,
+		},
+		{
+			"conversation without options", "{id: bye, type: stop,", "{id: bye, type: conversation,",
+			`conversation node "bye" is a dead end`,
+		},
 		{"circle", "{id: none, label: Nothing, next: null}", "{id: none, label: Nothing, next: ask}\n" +
-			"      - {id: loop, label: Loop, next: round}\n  - {id: round, type: conversation, prompt: R, options: [{id: a, label: A, next: round}]}", `node "round" is a dead end`},
+			"      - {id: loop, label: Loop, next: round}\n  - {id: round, type: conversation, prompt: R, options: " +
+			"[{id: a, label: A, next: round}]}", `node "round" is a dead end`},
 		{"no type", "type: stop, ", "", `node "bye" has no type`},
 		{"unknown type", "type: stop", "type: stopp", "stopp"},
 		{"option without label", "label: Tea, ", "", `node "ask", option "tea" needs "label"`},
@@ -79,7 +92,8 @@ func TestNodeFlowFaults(t *testing.T) {
 				t.Fatalf("got %v, want problems", err)
 			}
 			if !strings.Contains(err.Error(), tc.want) || problems[0].Line == 0 || problems[0].Hint == "" {
-				t.Errorf("got %v (line %d, hint %q), want %q with a place and a hint", err, problems[0].Line, problems[0].Hint, tc.want)
+				t.Errorf("got %v (line %d, hint %q), want %q with a place and a hint", err, problems[0].Line,
+					problems[0].Hint, tc.want)
 			}
 		})
 	}

@@ -115,7 +115,9 @@ func (t *turn) enter(ctx context.Context, s step) step {
 }
 
 func (t *turn) skips(n *Node) bool {
-	return slices.ContainsFunc(n.State.Skip, func(c *Condition) bool { return c.holds(t.in.LatestUserMessage, t.field) })
+	return slices.ContainsFunc(n.State.Skip, func(c *Condition) bool {
+		return c.holds(t.in.LatestUserMessage, t.field)
+	})
 }
 
 // check sets the fields of actions and validates, in their order, and keeps the fields only when everything is valid.
@@ -160,12 +162,17 @@ func (t *turn) act(ctx context.Context, actions []Action, s *step) {
 
 // note records an event as a tool call.
 func (t *turn) note(name string, args map[string]string) {
-	t.notes = append(t.notes, ToolTrace{ID: t.noteID(), Name: name, Args: compact(args), Result: json.RawMessage("null")})
+	t.notes = append(t.notes, ToolTrace{
+		ID: t.noteID(), Name: name, Args: compact(args), Result: json.RawMessage("null"),
+	})
 }
 
 // noteCall records a call of an API.
 func (t *turn) noteCall(name string, args map[string]string, result json.RawMessage, err error, took time.Duration) {
-	trace := ToolTrace{ID: t.noteID(), Name: name, Args: compact(args), Result: json.RawMessage("null"), LatencyMS: float64(took.Microseconds()) / 1000}
+	trace := ToolTrace{
+		ID: t.noteID(), Name: name, Args: compact(args), Result: json.RawMessage("null"),
+		LatencyMS: float64(took.Microseconds()) / 1000,
+	}
 	switch {
 	case err != nil:
 		trace.Error = new(err.Error())

@@ -78,17 +78,35 @@ func TestMachineTurns(t *testing.T) {
 		learned  string
 		decision string
 	}{
-		{"a rule decides", "hello", `[]`, "My ORDER please", nil, "Which order?", "ask_number", flow.Advanced, 0, "process_node", "", "rule"},
-		{"priority", "hello", `[]`, "an order, no, a human", nil, "A colleague will take over.", "human", flow.Advanced, 0, "process_node", "", "rule"},
-		{"redirect", "hello", `[{"key":"vip","value":"yes"}]`, "an order", nil, "A colleague will take over.", "human", flow.Advanced, 0, "process_node", "", "rule"},
+		{
+			"a rule decides", "hello", `[]`, "My ORDER please", nil, "Which order?", "ask_number", flow.Advanced, 0,
+			"process_node", "", "rule",
+		},
+		{
+			"priority", "hello", `[]`, "an order, no, a human", nil, "A colleague will take over.", "human",
+			flow.Advanced, 0, "process_node", "", "rule",
+		},
+		{
+			"redirect", "hello", `[{"key":"vip","value":"yes"}]`, "an order", nil, "A colleague will take over.",
+			"human", flow.Advanced, 0, "process_node", "", "rule",
+		},
 		{
 			"no rule decides", "hello", `[]`, "Nice weather",
 			[]any{move("hello", "chat"), "Lovely."},
 			"Lovely.", "chat", flow.Advanced, 2, "process_node", "", "",
 		},
-		{"the model stays", "hello", `[]`, "Hm", []any{move("hello", "-1")}, "What can I do?", "hello", flow.Stayed, 1, "process_node", "", ""},
-		{"validation fails", "ask_number", `[]`, "12", nil, "That is not an order number.", "ask_number", flow.Stayed, 0, "process_node", "", "rule"},
-		{"a field is kept", "ask_number", `[]`, "AC-123", nil, "Your e-mail for AC-123?", "ask_mail", flow.Advanced, 0, "process_node", "order=AC-123", "rule"},
+		{
+			"the model stays", "hello", `[]`, "Hm", []any{move("hello", "-1")}, "What can I do?", "hello", flow.Stayed,
+			1, "process_node", "", "",
+		},
+		{
+			"validation fails", "ask_number", `[]`, "12", nil, "That is not an order number.", "ask_number",
+			flow.Stayed, 0, "process_node", "", "rule",
+		},
+		{
+			"a field is kept", "ask_number", `[]`, "AC-123", nil, "Your e-mail for AC-123?", "ask_mail", flow.Advanced,
+			0, "process_node", "order=AC-123", "rule",
+		},
 		{
 			"a state is skipped", "ask_number", `[{"key":"ask_mail","value":"a@b.c"}]`, "AC-123",
 			[]any{"On its way."},
@@ -101,7 +119,10 @@ func TestMachineTurns(t *testing.T) {
 		},
 		{"no rule holds", "look_up", `[]`, "More", nil, "", "look_up", flow.Stayed, 1, "process_node", "", "rule"},
 		{"the end", "look_up", `[]`, "thanks", nil, "Goodbye.", "bye", flow.Completed, 0, "process_node", "", "rule"},
-		{"an action refuses", "human", `[]`, "ok", nil, "Please write an answer.", "human", flow.Stayed, 0, "process_node", "", "rule"},
+		{
+			"an action refuses", "human", `[]`, "ok", nil, "Please write an answer.", "human", flow.Stayed, 0,
+			"process_node", "", "rule",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			model := &actor{replies: append(tc.replies, "Well.")}
@@ -114,7 +135,8 @@ func TestMachineTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := inContext(t, "ask", "flow", `{"ref":"orders@1"}`, "latest_user_message", string(message), "memory", `{"turn_index":0,"facts":`+tc.facts+`}`)
+			c := inContext(t, "ask", "flow", `{"ref":"orders@1"}`, "latest_user_message", string(message), "memory",
+				`{"turn_index":0,"facts":`+tc.facts+`}`)
 			c.CurrentNodeID, c.MemoryPipeline = tc.node, nil
 			r, err := engine.Execute(t.Context(), c, flow.Options{})
 			if err != nil {
@@ -124,9 +146,11 @@ func TestMachineTurns(t *testing.T) {
 			if tc.text == "" {
 				tc.text = "Well."
 			}
-			if r.AssistantMessage != tc.text || *r.NextNodeID != tc.next || r.Transition.Kind != tc.kind || len(model.requests) != tc.calls {
+			if r.AssistantMessage != tc.text || *r.NextNodeID != tc.next || r.Transition.Kind != tc.kind ||
+				len(model.requests) != tc.calls {
 				t.Errorf("got %q at %s (%s) after %d calls, want %q at %s (%s) after %d",
-					r.AssistantMessage, *r.NextNodeID, r.Transition.Kind, len(model.requests), tc.text, tc.next, tc.kind, tc.calls)
+					r.AssistantMessage, *r.NextNodeID, r.Transition.Kind, len(model.requests), tc.text, tc.next,
+					tc.kind, tc.calls)
 			}
 			var traced []string
 			for _, call := range r.ToolCalls {
@@ -142,7 +166,8 @@ func TestMachineTurns(t *testing.T) {
 			if d := cmp.Diff(tc.learned, strings.Join(learned, " ")); d != "" {
 				t.Errorf("fields (-want +got):\n%s", d)
 			}
-			if got := string(r.ToolCalls[0].Result); strings.Contains(got, `"decided_by":"rule"`) != (tc.decision == "rule") {
+			if got := string(r.ToolCalls[0].Result); strings.Contains(got, `"decided_by":"rule"`) !=
+				(tc.decision == "rule") {
 				t.Errorf("result of process_node: %s", got)
 			}
 		})
@@ -155,8 +180,14 @@ func TestMachineFaults(t *testing.T) {
 		{"unknown source", "from: ask_mail,", "from: ask_male,", `starts at "ask_male", which does not exist`},
 		{"out of an end", "{from: chat, to: hello", "{from: bye, to: hello", `starts at "bye", which is an end`},
 		{"unknown redirect", "to: human}]", "to: humans}]", `redirects to "humans", which does not exist`},
-		{"unknown type", "type: ai_response\n      message: Small", "type: airesponse\n      message: Small", "airesponse"},
-		{"unknown initial state", "initial_state: hello", "initial_state: hallo", `the initial state "hallo" does not exist`},
+		{
+			"unknown type", "type: ai_response\n      message: Small", "type: airesponse\n      message: Small",
+			"airesponse",
+		},
+		{
+			"unknown initial state", "initial_state: hello", "initial_state: hallo",
+			`the initial state "hallo" does not exist`,
+		},
 		{"bad pattern", `pattern: "order|parcel"`, `pattern: "order("`, "bad pattern"},
 		{"duplicate state", "    chat:\n", "    human:\n", "human"},
 		{"unknown operator", "operator: and", "operator: xand", `unknown operator "xand"`},
@@ -176,13 +207,17 @@ func TestMachineFaults(t *testing.T) {
 
 func TestMachineWarnings(t *testing.T) {
 	broken := strings.Replace(orders, "    - {from: chat, to: hello, condition: {type: always}}\n", "", 1)
-	broken = strings.Replace(broken, "    chat:\n", "    island: {type: question, message: Hi, colour: red}\n    chat:\n", 1)
+	broken = strings.Replace(broken, "    chat:\n",
+		"    island: {type: question, message: Hi, colour: red}\n    chat:\n", 1)
 	flows, err := flow.Load("orders.yaml", []byte(broken))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := flows[0].Warnings.Error()
-	for _, want := range []string{`no way leads from state "chat" to an end`, `state "island" cannot be reached`, `unknown key "colour" is ignored`} {
+	for _, want := range []string{
+		`no way leads from state "chat" to an end`, `state "island" cannot be reached`,
+		`unknown key "colour" is ignored`,
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the warnings lack %q:\n%s", want, got)
 		}

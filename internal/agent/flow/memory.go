@@ -99,7 +99,9 @@ func (p *pipeline) ask(ctx context.Context, instructions string, data any, schem
 		return "", err
 	}
 	r := p.Parameters
-	r.Messages = []chat.Message{chat.NewMessage(chat.System, instructions), chat.NewMessage(chat.User, string(compact(data)))}
+	r.Messages = []chat.Message{
+		chat.NewMessage(chat.System, instructions), chat.NewMessage(chat.User, string(compact(data))),
+	}
 	r.Tools, r.ToolChoice, r.Schema, r.Node = nil, "", schema, string(p.stage)
 	reply, err := p.Model.Generate(ctx, r)
 	p.usage.count(reply, err)

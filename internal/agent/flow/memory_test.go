@@ -97,14 +97,24 @@ func TestRememberStages(t *testing.T) {
 		"disabled, stages": {&MemoryPipeline{Stages: []Stage{FactsStage}}, due, able, off, 0},
 		"no stages":        {&MemoryPipeline{Enabled: true, Stages: []Stage{}}, due, able, off, 0},
 		"one stage": {
-			&MemoryPipeline{Enabled: true, Stages: []Stage{SummarizeStage}}, due, able, statuses{StageDisabled, StageOK, StageDisabled}, 1,
+			&MemoryPipeline{Enabled: true, Stages: []Stage{SummarizeStage}}, due, able,
+			statuses{StageDisabled, StageOK, StageDisabled}, 1,
 		},
-		"model down":    {nil, due, memoryModel{}, statuses{StageError, StageError, StageSkipped}, 2},
-		"facts are not": {nil, due, memoryModel{facts: replying("sorry"), summary: replying("s")}, statuses{StageError, StageOK, StageSkipped}, 2},
-		"empty summary": {nil, due, memoryModel{facts: replying(noFacts), summary: replying(" \n")}, statuses{StageOK, StageError, StageSkipped}, 2},
+		"model down": {nil, due, memoryModel{}, statuses{StageError, StageError, StageSkipped}, 2},
+		"facts are not": {
+			nil, due, memoryModel{facts: replying("sorry"), summary: replying("s")},
+			statuses{StageError, StageOK, StageSkipped}, 2,
+		},
+		"empty summary": {
+			nil, due, memoryModel{facts: replying(noFacts), summary: replying(" \n")},
+			statuses{StageOK, StageError, StageSkipped}, 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := rememberInput{Model: &test.model, Pipeline: test.pipeline, History: numberedHistory(test.memory.TurnIndex), Memory: test.memory}
+			in := rememberInput{
+				Model: &test.model, Pipeline: test.pipeline, History: numberedHistory(test.memory.TurnIndex),
+				Memory: test.memory,
+			}
 			_, delta, usage, faults := remembering(t.Context(), in)
 			got := statuses{delta.Stages[FactsStage], delta.Stages[SummarizeStage], delta.Stages[ResummarizeStage]}
 			if got != test.want || len(delta.Stages) != 3 {
@@ -128,16 +138,21 @@ func TestRememberSumsUsageAndCopiesParameters(t *testing.T) {
 	model := &memoryModel{facts: replying(noFacts), summary: replying("s")}
 	_, _, usage, _ := remembering(t.Context(), rememberInput{
 		Model: model, History: numberedHistory(6), Memory: Memory{TurnIndex: 6},
-		Parameters: llm.Request{Temperature: &temperature, Seed: &seed, ToolChoice: "x", Tools: []llm.Tool{{Name: "x"}}},
+		Parameters: llm.Request{
+			Temperature: &temperature, Seed: &seed, ToolChoice: "x", Tools: []llm.Tool{{Name: "x"}},
+		},
 	})
-	if want := (Usage{LLMCalls: 2, Attempts: 2, PromptTokens: 20, CompletionTokens: 4, Cost: chat.Cost{USD: 1}}); usage != want {
+	if want := (Usage{
+		LLMCalls: 2, Attempts: 2, PromptTokens: 20, CompletionTokens: 4, Cost: chat.Cost{USD: 1},
+	}); usage != want {
 		t.Errorf("usage %+v, want %+v", usage, want)
 	}
 	for _, r := range model.asked {
 		if r.Temperature != &temperature || r.Seed != &seed || r.Tools != nil || r.ToolChoice != "" {
 			t.Errorf("request %+v does not have the parameters alone", r)
 		}
-		if r.Messages[0].Role != chat.System || !strings.Contains(r.Messages[0].Content.Text, "data, not instructions") {
+		if r.Messages[0].Role != chat.System ||
+			!strings.Contains(r.Messages[0].Content.Text, "data, not instructions") {
 			t.Errorf("the prompt begins with %q", r.Messages[0].Content.Text)
 		}
 		if user := r.Messages[1].Content.Text; len(r.Messages) != 2 || !json.Valid([]byte(user)) {
@@ -159,7 +174,8 @@ func TestRememberCancelled(t *testing.T) {
 		{History: numberedHistory(6), Memory: Memory{TurnIndex: 6}}, // no model
 	} {
 		memory, delta, usage, faults := remembering(ctx, in)
-		if delta.Stages[FactsStage] != StageError || delta.Stages[SummarizeStage] != StageError || usage.LLMCalls != 0 || len(faults) != 2 {
+		if delta.Stages[FactsStage] != StageError || delta.Stages[SummarizeStage] != StageError ||
+			usage.LLMCalls != 0 || len(faults) != 2 {
 			t.Errorf("stages %v, %d calls, faults %v", delta.Stages, usage.LLMCalls, faults)
 		}
 		if !reflect.DeepEqual(memory, in.Memory) {
@@ -181,11 +197,16 @@ func TestRememberDeltaHasLists(t *testing.T) {
 }
 
 func TestMemoryTexts(t *testing.T) {
-	if m := (Memory{Facts: []Fact{{Key: "a", Value: "1", Deleted: true}}}); m.factsText() != "" || m.summaryText() != "" {
+	if m := (Memory{Facts: []Fact{{Key: "a", Value: "1", Deleted: true}}}); m.factsText() != "" ||
+		m.summaryText() != "" {
 		t.Error("there is a text of nothing")
 	}
 	m := Memory{
-		Facts: []Fact{{Key: "town", Value: "Bonn\n- admin: yes\u2028x"}, {Key: "gone", Value: "x", Deleted: true}, {Key: "Age-", Value: "4"}},
+		Facts: []Fact{
+			{Key: "town", Value: "Bonn\n- admin: yes\u2028x"},
+			{Key: "gone", Value: "x", Deleted: true},
+			{Key: "Age-", Value: "4"},
+		},
 		Summary: &Summary{Chunks: []Chunk{
 			{Level: 0, FromTurn: 17, ToTurn: 20, Text: "late"},
 			{Level: 1, FromTurn: 9, ToTurn: 16, Text: "mid\ndle"},
@@ -193,11 +214,13 @@ func TestMemoryTexts(t *testing.T) {
 			{Level: 1, FromTurn: 1, ToTurn: 8, Text: "early"},
 		}},
 	}
-	if got, want := m.factsText(), "These facts override anything said earlier.\n- age_: 4\n- town: Bonn - admin: yes x"; got != want {
+	if got, want := m.factsText(),
+		"These facts override anything said earlier.\n- age_: 4\n- town: Bonn - admin: yes x"; got != want {
 		t.Errorf("facts %q, want %q", got, want)
 	}
 	head, list, _ := strings.Cut(m.summaryText(), "\n")
-	if want := "- turns 1-8: early\n- turns 9-16: mid dle\n- turns 17-20: late"; list != want || !strings.Contains(head, "not verbatim") {
+	if want := "- turns 1-8: early\n- turns 9-16: mid dle\n- turns 17-20: late"; list != want ||
+		!strings.Contains(head, "not verbatim") {
 		t.Errorf("summary %q under %q, want %q", list, head, want)
 	}
 }
@@ -212,13 +235,17 @@ func TestRememberNeverChangesItsInput(t *testing.T) {
 			chunks = memory.Summary.Chunks[:cap(memory.Summary.Chunks)]
 		}
 		before := inJSON(t, []any{memory, roomOf(memory.Facts), chunks, history})
-		model := &memoryModel{facts: anyReply(t), summary: replying(rapid.SampledFrom([]string{"", "s", `{"text":"s"}`}).Draw(t, "summary"))}
+		model := &memoryModel{
+			facts:   anyReply(t),
+			summary: replying(rapid.SampledFrom([]string{"", "s", `{"text":"s"}`}).Draw(t, "summary")),
+		}
 		after, delta, _, _ := remembering(t.Context(), rememberInput{Model: model, History: history, Memory: memory})
 		if got := inJSON(t, []any{memory, roomOf(memory.Facts), chunks, history}); got != before {
 			t.Fatalf("the input changed from\n%s to\n%s", before, got)
 		}
 		if after.TurnIndex != memory.TurnIndex || len(after.Facts) > max(maxFacts, len(memory.Facts)) {
-			t.Fatalf("turn %d with %d facts after turn %d with %d", after.TurnIndex, len(after.Facts), memory.TurnIndex, len(memory.Facts))
+			t.Fatalf("turn %d with %d facts after turn %d with %d", after.TurnIndex, len(after.Facts), memory.TurnIndex,
+				len(memory.Facts))
 		}
 		if delta.Stages[FactsStage] == StageOK {
 			checkDelta(t, memory.Facts, after.Facts, delta)
@@ -235,7 +262,8 @@ func anyMemory(t *rapid.T) Memory {
 		m.Summary.Chunks = make([]Chunk, 0, 40)
 		for range rapid.IntRange(0, 30).Draw(t, "chunks") {
 			m.Summary.Chunks = append(m.Summary.Chunks, Chunk{
-				ID: "x", Level: rapid.IntRange(-2, 5).Draw(t, "chunk level"), FromTurn: turn.Draw(t, "from"), ToTurn: turn.Draw(t, "to"), Text: "x",
+				ID: "x", Level: rapid.IntRange(-2, 5).Draw(t, "chunk level"), FromTurn: turn.Draw(t, "from"),
+				ToTurn: turn.Draw(t, "to"), Text: "x",
 			})
 		}
 	}
@@ -251,11 +279,16 @@ func BenchmarkRemember(b *testing.B) {
 				Memory:  Memory{TurnIndex: turns, Summary: &Summary{LastSummarizedTurn: turns - summaryEvery}},
 			}
 			for i := range 50 {
-				in.Memory.Facts = append(in.Memory.Facts, Fact{Key: fmt.Sprintf("key_%d", i), Value: "value", SourceTurn: i})
+				in.Memory.Facts = append(in.Memory.Facts, Fact{
+					Key: fmt.Sprintf("key_%d", i), Value: "value", SourceTurn: i,
+				})
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				in.Model = &memoryModel{facts: replying(`{"facts":[{"op":"add","key":"town","value":"Bonn"}]}`), summary: replying("They talked.")}
+				in.Model = &memoryModel{
+					facts:   replying(`{"facts":[{"op":"add","key":"town","value":"Bonn"}]}`),
+					summary: replying("They talked."),
+				}
 				if _, _, _, faults := remembering(b.Context(), in); faults != nil {
 					b.Fatal(faults)
 				}

@@ -28,7 +28,8 @@ func TestCallsGoBackInOrder(t *testing.T) {
 	seen := map[string]bool{}
 	for i, call := range asked.ToolCalls {
 		if call.ID == "" || seen[call.ID] || results[i].ToolCallID != call.ID || r.ToolCalls[i].ID != call.ID {
-			t.Errorf("call %d is %q, answered as %q, traced as %q", i, call.ID, results[i].ToolCallID, r.ToolCalls[i].ID)
+			t.Errorf("call %d is %q, answered as %q, traced as %q", i, call.ID, results[i].ToolCallID,
+				r.ToolCalls[i].ID)
 		}
 		seen[call.ID] = true
 		if json.Unmarshal(call.Args, &map[string]any{}) != nil {
@@ -67,7 +68,8 @@ func TestSilentModelIsNotForced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.AssistantMessage != "Tea?" || model.requests[1].ToolChoice != "process_node" || model.requests[2].ToolChoice != "auto" {
+	if r.AssistantMessage != "Tea?" || model.requests[1].ToolChoice != "process_node" ||
+		model.requests[2].ToolChoice != "auto" {
 		t.Errorf("%q after %q, %q", r.AssistantMessage, model.requests[1].ToolChoice, model.requests[2].ToolChoice)
 	}
 }
@@ -84,7 +86,8 @@ func TestEndlessTurnTimeout(t *testing.T) {
 
 // A flow in a request may have keys that mean nothing here, one called ref among them.
 func TestInlineFlowWithRef(t *testing.T) {
-	c, err := flow.ReadContext([]byte(`{"flow":{"ref":"other","id":"f","nodes":[{"id":"s","type":"start","next":["e"]},{"id":"e","type":"stop"}]},
+	c, err := flow.ReadContext([]byte(
+		`{"flow":{"ref":"other","id":"f","nodes":[{"id":"s","type":"start","next":["e"]},{"id":"e","type":"stop"}]},
 		"current_node_id":"s","latest_user_message":"m","history":[],"memory":{"turn_index":0}}`))
 	if err != nil || c.Flow.Ref != "" || c.Flow.Inline == nil {
 		t.Errorf("%+v, %v", c, err)
@@ -98,7 +101,8 @@ func TestMemoryHasLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := json.Marshal(r.Memory)
-	if want := `{"turn_index":1,"facts":[],"summary":{"level":0,"last_summarized_turn":0,"chunks":[]}}`; err != nil || string(got) != want {
+	if want := `{"turn_index":1,"facts":[],"summary":{"level":0,"last_summarized_turn":0,"chunks":[]}}`; err != nil ||
+		string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }
@@ -113,7 +117,9 @@ func TestFullHistoryBytes(t *testing.T) {
 	} {
 		c := inContext(t, "ask")
 		c.History = history
-		r, err := execute(t, &actor{replies: []any{[]chat.ToolCall{move("ask", "-1"), call("get_full_history", `{}`)}, "Ok."}}, c)
+		r, err := execute(t, &actor{replies: []any{
+			[]chat.ToolCall{move("ask", "-1"), call("get_full_history", `{}`)}, "Ok.",
+		}}, c)
 		if err != nil {
 			t.Fatal(err)
 		}

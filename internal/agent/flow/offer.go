@@ -40,7 +40,9 @@ func (f *Flow) offerOf(n *Node, m Memory) *offer {
 		return n.offer()
 	}
 	known := m.live()
-	return f.offering(n, slices.DeleteFunc(n.offered(), func(o *Option) bool { return o.If != nil && !o.If.holds("", known) }))
+	return f.offering(n, slices.DeleteFunc(n.offered(), func(o *Option) bool {
+		return o.If != nil && !o.If.holds("", known)
+	}))
 }
 
 func describe(n *Node, options []*Option) *Descriptor {

@@ -64,7 +64,10 @@ func ReadContext(data []byte) (*Context, error) {
 	var c Context
 	if err := json.Unmarshal(data, &c); err != nil {
 		if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, &Error{Fault: Invalid, Pointer: "/" + strings.ReplaceAll(typed.Field, ".", "/"), Message: "the number does not fit"}
+			return nil, &Error{
+				Fault: Invalid, Pointer: "/" + strings.ReplaceAll(typed.Field, ".", "/"),
+				Message: "the number does not fit",
+			}
 		}
 		return nil, &Error{Fault: Invalid, Message: "the body cannot be read", Err: err}
 	}
@@ -106,7 +109,10 @@ func oneOfEachKey(data []byte) error {
 	if !ok || len(problems) == 0 {
 		return nil
 	}
-	return &Error{Fault: Invalid, Message: strings.TrimPrefix(problems[0].Message, "not valid JSON: "), Hint: "write each key once"}
+	return &Error{
+		Fault: Invalid, Message: strings.TrimPrefix(problems[0].Message, "not valid JSON: "),
+		Hint: "write each key once",
+	}
 }
 
 // keepMemory keeps the memory's JSON, so that a dry run can return it unchanged.

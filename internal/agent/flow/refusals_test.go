@@ -33,7 +33,9 @@ func (f failing) Generate(ctx context.Context, r llm.Request) (chat.Reply, error
 func TestRefusalsAreToldOnce(t *testing.T) {
 	var history []map[string]any
 	for turn := 1; turn <= 9; turn++ {
-		history = append(history, map[string]any{"role": "user", "content": "q", "turn": turn}, map[string]any{"role": "assistant", "content": "a", "turn": turn})
+		history = append(history, map[string]any{"role": "user", "content": "q", "turn": turn}, map[string]any{
+			"role": "assistant", "content": "a", "turn": turn,
+		})
 	}
 	past, err := json.Marshal(history)
 	if err != nil {
@@ -51,13 +53,15 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 			var log bytes.Buffer
 			engine := flow.New(flow.Config{Model: failing{err: tc.err}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			for i := range 6 {
-				c := inContext(t, "ask", "memory_pipeline", `{"enabled":true}`, "memory", `{"turn_index":9}`, "history", string(past))
+				c := inContext(t, "ask", "memory_pipeline", `{"enabled":true}`, "memory", `{"turn_index":9}`, "history",
+					string(past))
 				c.Flow.Inline = bytes.Replace(c.Flow.Inline, []byte(`"small"`), fmt.Appendf(nil, `"small-%d"`, i%2), 1)
 				r, err := engine.Execute(t.Context(), c, flow.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.MemoryDelta.Stages[flow.SummarizeStage] != flow.StageError || !slices.Contains(r.Warnings, flow.MemoryFailed) {
+				if r.MemoryDelta.Stages[flow.SummarizeStage] != flow.StageError ||
+					!slices.Contains(r.Warnings, flow.MemoryFailed) {
 					t.Errorf("turn %d: stages %v, warnings %v", i, r.MemoryDelta.Stages, r.Warnings)
 				}
 			}

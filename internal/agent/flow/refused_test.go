@@ -36,8 +36,10 @@ transitions:
 // When a validation of a transition fails, nothing of the transition happens: no field, no event, no call, neither in
 // memory nor in the trace.
 func TestRefusedTransitions(t *testing.T) {
-	f := loadFlow(t, strings.Replace(refusing, "*actions}", "[{type: call_api, target: first}, {type: set_field, target: name, value: \"Ada {said}\"}, "+
-		"{type: log_event, event: leaving}, {type: validate, target: name, validation: {max_length: 12, error_message: That is too long.}}, {type: set_field, target: level, value: \"2\"}]}", 1))
+	f := loadFlow(t, strings.Replace(refusing, "*actions}",
+		"[{type: call_api, target: first}, {type: set_field, target: name, value: \"Ada {said}\"}, "+
+			"{type: log_event, event: leaving}, {type: validate, target: name, validation: {max_length: 12, "+
+			"error_message: That is too long.}}, {type: set_field, target: level, value: \"2\"}]}", 1))
 	for _, tc := range []struct {
 		name, message string
 		replies       []any
@@ -46,13 +48,32 @@ func TestRefusedTransitions(t *testing.T) {
 		facts, trace  string
 		warnings      string
 	}{
-		{"a rule, valid", "rule", []any{"-"}, "Done, Ada rule.", "done", flow.Advanced, "said=rule name=Ada rule level=2 stage=entered", "process_node first log_event log_event", "[]"},
-		{"a rule, refused", "rule, and a long word", []any{"-"}, "That is too long.", "ask", flow.Stayed, "", "process_node", "[]"},
-		{"the model, valid", "go on", []any{move("ask", "by_model"), "-"}, "Done, Ada go on.", "done", flow.Advanced, "said=go on name=Ada go on level=2 stage=entered", "process_node first log_event log_event", "[]"},
-		{"the model, refused", "go on with a long word", []any{move("ask", "by_model"), "Too long, sorry."}, "Too long, sorry.", "ask", flow.Stayed, "", "process_node", "[transition_refused]"},
-		{"refused, then another call", "go on with a long word", []any{move("ask", "by_model"), move("ask", "-1"), "Sorry."}, "Sorry.", "ask", flow.Stayed, "", "process_node process_node", "[transition_refused already_processed]"},
-		{"refused after an invalid call", "go on with a long word", []any{move("ask", "x"), move("ask", "by_model"), "Sorry."}, "Sorry.", "ask", flow.Stayed, "", "process_node process_node", "[transition_refused]"},
-		{"refused, and nothing said", "go on with a long word", []any{move("ask", "by_model"), "", ""}, "That is too long.", "ask", flow.Stayed, "", "process_node", "[transition_refused empty_text]"},
+		{
+			"a rule, valid", "rule", []any{"-"}, "Done, Ada rule.", "done", flow.Advanced,
+			"said=rule name=Ada rule level=2 stage=entered", "process_node first log_event log_event", "[]",
+		},
+		{
+			"a rule, refused", "rule, and a long word", []any{"-"}, "That is too long.", "ask", flow.Stayed, "",
+			"process_node", "[]",
+		},
+		{
+			"the model, valid", "go on", []any{move("ask", "by_model"), "-"}, "Done, Ada go on.", "done", flow.Advanced,
+			"said=go on name=Ada go on level=2 stage=entered", "process_node first log_event log_event", "[]",
+		},
+		{
+			"the model, refused", "go on with a long word", []any{move("ask", "by_model"), "Too long, sorry."},
+			"Too long, sorry.", "ask", flow.Stayed, "", "process_node", "[transition_refused]",
+		},
+		{"refused, then another call", "go on with a long word", []any{
+			move("ask", "by_model"), move("ask", "-1"), "Sorry.",
+		}, "Sorry.", "ask", flow.Stayed, "", "process_node process_node", "[transition_refused already_processed]"},
+		{"refused after an invalid call", "go on with a long word", []any{
+			move("ask", "x"), move("ask", "by_model"), "Sorry.",
+		}, "Sorry.", "ask", flow.Stayed, "", "process_node process_node", "[transition_refused]"},
+		{
+			"refused, and nothing said", "go on with a long word", []any{move("ask", "by_model"), "", ""},
+			"That is too long.", "ask", flow.Stayed, "", "process_node", "[transition_refused empty_text]",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			web := &web{answer: `1`}
@@ -71,7 +92,8 @@ func TestRefusedTransitions(t *testing.T) {
 			for _, one := range r.ToolCalls {
 				trace = append(trace, one.Name)
 			}
-			if r.AssistantMessage != tc.text || *r.NextNodeID != tc.next || r.Transition.Kind != tc.kind || fmt.Sprint(r.Warnings) != tc.warnings {
+			if r.AssistantMessage != tc.text || *r.NextNodeID != tc.next || r.Transition.Kind != tc.kind ||
+				fmt.Sprint(r.Warnings) != tc.warnings {
 				t.Errorf("%q, %s to %s, warnings %v", r.AssistantMessage, r.Transition.Kind, *r.NextNodeID, r.Warnings)
 			}
 			if got := strings.Join(facts, " "); got != tc.facts {
@@ -85,7 +107,9 @@ func TestRefusedTransitions(t *testing.T) {
 				if tc.name == "refused, then another call" {
 					at = 0
 				}
-				if got := string(r.ToolCalls[at].Result); got != `{"refused":"That is too long.","instructions":"Tell the user why: That is too long."}` || r.ToolCalls[at].Error != nil {
+				if got := string(r.ToolCalls[at].Result); got !=
+					`{"refused":"That is too long.","instructions":"Tell the user why: That is too long."}` ||
+					r.ToolCalls[at].Error != nil {
 					t.Errorf("the model reads %s", got)
 				}
 			}
@@ -96,18 +120,22 @@ func TestRefusedTransitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Send(t.Context(), "go on with a long word", flow.Options{}); err != nil || r.AssistantMessage != "That is too long." {
+	if r, err := s.Send(t.Context(), "go on with a long word", flow.Options{}); err != nil ||
+		r.AssistantMessage != "That is too long." {
 		t.Errorf("%v, %v", r, err)
 	}
 }
 
 // A circle of redirects is told of.
 func TestRedirectCircle(t *testing.T) {
-	f := loadFlow(t, "name: r\ninitial_state: a\nstates:\n  a: {type: question}\n  b: {type: question, actions: [{type: redirect, to: c}]}\n"+
-		"  c: {type: question, actions: [{type: redirect, to: b}]}\n  d: {type: question, actions: [{type: redirect, to: b}]}\n  e: {type: end}\n"+
+	f := loadFlow(t, "name: r\ninitial_state: a\nstates:\n  a: {type: question}\n  b: {type: question, actions: "+
+		"[{type: redirect, to: c}]}\n"+
+		"  c: {type: question, actions: [{type: redirect, to: b}]}\n  d: {type: question, actions: [{type: redirect, "+
+		"to: b}]}\n  e: {type: end}\n"+
 		"transitions: [{from: a, to: b}, {from: a, to: d}, {from: a, to: e}]\n")
 	got := f.Warnings.Error()
-	if strings.Count(got, "redirects in a circle") != 2 || !strings.Contains(got, `"b" redirects`) || !strings.Contains(got, `"c" redirects`) {
+	if strings.Count(got, "redirects in a circle") != 2 || !strings.Contains(got, `"b" redirects`) ||
+		!strings.Contains(got, `"c" redirects`) {
 		t.Error(got)
 	}
 }

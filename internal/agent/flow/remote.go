@@ -135,7 +135,9 @@ func (t *turn) call(ctx context.Context, r *Remote, body []byte, field fields) (
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, ErrCallLimit)
 	defer cancel()
-	return t.Remote.Call(ctx, Request{Method: r.Method, URL: address, Headers: r.Headers, Body: body, Timeout: r.Timeout})
+	return t.Remote.Call(ctx, Request{
+		Method: r.Method, URL: address, Headers: r.Headers, Body: body, Timeout: r.Timeout,
+	})
 }
 
 // save keeps what an API has answered in fields.

@@ -87,7 +87,9 @@ func factsOf(r *flow.Result) string {
 const found = `{"order": {"state": "late", "stops": [{"city": "Bonn"}, {"city": "Köln"}]}}`
 
 func TestCallAPI(t *testing.T) {
-	seed := flow.Seed{Memory: flow.Memory{Facts: []flow.Fact{{Key: "Name", Value: "Ada & Co/7"}, {Key: "old", Value: "x", Deleted: true}}}, ConversationID: "c1", TestCaseID: "t1"}
+	seed := flow.Seed{Memory: flow.Memory{
+		Facts: []flow.Fact{{Key: "Name", Value: "Ada & Co/7"}, {Key: "old", Value: "x", Deleted: true}},
+	}, ConversationID: "c1", TestCaseID: "t1"}
 	w := &web{answer: found}
 	r := parcelTurn(t, w, seed, "AC 1")
 	want := []string{
@@ -101,11 +103,13 @@ func TestCallAPI(t *testing.T) {
 	if r.AssistantMessage != "It is late in Köln." || len(r.Warnings) != 0 {
 		t.Errorf("%q, warnings %v", r.AssistantMessage, r.Warnings)
 	}
-	if got := factsOf(r); got != `city=Köln name=Ada & Co/7 order=AC 1 status=late whole=[{"city":"Bonn"},{"city":"Köln"}]` {
+	if got := factsOf(r); got !=
+		`city=Köln name=Ada & Co/7 order=AC 1 status=late whole=[{"city":"Bonn"},{"city":"Köln"}]` {
 		t.Errorf("facts %s", got)
 	}
 	call := r.ToolCalls[2]
-	if call.Name != "find" || string(call.Args) != `{"name":"Ada & Co/7","order":"AC 1"}` || string(call.Result) == "null" || call.Error != nil {
+	if call.Name != "find" || string(call.Args) != `{"name":"Ada & Co/7","order":"AC 1"}` ||
+		string(call.Result) == "null" || call.Error != nil {
 		t.Errorf("%+v", call)
 	}
 }
@@ -118,10 +122,13 @@ func TestCallAPIFails(t *testing.T) {
 		message string
 		want    string
 	}{
-		"a failing server":     {&web{}, []flow.Fact{{Key: "name", Value: "x"}}, "AC", "api.example.com answered 500"},
-		"nobody to call":       {nil, []flow.Fact{{Key: "name", Value: "x"}}, "AC", "nothing can be called from here"},
-		"a field that lacks":   {&web{answer: `1`}, nil, "AC", "the field {name} of the address is not known"},
-		"a field that climbs":  {&web{answer: `1`}, []flow.Fact{{Key: "name", Value: "x"}}, "..", `the field {order} cannot be ".." in an address`},
+		"a failing server":   {&web{}, []flow.Fact{{Key: "name", Value: "x"}}, "AC", "api.example.com answered 500"},
+		"nobody to call":     {nil, []flow.Fact{{Key: "name", Value: "x"}}, "AC", "nothing can be called from here"},
+		"a field that lacks": {&web{answer: `1`}, nil, "AC", "the field {name} of the address is not known"},
+		"a field that climbs": {
+			&web{answer: `1`}, []flow.Fact{{Key: "name", Value: "x"}}, "..",
+			`the field {order} cannot be ".." in an address`,
+		},
 		"a path with no value": {&web{answer: `[1]`}, []flow.Fact{{Key: "name", Value: "x"}}, "AC", ""},
 	} {
 		r := parcelTurn(t, tc.w, flow.Seed{Memory: flow.Memory{Facts: tc.facts}}, tc.message)
@@ -130,7 +137,8 @@ func TestCallAPIFails(t *testing.T) {
 		if call.Error != nil {
 			got = *call.Error
 		}
-		if got != tc.want || *r.NextNodeID != "found" || slices.Contains(r.Warnings, flow.ToolFailed) != (tc.want != "") || strings.Contains(factsOf(r), "status") {
+		if got != tc.want || *r.NextNodeID != "found" ||
+			slices.Contains(r.Warnings, flow.ToolFailed) != (tc.want != "") || strings.Contains(factsOf(r), "status") {
 			t.Errorf("%s: %q, warnings %v, facts %s", name, got, r.Warnings, factsOf(r))
 		}
 		if tc.want != "" && string(call.Result) != "null" {
@@ -139,11 +147,13 @@ func TestCallAPIFails(t *testing.T) {
 	}
 	// A machine without apis runs, is warned of, and says that there is none.
 	f := loadFlow(t, strings.Replace(parcels, "apis:", "metadata:", 1))
-	if got := f.Warnings.Error(); !strings.Contains(got, `state "found" calls the api "find", which the flow does not have`) {
+	if got := f.Warnings.Error(); !strings.Contains(got,
+		`state "found" calls the api "find", which the flow does not have`) {
 		t.Error(got)
 	}
 	s, _ := flow.New(flow.Config{Model: &actor{replies: []any{"-"}}, Remote: &web{answer: `1`}}).Begin(f, flow.Seed{})
-	if r, err := s.Send(t.Context(), "AC", flow.Options{}); err != nil || r.ToolCalls[2].Error == nil || *r.ToolCalls[2].Error != `there is no api "find" in the flow` {
+	if r, err := s.Send(t.Context(), "AC", flow.Options{}); err != nil || r.ToolCalls[2].Error == nil ||
+		*r.ToolCalls[2].Error != `there is no api "find" in the flow` {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -152,10 +162,13 @@ func TestRemoteTools(t *testing.T) {
 	w := &web{answer: `{"sky":"blue"}`}
 	model := []any{[]chat.ToolCall{move("told", "-1"), call("weather", `{"city":"Bad Ems","days":2}`)}, "Blue."}
 	r := parcelTurn(t, w, flow.Seed{Node: "told"}, "and?", model...)
-	if d := cmp.Diff([]string{`GET https://api.example.com/weather/Bad%20Ems map[] 5s {"city":"Bad Ems","days":2}`}, w.asked); d != "" {
+	if d := cmp.Diff([]string{
+		`GET https://api.example.com/weather/Bad%20Ems map[] 5s {"city":"Bad Ems","days":2}`,
+	}, w.asked); d != "" {
 		t.Error(d)
 	}
-	if got := r.ToolCalls[1]; got.Name != "weather" || string(got.Result) != `{"sky":"blue"}` || string(got.Args) != `{"city":"Bad Ems","days":2}` || got.Error != nil {
+	if got := r.ToolCalls[1]; got.Name != "weather" || string(got.Result) != `{"sky":"blue"}` ||
+		string(got.Args) != `{"city":"Bad Ems","days":2}` || got.Error != nil {
 		t.Errorf("%+v", got)
 	}
 	for name, tc := range map[string]struct {
@@ -164,9 +177,12 @@ func TestRemoteTools(t *testing.T) {
 		"a failing tool":      {"told", `{"city":"x"}`, "api.example.com answered 500"},
 		"arguments of a list": {"told", `["x"]`, "the arguments are not a JSON object"},
 		"no city":             {"told", `{}`, "the field {city} of the address is not known"},
-		"not offered here":    {"ask", `{"city":"x"}`, `there is no tool "weather"; there are: process_node, get_full_history`},
+		"not offered here": {
+			"ask", `{"city":"x"}`, `there is no tool "weather"; there are: process_node, get_full_history`,
+		},
 	} {
-		f := loadFlow(t, strings.Replace(strings.Replace(parcels, "condition: {type: always}, actions", "label: Go, actions", 1), "condition: {type: contains, value: weather}, ", "label: W, ", 1))
+		f := loadFlow(t, strings.Replace(strings.Replace(parcels, "condition: {type: always}, actions",
+			"label: Go, actions", 1), "condition: {type: contains, value: weather}, ", "label: W, ", 1))
 		model := &actor{replies: []any{[]chat.ToolCall{move(tc.node, "-1"), call("weather", tc.args)}, "Blue."}}
 		s, err := flow.New(flow.Config{Model: model, Remote: &web{}}).Begin(f, flow.Seed{Node: tc.node})
 		if err != nil {
@@ -204,11 +220,15 @@ func TestRemoteTools(t *testing.T) {
 // without using them up.
 func TestStubs(t *testing.T) {
 	var stubs flow.Stubs
-	if err := json.Unmarshal([]byte(`{"weather":[{"result":1},{"error":"too hot"},{"result":null}],"search_knowledge_bases":{"result":[]}}`), &stubs); err != nil {
+	if err := json.Unmarshal(
+		[]byte(`{"weather":[{"result":1},{"error":"too hot"},{"result":null}],"search_knowledge_bases":{"result":[]}}`),
+		&stubs); err != nil {
 		t.Fatal(err)
 	}
 	w := &web{answer: `"sent"`}
-	s, err := flow.New(flow.Config{Model: &weatherModel{}, Remote: w}).Begin(loadFlow(t, parcels), flow.Seed{Node: "told", Stubs: stubs, KnowledgeBases: []string{"docs"}})
+	s, err := flow.New(flow.Config{Model: &weatherModel{}, Remote: w}).Begin(loadFlow(t, parcels), flow.Seed{
+		Node: "told", Stubs: stubs, KnowledgeBases: []string{"docs"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,11 +253,13 @@ func TestStubs(t *testing.T) {
 		t.Errorf("a stubbed name was sent: %s", w.asked)
 	}
 	// An API's stub is saved from as its answer is.
-	if err := json.Unmarshal([]byte(`{"find":{"result":`+found+`},"https://hooks.example.com/seen":{"error":"down"}}`), &stubs); err != nil {
+	if err := json.Unmarshal([]byte(`{"find":{"result":`+found+`},"https://hooks.example.com/seen":{"error":"down"}}`),
+		&stubs); err != nil {
 		t.Fatal(err)
 	}
 	r := parcelTurn(t, w, flow.Seed{Stubs: stubs}, "AC")
-	if r.AssistantMessage != "It is late in Köln." || len(w.asked) > 0 || r.ToolCalls[1].Error == nil || *r.ToolCalls[1].Error != "down" {
+	if r.AssistantMessage != "It is late in Köln." || len(w.asked) > 0 || r.ToolCalls[1].Error == nil ||
+		*r.ToolCalls[1].Error != "down" {
 		t.Errorf("%q, asked %v, %+v", r.AssistantMessage, w.asked, r.ToolCalls)
 	}
 }
@@ -247,7 +269,10 @@ type weatherModel struct{}
 
 func (*weatherModel) Generate(_ context.Context, r llm.Request) (chat.Reply, error) {
 	if r.ToolChoice == "process_node" {
-		return chat.Reply{ToolCalls: []chat.ToolCall{move("told", "-1"), call("weather", `{"city":"a"}`), call("weather", `{"city":"a"}`), call("search_knowledge_bases", `{"query":"a"}`)}}, nil
+		return chat.Reply{ToolCalls: []chat.ToolCall{
+			move("told", "-1"), call("weather", `{"city":"a"}`), call("weather", `{"city":"a"}`),
+			call("search_knowledge_bases", `{"query":"a"}`),
+		}}, nil
 	}
 	return chat.Reply{Text: "Well."}, nil
 }
@@ -257,25 +282,33 @@ func TestInlineFlowCallsNothing(t *testing.T) {
 	tooled := `{"id":"f","tools":{"pay":{"url":"https://api.example.com/pay"}},"nodes":[{"id":"s","type":"start","next":["ask"]},
 		{"id":"ask","type":"conversation","tools":["pay"],"options":[{"id":"o","label":"O","next":null}]}]}`
 	w := &web{answer: `"sent"`}
-	for stubs, want := range map[string]string{"": `{"error":"a flow in a request calls nothing but stubs"}`, `,"stubs":{"pay":{"result":{"ok":true}}}`: `{"ok":true}`} {
+	for stubs, want := range map[string]string{
+		"": `{"error":"a flow in a request calls nothing but stubs"}`,
+		`,"stubs":{"pay":{"result":{"ok":true}}}`: `{"ok":true}`,
+	} {
 		body := `{"flow":` + tooled + `,"current_node_id":"ask","latest_user_message":"x","history":[],"memory":{"turn_index":0},"memory_pipeline":{"enabled":false}` + stubs + `}`
 		c, err := flow.ReadContext([]byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		engine := flow.New(flow.Config{Model: &actor{replies: []any{move("ask", "-1"), call("pay", `{}`), "Well."}}, Remote: w})
+		engine := flow.New(flow.Config{
+			Model: &actor{replies: []any{move("ask", "-1"), call("pay", `{}`), "Well."}}, Remote: w,
+		})
 		r, err := engine.Execute(t.Context(), c, flow.Options{Trusted: true})
 		if err != nil || string(r.ToolCalls[1].Result) != want || len(w.asked) > 0 {
 			t.Errorf("%+v, %v, asked %s", r, err, w.asked)
 		}
 		if stubs != "" {
 			_, err := engine.Execute(t.Context(), c, flow.Options{})
-			if failed, ok := errors.AsType[*flow.Error](err); !ok || failed.Pointer != "/stubs" || failed.Fault != flow.Invalid {
+			if failed, ok := errors.AsType[*flow.Error](err); !ok || failed.Pointer != "/stubs" ||
+				failed.Fault != flow.Invalid {
 				t.Errorf("stubs without trust: %v", err)
 			}
 		}
 	}
-	for _, stubs := range []string{`{"a":{}}`, `{"a":{"result":1,"error":"x"}}`, `{"a":[]}`, `{"a":7}`, `{"a":{"error":""}}`} {
+	for _, stubs := range []string{
+		`{"a":{}}`, `{"a":{"result":1,"error":"x"}}`, `{"a":[]}`, `{"a":7}`, `{"a":{"error":""}}`,
+	} {
 		_, err := flow.ReadContext([]byte(`{"flow":{"ref":"x"},"current_node_id":"a","latest_user_message":"x","history":[],"memory":{"turn_index":0},"stubs":` + stubs + `}`))
 		if err == nil || !strings.Contains(err.Error(), "/stubs/a") {
 			t.Errorf("%s: %v", stubs, err)
@@ -285,14 +318,28 @@ func TestInlineFlowCallsNothing(t *testing.T) {
 
 func TestRemoteFaults(t *testing.T) {
 	for name, tc := range map[string]struct{ old, broken, want string }{
-		"unknown tool":      {"tools: [weather]", "tools: [wether]", `lists the tool "wether", which the flow does not have (did you mean "weather"?)`},
-		"unknown api":       {"target: find}", "target: fnd}", `calls the api "fnd", which the flow does not have (did you mean "find"?)`},
-		"a host of a field": {"https://api.example.com/weather/{city}", "https://{city}/weather", "the host of an address cannot be a field"},
+		"unknown tool": {
+			"tools: [weather]", "tools: [wether]",
+			`lists the tool "wether", which the flow does not have (did you mean "weather"?)`,
+		},
+		"unknown api": {
+			"target: find}", "target: fnd}", `calls the api "fnd", which the flow does not have (did you mean "find"?)`,
+		},
+		"a host of a field": {
+			"https://api.example.com/weather/{city}", "https://{city}/weather",
+			"the host of an address cannot be a field",
+		},
 		"a field in a port": {"https://api.example.com/weather/{city}", "https://api.example.com:{city}/", "address"},
 		"no address":        {"https://api.example.com/weather/{city}", "weather", "is not the address of something"},
-		"another scheme":    {"https://api.example.com/weather/{city}", "file:///etc/passwd", "is not the address of something"},
-		"a password":        {"https://api.example.com/weather/{city}", "https://a:b@api.example.com/", "holds no password"},
-		"address of action": {"https://hooks.example.com/seen", "https://{order}/seen", "the host of an address cannot be a field"},
+		"another scheme": {
+			"https://api.example.com/weather/{city}", "file:///etc/passwd", "is not the address of something",
+		},
+		"a password": {
+			"https://api.example.com/weather/{city}", "https://a:b@api.example.com/", "holds no password",
+		},
+		"address of action": {
+			"https://hooks.example.com/seen", "https://{order}/seen", "the host of an address cannot be a field",
+		},
 		"method":            {"method: GET", "method: TRACE", "TRACE"},
 		"timeout":           {"timeout: 2s", "timeout: 2h", "at most 1m0s"},
 		"a header":          {"Authorization: ", "\"A b\": ", "this is not a header"},
@@ -334,7 +381,9 @@ func TestTurnTimeoutCutsActions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Send(t.Context(), "AC", flow.Options{})
-	if failed, ok := errors.AsType[*flow.Error](err); !ok || failed.Fault != flow.TooLong || !errors.Is(err, context.DeadlineExceeded) || s.Context().CurrentNodeID != "ask" || len(s.Context().History) > 0 {
+	if failed, ok := errors.AsType[*flow.Error](err); !ok || failed.Fault != flow.TooLong ||
+		!errors.Is(err, context.DeadlineExceeded) || s.Context().CurrentNodeID != "ask" ||
+		len(s.Context().History) > 0 {
 		t.Errorf("%v at %s", err, s.Context().CurrentNodeID)
 	}
 }

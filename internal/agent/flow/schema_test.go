@@ -171,7 +171,10 @@ func TestFlowSchemaRefusesNoMore(t *testing.T) {
 
 // changesOf returns a document with each of its values replaced in turn, or left out.
 func changesOf(doc any) []any {
-	all := []any{nil, true, -1.0, 0.5, "", " ", "A b", "true", "7", "@return", []any{}, []any{nil}, []any{1.0}, map[string]any{}, map[string]any{"q": 1.0}}
+	all := []any{
+		nil, true, -1.0, 0.5, "", " ", "A b", "true", "7", "@return", []any{}, []any{nil}, []any{1.0}, map[string]any{},
+		map[string]any{"q": 1.0},
+	}
 	switch v := doc.(type) {
 	case map[string]any:
 		for key, value := range v {
@@ -198,10 +201,13 @@ func changesOf(doc any) []any {
 
 // keyProbes say where in the flows above a key is added, by the names of the mappings in the schema: before what text.
 var keyProbes = map[string][2]string{
-	"node_flow": {nodes, "id: shop\n"}, "tool": {nodes, `url: "https://a.example/{x}"`}, "api": {nodes, `url: "https://a.example/orders"`}, "node": {nodes, "id: bye, type: stop"},
+	"node_flow": {nodes, "id: shop\n"}, "tool": {nodes, `url: "https://a.example/{x}"`},
+	"api": {nodes, `url: "https://a.example/orders"`}, "node": {nodes, "id: bye, type: stop"},
 	"no_match": {nodes, "max: 2"}, "option": {nodes, "id: 2, label: B"}, "condition": {nodes, "type: equals, field: x"},
-	"machine": {machineFlow, "  name: hotel\n"}, "state": {machineFlow, "type: confirmation"}, "message": {machineFlow, "text: Where?"}, "button": {machineFlow, "title: Rome"},
-	"validation": {machineFlow, "required: true, type: string"}, "action": {machineFlow, "type: log_event"}, "transition": {machineFlow, "from: city, to: sure"},
+	"machine": {machineFlow, "  name: hotel\n"}, "state": {machineFlow, "type: confirmation"},
+	"message": {machineFlow, "text: Where?"}, "button": {machineFlow, "title: Rome"},
+	"validation": {machineFlow, "required: true, type: string"}, "action": {machineFlow, "type: log_event"},
+	"transition": {machineFlow, "from: city, to: sure"},
 }
 
 var knownKeys = regexp.MustCompile(`known: ([a-z_, ]*)`)
@@ -240,7 +246,8 @@ func TestFlowSchemaHasEveryKey(t *testing.T) {
 		if strings.HasSuffix(probe[1], "\n") {
 			separator = "\n" + strings.Repeat(" ", len(probe[1])-len(strings.TrimLeft(probe[1], " ")))
 		}
-		flows, err := flow.Load("f.yaml", []byte(strings.Replace(probe[0], probe[1], strings.Repeat(" ", len(probe[1])-len(strings.TrimLeft(probe[1], " ")))+"qqqqqqqqqqqqqqqq: 1"+separator+strings.TrimLeft(probe[1], " "), 1)))
+		flows, err := flow.Load("f.yaml", []byte(strings.Replace(probe[0], probe[1], strings.Repeat(" ", len(probe[1])-
+			len(strings.TrimLeft(probe[1], " ")))+"qqqqqqqqqqqqqqqq: 1"+separator+strings.TrimLeft(probe[1], " "), 1)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -248,7 +255,8 @@ func TestFlowSchemaHasEveryKey(t *testing.T) {
 		if found == nil {
 			t.Fatalf("%s: %s", name, flows[0].Warnings.Error())
 		}
-		if d := cmp.Diff(strings.Split(strings.TrimRight(found[1], ", "), ", "), slices.Sorted(maps.Keys(def.Properties))); d != "" {
+		if d := cmp.Diff(strings.Split(strings.TrimRight(found[1], ", "), ", "),
+			slices.Sorted(maps.Keys(def.Properties))); d != "" {
 			t.Errorf("%s (-read +in the schema): %s", name, d)
 		}
 	}

@@ -36,7 +36,8 @@ func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
 		s.Node = f.Start.ID
 	}
 	if _, ok := f.Node(s.Node); !ok {
-		return nil, notFound("/current_node_id", "use the id of a node of the flow", "flow %q has no node %q", f.ID, s.Node)
+		return nil, notFound("/current_node_id", "use the id of a node of the flow", "flow %q has no node %q",
+			f.ID, s.Node)
 	}
 	return &Session{engine: e, flow: f, next: Context{
 		ConversationID: s.ConversationID, TestCaseID: s.TestCaseID, CurrentNodeID: s.Node,
@@ -49,7 +50,8 @@ func (e *Engine) Begin(f *Flow, s Seed) (*Session, error) {
 // *Error: the flow may have changed since.
 func (e *Engine) Resume(f *Flow, state Context, completed bool) (*Session, error) {
 	if _, ok := f.Node(state.CurrentNodeID); !ok {
-		return nil, notFound("/current_node_id", "begin another conversation", "flow %q has no node %q any more", f.ID, state.CurrentNodeID)
+		return nil, notFound("/current_node_id", "begin another conversation", "flow %q has no node %q any more", f.ID,
+			state.CurrentNodeID)
 	}
 	state.History, state.isNumbered = numbered(state.History), true
 	return &Session{engine: e, flow: f, next: state, done: completed}, nil

@@ -92,7 +92,8 @@ func TestSessionEqualsExecute(t *testing.T) {
 		c.History, c.Memory, c.CurrentNodeID = stateless.History, stateless.Memory, *stateless.CurrentNodeID
 	}
 	var failed *flow.Error
-	if _, err = s.Send(t.Context(), "and then?", flow.Options{}); !errors.As(err, &failed) || failed.Fault != flow.Over {
+	if _, err = s.Send(t.Context(), "and then?", flow.Options{}); !errors.As(err, &failed) ||
+		failed.Fault != flow.Over {
 		t.Errorf("a completed flow goes on: %v", err)
 	}
 }
@@ -107,7 +108,10 @@ func TestWindow(t *testing.T) {
 	}{
 		{"all of a short history", []string{"u1", "a1", "u2", "a2"}, `{}`, []string{"u1", "a1", "u2", "a2"}},
 		{"begins with a user", []string{"u1", "a1", "u2", "a2"}, `{"history_window_messages":3}`, []string{"u2", "a2"}},
-		{"at least the last pair", []string{"u1", "a1", "u2", "a2"}, `{"history_window_messages":1,"history_window_tokens":1}`, []string{"u2", "a2"}},
+		{
+			"at least the last pair", []string{"u1", "a1", "u2", "a2"},
+			`{"history_window_messages":1,"history_window_tokens":1}`, []string{"u2", "a2"},
+		},
 		{"tokens", []string{"u1", "a1", "u" + long, "a2", "u3", "a3"}, `{}`, []string{"u3", "a3"}},
 		{"greeting first", []string{"a0", "u1", "a1"}, `{}`, []string{"u1", "a1"}},
 		{"user twice", []string{"u1", "u2"}, `{"history_window_messages":1}`, []string{"u1", "u2"}},
@@ -142,7 +146,10 @@ func TestWindow(t *testing.T) {
 func TestLongMessageIsCut(t *testing.T) {
 	model := &actor{replies: []any{move("ask", "-1"), "Again?"}}
 	c := inContext(t, "ask")
-	c.History = []flow.Message{{Role: chat.User, Content: "BEGIN" + strings.Repeat("ö", 20_000) + "END"}, {Role: chat.Assistant, Content: "a"}}
+	c.History = []flow.Message{
+		{Role: chat.User, Content: "BEGIN" + strings.Repeat("ö", 20_000) + "END"},
+		{Role: chat.Assistant, Content: "a"},
+	}
 	if _, err := execute(t, model, c); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +162,9 @@ func TestLongMessageIsCut(t *testing.T) {
 func TestFullHistory(t *testing.T) {
 	var history []flow.Message
 	for i := range 300 {
-		history = append(history, flow.Message{Role: chat.User, Content: fmt.Sprintf("Q%d", i+1)}, flow.Message{Role: chat.Assistant, Content: fmt.Sprintf("A%d", i+1)})
+		history = append(history, flow.Message{Role: chat.User, Content: fmt.Sprintf("Q%d", i+1)}, flow.Message{
+			Role: chat.Assistant, Content: fmt.Sprintf("A%d", i+1),
+		})
 	}
 	for _, tc := range []struct {
 		args     string
@@ -163,7 +172,10 @@ func TestFullHistory(t *testing.T) {
 		part     string
 		whole    bool
 	}{
-		{`{"from_turn":2,"to_turn":3}`, 4, `[{"turn":2,"role":"user","content":"Q2"},{"turn":2,"role":"assistant","content":"A2"},{"turn":3`, true},
+		{
+			`{"from_turn":2,"to_turn":3}`, 4,
+			`[{"turn":2,"role":"user","content":"Q2"},{"turn":2,"role":"assistant","content":"A2"},{"turn":3`, true,
+		},
 		{`{"contains":"q299"}`, 1, `{"turn":299,"role":"user","content":"Q299"}`, true},
 		{`{}`, 200, `"truncated":true`, false},
 		{``, 200, `"truncated":true`, false},
@@ -175,7 +187,8 @@ func TestFullHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := string(r.ToolCalls[1].Result)
-		if n := strings.Count(got, `"turn":`); n != tc.messages || !strings.Contains(got, tc.part) || (got[0] == '[') != tc.whole {
+		if n := strings.Count(got, `"turn":`); n != tc.messages || !strings.Contains(got, tc.part) ||
+			(got[0] == '[') != tc.whole {
 			t.Errorf("%s: %d messages: %.200s", tc.args, n, got)
 		}
 	}
@@ -195,7 +208,9 @@ func BenchmarkTurn(b *testing.B) {
 			}
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
-				s, err := engine.Begin(f, flow.Seed{Node: "ask", History: history, Memory: flow.Memory{TurnIndex: before}, Pipeline: memoryOff})
+				s, err := engine.Begin(f, flow.Seed{
+					Node: "ask", History: history, Memory: flow.Memory{TurnIndex: before}, Pipeline: memoryOff,
+				})
 				for err == nil && pb.Next() {
 					_, err = s.Send(b.Context(), "more tea please", flow.Options{})
 				}

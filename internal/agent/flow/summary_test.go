@@ -48,17 +48,24 @@ func TestSummarize(t *testing.T) {
 		"unnumbered": {6, nil, withoutTurns(numberedHistory(6)), "L0-1-4", 4, [2]string{"question 1", "answer 4"}},
 		"one later":  {7, nil, numberedHistory(7), "L0-1-5", 5, [2]string{"question 1", "answer 5"}},
 		"second": {
-			10, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(10), "L0-1-4 L0-5-8", 8, [2]string{"question 5", "answer 8"},
+			10, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(10), "L0-1-4 L0-5-8", 8,
+			[2]string{"question 5", "answer 8"},
 		},
-		"same again": {6, &Summary{0, 0, []Chunk{spanning(0, 1, 4)}}, numberedHistory(6), "L0-1-4", 4, [2]string{"question 1", "answer 4"}},
+		"same again": {
+			6, &Summary{0, 0, []Chunk{spanning(0, 1, 4)}}, numberedHistory(6), "L0-1-4", 4,
+			[2]string{"question 1", "answer 4"},
+		},
 		"within another": {
-			6, &Summary{1, 0, []Chunk{spanning(1, 1, 20)}}, numberedHistory(6), "L0-1-4 L1-5-20", 4, [2]string{"question 1", "answer 4"},
+			6, &Summary{1, 0, []Chunk{spanning(1, 1, 20)}}, numberedHistory(6), "L0-1-4 L1-5-20", 4,
+			[2]string{"question 1", "answer 4"},
 		},
 		"begun before": {
-			8, &Summary{0, 2, []Chunk{spanning(0, 1, 4)}}, numberedHistory(8), "L0-1-2 L0-3-6", 6, [2]string{"question 3", "answer 6"},
+			8, &Summary{0, 2, []Chunk{spanning(0, 1, 4)}}, numberedHistory(8), "L0-1-2 L0-3-6", 6,
+			[2]string{"question 3", "answer 6"},
 		},
 		"catching up": {
-			50, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(50), "L0-1-4 L0-5-48", 48, [2]string{"question 5", "answer 48"},
+			50, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(50), "L0-1-4 L0-5-48", 48,
+			[2]string{"question 5", "answer 48"},
 		},
 		"far behind": {
 			2000, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(2000), "L0-1-4 L0-5-504", 504,
@@ -68,17 +75,22 @@ func TestSummarize(t *testing.T) {
 			5000, &Summary{0, 4, []Chunk{spanning(0, 1, 4)}}, numberedHistory(5000)[2*4900:], "L0-1-4 L0-5-4998", 4998,
 			[2]string{"question 4901", "answer 4998"},
 		},
-		"few unnumbered":  {50, nil, withoutTurns(numberedHistory(2)), "L0-1-48", 48, [2]string{"question 1", "answer 2"}},
+		"few unnumbered": {
+			50, nil, withoutTurns(numberedHistory(2)), "L0-1-48", 48, [2]string{"question 1", "answer 2"},
+		},
 		"no history":      {50, nil, nil, "", 0, [2]string{}},
 		"ahead of itself": {6, &Summary{0, 9, nil}, numberedHistory(6), "", 9, [2]string{}},
 		"absurd numbers": {
-			math.MinInt, &Summary{0, math.MaxInt - 10, nil}, []Message{{Role: chat.User, Turn: math.MaxInt - 5}}, "", math.MaxInt - 10, [2]string{},
+			math.MinInt, &Summary{0, math.MaxInt - 10, nil}, []Message{{Role: chat.User, Turn: math.MaxInt - 5}}, "",
+			math.MaxInt - 10, [2]string{},
 		},
 		"below zero": {6, &Summary{0, -7, nil}, numberedHistory(6), "L0-1-4", 4, [2]string{"question 1", "answer 4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := &memoryModel{summary: replying("new")}
-			in := rememberInput{Model: model, Pipeline: onlySummaries, History: test.history, Memory: Memory{TurnIndex: test.turn, Summary: test.summary}}
+			in := rememberInput{Model: model, Pipeline: onlySummaries, History: test.history, Memory: Memory{
+				TurnIndex: test.turn, Summary: test.summary,
+			}}
 			got, delta, _, faults := remembering(t.Context(), in)
 			if spansOf(got) != test.want || faults != nil {
 				t.Fatalf("chunks %q, %v, want %q", spansOf(got), faults, test.want)
@@ -87,7 +99,8 @@ func TestSummarize(t *testing.T) {
 				t.Errorf("last summarized turn %d, want %d", got.Summary.LastSummarizedTurn, test.last)
 			}
 			if test.asked[0] == "" {
-				if len(model.asked) > 0 || delta.Stages[SummarizeStage] != StageSkipped || !reflect.DeepEqual(got, in.Memory) {
+				if len(model.asked) > 0 || delta.Stages[SummarizeStage] != StageSkipped ||
+					!reflect.DeepEqual(got, in.Memory) {
 					t.Errorf("asked %v, %v", model.asked, delta)
 				}
 				return
@@ -100,7 +113,8 @@ func TestSummarize(t *testing.T) {
 			if first.Content != test.asked[0] || last.Content != test.asked[1] {
 				t.Errorf("asked from %q to %q", first.Content, last.Content)
 			}
-			if len(delta.ChunksAdded) != 1 || delta.ChunksAdded[0].Text != "new" || delta.Stages[SummarizeStage] != StageOK {
+			if len(delta.ChunksAdded) != 1 || delta.ChunksAdded[0].Text != "new" ||
+				delta.Stages[SummarizeStage] != StageOK {
 				t.Errorf("delta %+v", delta)
 			}
 		})
@@ -137,10 +151,18 @@ func TestMessagesOfTurns(t *testing.T) {
 		"begins with answer": {dialogue("auaua"), 3, span{1, 2}, span{1, 2}, "11122"},
 		"unanswered":         {dialogue("uauau"), 2, span{1, 1}, span{1, 1}, "11"},
 		"older than memory":  {dialogue("uauauaua"), 2, span{1, 1}, span{1, 1}, "11"},
-		"partly numbered":    {append(dialogue("uaua"), numberedHistory(5)[4:]...), 5, span{1, 4}, span{1, 4}, "11223344"},
-		"long messages":      {huge, 30, span{1, 28}, span{1, 5}, "1122334455"},
-		"one endless turn":   {dialogue("u" + strings.Repeat("a", 5000) + "uaua"), 3, span{1, 1}, span{1, 1}, strings.Repeat("1", maxChunkMessages)},
-		"endless then next":  {dialogue("u" + strings.Repeat("a", 5000) + "uauaua"), 4, span{1, 2}, span{1, 1}, strings.Repeat("1", maxChunkMessages)},
+		"partly numbered": {
+			append(dialogue("uaua"), numberedHistory(5)[4:]...), 5, span{1, 4}, span{1, 4}, "11223344",
+		},
+		"long messages": {huge, 30, span{1, 28}, span{1, 5}, "1122334455"},
+		"one endless turn": {
+			dialogue("u" + strings.Repeat("a", 5000) + "uaua"), 3, span{1, 1}, span{1, 1},
+			strings.Repeat("1", maxChunkMessages),
+		},
+		"endless then next": {
+			dialogue("u" + strings.Repeat("a", 5000) + "uauaua"), 4, span{1, 2}, span{1, 1},
+			strings.Repeat("1", maxChunkMessages),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			messages, covered := messagesOf(numbered(test.history), test.wanted)
@@ -176,16 +198,21 @@ func TestResummarize(t *testing.T) {
 		level  int
 		folds  int
 	}{
-		"three":       {fourOf(0, 1, 4)[:3], "", 0, 0},
-		"four":        {fourOf(0, 1, 4), "L1-1-16", 1, 1},
-		"in place":    {fourOf(3, 1, 4), "L3-1-16", 3, 1},
-		"cascade":     {cascade, "L3-1-55", 3, 4},
-		"backlog":     {backlog, "L1-1-16 L1-17-32 L1-33-48", 1, 3},
-		"interleaved": {[]Chunk{spanning(0, 1, 2), spanning(2, 3, 4), spanning(0, 5, 6), spanning(0, 7, 7), spanning(0, 8, 8)}, "", 0, 0},
-		"level 99":    {[]Chunk{spanning(99, 1, 2), spanning(9, 3, 4), spanning(8, 5, 6), spanning(7, 7, 9)}, "L3-1-9", 3, 1},
+		"three":    {fourOf(0, 1, 4)[:3], "", 0, 0},
+		"four":     {fourOf(0, 1, 4), "L1-1-16", 1, 1},
+		"in place": {fourOf(3, 1, 4), "L3-1-16", 3, 1},
+		"cascade":  {cascade, "L3-1-55", 3, 4},
+		"backlog":  {backlog, "L1-1-16 L1-17-32 L1-33-48", 1, 3},
+		"interleaved": {
+			[]Chunk{spanning(0, 1, 2), spanning(2, 3, 4), spanning(0, 5, 6), spanning(0, 7, 7), spanning(0, 8, 8)}, "",
+			0, 0,
+		},
+		"level 99": {
+			[]Chunk{spanning(99, 1, 2), spanning(9, 3, 4), spanning(8, 5, 6), spanning(7, 7, 9)}, "L3-1-9", 3, 1,
+		},
 		"overlapping": {[]Chunk{
-			spanning(0, 6, 4), spanning(0, -6, 4), spanning(0, 5, 12), spanning(0, 1, 8), spanning(0, 2, 3), spanning(0, 13, 13),
-			spanning(0, 14, math.MaxInt), spanning(0, 14, math.MaxInt),
+			spanning(0, 6, 4), spanning(0, -6, 4), spanning(0, 5, 12), spanning(0, 1, 8), spanning(0, 2, 3),
+			spanning(0, 13, 13), spanning(0, 14, math.MaxInt), spanning(0, 14, math.MaxInt),
 		}, fmt.Sprint("L1-1-", math.MaxInt), 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +229,8 @@ func TestResummarize(t *testing.T) {
 			if spansOf(got) != test.want || got.Summary.Level != test.level || got.Summary.LastSummarizedTurn != 58 {
 				t.Errorf("became %+v, want %s at level %d", got.Summary, test.want, test.level)
 			}
-			if len(delta.ChunksAdded) != test.folds || len(delta.ChunksAdded[0].Sources) != foldWidth || delta.Stages[ResummarizeStage] != StageOK {
+			if len(delta.ChunksAdded) != test.folds || len(delta.ChunksAdded[0].Sources) != foldWidth ||
+				delta.Stages[ResummarizeStage] != StageOK {
 				t.Errorf("delta %+v, want %d folds", delta, test.folds)
 			}
 			in.Model = &memoryModel{}
@@ -258,7 +286,8 @@ func TestSummarySpans(t *testing.T) {
 			checkChunks(t, memory, after, delta)
 			memory = after
 		}
-		if failing == 0 && (memory.Summary.LastSummarizedTurn < 300-summaryEvery || len(memory.Summary.Chunks) > 3*(maxLevel+1)) {
+		if failing == 0 && (memory.Summary.LastSummarizedTurn < 300-summaryEvery ||
+			len(memory.Summary.Chunks) > 3*(maxLevel+1)) {
 			t.Fatalf("after 300 turns there is %+v", memory.Summary)
 		}
 	})
@@ -291,7 +320,8 @@ func checkChunks(t *rapid.T, before, after Memory, delta MemoryDelta) {
 		end = c.ToTurn
 		counts[c.Level]++
 	}
-	if end != after.Summary.LastSummarizedTurn || end > after.TurnIndex-keptVerbatim || after.Summary.Level != topLevel(after.Summary.Chunks) {
+	if end != after.Summary.LastSummarizedTurn || end > after.TurnIndex-keptVerbatim ||
+		after.Summary.Level != topLevel(after.Summary.Chunks) {
 		t.Fatalf("turn %d: summary %+v covers %d turns", after.TurnIndex, after.Summary, end)
 	}
 	for level, count := range counts {
@@ -304,7 +334,10 @@ func checkChunks(t *rapid.T, before, after Memory, delta MemoryDelta) {
 // TestHostileSummaryBecomesTidy holds that whatever is seeded, what the pipeline makes of it has disjoint spans.
 func TestHostileSummaryBecomesTidy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in := rememberInput{Model: &memoryModel{summary: replying("s")}, Pipeline: onlySummaries, History: numberedHistory(40), Memory: anyMemory(t)}
+		in := rememberInput{
+			Model: &memoryModel{summary: replying("s")}, Pipeline: onlySummaries, History: numberedHistory(40),
+			Memory: anyMemory(t),
+		}
 		after, delta, _, _ := remembering(context.Background(), in)
 		if len(delta.ChunksAdded) == 0 {
 			if !reflect.DeepEqual(after, in.Memory) {

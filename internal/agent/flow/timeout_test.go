@@ -30,7 +30,9 @@ func (s slowly) Generate(ctx context.Context, r llm.Request) (chat.Reply, error)
 	case r.Schema != nil:
 		return chat.Reply{Text: `{"facts":[]}`}, nil
 	case r.ToolChoice == "process_node":
-		return chat.Reply{ToolCalls: []chat.ToolCall{move("ask", "-1"), call("search_knowledge_bases", `{"query":"x"}`)}}, nil
+		return chat.Reply{ToolCalls: []chat.ToolCall{
+			move("ask", "-1"), call("search_knowledge_bases", `{"query":"x"}`),
+		}}, nil
 	}
 	return chat.Reply{Text: "Well."}, nil
 }
@@ -57,17 +59,25 @@ func TestTurnTimeout(t *testing.T) {
 		failed bool
 		stage  flow.StageStatus
 	}{
-		"in time":               {slowly{100 * time.Millisecond, 100 * time.Millisecond}, 100 * time.Millisecond, 400 * time.Millisecond, false, flow.StageOK},
-		"the first call":        {slowly{2 * time.Second, 0}, 0, time.Second, true, ""},
-		"the calls together":    {slowly{600 * time.Millisecond, 0}, 0, time.Second, true, ""},
-		"a tool":                {slowly{100 * time.Millisecond, 0}, time.Hour, time.Second, true, ""},
-		"the memory alone":      {slowly{100 * time.Millisecond, time.Hour}, 0, time.Second, false, flow.StageError},
-		"calls and then memory": {slowly{450 * time.Millisecond, 200 * time.Millisecond}, 0, time.Second, false, flow.StageError},
+		"in time": {
+			slowly{100 * time.Millisecond, 100 * time.Millisecond}, 100 * time.Millisecond, 400 * time.Millisecond,
+			false, flow.StageOK,
+		},
+		"the first call":     {slowly{2 * time.Second, 0}, 0, time.Second, true, ""},
+		"the calls together": {slowly{600 * time.Millisecond, 0}, 0, time.Second, true, ""},
+		"a tool":             {slowly{100 * time.Millisecond, 0}, time.Hour, time.Second, true, ""},
+		"the memory alone":   {slowly{100 * time.Millisecond, time.Hour}, 0, time.Second, false, flow.StageError},
+		"calls and then memory": {
+			slowly{450 * time.Millisecond, 200 * time.Millisecond}, 0, time.Second, false, flow.StageError,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := flow.New(flow.Config{Model: tc.model, Knowledge: slowShelf(tc.shelf)}).Begin(loadFlow(t, small), flow.Seed{
-					Node: "ask", KnowledgeBases: []string{"docs"}, Limits: flow.Limits{TurnTimeoutMS: 1000}, Pipeline: &flow.MemoryPipeline{Enabled: true, Stages: []flow.Stage{flow.FactsStage}},
+				s, err := flow.New(flow.Config{
+					Model: tc.model, Knowledge: slowShelf(tc.shelf),
+				}).Begin(loadFlow(t, small), flow.Seed{
+					Node: "ask", KnowledgeBases: []string{"docs"}, Limits: flow.Limits{TurnTimeoutMS: 1000},
+					Pipeline: &flow.MemoryPipeline{Enabled: true, Stages: []flow.Stage{flow.FactsStage}},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -79,13 +89,15 @@ func TestTurnTimeout(t *testing.T) {
 					t.Errorf("took %s", took)
 				}
 				failed, ok := errors.AsType[*flow.Error](err)
-				if ok != tc.failed || ok && (failed.Fault != flow.TooLong || !errors.Is(err, context.DeadlineExceeded)) {
+				if ok != tc.failed ||
+					ok && (failed.Fault != flow.TooLong || !errors.Is(err, context.DeadlineExceeded)) {
 					t.Fatalf("%v", err)
 				}
 				if after, _ := json.Marshal(s.Context()); tc.failed && string(after) != string(before) {
 					t.Errorf("the state has changed: %s", after)
 				}
-				if !tc.failed && (r.AssistantMessage != "Well." || r.MemoryDelta.Stages[flow.FactsStage] != tc.stage || r.Memory.TurnIndex != 1) {
+				if !tc.failed && (r.AssistantMessage != "Well." || r.MemoryDelta.Stages[flow.FactsStage] != tc.stage ||
+					r.Memory.TurnIndex != 1) {
 					t.Errorf("%q, stages %v", r.AssistantMessage, r.MemoryDelta.Stages)
 				}
 			})

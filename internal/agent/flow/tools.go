@@ -94,7 +94,8 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 	var found []said
 	size, truncated := 0, false
 	for _, m := range slices.Backward(history) {
-		if want.To > 0 && m.number > want.To || m.number < want.From || !strings.Contains(strings.ToLower(m.Content), part) {
+		if want.To > 0 && m.number > want.To || m.number < want.From ||
+			!strings.Contains(strings.ToLower(m.Content), part) {
 			continue
 		}
 		one := said{m.number, m.Role, m.Content}
@@ -136,7 +137,8 @@ func search(ctx context.Context, k Knowledge, bases []string, args json.RawMessa
 	}
 	for _, name := range want.Bases {
 		if !slices.Contains(bases, name) {
-			return nil, fmt.Errorf("there is no knowledge base %q here; there are: %s", clip(name, 100), strings.Join(bases, ", "))
+			return nil, fmt.Errorf("there is no knowledge base %q here; there are: %s", clip(name, 100),
+				strings.Join(bases, ", "))
 		}
 	}
 	if len(want.Bases) == 0 {

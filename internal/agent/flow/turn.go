@@ -50,7 +50,8 @@ type turn struct {
 func (e *Engine) begin(f *Flow, c *Context, o Options) (*turn, error) {
 	node, ok := f.Node(c.CurrentNodeID)
 	if !ok {
-		return nil, notFound("/current_node_id", "use the id of a node of the flow", "flow %q has no node %q", f.ID, c.CurrentNodeID)
+		return nil, notFound("/current_node_id", "use the id of a node of the flow", "flow %q has no node %q", f.ID,
+			c.CurrentNodeID)
 	}
 	if node.Ends() {
 		return nil, &Error{
@@ -59,7 +60,10 @@ func (e *Engine) begin(f *Flow, c *Context, o Options) (*turn, error) {
 		}
 	}
 	if c.Stubs != nil && !o.Trusted {
-		return nil, &Error{Fault: Invalid, Pointer: "/stubs", Message: "stubs are for tests", Hint: "send them to /internal/agent/test"}
+		return nil, &Error{
+			Fault: Invalid, Pointer: "/stubs", Message: "stubs are for tests",
+			Hint: "send them to /internal/agent/test",
+		}
 	}
 	if o.TraceID == "" {
 		o.TraceID = NewTraceID()

@@ -18,7 +18,8 @@ import (
 func imported(n int) (history []flow.Message) {
 	for i := range n {
 		history = append(history,
-			flow.Message{Role: chat.User, Content: fmt.Sprint("question ", i+1)}, flow.Message{Role: chat.Assistant, Content: fmt.Sprint("answer ", i+1)})
+			flow.Message{Role: chat.User, Content: fmt.Sprint("question ", i+1)},
+			flow.Message{Role: chat.Assistant, Content: fmt.Sprint("answer ", i+1)})
 	}
 	return history
 }
@@ -45,7 +46,8 @@ func TestHistoryCounts(t *testing.T) {
 		}
 		last := r.History[len(r.History)-1]
 		if r.Memory.TurnIndex != want.turn || last.Turn != want.turn || chunks != want.chunk {
-			t.Errorf("after %d exchanges: turn_index %d, turn %d, chunks %q", given, r.Memory.TurnIndex, last.Turn, chunks)
+			t.Errorf("after %d exchanges: turn_index %d, turn %d, chunks %q", given, r.Memory.TurnIndex,
+				last.Turn, chunks)
 		}
 		if given > 0 && r.History[0].Turn != 0 {
 			t.Error("a message that was given has changed")
@@ -81,11 +83,14 @@ func TestFullHistoryIsComplete(t *testing.T) {
 		history []flow.Message
 		index   int
 	}{
-		"without turns": {imported(20), 0}, "turns below one": {explicit, 0}, "a greater turn_index": {imported(20), 90}, "a smaller one": {imported(20), 3},
+		"without turns": {imported(20), 0}, "turns below one": {explicit, 0},
+		"a greater turn_index": {imported(20), 90}, "a smaller one": {imported(20), 3},
 	} {
 		c := inContext(t, "ask")
 		c.History, c.Memory.TurnIndex = tc.history, tc.index
-		r, err := execute(t, &actor{replies: []any{move("ask", "-1"), call("get_full_history", `{}`), call("get_full_history", `{"from_turn":20}`), "Ok."}}, c)
+		r, err := execute(t, &actor{replies: []any{
+			move("ask", "-1"), call("get_full_history", `{}`), call("get_full_history", `{"from_turn":20}`), "Ok.",
+		}}, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,10 +98,12 @@ func TestFullHistoryIsComplete(t *testing.T) {
 			Turn    int
 			Content string
 		}
-		if err := errors.Join(json.Unmarshal(r.ToolCalls[1].Result, &all), json.Unmarshal(r.ToolCalls[2].Result, &last)); err != nil {
+		if err := errors.Join(json.Unmarshal(r.ToolCalls[1].Result, &all),
+			json.Unmarshal(r.ToolCalls[2].Result, &last)); err != nil {
 			t.Fatal(err)
 		}
-		if len(all) != 40 || all[0].Turn != 1 || all[39].Turn != 20 || all[39].Content != "answer 20" || len(last) != 2 {
+		if len(all) != 40 || all[0].Turn != 1 || all[39].Turn != 20 || all[39].Content != "answer 20" ||
+			len(last) != 2 {
 			t.Errorf("%s: %d messages, %d of the last turn", name, len(all), len(last))
 		}
 	}
@@ -108,13 +115,27 @@ func TestFactKeyCollision(t *testing.T) {
 		keys    string
 		collide bool
 	}{
-		`{"op":"add","key":"город 2","value":"Омск"},{"op":"add","key":"улица 2","value":"Мира"}`:                     {"город_2 улица_2", false},
-		`{"op":"add","key":"Home-Town","value":"Bonn"},{"op":"add","key":"home town","value":"Ulm"}`:                  {"home_town", true},
-		`{"op":"add","key":"Home-Town","value":"Bonn"},{"op":"add","key":"home town","value":" BONN"}`:                {"home_town", false},
-		`{"op":"add","key":"town","value":"Bonn"},{"op":"update","key":"town","value":"Ulm"}`:                         {"town", false},
-		`{"op":"add","key":"!","value":"a"},{"op":"add","key":"?","value":"b"}`:                                       {"fact_8a8de823 fact_bb7208bc", false},
-		`{"op":"add","key":"Home-Town","value":"Bonn"},{"op":"delete","key":"home town","value":""}`:                  {"", false},
-		`{"op":"add","key":"a!b","value":"1"},{"op":"add","key":"x","value":"1"},{"op":"add","key":"ab","value":"2"}`: {"ab x", true},
+		`{"op":"add","key":"город 2","value":"Омск"},{"op":"add","key":"улица 2","value":"Мира"}`: {
+			"город_2 улица_2", false,
+		},
+		`{"op":"add","key":"Home-Town","value":"Bonn"},{"op":"add","key":"home town","value":"Ulm"}`: {
+			"home_town", true,
+		},
+		`{"op":"add","key":"Home-Town","value":"Bonn"},{"op":"add","key":"home town","value":" BONN"}`: {
+			"home_town", false,
+		},
+		`{"op":"add","key":"town","value":"Bonn"},{"op":"update","key":"town","value":"Ulm"}`: {
+			"town", false,
+		},
+		`{"op":"add","key":"!","value":"a"},{"op":"add","key":"?","value":"b"}`: {
+			"fact_8a8de823 fact_bb7208bc", false,
+		},
+		`{"op":"add","key":"Home-Town","value":"Bonn"},{"op":"delete","key":"home town","value":""}`: {
+			"", false,
+		},
+		`{"op":"add","key":"a!b","value":"1"},{"op":"add","key":"x","value":"1"},{"op":"add","key":"ab","value":"2"}`: {
+			"ab x", true,
+		},
 	} {
 		c := inContext(t, "ask", "memory_pipeline", `{"enabled":true,"stages":["facts"]}`)
 		r, err := execute(t, &actor{replies: []any{move("ask", "-1"), "Ok.", `{"facts":[` + facts + `]}`}}, c)
@@ -126,7 +147,8 @@ func TestFactKeyCollision(t *testing.T) {
 			keys = append(keys, f.Key)
 		}
 		slices.Sort(keys)
-		if got := strings.Join(keys, " "); got != want.keys || slices.Contains(r.Warnings, flow.FactKeyCollision) != want.collide {
+		if got := strings.Join(keys, " "); got != want.keys ||
+			slices.Contains(r.Warnings, flow.FactKeyCollision) != want.collide {
 			t.Errorf("%s: keys %q, warnings %v", facts, got, r.Warnings)
 		}
 	}
@@ -149,7 +171,8 @@ func TestBrokenKnowledge(t *testing.T) {
 	}
 	messages := model.requests[2].Messages
 	read := messages[len(messages)-1].Content.Text
-	if read != `{"error":"the knowledge base is down"}` || string(r.ToolCalls[1].Result) != read || r.ToolCalls[1].Error == nil {
+	if read != `{"error":"the knowledge base is down"}` || string(r.ToolCalls[1].Result) != read ||
+		r.ToolCalls[1].Error == nil {
 		t.Errorf("the model reads %s, the trace has %s", read, r.ToolCalls[1].Result)
 	}
 }
@@ -157,10 +180,12 @@ func TestBrokenKnowledge(t *testing.T) {
 // A wrong call is a call: that the model has not called process_node would not be true.
 func TestWrongCallIsACall(t *testing.T) {
 	r, err := execute(t, &actor{replies: []any{move("ask", "nonsense"), "Ok.", "Ok."}}, inContext(t, "ask"))
-	if err != nil || !slices.Equal(r.Warnings, []flow.Warning{flow.InvalidTransition}) || r.Transition.Kind != flow.Stayed {
+	if err != nil || !slices.Equal(r.Warnings, []flow.Warning{flow.InvalidTransition}) ||
+		r.Transition.Kind != flow.Stayed {
 		t.Errorf("%v, %v", r, err)
 	}
-	r, err = execute(t, &actor{replies: []any{call("process_node", `"not {json"`), move("ask", "-1"), "Ok."}}, inContext(t, "ask"))
+	r, err = execute(t, &actor{replies: []any{call("process_node", `"not {json"`), move("ask", "-1"), "Ok."}},
+		inContext(t, "ask"))
 	if err != nil || string(r.ToolCalls[0].Args) != `{"_raw":"not {json"}` {
 		t.Errorf("%s, %v", r.ToolCalls[0].Args, err)
 	}
@@ -179,7 +204,8 @@ func TestContextFaults(t *testing.T) {
 			t.Errorf("%s: %v", message, err)
 		}
 	}
-	if _, err := flow.ReadContext(fmt.Appendf(nil, strings.Replace(body, `"turn_index":0`, `"turn_index":0,"facts":[{"key":"город_2","value":"x"}]`, 1), `"a"`)); err != nil {
+	if _, err := flow.ReadContext(fmt.Appendf(nil, strings.Replace(body, `"turn_index":0`,
+		`"turn_index":0,"facts":[{"key":"город_2","value":"x"}]`, 1), `"a"`)); err != nil {
 		t.Error(err)
 	}
 }

@@ -66,7 +66,8 @@ func (v *Validation) problem(answer string) string {
 func (v *Validation) typeProblem(answer string) string {
 	switch v.Type {
 	case EmailValue:
-		if a, err := mail.ParseAddress(answer); err != nil || a.Address != answer || !strings.Contains(answer[strings.LastIndex(answer, "@"):], ".") {
+		if a, err := mail.ParseAddress(answer); err != nil || a.Address != answer ||
+			!strings.Contains(answer[strings.LastIndex(answer, "@"):], ".") {
 			return "That is not a valid e-mail address. Please try again."
 		}
 	case PhoneValue:
@@ -108,8 +109,8 @@ func digits(s string) int {
 
 // dateLayouts are the unambiguous forms of a date, and the most common written ones.
 var dateLayouts = []string{
-	"2006-01-02", "2006-1-2", "2006/01/02", "02.01.2006", "2.1.2006", "01/02/2006", "1/2/2006", "02/01/2006", "2/1/2006",
-	"2 January 2006", "2 Jan 2006", "January 2, 2006", "Jan 2, 2006", time.RFC3339,
+	"2006-01-02", "2006-1-2", "2006/01/02", "02.01.2006", "2.1.2006", "01/02/2006", "1/2/2006", "02/01/2006",
+	"2/1/2006", "2 January 2006", "2 Jan 2006", "January 2, 2006", "Jan 2, 2006", time.RFC3339,
 }
 
 func isDate(s string) bool {

@@ -26,10 +26,13 @@ func TestAddReplacesAFile(t *testing.T) {
 	}
 	write(t, dir, map[string]string{"a.md": "# Two\nbeta delta\n"})
 	// The same file, however its path is written.
-	if d := cmp.Diff(knowledge.Added{Files: 1, Passages: 1, Replaced: 2}, add(t, k, "docs", filepath.Join(dir, "a.md"))); d != "" {
+	if d := cmp.Diff(knowledge.Added{Files: 1, Passages: 1, Replaced: 2},
+		add(t, k, "docs", filepath.Join(dir, "a.md"))); d != "" {
 		t.Errorf("second Add (-want +got):\n%s", d)
 	}
-	for text, want := range map[string]string{"alpha": "", "beta": "a.md#two", "delta": "a.md#two", "gamma": "b.txt#1"} {
+	for text, want := range map[string]string{
+		"alpha": "", "beta": "a.md#two", "delta": "a.md#two", "gamma": "b.txt#1",
+	} {
 		if got := find(t, k, text, "docs"); got != want {
 			t.Errorf("%s found %q, want %q", text, got, want)
 		}
@@ -43,7 +46,9 @@ func TestAddReplacesAFile(t *testing.T) {
 func TestAddingAgainLeavesScoresAlone(t *testing.T) {
 	k, dir := kept(t), t.TempDir()
 	t.Chdir(dir)
-	write(t, dir, map[string]string{"a.txt": "alpha beta\n", "b.txt": "alpha gamma delta\n", "c.txt": "other words altogether\n"})
+	write(t, dir, map[string]string{
+		"a.txt": "alpha beta\n", "b.txt": "alpha gamma delta\n", "c.txt": "other words altogether\n",
+	})
 	passages := func() []flow.Passage {
 		found, err := k.Search(t.Context(), flow.Query{Text: "alpha delta", Bases: []string{"b"}, TopK: 5})
 		if err != nil {
@@ -73,16 +78,17 @@ func TestAddIsAllOrNothing(t *testing.T) {
 	k, dir := kept(t), t.TempDir()
 	t.Chdir(dir)
 	write(t, dir, map[string]string{
-		"good.txt": "alpha", "bad.txt": "beta\n\xff", "zero.md": "a\nb\x00", "wide.txt": "\xff\xfea\x00", "page.pdf": "%PDF",
-		"lines.jsonl": `{"id":1,"text":"x"}` + "\n\n" + `{"id":"1","text":"y"}` + "\n" + `{"text":"z"}` + "\n[]\n" +
-			`{"id":"2","text":" "}` + "\n" + `{"id":"3","text":[]}` + "\n{",
+		"good.txt": "alpha", "bad.txt": "beta\n\xff", "zero.md": "a\nb\x00", "wide.txt": "\xff\xfea\x00",
+		"page.pdf": "%PDF", "lines.jsonl": `{"id":1,"text":"x"}` + "\n\n" + `{"id":"1","text":"y"}` + "\n" +
+			`{"text":"z"}` + "\n[]\n" + `{"id":"2","text":" "}` + "\n" + `{"id":"3","text":[]}` + "\n{",
 	})
 	add(t, k, "b", "good.txt")
 	write(t, dir, map[string]string{"good.txt": "changed"})
 	_, err := k.Add(t.Context(), "b", "good.txt", "bad.txt", "zero.md", "wide.txt", "page.pdf", "lines.jsonl")
 	want := []string{
 		"bad.txt:2:1: the file is not UTF-8 text (save it as UTF-8)",
-		"zero.md:2:2: the file is binary: it has a zero byte (knowledge bases take .md, .txt and .jsonl files in UTF-8)",
+		"zero.md:2:2: the file is binary: it has a zero byte (knowledge bases take .md, " +
+			".txt and .jsonl files in UTF-8)",
 		"wide.txt:1:1: the file is UTF-16 (save it as UTF-8)",
 		"page.pdf: this kind of file has no passages (knowledge bases take .md, .txt and .jsonl files in UTF-8)",
 		`lines.jsonl:3:7: id: the id "1" is there twice (give each passage an id of its own)`,
@@ -91,7 +97,8 @@ func TestAddIsAllOrNothing(t *testing.T) {
 		"lines.jsonl:6:18: text: the text is empty (write what agents shall find, or remove the line)",
 		"lines.jsonl:7:11: text: expected text, got a list (write text, in quotes if it has special characters)",
 	}
-	if err == nil || !strings.HasPrefix(err.Error(), strings.Join(want, "\n")) || !strings.Contains(err.Error(), "lines.jsonl:8:") {
+	if err == nil || !strings.HasPrefix(err.Error(), strings.Join(want, "\n")) ||
+		!strings.Contains(err.Error(), "lines.jsonl:8:") {
 		t.Errorf("Add of faulty files:\n%v\nwant\n%s\nand line 8", err, strings.Join(want, "\n"))
 	}
 	if got := find(t, k, "alpha changed beta x", "b"); got != "good.txt#1" {

@@ -49,7 +49,9 @@ func benchmarkSearch(b *testing.B, k *knowledge.Library) {
 	for _, q := range questions {
 		b.Run(q.name, func(b *testing.B) {
 			for b.Loop() {
-				if found, err := k.Search(b.Context(), flow.Query{Text: q.text, Bases: []string{"b"}, TopK: 5}); len(found) != 5 || err != nil {
+				if found, err := k.Search(b.Context(), flow.Query{
+					Text: q.text, Bases: []string{"b"}, TopK: 5,
+				}); len(found) != 5 || err != nil {
 					b.Fatal(len(found), err)
 				}
 			}

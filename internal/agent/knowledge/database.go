@@ -56,7 +56,9 @@ func openMemory(ctx context.Context, dir string) (*memory, error) {
 	m.db.SetMaxOpenConns(maxConnections)
 	m.db.SetMaxIdleConns(maxConnections)
 	if m.pinned, err = m.db.Conn(ctx); err == nil {
-		err = m.Write(ctx, func(tx *sql.Tx) error { return errors.Join(CreatePassages(ctx, tx), CreateVectors(ctx, tx)) })
+		err = m.Write(ctx, func(tx *sql.Tx) error {
+			return errors.Join(CreatePassages(ctx, tx), CreateVectors(ctx, tx))
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open a database for %s: %w", dir, err), m.Close())

@@ -169,7 +169,8 @@ func (c *cutter) addLine(n source.Node, line int) {
 	}
 	switch {
 	case strings.TrimSpace(id) == "", utf8.RuneCountInString(id) > maxTitle:
-		n.Field("id").Report("give each passage a short id of its own", "the id must have from 1 to %d characters", maxTitle)
+		n.Field("id").Report("give each passage a short id of its own",
+			"the id must have from 1 to %d characters", maxTitle)
 	case c.used[id] > 0:
 		n.Field("id").Report("give each passage an id of its own", "the id %q is there twice", id)
 	case strings.TrimSpace(text) == "":

@@ -21,23 +21,27 @@ func TestOpenFindsTheBases(t *testing.T) {
 	k := folder(t, dir)
 	bases, err := k.Bases(t.Context())
 	want := []knowledge.Base{
-		{Name: "SHOUT", Files: 1, Passages: 1}, {Name: "faq", Files: 2, Passages: 2}, {Name: "lines", Files: 1, Passages: 1}, {Name: "pictures"},
+		{Name: "SHOUT", Files: 1, Passages: 1}, {Name: "faq", Files: 2, Passages: 2},
+		{Name: "lines", Files: 1, Passages: 1}, {Name: "pictures"},
 	}
 	if d := cmp.Diff(want, bases); d != "" || err != nil {
 		t.Errorf("Bases: %v, (-want +got):\n%s", err, d)
 	}
-	if got := find(t, k, "alpha", "faq", "lines", "SHOUT", "pictures"); got != "faq.md#alpha SHOUT.MD#1 faq/more/deep.txt#1 l" {
+	if got := find(t, k, "alpha", "faq", "lines", "SHOUT", "pictures"); got !=
+		"faq.md#alpha SHOUT.MD#1 faq/more/deep.txt#1 l" {
 		t.Errorf("found %q", got)
 	}
 }
 
 func TestOpenStaysInTheFolder(t *testing.T) {
 	top := write(t, t.TempDir(), map[string]string{
-		"secret.txt": "alpha secret", "outside/secret.txt": "alpha secret", "kb/b/real.txt": "alpha", "kb/b/..data.txt": "",
+		"secret.txt": "alpha secret", "outside/secret.txt": "alpha secret", "kb/b/real.txt": "alpha",
+		"kb/b/..data.txt": "",
 	})
 	for link, to := range map[string]string{
-		"kb/b/out.txt": "../../../secret.txt", "kb/b/whole.txt": filepath.Join(top, "secret.txt"), "kb/b/in.txt": "real.txt",
-		"kb/b/folder": "../../../outside", "kb/outside": "../outside", "kb/b/loop.txt": "loop.txt", "kb/b/up": "..", "kb/b/none.txt": "nothing",
+		"kb/b/out.txt": "../../../secret.txt", "kb/b/whole.txt": filepath.Join(top, "secret.txt"),
+		"kb/b/in.txt": "real.txt", "kb/b/folder": "../../../outside", "kb/outside": "../outside",
+		"kb/b/loop.txt": "loop.txt", "kb/b/up": "..", "kb/b/none.txt": "nothing",
 	} {
 		if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
 			t.Fatal(err)
@@ -53,7 +57,9 @@ func TestOpenStaysInTheFolder(t *testing.T) {
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
-	dir := write(t, t.TempDir(), map[string]string{"file": "", "bad/b/x.txt": "ok\n\nno \xff", "bad/c.jsonl": "nonsense"})
+	dir := write(t, t.TempDir(), map[string]string{
+		"file": "", "bad/b/x.txt": "ok\n\nno \xff", "bad/c.jsonl": "nonsense",
+	})
 	for name, want := range map[string][]string{
 		"none": {"none: cannot be read: no such file or directory (check that it is there"},
 		"file": {"file: cannot be read: not a directory"},

@@ -31,7 +31,8 @@ func (k *Library) byMeaning(ctx context.Context, text string, bases []int64) []f
 	}
 	found, err := k.lookNear(ctx, text, bases)
 	if err != nil && ctx.Err() == nil {
-		k.vectors.failed(fmt.Errorf("knowledge is searched by words only, without vectors of %s: %w", k.vectors.Model, err))
+		k.vectors.failed(fmt.Errorf("knowledge is searched by words only, without vectors of %s: %w",
+			k.vectors.Model, err))
 	}
 	return found
 }

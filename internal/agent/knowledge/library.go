@@ -108,7 +108,8 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func eachRow(ctx context.Context, db queryer, f func(scan func(...any) error) error, query string, args ...any) (err error) {
+func eachRow(ctx context.Context, db queryer, f func(scan func(...any) error) error, query string,
+	args ...any) (err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
@@ -161,7 +162,8 @@ func (e *UnknownBaseError) Error() string {
 	const most = 20
 	suggestion := source.Suggest(e.Name, e.Known[:min(most, len(e.Known))])
 	if near, ok := source.Nearest(e.Name, e.Known); ok {
-		suggestion = fmt.Sprintf("did you mean %q? known: %s", near, strings.Join(e.Known[:min(most, len(e.Known))], ", "))
+		suggestion = fmt.Sprintf("did you mean %q? known: %s", near,
+			strings.Join(e.Known[:min(most, len(e.Known))], ", "))
 	}
 	if more := len(e.Known) - most; more > 0 {
 		suggestion += fmt.Sprintf(" and %d more", more)
@@ -176,7 +178,8 @@ func wrongName(name string) string {
 	case strings.TrimSpace(name) == "":
 		return "the knowledge base has no name"
 	case !utf8.ValidString(name), strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Sprintf("%q cannot be the name of a knowledge base: it has characters that cannot be seen", firstRunes(name, maxBaseName))
+		return fmt.Sprintf("%q cannot be the name of a knowledge base: it has characters that cannot be seen",
+			firstRunes(name, maxBaseName))
 	case utf8.RuneCountInString(name) > maxBaseName:
 		return fmt.Sprintf("the name of a knowledge base has more than %d characters", maxBaseName)
 	}

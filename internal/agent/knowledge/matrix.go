@@ -41,7 +41,8 @@ func (m *matrix) read(ctx context.Context, db *sql.DB, model string) (vectorRows
 	}
 	var id, drops int64
 	var size int
-	err := db.QueryRowContext(ctx, `SELECT id, size, drops FROM knowledge_models WHERE name = ?`, model).Scan(&id, &size, &drops)
+	err := db.QueryRowContext(ctx, `SELECT id, size, drops FROM knowledge_models WHERE name = ?`, model).
+		Scan(&id, &size, &drops)
 	if errors.Is(err, sql.ErrNoRows) {
 		return vectorRows{}, nil
 	}
@@ -62,7 +63,8 @@ func (m *matrix) more(ctx context.Context, db *sql.DB, model int64) error {
 	rows := &m.rows
 	if m.last == 0 {
 		var n int
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM knowledge_vectors WHERE model = ?`, model).Scan(&n); err != nil {
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM knowledge_vectors WHERE model = ?`, model).
+			Scan(&n); err != nil {
 			return err
 		}
 		rows.passages, rows.numbers = make([]int64, 0, n), make([]float32, 0, min(n*rows.size, maxMatrix))
@@ -75,10 +77,13 @@ func (m *matrix) more(ctx context.Context, db *sql.DB, model int64) error {
 			return err
 		}
 		if len(blob) != rows.size*float32Bytes {
-			return fmt.Errorf("the vector of passage %d has %d bytes, not %d", passage, len(blob), rows.size*float32Bytes)
+			return fmt.Errorf("the vector of passage %d has %d bytes, not %d", passage, len(blob),
+				rows.size*float32Bytes)
 		}
 		if len(rows.numbers)+rows.size > maxMatrix {
-			return fmt.Errorf("there are more than %d vectors of %d numbers: split the knowledge bases over several stores", len(rows.passages), rows.size)
+			return fmt.Errorf(
+				"there are more than %d vectors of %d numbers: split the knowledge bases over several stores",
+				len(rows.passages), rows.size)
 		}
 		rows.passages, rows.numbers = append(rows.passages, passage), unpack(rows.numbers, blob)
 		return nil

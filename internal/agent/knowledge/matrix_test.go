@@ -24,7 +24,8 @@ func TestNearestKeepsTheBest(t *testing.T) {
 	rows := vectorRows{size: 1}
 	for i := range 100 {
 		base := int64(1 + i%2)
-		rows.passages, rows.numbers = append(rows.passages, base<<baseShift|int64(i)), append(rows.numbers, float32((i*37)%100-20))
+		rows.passages, rows.numbers = append(rows.passages, base<<baseShift|int64(i)),
+			append(rows.numbers, float32((i*37)%100-20))
 	}
 	var got string
 	for _, n := range rows.nearest([]float32{1}, []int64{2}, 4) {

@@ -67,7 +67,8 @@ func dropFile(ctx context.Context, tx *sql.Tx, base string, id int64, file strin
 		return 0, err
 	}
 	return 0, source.Problems{{
-		File: file, Message: fmt.Sprintf("the knowledge base %s has no such file", base), Hint: source.Suggest(file, names),
+		File: file, Message: fmt.Sprintf("the knowledge base %s has no such file", base),
+		Hint: source.Suggest(file, names),
 	}}
 }
 
@@ -75,7 +76,8 @@ func dropFile(ctx context.Context, tx *sql.Tx, base string, id int64, file strin
 func dropFiles(ctx context.Context, tx *sql.Tx, where string, args ...any) (gone int, err error) {
 	chosen := `(SELECT id FROM knowledge_files WHERE ` + where + `)`
 	passages := `(SELECT id FROM knowledge_passages WHERE file IN ` + chosen + `)`
-	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(passages), 0) FROM knowledge_files WHERE `+where, args...).Scan(&gone)
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(passages), 0) FROM knowledge_files WHERE `+where, args...).
+		Scan(&gone)
 	for _, statement := range []string{
 		`UPDATE knowledge_models SET drops = drops + 1 WHERE id IN (SELECT model FROM knowledge_vectors WHERE passage IN ` + passages + `)`,
 		`DELETE FROM knowledge_vectors WHERE passage IN ` + passages,
@@ -102,7 +104,8 @@ func countWords(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || passages <= fewest {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO knowledge_common SELECT term FROM knowledge_words WHERE doc > ?`, max(fewest, passages/10))
+	_, err = tx.ExecContext(ctx, `INSERT INTO knowledge_common SELECT term FROM knowledge_words WHERE doc > ?`,
+		max(fewest, passages/10))
 	return err
 }
 

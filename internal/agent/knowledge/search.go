@@ -73,7 +73,8 @@ const matchQuery = `
 	WHERE h.score <= coalesce((SELECT score FROM hits ORDER BY score LIMIT 1 OFFSET ?5 - 1), 0)
 	ORDER BY h.score, p.name, b.name LIMIT ?5`
 
-func (k *Library) match(ctx context.Context, expression string, bases []int64, topK int) (found []flow.Passage, err error) {
+func (k *Library) match(ctx context.Context, expression string, bases []int64,
+	topK int) (found []flow.Passage, err error) {
 	first, last := slices.Min(bases)<<baseShift, (slices.Max(bases)+1)<<baseShift-1
 	err = k.each(ctx, func(scan func(...any) error) error {
 		var p flow.Passage
@@ -177,7 +178,8 @@ func spread(text string) string {
 func unspaced(r rune) bool {
 	const firstThai, kanaLength = 0x0e00, 'ー'
 	return r >= firstThai && (r == kanaLength ||
-		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+			unicode.Myanmar))
 }
 
 // queryWords returns the different words of a text, the first of them if there are too many. In a script without

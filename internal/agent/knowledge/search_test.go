@@ -47,7 +47,8 @@ func runLibrary(t *testing.T, open openLibrary) {
 // shop is what most tests search.
 var shop = fileTexts{
 	"returns/policy.md": "# Returns\n\nYou may return an item within 30 days.\n\n" +
-		"## Broken items\n\nA broken lamp is replaced at once.\n\n## Refunds\n\nMoney comes back to the card within a week.\n",
+		"## Broken items\n\nA broken lamp is replaced at once.\n\n## Refunds\n\n" +
+		"Money comes back to the card within a week.\n",
 	"returns/facts.jsonl": `{"id":"r-1","text":"Gift cards cannot go back.","title":"Gift cards"}` + "\n" +
 		`{"id":"r-2","text":"Größere Möbel holt die Spedition ab. Café Zürich."}` + "\n",
 	"shipping/times.txt": "Parcels take three days.\n\nA lamp ships in a box.\n",
@@ -137,7 +138,10 @@ func searchBases(t *testing.T, open openLibrary) {
 		{[]string{"shipping"}, []string{"shipping/times.txt#1"}},
 		{[]string{"world"}, nil},
 		{nil, nil},
-		{[]string{"shipping", "returns", "shipping"}, []string{"shipping/times.txt#1", "returns/policy.md#broken-items"}},
+		{
+			[]string{"shipping", "returns", "shipping"},
+			[]string{"shipping/times.txt#1", "returns/policy.md#broken-items"},
+		},
 	} {
 		found := ids(search(t, k, "lamp", 5, tc.bases...))
 		if d := cmp.Diff(tc.want, found, cmpopts.SortSlices(strings.Compare), cmpopts.EquateEmpty()); d != "" {
@@ -188,7 +192,8 @@ func searchUnknown(t *testing.T, open openLibrary) {
 		"x' OR 1=1 --": "known: returns", strings.Repeat("long", long): "longlong…",
 	} {
 		_, err := k.Search(context.Background(), flow.Query{Text: "lamp", Bases: []string{"returns", name}, TopK: 5})
-		if _, ok := errors.AsType[*knowledge.UnknownBaseError](err); !ok || !strings.Contains(err.Error(), want) || len(err.Error()) > 500 {
+		if _, ok := errors.AsType[*knowledge.UnknownBaseError](err); !ok || !strings.Contains(err.Error(), want) ||
+			len(err.Error()) > 500 {
 			t.Errorf("base %.40q: error %.600v, want one with %s", name, err, want)
 		}
 	}
@@ -217,7 +222,9 @@ func searchCancelled(t *testing.T, open openLibrary) {
 	k := open(t, shop)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := k.Search(ctx, flow.Query{Text: "lamp", Bases: []string{"returns"}, TopK: 5}); !errors.Is(err, context.Canceled) {
+	if _, err := k.Search(ctx, flow.Query{
+		Text: "lamp", Bases: []string{"returns"}, TopK: 5,
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Search with a cancelled context: %v", err)
 	}
 	// Cancelling one search must not cost the next one its data.

@@ -27,7 +27,8 @@ func TestSplitMarkdown(t *testing.T) {
 		}},
 		{"the same heading again", "# A\nx\n# A\ny\n# A.1\nz", []string{"f#a|A\n\nx", "f#a.2|A\n\ny", "f#a1|A.1\n\nz"}},
 		{"a long section", "# A\n" + strings.TrimSpace(long), []string{
-			"f#a|A\n\n" + strings.TrimSpace(strings.Repeat("word ", 240)), "f#a.2|A\n\n" + strings.TrimSpace(strings.Repeat("word ", 60)),
+			"f#a|A\n\n" + strings.TrimSpace(strings.Repeat("word ", 240)),
+			"f#a.2|A\n\n" + strings.TrimSpace(strings.Repeat("word ", 60)),
 		}},
 		{"how headings are written", "   ## A b! ##\nx\n#no\n####### no\n    # no\n#\ny\n# C#\nz", []string{
 			"f#a-b|A b!\n\nx\n#no\n####### no\n    # no", "f#section|y", "f#c|C#\n\nz",
@@ -53,13 +54,15 @@ func TestSplitMarkdown(t *testing.T) {
 
 func TestSplitKeepsEveryWord(t *testing.T) {
 	line := rapid.SampledFrom([]string{
-		"", "# A", "## B", "```", "short words here.", "   indented", strings.Repeat("a sentence of words. ", 90), strings.Repeat("x", 2_500),
-		strings.Repeat("字", 1_500), strings.Repeat(" ", 1_300) + "far",
+		"", "# A", "## B", "```", "short words here.", "   indented", strings.Repeat("a sentence of words. ", 90),
+		strings.Repeat("x", 2_500), strings.Repeat("字", 1_500), strings.Repeat(" ", 1_300) + "far",
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		lines := rapid.SliceOfN(line, 1, 12).Draw(r, "lines")
 		text := strings.Join(lines, "\n")
-		for name, passages := range map[string][]passage{"text": splitText("f", text), "markdown": splitMarkdown("f", text)} {
+		for name, passages := range map[string][]passage{
+			"text": splitText("f", text), "markdown": splitMarkdown("f", text),
+		} {
 			kept, seen := "", map[string]bool{}
 			for _, p := range passages {
 				if n := utf8.RuneCountInString(p.text); n > maxPassage+maxTitle+3 {
@@ -114,7 +117,9 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	k.limits = limits{file: 1 << 20, passages: 1 << 20, text: 1_000}
-	file := textFile{"f.txt", func() (fs.File, error) { return openText{strings.NewReader(strings.Repeat("x", 1_100))}, nil }}
+	file := textFile{
+		"f.txt", func() (fs.File, error) { return openText{strings.NewReader(strings.Repeat("x", 1_100))}, nil },
+	}
 	_, err = k.takeIn(t.Context(), []baseFiles{{"b", []textFile{file}}})
 	if err == nil || !strings.Contains(err.Error(), "too much to hold in memory (put them into a store") {
 		t.Errorf("too much text: %v", err)

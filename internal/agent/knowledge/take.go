@@ -41,7 +41,9 @@ func (t *taking) close() error {
 
 func (t *taking) takeBase(ctx context.Context, base baseFiles) error {
 	if wrong := wrongName(base.name); wrong != "" {
-		t.problems = append(t.problems, source.Problem{File: base.name, Message: wrong, Hint: "name it with letters, digits and hyphens"})
+		t.problems = append(t.problems, source.Problem{
+			File: base.name, Message: wrong, Hint: "name it with letters, digits and hyphens",
+		})
 		return nil
 	}
 	var id int64
@@ -80,15 +82,18 @@ func (t *taking) takeFile(ctx context.Context, base int64, file textFile, passag
 		return err
 	}
 	var there int
-	err = t.tx.QueryRowContext(ctx, `SELECT coalesce(sum(passages), 0) FROM knowledge_files WHERE base = ?`, base).Scan(&there)
+	err = t.tx.QueryRowContext(ctx, `SELECT coalesce(sum(passages), 0) FROM knowledge_files WHERE base = ?`, base).
+		Scan(&there)
 	if err != nil {
 		return err
 	}
 	if there+len(passages) > t.limits.passages {
-		t.report(file, 0, "split it into several bases", "the knowledge base would have more than %d passages", t.limits.passages)
+		t.report(file, 0, "split it into several bases", "the knowledge base would have more than %d passages",
+			t.limits.passages)
 		return nil
 	}
-	result, err := t.tx.ExecContext(ctx, `INSERT INTO knowledge_files (base, name, passages) VALUES (?, ?, ?)`, base, file.name, len(passages))
+	result, err := t.tx.ExecContext(ctx, `INSERT INTO knowledge_files (base, name, passages) VALUES (?, ?, ?)`, base,
+		file.name, len(passages))
 	if err != nil {
 		return err
 	}
@@ -108,7 +113,8 @@ func (t *taking) takeFile(ctx context.Context, base int64, file textFile, passag
 func (t *taking) fill(ctx context.Context, base, fileID int64, file textFile, passages []passage) error {
 	first := base << baseShift
 	var next int64
-	err := t.tx.QueryRowContext(ctx, `SELECT coalesce(max(id) + 1, ?1) FROM knowledge_passages WHERE id BETWEEN ?1 AND ?2`,
+	err := t.tx.QueryRowContext(ctx,
+		`SELECT coalesce(max(id) + 1, ?1) FROM knowledge_passages WHERE id BETWEEN ?1 AND ?2`,
 		first, first|(1<<baseShift-1)).Scan(&next)
 	if err != nil {
 		return err
@@ -144,7 +150,8 @@ func (t *taking) reportTaken(ctx context.Context, base int64, file textFile, p p
 		SELECT f.name FROM knowledge_files f JOIN knowledge_passages p ON p.file = f.id WHERE p.base = ? AND p.name = ?`,
 		base, p.id).Scan(&other)
 	if err == nil {
-		t.report(file, p.line, "give it another id, or remove the other file from the base", "the id %q is in %s already", p.id, other)
+		t.report(file, p.line, "give it another id, or remove the other file from the base",
+			"the id %q is in %s already", p.id, other)
 	}
 	return err
 }

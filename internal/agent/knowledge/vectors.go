@@ -160,7 +160,8 @@ func (k *Library) embed(ctx context.Context, base string) (done, left int, err e
 	done = int(embedded.Load())
 	left = len(missing) - done
 	if err != nil {
-		err = fmt.Errorf("%d of %d passages got no vector from %s and are found by their words only: %w", left, len(missing), k.vectors.Model, err)
+		err = fmt.Errorf("%d of %d passages got no vector from %s and are found by their words only: %w", left,
+			len(missing), k.vectors.Model, err)
 	}
 	return done, left, err
 }
@@ -204,7 +205,8 @@ func (k *Library) embedBatch(ctx context.Context, ids []int64) (int, error) {
 		for i := 0; i < len(found) && err == nil; i++ {
 			// Meanwhile another process may have replaced the passage, and another text may have its number.
 			_, err = tx.ExecContext(ctx, `INSERT OR IGNORE INTO knowledge_vectors (model, passage, vector)
-				SELECT ?, id, ? FROM knowledge_passages WHERE id = ? AND text = ?`, model, pack(vectors[i]), found[i], texts[i])
+				SELECT ?, id, ? FROM knowledge_passages WHERE id = ? AND text = ?`, model, pack(vectors[i]),
+				found[i], texts[i])
 		}
 		return err
 	})
@@ -242,6 +244,6 @@ func (k *Library) modelIn(ctx context.Context, tx *sql.Tx, size int) (id int64, 
 type vectorSizeError struct{ size, known int }
 
 func (e *vectorSizeError) Error() string {
-	return fmt.Sprintf("its vectors have %d numbers, and those in the store have %d: remove the knowledge base and add it again, or use another model",
-		e.size, e.known)
+	return fmt.Sprintf("its vectors have %d numbers, and those in the store have %d: "+
+		"remove the knowledge base and add it again, or use another model", e.size, e.known)
 }

@@ -28,14 +28,16 @@ func TestVectorsOfModelsAreNotMixed(t *testing.T) {
 		t.Errorf("the second model: %+v", done)
 	}
 	for _, m := range []*meanings{first, second} {
-		if got := find(t, s.Knowledge(withVectors(m, &said)), "automobile", "shop"); !strings.HasPrefix(got, "shop/a.txt#1") {
+		if got := find(t, s.Knowledge(withVectors(m, &said)), "automobile", "shop"); !strings.HasPrefix(got,
+			"shop/a.txt#1") {
 			t.Errorf("%q found %q", m.salt, got)
 		}
 	}
 	other := s.Knowledge(withVectors(&meanings{size: 8}, &said)) // the same name, other vectors
 	write(t, ".", map[string]string{"new.txt": "new"})
 	done := add(t, other, "shop", "new.txt")
-	if done.EmbedError == nil || !strings.Contains(done.EmbedError.Error(), "its vectors have 8 numbers, and those in the store have 1024") {
+	if done.EmbedError == nil ||
+		!strings.Contains(done.EmbedError.Error(), "its vectors have 8 numbers, and those in the store have 1024") {
 		t.Errorf("vectors of another size: %v", done.EmbedError)
 	}
 	if got := find(t, other, "insurance", "shop"); got != "shop/a.txt#1" || !strings.Contains(said.all(), "8 numbers") {
@@ -60,7 +62,8 @@ func TestReplacedFilesLoseTheirVectors(t *testing.T) {
 		t.Fatalf("found %q", got)
 	}
 	asked := m.texts.Load()
-	if done := add(t, k, "shop", "shop"); done.Embedded != 0 || m.texts.Load() != asked || find(t, k, "automobile", "shop") != "shop/a.txt#1" {
+	if done := add(t, k, "shop", "shop"); done.Embedded != 0 || m.texts.Load() != asked ||
+		find(t, k, "automobile", "shop") != "shop/a.txt#1" {
 		t.Errorf("the same again: %+v, %d texts embedded", done, m.texts.Load()-asked)
 	}
 	write(t, ".", map[string]string{"shop/a.txt": "buy a boat\n"})
@@ -108,10 +111,12 @@ func TestEmbeddingGoesOn(t *testing.T) {
 	}}
 	k := s.Knowledge(withVectors(m, &said))
 	done := add(t, k, "b", "b.jsonl")
-	if done.EmbedError == nil || done.Embedded < 5*64 || done.Embedded+done.Unembedded != 500 || int64(done.Embedded) != m.texts.Load() {
+	if done.EmbedError == nil || done.Embedded < 5*64 || done.Embedded+done.Unembedded != 500 ||
+		int64(done.Embedded) != m.texts.Load() {
 		t.Errorf("a failing request: %+v, %d embedded", done, m.texts.Load())
 	}
-	if rest := add(t, k, "b", "b.jsonl"); rest.Embedded != done.Unembedded || rest.EmbedError != nil || m.texts.Load() != 500 || most != 64 {
+	if rest := add(t, k, "b", "b.jsonl"); rest.Embedded != done.Unembedded || rest.EmbedError != nil ||
+		m.texts.Load() != 500 || most != 64 {
 		t.Errorf("going on after %+v: %+v, %d embedded, up to %d at once", done, rest, m.texts.Load(), most)
 	}
 }
@@ -164,7 +169,8 @@ func TestOddVectorsAreRefused(t *testing.T) {
 	} {
 		k := keptStore(t).Knowledge(knowledge.WithVectors(knowledge.Vectors{Model: "odd", Embedder: tc.answer}))
 		done := add(t, k, "b", "a.jsonl")
-		if got := fmt.Sprint(done.EmbedError); tc.want == "" && done.EmbedError != nil || !strings.HasSuffix(got, tc.want) && tc.want != "" {
+		if got := fmt.Sprint(done.EmbedError); tc.want == "" && done.EmbedError != nil ||
+			!strings.HasSuffix(got, tc.want) && tc.want != "" {
 			t.Errorf("%v: %s", tc.answer, got)
 		}
 		if got := find(t, k, "number1", "b"); got != "1" {
@@ -177,7 +183,9 @@ func BenchmarkSearchWithVectors(b *testing.B) {
 	for _, n := range []int{10_000, 50_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.Chdir(write(b, b.TempDir(), map[string]string{"b.jsonl": prose(n)}))
-			k := keptStore(b).Knowledge(knowledge.WithVectors(knowledge.Vectors{Model: "m", Embedder: &meanings{size: 384}}))
+			k := keptStore(b).Knowledge(knowledge.WithVectors(knowledge.Vectors{
+				Model: "m", Embedder: &meanings{size: 384},
+			}))
 			if done := add(b, k, "b", "b.jsonl"); done.EmbedError != nil {
 				b.Fatal(done.EmbedError)
 			}
@@ -185,7 +193,9 @@ func BenchmarkSearchWithVectors(b *testing.B) {
 			for _, q := range questions {
 				b.Run(q.name, func(b *testing.B) {
 					for b.Loop() {
-						if found, err := k.Search(b.Context(), flow.Query{Text: q.text, Bases: []string{"b"}, TopK: 5}); len(found) != 5 || err != nil {
+						if found, err := k.Search(b.Context(), flow.Query{
+							Text: q.text, Bases: []string{"b"}, TopK: 5,
+						}); len(found) != 5 || err != nil {
 							b.Fatal(len(found), err)
 						}
 					}

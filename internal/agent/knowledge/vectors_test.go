@@ -30,7 +30,8 @@ type meanings struct {
 }
 
 var synonyms = map[string]string{
-	"automobile": "car", "vehicle": "car", "purchase": "buy", "refund": "money", "reimbursement": "money", "lorry": "truck",
+	"automobile": "car", "vehicle": "car", "purchase": "buy", "refund": "money", "reimbursement": "money",
+	"lorry": "truck",
 }
 
 func (m *meanings) Embed(ctx context.Context, texts []string) ([][]float64, error) {
@@ -129,7 +130,8 @@ func TestSearchFindsByMeaning(t *testing.T) {
 				t.Errorf("%s: %s found %q, want %q", name, query, got, want)
 			}
 		}
-		if got := find(t, s.Knowledge(), query, "shop"); strings.Contains(got, "a.txt") || strings.Contains(got, "b.txt") {
+		if got := find(t, s.Knowledge(), query, "shop"); strings.Contains(got, "a.txt") ||
+			strings.Contains(got, "b.txt") {
 			t.Errorf("by words only, %s found %q", query, got)
 		}
 	}
@@ -150,7 +152,8 @@ func TestSearchWithoutItsEmbedder(t *testing.T) {
 	k := s.Knowledge(withVectors(m, &said))
 	done := add(t, k, "shop", "shop")
 	if done.Passages != 3 || done.Embedded != 0 || done.Unembedded != 3 || done.EmbedError == nil ||
-		!strings.Contains(done.EmbedError.Error(), "3 of 3 passages got no vector from m and are found by their words only: no credit") {
+		!strings.Contains(done.EmbedError.Error(),
+			"3 of 3 passages got no vector from m and are found by their words only: no credit") {
 		t.Errorf("Add = %+v", done)
 	}
 	if got := find(t, k, "insurance", "shop"); got != "shop/a.txt#1" {
@@ -172,7 +175,8 @@ func TestSearchWithoutItsEmbedder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	if got := find(t, opened, "insurance", "shop"); got != "shop/a.txt#1" || !strings.Contains(said.all(), "3 of 3 passages") {
+	if got := find(t, opened, "insurance", "shop"); got != "shop/a.txt#1" ||
+		!strings.Contains(said.all(), "3 of 3 passages") {
 		t.Errorf("folder: found %q, told %q", got, said.all())
 	}
 }

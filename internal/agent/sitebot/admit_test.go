@@ -24,7 +24,8 @@ func limited(now func() time.Time) func(*sitebot.Config) {
 func (th *theater) visit(t *testing.T, session, input, language string) error {
 	t.Helper()
 	_, err := th.Turn(t.Context(), sitebot.Request{
-		Site: "shop.example", Session: session, Input: input, Language: language, Visitor: true, IP: netip.MustParseAddr("192.0.2.7"),
+		Site: "shop.example", Session: session, Input: input, Language: language, Visitor: true,
+		IP: netip.MustParseAddr("192.0.2.7"),
 	}, nil)
 	return err
 }
@@ -73,7 +74,9 @@ func TestRefusedMessagesLeaveNothing(t *testing.T) {
 	if _, err := th.State(t.Context(), "shop.example", "new"); err == nil {
 		t.Error("a refused message has made a session")
 	}
-	if _, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "s", Input: "tell me more"}, nil); err != nil {
+	if _, err := th.Turn(t.Context(), sitebot.Request{
+		Site: "shop.example", Session: "s", Input: "tell me more",
+	}, nil); err != nil {
 		t.Errorf("one who is no visitor: %v", err)
 	}
 }
@@ -97,7 +100,8 @@ func TestFailedTurnsAreCounted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	wantFault(t, th.visit(t, "s", "tell me", "de"), sitebot.BudgetSpent, "Der Assistent ist gerade sehr ausgelastet. Bitte versuchen Sie es später erneut.")
+	wantFault(t, th.visit(t, "s", "tell me", "de"), sitebot.BudgetSpent,
+		"Der Assistent ist gerade sehr ausgelastet. Bitte versuchen Sie es später erneut.")
 }
 
 // A session ends before it holds more than it may. What is blocked is not kept and therefore not refused.
@@ -106,7 +110,8 @@ func TestSessionFull(t *testing.T) {
 	const most = 2 << 20
 	patch := func(size int) error {
 		text, _ := json.Marshal(strings.Repeat("x", size))
-		return th.UpdateState(t.Context(), "shop.example", "s", json.RawMessage(fmt.Sprintf(`{"messages": [{"role": "user", "content": %s}]}`, text)), true)
+		return th.UpdateState(t.Context(), "shop.example", "s",
+			json.RawMessage(fmt.Sprintf(`{"messages": [{"role": "user", "content": %s}]}`, text)), true)
 	}
 	wantFault(t, patch(most), sitebot.SessionFull, "the session would hold more than 2 MiB")
 	if err := patch(most - 100<<10); err != nil {
@@ -125,7 +130,8 @@ func TestSessionFull(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(state), err)
 	}
 	th.nodes()
-	wantFault(t, th.visit(t, "s", strings.Repeat("y", 10_000), ""), sitebot.SessionFull, "This conversation has become too long. Please start a new one.")
+	wantFault(t, th.visit(t, "s", strings.Repeat("y", 10_000), ""), sitebot.SessionFull,
+		"This conversation has become too long. Please start a new one.")
 	if asked := th.nodes(); len(asked) != 0 {
 		t.Errorf("models were asked: %v", asked)
 	}

@@ -75,7 +75,8 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 }
 
 // say streams a node's answer to the visitor and returns it whole. Fallen is how many turns the model was not shown.
-func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (text string, fallen int, err error) {
+func (b *Bot) say(ctx context.Context, model llm.Model, node string, s *State, vars prompt.Vars,
+	out graph.TokenSink) (text string, fallen int, err error) {
 	t := turnOf(ctx)
 	r, fallen, err := b.request(ctx, node, vars, conversation(s, all))
 	if err != nil {

@@ -25,7 +25,9 @@ func BenchmarkAnswerPath(b *testing.B) {
 			b.Fatal(err)
 		}
 		sitebottest.Turns(b, bot, sessions*turns, 8, func(n int) sitebot.Request {
-			return sitebot.Request{Site: sitebottest.Name, Session: fmt.Sprint(n % sessions), Input: fmt.Sprintf("question %d?", n)}
+			return sitebot.Request{
+				Site: sitebottest.Name, Session: fmt.Sprint(n % sessions), Input: fmt.Sprintf("question %d?", n),
+			}
 		})
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

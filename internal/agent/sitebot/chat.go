@@ -82,13 +82,14 @@ func (b *Bot) answer(ctx context.Context, t *turn, started time.Time, sink func(
 	defer leave()
 	t.watch = &stopwatch{now: b.Now, started: started, sink: sink}
 	var refused error
-	final, err := b.graph.RunFrom(context.WithValue(ctx, turnKey{}, t), thread, func(at graph.Checkpoint[State]) (input update, err error) {
-		input, refused = b.begin(ctx, t, &at)
-		return input, refused
-	}, func(_ context.Context, token string) error {
-		t.watch.token(token)
-		return nil
-	})
+	final, err := b.graph.RunFrom(context.WithValue(ctx, turnKey{}, t), thread,
+		func(at graph.Checkpoint[State]) (input update, err error) {
+			input, refused = b.begin(ctx, t, &at)
+			return input, refused
+		}, func(_ context.Context, token string) error {
+			t.watch.token(token)
+			return nil
+		})
 	switch {
 	case err == nil:
 	case t.before == nil:
@@ -124,8 +125,9 @@ func (b *Bot) begin(ctx context.Context, t *turn, at *graph.Checkpoint[State]) (
 	}
 	t.watch.tell(Event{Began: true, TurnNumber: s.TurnNumber})
 	return update{
-		inputColumn.Set(r.Input), siteColumn.Set(t.Name), sessionColumn.Set(r.Session), spamColumn.Set(t.spam), lastInputColumn.Set(fingerprint(r.Input)),
-		skillsColumn.Set(carried(s)), extractedColumn.Set(false), observedColumn.Set(false),
+		inputColumn.Set(r.Input), siteColumn.Set(t.Name), sessionColumn.Set(r.Session), spamColumn.Set(t.spam),
+		lastInputColumn.Set(fingerprint(r.Input)), skillsColumn.Set(carried(s)), extractedColumn.Set(false),
+		observedColumn.Set(false),
 	}, nil
 }
 
@@ -206,6 +208,7 @@ func (b *Bot) refuse(ctx context.Context, t *turn, thread string) (*Outcome, err
 	t.watch.token(text)
 	return &Outcome{Response: text, Metadata: Metadata{
 		FollowUps: []string{}, Answers: []string{}, CTA: map[string]string{}, Visitor: t.shown(t.before.Visitor),
-		TurnNumber: t.before.TurnNumber, Restarted: t.restarted, Blocked: t.block, Warnings: []string{}, Latency: t.watch.latency(),
+		TurnNumber: t.before.TurnNumber, Restarted: t.restarted, Blocked: t.block, Warnings: []string{},
+		Latency: t.watch.latency(),
 	}}, nil
 }

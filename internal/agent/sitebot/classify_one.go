@@ -34,10 +34,13 @@ type Classified struct {
 // Classifier returns the node of that name: intent_classifier or skill_selector. The time limit that the node has in a
 // turn does not apply.
 func (b *Bot) Classifier(node string) (*Classifier, error) {
-	works := map[string]func(context.Context, State) (update, error){prompt.IntentClassifier: b.classify, prompt.SkillSelector: b.selectSkills}
+	works := map[string]func(context.Context, State) (update, error){
+		prompt.IntentClassifier: b.classify, prompt.SkillSelector: b.selectSkills,
+	}
 	work, ok := works[node]
 	if !ok {
-		return nil, fmt.Errorf("sitebot: the node %q is no classifier: take %s or %s", node, prompt.IntentClassifier, prompt.SkillSelector)
+		return nil, fmt.Errorf("sitebot: the node %q is no classifier: take %s or %s", node, prompt.IntentClassifier,
+			prompt.SkillSelector)
 	}
 	g := graph.New("classifier", columns()...)
 	g.Node(node, work)
@@ -53,7 +56,8 @@ func (b *Bot) Classifier(node string) (*Classifier, error) {
 // Classify asks the node what it makes of a visitor's message on a site, in the state that the history would have left
 // (Rebuild). The error says why the model could not be asked or did not reply: the site, its prompts, the model, or
 // ctx.
-func (c *Classifier) Classify(ctx context.Context, siteName, message string, history []chat.Message) (Classified, error) {
+func (c *Classifier) Classify(ctx context.Context, siteName, message string,
+	history []chat.Message) (Classified, error) {
 	thread := rand.Text()
 	t, err := c.bot.open(Request{Site: siteName, Session: thread, Input: message})
 	if e, ok := errors.AsType[*Error](err); ok && e.Fault == InvalidRequest {

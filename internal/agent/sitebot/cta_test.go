@@ -23,19 +23,27 @@ func TestCTA(t *testing.T) {
 		want                          *sitebot.CTA
 	}{
 		"believed": {shop, ready, "👇 See a demo.", "", &sitebot.CTA{
-			URL: "https://shop.example/demo?stage=seed+%26+co", Label: "Book a demo", Fields: map[string]string{"stage": "seed & co"},
+			URL: "https://shop.example/demo?stage=seed+%26+co", Label: "Book a demo",
+			Fields: map[string]string{"stage": "seed & co"},
 		}},
 		"in the visitor's language": {shop, ready, "👇 Voyez.", "fr-CA", &sitebot.CTA{
-			URL: "https://shop.example/demo?stage=seed+%26+co", Label: "Réserver une démo", Fields: map[string]string{"stage": "seed & co"},
+			URL: "https://shop.example/demo?stage=seed+%26+co", Label: "Réserver une démo",
+			Fields: map[string]string{"stage": "seed & co"},
 		}},
 		"words and query of the site": {
-			strings.Replace(shop, "url: https://shop.example/demo", "label: Taste it, url: 'https://shop.example/demo?from=chat&stage=none#form'", 1), ready, "👇 See a demo.", "fr",
-			&sitebot.CTA{URL: "https://shop.example/demo?from=chat&stage=seed+%26+co#form", Label: "Taste it", Fields: map[string]string{"stage": "seed & co"}},
+			strings.Replace(shop, "url: https://shop.example/demo",
+				"label: Taste it, url: 'https://shop.example/demo?from=chat&stage=none#form'", 1),
+			ready, "👇 See a demo.", "fr", &sitebot.CTA{
+				URL: "https://shop.example/demo?from=chat&stage=seed+%26+co#form", Label: "Taste it",
+				Fields: map[string]string{"stage": "seed & co"},
+			},
 		},
 		"nothing collected": {strings.Replace(shop, "stage: stage, ", "", 1), ready, "👇 See a demo.", "", &sitebot.CTA{
 			URL: "https://shop.example/demo", Label: "Book a demo", Fields: map[string]string{},
 		}},
-		"no address":              {strings.Replace(shop, "url: https://shop.example/demo, ", "", 1), ready, "👇 See a demo.", "", nil},
+		"no address": {
+			strings.Replace(shop, "url: https://shop.example/demo, ", "", 1), ready, "👇 See a demo.", "", nil,
+		},
 		"the writer did not":      {shop, ready, "See a demo.", "", nil},
 		"nobody asked the writer": {shop, `{}`, "👇 See a demo.", "", nil},
 	} {
@@ -44,7 +52,9 @@ func TestCTA(t *testing.T) {
 			th.intent(sitebot.Learn)
 			th.says("answer_writer", c.answer)
 			th.inject(t, "s", c.state)
-			o, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "s", Input: "tell me", Language: c.language}, nil)
+			o, err := th.Turn(t.Context(), sitebot.Request{
+				Site: "shop.example", Session: "s", Input: "tell me", Language: c.language,
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +71,9 @@ func TestRestarted(t *testing.T) {
 	th.intent(sitebot.Learn)
 	say := func(seen int, input string) bool {
 		t.Helper()
-		o, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "s", Input: input, TurnNumber: seen}, nil)
+		o, err := th.Turn(t.Context(), sitebot.Request{
+			Site: "shop.example", Session: "s", Input: input, TurnNumber: seen,
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +105,9 @@ func TestHurry(t *testing.T) {
 	first := make(chan *sitebot.Outcome, 1)
 	go func() {
 		text := ""
-		o, err := th.Turn(context.WithoutCancel(t.Context()), sitebot.Request{Site: "shop.example", Session: "s", Input: "one"}, func(e sitebot.Event) {
+		o, err := th.Turn(context.WithoutCancel(t.Context()), sitebot.Request{
+			Site: "shop.example", Session: "s", Input: "one",
+		}, func(e sitebot.Event) {
 			if text += e.Token; e.Answered {
 				answered <- text
 			}
@@ -111,7 +125,8 @@ func TestHurry(t *testing.T) {
 	if fault, ok := errors.AsType[*sitebot.Error](err); !ok || fault.Fault != sitebot.Busy {
 		t.Errorf("the second message: %v", err)
 	}
-	if o := <-first; o.Response != replies["answer_writer"] || len(o.Metadata.FollowUps) > 0 || len(o.Metadata.Warnings) > 0 {
+	if o := <-first; o.Response != replies["answer_writer"] || len(o.Metadata.FollowUps) > 0 ||
+		len(o.Metadata.Warnings) > 0 {
 		t.Errorf("%+v", o)
 	}
 	th.says("follow_up_suggester", replies["follow_up_suggester"])

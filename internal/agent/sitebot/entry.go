@@ -23,7 +23,10 @@ const TimedOut = "timeout"
 // session is with it.
 func (b *Bot) entry(ctx context.Context, t *turn, thread string, r graph.Record, after *State) sessionindex.Entry {
 	answered := t != nil && r.Source == graph.SourceTurn
-	e := sessionindex.Entry{At: b.moment(), Turns: after.TurnNumber, Converted: after.Booking.Converted, Email: b.hasAddress(thread, after), Route: string(after.NextRoute)}
+	e := sessionindex.Entry{
+		At: b.moment(), Turns: after.TurnNumber, Converted: after.Booking.Converted, Email: b.hasAddress(thread, after),
+		Route: string(after.NextRoute),
+	}
 	e.Site, e.Session, _ = strings.Cut(thread, ":")
 	if answered {
 		e.Language, e.Person = t.LanguageFor(t.request.Language), t.request.PersonID
@@ -57,9 +60,10 @@ func (b *Bot) hasAddress(thread string, s *State) bool {
 // note returns what is noted of an answered turn.
 func (t *turn) note(ctx context.Context, r graph.Record, after *State, at time.Time) *sessionindex.Turn {
 	n := &sessionindex.Turn{
-		Number: after.TurnNumber, Checkpoint: r.ID, Route: string(after.NextRoute), Intent: string(after.Intents.Intent),
-		Started: t.started.UTC().Truncate(time.Microsecond), At: at, Latency: float64(at.Sub(t.started).Microseconds()) / 1000,
-		Tokens: t.meter.total().Usage.Total(), Warnings: append([]string{}, after.Warnings...), TraceID: trace.IDOf(ctx), Person: t.request.PersonID,
+		Number: after.TurnNumber, Checkpoint: r.ID, Route: string(after.NextRoute),
+		Intent: string(after.Intents.Intent), Started: t.started.UTC().Truncate(time.Microsecond), At: at,
+		Latency: float64(at.Sub(t.started).Microseconds()) / 1000, Tokens: t.meter.total().Usage.Total(),
+		Warnings: append([]string{}, after.Warnings...), TraceID: trace.IDOf(ctx), Person: t.request.PersonID,
 	}
 	if after.Router != nil {
 		n.Action = string(after.Router.Action)
@@ -95,7 +99,9 @@ func (b *Bot) noteEnd(ctx context.Context, t *turn, err error) {
 	default:
 		return
 	}
-	b.note(ctx, t, sessionindex.Note{Failure: &sessionindex.Failure{At: b.moment(), Code: code}, Language: t.LanguageFor(t.request.Language)})
+	b.note(ctx, t, sessionindex.Note{
+		Failure: &sessionindex.Failure{At: b.moment(), Code: code}, Language: t.LanguageFor(t.request.Language),
+	})
 }
 
 // note notes something of the session of a turn, although its visitor may have gone.

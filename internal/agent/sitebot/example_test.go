@@ -39,7 +39,9 @@ default: {json: {}}
 		fmt.Println(err)
 		return
 	}
-	answer, err := bot.Turn(context.Background(), sitebot.Request{Site: "tea.example", Session: "s1", Input: "What do you sell?"}, nil)
+	answer, err := bot.Turn(context.Background(), sitebot.Request{
+		Site: "tea.example", Session: "s1", Input: "What do you sell?",
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -64,7 +64,9 @@ func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s
 			continue
 		}
 		text.Remove(from, to)
-		f.keep(b, []site.BookingField{field}, site.Date, asked, s.Input, value.Found{Value: day.Value, From: from, To: to})
+		f.keep(b, []site.BookingField{field}, site.Date, asked, s.Input, value.Found{
+			Value: day.Value, From: from, To: to,
+		})
 	}
 	field, _ := fieldOf(fields, asked)
 	unread := s.Spoken.Refused == value.Unclear && field.Type != site.Date // the message may be about something else
@@ -76,7 +78,8 @@ func (f *findings) speak(b *Booking, fields []site.BookingField, asked string, s
 // keep notes a typed value for the field that it is for: the one that was asked, else the first without a value, else
 // the one that it corrects. Once a booking is complete a correction goes before a question that was not asked yet. A
 // question corrects nothing.
-func (f *findings) keep(b *Booking, fields []site.BookingField, of site.FieldType, asked, message string, found value.Found) {
+func (f *findings) keep(b *Booking, fields []site.BookingField, of site.FieldType, asked, message string,
+	found value.Found) {
 	var empty, kept []string
 	for _, field := range fields {
 		switch {

@@ -18,15 +18,25 @@ func TestInjectedMessages(t *testing.T) {
 		ids         []string
 		turn        float64
 	}{
-		{"a turn", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`, []string{"0:u", "0:a", "1:u", "1:a"}, 2},
-		{"a greeting", `[{"role":"assistant","content":"hi"}]`, []string{"0:a", "1:u", "1:a"}, 2},
-		{"an unanswered message", `[{"role":"user","content":"a"},{"role":"user","content":"a"}]`, []string{"0:u.0", "0:u.1", "0:u", "0:a"}, 1},
 		{
-			"two answers", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"assistant","content":"c"}]`,
+			"a turn", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`,
+			[]string{"0:u", "0:a", "1:u", "1:a"}, 2,
+		},
+		{"a greeting", `[{"role":"assistant","content":"hi"}]`, []string{"0:a", "1:u", "1:a"}, 2},
+		{
+			"an unanswered message", `[{"role":"user","content":"a"},{"role":"user","content":"a"}]`,
+			[]string{"0:u.0", "0:u.1", "0:u", "0:a"}, 1,
+		},
+		{
+			"two answers",
+			`[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"assistant","content":"c"}]`,
 			[]string{"0:u", "0:a", "1:a", "2:u", "2:a"},
 			3,
 		},
-		{"an id that the next turn would take", `[{"id":"0:u","role":"user","content":"a"}]`, []string{"0:u", "0:u.2", "0:a"}, 1},
+		{
+			"an id that the next turn would take", `[{"id":"0:u","role":"user","content":"a"}]`,
+			[]string{"0:u", "0:u.2", "0:a"}, 1,
+		},
 		{"nothing", `[]`, []string{"0:u", "0:a"}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -49,18 +59,21 @@ func TestInjectedMessages(t *testing.T) {
 func TestInjectingAgain(t *testing.T) {
 	th := openTheater(t, shop)
 	for range 3 {
-		th.inject(t, "i", `{"messages":[{"id":"0:u","role":"user","content":"a"},{"id":"0:a","role":"assistant","content":"b"}]}`)
+		th.inject(t, "i",
+			`{"messages":[{"id":"0:u","role":"user","content":"a"},{"id":"0:a","role":"assistant","content":"b"}]}`)
 	}
 	if s := th.state(t, "i"); len(s["messages"].([]any)) != 2 || s["turn_number"] != 1.0 {
 		t.Errorf("turn %v, messages %v", s["turn_number"], s["messages"])
 	}
 	th.inject(t, "i", `{"messages":[{"role":"user","content":"c"},{"role":"assistant","content":"d"}]}`)
 	s := th.state(t, "i")
-	if len(s["messages"].([]any)) != 4 || s["turn_number"] != 2.0 || s["site_name"] != "shop.example" || s["session_id"] != "i" {
+	if len(s["messages"].([]any)) != 4 || s["turn_number"] != 2.0 || s["site_name"] != "shop.example" ||
+		s["session_id"] != "i" {
 		t.Errorf("state %v", s)
 	}
 	err := th.UpdateState(t.Context(), "shop.example", "i", json.RawMessage(`{"hack_count":1}`), true)
-	if s := th.state(t, "i"); err != nil || len(s["messages"].([]any)) != 0 || s["turn_number"] != 0.0 || s["hack_count"] != 1.0 {
+	if s := th.state(t, "i"); err != nil || len(s["messages"].([]any)) != 0 || s["turn_number"] != 0.0 ||
+		s["hack_count"] != 1.0 {
 		t.Errorf("replaced: %v %v", s, err)
 	}
 }
@@ -68,10 +81,12 @@ func TestInjectingAgain(t *testing.T) {
 func TestInjectionRefuses(t *testing.T) {
 	th := openTheater(t, shop)
 	for _, patch := range []string{
-		`{"unknown":1}`, `{"booking_state":{"unknown":1}}`, `{"dialog_supervision_state":{"ask_count":"two"}}`, `{"turn_number":"1"}`, `[]`, `{`, `7`, ``,
-		`{"messages":[{"role":"system","content":"x"}]}`, `{"messages":[{"role":"user","content":"x","name":"y"}]}`, `{"profiling_state":{"x":1}}`,
-		`{"turn_number":1,"turn_number":2}`, `{"visitor_profile":{"age":3}}`,
-		`{"turn_number":-1}`, `{"hack_count":-1}`, `{"summary":{"to_turn":-1}}`, `{"interest_signals_state":{"cumulative":101}}`, `{"next_route":"NOWHERE"}`, `{"site_name":"other"}`,
+		`{"unknown":1}`, `{"booking_state":{"unknown":1}}`, `{"dialog_supervision_state":{"ask_count":"two"}}`,
+		`{"turn_number":"1"}`, `[]`, `{`, `7`, ``, `{"messages":[{"role":"system","content":"x"}]}`,
+		`{"messages":[{"role":"user","content":"x","name":"y"}]}`, `{"profiling_state":{"x":1}}`,
+		`{"turn_number":1,"turn_number":2}`, `{"visitor_profile":{"age":3}}`, `{"turn_number":-1}`, `{"hack_count":-1}`,
+		`{"summary":{"to_turn":-1}}`, `{"interest_signals_state":{"cumulative":101}}`, `{"next_route":"NOWHERE"}`,
+		`{"site_name":"other"}`,
 	} {
 		err := th.UpdateState(t.Context(), "shop.example", "r", json.RawMessage(patch), false)
 		var fault *sitebot.Error
@@ -90,7 +105,8 @@ func TestInjectedBooking(t *testing.T) {
 	th := openTheater(t, phoneFirst)
 	th.inject(t, "b", `{"booking_state":{"active":true,"field":"name"}}`)
 	th.say(t, "b", "Ada Lovelace")
-	if s := th.state(t, "b"); at(s, "booking_state.values.name") != "Ada Lovelace" || at(s, "booking_state.field") != "phone" {
+	if s := th.state(t, "b"); at(s, "booking_state.values.name") != "Ada Lovelace" ||
+		at(s, "booking_state.field") != "phone" {
 		t.Errorf("booking %v", s["booking_state"])
 	}
 	th.intent(sitebot.Book)

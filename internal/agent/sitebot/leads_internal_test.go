@@ -18,7 +18,10 @@ func TestRowsOfAResumedTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := "a@x.com"
-	after := State{Booking: Booking{Converted: true, Values: map[string]string{"email": address}}, Dialog: Dialog{CapturedEmail: &address}}
+	after := State{
+		Booking: Booking{Converted: true, Values: map[string]string{"email": address}},
+		Dialog:  Dialog{CapturedEmail: &address},
+	}
 	values, err := json.Marshal(after)
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +29,10 @@ func TestRowsOfAResumedTurn(t *testing.T) {
 	b := &Bot{Config: Config{Now: func() time.Time { return time.Unix(0, 0) }}}
 	var told [2][]lead.Row
 	for i, state := range []*State{&after, nil} {
-		turn := &turn{rules: rulesOf(one), request: Request{Session: "s"}, receivers: []string{lead.WebhookName}, before: &State{}, after: state}
+		turn := &turn{
+			rules: rulesOf(one), request: Request{Session: "s"}, receivers: []string{lead.WebhookName},
+			before: &State{}, after: state,
+		}
 		read, err := stateAfter(turn, graph.Record{Values: values})
 		if err != nil {
 			t.Fatal(err)

@@ -69,7 +69,8 @@ func TestLimits(t *testing.T) {
 				if took := time.Since(started); took < tc.took || took > tc.took+time.Second {
 					t.Errorf("the turn took %v", took)
 				}
-				if len(o.Metadata.Warnings) != 1 || !strings.HasPrefix(o.Metadata.Warnings[0], strings.TrimSuffix(tc.node, "_x")) {
+				if len(o.Metadata.Warnings) != 1 ||
+					!strings.HasPrefix(o.Metadata.Warnings[0], strings.TrimSuffix(tc.node, "_x")) {
 					t.Errorf("warnings %v", o.Metadata.Warnings)
 				}
 				if th.Graph().Tasks() != 0 {
@@ -104,7 +105,8 @@ func TestResultOfSlowTurn(t *testing.T) {
 		th := openTheater(t, shop)
 		th.does("skill_selector", sleeps(7*time.Second, `{"skills":[],"reasons":{}}`))
 		o := th.say(t, "s", "tell me")
-		if len(o.Metadata.Warnings) != 0 || o.Metadata.Visitor.CompanyName != "Acme" || o.Metadata.Visitor.Sector != "Retail" {
+		if len(o.Metadata.Warnings) != 0 || o.Metadata.Visitor.CompanyName != "Acme" ||
+			o.Metadata.Visitor.Sector != "Retail" {
 			t.Errorf("%+v", o.Metadata)
 		}
 	})
@@ -160,7 +162,8 @@ func TestDisconnect(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		th.does("between", func(context.Context, llm.Request) (string, error) { leave(); return "", nil })
 		said := ""
-		_, err := th.Turn(ctx, sitebot.Request{Site: "shop.example", Session: "d", Input: "Hello "}, func(e sitebot.Event) { said += e.Token })
+		_, err := th.Turn(ctx, sitebot.Request{Site: "shop.example", Session: "d", Input: "Hello "},
+			func(e sitebot.Event) { said += e.Token })
 		if !errors.Is(err, context.Canceled) || said == "" {
 			t.Errorf("error %v after %q", err, said)
 		}
@@ -216,7 +219,8 @@ func TestSessionsAtOnce(t *testing.T) {
 			session := "s" + strconv.Itoa(i)
 			for turn := range turns {
 				input := session + " message " + strconv.Itoa(turn)
-				o, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: session, Input: input}, func(sitebot.Event) {})
+				o, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: session, Input: input},
+					func(sitebot.Event) {})
 				// There may be warnings: on a machine this busy, background tasks run out of time.
 				if err != nil || o.Metadata.TurnNumber != turn || o.Response != replies["answer_writer"] {
 					t.Errorf("%s: %+v %v", session, o, err)
@@ -228,7 +232,8 @@ func TestSessionsAtOnce(t *testing.T) {
 	all.Wait()
 	for i := range sessions {
 		session := "s" + strconv.Itoa(i)
-		if s := th.state(t, session); len(s["messages"].([]any)) != 2*turns || s["last_input"] != hashOf(session+" message "+strconv.Itoa(turns-1)) {
+		if s := th.state(t, session); len(s["messages"].([]any)) != 2*turns ||
+			s["last_input"] != hashOf(session+" message "+strconv.Itoa(turns-1)) {
 			t.Fatalf("%s: %v", session, s["messages"])
 		}
 	}
@@ -241,8 +246,8 @@ func TestSessionsAtOnce(t *testing.T) {
 // same byte for byte.
 func TestDeterminism(t *testing.T) {
 	inputs := []string{
-		"What do you sell?", "We are Acme", "Series A, what is the price?", "I need it on Monday", "yes please", "What does shipping cost?",
-		"broken", "ada@example.com", "Thanks", "50",
+		"What do you sell?", "We are Acme", "Series A, what is the price?", "I need it on Monday", "yes please",
+		"What does shipping cost?", "broken", "ada@example.com", "Thanks", "50",
 	}
 	runs := 200
 	if race.Enabled {

@@ -35,9 +35,12 @@ func passed(t interface{ Fatal(...any) }, believed, pieces []string) (text strin
 // all else comes through unchanged.
 func TestMarkerFilter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.SampledFrom([]string{"👉", "👇", "💌", "👉🏽", "💌\ufe0f", " ", "a", "é", "🏽", "\ufe0f", "\n", "👍", "no"})
+		part := rapid.SampledFrom([]string{
+			"👉", "👇", "💌", "👉🏽", "💌\ufe0f", " ", "a", "é", "🏽", "\ufe0f", "\n", "👍", "no",
+		})
 		parts := rapid.SliceOfN(part, 1, 8).Draw(t, "text")
-		for i := 1; i < len(parts); i++ { // two in a row of different kinds are taken out one kind after the other by the page
+		// two in a row of different kinds are taken out one kind after the other by the page
+		for i := 1; i < len(parts); i++ {
 			if strings.ContainsAny(parts[i-1], "👉👇💌") && strings.ContainsAny(parts[i], "👉👇💌") {
 				parts[i] = "x"
 			}

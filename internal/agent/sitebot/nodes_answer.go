@@ -20,7 +20,8 @@ func (b *Bot) decideRoute(ctx context.Context, s State) (update, error) {
 	r := route(&s, t.rules)
 	cancelTasks(ctx, r.Route)
 	u := update{
-		routerColumn.Set(&r.Decision), routeColumn.Set(r.Route), bookingColumn.Set(r.Booking), hackColumn.Set(r.HackCount),
+		routerColumn.Set(&r.Decision), routeColumn.Set(r.Route), bookingColumn.Set(r.Booking),
+		hackColumn.Set(r.HackCount),
 	}
 	if r.Declined {
 		u = append(u, dialogColumn.Set(Dialog{DemoDeclined: true}))
@@ -67,7 +68,8 @@ func (b *Bot) redirect(ctx context.Context, s State, out graph.TokenSink) (updat
 }
 
 // respond streams the answer of a node, without the markers that nobody asked for.
-func (b *Bot) respond(ctx context.Context, m llm.Model, node string, s *State, vars prompt.Vars, out graph.TokenSink) (update, error) {
+func (b *Bot) respond(ctx context.Context, m llm.Model, node string, s *State, vars prompt.Vars,
+	out graph.TokenSink) (update, error) {
 	f := &markerFilter{believed: b.believed(node, s), out: out}
 	_, fallen, err := b.say(ctx, m, node, s, vars, f.token)
 	if err != nil {
@@ -90,7 +92,8 @@ func (b *Bot) respond(ctx context.Context, m llm.Model, node string, s *State, v
 	return u, nil
 }
 
-func (b *Bot) respondWith(ctx context.Context, u update, node string, s *State, vars prompt.Vars, out graph.TokenSink) (update, error) {
+func (b *Bot) respondWith(ctx context.Context, u update, node string, s *State, vars prompt.Vars,
+	out graph.TokenSink) (update, error) {
 	t := turnOf(ctx)
 	said, err := b.respond(ctx, t.models.Default, node, s, vars, out)
 	if err != nil {

@@ -84,7 +84,8 @@ func answered(s *State) shown {
 func suggestions(texts []string) []string {
 	kept := []string{}
 	for _, text := range texts {
-		if text = strings.TrimSpace(text); text != "" && len(text) <= maxSuggestion && !slices.Contains(kept, text) && len(kept) < maxSuggestions {
+		if text = strings.TrimSpace(text); text != "" && len(text) <= maxSuggestion && !slices.Contains(kept, text) &&
+			len(kept) < maxSuggestions {
 			kept = append(kept, text)
 		}
 	}

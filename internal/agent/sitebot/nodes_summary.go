@@ -55,7 +55,9 @@ func (b *Bot) summaryRequest(ctx context.Context, s *State) (r llm.Request, err 
 	most := charactersOf(t.Limits.PromptTokens)
 	system = ends(system, most/2)
 	said := s.Messages[endOfTurn(s.Messages, s.Summary.ToTurn):endOfTurn(s.Messages, s.Fallen)]
-	return callOf(prompt.ConversationSummary, system, []chat.Message{{}, chat.NewMessage(chat.User, transcript(said, most-characters(system)))}), nil
+	return callOf(prompt.ConversationSummary, system, []chat.Message{
+		{}, chat.NewMessage(chat.User, transcript(said, most-characters(system))),
+	}), nil
 }
 
 // endOfTurn returns where a number of turns end among messages. A message that was never answered belongs to the turn

@@ -23,7 +23,9 @@ func (b *Bot) startRetrieval(ctx context.Context, s State) (update, error) {
 		return nil, nil
 	}
 	input := s.Input // a task that holds no more than it needs does not keep the state
-	return nil, retrieval.Start(ctx, func(ctx context.Context) (string, error) { return t.retriever.Retrieve(ctx, input) })
+	return nil, retrieval.Start(ctx, func(ctx context.Context) (string, error) {
+		return t.retriever.Retrieve(ctx, input)
+	})
 }
 
 func (b *Bot) startEnrichment(ctx context.Context, s State) (update, error) {

@@ -12,8 +12,9 @@ import (
 func outcome(t *turn, s *State, turnNumber int) *Outcome {
 	*s = published(*s)
 	m := Metadata{
-		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Button: t.cta(s), Visitor: t.shown(s.Visitor), Skills: s.Skills, TurnNumber: turnNumber,
-		Restarted: t.restarted, Route: s.NextRoute, Intent: s.Intents.Intent, Warnings: s.Warnings, Latency: t.watch.latency(),
+		FollowUps: s.FollowUps, Answers: s.Answers, CTA: s.CTA, Button: t.cta(s), Visitor: t.shown(s.Visitor),
+		Skills: s.Skills, TurnNumber: turnNumber, Restarted: t.restarted, Route: s.NextRoute, Intent: s.Intents.Intent,
+		Warnings: s.Warnings, Latency: t.watch.latency(),
 	}
 	if s.Router != nil {
 		m.Action = s.Router.Action
@@ -27,7 +28,9 @@ func turnError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, graph.ErrConflict):
-		return &Error{Fault: Busy, Message: "the session has moved on meanwhile", Hint: "send the message again", Err: err}
+		return &Error{
+			Fault: Busy, Message: "the session has moved on meanwhile", Hint: "send the message again", Err: err,
+		}
 	}
 	if _, ok := errors.AsType[*graph.NodeError](err); ok {
 		return &Error{Fault: Failed, Message: "the answer could not be written", Err: err}

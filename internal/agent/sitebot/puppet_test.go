@@ -35,7 +35,8 @@ type puppet struct {
 var (
 	replies  = sitebottest.Replies("LEARN")
 	handlers = map[string]string{
-		"redirect_handler": "Please write to support.", "booking_handler": "Which address?", "post_conversion_handler": "How many are you?",
+		"redirect_handler": "Please write to support.", "booking_handler": "Which address?",
+		"post_conversion_handler": "How many are you?",
 	}
 )
 
@@ -152,7 +153,8 @@ func openTheater(t testing.TB, siteFile string, changes ...func(*sitebot.Config)
 	th := &theater{&stage{kept: lead.NewMemory(graph.MemoryLimits{})}, &puppet{plays: map[string]play{}}}
 	c := sitebot.Config{
 		Guard: true,
-		Sites: library, Prompts: &prompt.Set{}, Checkpoints: th.kept, Leads: th.stage, Locks: &latches{taken: map[string]bool{}},
+		Sites: library, Prompts: &prompt.Set{}, Checkpoints: th.kept, Leads: th.stage,
+		Locks: &latches{taken: map[string]bool{}},
 		Models: func(*site.Site) (sitebot.Models, error) {
 			return sitebot.Models{Default: th.puppet, Fast: th.puppet}, nil
 		},

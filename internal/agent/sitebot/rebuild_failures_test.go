@@ -40,7 +40,9 @@ func (th *theater) reads(words map[string]string) {
 	th.does("interest_signals_detector", func(_ context.Context, r llm.Request) (string, error) {
 		var found []string
 		for _, signal := range []string{"pricing", "urgency"} {
-			if slices.ContainsFunc(r.Messages[1:], func(m chat.Message) bool { return strings.Contains(m.Content.String(), words[signal]) }) {
+			if slices.ContainsFunc(r.Messages[1:], func(m chat.Message) bool {
+				return strings.Contains(m.Content.String(), words[signal])
+			}) {
 				found = append(found, signal)
 			}
 		}

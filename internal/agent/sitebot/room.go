@@ -31,7 +31,8 @@ func (b *Bot) fits(t *turn, at *graph.Checkpoint[State]) error {
 func roomFor(s *State, more int) error {
 	size, err := sizeOf(s)
 	if err == nil && size+more > maxState {
-		return fault(SessionFull, "send less, or begin anew with ?replace=1", "the session would hold more than %d MiB", maxState>>20)
+		return fault(SessionFull, "send less, or begin anew with ?replace=1", "the session would hold more than %d MiB",
+			maxState>>20)
 	}
 	return err
 }

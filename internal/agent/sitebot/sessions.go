@@ -140,7 +140,9 @@ func (b *Bot) says(ctx context.Context, row *sessionindex.Row, wanted string) (b
 		return false, nil
 	}
 	at, err := b.graph.State(ctx, Thread(row.Site, row.Session))
-	return slices.ContainsFunc(at.State.Messages, func(m Message) bool { return strings.Contains(folded(m.Content), wanted) }), err
+	return slices.ContainsFunc(at.State.Messages, func(m Message) bool {
+		return strings.Contains(folded(m.Content), wanted)
+	}), err
 }
 
 // Session returns all that its operator can see of a session. The error is an *Error.
@@ -167,7 +169,10 @@ func (b *Bot) recorded(ctx context.Context, k *sessionindex.Stored) (*Session, e
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Row: k.Row, Turns: turnsFrom(at.State.Messages, k), Failures: k.Failures, Leads: []lead.Row{}, Feedback: k.Feedback}
+	s := &Session{
+		Row: k.Row, Turns: turnsFrom(at.State.Messages, k), Failures: k.Failures, Leads: []lead.Row{},
+		Feedback: k.Feedback,
+	}
 	list(&s.Failures)
 	list(&s.Feedback)
 	return s, nil
@@ -201,7 +206,8 @@ func (b *Bot) kept(ctx context.Context, siteName, session string) (name string, 
 	case err != nil:
 		return "", nil, &Error{Fault: StoreFailed, Message: "the session cannot be read", Err: err}
 	case k == nil:
-		return "", nil, fault(UnknownSession, "GET /api/v1/chat/SITE/sessions lists them", "there is no session %q", session)
+		return "", nil, fault(UnknownSession, "GET /api/v1/chat/SITE/sessions lists them",
+			"there is no session %q", session)
 	}
 	return found.Name, k, nil
 }
@@ -215,8 +221,13 @@ func turnsFrom(messages []Message, k *sessionindex.Stored) []SessionTurn {
 			asked = append(asked, m.Content)
 			continue
 		}
-		t := SessionTurn{Number: len(turns) + 1, Input: strings.Join(asked, "\n\n"), Response: m.Content, At: k.Row.Started, Warnings: []string{}}
-		if i, noted := slices.BinarySearchFunc(k.Turns, t.Number, func(n sessionindex.Turn, number int) int { return n.Number - number }); noted {
+		t := SessionTurn{
+			Number: len(turns) + 1, Input: strings.Join(asked, "\n\n"), Response: m.Content, At: k.Row.Started,
+			Warnings: []string{},
+		}
+		if i, noted := slices.BinarySearchFunc(k.Turns, t.Number, func(n sessionindex.Turn, number int) int {
+			return n.Number - number
+		}); noted {
 			t.noted(&k.Turns[i])
 		}
 		turns, asked = append(turns, t), nil
@@ -225,7 +236,8 @@ func turnsFrom(messages []Message, k *sessionindex.Stored) []SessionTurn {
 }
 
 func (t *SessionTurn) noted(n *sessionindex.Turn) {
-	t.Note, t.Route, t.Action, t.Intent, t.At, t.Latency, t.TraceID = n, n.Route, n.Action, n.Intent, n.At, n.Latency, n.TraceID
+	t.Note, t.Route, t.Action, t.Intent, t.At, t.Latency, t.TraceID = n, n.Route, n.Action, n.Intent, n.At,
+		n.Latency, n.TraceID
 	if n.Warnings != nil {
 		t.Warnings = n.Warnings
 	}
@@ -235,7 +247,8 @@ func (t *SessionTurn) noted(n *sessionindex.Turn) {
 func (b *Bot) Rate(ctx context.Context, siteName, session string, f sessionindex.Feedback) error {
 	switch {
 	case f.Rating != sessionindex.Up && f.Rating != sessionindex.Down:
-		return fault(InvalidRequest, `send {"turn": N, "rating": "up" or "down"}`, "there is no rating %q", clipped(f.Rating))
+		return fault(InvalidRequest, `send {"turn": N, "rating": "up" or "down"}`, "there is no rating %q",
+			clipped(f.Rating))
 	case utf8.RuneCountInString(f.Comment) > maxComment:
 		return fault(InvalidRequest, "shorten it", "the comment has more than %d characters", maxComment)
 	}

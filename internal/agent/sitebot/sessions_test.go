@@ -18,7 +18,8 @@ import (
 func openRegistered(t *testing.T, changes ...func(*sitebot.Config)) *theater {
 	t.Helper()
 	kept := sessionindex.NewMemory(graph.MemoryLimits{})
-	return openTheater(t, shop, append([]func(*sitebot.Config){func(c *sitebot.Config) { c.Checkpoints = kept }}, changes...)...)
+	return openTheater(t, shop, append([]func(*sitebot.Config){func(c *sitebot.Config) { c.Checkpoints = kept }},
+		changes...)...)
 }
 
 func sessionOf(t *testing.T, th *theater, id string) *sitebot.Session {
@@ -43,10 +44,12 @@ func TestSession(t *testing.T) {
 	th.say(t, "a", "what do you sell?")
 	th.say(t, "a", "and at what price?")
 	s := sessionOf(t, th, "a")
-	if s.Row.Turns != 2 || s.Row.Outcome != sessionindex.Open || s.Row.Language != "en" || s.Row.Route != "ANSWER" || s.Row.Started.After(s.Row.Last) || len(s.Turns) != 2 {
+	if s.Row.Turns != 2 || s.Row.Outcome != sessionindex.Open || s.Row.Language != "en" || s.Row.Route != "ANSWER" ||
+		s.Row.Started.After(s.Row.Last) || len(s.Turns) != 2 {
 		t.Fatalf("%+v", s)
 	}
-	if one := s.Turns[1]; one.Number != 2 || one.Input != "and at what price?" || one.Response != replies["answer_writer"] || one.Route != "ANSWER" || one.Action != "EDUCATE" ||
+	if one := s.Turns[1]; one.Number != 2 || one.Input != "and at what price?" ||
+		one.Response != replies["answer_writer"] || one.Route != "ANSWER" || one.Action != "EDUCATE" ||
 		one.Intent != "LEARN" || one.At.IsZero() || one.Note.Before != "ANSWER" {
 		t.Errorf("%+v, %+v", one, one.Note)
 	}
@@ -85,11 +88,15 @@ func TestOutcomes(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome("new", sessionindex.Failed, 1)
-	if s := sessionOf(t, th, "new"); len(s.Turns) != 0 || len(s.Failures) != 1 || s.Failures[0].Code != "turn_failed" || strings.Contains(fmt.Sprintf("%+v", s), "secret") {
+	if s := sessionOf(t, th, "new"); len(s.Turns) != 0 || len(s.Failures) != 1 || s.Failures[0].Code != "turn_failed" ||
+		strings.Contains(fmt.Sprintf("%+v", s), "secret") {
 		t.Errorf("%+v", s)
 	}
 	// Time that is over is a failure, a visitor who goes away is none.
-	th.does("answer_writer", func(ctx context.Context, _ llm.Request) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+	th.does("answer_writer", func(ctx context.Context, _ llm.Request) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
 	short, done := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	if err := fail(short, "a", "slow"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
@@ -149,7 +156,9 @@ func TestSessionsSearch(t *testing.T) {
 func TestRate(t *testing.T) {
 	var rated []string
 	th := openRegistered(t, func(c *sitebot.Config) {
-		c.Rated = func(_, session, traceID string, f sessionindex.Feedback) { rated = append(rated, session+" "+f.Rating) }
+		c.Rated = func(_, session, traceID string, f sessionindex.Feedback) {
+			rated = append(rated, session+" "+f.Rating)
+		}
 	})
 	th.intent(sitebot.Learn)
 	th.say(t, "a", "one")
@@ -161,10 +170,13 @@ func TestRate(t *testing.T) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
-	if err := rate(sessionindex.Feedback{Turn: 1, Rating: sessionindex.Up, Comment: strings.Repeat("é", 2001)}); faultOf(err) != sitebot.InvalidRequest {
+	if err := rate(sessionindex.Feedback{
+		Turn: 1, Rating: sessionindex.Up, Comment: strings.Repeat("é", 2001),
+	}); faultOf(err) != sitebot.InvalidRequest {
 		t.Error(err)
 	}
-	if err := errors.Join(rate(sessionindex.Feedback{Turn: 1, Rating: sessionindex.Up}), rate(sessionindex.Feedback{Turn: 1, Rating: sessionindex.Down, Comment: "no"})); err != nil {
+	if err := errors.Join(rate(sessionindex.Feedback{Turn: 1, Rating: sessionindex.Up}),
+		rate(sessionindex.Feedback{Turn: 1, Rating: sessionindex.Down, Comment: "no"})); err != nil {
 		t.Fatal(err)
 	}
 	s := sessionOf(t, th, "a")

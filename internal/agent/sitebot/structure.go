@@ -30,7 +30,8 @@ func (b *Bot) define() *graph.Builder[State] {
 	b.defineNodes(g)
 
 	// The background tasks begin beside the conversation and lead nowhere: an awaiter collects what they find.
-	g.Edge(graph.Start, "retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter", "system_router")
+	g.Edge(graph.Start, "retrieval_task_starter", "enricher_task_starter", "visitor_profile_task_starter",
+		"system_router")
 	g.Edge("retrieval_task_starter", graph.End)
 	g.Edge("enricher_task_starter", graph.End)
 	g.Edge("visitor_profile_task_starter", graph.End)
@@ -66,7 +67,8 @@ func (b *Bot) define() *graph.Builder[State] {
 		return "answer_writer"
 	}, "answer_writer", "post_conversion_handler")
 
-	g.Edge("answer_writer", "dialog_state_extractor", "form_field_extractor", "suggestion_router", "conversation_summary")
+	g.Edge("answer_writer", "dialog_state_extractor", "form_field_extractor", "suggestion_router",
+		"conversation_summary")
 	g.Branch("suggestion_router", func(s State) string {
 		if s.Suggester == "" {
 			return "finalize"
@@ -77,7 +79,8 @@ func (b *Bot) define() *graph.Builder[State] {
 		g.Edge(node, "conversation_summary")
 	}
 	for _, node := range []string{
-		"dialog_state_extractor", "form_field_extractor", "answer_suggester", "follow_up_suggester", "conversation_summary",
+		"dialog_state_extractor", "form_field_extractor", "answer_suggester", "follow_up_suggester",
+		"conversation_summary",
 	} {
 		g.Edge(node, "finalize")
 	}
@@ -131,7 +134,9 @@ func (b *Bot) routeSuggestions(ctx context.Context, s State) (update, error) {
 
 // compile checks the graph. What is wrong with it is a mistake of this package.
 func (b *Bot) compile() error {
-	g, err := b.define().Compile(graph.Config{Checkpoints: b.saver(), Durable: b.Durable, Observer: spans{}, Log: b.Log, Guard: b.Guard})
+	g, err := b.define().Compile(graph.Config{
+		Checkpoints: b.saver(), Durable: b.Durable, Observer: spans{}, Log: b.Log, Guard: b.Guard,
+	})
 	if err != nil {
 		return fmt.Errorf("sitebot: %w", err)
 	}

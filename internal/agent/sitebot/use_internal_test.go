@@ -22,11 +22,14 @@ func TestMeter(t *testing.T) {
 	}
 	m.count(counted, nil)
 	m.count(counted, errors.New("the reader has left")) // what came is paid for
-	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, chat.Cost{USD: 1}, 0}); !m.hasReply() || m.total() != want {
+	if want := (Use{8, chat.Usage{InputTokens: 20, OutputTokens: 4}, chat.Cost{USD: 1}, 0}); !m.hasReply() ||
+		m.total() != want {
 		t.Errorf("after two replies: %+v, want %+v", m.total(), want)
 	}
 	m.count(chat.Reply{Text: "hi", Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}}, nil)
-	if want := (Use{9, chat.Usage{InputTokens: 20, OutputTokens: 4, Unknown: true}, chat.Cost{USD: 1, Unknown: true}, 0}); m.total() != want {
+	if want := (Use{
+		9, chat.Usage{InputTokens: 20, OutputTokens: 4, Unknown: true}, chat.Cost{USD: 1, Unknown: true}, 0,
+	}); m.total() != want {
 		t.Errorf("after a reply without a count: %+v, want %+v", m.total(), want)
 	}
 }
@@ -34,8 +37,9 @@ func TestMeter(t *testing.T) {
 // What a failed call cost is unknown where the model may have worked for it, and nothing where it has not.
 func TestMeterOfFailures(t *testing.T) {
 	for err, unknown := range map[error]bool{
-		&llm.Error{Fault: llm.TimedOut}: true, &llm.Error{Fault: llm.Malformed}: true, context.Canceled: true, context.DeadlineExceeded: true,
-		&llm.Error{Fault: llm.Unreachable}: false, &llm.Error{Fault: llm.RateLimited}: false, errors.New("elsewhere"): false,
+		&llm.Error{Fault: llm.TimedOut}: true, &llm.Error{Fault: llm.Malformed}: true, context.Canceled: true,
+		context.DeadlineExceeded: true, &llm.Error{Fault: llm.Unreachable}: false,
+		&llm.Error{Fault: llm.RateLimited}: false, errors.New("elsewhere"): false,
 	} {
 		m := meter{}
 		m.count(chat.Reply{}, err)
@@ -48,7 +52,9 @@ func TestMeterOfFailures(t *testing.T) {
 // A call without a count is guessed by its characters, one that was given up too; one that no model has worked for is
 // not.
 func TestMeterGuesses(t *testing.T) {
-	asked := llm.Request{Messages: []chat.Message{chat.NewMessage(chat.System, "12345678"), chat.NewMessage(chat.User, "éééé")}}
+	asked := llm.Request{Messages: []chat.Message{
+		chat.NewMessage(chat.System, "12345678"), chat.NewMessage(chat.User, "éééé"),
+	}}
 	for _, tc := range []struct {
 		usage chat.Usage
 		err   error

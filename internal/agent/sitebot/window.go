@@ -31,7 +31,8 @@ const all = 200
 // conversation returns the last messages and, behind them, the visitor's new one. A limit of 0 means only the new one.
 func conversation(s *State, limit int) shown {
 	from := max(0, len(s.Messages)-limit)
-	c := shown{messages: make([]chat.Message, 1, 1+len(s.Messages)-from+2)} // the visitor's new one, and the answer where a node has it
+	// the visitor's new one, and the answer where a node has it
+	c := shown{messages: make([]chat.Message, 1, 1+len(s.Messages)-from+2)}
 	if limit == all {
 		c.summary, c.before = s.Summary.Text, turnsOf(s.Messages[:from])
 	}
@@ -56,7 +57,8 @@ func (c shown) ofVisitor() shown {
 
 // request makes a call of a node that is no larger than the site allows. It holds the system text and then the newest
 // turns; documents take at most half of it. Fallen is how many turns have no place in it.
-func (b *Bot) request(ctx context.Context, node string, vars prompt.Vars, c shown) (r llm.Request, fallen int, err error) {
+func (b *Bot) request(ctx context.Context, node string,
+	vars prompt.Vars, c shown) (r llm.Request, fallen int, err error) {
 	t := turnOf(ctx)
 	vars.Language = t.request.Language
 	most := charactersOf(t.Limits.PromptTokens)
@@ -68,7 +70,8 @@ func (b *Bot) request(ctx context.Context, node string, vars prompt.Vars, c show
 	if c.fits(most - len(system)) {
 		return callOf(node, system, c.messages), 0, nil
 	}
-	room := most - min(characters(c.last().Content.String()), most/tokenCharacters) // what the system text may take of it
+	// what the system text may take of it
+	room := most - min(characters(c.last().Content.String()), most/tokenCharacters)
 	if over := characters(system) - room; over > 0 && vars.Docs != "" {
 		vars.Docs = beginning(vars.Docs, max(0, characters(vars.Docs)-over))
 		if system, err = b.Prompts.Render(ctx, t.Site, node, vars); err != nil {

@@ -71,7 +71,8 @@ func TestPromptBudget(t *testing.T) {
 			th.says("answer_writer", strings.Repeat("ä long answer ", 60)+"done?")
 			th.says("conversation_summary", strings.Repeat("é", 9000))
 			for turn := range 16 {
-				input := fmt.Sprintf("turn %03d ", turn) + strings.Repeat("où ", []int{0, 10, 4900}[turn%3]) + fmt.Sprintf("end %04d", turn)
+				input := fmt.Sprintf("turn %03d ", turn) + strings.Repeat("où ", []int{0, 10, 4900}[turn%3]) +
+					fmt.Sprintf("end %04d", turn)
 				th.say(t, "s", input)
 				th.within(t, tokens*4, input)
 			}
@@ -167,7 +168,9 @@ func (th *theater) summary1(t *testing.T, turn int) sitebot.Summary {
 func TestSummaryFails(t *testing.T) {
 	th := openTheater(t, narrow(1000))
 	th.says("answer_writer", strings.Repeat("word ", 40))
-	th.does("conversation_summary", func(context.Context, llm.Request) (string, error) { return "", errors.New("away") })
+	th.does("conversation_summary", func(context.Context, llm.Request) (string, error) {
+		return "", errors.New("away")
+	})
 	warned := 0
 	for turn := range 20 {
 		o := th.say(t, "s", fmt.Sprintf("question %d", turn))

@@ -73,7 +73,8 @@ func Save(system string, turns []Turn, s Saving) (id string, err error) {
 	s.Options.Kinds = grader.New(grader.Config{})
 	if _, err := suite.Load(temp, s.Options); err != nil {
 		renamed := strings.ReplaceAll(err.Error(), temp, s.File)
-		return "", errors.Join(source.Invalid("the suite would not be valid with the conversation:\n%s", renamed), os.Remove(temp))
+		return "", errors.Join(source.Invalid("the suite would not be valid with the conversation:\n%s", renamed),
+			os.Remove(temp))
 	}
 	return id, os.Rename(temp, file)
 }
@@ -95,7 +96,8 @@ func Written(name string, all []Message, s Saving) ([]byte, error) {
 			return nil, source.Invalid("there is nothing to save: no message was answered")
 		}
 		if len(left) > 0 {
-			data = append(data, "# "+text.OneLine(said.ID, 100)+": a test cannot say an empty message; "+turnsNamed(left)+" left out\n"...)
+			data = append(data, "# "+text.OneLine(said.ID, 100)+": a test cannot say an empty message; "+
+				turnsNamed(left)+" left out\n"...)
 		}
 		var err error
 		if data, err = source.AppendYAML("suite.yaml", data, "tests", test(said, s)); err != nil {

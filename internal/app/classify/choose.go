@@ -100,11 +100,14 @@ func Choose(s *wire.Setup, a Selection) (*Classifier, error) {
 		c.model = &m
 		return c, cmp.Or(err, c.refuse("sites", "site", "prompts", "local-prompt"))
 	case slices.Contains(target.ClassifierNodes(), a.Target):
-		c.target, c.site, c.places = new(target.OfClassifier(target.ClassifierConfig{Node: a.Target})), a.Site, a.places(configuration)
+		c.target, c.site, c.places = new(target.OfClassifier(target.ClassifierConfig{Node: a.Target})), a.Site,
+			a.places(configuration)
 		if err := c.refuse("examples"); err != nil || len(c.places) > 0 {
 			return c, err
 		}
-		return nil, source.Invalid("the chatbot whose %s is evaluated is not named: add --sites FOLDER, or a target of the kind sitebot to %s", a.Target, config.Name)
+		return nil, source.Invalid(
+			"the chatbot whose %s is evaluated is not named: add --sites FOLDER, or a target of the kind sitebot to %s",
+			a.Target, config.Name)
 	case !ok:
 		m, err := c.modelOfTarget()
 		c.model = &m
@@ -141,9 +144,11 @@ func (c *Classifier) take(t config.Target) error {
 func (c *Classifier) modelOfTarget() (config.Model, error) {
 	targets, models := c.setup.Config().Targets, c.setup.Config().Models
 	if _, named := models[c.name]; !named && c.name != config.Lexical && !strings.Contains(c.name, ":") {
-		known := slices.Concat(wire.Names(targets), wire.Names(models), target.ClassifierNodes(), []string{config.Lexical})
-		return config.Model{}, source.Invalid("there is no target called %q: %s; or write PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME",
-			c.name, source.Suggest(c.name, known))
+		known := slices.Concat(wire.Names(targets), wire.Names(models), target.ClassifierNodes(),
+			[]string{config.Lexical})
+		return config.Model{},
+			source.Invalid("there is no target called %q: %s; or write PROVIDER:MODEL, flow:FILE or site:FOLDER#NAME",
+				c.name, source.Suggest(c.name, known))
 	}
 	return c.setup.ModelNamed(c.name, "target", wire.Names(targets))
 }
@@ -152,19 +157,20 @@ func (c *Classifier) modelOfTarget() (config.Model, error) {
 func (c *Classifier) refuse(without ...string) error {
 	a := &c.asked
 	given := map[string]bool{
-		"model": a.Target != "" && a.Model != "", "examples": a.Examples != "", "sites": a.Sites != "", "site": a.Site != "",
-		"prompts": a.Prompts != "", "local-prompt": a.LocalPrompt,
+		"model": a.Target != "" && a.Model != "", "examples": a.Examples != "", "sites": a.Sites != "",
+		"site": a.Site != "", "prompts": a.Prompts != "", "local-prompt": a.LocalPrompt,
 	}
 	for _, flag := range without {
 		switch {
 		case !given[flag]:
 		case flag == "model":
-			return source.Invalid("--target %s and --model exclude each other: --model is for a target with a model inside, such as a chatbot or a flow", a.Target)
+			return source.Invalid("--target %s and --model exclude each other: --model is for a target with a model "+
+				"inside, such as a chatbot or a flow", a.Target)
 		case flag == "examples":
 			return source.Invalid("--examples is for lexical and for models: %s has its own prompt", a.Target)
 		default:
-			return source.Invalid("--%s is for a node of the chatbot: it has no effect on %s; add --target intent-classifier or skill-selector", flag,
-				cmp.Or(a.Target, a.Model))
+			return source.Invalid("--%s is for a node of the chatbot: it has no effect on %s; "+
+				"add --target intent-classifier or skill-selector", flag, cmp.Or(a.Target, a.Model))
 		}
 	}
 	return nil
@@ -178,7 +184,9 @@ func (a *Selection) places(c config.File) []target.SiteConfig {
 	var places []target.SiteConfig
 	for _, name := range wire.Names(c.Targets) {
 		if t, ok := c.Targets[name].Options.(target.SiteConfig); ok {
-			places = append(places, target.SiteConfig{Dir: t.Dir, Prompts: cmp.Or(a.Prompts, t.Prompts), Model: t.Model})
+			places = append(places, target.SiteConfig{
+				Dir: t.Dir, Prompts: cmp.Or(a.Prompts, t.Prompts), Model: t.Model,
+			})
 		}
 	}
 	return places
@@ -216,11 +224,12 @@ func (c *Classifier) siteOf(item *dataset.Item) (target.SiteConfig, error) {
 func (c *Classifier) noSite(item, own, where string, known []string) error {
 	switch {
 	case own != "":
-		return source.Invalid("the item %q is of the site %q, which is not in %s: correct its metadata.site_name (%s), or remove it and say --site",
-			item, own, where, source.Suggest(own, known))
+		return source.Invalid("the item %q is of the site %q, which is not in %s: correct its metadata.site_name "+
+			"(%s), or remove it and say --site", item, own, where, source.Suggest(own, known))
 	case c.site != "":
 		return source.Invalid("there is no site %q in %s: %s", c.site, where, source.Suggest(c.site, known))
 	}
-	return source.Invalid("the item %q names no site, and there are several in %s: write its metadata.site_name, or add --site: %s",
+	return source.Invalid(
+		"the item %q names no site, and there are several in %s: write its metadata.site_name, or add --site: %s",
 		item, where, strings.Join(known, ", "))
 }

@@ -88,8 +88,9 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	}
 	e, err := evaluation.New(ctx, evaluation.Config{
 		Made:  made,
-		Setup: c.Setup.Making(tests.makers), Spec: c.Spec, Suites: []*suite.Suite{tests.suite}, Out: c.Out, Formats: []string{"junit"}, Writes: report.Owned(), Resume: c.Resume,
-		Rerun: c.rerun(), Command: c.Command, Version: c.Version, Stop: w.stop, Sink: w,
+		Setup: c.Setup.Making(tests.makers), Spec: c.Spec, Suites: []*suite.Suite{tests.suite}, Out: c.Out,
+		Formats: []string{"junit"}, Writes: report.Owned(), Resume: c.Resume, Rerun: c.rerun(), Command: c.Command,
+		Version: c.Version, Stop: w.stop, Sink: w,
 	})
 	if err != nil {
 		return nil, err
@@ -177,7 +178,10 @@ type watch struct {
 }
 
 func (c *Config) watch(a *asked, cancel func()) *watch {
-	w := &watch{Sink: c.Sink, config: c, records: classification.NewRecords(c.Set, a.labels), stop: make(chan struct{}), cancel: cancel}
+	w := &watch{
+		Sink: c.Sink, config: c, records: classification.NewRecords(c.Set, a.labels), stop: make(chan struct{}),
+		cancel: cancel,
+	}
 	w.end = sync.OnceFunc(func() { close(w.stop) })
 	return w
 }

@@ -52,8 +52,10 @@ func predictedConfig(t *testing.T) classify.Config {
 		}
 	})
 	c := classify.Config{
-		Setup: s, Dataset: "items", From: "predictions.jsonl", Spec: runspec.Spec{Schema: runspec.Schema}, Sink: unheard{}, Out: "out",
-		View: classification.Options{Thresholds: classification.Thresholds{Accuracy: classification.Least{Value: 0.5, Always: true}}},
+		Setup: s, Dataset: "items", From: "predictions.jsonl", Spec: runspec.Spec{Schema: runspec.Schema},
+		Sink: unheard{}, Out: "out", View: classification.Options{Thresholds: classification.Thresholds{
+			Accuracy: classification.Least{Value: 0.5, Always: true},
+		}},
 	}
 	for i := range 100 {
 		p := label.Prediction{ID: fmt.Sprint(i), Labels: []string{"a"}}
@@ -83,7 +85,9 @@ func TestRun(t *testing.T) {
 			t.Fatalf("prediction %d is %+v", i, p)
 		}
 	}
-	for _, file := range []string{"results.jsonl", "run.json", "junit.xml", "classification.json", "items.jsonl", "report.md", "report.html"} {
+	for _, file := range []string{
+		"results.jsonl", "run.json", "junit.xml", "classification.json", "items.jsonl", "report.md", "report.html",
+	} {
 		if found, err := filepath.Glob(filepath.Join("out", file)); err != nil || len(found) != 1 {
 			t.Errorf("%s is missing", file)
 		}

@@ -55,7 +55,9 @@ func (l *Log) Finish(ctx context.Context, c *Config, o *Outcome) {
 		items = append(items, logged(&c.Set.Items[i], o.Records, i))
 	}
 	r := o.Report
-	scores := map[string]float64{"macro_f1": r.MacroF1, "weighted_f1": r.WeightedF1, "accuracy": r.Accuracy, "passed": 0}
+	scores := map[string]float64{
+		"macro_f1": r.MacroF1, "weighted_f1": r.WeightedF1, "accuracy": r.Accuracy, "passed": 0,
+	}
 	if r.Passed {
 		scores["passed"] = 1
 	}
@@ -95,7 +97,8 @@ func logged(item *dataset.Item, r *classification.Records, i int) experiment.Ite
 		predicted = []string{stats.NullLabel}
 	}
 	one := experiment.Item{
-		ID: item.ID, Input: in, Output: p.Labels, Expected: item.Labels, Scores: map[string]float64{"correct": 0}, Start: start, End: end,
+		ID: item.ID, Input: in, Output: p.Labels, Expected: item.Labels,
+		Scores: map[string]float64{"correct": 0}, Start: start, End: end,
 		Comment: fmt.Sprintf("expected %s, predicted %s", listed(item.Labels), listed(predicted)),
 	}
 	if p.Correct(item.Labels) {

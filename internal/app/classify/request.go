@@ -52,7 +52,12 @@ type named struct {
 }
 
 func (t *Thresholds) named() []named {
-	return []named{{"macro-f1", &t.MacroF1}, {"min-class-f1", &t.MinClassF1}, {"recall", &t.Recall}, {"accuracy", &t.Accuracy}}
+	return []named{
+		{"macro-f1", &t.MacroF1},
+		{"min-class-f1", &t.MinClassF1},
+		{"recall", &t.Recall},
+		{"accuracy", &t.Accuracy},
+	}
 }
 
 // Check refuses what cannot be meant. A classifier of the chatbot as the name becomes the target, unless the
@@ -96,13 +101,16 @@ func (r *Request) checkSources() error {
 	case r.Predictions != "" && made != "":
 		return source.Invalid("--predictions and --target or --model exclude each other: give one of them")
 	case !r.classifier() && r.Predictions == "" && made == "":
-		return source.Invalid("say where the predictions come from: --predictions FILE, --target NAME, or --model PROVIDER:MODEL")
+		return source.Invalid(
+			"say where the predictions come from: --predictions FILE, --target NAME, or --model PROVIDER:MODEL")
 	case !r.classifier() && r.Items != "":
 		return source.Invalid("--items is for a classifier of the chatbot: %s names the items already", r.Name)
 	case r.Predictions != "" && cmp.Or(r.Examples, r.Write) != "":
-		return source.Invalid("--examples and --write-predictions are for classifying here: they have no effect with --predictions")
+		return source.Invalid(
+			"--examples and --write-predictions are for classifying here: they have no effect with --predictions")
 	case r.Predictions != "" && (cmp.Or(r.Sites, r.Site, r.Prompts) != "" || r.LocalPrompt):
-		return source.Invalid("--sites, --site, --prompts and --local-prompt are for classifying here: they have no effect with --predictions")
+		return source.Invalid("--sites, --site, --prompts and --local-prompt are for classifying here: " +
+			"they have no effect with --predictions")
 	}
 	return nil
 }
@@ -122,7 +130,10 @@ func (r *Request) Configured(s *wire.Setup) (*wire.Setup, error) {
 		return nil, err
 	}
 	c := s.Config()
-	configured := Thresholds{MacroF1: c.Least().MacroF1, MinClassF1: c.Least().MinClassF1, Recall: c.Least().SkillRecall, Accuracy: r.Least.Accuracy}
+	configured := Thresholds{
+		MacroF1: c.Least().MacroF1, MinClassF1: c.Least().MinClassF1, Recall: c.Least().SkillRecall,
+		Accuracy: r.Least.Accuracy,
+	}
 	for i, least := range r.Least.named() {
 		if !slices.Contains(r.Given, least.flag) {
 			*least.value = *configured.named()[i].value
@@ -136,7 +147,9 @@ type Dataset func(ctx context.Context, name string) ([]dataset.Record, dataset.N
 
 // Read reads the items and, side by side, their predictions if they are in a file. remote is true of items of Langfuse.
 func (r *Request) Read(ctx context.Context, s *wire.Setup, from Dataset) (c Config, remote bool, err error) {
-	c = Config{Setup: s, From: r.Predictions, View: r.view(), Spec: r.Spec, Out: r.Out, Command: r.Command, Version: r.Version}
+	c = Config{
+		Setup: s, From: r.Predictions, View: r.view(), Spec: r.Spec, Out: r.Out, Command: r.Command, Version: r.Version,
+	}
 	if r.Predictions == "" {
 		if c.Classifier, err = Choose(s, r.Selection); err != nil {
 			return c, false, err
@@ -164,7 +177,8 @@ func (r *Request) Read(ctx context.Context, s *wire.Setup, from Dataset) (c Conf
 	if err != nil {
 		return c, false, source.AsInvalid(err)
 	}
-	if r.Name == SkillSelector || c.Classifier != nil && c.Classifier.Lists() { // it answers with a list, whatever the items expect
+	// it answers with a list, whatever the items expect
+	if r.Name == SkillSelector || c.Classifier != nil && c.Classifier.Lists() {
 		c.Set.Several = true
 	}
 	if r.Predictions != "" {

@@ -33,7 +33,9 @@ func (c *Config) tests() (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &asked{makers: map[string]wire.Maker{}, targets: map[string]string{}, labels: slices.Sorted(maps.Keys(examples))}
+	a := &asked{
+		makers: map[string]wire.Maker{}, targets: map[string]string{}, labels: slices.Sorted(maps.Keys(examples)),
+	}
 	var known *source.Value // what a reply in words may say
 	if c.Classifier != nil && c.Classifier.target != nil && len(c.Classifier.places) == 0 {
 		known = new(listOf(a.labels))
@@ -47,8 +49,10 @@ func (c *Config) tests() (*asked, error) {
 		}
 		a.targets[item.ID] = name
 		tests = append(tests, &suite.Test{
-			Suite: c.Dataset, ID: item.ID, At: suite.LocationOfRow(c.Set.File, item.Line), Aggregation: suite.Mean, Input: item.History, Metadata: item.Metadata,
-			Turns:     []suite.Turn{{Input: chat.Content{Text: item.Message}, Assertions: []suite.Assertion{c.expects(item, known)}}},
+			Suite: c.Dataset, ID: item.ID, At: suite.LocationOfRow(c.Set.File, item.Line), Aggregation: suite.Mean,
+			Input: item.History, Metadata: item.Metadata, Turns: []suite.Turn{{
+				Input: chat.Content{Text: item.Message}, Assertions: []suite.Assertion{c.expects(item, known)},
+			}},
 			Execution: suite.Execution{Targets: []string{name}},
 		})
 	}
@@ -66,7 +70,9 @@ func (c *Config) expects(item *dataset.Item, known *source.Value) suite.Assertio
 	if known != nil {
 		fields = append(fields, source.Field{Name: "labels", Value: *known})
 	}
-	node := (&source.Reader{File: c.Set.File}).Node(source.Value{Kind: source.Map, Line: item.Line, Fields: fields}, item.ID)
+	node := (&source.Reader{File: c.Set.File}).Node(source.Value{
+		Kind: source.Map, Line: item.Line, Fields: fields,
+	}, item.ID)
 	return suite.Assertion{Type: "label", Weight: 1, Threshold: -1, Params: node}
 }
 
@@ -102,7 +108,8 @@ func (c *Config) examples() (map[string][]string, error) {
 }
 
 // targetOf returns the name of the target that classifies an item. It adds the target if it is missing.
-func (c *Config) targetOf(item *dataset.Item, examples map[string][]string, makers map[string]wire.Maker) (string, error) {
+func (c *Config) targetOf(item *dataset.Item, examples map[string][]string,
+	makers map[string]wire.Maker) (string, error) {
 	name, made := c.Title(), wire.Maker(nil)
 	switch k := c.Classifier; {
 	case k == nil:

@@ -38,22 +38,43 @@ func Steps() []Step {
 	passed := []int{result.ExitPassed}
 	tests, rate := `^(All \d+ tests passed|\d+ of \d+ tests? failed)`, `^  pass rate `
 	return []Step{
-		{"Three conversations, graded turn by turn", words("run quickstart/suite.yaml --quiet"), passed, "conversations", first(tests, rate)},
-		{"A classifier of real requests", words("classify intents/items.jsonl --examples intents/train.jsonl --target lexical"), passed, "classifier", first(`^ *accuracy `, `^ *macro F1 `)},
 		{
-			"Two assistants on one suite, each test three times; the quicker one has faults", words("run bookshop/suite.yaml --target careful,hasty --quiet"),
-			[]int{result.ExitFailed},
+			"Three conversations, graded turn by turn", words("run quickstart/suite.yaml --quiet"), passed,
+			"conversations", first(tests, rate),
+		},
+		{
+			"A classifier of real requests",
+			words("classify intents/items.jsonl --examples intents/train.jsonl --target lexical"), passed, "classifier",
+			first(`^ *accuracy `, `^ *macro F1 `),
+		},
+		{
+			"Two assistants on one suite, each test three times; the quicker one has faults",
+			words("run bookshop/suite.yaml --target careful,hasty --quiet"), []int{result.ExitFailed},
 			"assistants", first(`^ *Target `, `^ *careful `, `^ *hasty `, tests),
 		},
-		{"Real conversations of the STAR corpus, as a log", words("replay import replay/events.jsonl.gz"), passed, "log", first(`^imported `)},
-		{"The flow of the same log, learned from it", words("flow mine --flow_id hotel_book --out replay/flows/hotel_book.yaml"), passed, "flow", first(`^hotel_book: `)},
-		{"The flows that are compared", words("replay variant add replay/variants.yaml"), passed, "variants", first(`^\d+ added, `)},
+		{
+			"Real conversations of the STAR corpus, as a log", words("replay import replay/events.jsonl.gz"), passed,
+			"log", first(`^imported `),
+		},
+		{
+			"The flow of the same log, learned from it",
+			words("flow mine --flow_id hotel_book --out replay/flows/hotel_book.yaml"), passed, "flow",
+			first(`^hotel_book: `),
+		},
+		{
+			"The flows that are compared", words("replay variant add replay/variants.yaml"), passed, "variants",
+			first(`^\d+ added, `),
+		},
 		{
 			"The log replayed: is the candidate better than the baseline?",
-			words("replay run --candidate variant:hotel_book_candidate --baseline variant:hotel_book_baseline --flow_id hotel_book " +
-				"--start_date 2020-05-17 --end_date 2020-05-26 --flows replay/flows --prompts replay/prompts --mode forced --quiet"),
-			[]int{result.ExitPassed, result.ExitFailed, replay.ExitUnderpowered}, // by its latency, on a machine that is busy
-			"replay", opening(first(`^ *Metric `, `^ *Completion match +\d`, `^ *Turn count ratio +\d`, `^ *Turns to the logged state +\d`)),
+			words("replay run --candidate variant:hotel_book_candidate --baseline variant:hotel_book_baseline " +
+				"--flow_id hotel_book " +
+				"--start_date 2020-05-17 --end_date 2020-05-26 --flows replay/flows --prompts replay/prompts --mode " +
+				"forced --quiet"),
+			// by its latency, on a machine that is busy
+			[]int{result.ExitPassed, result.ExitFailed, replay.ExitUnderpowered},
+			"replay", opening(first(`^ *Metric `, `^ *Completion match +\d`, `^ *Turn count ratio +\d`,
+				`^ *Turns to the logged state +\d`)),
 		},
 	}
 }
@@ -62,7 +83,8 @@ func Steps() []Step {
 func Serve(addr string) Step {
 	return Step{
 		Title: "All of it in the browser, and a website's chatbot to talk to",
-		Args:  append(words("serve --flows replay/flows --sites sites --model scripted:sites/bot.yaml --log off --addr"), addr),
+		Args: append(
+			words("serve --flows replay/flows --sites sites --model scripted:sites/bot.yaml --log off --addr"), addr),
 	}
 }
 
@@ -144,7 +166,9 @@ func ours(dir string) error {
 	}
 	for _, entry := range entries {
 		if !slices.Contains(known, entry.Name()) {
-			return source.Invalid("%s holds other files, such as %s: name an empty folder, or one of an earlier demonstration", dir, entry.Name())
+			return source.Invalid(
+				"%s holds other files, such as %s: name an empty folder, or one of an earlier demonstration", dir,
+				entry.Name())
 		}
 	}
 	return nil

@@ -83,7 +83,9 @@ func Write(folder string, files []File) ([]string, error) {
 // them.
 func (f *Found) Files(message string) ([]File, error) {
 	mapping := func(fields ...source.Field) source.Value { return source.Value{Kind: source.Map, Fields: fields} }
-	configuration := mapping(field("target", "agent"), source.Field{Name: "targets", Value: mapping(source.Field{Name: "agent", Value: f.Target})}).YAML()
+	configuration := mapping(field("target", "agent"), source.Field{
+		Name: "targets", Value: mapping(source.Field{Name: "agent", Value: f.Target}),
+	}).YAML()
 	var head strings.Builder
 	head.WriteString("# Written by rehearse init --agent: how the agent is asked, and where its reply is.\n")
 	for _, v := range f.Variables {
@@ -96,17 +98,24 @@ func (f *Found) Files(message string) ([]File, error) {
 	if message == "" {
 		message = Question
 	}
-	talk := mapping(field("id", "two-turns"), field("mode", "conversation"), source.Field{Name: "turns", Value: source.Value{
-		Kind: source.List, Items: []source.Value{turn(message), turn("Can you tell me more?")},
-	}})
-	tests := mapping(field("name", "agent"), source.Field{Name: "tests", Value: source.Value{Kind: source.List, Items: []source.Value{talk}}}).YAML()
+	talk := mapping(field("id", "two-turns"), field("mode", "conversation"), source.Field{
+		Name: "turns", Value: source.Value{
+			Kind: source.List, Items: []source.Value{turn(message), turn("Can you tell me more?")},
+		},
+	})
+	tests := mapping(field("name", "agent"), source.Field{
+		Name: "tests", Value: source.Value{Kind: source.List, Items: []source.Value{talk}},
+	}).YAML()
 	files := WithSchemas([]File{
 		{"rehearse.yaml", append([]byte(head.String()), configuration...)},
-		{"suite.yaml", append([]byte("# Each reply must not be empty. Replace the messages by your own, and say what the replies must hold.\n"), tests...)},
+		{"suite.yaml", append([]byte(
+			"# Each reply must not be empty. Replace the messages by your own, and say what the replies must hold.\n"),
+			tests...)},
 	})
 	for _, secret := range f.secrets {
 		if bytes.Contains(files[0].Data, []byte(secret)) {
-			return nil, source.Invalid("a credential of what was pasted stands where no variable can take its place: write rehearse.yaml by hand, with ${{ NAME }} for it")
+			return nil, source.Invalid("a credential of what was pasted stands where no variable can take its place: " +
+				"write rehearse.yaml by hand, with ${{ NAME }} for it")
 		}
 	}
 	return files, nil

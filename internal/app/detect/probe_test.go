@@ -26,7 +26,10 @@ func find(t *testing.T, line string, agent http.HandlerFunc) (*detect.Found, str
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	found, err := detect.Find(t.Context(), s, detect.Request{Agent: strings.NewReplacer("ADDRESS", web.URL, "HOST", web.Listener.Addr().String()).Replace(line), Folder: t.TempDir()})
+	found, err := detect.Find(t.Context(), s, detect.Request{
+		Agent:  strings.NewReplacer("ADDRESS", web.URL, "HOST", web.Listener.Addr().String()).Replace(line),
+		Folder: t.TempDir(),
+	})
 	if err != nil {
 		return nil, "", err
 	}
@@ -52,24 +55,55 @@ const sse = "text/event-stream"
 
 // What is written says where the reply, the pieces of a stream and the session are.
 func TestFind(t *testing.T) {
-	plain := "    kind: http\n    url: \"ADDRESS\"\n    body:\n      message: \"{{message}}\"\n      session_id: \"{{session_id}}\"\n"
+	plain := "    kind: http\n    url: \"ADDRESS\"\n    body:\n      message: \"{{message}}\"\n      session_id: " +
+		"\"{{session_id}}\"\n"
 	fixed := strings.Replace(plain, "{{session_id}}", "{{conversation_id}}", 1)
 	reply := "    answer:\n      text: \"$.reply\"\n"
 	for name, tc := range map[string]struct {
 		agent       http.HandlerFunc
 		reply, want string
 	}{
-		"by name":          {answers("application/json", `{"reply": "hi", "more": "a longer text"}`), "hi", plain + reply},
-		"longest spaced":   {answers("application/json", `{"a": "0123456789012345", "b": "two words"}`), "two words", plain + "    answer:\n      text: \"$.b\"\n"},
-		"longest":          {answers("application/json", `{"a": "0123456789", "b": "01234"}`), "0123456789", plain + "    answer:\n      text: \"$.a\"\n"},
-		"text":             {answers("text/plain", "hi"), "hi", plain},
-		"pieces":           {answers(sse, "data: {\"d\":\"one \"}\n\ndata: {\"d\":\"two\"}\n\ndata: [DONE]\n\n"), "one two", plain + "    stream:\n      format: sse\n      text: \"$.d\"\n"},
-		"the same id":      {answers(sse, "data: {\"run\":\"aaaaaaaaaaaaaaaa bbb\",\"d\":\"a \"}\n\ndata: {\"run\":\"aaaaaaaaaaaaaaaa bbb\",\"d\":\"b\"}\n\ndata: {\"run\":\"aaaaaaaaaaaaaaaa bbb\",\"d\":\"c\"}\n\n"), "a bc", plain + "    stream:\n      format: sse\n      text: \"$.d\"\n"},
-		"words, no JSON":   {answers(sse, "data: one\n\ndata:  two\n\n"), "one two", plain + "    stream:\n      format: sse\n      text: \"$\"\n"},
-		"the text so far":  {answers(sse, "data: {\"d\":\"one\"}\n\ndata: {\"d\":\"one two\"}\n\n"), "one two", plain + "    answer:\n      text: \"$.d\"\n    stream: sse\n"},
-		"events by name":   {answers(sse, "event: say\ndata: {\"d\":\"one two\"}\n\nevent: log\ndata: {\"d\":\"x\"}\n\n"), "one two", plain + "    stream:\n      format: sse\n      text:\n        path: \"$.d\"\n        event: say\n"},
-		"lines undeclared": {answers("text/plain", "{\"d\":\"one \"}\n{\"d\":\"two\"}\n"), "one two", plain + "    stream:\n      format: jsonl\n      text: \"$.d\"\n"},
-		"session":          {answers("application/json", `{"reply": "hi", "session_id": "own"}`), "hi", plain + reply + "    session:\n      path: \"$.session_id\"\n"},
+		"by name": {
+			answers("application/json", `{"reply": "hi", "more": "a longer text"}`), "hi", plain + reply,
+		},
+		"longest spaced": {
+			answers("application/json", `{"a": "0123456789012345", "b": "two words"}`), "two words",
+			plain + "    answer:\n      text: \"$.b\"\n",
+		},
+		"longest": {
+			answers("application/json", `{"a": "0123456789", "b": "01234"}`), "0123456789",
+			plain + "    answer:\n      text: \"$.a\"\n",
+		},
+		"text": {answers("text/plain", "hi"), "hi", plain},
+		"pieces": {
+			answers(sse, "data: {\"d\":\"one \"}\n\ndata: {\"d\":\"two\"}\n\ndata: [DONE]\n\n"), "one two",
+			plain + "    stream:\n      format: sse\n      text: \"$.d\"\n",
+		},
+		"the same id": {
+			answers(sse, "data: {\"run\":\"aaaaaaaaaaaaaaaa bbb\",\"d\":\"a \"}\n\ndata: {\"run\":\"aaaaaaaaaaaaaaaa "+
+				"bbb\",\"d\":\"b\"}\n\ndata: {\"run\":\"aaaaaaaaaaaaaaaa bbb\",\"d\":\"c\"}\n\n"),
+			"a bc", plain + "    stream:\n      format: sse\n      text: \"$.d\"\n",
+		},
+		"words, no JSON": {
+			answers(sse, "data: one\n\ndata:  two\n\n"), "one two",
+			plain + "    stream:\n      format: sse\n      text: \"$\"\n",
+		},
+		"the text so far": {
+			answers(sse, "data: {\"d\":\"one\"}\n\ndata: {\"d\":\"one two\"}\n\n"), "one two",
+			plain + "    answer:\n      text: \"$.d\"\n    stream: sse\n",
+		},
+		"events by name": {
+			answers(sse, "event: say\ndata: {\"d\":\"one two\"}\n\nevent: log\ndata: {\"d\":\"x\"}\n\n"), "one two",
+			plain + "    stream:\n      format: sse\n      text:\n        path: \"$.d\"\n        event: say\n",
+		},
+		"lines undeclared": {
+			answers("text/plain", "{\"d\":\"one \"}\n{\"d\":\"two\"}\n"), "one two",
+			plain + "    stream:\n      format: jsonl\n      text: \"$.d\"\n",
+		},
+		"session": {
+			answers("application/json", `{"reply": "hi", "session_id": "own"}`), "hi",
+			plain + reply + "    session:\n      path: \"$.session_id\"\n",
+		},
 		"session, other name": {
 			answers("application/json", `{"reply": "hi", "meta": {"threadId": 7, "chatId": "c"}}`), "hi",
 			plain + reply + "    session:\n      path: \"$.meta.chatId\"\n",
@@ -80,8 +114,8 @@ func TestFind(t *testing.T) {
 			fixed + reply + "    session:\n      header: Thread-Id\n",
 		},
 		"session in a cookie": {
-			answers("application/json", `{"reply": "hi"}`, "Set-Cookie", "theme=dark", "Set-Cookie", "JSESSIONID=7"), "hi",
-			fixed + reply + "    session:\n      cookie: JSESSIONID\n",
+			answers("application/json", `{"reply": "hi"}`, "Set-Cookie", "theme=dark", "Set-Cookie", "JSESSIONID=7"),
+			"hi", fixed + reply + "    session:\n      cookie: JSESSIONID\n",
 		},
 		"session repeated": {func(w http.ResponseWriter, r *http.Request) {
 			var asked map[string]string
@@ -103,17 +137,20 @@ func TestFind(t *testing.T) {
 // What is no reply is none.
 func TestNothing(t *testing.T) {
 	for name, agent := range map[string]http.HandlerFunc{
-		"empty":             answers("application/json", ""),
-		"a page":            answers("", "<html>hello there</html>"),
-		"an error":          answers("application/json", `{"error": "the tenant is unknown"}`),
-		"an error's words":  answers("application/json", `{"status": "error", "detail": "the quota is exceeded"}`),
-		"an error beside":   answers("application/json", `{"error": "quota", "message": "the quota is exceeded"}`),
-		"a broken stream":   answers(sse, "data: {\"delta\": \"Hel\"}\n\nevent: error\ndata: {\"message\": \"it is overloaded\"}\n\n"),
+		"empty":            answers("application/json", ""),
+		"a page":           answers("", "<html>hello there</html>"),
+		"an error":         answers("application/json", `{"error": "the tenant is unknown"}`),
+		"an error's words": answers("application/json", `{"status": "error", "detail": "the quota is exceeded"}`),
+		"an error beside":  answers("application/json", `{"error": "quota", "message": "the quota is exceeded"}`),
+		"a broken stream": answers(sse,
+			"data: {\"delta\": \"Hel\"}\n\nevent: error\ndata: {\"message\": \"it is overloaded\"}\n\n"),
 		"no texts":          answers("application/json", `{"ok": true, "n": [1, 2]}`),
 		"white space":       answers("application/json", `{"reply": "  "}`),
 		"broken JSON":       answers("application/json", `{"reply": "he`),
 		"a stream of nulls": answers(sse, "data: {\"d\": null}\n\n"),
-		"a redirect":        func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusFound)
+		},
 	} {
 		_, _, err := find(t, "ADDRESS", agent)
 		if _, ok := errors.AsType[*detect.NothingError](err); !ok {
@@ -125,7 +162,9 @@ func TestNothing(t *testing.T) {
 // A body is built from what answers say about it.
 func TestBodies(t *testing.T) {
 	detail := func(kind string, loc ...any) string {
-		d, _ := json.Marshal(map[string]any{"detail": []any{map[string]any{"loc": append([]any{"body"}, loc...), "type": kind}}})
+		d, _ := json.Marshal(map[string]any{"detail": []any{map[string]any{
+			"loc": append([]any{"body"}, loc...), "type": kind,
+		}}})
 		return string(d)
 	}
 	for name, tc := range map[string]struct {
@@ -149,7 +188,8 @@ func TestBodies(t *testing.T) {
 				return detail("missing", "user_id")
 			}
 			return ""
-		}, "      message: \"{{message}}\"\n      session_id: \"{{session_id}}\"\n      user_id: \"{{conversation_id}}\"\n"},
+		}, "      message: \"{{message}}\"\n      session_id: \"{{session_id}}\"\n      user_id: " +
+			"\"{{conversation_id}}\"\n"},
 		"a list": {func(b map[string]any, _ bool) string {
 			if _, ok := b["message"].([]any); !ok {
 				return detail("list_type", "message")
@@ -172,7 +212,8 @@ func TestBodies(t *testing.T) {
 		_, written, err := find(t, "ADDRESS", func(w http.ResponseWriter, r *http.Request) {
 			var body map[string]any
 			_ = json.NewDecoder(r.Body).Decode(&body)
-			if says := tc.refuse(body, strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form")); says != "" {
+			if says := tc.refuse(body, strings.HasPrefix(r.Header.Get("Content-Type"),
+				"application/x-www-form")); says != "" {
 				w.WriteHeader(http.StatusUnprocessableEntity)
 				_, _ = io.WriteString(w, says)
 				return
@@ -197,7 +238,8 @@ func TestCredentials(t *testing.T) {
 		`http://me:sk-0123456789@HOST/x`,
 	} {
 		found, written, err := find(t, line, answers("application/json", `{"reply": "hi"}`))
-		if err != nil || strings.Contains(written, "0123456789") || strings.Contains(written, "bWU6") || !strings.Contains(written, "${{ AGENT_") {
+		if err != nil || strings.Contains(written, "0123456789") || strings.Contains(written, "bWU6") ||
+			!strings.Contains(written, "${{ AGENT_") {
 			t.Errorf("%s: %v\n%s", line, err, written)
 			continue
 		}
@@ -233,7 +275,8 @@ func TestSessionOfOtherNames(t *testing.T) {
 		if err := found.Report(&told, nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		if forgets := strings.Contains(told.String(), "none was found"); !strings.Contains(written, want) || forgets != (want == "") {
+		if forgets := strings.Contains(told.String(), "none was found"); !strings.Contains(written, want) ||
+			forgets != (want == "") {
 			t.Errorf("%s:\n%s\n%s", answer, written, told.String())
 		}
 	}

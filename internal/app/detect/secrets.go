@@ -59,7 +59,8 @@ func (p *probing) learn(r curl.Request) {
 			name = fmt.Sprintf("%s_%d", base, i)
 		}
 		if !slices.ContainsFunc(p.credentials, func(c credential) bool { return c.value == s.Value }) {
-			if plain, err := base64.StdEncoding.DecodeString(s.Value); err == nil && strings.EqualFold(of, "Authorization") && bytes.ContainsRune(plain, ':') {
+			if plain, err := base64.StdEncoding.DecodeString(s.Value); err == nil &&
+				strings.EqualFold(of, "Authorization") && bytes.ContainsRune(plain, ':') {
 				of += ", which is USER:PASSWORD in base64"
 			}
 			p.credentials = append(p.credentials, credential{Variable{name, of}, s.Value})
@@ -92,7 +93,8 @@ func masked(v source.Value, name string, credentials []credential, used map[stri
 	if v.Kind == source.String {
 		for _, c := range credentials {
 			for _, form := range []string{c.value, url.QueryEscape(c.value), url.PathEscape(c.value)} {
-				if len(form) < leastSecret && v.Scalar != form && !strings.EqualFold(name, "Authorization") && !strings.EqualFold(name, "Cookie") {
+				if len(form) < leastSecret && v.Scalar != form && !strings.EqualFold(name, "Authorization") &&
+					!strings.EqualFold(name, "Cookie") {
 					continue
 				}
 				if strings.Contains(v.Scalar, form) {

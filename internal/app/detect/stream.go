@@ -19,13 +19,17 @@ type piece struct {
 }
 
 // noise are names of fields whose texts say what an event is, not what the agent says.
-var noise = []string{"id", "type", "object", "model", "event", "role", "status", "created", "timestamp", "time", "finish_reason", "system_fingerprint", "uuid"}
+var noise = []string{
+	"id", "type", "object", "model", "event", "role", "status", "created", "timestamp", "time", "finish_reason",
+	"system_fingerprint", "uuid",
+}
 
 // isNoise reports whether texts at a path are no words of the agent: ids, or the same in every event.
 func (p *piece) isNoise() bool {
 	name := p.path[strings.LastIndexAny(p.path, ".[")+1:]
 	lower := strings.ToLower(name)
-	if p.path != "$" && (slices.Contains(noise, lower) || strings.HasSuffix(lower, "_id") || strings.HasSuffix(name, "Id")) {
+	if p.path != "$" && (slices.Contains(noise, lower) || strings.HasSuffix(lower, "_id") ||
+		strings.HasSuffix(name, "Id")) {
 		return true
 	}
 	return len(p.texts) > 2 && !slices.ContainsFunc(p.texts, func(t string) bool { return t != p.texts[0] })
@@ -59,10 +63,14 @@ type found struct {
 // over returns a target that reads a stream of a format with its texts there.
 func (f found) over(mapping source.Value, format answer.Format) source.Value {
 	if f.whole {
-		mapping = over(mapping, "answer", source.Value{Kind: source.Map, Fields: []source.Field{{Name: "text", Value: f.pick}}})
+		mapping = over(mapping, "answer", source.Value{
+			Kind: source.Map, Fields: []source.Field{{Name: "text", Value: f.pick}},
+		})
 		return over(mapping, "stream", source.Text(string(format)))
 	}
-	return over(mapping, "stream", source.Value{Kind: source.Map, Fields: []source.Field{field("format", string(format)), {Name: "text", Value: f.pick}}})
+	return over(mapping, "stream", source.Value{
+		Kind: source.Map, Fields: []source.Field{field("format", string(format)), {Name: "text", Value: f.pick}},
+	})
 }
 
 // longestPiece finds the path whose joined texts are longest. Texts of events with several names or types are told
@@ -81,7 +89,9 @@ func longestOf(events []answer.Event) (found, []answer.Text, bool) {
 	slices.SortStableFunc(all, func(a, b *piece) int {
 		return cmp.Or(cmp.Compare(len(b.text()), len(a.text())), cmp.Compare(len(b.texts), len(a.texts)))
 	})
-	words := slices.DeleteFunc(slices.Clone(all), func(p *piece) bool { return p.isNoise() || strings.TrimSpace(p.text()) == "" })
+	words := slices.DeleteFunc(slices.Clone(all), func(p *piece) bool {
+		return p.isNoise() || strings.TrimSpace(p.text()) == ""
+	})
 	if len(words) == 0 {
 		return found{}, nil, false
 	}
@@ -118,7 +128,9 @@ func piecesOf(events []answer.Event) []*piece {
 			}
 		}
 		for _, t := range texts {
-			i := slices.IndexFunc(all, func(p *piece) bool { return p.path == t.Path && p.event == e.Name && p.kind == kind })
+			i := slices.IndexFunc(all, func(p *piece) bool {
+				return p.path == t.Path && p.event == e.Name && p.kind == kind
+			})
 			if i < 0 {
 				i = len(all)
 				all = append(all, &piece{path: t.Path, event: e.Name, kind: kind})
@@ -145,7 +157,9 @@ func (p *piece) found(all []*piece) found {
 		condition(field("event", p.event))
 	}
 	if p.kind != "" && shared(func(o *piece) bool { return o.kind != p.kind }) {
-		condition(source.Field{Name: "if", Value: source.Value{Kind: source.Map, Fields: []source.Field{field("$.type", p.kind)}}})
+		condition(source.Field{
+			Name: "if", Value: source.Value{Kind: source.Map, Fields: []source.Field{field("$.type", p.kind)}},
+		})
 	}
 	return found{path: p.path, pick: pick, whole: p.whole()}
 }

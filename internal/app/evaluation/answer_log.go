@@ -34,7 +34,8 @@ func NewAnswerLog(c *experiment.Config, name string, tests []*dataset.Test, besi
 // Begin begins the run of the dataset.
 func (l *AnswerLog) Begin(run result.Run, tests int) {
 	l.live = experiment.Begin(l.config, &experiment.Run{
-		Kind: "e2e", Dataset: l.dataset, Name: run.ID, Description: "rehearse e2e", Metadata: map[string]string{"rehearse": run.Version, "judge": run.Judge},
+		Kind: "e2e", Dataset: l.dataset, Name: run.ID, Description: "rehearse e2e",
+		Metadata: map[string]string{"rehearse": run.Version, "judge": run.Judge},
 	})
 	l.Sink.Begin(run, tests)
 }
@@ -77,8 +78,9 @@ func (l *AnswerLog) BreakOff(ctx context.Context) { l.live.BreakOff(ctx) }
 // loggedAnswer is the answer of a test, as it is logged.
 func loggedAnswer(t *result.Test, of *dataset.Test) experiment.Item {
 	one := experiment.Item{
-		ID: of.ID, Input: map[string]any{"query": of.Query, "history": of.Rebuilt.Messages}, Expected: of.Turns[0].Expected,
-		Start: t.StartedAt, End: t.StartedAt.Add(time.Duration(t.DurationMS * float64(time.Millisecond))), Scores: map[string]float64{},
+		ID: of.ID, Input: map[string]any{"query": of.Query, "history": of.Rebuilt.Messages},
+		Expected: of.Turns[0].Expected, Start: t.StartedAt,
+		End: t.StartedAt.Add(time.Duration(t.DurationMS * float64(time.Millisecond))), Scores: map[string]float64{},
 	}
 	if len(t.Turns) > 0 {
 		one.Output = t.Turns[0].Output

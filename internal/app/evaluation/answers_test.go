@@ -20,12 +20,18 @@ func TestReadAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	scored := func(flow, format float64) []result.Score {
-		return []result.Score{{Assertions: []result.Assertion{{Text: "flow", Score: &flow}, {Text: "format", Score: &format}, {Text: "other", Score: &flow}}}}
+		return []result.Score{{Assertions: []result.Assertion{
+			{Text: "flow", Score: &flow},
+			{Text: "format", Score: &format},
+			{Text: "other", Score: &flow},
+		}}}
 	}
 	for _, one := range []*result.Test{
 		{TestID: "a", Verdict: result.Pass, Scores: scored(1, 0.5)},
 		{TestID: "b", Verdict: result.Fail, Scores: scored(0.5, 0.5)},
-		{TestID: "c", Verdict: result.Pass, Metadata: map[string]any{"warnings": []string{"ambiguous_cut: x", "unknown_role: y"}}},
+		{TestID: "c", Verdict: result.Pass, Metadata: map[string]any{"warnings": []string{
+			"ambiguous_cut: x", "unknown_role: y",
+		}}},
 		{TestID: "d", Verdict: result.Error, Metadata: map[string]any{"warnings": []string{"unknown_role: z"}}},
 	} {
 		if err := log.Append(one); err != nil {
@@ -46,7 +52,8 @@ func TestReadAnswers(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("answers (-want +got):\n%s", d)
 	}
-	if said := got.Warning(); !strings.HasPrefix(said, "2 items with a history that is not quite clear: ambiguous_cut 1, unknown_role 2;") {
+	if said := got.Warning(); !strings.HasPrefix(said,
+		"2 items with a history that is not quite clear: ambiguous_cut 1, unknown_role 2;") {
 		t.Error(said)
 	}
 }
@@ -59,16 +66,20 @@ func TestDecide(t *testing.T) {
 		least        float64
 		want         int
 	}{
-		"enough":                        {7, 10, ended(result.ExitFailed, result.ReasonFailed), 0.7, result.ExitPassed},
-		"too few":                       {6, 10, ended(result.ExitFailed, result.ReasonFailed), 0.7, result.ExitFailed},
-		"all good, all asked":           {10, 10, ended(result.ExitPassed, result.ReasonPassed), 1, result.ExitPassed},
-		"none good, and none asked":     {0, 10, ended(result.ExitFailed, result.ReasonFailed), 0, result.ExitPassed},
-		"none graded":                   {0, 0, ended(result.ExitPassed, result.ReasonPassed), 0.7, result.ExitFailed},
-		"none graded, and none asked":   {0, 0, ended(result.ExitPassed, result.ReasonPassed), 0, result.ExitFailed},
-		"errors":                        {10, 10, ended(result.ExitNotRun, result.ReasonErrors), 0, result.ExitNotRun},
-		"interrupted":                   {10, 10, ended(result.ExitInterrupted, result.ReasonInterrupted), 0, result.ExitInterrupted},
-		"a spent budget":                {1, 1, ended(result.ExitFailed, result.ReasonBudget), 0, result.ExitFailed},
-		"not all held, whoever says so": {1, 1, unheld(ended(result.ExitFailed, result.ReasonFailed), 5), 0, result.ExitFailed},
+		"enough":                      {7, 10, ended(result.ExitFailed, result.ReasonFailed), 0.7, result.ExitPassed},
+		"too few":                     {6, 10, ended(result.ExitFailed, result.ReasonFailed), 0.7, result.ExitFailed},
+		"all good, all asked":         {10, 10, ended(result.ExitPassed, result.ReasonPassed), 1, result.ExitPassed},
+		"none good, and none asked":   {0, 10, ended(result.ExitFailed, result.ReasonFailed), 0, result.ExitPassed},
+		"none graded":                 {0, 0, ended(result.ExitPassed, result.ReasonPassed), 0.7, result.ExitFailed},
+		"none graded, and none asked": {0, 0, ended(result.ExitPassed, result.ReasonPassed), 0, result.ExitFailed},
+		"errors":                      {10, 10, ended(result.ExitNotRun, result.ReasonErrors), 0, result.ExitNotRun},
+		"interrupted": {
+			10, 10, ended(result.ExitInterrupted, result.ReasonInterrupted), 0, result.ExitInterrupted,
+		},
+		"a spent budget": {1, 1, ended(result.ExitFailed, result.ReasonBudget), 0, result.ExitFailed},
+		"not all held, whoever says so": {
+			1, 1, unheld(ended(result.ExitFailed, result.ReasonFailed), 5), 0, result.ExitFailed,
+		},
 	} {
 		evaluation.Answers{Good: c.good, Graded: c.graded}.Decide(&c.run, c.least)
 		if c.run.Code() != c.want {

@@ -26,7 +26,8 @@ func (e *Evaluation) keepArtifacts(h *Completed) error {
 
 // collecting holds a conversation of a suite and keeps what is gathered of it. The bytes are kept when the record that
 // names them comes back.
-func (e *Evaluation) collecting(ctx context.Context, suite string, hold func(context.Context) (*result.Test, error)) (*result.Test, error) {
+func (e *Evaluation) collecting(ctx context.Context, suite string,
+	hold func(context.Context) (*result.Test, error)) (*result.Test, error) {
 	if e.artifacts == nil {
 		return hold(ctx)
 	}

@@ -73,7 +73,8 @@ func (e *Evaluation) askable(ctx context.Context) (*asks, error) {
 		}
 	}
 	if e.planned.budget.USD > 0 && len(a.unpriced) > 0 {
-		return nil, source.Invalid("a budget needs the price of everything that the run can ask:\n  %s", strings.Join(a.unpriced, "\n  "))
+		return nil, source.Invalid("a budget needs the price of everything that the run can ask:\n  %s",
+			strings.Join(a.unpriced, "\n  "))
 	}
 	return a, nil
 }
@@ -103,7 +104,8 @@ func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) 
 				a.targets[target] = with(a.targets[target], address)
 			}
 			if !found.Priced {
-				a.unpriced = with(a.unpriced, fmt.Sprintf("the target %s: the server at %s does not say what its answers cost", target, found.Server))
+				a.unpriced = with(a.unpriced, fmt.Sprintf(
+					"the target %s: the server at %s does not say what its answers cost", target, found.Server))
 			}
 		}
 	}
@@ -119,10 +121,13 @@ func (a *asks) add(addresses []string, who string, m wire.Dependency) []string {
 		if m.Price.Configured {
 			from = "config"
 		}
-		a.prices[name] = result.Price{Input: m.Price.Input, Output: m.Price.Output, CachedInput: m.Price.CachedInput, From: from}
+		a.prices[name] = result.Price{
+			Input: m.Price.Input, Output: m.Price.Output, CachedInput: m.Price.CachedInput, From: from,
+		}
 	case m.Model.Provider != "cassette": // a recording tells the cost of each reply
 		a.unpriced = with(a.unpriced, fmt.Sprintf(
-			"%s, which %s asks: add input_price and output_price to the model in rehearse.yaml, or `prices: {%q: {input: …, output: …}}`", name, who, name))
+			"%s, which %s asks: add input_price and output_price to the model in rehearse.yaml, or `prices: {%q: "+
+				"{input: …, output: …}}`", name, who, name))
 	}
 	if m.Address == "" {
 		return addresses
@@ -146,10 +151,11 @@ func (a *asks) shared() (warnings []string) {
 		for _, address := range a.targets[target] {
 			for _, judge := range a.judge {
 				// The address of an agent as data has the path of its requests.
-				if !a.own[judge] && (address == judge || strings.HasPrefix(address, strings.TrimSuffix(judge, "/")+"/")) {
+				if !a.own[judge] &&
+					(address == judge || strings.HasPrefix(address, strings.TrimSuffix(judge, "/")+"/")) {
 					warnings = append(warnings, fmt.Sprintf(
-						"the judge and the target %s share the address %s: the agent may be judging itself; give the agent's own address with --target-url",
-						target, judge))
+						"the judge and the target %s share the address %s: the agent may be judging itself; "+
+							"give the agent's own address with --target-url", target, judge))
 				}
 			}
 		}
@@ -159,7 +165,9 @@ func (a *asks) shared() (warnings []string) {
 
 // addresses returns the addresses for the run's record.
 func (a *asks) addresses() result.Addresses {
-	r := result.Addresses{Judge: strings.Join(a.judge, ", "), User: strings.Join(a.user, ", "), Embedder: strings.Join(a.embedder, ", ")}
+	r := result.Addresses{
+		Judge: strings.Join(a.judge, ", "), User: strings.Join(a.user, ", "), Embedder: strings.Join(a.embedder, ", "),
+	}
 	for target, addresses := range a.targets {
 		if len(addresses) > 0 {
 			if r.Targets == nil {

@@ -21,8 +21,8 @@ import (
 func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Completed, p prior, err error) {
 	now := e.setup.Now()
 	h = &Completed{Dir: e.Out, began: now, Run: result.Run{
-		Schema: result.Schema, ID: RunID(now), Version: e.Version, Commit: Commit(), Command: e.Command, StartedAt: now.UTC(),
-		Targets: e.planned.targets, ExitReason: result.ReasonRunning,
+		Schema: result.Schema, ID: RunID(now), Version: e.Version, Commit: Commit(), Command: e.Command,
+		StartedAt: now.UTC(), Targets: e.planned.targets, ExitReason: result.ReasonRunning,
 	}}
 	h.Run.Count(&result.Tallies{}, e.planned.byTarget)
 	for _, s := range e.suites {
@@ -54,7 +54,8 @@ func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Completed, p
 		}
 	}()
 	config := map[string]any{
-		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns, "config": shownPath(e.setup.Config().Path),
+		"workers": e.planned.workers, "conversations": e.planned.conversations, "turns": e.planned.turns,
+		"config": shownPath(e.setup.Config().Path),
 	}
 	if flows := e.flows(); flows != nil {
 		config[result.FlowsKey] = flows

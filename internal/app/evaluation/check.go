@@ -50,7 +50,8 @@ func Check(at *wire.Setup, s *suite.Suite) error {
 
 // checkSuite checks one suite; targets returns the targets that a test is held with. The problems are in the order of
 // their places. Lost are sentences about what stops nothing.
-func (e *Evaluation) checkSuite(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
+func (e *Evaluation) checkSuite(s *suite.Suite,
+	targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
 	if problems, err = unmet(s, targets); err != nil {
 		return nil, nil, err
 	}

@@ -15,8 +15,13 @@ func TestCommitOf(t *testing.T) {
 		{"no stamp", nil, "unknown"},
 		{"an empty revision", []debug.BuildSetting{{Key: "vcs.revision"}}, "unknown"},
 		{"changed files of an unknown revision", []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}}, "unknown"},
-		{"a clean tree", []debug.BuildSetting{{Key: "vcs", Value: "git"}, revision, {Key: "vcs.modified", Value: "false"}}, revision.Value},
-		{"changed files", []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, revision}, revision.Value + "+dirty"},
+		{"a clean tree", []debug.BuildSetting{
+			{Key: "vcs", Value: "git"}, revision, {Key: "vcs.modified", Value: "false"},
+		}, revision.Value},
+		{
+			"changed files", []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, revision},
+			revision.Value + "+dirty",
+		},
 	} {
 		if got := commitOf(tc.stamp); got != tc.want {
 			t.Errorf("%s: commitOf = %q, want %q", tc.name, got, tc.want)

@@ -20,7 +20,8 @@ func (e *Evaluation) Conclude(h *Completed) (r *report.Report, err error) {
 	if now, err := runlog.ReadRun(h.Dir); err == nil && now.ID != h.Run.ID {
 		// Its lock was taken away, or is not seen by other machines.
 		h.Run.Ended(result.ExitNotRun, result.ReasonAborted)
-		return nil, fmt.Errorf("run %s has taken the folder %s from run %s, whose reports are not written", now.ID, h.Dir, h.Run.ID)
+		return nil, fmt.Errorf("run %s has taken the folder %s from run %s, whose reports are not written", now.ID,
+			h.Dir, h.Run.ID)
 	}
 	e.compare(h)
 	noted := h.Run.Warnings // by whoever decided how the run ended

@@ -27,7 +27,8 @@ func conclude(t *testing.T, dir string, end func(), formats ...string) (*evaluat
 	return concludeWarning(t, dir, end, func(string) {}, formats...)
 }
 
-func concludeWarning(t *testing.T, dir string, end func(), warn func(string), formats ...string) (*evaluation.Completed, error) {
+func concludeWarning(t *testing.T, dir string, end func(), warn func(string),
+	formats ...string) (*evaluation.Completed, error) {
 	t.Helper()
 	s, err := wire.Open(wire.Options{Warn: warn})
 	if err != nil {
@@ -68,7 +69,8 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 		t.Errorf("run.json: %+v, %v", kept, err)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "report.md"))
-	if first, _, _ := strings.Cut(string(page), "\n"); err != nil || !strings.Contains(first, "Stopped (aborted): 2 of 2 tests completed") {
+	if first, _, _ := strings.Cut(string(page), "\n"); err != nil ||
+		!strings.Contains(first, "Stopped (aborted): 2 of 2 tests completed") {
 		t.Errorf("report.md begins with %q, %v", first, err)
 	}
 }
@@ -79,7 +81,8 @@ func TestRunThatCannotSayHowItEnded(t *testing.T) {
 	dir := folder(t)
 	out, moved := filepath.Join(dir, "out"), filepath.Join(dir, "moved")
 	held, err := concludeWarning(t, dir, func() { mkdir(t, filepath.Join(out, "junit.xml")) }, func(string) {
-		if err := os.Rename(out, moved); err != nil && !os.IsNotExist(err) { // once it is told that a report is missing, the folder is not there any more
+		// once it is told that a report is missing, the folder is not there any more
+		if err := os.Rename(out, moved); err != nil && !os.IsNotExist(err) {
 			t.Error(err)
 		}
 	}, "md", "junit")
@@ -104,7 +107,8 @@ func TestRunThatCannotBegin(t *testing.T) {
 	}
 	defer s.Close()
 	e, err := evaluation.New(t.Context(), evaluation.Config{
-		Setup: s, Out: out, Formats: []string{"md"}, Resume: true, Rerun: "failed", Spec: runspec.Spec{Suites: []string{filepath.Join(dir, "suite.yaml")}},
+		Setup: s, Out: out, Formats: []string{"md"}, Resume: true, Rerun: "failed",
+		Spec: runspec.Spec{Suites: []string{filepath.Join(dir, "suite.yaml")}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,10 +117,12 @@ func TestRunThatCannotBegin(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	kept, err := runlog.Inspect(out)
-	if err != nil || kept.ExitReason != result.ReasonAborted || kept.Code() != result.ExitNotRun || !strings.Contains(kept.ExitMessage, "out of date") {
+	if err != nil || kept.ExitReason != result.ReasonAborted || kept.Code() != result.ExitNotRun ||
+		!strings.Contains(kept.ExitMessage, "out of date") {
 		t.Errorf("run.json: %s, code %d, %q, %v", kept.ExitReason, kept.Code(), kept.ExitMessage, err)
 	}
-	if n := kept.Totals; n.Planned != 2 || n.Completed != 1 || n.Passed != 1 || n.NotRun != 1 || len(kept.NotRun) != 1 || kept.NotRun[0].TestID != "coffee" {
+	if n := kept.Totals; n.Planned != 2 || n.Completed != 1 || n.Passed != 1 || n.NotRun != 1 ||
+		len(kept.NotRun) != 1 || kept.NotRun[0].TestID != "coffee" {
 		t.Errorf("totals %+v, not run: %v", n, kept.NotRun)
 	}
 }
@@ -131,7 +137,8 @@ func TestFolderTakenByAnotherRun(t *testing.T) {
 			t.Error(err)
 		}
 	}, "md")
-	if err == nil || !strings.Contains(err.Error(), "run another has taken the folder") || held.Run.Code() != result.ExitNotRun {
+	if err == nil || !strings.Contains(err.Error(), "run another has taken the folder") ||
+		held.Run.Code() != result.ExitNotRun {
 		t.Errorf("exit code %d, error %v", held.Run.Code(), err)
 	}
 	if kept, err := runlog.ReadRun(out); err != nil || kept.ID != "another" {

@@ -49,7 +49,9 @@ func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *keeper, sp
 		}
 		return
 	}
-	r := &repeater{e: e, h: h, kept: kept, spent: spent, units: map[result.Key]orchestrator.Unit{}, rounds: map[result.Key]int{}}
+	r := &repeater{
+		e: e, h: h, kept: kept, spent: spent, units: map[result.Key]orchestrator.Unit{}, rounds: map[result.Key]int{},
+	}
 	r.spend(kept.records.Totals())
 	r.spent.Time = time.Duration(h.Run.DurationMS * float64(time.Millisecond))
 	h.confirmed.about = &result.Confirmation{}
@@ -83,7 +85,8 @@ type repeater struct {
 }
 
 // confirm runs the errors and the falls of a comparison again.
-func (r *repeater) confirm(ctx context.Context, rule compare.Rule, baseline compare.Side, c *result.Comparison) (err error) {
+func (r *repeater) confirm(ctx context.Context, rule compare.Rule, baseline compare.Side,
+	c *result.Comparison) (err error) {
 	if r.log, err = runlog.OpenRepeats(r.h.Dir); err != nil {
 		return err
 	}
@@ -140,7 +143,9 @@ func (r *repeater) repeat(ctx context.Context, rule compare.Rule, falls []result
 		})
 	}
 	for _, key := range keys {
-		if err == nil && slices.ContainsFunc(found.repeats.Of[key], func(v result.Verdict) bool { return !v.Graded() }) {
+		if err == nil && slices.ContainsFunc(found.repeats.Of[key], func(v result.Verdict) bool {
+			return !v.Graded()
+		}) {
 			found.about.Missing = "a repeat of test " + text.OneLine(key.TestID, 100) + " could not be graded"
 		}
 	}
@@ -267,7 +272,8 @@ func (r *repeater) round(ctx context.Context, keys []result.Key) error {
 	}, r.e.Stop)
 	r.spend(used)
 	r.spent.Time += r.e.setup.Now().Sub(began)
-	r.used.Usage, r.used.Cost, r.used.Judge = r.used.Usage.Add(used.Usage), r.used.Cost.Add(used.Cost), r.used.Judge.Add(used.Judge)
+	r.used.Usage, r.used.Cost, r.used.Judge = r.used.Usage.Add(used.Usage), r.used.Cost.Add(used.Cost),
+		r.used.Judge.Add(used.Judge)
 	r.used.Conversations += used.Conversations
 	return err
 }

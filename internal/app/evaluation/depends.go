@@ -33,10 +33,13 @@ func unmet(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (source.
 		if err != nil || len(heldWith[on]) == 0 {
 			return "", err
 		}
-		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(heldWith[on], name) })
+		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			return slices.Contains(heldWith[on], name)
+		})
 		if len(missing) == 0 {
 			return "", nil
 		}
-		return fmt.Sprintf("%q is held with %s and depends on %q, which is held with %s", t.ID, strings.Join(missing, ", "), on, strings.Join(heldWith[on], ", ")), nil
+		return fmt.Sprintf("%q is held with %s and depends on %q, which is held with %s", t.ID,
+			strings.Join(missing, ", "), on, strings.Join(heldWith[on], ", ")), nil
 	})
 }

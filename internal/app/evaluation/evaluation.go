@@ -173,8 +173,9 @@ func planned(ctx context.Context, c Config) (made *Evaluation, err error) {
 		c.Sink = unheard{}
 	}
 	e := &Evaluation{
-		Config: c, spec: c.Spec, suites: c.Suites, setups: map[string]*wire.Setup{}, kinds: grader.New(grader.Config{Files: c.Setup.Files}),
-		grading: map[gradingKey]*grader.Set{}, fresh: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{}, users: map[userKey]user.Model{},
+		Config: c, spec: c.Spec, suites: c.Suites, setups: map[string]*wire.Setup{},
+		kinds: grader.New(grader.Config{Files: c.Setup.Files}), grading: map[gradingKey]*grader.Set{},
+		fresh: map[gradingKey]*grader.Set{}, targets: map[callKey]runner.Target{}, users: map[userKey]user.Model{},
 	}
 	if e.suites == nil {
 		c.Setup.Graded()

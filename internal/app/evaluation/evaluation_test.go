@@ -98,10 +98,12 @@ func run(t *testing.T, dir string, change func(*evaluation.Config)) (*evaluation
 func TestRun(t *testing.T) {
 	dir := folder(t)
 	held, sink, warned := run(t, dir, func(*evaluation.Config) {})
-	if diff := cmp.Diff([]string{"begin", "keep sells pass", "keep coffee fail", "end"}, sink.calls); diff != "" || len(warned) > 0 {
+	if diff := cmp.Diff([]string{"begin", "keep sells pass", "keep coffee fail", "end"}, sink.calls); diff != "" ||
+		len(warned) > 0 {
 		t.Errorf("%s; warned %q", diff, warned)
 	}
-	if r := held.Run; r.Code() != result.ExitFailed || r.ExitReason != "failed" || r.Totals.Passed != 1 || *r.Rate != 0.5 {
+	if r := held.Run; r.Code() != result.ExitFailed || r.ExitReason != "failed" || r.Totals.Passed != 1 ||
+		*r.Rate != 0.5 {
 		t.Errorf("run %+v", r)
 	}
 	written, err := runlog.ReadRun(held.Dir)
@@ -128,17 +130,20 @@ func TestResume(t *testing.T) {
 	dir := folder(t)
 	first, _, _ := run(t, dir, func(*evaluation.Config) {})
 	rerun, sink, warned := run(t, dir, func(c *evaluation.Config) { c.Resume, c.Rerun = true, "failed" })
-	if diff := cmp.Diff([]string{"begin", "keep coffee fail", "end"}, sink.calls); diff != "" || sink.left != 1 || len(warned) > 0 {
+	if diff := cmp.Diff([]string{"begin", "keep coffee fail", "end"}, sink.calls); diff != "" || sink.left != 1 ||
+		len(warned) > 0 {
 		t.Errorf("%d left, %s; warned %q", sink.left, diff, warned)
 	}
 	if rerun.Run.Fingerprint != first.Run.Fingerprint || rerun.Run.Fingerprint == "" {
 		t.Errorf("fingerprints %q and %q of equal runs", first.Run.Fingerprint, rerun.Run.Fingerprint)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "agent.yaml"), []byte("default: {reply: We sell coffee.}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "agent.yaml"),
+		[]byte("default: {reply: We sell coffee.}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	again, sink, warned := run(t, dir, func(c *evaluation.Config) { c.Resume = true })
-	if diff := cmp.Diff([]string{"begin", "keep sells fail", "keep coffee pass", "end"}, sink.calls); diff != "" || sink.left != 2 {
+	if diff := cmp.Diff([]string{"begin", "keep sells fail", "keep coffee pass", "end"}, sink.calls); diff != "" ||
+		sink.left != 2 {
 		t.Errorf("%d left, %s", sink.left, diff)
 	}
 	if diff := cmp.Diff([]string{"2 tests changed since and run again"}, warned); diff != "" {

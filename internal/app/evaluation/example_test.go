@@ -20,7 +20,9 @@ func ExampleEvaluation_Describe() {
 		return
 	}
 	defer func() { _ = s.Close() }() // nothing was opened
-	made := suite.Of("greetings", "", []*suite.Test{{ID: "hello", Turns: []suite.Turn{{Input: chat.Content{Text: "Hello!"}}}}})
+	made := suite.Of("greetings", "", []*suite.Test{{
+		ID: "hello", Turns: []suite.Turn{{Input: chat.Content{Text: "Hello!"}}},
+	}})
 	e, err := evaluation.New(context.Background(), evaluation.Config{
 		Setup: s, Suites: []*suite.Suite{made}, Spec: runspec.Spec{Targets: []string{"ollama:llama3"}, Trials: 3},
 	})

@@ -82,27 +82,32 @@ const whole = `{"choices":[{"message":{"role":"assistant","content":"fine"},"fin
 func faults() map[string]fault {
 	const e = result.EngineError
 	return map[string]fault{
-		"refused":           {e, nil},
-		"tls":               {e, nil},
-		"reset":             {e, raw("", true)},
-		"hung-up":           {e, raw("", false)},
-		"half-header":       {e, raw("HTTP/1.1 200 OK\r\nContent-Ty", false)},
-		"not-http":          {e, raw("220 mail.example ESMTP\r\n", false)},
-		"length-too-long":   {e, raw("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"+whole, false)},
-		"length-too-short":  {e, raw("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"+whole, false)},
-		"two-lengths":       {e, raw("HTTP/1.1 200 OK\r\nContent-Length: 20\r\nContent-Length: 40\r\n\r\n"+whole, false)},
-		"half-body":         {e, raw("HTTP/1.1 200 OK\r\n\r\n"+whole[:40], false)},
-		"half-chunk":        {e, raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"choi", false)},
-		"no-gzip":           {e, raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nnot gzip!", false)},
-		"no-body":           {e, body("")},
-		"no-content":        {e, status(http.StatusNoContent)},
-		"garbage":           {e, body("\x00\x01\x02 garbage")},
-		"page":              {e, body("<html><body>Sign in</body></html>")},
-		"wrong-json":        {e, body(`{"hello":"world"}`)},
-		"list":              {e, body(`[1,2,3]`)},
-		"error-with-200":    {e, body(`{"error":{"message":"the model is overloaded"}}`)},
-		"empty-choices":     {e, body(`{"choices":[]}`)},
-		"event-stream-cut":  {e, raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"fi", false)},
+		"refused":          {e, nil},
+		"tls":              {e, nil},
+		"reset":            {e, raw("", true)},
+		"hung-up":          {e, raw("", false)},
+		"half-header":      {e, raw("HTTP/1.1 200 OK\r\nContent-Ty", false)},
+		"not-http":         {e, raw("220 mail.example ESMTP\r\n", false)},
+		"length-too-long":  {e, raw("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"+whole, false)},
+		"length-too-short": {e, raw("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"+whole, false)},
+		"two-lengths": {
+			e, raw("HTTP/1.1 200 OK\r\nContent-Length: 20\r\nContent-Length: 40\r\n\r\n"+whole, false),
+		},
+		"half-body":  {e, raw("HTTP/1.1 200 OK\r\n\r\n"+whole[:40], false)},
+		"half-chunk": {e, raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"choi", false)},
+		"no-gzip": {
+			e, raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nnot gzip!", false),
+		},
+		"no-body":        {e, body("")},
+		"no-content":     {e, status(http.StatusNoContent)},
+		"garbage":        {e, body("\x00\x01\x02 garbage")},
+		"page":           {e, body("<html><body>Sign in</body></html>")},
+		"wrong-json":     {e, body(`{"hello":"world"}`)},
+		"list":           {e, body(`[1,2,3]`)},
+		"error-with-200": {e, body(`{"error":{"message":"the model is overloaded"}}`)},
+		"empty-choices":  {e, body(`{"choices":[]}`)},
+		"event-stream-cut": {e, raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"+
+			"data: {\"choices\":[{\"delta\":{\"content\":\"fi", false)},
 		"moved":             {e, status(http.StatusMovedPermanently, "Location", "http://elsewhere.example/")},
 		"see-other":         {e, status(http.StatusTemporaryRedirect, "Location", "/elsewhere")},
 		"bad-request":       {e, status(http.StatusBadRequest)},
@@ -150,8 +155,11 @@ func TestTransportFaults(t *testing.T) {
 			execution = "{retries: 0}"
 		}
 		const grade = "assertions: [{type: equals, value: fine}]"
-		fmt.Fprintf(&tests, "  - {id: %s, mode: conversation, execution: %s, turns: [{input: hello, %s}, {input: 'now break: %s', %s}, {input: later}], %s}\n", kind, execution, grade, kind, grade, grade)
-		fmt.Fprintf(&tests, "  - {id: healthy-%d, mode: conversation, turns: [{input: %s, %s}, {input: more, %s}, {input: later}]}\n", i, []string{"hello", "close"}[i%2], grade, grade)
+		fmt.Fprintf(&tests, "  - {id: %s, mode: conversation, execution: %s, turns: [{input: hello, %s}, {input: "+
+			"'now break: %s', %s}, {input: later}], %s}\n", kind, execution, grade, kind, grade, grade)
+		fmt.Fprintf(&tests,
+			"  - {id: healthy-%d, mode: conversation, turns: [{input: %s, %s}, {input: more, %s}, {input: later}]}\n",
+			i, []string{"hello", "close"}[i%2], grade, grade)
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -174,7 +182,8 @@ store: runs.db
 	held, _, _ := run(t, dir, func(c *evaluation.Config) {
 		c.Spec.Limits = runspec.Limits{Workers: 8}
 	})
-	if n := held.Run.Totals; n.Errors != len(kinds) || n.Passed != len(kinds) || n.Tests != 2*len(kinds) || held.Run.Code() != result.ExitNotRun {
+	if n := held.Run.Totals; n.Errors != len(kinds) || n.Passed != len(kinds) || n.Tests != 2*len(kinds) ||
+		held.Run.Code() != result.ExitNotRun {
 		t.Errorf("totals %+v, exit code %d", n, held.Run.Code())
 	}
 	checkFaults(t, held.Dir, kinds)
@@ -215,10 +224,13 @@ func checkFaults(t *testing.T, dir string, kinds map[string]fault) {
 		for _, s := range r.Scores {
 			verdicts = append(verdicts, string(s.Verdict))
 		}
-		if r.Verdict != result.Error || r.ExecutionStatus != result.ExecutionError || r.Score != 0 || strings.Join(verdicts, " ") != items || len(r.Turns) != turns {
-			t.Errorf("%s: %s %s %v, items %v, %d turns", r.TestID, r.Verdict, r.ExecutionStatus, r.Score, verdicts, len(r.Turns))
+		if r.Verdict != result.Error || r.ExecutionStatus != result.ExecutionError || r.Score != 0 ||
+			strings.Join(verdicts, " ") != items || len(r.Turns) != turns {
+			t.Errorf("%s: %s %s %v, items %v, %d turns", r.TestID, r.Verdict, r.ExecutionStatus, r.Score, verdicts,
+				len(r.Turns))
 		}
-		if len(r.Failures) != 1 || r.Failures[0].Code != kind.code || r.Failures[0].Turn != turns || !sentence(r.Failures[0].Message) {
+		if len(r.Failures) != 1 || r.Failures[0].Code != kind.code || r.Failures[0].Turn != turns ||
+			!sentence(r.Failures[0].Message) {
 			t.Errorf("%s: failures %+v", r.TestID, r.Failures)
 		}
 	}
@@ -230,6 +242,7 @@ func checkFaults(t *testing.T, dir string, kinds map[string]fault) {
 // sentence reports whether a message says something to a reader: who failed and how, on one line, without words of the
 // program's inside.
 func sentence(message string) bool {
-	return strings.HasPrefix(message, "openai:agent at http") && len(message) > 60 && len(message) < 600 && !strings.ContainsAny(message, "\n\x00") &&
-		!strings.Contains(message, "context deadline") && !strings.Contains(message, "goroutine") && !strings.Contains(message, "key-of-the-test")
+	return strings.HasPrefix(message, "openai:agent at http") && len(message) > 60 && len(message) < 600 &&
+		!strings.ContainsAny(message, "\n\x00") && !strings.Contains(message, "context deadline") &&
+		!strings.Contains(message, "goroutine") && !strings.Contains(message, "key-of-the-test")
 }

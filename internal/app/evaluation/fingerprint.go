@@ -55,8 +55,8 @@ func (f *fingerprints) of(u orchestrator.Unit) (whole, definition string, err er
 	s := settled{Version: fingerprintVersion}
 	x := t.Execution
 	t.Execution = suite.Execution{
-		Threshold: x.Threshold, Trials: x.Trials, Retries: x.Retries, Timeout: x.Timeout, ConversationTimeout: x.ConversationTimeout,
-		ShortCircuit: x.ShortCircuit, Strict: x.Strict,
+		Threshold: x.Threshold, Trials: x.Trials, Retries: x.Retries, Timeout: x.Timeout,
+		ConversationTimeout: x.ConversationTimeout, ShortCircuit: x.ShortCircuit, Strict: x.Strict,
 	}
 	if x.Cache == suite.CacheShared {
 		t.Execution.Cache = x.Cache
@@ -119,7 +119,9 @@ func (f *fingerprints) target(suiteName, name string) (string, error) {
 	if r := f.e.regraded; r != nil { // its replies are those of the record
 		return cmp.Or(r.run.Fingerprint, r.run.ID), nil
 	}
-	return f.part("target "+suiteName+"\x00"+name, suiteName, func(at *wire.Setup) (any, error) { return at.Definition(name) })
+	return f.part("target "+suiteName+"\x00"+name, suiteName, func(at *wire.Setup) (any, error) {
+		return at.Definition(name)
+	})
 }
 
 // judge returns the hash of the definition of a suite's judge.
@@ -137,7 +139,8 @@ func (f *fingerprints) judges() map[string]result.JudgeIdentity {
 		at, judging := f.e.setups[s.Name], f.e.judging(s)
 		j := result.JudgeIdentity{Name: at.JudgeName(judging)}
 		if definition, err := at.JudgeDefinition(judging); err == nil {
-			j.Definition, _ = f.files.Definition(f.e.setup.Secrets(), definition, f.e.dir(at)) // without it the name decides
+			// without it the name decides
+			j.Definition, _ = f.files.Definition(f.e.setup.Secrets(), definition, f.e.dir(at))
 		}
 		all[s.Name] = j
 	}

@@ -130,8 +130,8 @@ func (l *lab) run(suite string, a agent, spec runspec.Spec, more ...func(*evalua
 	l.n++
 	spec.Suites, spec.Targets = []string{suite}, []string{"bot"}
 	c := evaluation.Config{
-		Setup: s.Making(map[string]wire.Maker{"bot": func(target.Parts) (runner.Target, error) { return a, nil }}), Made: "bot",
-		Spec: spec, Out: filepath.Join(l.dir, fmt.Sprint("run", l.n)),
+		Setup: s.Making(map[string]wire.Maker{"bot": func(target.Parts) (runner.Target, error) { return a, nil }}),
+		Made:  "bot", Spec: spec, Out: filepath.Join(l.dir, fmt.Sprint("run", l.n)),
 	}
 	for _, change := range more {
 		change(&c)
@@ -178,25 +178,29 @@ func TestGateConfirms(t *testing.T) {
 		return right, nil
 	}, against(base), oneWorker)
 	c := unsteady.Run.Comparison
-	if unsteady.Run.Code() != 0 || len(c.WithinNoise) != 2 || c.Confirmation.Repeats != 6 || c.Confirmation.Conversations != 3 || !c.Confirmation.Default {
+	if unsteady.Run.Code() != 0 || len(c.WithinNoise) != 2 || c.Confirmation.Repeats != 6 ||
+		c.Confirmation.Conversations != 3 || !c.Confirmation.Default {
 		t.Errorf("an unsteady agent: %d, %+v, %+v", unsteady.Run.Code(), c.WithinNoise, c.Confirmation)
 	}
 	if want := map[int]int{0: 10, 2: 2, 3: 1}; !maps.Equal(calls, want) {
 		t.Errorf("trials %v, want %v", calls, want)
 	}
-	if r := unsteady.Run; r.Totals.Passed != 8 || r.Totals.Conversations != 10 || unsteady.Run.ExitReason != result.ReasonFailed {
+	if r := unsteady.Run; r.Totals.Passed != 8 || r.Totals.Conversations != 10 ||
+		unsteady.Run.ExitReason != result.ReasonFailed {
 		t.Errorf("totals %+v", r.Totals)
 	}
 	if n := repeats(t, unsteady.Dir); n != 3 {
 		t.Errorf("%d repeats are stored", n)
 	}
 	fell := l.run(suite, always("t003"), against(base))
-	if c := fell.Run.Comparison; fell.Run.Code() != 1 || len(c.Regressed) != 1 || len(c.Regressed[0].Repeats) != 5 || c.Regressed[0].TestID != "t003" {
+	if c := fell.Run.Comparison; fell.Run.Code() != 1 || len(c.Regressed) != 1 || len(c.Regressed[0].Repeats) != 5 ||
+		c.Regressed[0].TestID != "t003" {
 		t.Errorf("a test that always fails: %d, %+v", fell.Run.Code(), c.Regressed)
 	}
 	fewer := against(base)
 	fewer.Confirm = 2
-	if c := l.run(suite, always("t003"), fewer).Run.Comparison; len(c.Regressed[0].Repeats) != 2 || c.Confirmation.Default {
+	if c := l.run(suite, always("t003"), fewer).Run.Comparison; len(c.Regressed[0].Repeats) != 2 ||
+		c.Confirmation.Default {
 		t.Errorf("--confirm 2: %+v, %+v", c.Regressed, c.Confirmation)
 	}
 	// A test whose server fails once is graded on retry, and takes part with that grade: here it fell, which is
@@ -210,12 +214,14 @@ func TestGateConfirms(t *testing.T) {
 		}
 		return right, nil
 	}, against(base))
-	if c := retried.Run.Comparison; retried.Run.Code() != 1 || len(c.GradedOnRetry) != 2 || len(c.NotGraded) != 0 || len(c.Regressed) != 1 || c.Paired.N != 10 {
+	if c := retried.Run.Comparison; retried.Run.Code() != 1 || len(c.GradedOnRetry) != 2 || len(c.NotGraded) != 0 ||
+		len(c.Regressed) != 1 || c.Paired.N != 10 {
 		t.Errorf("an error that a repeat graded: %d, %+v", retried.Run.Code(), c)
 	}
 	// Nothing runs again where the exit code is known.
 	worse := l.run(suite, always(ids(10)...), against(base))
-	if c := worse.Run.Comparison; worse.Run.Code() != 1 || c.Verdict != "worse" || c.Confirmation != nil || len(c.Unconfirmed) != 10 || repeats(t, worse.Dir) != 0 {
+	if c := worse.Run.Comparison; worse.Run.Code() != 1 || c.Verdict != "worse" || c.Confirmation != nil ||
+		len(c.Unconfirmed) != 10 || repeats(t, worse.Dir) != 0 {
 		t.Errorf("an agent that fails everything: %d, %s, %+v", worse.Run.Code(), c.Verdict, c.Confirmation)
 	}
 }
@@ -247,12 +253,15 @@ func TestGateResumes(t *testing.T) {
 		return always("t003")(test, trial)
 	}
 	stopped := l.run(suite, fails, against(base), oneWorker, func(c *evaluation.Config) { c.Stop = stop })
-	if r := stopped.Run; r.Code() != result.ExitInterrupted || len(r.Comparison.Unconfirmed) != 1 || r.Totals.NotRun != 0 {
+	if r := stopped.Run; r.Code() != result.ExitInterrupted || len(r.Comparison.Unconfirmed) != 1 ||
+		r.Totals.NotRun != 0 {
 		t.Errorf("stopped: %d, %s, %+v", r.Code(), r.ExitMessage, r.Comparison.Unconfirmed)
 	}
 	calls = 0
 	stop = make(chan struct{})
-	resumed := l.run(suite, fails, against(base), oneWorker, func(c *evaluation.Config) { c.Out, c.Resume = stopped.Dir, true })
+	resumed := l.run(suite, fails, against(base), oneWorker, func(c *evaluation.Config) {
+		c.Out, c.Resume = stopped.Dir, true
+	})
 	if r := resumed.Run; r.Code() != result.ExitFailed || len(r.Comparison.Regressed) != 1 || calls != 3 {
 		t.Errorf("resumed: %d after %d calls, %+v", r.Code(), calls, r.Comparison)
 	}
@@ -263,7 +272,9 @@ func TestGateResumes(t *testing.T) {
 		}
 		return right, nil
 	}, against(base))
-	again := l.run(suite, always("t003"), against(base), func(c *evaluation.Config) { c.Out, c.Resume, c.Rerun = healed.Dir, true, "failed" })
+	again := l.run(suite, always("t003"), against(base), func(c *evaluation.Config) {
+		c.Out, c.Resume, c.Rerun = healed.Dir, true, "failed"
+	})
 	if healed.Run.Code() != 0 || again.Run.Code() != 1 {
 		t.Errorf("an agent that is repaired, then broken: %d, then %d", healed.Run.Code(), again.Run.Code())
 	}
@@ -310,8 +321,13 @@ func TestCheats(t *testing.T) {
 		{"a filter", all, nil, always(), func(s *runspec.Spec) { s.Filter = []string{"t01*"} }, 3},
 		{"only new tests", []string{"x", "y", "z"}, nil, always(), nil, 3},
 		{"tests are renamed", renamed, nil, always(), nil, 3},
-		{"the budget ends", all, nil, always(failing...), func(s *runspec.Spec) { s.Budget = &runspec.Budget{Tokens: new(5)} }, 1},
-		{"the budget ends before the repeats", all, nil, always(failing...), func(s *runspec.Spec) { s.Budget = &runspec.Budget{Tokens: new(2*12*3 + 4)} }, 3},
+		{"the budget ends", all, nil, always(failing...), func(s *runspec.Spec) {
+			s.Budget = &runspec.Budget{Tokens: new(5)}
+		}, 1},
+		{
+			"the budget ends before the repeats", all, nil, always(failing...),
+			func(s *runspec.Spec) { s.Budget = &runspec.Budget{Tokens: new(2*12*3 + 4)} }, 3,
+		},
 		{"the required test is deleted", all[:11], nil, always(), nil, 3},
 		{"the required test falls once", all, nil, func(test string, trial int) (string, error) {
 			if test == all[11] && trial <= 3 {
@@ -338,7 +354,8 @@ func TestCheats(t *testing.T) {
 // Turns that nothing grades do not outvote a conversation that failed.
 func TestCheatByLength(t *testing.T) {
 	l := newLab(t)
-	long := "turns: [{input: a}, {input: b}, {input: c}, {input: d}], mode: conversation, assertions: [{type: contains, value: right}]"
+	long := "turns: [{input: a}, {input: b}, {input: c}, {input: d}], mode: conversation, assertions: [{type: " +
+		"contains, value: right}]"
 	suite := l.write("suite.yaml", "name: keys\ntests:\n  - {id: long, "+long+"}\n")
 	base := l.run(suite, always(), runspec.Spec{})
 	held := l.run(suite, always("long"), against(base))
@@ -358,7 +375,8 @@ func TestCheatByLength(t *testing.T) {
 // A judge that obeys the reply finds the canary satisfied, too: it gives no verdict.
 func TestCheatByCanary(t *testing.T) {
 	l := newLab(t)
-	obeys := "scripted:" + l.write("obeys.yaml", `rules: [{verdicts: [{output: "right|all criteria are met"}, {canary: true, output: "all criteria are met"}]}]`)
+	obeys := "scripted:" + l.write("obeys.yaml",
+		`rules: [{verdicts: [{output: "right|all criteria are met"}, {canary: true, output: "all criteria are met"}]}]`)
 	all, judged := ids(4), map[string]string{}
 	for _, id := range all {
 		judged[id] = "assertions: [it names the right key]"
@@ -455,7 +473,8 @@ func TestRandomCheats(t *testing.T) {
 			case 4: // trials of which one may pass
 				hidden++
 				suite, failing = append(suite, id), append(failing, id)
-				more[id] = "execution: {trials: {count: 3, strategy: pass_at_k}}, assertions: [{type: contains, value: right}]"
+				more[id] = "execution: {trials: {count: 3, strategy: pass_at_k}}, assertions: [{type: contains, " +
+					"value: right}]"
 			case 5: // an error
 				seen++
 				suite = append(suite, id)
@@ -464,7 +483,8 @@ func TestRandomCheats(t *testing.T) {
 				hidden++
 				suite = append(suite, "first-"+id, id)
 				more["first-"+id] = "assertions: [{type: contains, value: never}]"
-				more[id] = "depends_on: [first-" + id + "], on_dependency_failure: skip, assertions: [{type: contains, value: right}]"
+				more[id] = "depends_on: [first-" + id +
+					"], on_dependency_failure: skip, assertions: [{type: contains, value: right}]"
 			default: // it fails
 				seen++
 				suite, failing = append(suite, id), append(failing, id)
@@ -479,7 +499,8 @@ func TestRandomCheats(t *testing.T) {
 		}, against(base)).Run
 		green := seen == 0 && float64(len(all)-hidden) >= 0.9*float64(len(all))-1e-9
 		if (r.Code() == 0) != green {
-			t.Errorf("round %d: %d tests, %d lost in sight, %d out of sight: exit code %d (%s)", round, len(all), seen, hidden, r.Code(), r.ExitMessage)
+			t.Errorf("round %d: %d tests, %d lost in sight, %d out of sight: exit code %d (%s)", round, len(all), seen,
+				hidden, r.Code(), r.ExitMessage)
 		}
 	}
 }

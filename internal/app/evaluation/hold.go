@@ -49,7 +49,9 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 		return nil, err
 	}
 	e.readQuarantines(ctx)
-	kept := &keeper{sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]begun{}, ended: map[result.Key]bool{}}
+	kept := &keeper{
+		sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]begun{}, ended: map[result.Key]bool{},
+	}
 	h, prior, err := e.openRun(ctx, kept)
 	if err != nil {
 		return nil, err
@@ -74,7 +76,8 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 		return nil, errors.Join(e.notBegun(h, prior, err), kept.log.Close(), h.lock.Release())
 	}
 	_, err = o.Run(ctx, orchestrator.Plan{
-		Tests: kept.printed(e.costed(e.planned.units())), Needed: e.planned.isNeeded, Regraded: e.regraded != nil, Budget: e.planned.budget, Spent: prior.spent,
+		Tests: kept.printed(e.costed(e.planned.units())), Needed: e.planned.isNeeded,
+		Regraded: e.regraded != nil, Budget: e.planned.budget, Spent: prior.spent,
 		Prior: func(k result.Key) (orchestrator.Outcome, bool) { return prior.outcome(e.logged(k)) },
 	}, e.Stop)
 	e.Sink.End()
@@ -117,12 +120,14 @@ func (e *Evaluation) warnOfUnknown(t result.Totals) {
 	switch {
 	case budget.USD > 0 && e.regraded == nil && (t.Cost.Unknown || t.User.Spent().Unknown):
 		unknown = "cost"
-	case budget.Tokens > 0 && (t.Judge.Usage.Unknown || e.regraded == nil && (t.Usage.Unknown || t.User.Used().Unknown)):
+	case budget.Tokens > 0 &&
+		(t.Judge.Usage.Unknown || e.regraded == nil && (t.Usage.Unknown || t.User.Used().Unknown)):
 		unknown = "usage"
 	default:
 		return
 	}
-	e.warn("the " + unknown + " of a call is unknown, so that more than the budget may have been spent: a server reported no usage, or a call broke off")
+	e.warn("the " + unknown + " of a call is unknown, so that more than the budget may have been spent: " +
+		"a server reported no usage, or a call broke off")
 }
 
 // warnOfLost tells that more than the budget may have been spent, where workers were lost.
@@ -130,14 +135,15 @@ func (e *Evaluation) warnOfLost(attempts int) {
 	if attempts == 0 || e.planned.budget.USD == 0 && e.planned.budget.Tokens == 0 {
 		return
 	}
-	e.warn("more than the budget may have been spent: what lost workers had used before their conversations were held again is not known (attempts that were lost: " +
-		strconv.Itoa(attempts) + ")")
+	e.warn("more than the budget may have been spent: what lost workers had used before their conversations were " +
+		"held again is not known (attempts that were lost: " + strconv.Itoa(attempts) + ")")
 }
 
 // orchestration says how the conversations are held: in this process, or by a fleet.
 func (e *Evaluation) orchestration(ctx context.Context, h *Completed, kept *keeper) (c orchestrator.Config, err error) {
 	c = orchestrator.Config{
-		RunID: h.Run.ID, Kind: e.spec.Kind, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe, Now: e.setup.Now, Log: e.setup.Log,
+		RunID: h.Run.ID, Kind: e.spec.Kind, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe,
+		Now: e.setup.Now, Log: e.setup.Log,
 	}
 	if e.spec.AttributeFlakes {
 		c.Rejudge = e.rejudge
@@ -211,8 +217,9 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 		return nil, err
 	}
 	c := runner.Conversation{
-		Test: j.Test, Trial: j.Trial, TargetName: j.Target, Target: e.targets[call], User: e.userFor(j.Test), Grading: grading,
-		InOrder: e.planned.workers == 1, Regraded: e.regraded != nil, Now: e.setup.Now, Log: e.setup.Log,
+		Test: j.Test, Trial: j.Trial, TargetName: j.Target, Target: e.targets[call], User: e.userFor(j.Test),
+		Grading: grading, InOrder: e.planned.workers == 1, Regraded: e.regraded != nil, Now: e.setup.Now,
+		Log: e.setup.Log,
 	}
 	if e.Turned != nil {
 		c.Turned = func(turn, of int) { e.Turned(k, turn, of) }
@@ -220,7 +227,9 @@ func (e *Evaluation) hold(ctx context.Context, j orchestrator.Task) (*result.Tes
 	if e.regraded != nil {
 		return e.regrade(ctx, k, c)
 	}
-	return e.collecting(ctx, j.Test.Suite, func(ctx context.Context) (*result.Test, error) { return runner.Run(ctx, c) })
+	return e.collecting(ctx, j.Test.Suite, func(ctx context.Context) (*result.Test, error) {
+		return runner.Run(ctx, c)
+	})
 }
 
 // end fills in how the run ended. A stop after which nothing was left to run changes nothing.

@@ -48,7 +48,8 @@ func (h *ConversationRunner) Run(ctx context.Context, j orchestrator.Job) (recor
 	whole.Trial = 0
 	test, ok := h.tests[whole]
 	if !ok {
-		return nil, fmt.Errorf("the run has no test %s of suite %s for target %s", j.Key.TestID, j.Key.Suite, j.Key.Target)
+		return nil, fmt.Errorf("the run has no test %s of suite %s for target %s", j.Key.TestID, j.Key.Suite,
+			j.Key.Target)
 	}
 	task, began := orchestrator.Task{Test: test, Target: j.Key.Target, Trial: j.Key.Trial}, h.e.setup.Now()
 	defer func() {

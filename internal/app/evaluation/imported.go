@@ -24,7 +24,8 @@ func WriteImported(s *wire.Setup, dir string, run result.Run, trials []*result.T
 		return nil, source.AsInvalid(err)
 	}
 	now := s.Now()
-	run.Schema, run.ID, run.Commit, run.StartedAt, run.EndedAt = result.Schema, RunID(now), Commit(), now.UTC(), now.UTC()
+	run.Schema, run.ID, run.Commit, run.StartedAt, run.EndedAt = result.Schema, RunID(now), Commit(),
+		now.UTC(), now.UTC()
 	log, err := runlog.Open(dir)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,9 @@ func FindRun(ctx context.Context, s *wire.Setup, name string) (string, error) {
 	}
 	if path := s.StorePath(); !wire.IsPostgres(path) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make an empty one
-			return "", &source.InputError{Err: fmt.Errorf("%w %q: name its folder (there is no index of runs at %s)", ErrNoRun, name, path)}
+			return "", &source.InputError{
+				Err: fmt.Errorf("%w %q: name its folder (there is no index of runs at %s)", ErrNoRun, name, path),
+			}
 		}
 	}
 	index, err := s.Store(ctx)
@@ -36,7 +38,9 @@ func FindRun(ctx context.Context, s *wire.Setup, name string) (string, error) {
 	entry, err := index.Run(ctx, name)
 	switch {
 	case errors.Is(err, store.ErrNoRun):
-		return "", &source.InputError{Err: fmt.Errorf("%w %q: name its folder, its id, or latest (%w)", ErrNoRun, name, err)}
+		return "", &source.InputError{
+			Err: fmt.Errorf("%w %q: name its folder, its id, or latest (%w)", ErrNoRun, name, err),
+		}
 	case err != nil:
 		return "", source.Invalid("cannot look for the run %q: name its folder, its id, or latest (%w)", name, err)
 	}

@@ -20,7 +20,9 @@ func TestFailingCacheIsToldOnce(t *testing.T) {
 	for range 3 {
 		e.cacheFailing(errors.New("look up a verdict: locked"))
 	}
-	if want := []string{"look up a verdict: locked; verdicts count all the same, but may not be remembered"}; !slices.Equal(told, want) {
+	if want := []string{
+		"look up a verdict: locked; verdicts count all the same, but may not be remembered",
+	}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 }

@@ -45,7 +45,8 @@ type begun struct {
 
 // fill writes what is known of a test into a record of it.
 func (b begun) fill(t *result.Test) {
-	t.Fingerprint, t.Definition, t.Source, t.Position, t.Quarantined = b.fingerprint, b.definition, b.source, b.position, b.quarantined
+	t.Fingerprint, t.Definition, t.Source, t.Position, t.Quarantined = b.fingerprint, b.definition, b.source,
+		b.position, b.quarantined
 	t.Cluster, t.Required = b.cluster, b.required
 	if t.Trials != nil {
 		t.Trials.Planned = b.trials
@@ -70,7 +71,8 @@ func (k *keeper) positionOf(t *suite.Test) int {
 func (k *keeper) begunOf(u orchestrator.Unit) (test begun, err error) {
 	test = begun{
 		cluster: u.Test.Cluster, required: u.Test.Required, trials: u.Test.Execution.Trials.Count,
-		source: k.prints.e.sourceOf(u.Test), position: k.positionOf(u.Test), quarantined: k.prints.e.quarantined(u.Test),
+		source: k.prints.e.sourceOf(u.Test), position: k.positionOf(u.Test),
+		quarantined: k.prints.e.quarantined(u.Test),
 	}
 	test.fingerprint, test.definition, err = k.prints.of(u)
 	return test, err

@@ -19,7 +19,9 @@ func Load(names []string, o suite.Options) (suites []*suite.Suite, problems sour
 	for _, name := range names {
 		files, err := suite.Find(o.Files, name)
 		if err != nil {
-			problems = append(problems, source.Problem{File: name, Message: err.Error(), Hint: "name a file, a folder or a glob"})
+			problems = append(problems, source.Problem{
+				File: name, Message: err.Error(), Hint: "name a file, a folder or a glob",
+			})
 			continue
 		}
 		for _, file := range files {
@@ -52,7 +54,8 @@ func distinguish(suites []*suite.Suite, paths map[*suite.Suite]string) {
 	common := ""
 	for i, s := range suites {
 		for dir := filepath.Dir(paths[s]); ; dir = filepath.Dir(dir) {
-			if i == 0 || dir == common || dir == filepath.Dir(dir) || strings.HasPrefix(common, dir+string(filepath.Separator)) {
+			if i == 0 || dir == common || dir == filepath.Dir(dir) ||
+				strings.HasPrefix(common, dir+string(filepath.Separator)) {
 				common = dir
 				break
 			}

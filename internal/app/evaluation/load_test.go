@@ -15,7 +15,9 @@ import (
 // and however it is named.
 func TestSameName(t *testing.T) {
 	dir := t.TempDir()
-	for _, file := range []string{"evals/a.suite.yaml", "evals/b/a.suite.yaml", "evals/c/b/a.suite.yaml", "evals/other.suite.yaml"} {
+	for _, file := range []string{
+		"evals/a.suite.yaml", "evals/b/a.suite.yaml", "evals/c/b/a.suite.yaml", "evals/other.suite.yaml",
+	} {
 		path := filepath.Join(dir, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

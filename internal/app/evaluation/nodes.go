@@ -42,7 +42,8 @@ func unreadable(err error, target string, name suite.NodeName) source.Problems {
 	if found, ok := suite.Problems(err); ok {
 		return found
 	}
-	return source.Problems{name.Problem(fmt.Sprintf("the flow of target %s cannot be read: %v", target, err), "correct the target, or give the test another one")}
+	return source.Problems{name.Problem(fmt.Sprintf("the flow of target %s cannot be read: %v", target, err),
+		"correct the target, or give the test another one")}
 }
 
 // strays returns a problem for each name that no node of the flow has.

@@ -14,7 +14,8 @@ import (
 // unplaced returns a problem for each test with something that its target has no place for: earlier messages, and
 // variables that the target wants and the test does not have. Lost are the sentences about system messages without a
 // place, each once. Targets that take whole conversations have a place for everything.
-func (e *Evaluation) unplaced(s *suite.Suite, targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
+func (e *Evaluation) unplaced(s *suite.Suite,
+	targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
 	type placed struct {
 		names []string
 		ok    bool
@@ -41,7 +42,8 @@ func (e *Evaluation) unplaced(s *suite.Suite, targets func(*suite.Test) ([]strin
 			problems = append(problems, homeless(s, t, target, places.names)...)
 			if system(t) && !holds(places.names, "system", "messages", "history", "messages_parts") {
 				lost = with(lost, fmt.Sprintf(
-					"the target %s has no place for system messages, so the agent is not sent them: put {{system}} or {{messages}} into its body", target))
+					"the target %s has no place for system messages, so the agent is not sent them: put {{system}} "+
+						"or {{messages}} into its body", target))
 			}
 		}
 	}
@@ -54,18 +56,22 @@ func (e *Evaluation) unstubbed(s *suite.Suite, t *suite.Test, target string) sou
 		return nil
 	}
 	return source.Problems{{
-		File: s.File, Line: t.At.Line, Column: 1, Path: t.ID, Message: fmt.Sprintf("test %s has stubs, which the target %s does not take", t.ID, target),
-		Hint: "hold it with a flow, or remove the stubs",
+		File: s.File, Line: t.At.Line, Column: 1, Path: t.ID,
+		Message: fmt.Sprintf("test %s has stubs, which the target %s does not take", t.ID, target),
+		Hint:    "hold it with a flow, or remove the stubs",
 	}}
 }
 
 // homeless returns what a test has that a target with these placeholders cannot be told, and what they want that the
 // test does not have.
 func homeless(s *suite.Suite, t *suite.Test, target string, names []string) (problems source.Problems) {
-	earlier := t.Start.History != nil || slices.ContainsFunc(t.Input, func(m chat.Message) bool { return m.Role != chat.System })
+	earlier := t.Start.History != nil || slices.ContainsFunc(t.Input, func(m chat.Message) bool {
+		return m.Role != chat.System
+	})
 	if earlier && !holds(names, "messages", "history", "messages_parts") {
 		problems = append(problems, source.Problem{
-			File: s.File, Path: t.ID, Message: fmt.Sprintf("test %s begins with earlier messages, which the target %s has no place for", t.ID, target),
+			File: s.File, Path: t.ID, Message: fmt.Sprintf(
+				"test %s begins with earlier messages, which the target %s has no place for", t.ID, target),
 			Hint: "put {{messages}} or {{history}} into what the target sends, or remove the messages",
 		})
 	}
@@ -73,8 +79,9 @@ func homeless(s *suite.Suite, t *suite.Test, target string, names []string) (pro
 		path, wanted := strings.CutPrefix(name, "vars.")
 		if _, there := template.Var(t.Vars, path); wanted && !there {
 			problems = append(problems, source.Problem{
-				File: s.File, Path: t.ID, Message: fmt.Sprintf("test %s has no variable %s, which the target %s sends as {{ %s }}", t.ID, path, target, name),
-				Hint: "add it to the vars of the test or of the suite",
+				File: s.File, Path: t.ID,
+				Message: fmt.Sprintf("test %s has no variable %s, which the target %s sends as {{ %s }}", t.ID, path,
+					target, name), Hint: "add it to the vars of the test or of the suite",
 			})
 		}
 	}

@@ -75,8 +75,8 @@ const defaultWorkers = 8
 // plan reads every test and returns what will run.
 func (e *Evaluation) plan() (*plan, error) {
 	p := &plan{
-		e: e, needed: map[testKey]bool{}, byTarget: map[string]int{}, gradings: map[gradingKey]bool{}, embedded: map[string]bool{},
-		calls: map[callKey]suite.Execution{}, users: map[userKey]bool{},
+		e: e, needed: map[testKey]bool{}, byTarget: map[string]int{}, gradings: map[gradingKey]bool{},
+		embedded: map[string]bool{}, calls: map[callKey]suite.Execution{}, users: map[userKey]bool{},
 	}
 	for _, s := range e.suites {
 		for id := range s.Needed {
@@ -100,7 +100,8 @@ func (e *Evaluation) plan() (*plan, error) {
 			return nil, err
 		}
 		if t := u.Test.Execution.Trials; t.Strategy == suite.ConfidenceInterval && t.Count == 1 {
-			return nil, source.Invalid("test %s: one trial has no confidence interval: use --trials 2 or more", u.Test.ID)
+			return nil, source.Invalid("test %s: one trial has no confidence interval: use --trials 2 or more",
+				u.Test.ID)
 		}
 		p.count(u)
 	}
@@ -109,7 +110,8 @@ func (e *Evaluation) plan() (*plan, error) {
 		e.warn(warning)
 	}
 	if p.tests == 0 && e.regraded != nil {
-		return nil, source.Invalid("run %s has no record of a test that was selected: check the suites, --filter and --tag", e.regraded.run.ID)
+		return nil, source.Invalid(
+			"run %s has no record of a test that was selected: check the suites, --filter and --tag", e.regraded.run.ID)
 	}
 	if p.tests == 0 {
 		return nil, source.Invalid("no test was selected: check --filter, --tag and --sample")
@@ -209,7 +211,8 @@ func (p *plan) describe(w io.Writer) error {
 		atMost = "at most "
 	}
 	fmt.Fprintf(w, "would run %s as %s with %s%s, %d at a time:\n",
-		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), atMost, text.Plural(p.turns, "turn"), p.workers)
+		text.Plural(p.tests, "test"), text.Plural(p.conversations, "conversation"), atMost,
+		text.Plural(p.turns, "turn"), p.workers)
 	for u, err := range p.units() {
 		if err != nil {
 			return err
@@ -222,7 +225,8 @@ func (p *plan) describe(w io.Writer) error {
 		if u.Test.User != nil {
 			atMost = "at most "
 		}
-		fmt.Fprintf(w, "  %s / %s → %s: %s%s%s\n", u.Test.Suite, u.Test.ID, u.Target, atMost, text.Plural(u.Test.MostTurns(), "turn"), trials)
+		fmt.Fprintf(w, "  %s / %s → %s: %s%s%s\n", u.Test.Suite, u.Test.ID, u.Target, atMost,
+			text.Plural(u.Test.MostTurns(), "turn"), trials)
 	}
 	_, err := fmt.Fprintf(w, "%s need a judge (%s)\n", text.Plural(p.judged, "test"), p.e.judgeName())
 	return err

@@ -72,7 +72,8 @@ func (e *Evaluation) makeGraders(key gradingKey, judged bool) (*grader.Set, erro
 	}
 	j, err := at.Judge(judging)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Fault == llm.Unauthorized {
-		return nil, fmt.Errorf("the judge of %s: %w; --judge names another, and assertions with a type need none", key.suite, err)
+		return nil, fmt.Errorf("the judge of %s: %w; --judge names another, and assertions with a type need none",
+			key.suite, err)
 	}
 	if err != nil {
 		return nil, err
@@ -125,7 +126,8 @@ func (e *Evaluation) suiteNamed(name string) *suite.Suite {
 // judging says who judges a suite. Files that the suite names are those of its folder.
 func (e *Evaluation) judging(s *suite.Suite) wire.Judging {
 	j := wire.Judging{Name: e.spec.Judge, Suite: s.Judge}
-	if _, configured := e.setups[s.Name].Config().Models[j.Suite.Model]; !configured && j.Suite.Provider != "" && !strings.Contains(j.Suite.Model, ":") {
+	if _, configured := e.setups[s.Name].Config().Models[j.Suite.Model]; !configured && j.Suite.Provider != "" &&
+		!strings.Contains(j.Suite.Model, ":") {
 		j.Suite.Model = j.Suite.Provider + ":" + j.Suite.Model
 	}
 	j.Suite.Panel = slices.Clone(j.Suite.Panel)

@@ -46,19 +46,22 @@ func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 var gathered = map[string]string{
-	"rehearse.yaml":           "targets:\n  desk: {kind: flow, flow: flows/desk.flow.yaml}\n  bot: scripted:replies.yaml\ntarget: bot\njudge: {model: 'scripted:judge/judge.yaml'}\n",
-	"replies.yaml":            "default: {reply: hello}\n",
-	"judge/judge.yaml":        "default: {reply: hello}\n",
-	"judge/other.yaml":        "default: {reply: unread}\n",
-	".env":                    "SECRET=hush\n",
-	"sub/shop.suite.yaml":     "name: shop\ntests: more/*.jsonl\nassertions:\n  - {type: llm_rubric, value: polite}\n  - {type: is_json, schema: reply.json}\n",
+	"rehearse.yaml": "targets:\n  desk: {kind: flow, flow: flows/desk.flow.yaml}\n" +
+		"  bot: scripted:replies.yaml\ntarget: bot\njudge: {model: 'scripted:judge/judge.yaml'}\n",
+	"replies.yaml":     "default: {reply: hello}\n",
+	"judge/judge.yaml": "default: {reply: hello}\n",
+	"judge/other.yaml": "default: {reply: unread}\n",
+	".env":             "SECRET=hush\n",
+	"sub/shop.suite.yaml": "name: shop\ntests: more/*.jsonl\nassertions:\n  - {type: llm_rubric, value: polite}\n" +
+		"  - {type: is_json, schema: reply.json}\n",
 	"sub/reply.json":          "{\"type\": \"string\"}",
 	"sub/unread.txt":          "unread",
 	"sub/more/a.jsonl":        `{"id": "a", "input": "hi"}` + "\n",
@@ -72,19 +75,25 @@ func TestGather(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, gathered)
 	t.Chdir(filepath.Join(dir, "sub"))
-	asked := runspec.Spec{Schema: runspec.Schema, Suites: []string{"."}, Targets: []string{"bot", "scripted:../elsewhere/scripted.yaml"}, Trials: 2}
+	asked := runspec.Spec{
+		Schema: runspec.Schema, Suites: []string{"."}, Targets: []string{"bot", "scripted:../elsewhere/scripted.yaml"},
+		Trials: 2,
+	}
 	var before, after string
 	spec, top, err := bundle.Gather(asked, reading(t, &before))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"elsewhere/scripted.yaml", "judge/judge.yaml", "rehearse.yaml", "replies.yaml", "sub/more/a.jsonl", "sub/more/b.jsonl", "sub/reply.json", "sub/shop.suite.yaml",
+		"elsewhere/scripted.yaml", "judge/judge.yaml", "rehearse.yaml", "replies.yaml", "sub/more/a.jsonl",
+		"sub/more/b.jsonl", "sub/reply.json", "sub/shop.suite.yaml",
 	}
 	if d := cmp.Diff(want, slices.Sorted(maps.Keys(spec.Files))); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"scripted:elsewhere/scripted.yaml", "sub/shop.suite.yaml"}, []string{spec.Targets[1], spec.Suites[0]}); d != "" {
+	if d := cmp.Diff([]string{"scripted:elsewhere/scripted.yaml", "sub/shop.suite.yaml"}, []string{
+		spec.Targets[1], spec.Suites[0],
+	}); d != "" {
 		t.Error(d)
 	}
 	if top != dir {
@@ -102,7 +111,8 @@ func TestGather(t *testing.T) {
 	if _, err := reading(t, &after)(source.Within(root), spec); err != nil {
 		t.Fatal(err)
 	}
-	if before == "" || before != strings.ReplaceAll(after, "scripted:elsewhere", "scripted:"+strings.TrimPrefix(dir, "/")+"/elsewhere") {
+	if before == "" || before != strings.ReplaceAll(after, "scripted:elsewhere",
+		"scripted:"+strings.TrimPrefix(dir, "/")+"/elsewhere") {
 		t.Errorf("planned from the bundle:\n%s\nfrom the disk:\n%s", after, before)
 	}
 	t.Chdir(elsewhere)
@@ -115,12 +125,15 @@ func TestGather(t *testing.T) {
 
 // placed are files in folders of their own.
 var placed = map[string]string{
-	"evals/rehearse.yaml": "targets:\n  bot: {model: 'scripted:bots/bot.yaml', system: Read bots/bot.yaml.}\n  desk: {kind: flow, flow: flows/desk.flow.yaml, model: 'scripted:bots/bot.yaml'}\n" +
-		"  site: {kind: sitebot, sites: sites/shop.yaml, model: 'scripted:bots/bot.yaml'}\ntarget: bot\njudge: 'scripted:bots/judge.yaml'\n",
-	"evals/bots/bot.yaml":          "default: {reply: hello}\n",
-	"evals/bots/judge.yaml":        "default: {reply: hello}\n",
-	"evals/bots/user.yaml":         "default: {reply: hello}\n",
-	"evals/flows/desk.flow.yaml":   "id: desk\nstart: start\nnodes:\n  - {id: start, type: start, prompt: hello, next: [end]}\n  - {id: end, type: stop}\n",
+	"evals/rehearse.yaml": "targets:\n  bot: {model: 'scripted:bots/bot.yaml', system: Read bots/bot.yaml.}\n" +
+		"  desk: {kind: flow, flow: flows/desk.flow.yaml, model: 'scripted:bots/bot.yaml'}\n" +
+		"  site: {kind: sitebot, sites: sites/shop.yaml, model: 'scripted:bots/bot.yaml'}\ntarget: bot\n" +
+		"judge: 'scripted:bots/judge.yaml'\n",
+	"evals/bots/bot.yaml":   "default: {reply: hello}\n",
+	"evals/bots/judge.yaml": "default: {reply: hello}\n",
+	"evals/bots/user.yaml":  "default: {reply: hello}\n",
+	"evals/flows/desk.flow.yaml": "id: desk\nstart: start\nnodes:\n  - {id: start, type: start, prompt: hello, " +
+		"next: [end]}\n  - {id: end, type: stop}\n",
 	"evals/sites/shop.yaml":        "site: shop.example\ncompany: {name: Shop, description: A shop.}\n",
 	"evals/suites/shop.suite.yaml": "name: shop\ntests:\n  - {id: a, input: hi, assertions: [polite]}\n",
 }
@@ -135,11 +148,19 @@ func TestGatheredFingerprint(t *testing.T) {
 		changes string
 	}{
 		"configuration": {runspec.Spec{Targets: []string{"bot", "desk", "site"}}, "evals/flows/desk.flow.yaml"},
-		"--config":      {runspec.Spec{Targets: []string{"desk", "site"}, Config: "evals/rehearse.yaml"}, "evals/sites/shop.yaml"},
-		"--judge":       {runspec.Spec{Judge: "scripted:evals/bots/judge.yaml"}, "evals/bots/judge.yaml"},
-		"--model":       {runspec.Spec{Targets: []string{"desk", "site"}, Model: "scripted:evals/bots/user.yaml"}, "evals/bots/user.yaml"},
-		"--target":      {runspec.Spec{Targets: []string{"scripted:evals/bots/user.yaml"}}, "evals/bots/user.yaml"},
-		"flow":          {runspec.Spec{Targets: []string{"flow:evals/flows/desk.flow.yaml#desk"}, Model: "lexical"}, "evals/flows/desk.flow.yaml"},
+		"--config": {
+			runspec.Spec{Targets: []string{"desk", "site"}, Config: "evals/rehearse.yaml"}, "evals/sites/shop.yaml",
+		},
+		"--judge": {runspec.Spec{Judge: "scripted:evals/bots/judge.yaml"}, "evals/bots/judge.yaml"},
+		"--model": {
+			runspec.Spec{Targets: []string{"desk", "site"}, Model: "scripted:evals/bots/user.yaml"},
+			"evals/bots/user.yaml",
+		},
+		"--target": {runspec.Spec{Targets: []string{"scripted:evals/bots/user.yaml"}}, "evals/bots/user.yaml"},
+		"flow": {
+			runspec.Spec{Targets: []string{"flow:evals/flows/desk.flow.yaml#desk"}, Model: "lexical"},
+			"evals/flows/desk.flow.yaml",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -228,13 +249,15 @@ func TestGatherExamples(t *testing.T) {
 func TestGatherRefusesAbsolutePaths(t *testing.T) {
 	for name, text := range map[string]string{
 		"sub/shop.suite.yaml": "name: shop\ntests: DIR/sub/more/a.jsonl\n",
-		"rehearse.yaml":       "targets:\n  desk: {kind: flow, flow: DIR/desk.flow.yaml}\ntarget: desk\njudge: {model: 'scripted:judge/judge.yaml'}\n",
+		"rehearse.yaml": "targets:\n  desk: {kind: flow, flow: DIR/desk.flow.yaml}\ntarget: desk\n" +
+			"judge: {model: 'scripted:judge/judge.yaml'}\n",
 	} {
 		dir := t.TempDir()
 		write(t, dir, gathered)
 		write(t, dir, map[string]string{name: strings.ReplaceAll(text, "DIR", dir), "desk.flow.yaml": "id: desk\n"})
 		t.Chdir(filepath.Join(dir, "sub"))
-		_, _, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{"shop.suite.yaml"}}, reading(t, nil))
+		_, _, err := bundle.Gather(runspec.Spec{Schema: runspec.Schema, Suites: []string{"shop.suite.yaml"}},
+			reading(t, nil))
 		if err == nil || !source.IsInvalid(err) || !strings.Contains(err.Error(), "an absolute path") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -70,7 +70,8 @@ func (r *Recorded) Only(part string) (others string, err error) {
 		return "", source.Invalid("no item has %q in its query or id", part)
 	}
 	if len(found) > 1 {
-		others = fmt.Sprintf("%d items hold %q; the first, %s, is taken: name more of the query, or the id, for another",
+		others = fmt.Sprintf(
+			"%d items hold %q; the first, %s, is taken: name more of the query, or the id, for another",
 			len(found), part, text.OneLine(found[0].ID, shownID))
 	}
 	r.Tests = found[:1]

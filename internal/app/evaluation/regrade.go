@@ -45,11 +45,15 @@ func FinishedRun(dir string) (result.Run, error) {
 	case run.ExitReason == result.ReasonRunning:
 		return run, source.Invalid("run %s is under way: it can be graded again when it has ended", run.ID)
 	case run.Stopped() && run.RegradedFrom != "":
-		return run, source.Invalid("run %s did not come to its end (%s): grade the run again that it was made of: rehearse grade %s", run.ID, run.ExitReason, run.RegradedFrom)
+		return run, source.Invalid(
+			"run %s did not come to its end (%s): grade the run again that it was made of: rehearse grade %s", run.ID,
+			run.ExitReason, run.RegradedFrom)
 	case run.Stopped():
-		return run, source.Invalid("run %s did not come to its end (%s): finish it first: rehearse run --resume %s", run.ID, run.ExitReason, dir)
+		return run, source.Invalid("run %s did not come to its end (%s): finish it first: rehearse run --resume %s",
+			run.ID, run.ExitReason, dir)
 	case len(run.Command) > 0 && !slices.Contains([]string{"run", "grade"}, run.Command[0]):
-		return run, source.Invalid("run %s was made by `rehearse %s`: only runs of suites can be graded again", run.ID, run.Command[0])
+		return run, source.Invalid("run %s was made by `rehearse %s`: only runs of suites can be graded again", run.ID,
+			run.Command[0])
 	}
 	return run, nil
 }
@@ -91,11 +95,13 @@ func (r *regraded) count() error {
 		r.tests[test] = of
 	}
 	if whole != r.run.Totals.Tests || whole != len(r.tests) {
-		return fmt.Errorf("its log has the records of %d of %s", whole, text.Plural(max(r.run.Totals.Tests, len(r.tests)), "test"))
+		return fmt.Errorf("its log has the records of %d of %s", whole,
+			text.Plural(max(r.run.Totals.Tests, len(r.tests)), "test"))
 	}
 	for key, of := range r.tests {
 		if of.trials != trials[key] {
-			return fmt.Errorf("its log has %d of %d trials of test %s (%s)", trials[key], of.trials, key.TestID, key.Target)
+			return fmt.Errorf("its log has %d of %d trials of test %s (%s)", trials[key], of.trials, key.TestID,
+				key.Target)
 		}
 		if of.trials == 0 {
 			continue
@@ -166,7 +172,8 @@ const maxLacking = 1_000
 // tellRegraded says what is graded, and names the tests that are not.
 func (e *Evaluation) tellRegraded(left []result.Key) {
 	r := e.regraded
-	e.warn("the conversations of run " + r.run.ID + " are graded again and no target is asked: replies, latencies, tokens and costs of targets are those of that run, and only judges are paid")
+	e.warn("the conversations of run " + r.run.ID + " are graded again and no target is asked: replies, latencies, " +
+		"tokens and costs of targets are those of that run, and only judges are paid")
 	if len(r.lacking) > 0 {
 		e.warn("not run, since run " + r.run.ID + " has no record of them: " + namedUpTo(r.lacking, maxLacking))
 	}
@@ -211,7 +218,8 @@ func (e *Evaluation) regrade(ctx context.Context, k result.Key, c runner.Convers
 // stillSkipped is the record of a test that was skipped when it was to be held.
 func stillSkipped(old *result.Test, t *suite.Test) *result.Test {
 	kept := *old
-	kept.Suite, kept.TestID, kept.Tags, kept.Metadata, kept.Threshold = t.Suite, t.ID, t.Tags, t.Metadata, runner.Threshold(t)
+	kept.Suite, kept.TestID, kept.Tags, kept.Metadata, kept.Threshold = t.Suite, t.ID, t.Tags, t.Metadata,
+		runner.Threshold(t)
 	return &kept
 }
 
@@ -224,7 +232,8 @@ func (r *regraded) apart(dir string) error {
 	}
 	for ; ; at = filepath.Dir(at) {
 		if sameFolder(at, r.dir) {
-			return source.Invalid("--out %s is the folder of run %s, which stays as it is: choose another folder", dir, r.run.ID)
+			return source.Invalid("--out %s is the folder of run %s, which stays as it is: choose another folder",
+				dir, r.run.ID)
 		}
 		if at == filepath.Dir(at) {
 			return nil

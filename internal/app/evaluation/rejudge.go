@@ -48,7 +48,8 @@ func (e *Evaluation) rejudge(ctx context.Context, j orchestrator.Task, trial *re
 	ctx = llm.InConversation(ctx, llm.Conversation{Suite: k.Suite, Test: k.TestID, Target: k.Target, Trial: k.Trial})
 	recorded := &target.Recorded{Of: trial, Run: trial.RunID}
 	return runner.Run(ctx, runner.Conversation{
-		Test: j.Test, Trial: j.Trial, ID: trial.ConversationID, TargetName: j.Target, Regraded: true, Target: recorded, User: recorded.User(), Grading: e.grading[freshly(j.Test)],
-		InOrder: e.planned.workers == 1, Now: e.setup.Now, Log: e.setup.Log,
+		Test: j.Test, Trial: j.Trial, ID: trial.ConversationID, TargetName: j.Target, Regraded: true, Target: recorded,
+		User: recorded.User(), Grading: e.grading[freshly(j.Test)], InOrder: e.planned.workers == 1, Now: e.setup.Now,
+		Log: e.setup.Log,
 	})
 }

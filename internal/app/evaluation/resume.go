@@ -43,7 +43,8 @@ func (e *Evaluation) takeFolder(ctx context.Context, h *Completed) (err error) {
 	if err != nil {
 		return source.Invalid("cannot resume: %w", err)
 	}
-	h.Run.ID, h.Run.StartedAt, h.Run.DurationMS, h.reruns = before.ID, before.StartedAt, before.DurationMS, before.Reruns()
+	h.Run.ID, h.Run.StartedAt, h.Run.DurationMS, h.reruns = before.ID, before.StartedAt,
+		before.DurationMS, before.Reruns()
 	return nil
 }
 
@@ -53,7 +54,8 @@ func (e *Evaluation) foreign(dir string) error {
 	maps.Copy(writes, e.Writes)
 	foreign, err := runlog.Unrelated(dir, writes)
 	if foreign != "" {
-		return source.Invalid("cannot write results: %s is there and no run has written it: move it away, or choose another folder with --out",
+		return source.Invalid("cannot write results: %s is there and no run has written it: move it away, "+
+			"or choose another folder with --out",
 			filepath.Join(dir, foreign))
 	}
 	if err != nil {
@@ -113,8 +115,8 @@ func (p prior) outcome(k result.Key) (orchestrator.Outcome, bool) {
 // failed, with all trials of such a test. It changes nothing on disk.
 func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 	p := prior{
-		outcomes: map[result.Key]orchestrator.Outcome{}, wanted: map[result.Key]string{}, again: map[result.Key]bool{}, leftOut: map[result.Key]bool{},
-		quarantined: map[result.Key]*quarantine.Terms{},
+		outcomes: map[result.Key]orchestrator.Outcome{}, wanted: map[result.Key]string{}, again: map[result.Key]bool{},
+		leftOut: map[result.Key]bool{}, quarantined: map[result.Key]*quarantine.Terms{},
 	}
 	if !e.Resume {
 		return p, nil
@@ -218,7 +220,8 @@ func (e *Evaluation) tell(p prior) {
 		e.warn(fmt.Sprintf("%d tests changed since and run again", p.changed))
 	}
 	if len(p.leftOut) > 0 {
-		e.warn("records that count no longer, since their test or target is not part of the run: " + named(p.leftOutKeys()))
+		e.warn("records that count no longer, since their test or target is not part of the run: " +
+			named(p.leftOutKeys()))
 	}
 }
 

@@ -33,7 +33,9 @@ func (e *Evaluation) askUsers(a *asks, suiteName string) error {
 	if e.regraded != nil {
 		return nil
 	}
-	keys := slices.SortedFunc(maps.Keys(e.planned.users), func(a, b userKey) int { return cmp.Compare(a.model, b.model) })
+	keys := slices.SortedFunc(maps.Keys(e.planned.users), func(a, b userKey) int {
+		return cmp.Compare(a.model, b.model)
+	})
 	for _, key := range keys {
 		if key.suite != suiteName {
 			continue

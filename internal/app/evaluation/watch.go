@@ -130,5 +130,6 @@ func (w *Watch) content(path string, d fs.DirEntry) string {
 // isInput reports whether a run may read a file of this kind; logs, for one, must not start another run.
 func isInput(path string) bool {
 	extension := filepath.Ext(strings.TrimSuffix(path, ".gz"))
-	return slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv", ".md", ".prompt", ".sh", ".py", ".js"}, extension)
+	return slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv", ".md", ".prompt", ".sh", ".py", ".js"},
+		extension)
 }

@@ -40,12 +40,19 @@ func TestWatch(t *testing.T) {
 		}{
 			{"nothing", func() error { return nil }, false},
 			{"a touch", func() error { return os.Chtimes(suites[0], later, later) }, false},
-			{"another content of the same size", func() error { write("b/suite.yaml", "tests: []#"); return nil }, true},
+			{
+				"another content of the same size", func() error { write("b/suite.yaml", "tests: []#"); return nil },
+				true,
+			},
 			{"nothing after a change", func() error { return nil }, false},
 			{"a prompt beside a suite", func() error { write("c/rules.md", "be kind"); return nil }, true},
 			{"a recording", func() error { write("a/tape.jsonl", "{}"); return nil }, false},
 			{"a log", func() error { write("a/run.log", "x"); return nil }, false},
-			{"the results of a run", func() error { write("a/out/run.json", "{}"); write("a/out/report.md", "x"); return nil }, false},
+			{"the results of a run", func() error {
+				write("a/out/run.json", "{}")
+				write("a/out/report.md", "x")
+				return nil
+			}, false},
 			{"a file that goes", func() error { return os.Remove(filepath.Join(root, "c", "rules.md")) }, true},
 			{"a suite that goes", func() error { return os.Remove(suites[1]) }, true},
 			{"a suite that comes back", func() error { write("a/suite.yaml", "tests: []\n"); return nil }, true},

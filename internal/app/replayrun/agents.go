@@ -29,7 +29,8 @@ func (a *opener) open(ctx context.Context, id string) (*replay.Opened, error) {
 		return nil, err
 	}
 	if a.mode == replay.Forced && !o.Resumes {
-		return nil, source.Invalid("--mode forced puts an agent into the middle of a conversation, and target %s has no place for what was said before: "+
+		return nil, source.Invalid("--mode forced puts an agent into the middle of a conversation, "+
+			"and target %s has no place for what was said before: "+
 			"write {{messages}}, {{history}} or {{messages_parts}} into its request, or use another mode", name)
 	}
 	sum, err := definitionSum(at, definition)

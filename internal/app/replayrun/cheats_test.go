@@ -66,7 +66,8 @@ func TestCheatsDoNotPass(t *testing.T) {
 	targets := "targets:\n"
 	address := cheatServer(t)
 	for name := range cheats {
-		targets += "  " + name + ": {url: \"" + address + "/" + name + "\", body: {session: \"{{conversation_id}}\", said: \"{{messages}}\"}, " +
+		targets += "  " + name + ": {url: \"" + address + "/" + name +
+			"\", body: {session: \"{{conversation_id}}\", said: \"{{messages}}\"}, " +
 			"answer: {text: $.reply, end: $.end}, retries: 0}\n"
 	}
 	path := filepath.Join(dir, "rehearse.yaml")
@@ -88,10 +89,12 @@ func TestCheatsDoNotPass(t *testing.T) {
 		for _, mode := range []replay.Mode{replay.Recorded, replay.Forced} {
 			t.Run(name+" "+string(mode), func(t *testing.T) {
 				c := replayrun.Config{
-					Setup: at, Store: store, Flows: filepath.Join(root, "flows"), Prompts: filepath.Join(root, "prompts"), Out: t.TempDir(),
+					Setup: at, Store: store, Flows: filepath.Join(root, "flows"),
+					Prompts: filepath.Join(root, "prompts"), Out: t.TempDir(),
 					Spec: replay.Spec{
-						Candidate: "target:" + name, BaselineID: "hotel_book_baseline", FlowID: "hotel_book", FirstDay: "2020-05-17", LastDay: "2020-05-26",
-						MinTurns: 1, Mode: mode, Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 8, TurnTimeout: time.Minute,
+						Candidate: "target:" + name, BaselineID: "hotel_book_baseline", FlowID: "hotel_book",
+						FirstDay: "2020-05-17", LastDay: "2020-05-26", MinTurns: 1, Mode: mode, Gate: replay.GatePaired,
+						Rules: replay.DefaultRules(), Side: replay.After, Workers: 8, TurnTimeout: time.Minute,
 					},
 				}
 				r, err := replayrun.Open(t.Context(), c)
@@ -100,7 +103,8 @@ func TestCheatsDoNotPass(t *testing.T) {
 				}
 				defer func() { _ = r.Close() }()
 				report, err := r.Run(t.Context())
-				if name == "crash" && errors.Is(err, replay.ErrNothingReplayed) { // forced turns are conversations of their own: some turn of each fails
+				// forced turns are conversations of their own: some turn of each fails
+				if name == "crash" && errors.Is(err, replay.ErrNothingReplayed) {
 					return
 				}
 				if err != nil {
@@ -124,7 +128,8 @@ func loadExample(t *testing.T, store, root string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = h.Close() }()
-	loaded, err := importer.Import(t.Context(), importer.Files([]string{filepath.Join(root, "events.jsonl.gz")}), h, importer.Options{})
+	loaded, err := importer.Import(t.Context(), importer.Files([]string{filepath.Join(root, "events.jsonl.gz")}), h,
+		importer.Options{})
 	if err != nil || loaded.Rejected > 0 {
 		t.Fatal(loaded, err)
 	}

@@ -37,8 +37,9 @@ func TestOneOfTwoBegins(t *testing.T) {
 	config := replayrun.Config{
 		Setup: setupOf(t, path), Store: store, Out: filepath.Join(dir, "out"),
 		Spec: replay.Spec{
-			RunID: "3a4e6f50-0000-4000-8000-000000000004", Candidate: "target:bot", FlowID: "hotel_book", FirstDay: "2020-05-17", LastDay: "2020-05-26",
-			MinTurns: 1, Mode: replay.Recorded, Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 8, TurnTimeout: time.Minute,
+			RunID: "3a4e6f50-0000-4000-8000-000000000004", Candidate: "target:bot", FlowID: "hotel_book",
+			FirstDay: "2020-05-17", LastDay: "2020-05-26", MinTurns: 1, Mode: replay.Recorded, Gate: replay.GatePaired,
+			Rules: replay.DefaultRules(), Side: replay.After, Workers: 8, TurnTimeout: time.Minute,
 		},
 	}
 	for _, what := range []string{"a new run", "a run that has ended"} {
@@ -55,7 +56,8 @@ func TestOneOfTwoBegins(t *testing.T) {
 		if _, err := one.Run(t.Context()); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if _, err := other.Run(t.Context()); !source.IsInvalid(err) || !strings.Contains(err.Error(), "still goes on elsewhere") {
+		if _, err := other.Run(t.Context()); !source.IsInvalid(err) ||
+			!strings.Contains(err.Error(), "still goes on elsewhere") {
 			t.Errorf("%s: the other one is held, too: %v", what, err)
 		}
 		if _, err := os.Stat(filepath.Join(config.Out, "report.json")); err != nil {

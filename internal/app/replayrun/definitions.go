@@ -47,7 +47,9 @@ var _ replay.Variants = (*RecordingVariants)(nil)
 
 // NewRecordingVariants returns the variants of a store.
 func NewRecordingVariants(store replay.Variants) *RecordingVariants {
-	return &RecordingVariants{store: store, noted: Definitions{map[string]replay.Variant{}, map[string]replay.PromptVersion{}}}
+	return &RecordingVariants{
+		store: store, noted: Definitions{map[string]replay.Variant{}, map[string]replay.PromptVersion{}},
+	}
 }
 
 // UnknownError says that a store has no such variant or prompt version.

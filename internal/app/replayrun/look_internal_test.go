@@ -64,8 +64,12 @@ func TestAwaitElsewhere(t *testing.T) {
 		"it is killed": {func(since time.Duration, now time.Time) (replay.Run, error) {
 			return replay.Run{Status: replay.Running, Seen: now.Add(min(0, 30*time.Second-since))}, nil
 		}, 45, nil},
-		"it is deleted":    {func(time.Duration, time.Time) (replay.Run, error) { return replay.Run{}, replay.ErrUnknown }, 1, nil},
-		"the store breaks": {func(time.Duration, time.Time) (replay.Run, error) { return replay.Run{}, broken }, 1, broken},
+		"it is deleted": {
+			func(time.Duration, time.Time) (replay.Run, error) { return replay.Run{}, replay.ErrUnknown }, 1, nil,
+		},
+		"the store breaks": {
+			func(time.Duration, time.Time) (replay.Run, error) { return replay.Run{}, broken }, 1, broken,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -74,8 +78,10 @@ func TestAwaitElsewhere(t *testing.T) {
 					asked++
 					return c.row(time.Since(began), time.Now())
 				})
-				if waited := time.Since(began); !errors.Is(err, c.want) || asked != c.waits || waited != time.Duration(c.waits)*time.Second {
-					t.Errorf("after %s and %d questions: %v; want %v after %d of either", waited, asked, err, c.want, c.waits)
+				if waited := time.Since(began); !errors.Is(err, c.want) || asked != c.waits ||
+					waited != time.Duration(c.waits)*time.Second {
+					t.Errorf("after %s and %d questions: %v; want %v after %d of either", waited, asked, err,
+						c.want, c.waits)
 				}
 			})
 		})

@@ -38,7 +38,8 @@ func Reads(ctx context.Context, s *wire.Setup, spec runspec.Spec) error {
 		definitions = append(definitions, definition)
 		judged = judged || at.Config().Targets[name].Judge != ""
 	}
-	for _, name := range append(named, flowTargets(at.Config())...) { // a variant takes knowledge and limits from the target of its flow
+	// a variant takes knowledge and limits from the target of its flow
+	for _, name := range append(named, flowTargets(at.Config())...) {
 		if _, err := at.KnownFlow(name); err != nil {
 			return err
 		}

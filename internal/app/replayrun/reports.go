@@ -50,7 +50,8 @@ func Clear(dir string, sessions bool) error {
 	}
 	foreign, err := runlog.Unmarked(dir, written)
 	if err == nil && foreign != "" {
-		err = fmt.Errorf("%s is there and no replay has written it: move it away, or choose another folder with --out", filepath.Join(dir, foreign))
+		err = fmt.Errorf("%s is there and no replay has written it: move it away, or choose another folder with --out",
+			filepath.Join(dir, foreign))
 	}
 	if err != nil {
 		return source.Invalid("cannot write the reports: %w", err)

@@ -23,20 +23,26 @@ func TestNoReportOfAnotherRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "rehearse.yaml")
-	if err := os.WriteFile(path, []byte("targets: {crash: {url: \""+server.URL+"\", body: {said: \"{{messages}}\"}, answer: {text: $.reply, end: $.end}, retries: 0}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("targets: {crash: {url: \""+server.URL+
+		"\", body: {said: \"{{messages}}\"}, answer: {text: $.reply, end: $.end}, retries: 0}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	store := "sqlite:" + filepath.Join(dir, "star.db")
 	loadExample(t, store, root)
 	c := replayrun.Config{
-		Setup: setupOf(t, path), Store: store, Flows: filepath.Join(root, "flows"), Prompts: filepath.Join(root, "prompts"), Out: filepath.Join(dir, "out"), Sessions: true,
+		Setup: setupOf(t, path), Store: store, Flows: filepath.Join(root, "flows"),
+		Prompts: filepath.Join(root, "prompts"), Out: filepath.Join(dir, "out"), Sessions: true,
 		Spec: replay.Spec{
-			Candidate: "variant:hotel_book_baseline", BaselineID: "hotel_book_baseline", FlowID: "hotel_book", FirstDay: "2020-05-17", LastDay: "2020-05-26",
-			MinTurns: 1, SampleSize: 5, Mode: replay.Recorded, Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 2, TurnTimeout: time.Minute,
+			Candidate: "variant:hotel_book_baseline", BaselineID: "hotel_book_baseline", FlowID: "hotel_book",
+			FirstDay: "2020-05-17", LastDay: "2020-05-26", MinTurns: 1, SampleSize: 5, Mode: replay.Recorded,
+			Gate: replay.GatePaired, Rules: replay.DefaultRules(), Side: replay.After, Workers: 2,
+			TurnTimeout: time.Minute,
 		},
 	}
 	hold := func() error {
@@ -52,7 +58,8 @@ func TestNoReportOfAnotherRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Spec.Candidate, c.Sessions = "target:crash", false
-	if err := hold(); !errors.Is(err, replay.ErrNothingReplayed) || !strings.Contains(err.Error(), "candidate, turn 1") || !strings.Contains(err.Error(), "418") {
+	if err := hold(); !errors.Is(err, replay.ErrNothingReplayed) ||
+		!strings.Contains(err.Error(), "candidate, turn 1") || !strings.Contains(err.Error(), "418") {
 		t.Errorf("got %v", err)
 	}
 	left, err := os.ReadDir(c.Out)
@@ -72,14 +79,16 @@ func TestClearLeavesFilesOfOthers(t *testing.T) {
 		sessions bool
 		refused  bool
 	}{
-		{"sessions.jsonl", false, false}, {"sessions.jsonl", true, true}, {"report.json", false, true}, {"report.md", false, true}, {"report.html", true, true}, {"notes.md", true, false},
+		{"sessions.jsonl", false, false}, {"sessions.jsonl", true, true}, {"report.json", false, true},
+		{"report.md", false, true}, {"report.html", true, true}, {"notes.md", true, false},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, test.file)
 		if err := os.WriteFile(path, []byte(theirs), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := replayrun.Clear(dir, test.sessions); (err != nil) != test.refused || test.refused && (!source.IsInvalid(err) || !strings.Contains(err.Error(), test.file)) {
+		if err := replayrun.Clear(dir, test.sessions); (err != nil) != test.refused ||
+			test.refused && (!source.IsInvalid(err) || !strings.Contains(err.Error(), test.file)) {
 			t.Errorf("%s, sessions %t: %v", test.file, test.sessions, err)
 		}
 		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, []byte(theirs)) {

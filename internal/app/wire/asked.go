@@ -60,7 +60,9 @@ func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependenci
 	for _, m := range asks.Models {
 		models = append(models, s.asked(m))
 	}
-	found := Dependencies{Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced}
+	found := Dependencies{
+		Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced,
+	}
 	for _, address := range asks.Others {
 		found.Others = append(found.Others, text.Address(address))
 	}

@@ -18,9 +18,11 @@ func TestBuild(t *testing.T) {
 		return info
 	}
 	for want, info := range map[string]*debug.BuildInfo{
-		"rehearse 1.2.0 (commit unknown, date unknown,":                    nil,
-		"rehearse 1.2.0 (commit 0123456789ab, 2026-11-23T10:00:00Z,":       stamp("vcs.revision", "0123456789abcdef", "vcs.time", "2026-11-23T10:00:00Z", "vcs.modified", "false"),
-		"rehearse 1.2.0 (commit 0123456789ab+dirty, 2026-11-23T10:00:00Z,": stamp("vcs.revision", "0123456789abcdef", "vcs.time", "2026-11-23T10:00:00Z", "vcs.modified", "true"),
+		"rehearse 1.2.0 (commit unknown, date unknown,": nil,
+		"rehearse 1.2.0 (commit 0123456789ab, 2026-11-23T10:00:00Z,": stamp("vcs.revision", "0123456789abcdef",
+			"vcs.time", "2026-11-23T10:00:00Z", "vcs.modified", "false"),
+		"rehearse 1.2.0 (commit 0123456789ab+dirty, 2026-11-23T10:00:00Z,": stamp("vcs.revision", "0123456789abcdef",
+			"vcs.time", "2026-11-23T10:00:00Z", "vcs.modified", "true"),
 	} {
 		if got := wire.BuildOf("1.2.0", info).String(); got != want+with {
 			t.Errorf("%q, want %q", got, want+with)

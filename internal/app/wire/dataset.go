@@ -39,8 +39,10 @@ func (s *Setup) datasets(ctx context.Context, address string, create bool) (data
 		return nil, nil, source.Invalid("%s names no file: write sqlite:PATH#NAME", address)
 	}
 	if _, err := os.Stat(path); err != nil && !create { // opening would create one
-		return nil, nil, source.Invalid("cannot open the store: %w; name another one, or put a dataset into it with `rehearse dataset push FILE %s --create`",
-			err, dataset.Name{Kind: dataset.InStore, Store: address, Dataset: "NAME"})
+		return nil, nil, source.Invalid("cannot open the store: %w; name another one, "+
+			"or put a dataset into it with `rehearse dataset push FILE %s --create`", err, dataset.Name{
+			Kind: dataset.InStore, Store: address, Dataset: "NAME",
+		})
 	}
 	opened, err := s.StoreAt(ctx, path)
 	if err != nil {

@@ -58,7 +58,9 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 		}
 	}
 	if IsPostgres(path) {
-		return nil, source.Invalid("knowledge bases cannot be kept in the configured store %s: name a file with --store sqlite:PATH", text.Address(path))
+		return nil, source.Invalid(
+			"knowledge bases cannot be kept in the configured store %s: name a file with --store sqlite:PATH",
+			text.Address(path))
 	}
 	opened, err := s.StoreAt(ctx, path)
 	if err != nil {
@@ -74,5 +76,7 @@ func (s *shared) vectors(m config.Model, failed func(error)) ([]knowledge.Option
 	if err != nil {
 		return nil, err
 	}
-	return []knowledge.Option{knowledge.WithVectors(knowledge.Vectors{Model: m.String(), Embedder: e, Failed: failed})}, nil
+	return []knowledge.Option{
+		knowledge.WithVectors(knowledge.Vectors{Model: m.String(), Embedder: e, Failed: failed}),
+	}, nil
 }

@@ -63,7 +63,9 @@ func (s *shared) lend(c config.File) error {
 		}
 		if known, ok := s.lent[name]; ok {
 			if known.text != value && known.by != c.Path {
-				return source.Invalid("the files of env_file in %s and %s give %s two values: run their suites one after the other", known.by, c.Path, name)
+				return source.Invalid(
+					"the files of env_file in %s and %s give %s two values: run their suites one after the other",
+					known.by, c.Path, name)
 			}
 			if known.text == value {
 				continue
@@ -82,7 +84,8 @@ func (s *shared) needed(what string, unset []string) error {
 	if len(unset) == 0 || s.tape.playing != nil {
 		return nil
 	}
-	return fmt.Errorf("%s: the environment variable %s is not set: set it, or write ${{ %s:-FALLBACK }}", what, strings.Join(unset, " and "), unset[0])
+	return fmt.Errorf("%s: the environment variable %s is not set: set it, or write ${{ %s:-FALLBACK }}", what,
+		strings.Join(unset, " and "), unset[0])
 }
 
 // secret returns a variable that configuration names for a secret, empty when it is not set.

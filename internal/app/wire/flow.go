@@ -63,7 +63,10 @@ func (s *Setup) engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error)
 // callout returns what carries out the calls of flows. A submitted run opens hosts for its own flows, and private
 // addresses where the server does.
 func (s *Setup) callout() *apicall.Caller {
-	c := apicall.Config{Hosts: slices.Concat(s.APIHosts, s.config.APIHosts), Private: s.APIPrivate || s.config.APIPrivate, Secret: s.secret, Wrap: s.wrapped}
+	c := apicall.Config{
+		Hosts: slices.Concat(s.APIHosts, s.config.APIHosts), Private: s.APIPrivate || s.config.APIPrivate,
+		Secret: s.secret, Wrap: s.wrapped,
+	}
 	if s.Submitted != nil {
 		c.Hosts, c.Private = s.config.APIHosts, s.Submitted.AllowPrivate
 	}
@@ -99,7 +102,8 @@ func (s *Setup) names(c target.FlowConfig, f *flow.Flow) bool {
 		return false
 	}
 	return slices.ContainsFunc(library.Flows(), func(one *flow.Flow) bool {
-		return sameFile(s.Files, one.File, f.File) && one.ID == f.ID && (c.ID == "" || flow.Slug(c.ID) == flow.Slug(f.ID))
+		return sameFile(s.Files, one.File, f.File) && one.ID == f.ID &&
+			(c.ID == "" || flow.Slug(c.ID) == flow.Slug(f.ID))
 	})
 }
 

@@ -11,7 +11,8 @@ import (
 // asked for it by its id.
 func TestFlowID(t *testing.T) {
 	dir := write(t, map[string]string{
-		"tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: [b]}\n  - {id: b, type: stop, prompt: Goodbye.}\n",
+		"tea.yaml": "id: tea\nversion: 1\nstart: a\nnodes:\n  - {id: a, type: start, prompt: Greet., next: [b]}\n" +
+			"  - {id: b, type: stop, prompt: Goodbye.}\n",
 		"rehearse.yaml": `targets:
   inside: {kind: flow, flow: tea.yaml, model: lexical}
   said: {url: "http://127.0.0.1:1", answer: {text: $.t, node: $.n}, flow: tea.yaml}
@@ -20,7 +21,9 @@ func TestFlowID(t *testing.T) {
 `,
 	})
 	s := open(t, wire.Options{Config: filepath.Join(dir, "rehearse.yaml")}, nil)
-	for name, want := range map[string]string{"inside": "tea", "said": "tea", "server": "tea", "silent": "", "nobody": ""} {
+	for name, want := range map[string]string{
+		"inside": "tea", "said": "tea", "server": "tea", "silent": "", "nobody": "",
+	} {
 		if got := s.FlowID(name); got != want {
 			t.Errorf("%s follows %q, want %q", name, got, want)
 		}

@@ -76,7 +76,8 @@ func (s *Setup) JudgeName(j Judging) string {
 // judges finds the judging models: the requested one, the suite's, the configuration's, or the default pair.
 func (s *Setup) judges(j Judging) (found judges, err error) {
 	configured := s.config.Judge
-	found.samples, found.complexity = cmp.Or(j.Suite.Samples, configured.Samples), cmp.Or(j.Suite.Complexity, configured.Complexity)
+	found.samples, found.complexity = cmp.Or(j.Suite.Samples, configured.Samples),
+		cmp.Or(j.Suite.Complexity, configured.Complexity)
 	found.canary = cmp.Or(judge.Canary(j.Suite.Canary), judge.Canary(configured.Canary), judge.CanaryOn)
 	named := func(name string) (config.Model, error) {
 		return s.ModelNamed(strings.TrimSpace(name), "judge", Names(s.config.Models))
@@ -129,10 +130,12 @@ func checkPanel(panel []config.Model) error {
 	}
 	for i, m := range panel {
 		same := func(other config.Model) bool {
-			return other.String() == m.String() && other.BaseURL == m.BaseURL && describe(llm.ParametersOf(other)) == describe(llm.ParametersOf(m))
+			return other.String() == m.String() && other.BaseURL == m.BaseURL &&
+				describe(llm.ParametersOf(other)) == describe(llm.ParametersOf(m))
 		}
 		if slices.ContainsFunc(panel[:i], same) {
-			return source.Invalid("the panel of judges has %s twice: name another model, or ask each one several times with samples", m)
+			return source.Invalid(
+				"the panel of judges has %s twice: name another model, or ask each one several times with samples", m)
 		}
 	}
 	return nil
@@ -156,7 +159,8 @@ func (s *Setup) Judge(j Judging) (*judge.Judge, error) {
 		return nil, err
 	}
 	c := judge.Config{
-		Complexity: models.complexity, Samples: models.samples, Canary: models.canary, Draws: s.draws, SharedTrials: j.SharedTrials, Warn: j.Warn,
+		Complexity: models.complexity, Samples: models.samples, Canary: models.canary, Draws: s.draws,
+		SharedTrials: j.SharedTrials, Warn: j.Warn,
 	}
 	opened := make([]judge.Named, 0, len(models.all()))
 	for _, m := range models.all() {
@@ -196,7 +200,9 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	}
 	parameters := llm.ParametersOf(m)
 	key := cmp.Or(m.BaseURL, s.ownEnv("OPENAI_BASE_URL")) + " " + describe(parameters)
-	if said := (config.Model{API: m.API, APIVersion: m.APIVersion, Headers: m.Headers, Body: m.Body, System: m.System}); !reflect.ValueOf(said).IsZero() {
+	if said := (config.Model{
+		API: m.API, APIVersion: m.APIVersion, Headers: m.Headers, Body: m.Body, System: m.System,
+	}); !reflect.ValueOf(said).IsZero() {
 		key += " " + describe(said)
 	}
 	named := m
@@ -225,14 +231,17 @@ func (s *Setup) drawsOf(m config.Model, canary judge.Canary) (func(context.Conte
 		}
 		name, _, _ = strings.Cut(m.Name, "#")
 	case s.tape.recorder != nil:
-		return func(ctx context.Context) ([]byte, llm.Conversation) { return s.tape.drawKey, llm.ConversationOf(ctx) }, nil
+		return func(ctx context.Context) ([]byte, llm.Conversation) {
+			return s.tape.drawKey, llm.ConversationOf(ctx)
+		}, nil
 	default:
 		return nil, nil
 	}
 	return func(ctx context.Context) ([]byte, llm.Conversation) {
 		key, at := played(ctx)
 		if key == nil && canary != judge.CanaryOff {
-			s.warnOnce("the recording " + name + " was made without a canary: judges are called without one, as they were")
+			s.warnOnce("the recording " + name +
+				" was made without a canary: judges are called without one, as they were")
 		}
 		return key, at
 	}, nil

@@ -13,7 +13,8 @@ import (
 
 // langfuseOff reports whether the environment disables Langfuse, whatever its other variables say.
 func langfuseOff(getenv func(string) string) bool {
-	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(LangfuseEnabledEnv))))
+	return slices.Contains([]string{"false", "0", "no", "off"},
+		strings.ToLower(strings.TrimSpace(getenv(LangfuseEnabledEnv))))
 }
 
 // Langfuse returns the client of the Langfuse that the environment names. The error says in one line which variables
@@ -49,7 +50,8 @@ func (s *Setup) Experiment(mode string, remote bool, say func(sentence string)) 
 	case mode == LogNone || mode == LogAuto && (off || !remote):
 		return nil, nil
 	case off:
-		return nil, source.Invalid("--log langfuse, but %s is false: set it to true, or leave out --log", LangfuseEnabledEnv)
+		return nil, source.Invalid("--log langfuse, but %s is false: set it to true, or leave out --log",
+			LangfuseEnabledEnv)
 	}
 	client, err := s.Langfuse()
 	if err != nil {

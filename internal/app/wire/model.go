@@ -118,14 +118,16 @@ func (s *Setup) ModelNamed(name, what string, known []string) (config.Model, err
 		return m, nil
 	}
 	if model, address := config.CutAddress(name); address != "" {
-		return config.Model{}, source.Invalid("%s: only a target has an address behind @: name %s, and give its address as base_url", what, model)
+		return config.Model{}, source.Invalid(
+			"%s: only a target has an address behind @: name %s, and give its address as base_url", what, model)
 	}
 	m, err := llm.ParseModel(name)
 	switch {
 	case err == nil:
 		return m, nil
 	case !strings.Contains(name, ":") && len(known) > 0:
-		return config.Model{}, source.Invalid("there is no %s called %q in %s: %s", what, name, s.config.Path, source.Suggest(name, known))
+		return config.Model{}, source.Invalid("there is no %s called %q in %s: %s", what, name, s.config.Path,
+			source.Suggest(name, known))
 	}
 	return config.Model{}, source.Invalid("%s: %w", what, err)
 }

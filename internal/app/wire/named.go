@@ -97,7 +97,9 @@ var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
 
 // secretKeys are the keys of configurations that name variables, whatever their values look like.
 func secretKeys() []string {
-	return []string{"api_key_env", "token_env", "public_env", "url_env", "secret_env", "host_env", "key_env", "ip_hash_salt_env"}
+	return []string{
+		"api_key_env", "token_env", "public_env", "url_env", "secret_env", "host_env", "key_env", "ip_hash_salt_env",
+	}
 }
 
 // namesIn refuses the variables that a document names by keys that end in _env, and the process's own private addresses
@@ -107,7 +109,8 @@ func (s *shared) namesIn(v source.Value, key string) {
 		return
 	}
 	if v.Kind == source.String {
-		if strings.HasSuffix(key, "_env") && v.Scalar != "" && (slices.Contains(secretKeys(), key) || variableName.MatchString(v.Scalar)) {
+		if strings.HasSuffix(key, "_env") && v.Scalar != "" &&
+			(slices.Contains(secretKeys(), key) || variableName.MatchString(v.Scalar)) {
 			s.NamesVariables(v.Scalar)
 		}
 		s.NamesWritten(v.Scalar)
@@ -130,7 +133,10 @@ func (s *shared) namesOf(c config.File) {
 	for _, name := range Names(c.Targets) {
 		s.targetNames("target "+name, c.Targets[name])
 	}
-	models := map[string]*config.Model{"the user": c.User, "the embedder": c.Embedder, "the judge": c.Judge.Primary, "the second judge": c.Judge.Secondary}
+	models := map[string]*config.Model{
+		"the user": c.User, "the embedder": c.Embedder, "the judge": c.Judge.Primary,
+		"the second judge": c.Judge.Secondary,
+	}
 	for name, m := range c.Models {
 		models["model "+name] = &m
 	}

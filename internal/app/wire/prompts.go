@@ -22,7 +22,8 @@ const defaultPromptLabel = "production"
 
 // openPrompts returns the prompts of the Langfuse that the environment names, nil when it names none or disables it.
 // Faulty settings give a warning.
-func openPrompts(getenv func(string) string, now func() time.Time, transport http.RoundTripper, warn func(text string)) *prompt.Langfuse {
+func openPrompts(getenv func(string) string, now func() time.Time, transport http.RoundTripper,
+	warn func(text string)) *prompt.Langfuse {
 	c, err := langfuse.FromEnv(getenv)
 	if langfuseOff(getenv) || errors.Is(err, langfuse.ErrNotConfigured) {
 		return nil

@@ -43,7 +43,9 @@ func TestPromptsOff(t *testing.T) {
 		{half, false, "no LANGFUSE_SECRET_KEY"},
 	} {
 		warned := ""
-		prompts := openPrompts(promptEnv(server, tc.variables), time.Now, server.Transport(), func(text string) { warned += text })
+		prompts := openPrompts(promptEnv(server, tc.variables), time.Now, server.Transport(), func(text string) {
+			warned += text
+		})
 		if (prompts != nil) != tc.on || !strings.Contains(warned, tc.warning) || (warned == "") != (tc.warning == "") {
 			t.Errorf("%v: prompts %v, warning %q", tc.variables, prompts, warned)
 		}
@@ -57,13 +59,15 @@ func TestPromptsOff(t *testing.T) {
 // leaves Langfuse out.
 func TestPromptsOfSites(t *testing.T) {
 	server := langfusetest.New(t)
-	const meta, answer, own = "response-agents/meta-template", "response-agents/answer/template", "response-agents/answer/instructions/tea.example"
+	const meta, answer, own = "response-agents/meta-template", "response-agents/answer/template",
+		"response-agents/answer/instructions/tea.example"
 	server.AddPrompt(meta, "registry meta <{{lf_agent_instructions}}>", "production")
 	server.AddPrompt(own, "registry {{company}}", "production")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"tea.yaml":                "site: tea.example\ncompany: {name: Tea & Co}\nmodels: {default: lexical}\n",
-		"prompts/" + meta + ".md": "file meta {{agent_instructions}}", "prompts/" + answer + ".md": "file answer [{{instructions}}]",
+		"tea.yaml":                  "site: tea.example\ncompany: {name: Tea & Co}\nmodels: {default: lexical}\n",
+		"prompts/" + meta + ".md":   "file meta {{agent_instructions}}",
+		"prompts/" + answer + ".md": "file answer [{{instructions}}]",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -78,7 +82,8 @@ func TestPromptsOfSites(t *testing.T) {
 		var log, warned strings.Builder
 		getenv := promptEnv(server, variables)
 		s, err := Open(Options{
-			Log: slog.New(slog.NewTextHandler(&log, nil)), Warn: func(text string) { warned.WriteString(text + "\n") }, LocalPrompt: local,
+			Log:  slog.New(slog.NewTextHandler(&log, nil)),
+			Warn: func(text string) { warned.WriteString(text + "\n") }, LocalPrompt: local,
 			LookupEnv: func(name string) (string, bool) { value := getenv(name); return value, value != "" },
 		})
 		if err != nil {
@@ -104,10 +109,22 @@ func TestPromptsOfSites(t *testing.T) {
 		answer    string
 		said      string
 	}{
-		{"Langfuse", false, nil, "registry meta <file answer [registry Tea & Co]>", "label production, then " + filepath.Join(dir, "prompts") + ", then built-in"},
-		{"local", true, nil, "file meta file answer [Nothing in particular.]", "from=\"" + filepath.Join(dir, "prompts") + ", then built-in"},
-		{"off", false, map[string]string{LangfuseEnabledEnv: "false"}, "file meta file answer [Nothing in particular.]", ""},
-		{"down", false, map[string]string{"LANGFUSE_HOST": "http://127.0.0.1:1"}, "file meta file answer [Nothing in particular.]", "connection refused"},
+		{
+			"Langfuse", false, nil, "registry meta <file answer [registry Tea & Co]>",
+			"label production, then " + filepath.Join(dir, "prompts") + ", then built-in",
+		},
+		{
+			"local", true, nil, "file meta file answer [Nothing in particular.]",
+			"from=\"" + filepath.Join(dir, "prompts") + ", then built-in",
+		},
+		{
+			"off", false, map[string]string{LangfuseEnabledEnv: "false"},
+			"file meta file answer [Nothing in particular.]", "",
+		},
+		{
+			"down", false, map[string]string{"LANGFUSE_HOST": "http://127.0.0.1:1"},
+			"file meta file answer [Nothing in particular.]", "connection refused",
+		},
 	} {
 		answer, intent, said := rendered(tc.local, tc.variables)
 		if answer != tc.answer || !strings.HasPrefix(intent, "You classify") || !strings.Contains(said, tc.said) {

@@ -25,7 +25,8 @@ func (m *redactingModel) Generate(ctx context.Context, r llm.Request) (chat.Repl
 // Stream asks the model. It passes the text to token as it comes, without secrets.
 func (m *redactingModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
 	kept := m.secrets.Writer(tokens(token))
-	reply, err := llm.Stream(ctx, m.Model, r, func(piece string) { _, _ = io.WriteString(kept, piece) }) // tokens never fails
+	// tokens never fails
+	reply, err := llm.Stream(ctx, m.Model, r, func(piece string) { _, _ = io.WriteString(kept, piece) })
 	if err == nil {
 		err = kept.Flush()
 	}

@@ -31,15 +31,19 @@ func TestRedactingStream(t *testing.T) {
 		says pieces
 		want []string
 	}{
-		"one piece":        {pieces{"the key sk-1234567890 it is."}, []string{"the key [redacted A_KEY] it is."}},
-		"letter by letter": {pieces(strings.Split("a sk-1234567890, b", "")), []string{"a", " ", "[redacted A_KEY],", " ", "b"}},
-		"several words":    {pieces{"s", "k-12", "34", "5 is no key"}, []string{"sk-12345 is no key"}},
-		"words":            {pieces{"Hello ", "there, ", "you"}, []string{"Hello ", "there, ", "you"}},
-		"no blanks":        {pieces{"您", "好，", "sk-12345", "67890", "。"}, []string{"您", "好，", "[redacted A_KEY]。"}},
-		"nothing":          {pieces{""}, nil},
+		"one piece": {pieces{"the key sk-1234567890 it is."}, []string{"the key [redacted A_KEY] it is."}},
+		"letter by letter": {
+			pieces(strings.Split("a sk-1234567890, b", "")), []string{"a", " ", "[redacted A_KEY],", " ", "b"},
+		},
+		"several words": {pieces{"s", "k-12", "34", "5 is no key"}, []string{"sk-12345 is no key"}},
+		"words":         {pieces{"Hello ", "there, ", "you"}, []string{"Hello ", "there, ", "you"}},
+		"no blanks":     {pieces{"您", "好，", "sk-12345", "67890", "。"}, []string{"您", "好，", "[redacted A_KEY]。"}},
+		"nothing":       {pieces{""}, nil},
 	} {
 		var got []string
-		reply, err := (&redactingModel{c.says, secrets}).Stream(t.Context(), llm.Request{}, func(piece string) { got = append(got, piece) })
+		reply, err := (&redactingModel{c.says, secrets}).Stream(t.Context(), llm.Request{}, func(piece string) {
+			got = append(got, piece)
+		})
 		if err != nil || reply.Text != strings.Join(got, "") || strings.Join(got, "|") != strings.Join(c.want, "|") {
 			t.Errorf("%s: %q, want %q; the reply is %q, %v", name, got, c.want, reply.Text, err)
 		}

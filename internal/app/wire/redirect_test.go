@@ -26,12 +26,14 @@ import (
 // TestNoRedirectIsFollowed sends every kind of request to a server that redirects: the error names the status and the
 // host, and the other host is never asked.
 func TestNoRedirectIsFollowed(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("followed: %s %s", r.Method, r.URL) }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("followed: %s %s", r.Method, r.URL)
+	}))
 	t.Cleanup(elsewhere.Close)
 	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/there?key=hush", http.StatusTemporaryRedirect))
 	t.Cleanup(server.Close)
-	dir := write(t, map[string]string{"rehearse.yaml": "targets: {served: {kind: http, url: " + server.URL + "/execute, flow_id: tea, memory: false}}\n" +
-		"embedder: openai:any\n"})
+	dir := write(t, map[string]string{"rehearse.yaml": "targets: {served: {kind: http, url: " + server.URL +
+		"/execute, flow_id: tea, memory: false}}\n" + "embedder: openai:any\n"})
 	s := open(t, wire.Options{Config: filepath.Join(dir, "rehearse.yaml")}, map[string]string{
 		"OPENAI_BASE_URL": server.URL + "/v1", "OPENAI_API_KEY": "sk-1234567890", "LANGFUSE_HOST": server.URL,
 		"LANGFUSE_PUBLIC_KEY": "pk-lf-1234567890", "LANGFUSE_SECRET_KEY": "sk-lf-1234567890",
@@ -56,11 +58,13 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			params, err := source.ParseYAML("suite.yaml", []byte("- {type: http, url: '"+server.URL+"/grade?key=hush'}"))
+			params, err := source.ParseYAML("suite.yaml",
+				[]byte("- {type: http, url: '"+server.URL+"/grade?key=hush'}"))
 			if err != nil {
 				return err
 			}
-			check, err := graders.Check(suite.Assertions((&source.Reader{File: "suite.yaml"}).Node(params, "assertions"), dir)[0])
+			check, err := graders.Check(
+				suite.Assertions((&source.Reader{File: "suite.yaml"}).Node(params, "assertions"), dir)[0])
 			if err != nil {
 				return err
 			}
@@ -97,7 +101,9 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = found.Lookup(ctx, enrich.Visitor{SessionID: "0b8a5f2c-8a76-4d0e-9a8e-2f6b3c1d4e5f", IP: "203.0.113.7"})
+			_, err = found.Lookup(ctx, enrich.Visitor{
+				SessionID: "0b8a5f2c-8a76-4d0e-9a8e-2f6b3c1d4e5f", IP: "203.0.113.7",
+			})
 			return err
 		},
 		"retrieval": func(ctx context.Context) error {

@@ -43,7 +43,8 @@ func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened
 		return nil, nil, source.Invalid("target %s: %w", name, err)
 	}
 	o = &replay.Opened{
-		Replayed: replay.Replayed{ID: "target:" + name, Name: name, Kind: t.Kind}, Agent: agent, Resumes: agent.Traits.Resumes,
+		Replayed: replay.Replayed{ID: "target:" + name, Name: name, Kind: t.Kind}, Agent: agent,
+		Resumes: agent.Traits.Resumes,
 	}
 	if t.Model.Provider != "" {
 		o.Model = t.Model.String()
@@ -70,7 +71,8 @@ func (s *Setup) localNodes(c target.FlowConfig, agent *replay.TargetAgent, o *re
 
 // nodes finds the nodes of the flow that a target follows: those of the flow that is named here, or else of the
 // server's.
-func (s *Setup) nodes(ctx context.Context, name string, t config.Target, agent *replay.TargetAgent, o *replay.Opened) error {
+func (s *Setup) nodes(ctx context.Context, name string, t config.Target, agent *replay.TargetAgent,
+	o *replay.Opened) error {
 	c := target.FlowConfigOf(t)
 	agent.Start = c.Start
 	if c.Path != "" {
@@ -82,7 +84,8 @@ func (s *Setup) nodes(ctx context.Context, name string, t config.Target, agent *
 		agent.Nodes, err = replay.ReadNodes(told)
 	}
 	if err != nil {
-		s.warn(fmt.Sprintf("target %s: the nodes of its flow are not known, so its conversations begin at its start: %v", name, err))
+		s.warn(fmt.Sprintf(
+			"target %s: the nodes of its flow are not known, so its conversations begin at its start: %v", name, err))
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ func OpenRuns(ctx context.Context, address string) (runs *store.Fleet, close fun
 	}
 	path, _ := SQLitePath(address)
 	if path == "" {
-		return nil, nil, source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", text.Address(address))
+		return nil, nil, source.Invalid(
+			"--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", text.Address(address))
 	}
 	s, err := store.Open(ctx, path)
 	if err != nil {
@@ -54,7 +55,8 @@ func (s *Setup) NamedStore(named string) string {
 func FindRuns(ctx context.Context, address string) (runs *store.Fleet, close func() error, err error) {
 	if path, _ := SQLitePath(address); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, source.Invalid("there is no store %s: name the one of the server with --store", text.Address(address))
+			return nil, nil, source.Invalid("there is no store %s: name the one of the server with --store",
+				text.Address(address))
 		}
 	}
 	return OpenRuns(ctx, address)

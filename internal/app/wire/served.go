@@ -101,7 +101,8 @@ func (s *Setup) servedFlows(o ServedOptions) (*flow.Engine, error) {
 			return nil, source.AsInvalid(err)
 		}
 		for _, f := range library.Flows() {
-			s.Log.Info("flow", "id", f.ID, "version", f.Version, "nodes", len(f.Nodes), "warnings", len(f.Warnings), "file", f.File)
+			s.Log.Info("flow", "id", f.ID, "version", f.Version, "nodes", len(f.Nodes), "warnings", len(f.Warnings),
+				"file", f.File)
 		}
 	}
 	return s.Engine(

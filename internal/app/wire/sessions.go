@@ -58,23 +58,27 @@ func OpenSessions(ctx context.Context, address, redis string) (*Sessions, error)
 	if err != nil {
 		return nil, errors.Join(err, opened.close())
 	}
-	sessions := store.NewRedisSessions(server, opened.keptSessions.(store.SessionIndex), func(error) {}) // no turns are saved here
+	// no turns are saved here
+	sessions := store.NewRedisSessions(server, opened.keptSessions.(store.SessionIndex), func(error) {})
 	return &Sessions{
-		keptSessions: sessions, Where: server.String(), locks: sessions, history: opened.history, cache: profilesInRedis{server.Cache()},
+		keptSessions: sessions, Where: server.String(), locks: sessions,
+		history: opened.history, cache: profilesInRedis{server.Cache()},
 		close: func() error { return errors.Join(server.Close(), opened.close()) },
 	}, nil
 }
 
 func sessionsInDatabase(ctx context.Context, address string) (*Sessions, error) {
 	if redisURL.MatchString(address) {
-		return nil, source.Invalid("--store redis://… removed: use --redis for the states of sessions, and --store for the database of the server")
+		return nil, source.Invalid("--store redis://… removed: use --redis for the states of sessions, " +
+			"and --store for the database of the server")
 	}
 	if IsPostgres(address) {
 		return sessionsInPostgres(ctx, address)
 	}
 	path, scheme := SQLitePath(address)
 	if path == "" || scheme != "" {
-		return nil, source.Invalid("--store: sessions are in a file or in PostgreSQL: write sqlite:PATH or postgres://USER@HOST/DATABASE")
+		return nil, source.Invalid(
+			"--store: sessions are in a file or in PostgreSQL: write sqlite:PATH or postgres://USER@HOST/DATABASE")
 	}
 	if _, err := os.Stat(path); err != nil { // opening would create one
 		return nil, source.Invalid("--store: %w; name the file that `rehearse serve --store` keeps", err)
@@ -83,7 +87,9 @@ func sessionsInDatabase(ctx context.Context, address string) (*Sessions, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Sessions{keptSessions: file.Checkpoints(0), Where: path, history: historyOfFile(file), close: file.Close}, nil
+	return &Sessions{
+		keptSessions: file.Checkpoints(0), Where: path, history: historyOfFile(file), close: file.Close,
+	}, nil
 }
 
 func sessionsInPostgres(ctx context.Context, address string) (*Sessions, error) {

@@ -98,7 +98,8 @@ func (s *Sessions) SiteOf(ctx context.Context, named, id string) (string, error)
 
 // Items makes an item of a turn of each session, or of its last for 0: what was answered is what is expected. skipped
 // are those without such a turn.
-func (s *Sessions) Items(ctx context.Context, rows []sessionindex.Row, turn int, mask func([]byte) []byte) (items []dataset.Record, skipped []string, err error) {
+func (s *Sessions) Items(ctx context.Context, rows []sessionindex.Row, turn int,
+	mask func([]byte) []byte) (items []dataset.Record, skipped []string, err error) {
 	for _, row := range rows {
 		if row.Turns == 0 || turn > row.Turns {
 			skipped = append(skipped, row.Session)
@@ -124,7 +125,8 @@ func (s *Sessions) Items(ctx context.Context, rows []sessionindex.Row, turn int,
 }
 
 // Events makes events of sessions, up to a turn of each, or of all turns for 0. skipped are those without an answer.
-func (s *Sessions) Events(ctx context.Context, rows []sessionindex.Row, turn int, now time.Time) (events []replay.Event, skipped []string, err error) {
+func (s *Sessions) Events(ctx context.Context, rows []sessionindex.Row, turn int,
+	now time.Time) (events []replay.Event, skipped []string, err error) {
 	bot, err := s.Operator("")
 	if err != nil {
 		return nil, nil, err

@@ -102,14 +102,18 @@ func Open(o Options) (*Setup, error) {
 	}
 	s := &shared{
 		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
-		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{}, sites: map[sitesKey]*Sites{}, read: map[string]readSites{},
-		stores: map[string]*store.Store{}, lent: map[string]lentValue{},
+		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{},
+		sites: map[sitesKey]*Sites{}, read: map[string]readSites{}, stores: map[string]*store.Store{},
+		lent: map[string]lentValue{},
 	}
 	if s.secrets == nil {
 		s.secrets = newRedactor(o.Environ)
 	}
 	s.draws = judge.NewDraws(s.secrets.Text)
-	s.models = llm.Options{Getenv: s.ownEnv, ReadFile: o.Files.ReadFile, Files: o.Files, Limits: cmp.Or(o.Limits, llm.NewLimits()), Mask: s.secrets.Text, Warn: s.warnOnce}
+	s.models = llm.Options{
+		Getenv: s.ownEnv, ReadFile: o.Files.ReadFile, Files: o.Files, Limits: cmp.Or(o.Limits, llm.NewLimits()),
+		Mask: s.secrets.Text, Warn: s.warnOnce,
+	}
 	s.guardOutside()
 	s.client = httpclient.Client(s.outside)
 	if err := s.pasted(); err != nil {

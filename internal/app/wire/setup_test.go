@@ -81,7 +81,8 @@ func TestOneLimitForAll(t *testing.T) {
 	}))
 	defer server.Close()
 	dir := write(t, map[string]string{
-		"rehearse.yaml": "models: {shared: {provider: openai, model: m, base_url: " + server.URL + ", api_key_env: A_KEY, concurrency: 1}}\n",
+		"rehearse.yaml": "models: {shared: {provider: openai, model: m, base_url: " + server.URL +
+			", api_key_env: A_KEY, concurrency: 1}}\n",
 	})
 	s := open(t, wire.Options{Config: filepath.Join(dir, "rehearse.yaml")}, map[string]string{"A_KEY": "sk-12345678"})
 	inside, err := s.Model("shared")
@@ -119,7 +120,8 @@ func TestOneLimitForAll(t *testing.T) {
 // A suite's configuration is the nearest at or above it; a configuration that is named replaces all.
 func TestAt(t *testing.T) {
 	dir := write(t, map[string]string{
-		"rehearse.yaml": "workers: 1\n", "a/rehearse.yaml": "workers: 2\n", "a/deep/x": "", "b/x": "", "bad/rehearse.yaml": "workrs: 3\n",
+		"rehearse.yaml": "workers: 1\n", "a/rehearse.yaml": "workers: 2\n", "a/deep/x": "", "b/x": "",
+		"bad/rehearse.yaml": "workrs: 3\n",
 	})
 	s := open(t, wire.Options{}, nil)
 	for folder, want := range map[string]int{".": 1, "a": 2, "a/deep": 2, "b": 1} {
@@ -155,9 +157,11 @@ nodes:
 // it.
 func TestTargetOf(t *testing.T) {
 	dir := write(t, map[string]string{
-		"flows/tea.flow.yaml": tea, "flows/knowledge/returns/a.md": "# Lamps\n\nBroken lamps come back within 30 days.\n",
+		"flows/tea.flow.yaml":          tea,
+		"flows/knowledge/returns/a.md": "# Lamps\n\nBroken lamps come back within 30 days.\n",
 		"rehearse.yaml": "targets:\n  other: {kind: model, model: lexical}\n" +
-			"  tea: {kind: flow, flow: flows/tea.flow.yaml, knowledge_bases: [returns], memory: false, limits: {max_tool_iterations: 3}}\n",
+			"  tea: {kind: flow, flow: flows/tea.flow.yaml, knowledge_bases: [returns], memory: false, limits: " +
+			"{max_tool_iterations: 3}}\n",
 	})
 	s := open(t, wire.Options{Config: filepath.Join(dir, "rehearse.yaml")}, nil)
 	bare := open(t, wire.Options{}, nil)
@@ -166,7 +170,8 @@ func TestTargetOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := library.Flows()[0]
-	if _, got := s.TargetOf(f); len(got.KnowledgeBases) != 1 || got.Memory == nil || got.Memory.Enabled || got.MaxToolIterations != 3 {
+	if _, got := s.TargetOf(f); len(got.KnowledgeBases) != 1 || got.Memory == nil || got.Memory.Enabled ||
+		got.MaxToolIterations != 3 {
 		t.Errorf("configured: %+v", got)
 	}
 	for name, at := range map[string]*wire.Setup{"configured": s, "bare": bare} {

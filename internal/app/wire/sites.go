@@ -106,7 +106,10 @@ func (s *Setup) openedSites(ctx context.Context, o SitesOptions) (*Sites, error)
 	if opened, ok := s.sites[key]; ok {
 		return opened, nil
 	}
-	opened := &Sites{Setup: s, options: o, parts: map[string]*siteParts{}, receivers: map[lead.Address]lead.Receiver{}, caches: map[string]*enrich.Cached{}}
+	opened := &Sites{
+		Setup: s, options: o, parts: map[string]*siteParts{}, receivers: map[lead.Address]lead.Receiver{},
+		caches: map[string]*enrich.Cached{},
+	}
 	if err := opened.open(ctx); err != nil {
 		return nil, errors.Join(err, opened.close())
 	}
@@ -154,8 +157,8 @@ func (s *Sites) open(ctx context.Context) error {
 		rated = s.thumbs.rated
 	}
 	s.Bot, err = sitebot.New(sitebot.Config{
-		Sites: s.Library, Limits: s.limits(keeper), Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated, Prompts: prompts,
-		Checkpoints: keeper, Durable: s.options.Durable, Locks: locks, Log: s.Log, Now: s.Now,
+		Sites: s.Library, Limits: s.limits(keeper), Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated,
+		Prompts: prompts, Checkpoints: keeper, Durable: s.options.Durable, Locks: locks, Log: s.Log, Now: s.Now,
 		Models:    func(one *site.Site) (sitebot.Models, error) { return s.parts[one.Name].models, nil },
 		Retriever: func(one *site.Site) sitebot.Retriever { return s.parts[one.Name].retriever },
 		Enricher:  func(one *site.Site) sitebot.Enricher { return s.parts[one.Name].enricher },

@@ -27,10 +27,12 @@ func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error)
 	}
 	index, ok := sessions.(store.SessionIndex)
 	if !ok {
-		return nil, nil, source.Invalid("sessions on Redis need a database for leads, index and limits: name one with --store")
+		return nil, nil,
+			source.Invalid("sessions on Redis need a database for leads, index and limits: name one with --store")
 	}
 	if !IsPostgres(s.options.Store) {
-		s.Log.Warn("leads, limits and the session index are in a file of this server alone; for several servers use --store postgres://…")
+		s.Log.Warn("leads, limits and the session index are in a file of this server alone; " +
+			"for several servers use --store postgres://…")
 	}
 	server, err := store.OpenRedis(ctx, s.options.Redis, store.RedisOptions{TTL: s.options.TTL})
 	if err != nil {

@@ -37,7 +37,9 @@ func (s *Setup) NamedSites(place target.SiteConfig, instead string) (*NamedSites
 		}
 	}
 	if len(n.places) == 0 {
-		return nil, source.Invalid("it is not said which chatbot is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s", config.Name)
+		return nil, source.Invalid(
+			"it is not said which chatbot is evaluated: add --sites FOLDER, or a target of the kind sitebot to %s",
+			config.Name)
 	}
 	return n, nil
 }

@@ -50,13 +50,16 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	}
 	s.caches[one.Name] = cached
 	if url, key := s.Getenv(supabaseURLEnv), s.Getenv(supabaseKeyEnv); url != "" && key != "" {
-		service, err := enrich.NewSupabase(enrich.SupabaseConfig{URL: url, Key: key, Salt: salt, Transport: s.services()})
+		service, err := enrich.NewSupabase(enrich.SupabaseConfig{
+			URL: url, Key: key, Salt: salt, Transport: s.services(),
+		})
 		if err := add("supabase", service, err); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 	}
 	for _, c := range []enrich.HTTPConfig{
-		enrich.Snitcher(s.Getenv(snitcherKeyEnv), s.Getenv(snitcherScriptEnv)), enrich.Enrichso(s.Getenv(enrichsoKeyEnv)),
+		enrich.Snitcher(s.Getenv(snitcherKeyEnv), s.Getenv(snitcherScriptEnv)),
+		enrich.Enrichso(s.Getenv(enrichsoKeyEnv)),
 	} {
 		if c.Key == "" {
 			continue
@@ -153,7 +156,8 @@ func (s *Sites) openCourier(outbox lead.Outbox) *lead.Dispatcher {
 // delivered logs an attempt.
 func (s *Sites) delivered(d lead.Delivery) {
 	fields := []any{
-		"to", d.To, "site", d.Site, "session", d.Session, "event", d.Event, "id", d.ID, "attempt", d.Attempts, "took_ms", d.Took.Milliseconds(),
+		"to", d.To, "site", d.Site, "session", d.Session, "event", d.Event, "id", d.ID, "attempt", d.Attempts,
+		"took_ms", d.Took.Milliseconds(),
 	}
 	switch d.Result.State {
 	case lead.Delivered:

@@ -34,7 +34,8 @@ type thumbs struct {
 
 // openThumbs begins to bring thumbs to Langfuse; nil where it has no key.
 func (s *Setup) openThumbs() (*thumbs, error) {
-	if s.Dry || langfuseOff(s.Getenv) || s.Getenv(langfuse.PublicKeyEnv) == "" || s.Getenv(langfuse.SecretKeyEnv) == "" {
+	if s.Dry || langfuseOff(s.Getenv) || s.Getenv(langfuse.PublicKeyEnv) == "" ||
+		s.Getenv(langfuse.SecretKeyEnv) == "" {
 		return nil, nil
 	}
 	client, err := s.Langfuse()

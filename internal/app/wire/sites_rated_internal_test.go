@@ -28,7 +28,9 @@ func TestThumbs(t *testing.T) {
 	for _, rating := range []string{sessionindex.Up, sessionindex.Down, sessionindex.Up, sessionindex.Down} {
 		one.rated("tea.example", "s1", trace, sessionindex.Feedback{Turn: 1, Rating: rating, Comment: "private words"})
 	}
-	one.rated("tea.example", "s1", "1af7651916cd43dd8448eb211c80319c", sessionindex.Feedback{Turn: 2, Rating: sessionindex.Up})
+	one.rated("tea.example", "s1", "1af7651916cd43dd8448eb211c80319c", sessionindex.Feedback{
+		Turn: 2, Rating: sessionindex.Up,
+	})
 	ctx, done := context.WithTimeout(t.Context(), time.Minute)
 	defer done()
 	one.close(ctx)

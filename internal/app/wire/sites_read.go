@@ -27,7 +27,8 @@ func (s *shared) siteLibrary(ctx context.Context, dir string) (library *site.Lib
 	if siteconfig.IsAddress(dir) {
 		s.secrets.Address(dir)
 		if s.Submitted != nil { // the driver of a database would take passwords from this process
-			return nil, "", source.Invalid("chatbots in a database are for local runs: give a submitted run the files of its sites")
+			return nil, "",
+				source.Invalid("chatbots in a database are for local runs: give a submitted run the files of its sites")
 		}
 		from, err := siteconfig.Open(dir, s.Getenv, s.outside)
 		if err != nil {
@@ -68,7 +69,8 @@ func chooseSite(library *site.Library, place, name string) (string, error) {
 		for _, one := range all {
 			names = append(names, one.Name)
 		}
-		return "", source.Invalid("%s holds %d sites: choose one with `site:` or --site: %s", place, len(all), strings.Join(names, ", "))
+		return "", source.Invalid("%s holds %d sites: choose one with `site:` or --site: %s", place, len(all),
+			strings.Join(names, ", "))
 	}
 	found, err := library.Find(name)
 	if err != nil {
@@ -80,7 +82,9 @@ func chooseSite(library *site.Library, place, name string) (string, error) {
 // siteModel finds the model that a site calls by a name.
 func (s *Setup) siteModel(one *site.Site, name string) (config.Model, error) {
 	if name == "" {
-		return config.Model{}, source.Invalid("%s does not say which model answers: add --model PROVIDER:MODEL, or `models: {default: …}` to the site", one.File)
+		return config.Model{}, source.Invalid(
+			"%s does not say which model answers: add --model PROVIDER:MODEL, or `models: {default: …}` to the site",
+			one.File)
 	}
 	m, err := s.ModelNamed(name, "model", Names(s.config.Models))
 	if source.IsInvalid(err) {

@@ -24,7 +24,8 @@ import (
 func (s *Setup) Store(ctx context.Context) (*store.Store, error) {
 	path := s.StorePath()
 	if IsPostgres(path) {
-		return nil, fmt.Errorf("the run index and remembered verdicts are kept in files only, not in %s", text.Address(path))
+		return nil, fmt.Errorf("the run index and remembered verdicts are kept in files only, not in %s",
+			text.Address(path))
 	}
 	return s.StoreAt(ctx, path)
 }
@@ -148,13 +149,16 @@ func OpenHistory(ctx context.Context, address string) (*History, error) {
 // NamesStore returns source.Invalid for an address that is none of a store. It opens nothing.
 func NamesStore(address string) error {
 	if path, _ := SQLitePath(address); path == "" && !IsPostgres(address) {
-		return source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE", text.Address(address))
+		return source.Invalid("--store %q names no store: write sqlite:PATH, or postgres://USER@HOST/DATABASE",
+			text.Address(address))
 	}
 	return nil
 }
 
 func historyOfPostgres(p *store.Postgres) *History {
-	return &History{p.Events(), p.Variants(), p.ReplayRuns(), p.Datasets(), p.Fleet(), p.Annotations(), noFolders, p.Close}
+	return &History{
+		p.Events(), p.Variants(), p.ReplayRuns(), p.Datasets(), p.Fleet(), p.Annotations(), noFolders, p.Close,
+	}
 }
 
 func historyOfFile(s *store.Store) *History {
@@ -165,7 +169,9 @@ func historyOfFile(s *store.Store) *History {
 		}
 		return dirs, err
 	}
-	return &History{s.Events(), s.Variants(), s.ReplayRuns(), s.Datasets(), s.Fleet(), s.Annotations(), folders, s.Close}
+	return &History{
+		s.Events(), s.Variants(), s.ReplayRuns(), s.Datasets(), s.Fleet(), s.Annotations(), folders, s.Close,
+	}
 }
 
 // maxRunFolders is how many of the newest runs of an index are shown.
@@ -179,7 +185,8 @@ func noFolders(context.Context) ([]string, error) { return nil, nil }
 func FindHistory(ctx context.Context, address string) (*History, error) {
 	if path, _ := SQLitePath(address); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, source.Invalid("there is no store %s: name the one into which `rehearse replay import` has loaded the log, with --store", address)
+			return nil, source.Invalid("there is no store %s: name the one into which `rehearse replay import` has "+
+				"loaded the log, with --store", address)
 		}
 	}
 	return OpenHistory(ctx, address)
@@ -189,8 +196,8 @@ func FindHistory(ctx context.Context, address string) (*History, error) {
 // made items of.
 func (h *History) eraseSession(ctx context.Context, site, session string, now time.Time) error {
 	return errors.Join(
-		h.Events.EraseSession(ctx, site, session), h.Runs.EraseSession(ctx, site, session), h.fleet.EraseSession(ctx, site, session),
-		h.Datasets.EraseSession(ctx, site, session, now),
+		h.Events.EraseSession(ctx, site, session), h.Runs.EraseSession(ctx, site, session),
+		h.fleet.EraseSession(ctx, site, session), h.Datasets.EraseSession(ctx, site, session, now),
 	)
 }
 

@@ -23,7 +23,8 @@ type Submitted struct {
 // ofProcess reports whether a variable admits people and workers: it is the process's alone.
 func ofProcess(name string) bool {
 	switch name {
-	case "REHEARSE_TOKEN", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_STORE", "REHEARSE_WEBHOOK_SECRET", "REHEARSE_SESSION_KEY":
+	case "REHEARSE_TOKEN", "REHEARSE_NATS", "REHEARSE_NATS_TOKEN", "REHEARSE_STORE", "REHEARSE_WEBHOOK_SECRET",
+		"REHEARSE_SESSION_KEY":
 		return true
 	}
 	return false
@@ -108,7 +109,8 @@ func (s *shared) Refused() error {
 	switch r := &s.refusing; {
 	case len(r.variables) > 0:
 		return &RefusedError{
-			RefusedEnv, "the run names variables of the environment that it may not read: " + shortList(slices.Sorted(slices.Values(r.variables))),
+			RefusedEnv, "the run names variables of the environment that it may not read: " +
+				shortList(slices.Sorted(slices.Values(r.variables))),
 			"start the server with --allow-env for them, or leave them out",
 		}
 	case len(r.addresses) > 0:

@@ -30,8 +30,11 @@ func submitted(t *testing.T, allowed Submitted, environ ...string) *Setup {
 
 // A program of a submitted run gets no secret that the run may not read, however its configuration names it.
 func TestEnvironmentOfPrograms(t *testing.T) {
-	s := submitted(t, Submitted{AllowEnv: []string{"SHOP_*"}}, "PATH=/bin", "SHOP_KEY=hush-shop", "other_key=hush-other", "NOTE_KEY=hush-note")
-	got := s.environ(source.FromAny(map[string]any{"a_env": "SHOP_KEY", "b_env": "other_key", "text": "${{ NOTE_KEY }} hush-note"}))
+	s := submitted(t, Submitted{AllowEnv: []string{"SHOP_*"}}, "PATH=/bin", "SHOP_KEY=hush-shop",
+		"other_key=hush-other", "NOTE_KEY=hush-note")
+	got := s.environ(source.FromAny(map[string]any{
+		"a_env": "SHOP_KEY", "b_env": "other_key", "text": "${{ NOTE_KEY }} hush-note",
+	}))
 	slices.Sort(got)
 	if strings.Join(got, " ") != "PATH=/bin SHOP_KEY=hush-shop" {
 		t.Errorf("%q", got)

@@ -50,7 +50,8 @@ func (s *shared) openPlayback() (*tape, error) {
 	if whole, _ := t.playing.Size(); whole < size {
 		s.warnOfCut(s.Playback, size-whole)
 		if !s.Dry {
-			_ = os.Truncate(s.Playback, whole) // a file that cannot be written is played without its last line just as well
+			// a file that cannot be written is played without its last line just as well
+			_ = os.Truncate(s.Playback, whole)
 		}
 	}
 	return t, nil
@@ -128,7 +129,9 @@ func (s *shared) readTape(file *os.File) (*llm.Recording, int64, error) {
 }
 
 func (s *shared) warnOfCut(name string, bytes int64) {
-	s.warn(fmt.Sprintf("the last line of the recording %s was not whole, after a crash or on a full disk: its %d bytes are cut off", name, bytes))
+	s.warn(fmt.Sprintf(
+		"the last line of the recording %s was not whole, after a crash or on a full disk: its %d bytes are cut off",
+		name, bytes))
 }
 
 // off is true when nothing is recorded or played.

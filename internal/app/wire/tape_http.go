@@ -86,8 +86,8 @@ func (t tapedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read the recorded answer: %w", err)
 	}
 	return &http.Response{
-		Status: a.Status, StatusCode: a.Code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: a.Header, Request: r,
-		Body: io.NopCloser(strings.NewReader(a.Body)), ContentLength: int64(len(a.Body)),
+		Status: a.Status, StatusCode: a.Code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: a.Header,
+		Request: r, Body: io.NopCloser(strings.NewReader(a.Body)), ContentLength: int64(len(a.Body)),
 	}, nil
 }
 
@@ -176,7 +176,7 @@ func (unsent) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close() // it is not read
 	}
 	return &http.Response{
-		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
-		Body: http.NoBody, Request: r,
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: r,
 	}, nil
 }

@@ -65,7 +65,8 @@ func TestServicesOnTape(t *testing.T) {
 		t.Errorf("playing: got %q, %v", got, err)
 	}
 	for suite, body := range map[string]string{"a": `{"n": 2}`, "b": body} {
-		if got, err := post(play.services(), suite, body); err == nil || !strings.Contains(err.Error(), "does not hold this request") {
+		if got, err := post(play.services(), suite, body); err == nil ||
+			!strings.Contains(err.Error(), "does not hold this request") {
 			t.Errorf("playing %s of %s: got %q, %v", body, suite, got, err)
 		}
 	}
@@ -82,7 +83,10 @@ var drawKey = regexp.MustCompile(`"draw_key":"[^"]+"`)
 // TestPlaybackOfDraws checks that a recording repeats what was drawn for its judge, and that one without draws is
 // played without a canary, with a warning.
 func TestPlaybackOfDraws(t *testing.T) {
-	q := grader.Question{Mode: grader.Checklist, Output: "fine", Rubrics: []grader.Rubric{{ID: "a", Outcome: "good"}, {ID: "b", Outcome: "bad"}}}
+	q := grader.Question{
+		Mode: grader.Checklist, Output: "fine",
+		Rubrics: []grader.Rubric{{ID: "a", Outcome: "good"}, {ID: "b", Outcome: "bad"}},
+	}
 	dir := t.TempDir()
 	script := filepath.Join(dir, "judge.yaml")
 	if err := os.WriteFile(script, []byte("default: {verdicts: [{criterion: good}]}"), 0o600); err != nil {
@@ -123,7 +127,10 @@ func TestPlaybackOfDraws(t *testing.T) {
 	}{"old.jsonl": {old, true}, "new.jsonl": {present, false}} {
 		tape := filepath.Join(dir, name)
 		tc.record(tape)
-		for what, options := range map[string]Options{"scripted:" + script: {Playback: tape}, "cassette:" + tape + "#scripted:" + script: {}} {
+		for what, options := range map[string]Options{
+			"scripted:" + script:                       {Playback: tape},
+			"cassette:" + tape + "#scripted:" + script: {},
+		} {
 			s, err := Open(options)
 			if err != nil {
 				t.Fatal(err)
@@ -167,7 +174,9 @@ func TestRecordingGoesOn(t *testing.T) {
 		tape := filepath.Join(t.TempDir(), "tape.jsonl")
 		var warned []string
 		record := func(text string) {
-			s, err := Open(Options{Record: tape, Append: true, Warn: func(text string) { warned = append(warned, text) }})
+			s, err := Open(Options{
+				Record: tape, Append: true, Warn: func(text string) { warned = append(warned, text) },
+			})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -200,7 +209,8 @@ func TestRecordingGoesOn(t *testing.T) {
 		}
 		first, _ := os.ReadFile(tape)
 		keys := drawKey.FindAllString(string(first), -1)
-		if whole := name == "whole" || name == "half a line" || name == "without its end"; whole && (len(keys) != 2 || keys[0] != keys[1]) {
+		if whole := name == "whole" || name == "half a line" || name == "without its end"; whole &&
+			(len(keys) != 2 || keys[0] != keys[1]) {
 			t.Errorf("%s: keys of draws %q, want the same one twice", name, keys)
 		}
 		kept := play.tape.playing.Turn(t.Context(), "before") != 0

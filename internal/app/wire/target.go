@@ -60,7 +60,8 @@ func (s *Setup) targetNamed(name string) (config.Target, error) {
 	}
 	if t, ok := target.Kinds().Short(name); ok {
 		if s.TargetURL != "" && strings.Contains(name, "://") {
-			return config.Target{}, source.Invalid("--target-url is for targets written as PROVIDER:MODEL: %s is an address itself", text.Address(name))
+			return config.Target{}, source.Invalid(
+				"--target-url is for targets written as PROVIDER:MODEL: %s is an address itself", text.Address(name))
 		}
 		if s.Options.Model != "" {
 			m, err := s.ModelNamed(s.Options.Model, "model", Names(s.config.Models))
@@ -115,17 +116,21 @@ func (s *Setup) unaddressed(name string) error {
 	if s.TargetURL == "" {
 		return nil
 	}
-	return source.Invalid("--target-url is for targets written as PROVIDER:MODEL: %s is named in %s, which gives its address as base_url", name, s.config.Path)
+	return source.Invalid(
+		"--target-url is for targets written as PROVIDER:MODEL: %s is named in %s, which gives its address as base_url",
+		name, s.config.Path)
 }
 
 // parts returns what opens the parts of a target, with the settings of a test.
 func (s *Setup) parts(e suite.Execution) target.Parts {
 	call := CallOf(e)
 	return target.Parts{
-		Files:            s.Files,
-		NoCommands:       s.NoCommands,
-		Model:            func(m config.Model) (llm.Model, error) { return s.open(m, call) },
-		Flow:             func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) { return s.flow(m, c, call) },
+		Files:      s.Files,
+		NoCommands: s.NoCommands,
+		Model:      func(m config.Model) (llm.Model, error) { return s.open(m, call) },
+		Flow: func(m config.Model, c target.FlowConfig) (*flow.Engine, *flow.Flow, error) {
+			return s.flow(m, c, call)
+		},
 		Definition:       func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
 		Knowledge:        func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
 		SiteDependencies: s.siteAsks,

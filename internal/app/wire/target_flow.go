@@ -27,7 +27,8 @@ func LoadFlow(files source.Files, c target.FlowConfig) (*flow.Flow, error) {
 		for _, f := range flows {
 			ids = append(ids, f.ID)
 		}
-		return nil, source.Invalid("%s holds %d flows: choose one with `flow_id:`, or flow:%s#ID: %s", c.Path, len(flows), c.Path, strings.Join(ids, ", "))
+		return nil, source.Invalid("%s holds %d flows: choose one with `flow_id:`, or flow:%s#ID: %s", c.Path,
+			len(flows), c.Path, strings.Join(ids, ", "))
 	}
 	return flows[0], nil
 }

@@ -18,7 +18,8 @@ import (
 func TestToolsAreServedForTheRun(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	path := filepath.Join(t.TempDir(), "rehearse.yaml")
-	config := "targets:\n  t: {kind: command, command: 'echo {{mcp_url}}', process: turn, mcp: {tools: [{name: f}]}}\n  u: {kind: command, command: 'echo no tools', process: turn}\n"
+	config := "targets:\n  t: {kind: command, command: 'echo {{mcp_url}}', process: turn, mcp: {tools: [{name: " +
+		"f}]}}\n  u: {kind: command, command: 'echo no tools', process: turn}\n"
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

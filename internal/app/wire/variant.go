@@ -35,7 +35,8 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 		return nil, err
 	}
 	if len(d.Ignored) > 0 {
-		v.Setup.warn(fmt.Sprintf("variant %s: parameters that no model knows are left out: %s", id, strings.Join(d.Ignored, ", ")))
+		v.Setup.warn(fmt.Sprintf("variant %s: parameters that no model knows are left out: %s", id,
+			strings.Join(d.Ignored, ", ")))
 	}
 	f, err := v.flow(d.Settings.FlowConfig.FlowID)
 	if err != nil {
@@ -77,7 +78,9 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 		Replayed: replay.Replayed{
 			ID: id, Name: d.Variant.Name, FlowID: f.ID, Prompt: d.Version.ID, Model: d.Version.Model(), Kind: "flow",
 		},
-		Agent:    &replay.FlowAgent{Engine: engine, Flow: f, Pipeline: said.Pipeline, KnowledgeBases: said.KnowledgeBases, Limits: said.Limits},
+		Agent: &replay.FlowAgent{
+			Engine: engine, Flow: f, Pipeline: said.Pipeline, KnowledgeBases: said.KnowledgeBases, Limits: said.Limits,
+		},
 		Settings: settings,
 		Resumes:  true,
 	}, nil

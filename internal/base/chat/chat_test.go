@@ -18,7 +18,8 @@ func TestContentJSON(t *testing.T) {
 		{`"hi"`, chat.Content{Text: "hi"}, "hi"},
 		{`""`, chat.Content{}, ""},
 		{`[{"type":"text","value":"a"},{"type":"image","value":"data:image/png;base64,AAAA"},{"type":"file","value":"b"}]`, chat.Content{Blocks: []chat.Block{
-			{Type: "text", Value: "a"}, {Type: "image", Value: "data:image/png;base64,AAAA"}, {Type: "file", Value: "b"},
+			{Type: "text", Value: "a"}, {Type: "image", Value: "data:image/png;base64,AAAA"},
+			{Type: "file", Value: "b"},
 		}}, "a\n[image data:image/png;base64]\nb"},
 		{`[]`, chat.Content{Blocks: []chat.Block{}}, ""},
 	} {
@@ -49,7 +50,9 @@ func TestContentJSON(t *testing.T) {
 func TestFormat(t *testing.T) {
 	got := chat.Format([]chat.Message{
 		chat.NewMessage(chat.User, "two\nlines"),
-		{Role: chat.Assistant, Content: chat.Content{Text: "ok"}, ToolCalls: []chat.ToolCall{{Name: "find", Args: json.RawMessage(`{"q":1}`)}}},
+		{Role: chat.Assistant, Content: chat.Content{Text: "ok"}, ToolCalls: []chat.ToolCall{{
+			Name: "find", Args: json.RawMessage(`{"q":1}`),
+		}}},
 	})
 	if want := "user: two\nlines\n\nassistant: ok\n[calls find {\"q\":1}]"; got != want {
 		t.Errorf("Format = %q, want %q", got, want)

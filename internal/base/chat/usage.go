@@ -16,8 +16,8 @@ type Usage struct {
 // Add returns the sum of two usages. It is unknown when one of them is.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CachedTokens + v.CachedTokens, u.ReasoningTokens + v.ReasoningTokens,
-		u.Unknown || v.Unknown,
+		u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CachedTokens + v.CachedTokens,
+		u.ReasoningTokens + v.ReasoningTokens, u.Unknown || v.Unknown,
 	}
 }
 
@@ -50,7 +50,10 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 		*u = Usage{Unknown: true}
 		return nil
 	}
-	*u = Usage{InputTokens: t.InputTokens, OutputTokens: t.OutputTokens, CachedTokens: t.CachedTokens, ReasoningTokens: t.ReasoningTokens}
+	*u = Usage{
+		InputTokens: t.InputTokens, OutputTokens: t.OutputTokens, CachedTokens: t.CachedTokens,
+		ReasoningTokens: t.ReasoningTokens,
+	}
 	return nil
 }
 

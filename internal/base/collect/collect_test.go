@@ -28,7 +28,8 @@ func TestScenes(t *testing.T) {
 	c, lines := gather()
 	ctx := c.In(t.Context())
 	collect.Request(ctx, text("card"))
-	one, judging := collect.Turn(ctx, 1), collect.Grading(collect.Turn(ctx, 2), 1) // a turn is graded while the next one is held
+	// a turn is graded while the next one is held
+	one, judging := collect.Turn(ctx, 1), collect.Grading(collect.Turn(ctx, 2), 1)
 	collect.Note(one, "hello")
 	collect.Request(judging, text("good?"))
 	collect.Answered(judging, "yes")
@@ -45,7 +46,10 @@ func TestScenes(t *testing.T) {
 	c.Close()
 	collect.Put(two, collect.ToolResult, text("late"))
 	c.Close()
-	want := []string{"0 prompt card", "1 prompt hello", "1 judge_prompt good?", "1 judge_reply yes", "2 prompt messages", "0 judge_prompt all good?"}
+	want := []string{
+		"0 prompt card", "1 prompt hello", "1 judge_prompt good?", "1 judge_reply yes", "2 prompt messages",
+		"0 judge_prompt all good?",
+	}
 	if d := cmp.Diff(want, lines()); d != "" {
 		t.Errorf("pieces mismatch (-want +got):\n%s", d)
 	}
@@ -125,15 +129,27 @@ func TestExchanges(t *testing.T) {
 		read      bool
 		want      string
 	}{
-		{"whole", transport, "POST", strings.NewReader("hi"), true, "POST /a?b=c HTTP/1.1\nHost: " + at + "\nAuthorization: [redacted HEADER]\nX-Id: 7\n\nhi\n\n" +
-			"HTTP/1.1 418 I'm a teapot\nContent-Length: 15\nContent-Type: text/plain; charset=utf-8\nSet-Cookie: [redacted HEADER]\nX-Api-Key: [redacted HEADER]\n\nshort and stout"},
-		{"unread", transport, "GET", http.NoBody, false, "GET /a?b=c HTTP/1.1\nHost: " + at + "\nAuthorization: [redacted HEADER]\nX-Id: 7\n\n\n\n" +
-			"HTTP/1.1 418 I'm a teapot\nContent-Length: 15\nContent-Type: text/plain; charset=utf-8\nSet-Cookie: [redacted HEADER]\nX-Api-Key: [redacted HEADER]\n\n\n\n(the rest was not read)"},
-		{"unanswered", broken, "GET", nil, false, "GET /a?b=c HTTP/1.1\nHost: " + at + "\nAuthorization: [redacted HEADER]\nX-Id: 7\n\n\n\n(no answer: nobody is there)"},
-		{"broken off", brokenOff, "GET", nil, true, "GET /a?b=c HTTP/1.1\nHost: " + at + "\nAuthorization: [redacted HEADER]\nX-Id: 7\n\n\n\nHTTP/1.1 200 OK\n\nhalf\n\n(the answer broke off: unexpected EOF)"},
+		{
+			"whole", transport, "POST", strings.NewReader("hi"), true,
+			"POST /a?b=c HTTP/1.1\nHost: " + at + "\nAuthorization: [redacted HEADER]\nX-Id: 7\n\nhi\n\n" +
+				"HTTP/1.1 418 I'm a teapot\nContent-Length: 15\nContent-Type: text/plain; charset=utf-8\nSet-Cookie: " +
+				"[redacted HEADER]\nX-Api-Key: [redacted HEADER]\n\nshort and stout",
+		},
+		{
+			"unread", transport, "GET", http.NoBody, false,
+			"GET /a?b=c HTTP/1.1\nHost: " + at + "\nAuthorization: [redacted HEADER]\nX-Id: 7\n\n\n\n" +
+				"HTTP/1.1 418 I'm a teapot\nContent-Length: 15\nContent-Type: text/plain; charset=utf-8\nSet-Cookie: " +
+				"[redacted HEADER]\nX-Api-Key: [redacted HEADER]\n\n\n\n(the rest was not read)",
+		},
+		{"unanswered", broken, "GET", nil, false, "GET /a?b=c HTTP/1.1\nHost: " + at +
+			"\nAuthorization: [redacted HEADER]\nX-Id: 7\n\n\n\n(no answer: nobody is there)"},
+		{"broken off", brokenOff, "GET", nil, true, "GET /a?b=c HTTP/1.1\nHost: " + at + "\nAuthorization: " +
+			"[redacted HEADER]\nX-Id: 7\n\n\n\nHTTP/1.1 200 OK\n\nhalf\n\n(the answer broke off: unexpected EOF)"},
 	} {
 		collector, lines := gather()
-		for _, ctx := range []context.Context{t.Context(), collect.Grading(collector.In(t.Context()), 1), collector.In(t.Context())} {
+		for _, ctx := range []context.Context{
+			t.Context(), collect.Grading(collector.In(t.Context()), 1), collector.In(t.Context()),
+		} {
 			request, err := http.NewRequestWithContext(ctx, c.method, server.URL+"/a?b=c", c.body)
 			if err != nil {
 				t.Fatal(err)
@@ -153,7 +169,9 @@ func TestExchanges(t *testing.T) {
 			_ = answer.Body.Close()
 		}
 		collector.Close()
-		if d := cmp.Diff([]string{"0 exchange " + c.want}, []string{strings.ReplaceAll(strings.Join(lines(), "|"), "\r\n", "\n")}); d != "" {
+		if d := cmp.Diff([]string{"0 exchange " + c.want}, []string{
+			strings.ReplaceAll(strings.Join(lines(), "|"), "\r\n", "\n"),
+		}); d != "" {
 			t.Errorf("%s mismatch (-want +got):\n%s", c.name, d)
 		}
 	}

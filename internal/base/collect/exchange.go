@@ -138,7 +138,8 @@ func (x *exchange) end(why string) {
 }
 
 // credential matches the names of headers that hold nothing but credentials.
-var credential = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^(set-)?cookie$|(^|[-_])(key|token|secret|password|apikey)$`)
+var credential = regexp.MustCompile(
+	`(?i)^(proxy-)?authorization$|^(set-)?cookie$|(^|[-_])(key|token|secret|password|apikey)$`)
 
 // writeHeader writes headers in the order of their names, without the values of credentials: no variable may hold them.
 func writeHeader(out *bytes.Buffer, header http.Header) {

@@ -30,7 +30,8 @@ func CutAddress(name string) (model, address string) {
 func (m Model) At(address string) (Model, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return m, errors.New("it is no http or https address: write it like http://127.0.0.1:8000/v1") // which may hold a password
+		// which may hold a password
+		return m, errors.New("it is no http or https address: write it like http://127.0.0.1:8000/v1")
 	}
 	m.BaseURL, m.APIKeyEnv = strings.TrimSpace(address), TargetKeyEnv
 	return m, nil
@@ -41,7 +42,8 @@ func (m Model) At(address string) (Model, error) {
 func (m Model) Named(address string) (Model, error) {
 	at, err := m.At(address)
 	if parsed, _ := url.Parse(address); err == nil && (parsed.User != nil || parsed.RawQuery != "") {
-		return m, errors.New("it has a user or a query, which would stand in every report: give it with --target-url or " + TargetURLEnv)
+		return m, errors.New(
+			"it has a user or a query, which would stand in every report: give it with --target-url or " + TargetURLEnv)
 	}
 	return at, err
 }

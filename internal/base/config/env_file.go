@@ -54,7 +54,8 @@ func ReadEnvFile(files source.Files, path string) ([]string, error) {
 		}
 		value, ok := envValue(strings.TrimSpace(value))
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: the quote of %s is not closed on its line, or something stands behind it", path, number, name)
+			return nil, fmt.Errorf("%s:%d: the quote of %s is not closed on its line, or something stands behind it",
+				path, number, name)
 		}
 		variables = append(variables, name+"="+value)
 	}

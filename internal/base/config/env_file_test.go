@@ -18,7 +18,8 @@ func TestReadEnvFile(t *testing.T) {
 		}
 		return config.ReadEnvFile(source.Files{}, path)
 	}
-	const text = "\ufeff# first\r\nA=1\r\n export B = two words # more\nC='a # $B \\n'\nD=\"x\\n\\\"y\\\" \\\\ \\$z\" # end\nE=\nF=a#b\nG==x=\nH=#none\n\nI=\"\""
+	const text = "\ufeff# first\r\nA=1\r\n export B = two words # more\nC='a # $B \\n'\n" +
+		"D=\"x\\n\\\"y\\\" \\\\ \\$z\" # end\nE=\nF=a#b\nG==x=\nH=#none\n\nI=\"\""
 	got, err := read(text)
 	want := []string{"A=1", "B=two words", `C=a # $B \n`, "D=x\n\"y\" \\ $z", "E=", "F=a#b", "G==x=", "H=", "I="}
 	if err != nil || strings.Join(got, "|") != strings.Join(want, "|") {
@@ -32,7 +33,8 @@ func TestReadEnvFile(t *testing.T) {
 		`A="hush" 'hush'`:  ":1: the quote of A is not closed on its line, or something stands behind it",
 		"A=\"hush\nhush\"": ":1: the quote of A is not closed",
 	} {
-		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

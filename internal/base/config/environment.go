@@ -30,7 +30,9 @@ func (f *filling) value(n source.Node) source.Value {
 	switch v.Kind {
 	case source.String:
 		if strings.Contains(v.Scalar, "${{") {
-			v.Scalar = variable.ReplaceAllStringFunc(v.Scalar, func(found string) string { return f.variable(found, n.Path()) })
+			v.Scalar = variable.ReplaceAllStringFunc(v.Scalar, func(found string) string {
+				return f.variable(found, n.Path())
+			})
 		}
 	case source.List:
 		v.Items = slices.Clone(v.Items)

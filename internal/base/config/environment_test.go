@@ -25,7 +25,10 @@ targets:
 		t.Fatal(err)
 	}
 	variables := map[string]string{"SET": "set", "EMPTY": "", "BRACES": "{{ message }} ${{ SET }}"}
-	f, err := config.Load(source.Files{}, path, target.Kinds(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+	f, err := config.Load(source.Files{}, path, target.Kinds(), func(name string) (string, bool) {
+		v, ok := variables[name]
+		return v, ok
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,8 +50,12 @@ func Load(files source.Files, path string, kinds Kinds, env Environment, passedO
 	if err != nil {
 		return File{}, err
 	}
-	root.Fields = slices.DeleteFunc(root.Fields, func(f source.Field) bool { return slices.Contains(passedOver, f.Name) })
-	f := File{Path: path, Dir: filepath.Dir(path), Document: root, Targets: map[string]Target{}, Models: map[string]Model{}}
+	root.Fields = slices.DeleteFunc(root.Fields, func(f source.Field) bool {
+		return slices.Contains(passedOver, f.Name)
+	})
+	f := File{
+		Path: path, Dir: filepath.Dir(path), Document: root, Targets: map[string]Target{}, Models: map[string]Model{},
+	}
 	reader := &source.Reader{File: path}
 	if root.Kind != source.Null {
 		fill := filling{env: f.readVariables(files, reader.Node(root, ""), env)}
@@ -62,7 +66,8 @@ func Load(files source.Files, path string, kinds Kinds, env Environment, passedO
 	problems := f.decided(reader.Problems.InOrder())
 	for _, name := range f.Unset("store") {
 		problems = append(problems, source.Problem{
-			File: path, Path: "store", Message: "the environment variable " + name + " is not set", Hint: "set it, or write ${{ " + name + ":-FALLBACK }}",
+			File: path, Path: "store", Message: "the environment variable " + name + " is not set",
+			Hint: "set it, or write ${{ " + name + ":-FALLBACK }}",
 		})
 	}
 	return f, problems.Err()
@@ -225,7 +230,8 @@ func (f *File) judge(n source.Node) Judge {
 		n.Field("panel").Report("name the models that judge", "the panel is empty")
 	}
 	if n.Has("panel") && (n.Has("model") || n.Has("secondary")) {
-		n.Field("panel").Report("keep one of the two: every model of a panel judges every question", "a judge has a panel, or a model and a secondary")
+		n.Field("panel").Report("keep one of the two: every model of a panel judges every question",
+			"a judge has a panel, or a model and a secondary")
 	}
 	return j
 }

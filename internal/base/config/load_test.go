@@ -46,7 +46,10 @@ judge: {model: openai:gpt-5, secondary: local, complexity: 6, samples: 3}
 	if err != nil {
 		t.Fatal(err)
 	}
-	local := config.Model{Provider: "openai", Name: "llama3", BaseURL: "http://localhost:1/v1", Temperature: new(0.2), Retries: new(0), Timeout: 5e9}
+	local := config.Model{
+		Provider: "openai", Name: "llama3", BaseURL: "http://localhost:1/v1", Temperature: new(0.2), Retries: new(0),
+		Timeout: 5e9,
+	}
 	bot := local
 	bot.Temperature = new(0.0)
 	if diff := cmp.Diff(map[string]config.Target{
@@ -54,7 +57,8 @@ judge: {model: openai:gpt-5, secondary: local, complexity: 6, samples: 3}
 	}, got.Targets); diff != "" {
 		t.Errorf("targets mismatch (-want +got):\n%s", diff)
 	}
-	if got.Judge.Primary.String() != "openai:gpt-5" || got.Judge.Secondary.Name != "llama3" || got.Judge.Samples != 3 || got.Judge.Complexity != 6 || got.Workers != 4 {
+	if got.Judge.Primary.String() != "openai:gpt-5" || got.Judge.Secondary.Name != "llama3" || got.Judge.Samples != 3 ||
+		got.Judge.Complexity != 6 || got.Workers != 4 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -74,7 +78,8 @@ func TestLoadProblems(t *testing.T) {
 			t.Errorf("Load(%q) = %v, want %q", yaml, err, want)
 		}
 	}
-	if _, err := config.Load(source.Files{}, filepath.Join(t.TempDir(), "no.yaml"), target.Kinds(), os.LookupEnv); err == nil || !strings.Contains(err.Error(), "check --config") {
+	if _, err := config.Load(source.Files{}, filepath.Join(t.TempDir(), "no.yaml"), target.Kinds(),
+		os.LookupEnv); err == nil || !strings.Contains(err.Error(), "check --config") {
 		t.Errorf("Load of a missing file = %v", err)
 	}
 }

@@ -173,7 +173,8 @@ func parseModel(short string) (Model, error) {
 		return Model{Provider: Lexical, Name: "default"}, nil
 	}
 	if model, address := CutAddress(short); address != "" {
-		return Model{}, fmt.Errorf("only a target has an address behind @: name %s, with its address as base_url", model)
+		return Model{},
+			fmt.Errorf("only a target has an address behind @: name %s, with its address as base_url", model)
 	}
 	provider, name, ok := strings.Cut(short, ":")
 	if !ok || provider == "" || name == "" {

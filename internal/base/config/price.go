@@ -28,7 +28,8 @@ func readPrices(n source.Node) map[string]Price {
 	prices := map[string]Price{}
 	for name, n := range n.Entries() {
 		if provider, model, ok := strings.Cut(name, ":"); !ok || provider == "" || model == "" {
-			n.Report("write PROVIDER:MODEL, such as openai:gpt-5-mini; * stands for any characters", "%q names no model", name)
+			n.Report("write PROVIDER:MODEL, such as openai:gpt-5-mini; * stands for any characters",
+				"%q names no model", name)
 		}
 		p := Price{}
 		source.Decode(n, &p)

@@ -9,8 +9,9 @@ import (
 
 func TestStore(t *testing.T) {
 	for address, want := range map[string]string{
-		"kept/x.db": "dir/kept/x.db", "sqlite:x.db": "dir/x.db", "sqlite:/x.db": "/x.db", "/x.db": "/x.db", "postgres://u:pw@db/x": "postgres://u:pw@db/x",
-		"postgresql://db/x": "postgresql://db/x", "mysql://u:pw@db/x": "the kind mysql", "redis://db": "the kind redis", "file:x.db": "the kind file",
+		"kept/x.db": "dir/kept/x.db", "sqlite:x.db": "dir/x.db", "sqlite:/x.db": "/x.db", "/x.db": "/x.db",
+		"postgres://u:pw@db/x": "postgres://u:pw@db/x", "postgresql://db/x": "postgresql://db/x",
+		"mysql://u:pw@db/x": "the kind mysql", "redis://db": "the kind redis", "file:x.db": "the kind file",
 		"postgres:x": "the kind postgres", "sqlite:": "no path", "": "no path", "a b.db": "dir/a b.db",
 	} {
 		path, postgres, err := config.Store(address, "dir")
@@ -18,7 +19,8 @@ func TestStore(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if err == nil && got != want || err != nil && !strings.Contains(got, want) || strings.Contains(got, "pw") && postgres == "" {
+		if err == nil && got != want || err != nil && !strings.Contains(got, want) ||
+			strings.Contains(got, "pw") && postgres == "" {
 			t.Errorf("Store(%q) = %q, want %q", address, got, want)
 		}
 	}

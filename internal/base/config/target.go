@@ -66,7 +66,8 @@ func (p Location) Addressed(n source.Node) Model {
 	}
 	m, err := m.Named(address)
 	if err != nil {
-		n.Report("write PROVIDER:MODEL@URL, such as openai:agent@http://127.0.0.1:8000/v1", "the address behind @: %v", err)
+		n.Report("write PROVIDER:MODEL@URL, such as openai:agent@http://127.0.0.1:8000/v1",
+			"the address behind @: %v", err)
 	}
 	return m
 }

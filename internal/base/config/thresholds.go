@@ -23,5 +23,8 @@ func (f *File) Least() Thresholds {
 	if f.Thresholds != nil {
 		return *f.Thresholds
 	}
-	return Thresholds{MacroF1: DefaultMacroF1, MinClassF1: DefaultMinClassF1, SkillRecall: DefaultSkillRecall, AnswerAccuracy: DefaultAnswerAccuracy}
+	return Thresholds{
+		MacroF1: DefaultMacroF1, MinClassF1: DefaultMinClassF1, SkillRecall: DefaultSkillRecall,
+		AnswerAccuracy: DefaultAnswerAccuracy,
+	}
 }

@@ -13,8 +13,12 @@ func TestThresholds(t *testing.T) {
 	for yaml, want := range map[string]config.Thresholds{
 		"":               {MacroF1: 0.80, MinClassF1: 0.60, SkillRecall: 0.90, AnswerAccuracy: 0.70},
 		"thresholds: {}": {MacroF1: 0.80, MinClassF1: 0.60, SkillRecall: 0.90, AnswerAccuracy: 0.70},
-		"thresholds: {macro_f1: 0.5, answer_accuracy: 0}":                                         {MacroF1: 0.5, MinClassF1: 0.60, SkillRecall: 0.90},
-		"thresholds: {macro_f1: 1, min_class_f1: 0.1, skill_recall: 0.2, answer_accuracy: 0.305}": {MacroF1: 1, MinClassF1: 0.1, SkillRecall: 0.2, AnswerAccuracy: 0.305},
+		"thresholds: {macro_f1: 0.5, answer_accuracy: 0}": {
+			MacroF1: 0.5, MinClassF1: 0.60, SkillRecall: 0.90,
+		},
+		"thresholds: {macro_f1: 1, min_class_f1: 0.1, skill_recall: 0.2, answer_accuracy: 0.305}": {
+			MacroF1: 1, MinClassF1: 0.1, SkillRecall: 0.2, AnswerAccuracy: 0.305,
+		},
 	} {
 		f, err := load(t, yaml)
 		if d := cmp.Diff(want, f.Least()); d != "" || err != nil {

@@ -46,7 +46,8 @@ func checked(resolver *net.Resolver) *http.Transport {
 }
 
 // dialFirst connects to the first of some addresses that answers.
-func dialFirst(ctx context.Context, dialer *net.Dialer, network string, ips []netip.Addr, port, address string) (conn net.Conn, err error) {
+func dialFirst(ctx context.Context, dialer *net.Dialer, network string, ips []netip.Addr,
+	port, address string) (conn net.Conn, err error) {
 	err = &net.DNSError{Err: "no address", Name: address, IsNotFound: true}
 	for _, ip := range ips {
 		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(ip.Unmap().String(), port)); err == nil {

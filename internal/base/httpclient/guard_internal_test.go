@@ -45,10 +45,14 @@ func refusedAs(t *testing.T, err error, host string, hidden ...string) {
 
 // A server of this machine is reached by no spelling and by no name.
 func TestGuardRefuses(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") }))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the server was asked")
+	}))
 	t.Cleanup(server.Close)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST.", "[::ffff:127.0.0.1]", "0.0.0.0", "127。0。0。1", "user:pw@127.0.0.1"} {
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "LOCALHOST.", "[::ffff:127.0.0.1]", "0.0.0.0", "127。0。0。1", "user:pw@127.0.0.1",
+	} {
 		g := NewPublicOnly()
 		if err := get(t, g, "http://"+host+":"+port); err == nil {
 			t.Errorf("%s is reached", host)
@@ -62,7 +66,8 @@ func TestGuardRefuses(t *testing.T) {
 func TestGuardRebinding(t *testing.T) {
 	for _, private := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.7"} {
 		resolver, asked := httpclienttest.Resolver("203.0.113.1", private)
-		if ips, err := resolver.LookupNetIP(t.Context(), "ip4", "rebinds.example"); err != nil || ips[0].String() != "203.0.113.1" {
+		if ips, err := resolver.LookupNetIP(t.Context(), "ip4", "rebinds.example"); err != nil ||
+			ips[0].String() != "203.0.113.1" {
 			t.Fatalf("%v, %v", ips, err)
 		}
 		g := newGuard(resolver)
@@ -97,10 +102,13 @@ func TestGuardOwn(t *testing.T) {
 		t.Errorf("%v after %d requests", err, asked)
 	}
 	u, _ := url.Parse(server.URL)
-	if !g.Own("ws://"+u.Host) || g.Own("https://"+u.Host) || g.Own("http://127.0.0.1:1") || (*PublicOnly)(nil).Own(server.URL) {
+	if !g.Own("ws://"+u.Host) || g.Own("https://"+u.Host) || g.Own("http://127.0.0.1:1") ||
+		(*PublicOnly)(nil).Own(server.URL) {
 		t.Error("other addresses count as the process's own")
 	}
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the other server was asked") }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the other server was asked")
+	}))
 	t.Cleanup(other.Close)
 	refusedAs(t, get(t, g, other.URL), "127.0.0.1")
 	own, hangUp := Apart(Client(g))

@@ -12,7 +12,9 @@ import (
 )
 
 func TestRedirectIsTheAnswer(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the redirect was followed")
+	}))
 	t.Cleanup(elsewhere.Close)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/there?key=hush", status))
@@ -21,7 +23,8 @@ func TestRedirectIsTheAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = answer.Body.Close()
-		if said := httpclient.Redirect(answer); answer.StatusCode != status || said != "it redirects to "+strings.TrimPrefix(elsewhere.URL, "http://") {
+		if said := httpclient.Redirect(answer); answer.StatusCode != status ||
+			said != "it redirects to "+strings.TrimPrefix(elsewhere.URL, "http://") {
 			t.Errorf("status %d: %s", answer.StatusCode, said)
 		}
 		server.Close()

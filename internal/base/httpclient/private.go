@@ -36,7 +36,8 @@ func prefixes(texts ...string) []netip.Prefix {
 // multicast, unspecified or reserved, also where it is the IPv4 address inside of an IPv6 one (mapped, NAT64, 6to4).
 func Private(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
-	if !ip.IsValid() || ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() {
+	if !ip.IsValid() || ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() ||
+		ip.IsUnspecified() {
 		return true
 	}
 	for _, network := range inner {
@@ -79,7 +80,8 @@ func PrivateHost(host string) bool {
 	case "", "localhost", "localdomain", "ip6-localhost", "ip6-loopback":
 		return true
 	}
-	return isNumber(labels[len(labels)-1]) // no name ends so: it is an address in a spelling that only some programs understand
+	// no name ends so: it is an address in a spelling that only some programs understand
+	return isNumber(labels[len(labels)-1])
 }
 
 // plain returns a host in the spelling in which it is looked up: in lower case, with the letters, digits and dots of

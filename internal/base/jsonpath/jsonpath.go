@@ -13,7 +13,8 @@ import (
 )
 
 // Hint is what the author of a bad path is told.
-const Hint = "write $.name, $.list[0].name or $.list[*].name; put keys with special characters in brackets: $['net-total']"
+const Hint = "write $.name, $.list[0].name or $.list[*].name; put keys with special characters in brackets: " +
+	"$['net-total']"
 
 // Parse reads a path. The $ at its beginning may be missing.
 func Parse(path string) (jp.Expr, error) {

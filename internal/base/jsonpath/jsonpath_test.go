@@ -41,12 +41,14 @@ func wholeNumbers(v any) any {
 
 // TestOrdered holds that several values come in one order, however often they are asked for.
 func TestOrdered(t *testing.T) {
-	doc, err := parseWhole(`{"b":{"t":"2","l":[{"t":"3"},{"t":"4"}]},"a":{"t":"1"},"c":[[{"t":"5"}],{"t":"6"},1,2,3,4,5,6,7,8,{"t":"7"}]}`)
+	doc, err := parseWhole(
+		`{"b":{"t":"2","l":[{"t":"3"},{"t":"4"}]},"a":{"t":"1"},"c":[[{"t":"5"}],{"t":"6"},1,2,3,4,5,6,7,8,{"t":"7"}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"$..t": "1 3 4 2 5 6 7", "$.*.t": "1 2", "$.c[*].t": "6 7", "b.l[*].t": "3 4", "$.b.l[?@.t].t": "3 4", "$.c[10,1].t": "6 7", "$.none": "", "$.a.t": "1",
+		"$..t": "1 3 4 2 5 6 7", "$.*.t": "1 2", "$.c[*].t": "6 7", "b.l[*].t": "3 4", "$.b.l[?@.t].t": "3 4",
+		"$.c[10,1].t": "6 7", "$.none": "", "$.a.t": "1",
 	} {
 		expr, err := Parse(path)
 		if err != nil {
@@ -72,8 +74,8 @@ func TestOrdered(t *testing.T) {
 // TestPiecewise holds that asking filters of each element alone gives what the library gives at once.
 func TestPiecewise(t *testing.T) {
 	paths := []string{
-		"$[?(@.a == @.b)]", "$[?(@.a == @.b)].b", "$..[?(@.a == @.b)]", "$[*][?(@ == 1)]", "[?(@.a > 0)]", "$.a[?(@.b == $.b)]", "$..a[?(@ < 2)]",
-		"$[?(@.a == 1)][?(@ == 1)]", "$[?(@.a)].a[?(@.b == $.c)]",
+		"$[?(@.a == @.b)]", "$[?(@.a == @.b)].b", "$..[?(@.a == @.b)]", "$[*][?(@ == 1)]", "[?(@.a > 0)]",
+		"$.a[?(@.b == $.b)]", "$..a[?(@ < 2)]", "$[?(@.a == 1)][?(@ == 1)]", "$[?(@.a)].a[?(@.b == $.c)]",
 	}
 	leaf := rapid.SampledFrom([]string{"0", "1", "2", `"1"`, "null"})
 	var value func(depth int) *rapid.Generator[string]
@@ -81,8 +83,11 @@ func TestPiecewise(t *testing.T) {
 		if depth == 0 {
 			return leaf
 		}
-		list := rapid.Map(rapid.SliceOfN(value(depth-1), 0, 3), func(all []string) string { return "[" + strings.Join(all, ",") + "]" })
-		object := rapid.Map(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID), func(keys []string) string { return strings.Join(keys, "") })
+		list := rapid.Map(rapid.SliceOfN(value(depth-1), 0, 3), func(all []string) string {
+			return "[" + strings.Join(all, ",") + "]"
+		})
+		object := rapid.Map(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID),
+			func(keys []string) string { return strings.Join(keys, "") })
 		mapping := rapid.Custom(func(t *rapid.T) string {
 			var fields []string
 			for _, key := range object.Draw(t, "keys") {

@@ -61,7 +61,8 @@ type Process struct {
 // Start starts a program. The error says that it cannot be started and why.
 func Start(c Command) (*Process, error) {
 	p := &Process{
-		exited: make(chan struct{}), drained: make(chan struct{}), stopping: make(chan struct{}), gone: make(chan struct{}),
+		exited: make(chan struct{}), drained: make(chan struct{}), stopping: make(chan struct{}),
+		gone: make(chan struct{}),
 	}
 	p.cmd = exec.Command(c.Words[0], c.Words[1:]...) //nolint:noctx // Stop ends it with all that it has started
 	p.cmd.Dir = c.Dir

@@ -125,7 +125,8 @@ func TestTalk(t *testing.T) {
 
 // A program that does not end when its input does is killed with its children.
 func TestStopKillsTheGroup(t *testing.T) {
-	p := start(t, `trap '' TERM HUP; (while :; do sleep 1000; done) & (sleep 1000 &) ; echo up; while :; do sleep 1000; done`)
+	p := start(t,
+		`trap '' TERM HUP; (while :; do sleep 1000; done) & (sleep 1000 &) ; echo up; while :; do sleep 1000; done`)
 	read(t, p, "up")
 	group := p.cmd.Process.Pid
 	p.Stop(50 * time.Millisecond)
@@ -216,7 +217,8 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %.100q", script, got)
 		}
 	}
-	if _, err := Run(t.Context(), Command{Words: []string{"./nosuch"}}, nil, 1); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "cannot be started") {
+	if _, err := Run(t.Context(), Command{Words: []string{"./nosuch"}}, nil, 1); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "cannot be started") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }

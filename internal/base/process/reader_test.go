@@ -54,13 +54,22 @@ func TestReader(t *testing.T) {
 		output []string
 		want   []string
 	}{
-		"lines":           {line, []string{"a\r\n\nb", "c\nd", "e"}, []string{"a", "", "bc", "de EOF", " EOF"}},
-		"a prompt":        {before("> "), []string{"Welcome\n>", " one\ntwo\n> thr", "ee\n", "> x"}, []string{"Welcome", "one\ntwo", "three", "x EOF"}},
-		"a last line":     {until("END"), []string{"one\ntwo END\nEND\r\n", "END\nthree"}, []string{"one\ntwo END", "", "three EOF"}},
+		"lines": {line, []string{"a\r\n\nb", "c\nd", "e"}, []string{"a", "", "bc", "de EOF", " EOF"}},
+		"a prompt": {
+			before("> "), []string{"Welcome\n>", " one\ntwo\n> thr", "ee\n", "> x"},
+			[]string{"Welcome", "one\ntwo", "three", "x EOF"},
+		},
+		"a last line": {
+			until("END"), []string{"one\ntwo END\nEND\r\n", "END\nthree"}, []string{"one\ntwo END", "", "three EOF"},
+		},
 		"an unended last": {until("END"), []string{"one\nEND"}, []string{"one"}},
-		"quiet":           {quiet, []string{"9", "one\n", "1", "two\n", "3", "three\n"}, []string{"one\ntwo", "three EOF"}},
-		"too long":        {line, []string{strings.Repeat("x", 100), "\n"}, []string{"larger than 32 bytes"}},
-		"too long lines":  {until("END"), []string{strings.Repeat("0123456789\n", 10), "END\n"}, []string{"larger than 32 bytes"}},
+		"quiet": {
+			quiet, []string{"9", "one\n", "1", "two\n", "3", "three\n"}, []string{"one\ntwo", "three EOF"},
+		},
+		"too long": {line, []string{strings.Repeat("x", 100), "\n"}, []string{"larger than 32 bytes"}},
+		"too long lines": {
+			until("END"), []string{strings.Repeat("0123456789\n", 10), "END\n"}, []string{"larger than 32 bytes"},
+		},
 		"too long talk":   {quiet, []string{strings.Repeat("x", 30), "1", "yyy"}, []string{"larger than 32 bytes"}},
 		"too long before": {before("> "), []string{strings.Repeat("x", 33) + "> "}, []string{"larger than 32 bytes"}},
 		"just not":        {line, []string{strings.Repeat("x", 32) + "\n"}, []string{strings.Repeat("x", 32)}},

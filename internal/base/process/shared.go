@@ -72,7 +72,9 @@ func (s *Shared) current() (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{process: p, most: s.Most, lines: make(chan []byte), ended: make(chan struct{}), lanes: map[string]*Client{}}
+	g := &generation{
+		process: p, most: s.Most, lines: make(chan []byte), ended: make(chan struct{}), lanes: map[string]*Client{},
+	}
 	g.sides.Go(g.write)
 	g.sides.Go(func() { g.listen(s.Owner) })
 	s.now = g

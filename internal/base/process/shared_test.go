@@ -51,7 +51,8 @@ func say(t *testing.T, l *Client, line string) string {
 // Many conversations speak with one program, whose answers come in any order, and none gets the answer of another.
 func TestSharedNeverMixes(t *testing.T) {
 	// Every other line is answered later than those that come behind it.
-	s := shared(t, "echo '# up'; while read a; do echo nobody:x; case $a in *[02]) (sleep 0.02; echo $a) & ;; *) echo $a;; esac; done")
+	s := shared(t, "echo '# up'; while read a; do echo nobody:x; case $a in *[02]) (sleep 0.02; echo $a) & ;; *) "+
+		"echo $a;; esac; done")
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
@@ -82,7 +83,8 @@ func TestSharedStartsAgain(t *testing.T) {
 	if got := say(t, one, "1:b"); !strings.Contains(got, "exited with status 5") {
 		t.Errorf("a conversation goes on with another program: %q", got)
 	}
-	if got := say(t, three, "3:c"); !strings.HasPrefix(got, "3:c ") || strings.HasSuffix(got, strings.TrimPrefix(first, "1:a")) {
+	if got := say(t, three, "3:c"); !strings.HasPrefix(got, "3:c ") ||
+		strings.HasSuffix(got, strings.TrimPrefix(first, "1:a")) {
 		t.Errorf("the next conversation: %q after %q", got, first)
 	}
 }
@@ -108,7 +110,8 @@ func TestSharedFaults(t *testing.T) {
 // One conversation that floods fails alone, as does one that gets no answer; a program that does not read holds nobody
 // for longer than its time.
 func TestSharedFloodAndSilence(t *testing.T) {
-	s := shared(t, "read a; i=0; while [ $i -lt 200 ]; do echo 1:0123456789; i=$((i+1)); done; read b; echo $b; exec sleep 1000")
+	s := shared(t,
+		"read a; i=0; while [ $i -lt 200 ]; do echo 1:0123456789; i=$((i+1)); done; read b; echo $b; exec sleep 1000")
 	flooded, calm := s.Join("1"), s.Join("2")
 	if err := flooded.Send(t.Context(), []byte("1:a\n")); err != nil {
 		t.Fatal(err)

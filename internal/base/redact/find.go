@@ -259,7 +259,8 @@ func widened[T text](f *finder, s T, i int, m match) span {
 }
 
 func isBase64(by byte) bool {
-	return by >= 'a' && by <= 'z' || by >= 'A' && by <= 'Z' || by >= '0' && by <= '9' || by == '+' || by == '/' || by == '-' || by == '_'
+	return by >= 'a' && by <= 'z' || by >= 'A' && by <= 'Z' || by >= '0' && by <= '9' || by == '+' || by == '/' ||
+		by == '-' || by == '_'
 }
 
 // mask replaces spans by their masks.

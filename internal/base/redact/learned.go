@@ -161,7 +161,8 @@ const leastToken = 16
 // isToken reports whether the user of an address looks like a token, as some services have it beside a password that
 // says nothing.
 func isToken(user string) bool {
-	return len(user) >= leastToken && strings.ContainsAny(user, "0123456789") && strings.ContainsFunc(user, unicode.IsLetter)
+	return len(user) >= leastToken && strings.ContainsAny(user, "0123456789") &&
+		strings.ContainsFunc(user, unicode.IsLetter)
 }
 
 func unescaped(text string, by func(string) (string, error)) string {

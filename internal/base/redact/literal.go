@@ -11,7 +11,8 @@ import (
 const headerName = "HEADER"
 
 // credentialName matches the names of headers and of parameters whose values are credentials.
-var credentialName = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|(^|[-_])(key|token|secret|password|apikey)$`)
+var credentialName = regexp.MustCompile(
+	`(?i)^(proxy-)?authorization$|^cookie$|(^|[-_])(key|token|secret|password|apikey)$`)
 
 // literal learns the credentials that headers and query parameters of a configuration write out. What variables or
 // placeholders stand in is none: their values are learned with their names.
@@ -25,7 +26,8 @@ func (l *learned) literal(mapping string, fields []source.Field) (changed bool) 
 		return false
 	}
 	learn := func(value string) {
-		if _, known := l.parts[value]; !known && len(value) >= leastGuessed && !strings.Contains(value, "{{") && !strings.Contains(value, "${") {
+		if _, known := l.parts[value]; !known && len(value) >= leastGuessed && !strings.Contains(value, "{{") &&
+			!strings.Contains(value, "${") {
 			l.parts[value], changed = mask, true
 		}
 	}

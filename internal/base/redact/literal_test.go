@@ -21,8 +21,10 @@ targets:
 	}
 	r := redact.New(nil)
 	r.Read(doc)
-	const in = "literal-bearer literal-key literal-cookie en literal-team {{message}} {{session_id}} literal-query literal-category short literal-body"
-	const want = "[redacted HEADER] [redacted HEADER] [redacted HEADER] en literal-team {{message}} {{session_id}} [redacted URL_QUERY] literal-category short literal-body"
+	const in = "literal-bearer literal-key literal-cookie en literal-team {{message}} {{session_id}} " +
+		"literal-query literal-category short literal-body"
+	const want = "[redacted HEADER] [redacted HEADER] [redacted HEADER] en literal-team {{message}} {{session_id}} " +
+		"[redacted URL_QUERY] literal-category short literal-body"
 	if got := r.Text(in); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

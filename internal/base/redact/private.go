@@ -232,7 +232,8 @@ var phones = []*regexp.Regexp{
 }
 
 // other matches what looks like a number with a leading 0 and is a fraction, perhaps of a time with its zone, or a day.
-var other = regexp.MustCompile(`^(?:0?\d\.\d{3,}(?:[+-]\d{2})?|\d{1,2}[./-]\d{1,2}[./-](?:\d{2}|\d{4})|\d{4}[./-]\d{1,2}[./-]\d{1,2})$`)
+var other = regexp.MustCompile(
+	`^(?:0?\d\.\d{3,}(?:[+-]\d{2})?|\d{1,2}[./-]\d{1,2}[./-](?:\d{2}|\d{4})|\d{4}[./-]\d{1,2}[./-]\d{1,2})$`)
 
 // isPhone reports whether what looks like a number stands alone: not within a word, an identifier or a number with a
 // fraction, nor a day.

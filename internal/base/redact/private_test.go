@@ -12,7 +12,8 @@ import (
 
 func TestPrivate(t *testing.T) {
 	const e, n = "[redacted EMAIL]", "[redacted PHONE]"
-	p := redact.New([]string{"SHOP_TOKEN=tok/en-1234567"}).Private(regexp.MustCompile(`CUST-\d+`), regexp.MustCompile(`Müller`), regexp.MustCompile(`say "\w+"`))
+	p := redact.New([]string{"SHOP_TOKEN=tok/en-1234567"}).Private(regexp.MustCompile(`CUST-\d+`),
+		regexp.MustCompile(`Müller`), regexp.MustCompile(`say "\w+"`))
 	for text, want := range map[string]string{
 		"write to jo.smith+x@mail.shop.example.":           "write to " + e + ".",
 		"<o'neil@shop.example>":                            "<" + e + ">",
@@ -48,11 +49,12 @@ func TestPrivate(t *testing.T) {
 		"123e4567-e89b-12d3-a456-426614174000":                     "123e4567-e89b-12d3-a456-426614174000",
 		"ORD-555-223-4567-X":                                       "ORD-555-223-4567-X",
 
-		"CUST-77 M\u00fcller":                                           "[redacted PATTERN] [redacted PATTERN]",
-		`{"a":"M\u00fcller","b":"say \"yes\""}`:                         `{"a":"[redacted PATTERN]","b":"[redacted PATTERN]"}`,
-		"POST /x HTTP/1.1\r\nETag: \"x\r\n\r\n{\"a\":\"M\\u00fcller\"}": "POST /x HTTP/1.1\r\nETag: \"x\r\n\r\n{\"a\":\"[redacted PATTERN]\"}",
-		"tok/en-1234567, tok%2Fen-1234567":                              "[redacted SHOP_TOKEN], [redacted SHOP_TOKEN]",
-		`{"a":"{\"b\":\"tok\\/en-1234567\"}"}`:                          `{"a":"{\"b\":\"[redacted SHOP_TOKEN]\"}"}`,
+		"CUST-77 M\u00fcller":                   "[redacted PATTERN] [redacted PATTERN]",
+		`{"a":"M\u00fcller","b":"say \"yes\""}`: `{"a":"[redacted PATTERN]","b":"[redacted PATTERN]"}`,
+		"POST /x HTTP/1.1\r\nETag: \"x\r\n\r\n{\"a\":\"M\\u00fcller\"}": "POST /x HTTP/1.1\r\nETag: \"x\r\n\r\n" +
+			"{\"a\":\"[redacted PATTERN]\"}",
+		"tok/en-1234567, tok%2Fen-1234567":     "[redacted SHOP_TOKEN], [redacted SHOP_TOKEN]",
+		`{"a":"{\"b\":\"tok\\/en-1234567\"}"}`: `{"a":"{\"b\":\"[redacted SHOP_TOKEN]\"}"}`,
 	} {
 		if got := string(p.Bytes([]byte(text))); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
@@ -77,7 +79,8 @@ func TestPrivateAnywhere(t *testing.T) {
 			}
 			for _, framed := range []string{text, "HTTP/1.1 200 OK\r\nX: \"\r\n\r\n" + text} {
 				got := string(p.Bytes([]byte(framed)))
-				if !strings.Contains(got, "[redacted ") || strings.Contains(got, "hush") || strings.Contains(got, "77") || strings.Contains(got, "jo@") || strings.Contains(got, "170") {
+				if !strings.Contains(got, "[redacted ") || strings.Contains(got, "hush") ||
+					strings.Contains(got, "77") || strings.Contains(got, "jo@") || strings.Contains(got, "170") {
 					t.Errorf("%d layers: %s", layers, got)
 				}
 				if layers > 0 && framed == text && !json.Valid([]byte(got)) {
@@ -92,7 +95,8 @@ func FuzzPrivate(f *testing.F) {
 	f.Add(`{"a":"jo@shop.example \" +49 170 1234567"}`)
 	p := redact.New(nil).Private()
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := p.Bytes([]byte(fmt.Sprintf("%s jo@shop.example ", text))); strings.Contains(string(got), "jo@shop.example ") {
+		if got := p.Bytes([]byte(fmt.Sprintf("%s jo@shop.example ", text))); strings.Contains(string(got),
+			"jo@shop.example ") {
 			t.Errorf("%q: %q", text, got)
 		}
 	})

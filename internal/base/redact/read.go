@@ -41,7 +41,9 @@ func (l *learned) read(v source.Value, key string) (changed bool) {
 // it.
 func isAddressKey(key string) bool {
 	key = strings.ToLower(key)
-	return slices.Contains([]string{"url", "store", "sites", "target", "targets", "model", "endpoint", "address"}, key) || strings.HasSuffix(key, "_url")
+	return slices.Contains([]string{
+		"url", "store", "sites", "target", "targets", "model", "endpoint", "address",
+	}, key) || strings.HasSuffix(key, "_url")
 }
 
 // Environ returns the entries of the environment that hold no secret, and those of the variables that a program's own
@@ -52,13 +54,17 @@ func (r *Redactor) Environ(config source.Value) []string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	of := learned{values: r.learned.values, named: map[string]bool{}, shown: map[string]bool{}, parts: map[string]string{}, basic: map[string]string{}}
+	of := learned{
+		values: r.learned.values, named: map[string]bool{}, shown: map[string]bool{}, parts: map[string]string{},
+		basic: map[string]string{},
+	}
 	of.read(config, "")
 	texts := textsOf(config, nil)
 	return slices.DeleteFunc(slices.Clone(r.learned.environ), func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
 		inside := func(text string) bool { return len(value) >= leastNamed && strings.Contains(text, value) }
-		return !of.named[name] && !of.shown[name] && !slices.ContainsFunc(texts, inside) && r.learned.holdsSecret(name, value)
+		return !of.named[name] && !of.shown[name] && !slices.ContainsFunc(texts, inside) &&
+			r.learned.holdsSecret(name, value)
 	})
 }
 
@@ -95,7 +101,8 @@ func (l *learned) holdsSecret(name, value string) bool {
 	}
 	for other := range maps.Keys(l.values) {
 		least, ok := l.secret(other)
-		if credential := ok && (l.named[other] || !l.shown[other]); credential && len(l.values[other]) >= least && inside(l.values[other]) {
+		if credential := ok && (l.named[other] || !l.shown[other]); credential && len(l.values[other]) >= least &&
+			inside(l.values[other]) {
 			return true
 		}
 	}

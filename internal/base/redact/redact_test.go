@@ -18,8 +18,9 @@ import (
 )
 
 var environ = []string{
-	"OPENAI_API_KEY=sk-secret-123456", "LONGER_TOKEN=sk-secret-123456-and-more", "DB_PASSWORD=short", "QUOTED_SECRET=a\"b\\c123456",
-	"HOME=/home/someone", "MONKEY=banana-banana", "DATABASE_URL=postgres://ada:p%40ss:w0rd@db/x", "PATH=/bin",
+	"OPENAI_API_KEY=sk-secret-123456", "LONGER_TOKEN=sk-secret-123456-and-more", "DB_PASSWORD=short",
+	"QUOTED_SECRET=a\"b\\c123456", "HOME=/home/someone", "MONKEY=banana-banana",
+	"DATABASE_URL=postgres://ada:p%40ss:w0rd@db/x", "PATH=/bin",
 }
 
 func TestRedactor(t *testing.T) {
@@ -45,7 +46,9 @@ func TestRedactor(t *testing.T) {
 
 // In JSON only strings change; an escape is never cut in half, and words of records stay.
 func TestJSON(t *testing.T) {
-	r := redact.New([]string{"A_TOKEN=nothing1", "B_TOKEN=12345678", "C_TOKEN=assistant", "D_TOKEN=\"quoted\\\" text\""}, result.Words())
+	r := redact.New([]string{
+		"A_TOKEN=nothing1", "B_TOKEN=12345678", "C_TOKEN=assistant", "D_TOKEN=\"quoted\\\" text\"",
+	}, result.Words())
 	for in, want := range map[string]string{
 		`{"x":"a\nothing1 b"}`:                               `{"x":"a\nothing1 b"}`,
 		`{"x":"a\\nothing1 b"}`:                              `{"x":"a\\[redacted A_TOKEN] b"}`,
@@ -68,8 +71,8 @@ func TestJSON(t *testing.T) {
 
 func TestLearned(t *testing.T) {
 	r := redact.New([]string{
-		"LLAMA_AUTH_X=abcd", "LLAMA=wxyz", "CITY=Lyon", "MY_KEYRING=plain-plain", "GITHUB_PATS=patpatpat", "API_KEY_OLD=oldoldold", "TINY=abc",
-		"APP_SECRETS=12345678", "FLOW=flowflow", "COUNTRY=France",
+		"LLAMA_AUTH_X=abcd", "LLAMA=wxyz", "CITY=Lyon", "MY_KEYRING=plain-plain", "GITHUB_PATS=patpatpat",
+		"API_KEY_OLD=oldoldold", "TINY=abc", "APP_SECRETS=12345678", "FLOW=flowflow", "COUNTRY=France",
 	})
 	check := func(want string) {
 		t.Helper()
@@ -77,7 +80,8 @@ func TestLearned(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	check("abcd wxyz Lyon plain-plain [redacted GITHUB_PATS] [redacted API_KEY_OLD] abc [redacted APP_SECRETS] flowflow France")
+	check("abcd wxyz Lyon plain-plain [redacted GITHUB_PATS] [redacted API_KEY_OLD] abc [redacted APP_SECRETS] " +
+		"flowflow France")
 	doc, err := source.ParseYAML("x", []byte(`
 models: {a: {api_key_env: LLAMA}}
 public_env: [COUNTRY, APP_SECRETS]
@@ -88,9 +92,11 @@ tests: [{input: "look at https://example.com/?city=amsterdam and https://a:passp
 	}
 	r.Read(doc)
 	r.Public("COUNTRY", "APP_SECRETS", "LLAMA")
-	check("abcd [redacted LLAMA] [redacted CITY] plain-plain [redacted GITHUB_PATS] [redacted API_KEY_OLD] abc 12345678 [redacted FLOW] France")
+	check("abcd [redacted LLAMA] [redacted CITY] plain-plain [redacted GITHUB_PATS] [redacted API_KEY_OLD] " +
+		"abc 12345678 [redacted FLOW] France")
 	for in, want := range map[string]string{
-		"hidden queryquery": "[redacted URL_PASSWORD] [redacted URL_QUERY]", "amsterdam passpass": "amsterdam [redacted URL_PASSWORD]",
+		"hidden queryquery":  "[redacted URL_PASSWORD] [redacted URL_QUERY]",
+		"amsterdam passpass": "amsterdam [redacted URL_PASSWORD]",
 	} {
 		if got := r.Text(in); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -101,13 +107,18 @@ tests: [{input: "look at https://example.com/?city=amsterdam and https://a:passp
 func TestEnviron(t *testing.T) {
 	r := redact.New(append(environ, "COPY=is sk-secret-123456", "SHOWN=shown-value", "SHELL_X=/shown-value/bin"))
 	r.Shown("SHOWN")
-	config := source.FromAny(map[string]any{"command": []any{"grade", "--key", "banana-banana"}, "config": map[string]any{"key_env": "DB_PASSWORD"}})
+	config := source.FromAny(map[string]any{
+		"command": []any{"grade", "--key", "banana-banana"},
+		"config":  map[string]any{"key_env": "DB_PASSWORD"},
+	})
 	for _, c := range []struct {
 		config source.Value
 		want   []string
 	}{
 		{source.Value{}, []string{"HOME=/home/someone", "PATH=/bin", "SHELL_X=/shown-value/bin"}},
-		{config, []string{"DB_PASSWORD=short", "HOME=/home/someone", "MONKEY=banana-banana", "PATH=/bin", "SHELL_X=/shown-value/bin"}},
+		{config, []string{
+			"DB_PASSWORD=short", "HOME=/home/someone", "MONKEY=banana-banana", "PATH=/bin", "SHELL_X=/shown-value/bin",
+		}},
 	} {
 		if got := r.Environ(c.config); !slices.Equal(got, c.want) {
 			t.Errorf("Environ = %q, want %q", got, c.want)
@@ -119,8 +130,9 @@ func TestEnviron(t *testing.T) {
 func forms(secret string) map[string]string {
 	quoted, _ := json.Marshal(secret)
 	all := map[string]string{
-		"plain": secret, "query": url.QueryEscape(secret), "path": url.PathEscape(secret), "json": strings.Trim(string(quoted), `"`),
-		"html": html.EscapeString(secret), "hex": hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"plain": secret, "query": url.QueryEscape(secret), "path": url.PathEscape(secret),
+		"json": strings.Trim(string(quoted), `"`), "html": html.EscapeString(secret),
+		"hex": hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
 	}
 	for _, by := range []byte(secret) {
 		all["every byte"] += fmt.Sprintf("%%%02x", by)
@@ -130,11 +142,13 @@ func forms(secret string) map[string]string {
 		all["entities"] += fmt.Sprintf("&#%d;", r)
 	}
 	for name, encoding := range map[string]*base64.Encoding{
-		"std": base64.StdEncoding, "raw std": base64.RawStdEncoding, "url": base64.URLEncoding, "raw url": base64.RawURLEncoding,
+		"std": base64.StdEncoding, "raw std": base64.RawStdEncoding, "url": base64.URLEncoding,
+		"raw url": base64.RawURLEncoding,
 	} {
 		for before := range 4 {
 			for _, after := range []string{"", "~", "?!", "end"} {
-				all[fmt.Sprint(name, before, after)] = encoding.EncodeToString([]byte(strings.Repeat(":", before) + secret + after))
+				all[fmt.Sprint(name, before, after)] = encoding.EncodeToString(
+					[]byte(strings.Repeat(":", before) + secret + after))
 			}
 		}
 	}
@@ -161,7 +175,8 @@ func TestNoFormIsLeft(t *testing.T) {
 		for name, form := range forms(secret) {
 			text := before + form + after
 			got := r.Text(text)
-			if strings.Contains(got, form) || !strings.Contains(got, "[redacted SOME_VAR]") || strings.Contains(got, strings.TrimSuffix(form, "=")) {
+			if strings.Contains(got, form) || !strings.Contains(got, "[redacted SOME_VAR]") ||
+				strings.Contains(got, strings.TrimSuffix(form, "=")) {
 				t.Fatalf("round %d: %s of %q in %q leaves %q", round, name, secret, text, got)
 			}
 			if again := r.Text(got); again != got {
@@ -173,7 +188,8 @@ func TestNoFormIsLeft(t *testing.T) {
 			if err := json.Unmarshal(masked, &decoded); err != nil || decoded["a"] != got {
 				t.Fatalf("round %d: %s of %q in %s is %s, want %q", round, name, secret, line, masked, got)
 			}
-			if pieces := inPieces(r, text, random); strings.Contains(pieces, form) || !strings.Contains(pieces, "[redacted SOME_VAR]") {
+			if pieces := inPieces(r, text, random); strings.Contains(pieces, form) ||
+				!strings.Contains(pieces, "[redacted SOME_VAR]") {
 				t.Fatalf("round %d: %s of %q in pieces leaves %q", round, name, secret, pieces)
 			}
 		}
@@ -227,7 +243,8 @@ func TestTokenAsUser(t *testing.T) {
 	r.Address("https://sk-blank-654321:@host.example/v1")
 	r.Address("https://@host.example/v1 postgres://postgres@db/x http://ada@host/")
 	for in, want := range map[string]string{
-		"run --target-url=https://ghp-token-123456@host.example/v1": "run --target-url=https://[redacted URL_PASSWORD]@host.example/v1",
+		"run --target-url=https://ghp-token-123456@host.example/v1": "run --target-url=https://[redacted " +
+			"URL_PASSWORD]@host.example/v1",
 		"key sk-blank-654321": "key [redacted URL_PASSWORD]",
 		"ada asks postgres":   "ada asks postgres",
 	} {
@@ -244,13 +261,19 @@ func TestBasicCredentials(t *testing.T) {
 	r.Address("https://bob:pw12345@host.example/v1")
 	r.Address("https://ghp-token-123456@host.example/v1")
 	for in, want := range map[string]string{
-		"run --target-url=https://ghp0token1token2:x@host.example/v1": "run --target-url=https://[redacted URL_PASSWORD]:x@host.example/v1",
-		"run --target-url=https://bob:pw12345@host.example/v1":        "run --target-url=https://bob:[redacted URL_PASSWORD]@host.example/v1",
+		"run --target-url=https://ghp0token1token2:x@host.example/v1": "run --target-url=https://[redacted " +
+			"URL_PASSWORD]:x@host.example/v1",
+		"run --target-url=https://bob:pw12345@host.example/v1": "run --target-url=https://bob:[redacted " +
+			"URL_PASSWORD]@host.example/v1",
 		"bob:pw12345": "bob:[redacted URL_PASSWORD]",
-		"got Basic " + base64.StdEncoding.EncodeToString([]byte("ghp0token1token2:x")):    "got Basic [redacted URL_PASSWORD]",
-		"got Basic " + base64.StdEncoding.EncodeToString([]byte("bob:pw12345")):           "got Basic [redacted URL_PASSWORD]",
-		"got Basic " + base64.StdEncoding.EncodeToString([]byte("ghp-token-123456:")):     "got Basic [redacted URL_PASSWORD]",
-		"got Basic " + base64.StdEncoding.EncodeToString([]byte("carol:s@cret7")) + ", x": "got Basic [redacted PROXY], x",
+		"got Basic " +
+			base64.StdEncoding.EncodeToString([]byte("ghp0token1token2:x")): "got Basic [redacted URL_PASSWORD]",
+		"got Basic " +
+			base64.StdEncoding.EncodeToString([]byte("bob:pw12345")): "got Basic [redacted URL_PASSWORD]",
+		"got Basic " +
+			base64.StdEncoding.EncodeToString([]byte("ghp-token-123456:")): "got Basic [redacted URL_PASSWORD]",
+		"got Basic " + base64.StdEncoding.EncodeToString([]byte("carol:s@cret7")) +
+			", x": "got Basic [redacted PROXY], x",
 	} {
 		if got := r.Text(in); strings.TrimRight(got, "=") != want {
 			t.Errorf("Text(%q) = %q, want %q", in, got, want)

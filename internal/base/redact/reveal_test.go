@@ -9,7 +9,8 @@ import (
 func TestReveal(t *testing.T) {
 	r := redact.New([]string{`A_TOKEN=12"345678`})
 	for in, want := range map[string]string{
-		"is [redacted A_TOKEN], [redacted OTHER]": `is 12"345678, [redacted OTHER]`, `{"x":"[redacted A_TOKEN]"}`: `{"x":"12\"345678"}`, "x": "x",
+		"is [redacted A_TOKEN], [redacted OTHER]": `is 12"345678, [redacted OTHER]`,
+		`{"x":"[redacted A_TOKEN]"}`:              `{"x":"12\"345678"}`, "x": "x",
 	} {
 		if got := r.Reveal(in); got != want {
 			t.Errorf("Reveal(%s) = %s, want %s", in, got, want)

@@ -82,7 +82,9 @@ func (p Policy) build() retrypolicy.RetryPolicy[any] {
 	return retrypolicy.NewBuilder[any]().
 		HandleIf(func(_ any, err error) bool { return err != nil && p.transient(err) }).
 		WithMaxRetries(max(Unlimited, p.Retries)).
-		WithDelayFunc(func(x failsafe.ExecutionAttempt[any]) time.Duration { return p.wait(x.LastError(), x.Retries()) }).
+		WithDelayFunc(func(x failsafe.ExecutionAttempt[any]) time.Duration {
+			return p.wait(x.LastError(), x.Retries())
+		}).
 		ReturnLastFailure().
 		Build()
 }

@@ -68,17 +68,47 @@ func TestDo(t *testing.T) {
 		{"a number below Unlimited", Policy{Retries: -5}, times(errBusy, 3), 4, nil, 0, time.Minute},
 		{"one retry", Policy{Retries: 2}, times(errBusy, 1), 2, nil, 100 * time.Millisecond, 200 * time.Millisecond},
 		{"two retries", Policy{Retries: 2}, times(errBusy, 2), 3, nil, 300 * time.Millisecond, 600 * time.Millisecond},
-		{"too many failures", Policy{Retries: 2}, times(errBusy, 3), 3, errBusy, 300 * time.Millisecond, 600 * time.Millisecond},
+		{
+			"too many failures", Policy{Retries: 2}, times(errBusy, 3), 3, errBusy, 300 * time.Millisecond,
+			600 * time.Millisecond,
+		},
 		{"a final error", Policy{Retries: 2, Transient: transient}, []error{errFinal}, 1, errFinal, 0, 0},
-		{"a final error later", Policy{Retries: 5, Transient: transient}, []error{errBusy, errFinal}, 2, errFinal, 0, time.Second},
-		{"its own waits", Policy{Retries: 9, First: time.Second, Longest: 3 * time.Second}, times(errBusy, 4), 5, nil, 4500 * time.Millisecond, 9 * time.Second},
-		{"the longest wait", Policy{Retries: Unlimited}, times(errBusy, 26), 27, nil, 106 * time.Second, 213 * time.Second},
-		{"a first wait beyond the longest", Policy{Retries: 1, First: time.Hour, Longest: time.Second}, times(errBusy, 1), 2, nil, 500 * time.Millisecond, time.Second},
-		{"asked to wait", Policy{Retries: 1, After: asked}, []error{asks(30 * time.Second)}, 2, nil, 30 * time.Second, 33 * time.Second},
-		{"asked for nothing", Policy{Retries: 1, After: asked}, times(errBusy, 1), 2, nil, 100 * time.Millisecond, 200 * time.Millisecond},
-		{"asked to wait too long", Policy{Retries: 1, After: asked}, []error{asks(61 * time.Second)}, 1, asks(61 * time.Second), 0, 0},
-		{"allowed to ask for more", Policy{Retries: 1, After: asked, MaxAfter: time.Hour}, []error{asks(time.Hour)}, 2, nil, time.Hour, 66 * time.Minute},
-		{"for a time", Policy{Retries: Unlimited, For: 30 * time.Second, Longest: time.Second}, times(errBusy, 99), 0, errBusy, 28 * time.Second, 30 * time.Second},
+		{
+			"a final error later", Policy{Retries: 5, Transient: transient}, []error{errBusy, errFinal}, 2, errFinal, 0,
+			time.Second,
+		},
+		{
+			"its own waits", Policy{Retries: 9, First: time.Second, Longest: 3 * time.Second}, times(errBusy, 4), 5,
+			nil, 4500 * time.Millisecond, 9 * time.Second,
+		},
+		{
+			"the longest wait", Policy{Retries: Unlimited}, times(errBusy, 26), 27, nil, 106 * time.Second,
+			213 * time.Second,
+		},
+		{
+			"a first wait beyond the longest", Policy{Retries: 1, First: time.Hour, Longest: time.Second},
+			times(errBusy, 1), 2, nil, 500 * time.Millisecond, time.Second,
+		},
+		{
+			"asked to wait", Policy{Retries: 1, After: asked}, []error{asks(30 * time.Second)}, 2, nil,
+			30 * time.Second, 33 * time.Second,
+		},
+		{
+			"asked for nothing", Policy{Retries: 1, After: asked}, times(errBusy, 1), 2, nil, 100 * time.Millisecond,
+			200 * time.Millisecond,
+		},
+		{
+			"asked to wait too long", Policy{Retries: 1, After: asked}, []error{asks(61 * time.Second)}, 1,
+			asks(61 * time.Second), 0, 0,
+		},
+		{
+			"allowed to ask for more", Policy{Retries: 1, After: asked, MaxAfter: time.Hour}, []error{asks(time.Hour)},
+			2, nil, time.Hour, 66 * time.Minute,
+		},
+		{
+			"for a time", Policy{Retries: Unlimited, For: 30 * time.Second, Longest: time.Second}, times(errBusy, 99),
+			0, errBusy, 28 * time.Second, 30 * time.Second,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,7 +141,9 @@ func TestContextEnds(t *testing.T) {
 	}{
 		"before":            {0, hang, 0},
 		"within an attempt": {time.Second, hang, 1},
-		"between attempts":  {time.Second, func(context.Context) (string, error) { return "", asks(30 * time.Second) }, 1},
+		"between attempts": {
+			time.Second, func(context.Context) (string, error) { return "", asks(30 * time.Second) }, 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -155,7 +187,9 @@ func TestForBoundsAnAttempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, failed := time.Now(), tc.first == nil
-				_, _, err := Do(t.Context(), Policy{Retries: Unlimited, For: 30 * time.Second}, func(ctx context.Context) (int, error) {
+				_, _, err := Do(t.Context(), Policy{
+					Retries: Unlimited, For: 30 * time.Second,
+				}, func(ctx context.Context) (int, error) {
 					if !failed {
 						failed = true
 						return 0, tc.first
@@ -174,16 +208,19 @@ func TestForBoundsAnAttempt(t *testing.T) {
 func TestAfter(t *testing.T) {
 	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"3": 3 * time.Second, "0.5": 500 * time.Millisecond, " 2 ": 2 * time.Second, "0": 0, "-1": 0, "": 0, "soon": 0, "NaN": 0,
-		"Wed, 01 May 2024 12:01:30 GMT": 90 * time.Second, "Wed, 01 May 2024 11:00:00 GMT": 0, "Wed, 01 May 2124 11:00:00 GMT": maxAsked,
-		"1e300": maxAsked, "inf": maxAsked,
+		"3": 3 * time.Second, "0.5": 500 * time.Millisecond, " 2 ": 2 * time.Second, "0": 0, "-1": 0, "": 0, "soon": 0,
+		"NaN": 0, "Wed, 01 May 2024 12:01:30 GMT": 90 * time.Second, "Wed, 01 May 2024 11:00:00 GMT": 0,
+		"Wed, 01 May 2124 11:00:00 GMT": maxAsked, "1e300": maxAsked, "inf": maxAsked,
 	} {
 		if d := cmp.Diff(want, After(http.Header{"Retry-After": {value}}, now)); d != "" {
 			t.Errorf("Retry-After: %s: %s", value, d)
 		}
 	}
-	for milliseconds, want := range map[string]time.Duration{"20": 20 * time.Millisecond, "0": 0, "soon": 9 * time.Second, "inf": maxAsked} {
-		if d := cmp.Diff(want, After(http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {milliseconds}}, now)); d != "" {
+	for milliseconds, want := range map[string]time.Duration{
+		"20": 20 * time.Millisecond, "0": 0, "soon": 9 * time.Second, "inf": maxAsked,
+	} {
+		if d := cmp.Diff(want,
+			After(http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {milliseconds}}, now)); d != "" {
 			t.Errorf("Retry-After-Ms: %s: %s", milliseconds, d)
 		}
 	}

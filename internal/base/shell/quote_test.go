@@ -19,7 +19,9 @@ func TestQuotedIsOneWord(t *testing.T) {
 			t.Fatalf("%q: %v\n%s", text, err, diff)
 		}
 	})
-	for text, want := range map[string]string{"": "''", "evals/suite-1.yaml": "evals/suite-1.yaml", "a b": "'a b'", "a\x00": `"a\x00"`} {
+	for text, want := range map[string]string{
+		"": "''", "evals/suite-1.yaml": "evals/suite-1.yaml", "a b": "'a b'", "a\x00": `"a\x00"`,
+	} {
 		if got := shell.Quote(text); got != want {
 			t.Errorf("%q is quoted %s, want %s", text, got, want)
 		}

@@ -74,7 +74,8 @@ func refused(line string) error {
 		case c == '(':
 			return needsShell(line, i)
 		case c == '#' && begins:
-			return fmt.Errorf(`"#" at %s begins a comment: quote it, or leave it and what follows out`, position(line, i))
+			return fmt.Errorf(`"#" at %s begins a comment: quote it, or leave it and what follows out`,
+				position(line, i))
 		}
 		begins = quote == 0 && strings.IndexByte(" \t\r\n|&;<>)", c) >= 0
 	}
@@ -127,7 +128,8 @@ func literal(b *strings.Builder, line string, parts []syntax.WordPart, escaped s
 func needsShell(line string, offset int) error {
 	at, found := position(line, offset), line[offset:offset+1]
 	if found == "$" || found == "`" {
-		return fmt.Errorf("%q at %s begins a variable or a command: put it in single quotes, or write its value", found, at)
+		return fmt.Errorf("%q at %s begins a variable or a command: put it in single quotes, or write its value",
+			found, at)
 	}
 	return fmt.Errorf("%q at %s is for a shell: quote it, or leave it and what follows out", found, at)
 }

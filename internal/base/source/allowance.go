@@ -85,8 +85,9 @@ func (a *Allowance) exceed(file string, line int) error {
 			line = 0
 		}
 		a.exceeded = Problems{{
-			File: file, Line: line, Message: fmt.Sprintf("the submission has more than %d nodes, merges and aliases included", MaxSubmitted),
-			Hint: "split it into several runs; a merge or an alias counts as all that it stands for",
+			File: file, Line: line,
+			Message: fmt.Sprintf("the submission has more than %d nodes, merges and aliases included", MaxSubmitted),
+			Hint:    "split it into several runs; a merge or an alias counts as all that it stands for",
 		}}
 	}
 	return a.exceeded
@@ -112,8 +113,8 @@ func (f Files) most(file string) int {
 // tooMany is the problem of a document with more nodes than it may have.
 func (f Files) tooMany(file string) error {
 	if f.allowance == nil {
-		return fault(file, 0, 0, fmt.Sprintf("the document has more than %d nodes, merges and aliases included", maxNodes),
-			"split it, or keep the tests in a .jsonl file")
+		return fault(file, 0, 0, fmt.Sprintf("the document has more than %d nodes, merges and aliases included",
+			maxNodes), "split it, or keep the tests in a .jsonl file")
 	}
 	return f.allowance.refuse(file, wholeDocument)
 }

@@ -49,36 +49,63 @@ func TestHostileDocuments(t *testing.T) {
 		// wanted is part of the problem of a submission, local that of the same text on the disk; empty for none.
 		wanted, local string
 	}{
-		"one mapping merged often": {"a: &a {" + repeated(size/2, "k%d: 1, ") + "}\nl:\n" + repeated(size/2, "- <<: *a\n"), tooManyNodes, tooMuchAdded},
-		"a list of merges":         {"a: &a {" + repeated(2000, "k%d: 1, ") + "}\nb: {<<: [" + strings.Repeat("*a, ", size/4) + "*a]}\n", tooManyNodes, tooMuchAdded},
-		"merges of merges":         {doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: [*xOLD, *xOLD], kNEW: 1}\n", 30), tooManyNodes, tooMuchAdded},
-		"nested merges":            {doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: *xOLD, a: *xOLD, b: {<<: *xOLD}}\n", 30), tooManyNodes, tooMuchAdded},
-		"lists of aliases":         {doubled("- &x0 [1, 2]\n", "- &xNEW [*xOLD, *xOLD, *xOLD]\n", 60), tooManyNodes, tooMuchAdded},
-		"more than an int":         {doubled("- &x0 [1, 2]\n", "- &xNEW [*xOLD, *xOLD, *xOLD, *xOLD]\n", 90), tooManyNodes, tooMuchAdded},
-		"an anchor redefined":      {"- &x [1, 2]\n" + strings.Repeat("- &x [*x, *x]\n", 40), "unknown alias *x", "unknown alias *x"},
-		"aliases as keys":          {"- &x0 a\n- &x1 {*x0 : *x0}\n" + doubled("", "- &yNEW {a: *x1, b: *x0}\n", 3), "", ""},
-		"a list as a key":          {"- {[1]: 2}\n", "the key is a list", "the key is a list"},
-		"a cycle":                  {"a: &a [*a]\n", "unknown alias *a", "unknown alias *a"},
-		"a cycle of merges":        {"a: &a {<<: *a}\n", "unknown alias *a", "unknown alias *a"},
-		"a chain of merges":        {doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: *xOLD}\n", 300), "", ""},
-		"depth by aliases":         {doubled("- &x0 [1]\n", "- &xNEW [*xOLD]\n", 300), "nested deeper than 200 levels", "nested deeper than 200 levels"},
-		"deep brackets":            {strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested deeper than 200 levels", "nested deeper than 200 levels"},
-		"as many as it may":        {"[" + many(source.MaxSubmitted-1) + "]", "", ""},
-		"one more":                 {"[" + many(source.MaxSubmitted) + "]", tooManyNodes, ""},
-		"as many in lines":         {strings.Repeat("- 1\n", source.MaxSubmitted-1), "", ""},
-		"one more in lines":        {strings.Repeat("- 1\n", source.MaxSubmitted), tooManyNodes, ""},
-		"one more by an alias":     {"- &a [1, 2]\n- *a\n- [" + many(source.MaxSubmitted-7) + "]\n", tooManyNodes, ""},
-		"keys":                     {repeated(8_000, "k%d: 1\n"), "", ""},
-		"too many keys":            {repeated(2*size, "k%d: 1\n"), "", ""},
-		"a key twice":              {strings.Repeat("k: 1\n", 1000), "written twice", "written twice"},
-		"a long key":               {strings.Repeat("k", size/2) + ": [" + many(size/4) + "]", "", ""},
-		"a long text":              {"k: " + strings.Repeat("word ", size), "", ""},
-		"prose":                    {"k: |\n" + strings.Repeat("  It's a \"text\", isn't it: [yes] {no} - 1, 2.\n", size/8), "", ""},
-		"empty lines behind text":  {"k: |\n  text\n" + strings.Repeat("\n", size), "", ""},
-		"a row of signs":           {strings.Repeat("<", size), "", ""},
-		"values left out":          {"{" + repeated(3*size, "k%d,") + "}", "", ""},
-		"many documents":           {strings.Repeat("---\n- 1\n", 8000), "a second document", "a second document"},
-		"comments":                 {strings.Repeat("#\n", 1_100_000), tooManyNodes, ""},
+		"one mapping merged often": {
+			"a: &a {" + repeated(size/2, "k%d: 1, ") + "}\nl:\n" + repeated(size/2, "- <<: *a\n"), tooManyNodes,
+			tooMuchAdded,
+		},
+		"a list of merges": {
+			"a: &a {" + repeated(2000, "k%d: 1, ") + "}\nb: {<<: [" + strings.Repeat("*a, ", size/4) + "*a]}\n",
+			tooManyNodes, tooMuchAdded,
+		},
+		"merges of merges": {
+			doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: [*xOLD, *xOLD], kNEW: 1}\n", 30), tooManyNodes, tooMuchAdded,
+		},
+		"nested merges": {
+			doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: *xOLD, a: *xOLD, b: {<<: *xOLD}}\n", 30), tooManyNodes,
+			tooMuchAdded,
+		},
+		"lists of aliases": {
+			doubled("- &x0 [1, 2]\n", "- &xNEW [*xOLD, *xOLD, *xOLD]\n", 60), tooManyNodes, tooMuchAdded,
+		},
+		"more than an int": {
+			doubled("- &x0 [1, 2]\n", "- &xNEW [*xOLD, *xOLD, *xOLD, *xOLD]\n", 90), tooManyNodes, tooMuchAdded,
+		},
+		"an anchor redefined": {
+			"- &x [1, 2]\n" + strings.Repeat("- &x [*x, *x]\n", 40), "unknown alias *x", "unknown alias *x",
+		},
+		"aliases as keys": {
+			"- &x0 a\n- &x1 {*x0 : *x0}\n" + doubled("", "- &yNEW {a: *x1, b: *x0}\n", 3), "", "",
+		},
+		"a list as a key":   {"- {[1]: 2}\n", "the key is a list", "the key is a list"},
+		"a cycle":           {"a: &a [*a]\n", "unknown alias *a", "unknown alias *a"},
+		"a cycle of merges": {"a: &a {<<: *a}\n", "unknown alias *a", "unknown alias *a"},
+		"a chain of merges": {doubled("x0: &x0 {k: 1}\n", "xNEW: &xNEW {<<: *xOLD}\n", 300), "", ""},
+		"depth by aliases": {
+			doubled("- &x0 [1]\n", "- &xNEW [*xOLD]\n", 300), "nested deeper than 200 levels",
+			"nested deeper than 200 levels",
+		},
+		"deep brackets": {
+			strings.Repeat("[", 300) + strings.Repeat("]", 300), "nested deeper than 200 levels",
+			"nested deeper than 200 levels",
+		},
+		"as many as it may":    {"[" + many(source.MaxSubmitted-1) + "]", "", ""},
+		"one more":             {"[" + many(source.MaxSubmitted) + "]", tooManyNodes, ""},
+		"as many in lines":     {strings.Repeat("- 1\n", source.MaxSubmitted-1), "", ""},
+		"one more in lines":    {strings.Repeat("- 1\n", source.MaxSubmitted), tooManyNodes, ""},
+		"one more by an alias": {"- &a [1, 2]\n- *a\n- [" + many(source.MaxSubmitted-7) + "]\n", tooManyNodes, ""},
+		"keys":                 {repeated(8_000, "k%d: 1\n"), "", ""},
+		"too many keys":        {repeated(2*size, "k%d: 1\n"), "", ""},
+		"a key twice":          {strings.Repeat("k: 1\n", 1000), "written twice", "written twice"},
+		"a long key":           {strings.Repeat("k", size/2) + ": [" + many(size/4) + "]", "", ""},
+		"a long text":          {"k: " + strings.Repeat("word ", size), "", ""},
+		"prose": {
+			"k: |\n" + strings.Repeat("  It's a \"text\", isn't it: [yes] {no} - 1, 2.\n", size/8), "", "",
+		},
+		"empty lines behind text": {"k: |\n  text\n" + strings.Repeat("\n", size), "", ""},
+		"a row of signs":          {strings.Repeat("<", size), "", ""},
+		"values left out":         {"{" + repeated(3*size, "k%d,") + "}", "", ""},
+		"many documents":          {strings.Repeat("---\n- 1\n", 8000), "a second document", "a second document"},
+		"comments":                {strings.Repeat("#\n", 1_100_000), tooManyNodes, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -88,7 +115,8 @@ func TestHostileDocuments(t *testing.T) {
 			if fmt.Sprint(err) != "<nil>" != (c.wanted != "") || !strings.Contains(fmt.Sprint(err), c.wanted) {
 				t.Errorf("%.300v, want %q", err, c.wanted)
 			}
-			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; c.wanted != "" && len(c.text) <= size+2100 && took > 50 {
+			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; c.wanted != "" && len(c.text) <= size+2100 &&
+				took > 50 {
 				t.Errorf("%d bytes took %d MB", len(c.text), took)
 			}
 			_, err = source.ParseYAML("f", []byte(c.text))
@@ -103,8 +131,10 @@ func TestHostileDocuments(t *testing.T) {
 // and each once.
 func TestSubmissionsShareAnAllowance(t *testing.T) {
 	list := func(n int) []byte { return []byte("[" + strings.Repeat("1,", n-2) + "1]") } // n nodes
-	aliases := func(n int) []byte {                                                      // n nodes, of which few are written
-		return []byte("- &a [" + strings.Repeat("1, ", 998) + "1]\n" + strings.Repeat("- *a\n", n/1000-2) + "- [" + strings.Repeat("1, ", 997) + "1]\n")
+	// n nodes, of which few are written
+	aliases := func(n int) []byte {
+		return []byte("- &a [" + strings.Repeat("1, ", 998) + "1]\n" + strings.Repeat("- *a\n", n/1000-2) + "- [" +
+			strings.Repeat("1, ", 997) + "1]\n")
 	}
 	exceeded := func(err error) bool {
 		problems, ok := errors.AsType[source.Problems](err)
@@ -128,7 +158,9 @@ func TestSubmissionsShareAnAllowance(t *testing.T) {
 			_, _, err := f.ParseYAMLList(fmt.Sprint(i), bytes.Repeat([]byte("- 1\n"), 49_999), "x")
 			return err
 		}, 5},
-		"JSON that is YAML": {func(f source.Files, i int) error { _ = json(f, "a", 1, 2); return yaml(f, "a", 200_000) }, 1 + 24},
+		"JSON that is YAML": {
+			func(f source.Files, i int) error { _ = json(f, "a", 1, 2); return yaml(f, "a", 200_000) }, 1 + 24,
+		},
 		"broken JSON": {func(f source.Files, i int) error {
 			_, err := f.ParseJSON("a", append(list(200_000), ']'), 1)
 			return ignore(err, "something follows")
@@ -196,7 +228,8 @@ func TestPackedFilesAreBounded(t *testing.T) {
 
 func TestJSONNodes(t *testing.T) {
 	for text, want := range map[string]int{
-		``: 0, `1`: 1, `"a,b"`: 1, `[]`: 1, `[1, 2,3]`: 4, `{"a": 1}`: 3, `{"a":[true,null,"x\"],["],"b":{}}`: 8, "1\n2\n{}": 3, `[-1.5e3,[[]]]`: 4,
+		``: 0, `1`: 1, `"a,b"`: 1, `[]`: 1, `[1, 2,3]`: 4, `{"a": 1}`: 3, `{"a":[true,null,"x\"],["],"b":{}}`: 8,
+		"1\n2\n{}": 3, `[-1.5e3,[[]]]`: 4,
 	} {
 		if got := source.JSONNodes([]byte(text)); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)

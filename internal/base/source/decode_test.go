@@ -72,7 +72,9 @@ old: null
 			Any:   []any{1, map[string]any{"a": "b"}},
 		}},
 		{name: "nothing", yaml: "{}", problems: []string{"f:1:1: an agent needs a name (add `name:`, a name)"}},
-		{name: "no mapping", yaml: "[a]", problems: []string{"f:1:1: expected a mapping, got a list (write `key: value` pairs)"}},
+		{name: "no mapping", yaml: "[a]", problems: []string{
+			"f:1:1: expected a mapping, got a list (write `key: value` pairs)",
+		}},
 		{name: "faults in their order", yaml: `
 old: 1
 naem: x

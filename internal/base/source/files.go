@@ -106,7 +106,9 @@ func (f Files) WalkDir(name string, do fs.WalkDirFunc) error {
 		if err != nil {
 			return do(name, nil, err)
 		}
-		return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { return do(f.named(path), d, err) })
+		return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+			return do(f.named(path), d, err)
+		})
 	}
 	name, err := inside("open", name)
 	if err != nil {
@@ -172,7 +174,8 @@ func inside(op, name string) (string, error) {
 
 // explained says in plain words that a link leads out of the folder.
 func explained(op, name string, err error) error {
-	if failed, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) && strings.Contains(failed.Err.Error(), "escapes") {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) &&
+		strings.Contains(failed.Err.Error(), "escapes") {
 		return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w: %w", ErrOutside, failed.Err)}
 	}
 	return err

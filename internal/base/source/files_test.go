@@ -17,11 +17,14 @@ func bounded(t *testing.T) source.Files {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"secret": "hush", "in/a.yaml": "a", "in/sub/b.yaml": "b"} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"in/out": "../secret", "in/up": "..", "in/abs": filepath.Join(dir, "secret")} {
+	for link, to := range map[string]string{
+		"in/out": "../secret", "in/up": "..", "in/abs": filepath.Join(dir, "secret"),
+	} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +42,9 @@ func TestWithin(t *testing.T) {
 	if data, err := f.ReadFile("sub/../sub/b.yaml"); err != nil || string(data) != "b" {
 		t.Errorf("%q, %v", data, err)
 	}
-	for _, name := range []string{"../secret", "sub/../../secret", "out", "abs", "up/secret", "/etc/passwd", f.OnDisk("a.yaml"), ""} {
+	for _, name := range []string{
+		"../secret", "sub/../../secret", "out", "abs", "up/secret", "/etc/passwd", f.OnDisk("a.yaml"), "",
+	} {
 		if data, err := f.ReadFile(name); err == nil {
 			t.Errorf("%q is read: %q", name, data)
 		}

@@ -13,7 +13,10 @@ import (
 // Columns count bytes. The error is a Problems with one entry.
 func ParseJSON(file string, data []byte, line int) (Value, error) {
 	if _, column, broken := notUTF8(data); broken {
-		return Value{}, Problems{{File: file, Line: line, Column: column, Message: "the line is not UTF-8 text", Hint: "save the file as UTF-8"}}
+		return Value{}, Problems{{
+			File: file, Line: line, Column: column, Message: "the line is not UTF-8 text",
+			Hint: "save the file as UTF-8",
+		}}
 	}
 	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(data)), data: data, line: line}
 	p.dec.UseNumber()

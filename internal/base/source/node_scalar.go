@@ -80,7 +80,8 @@ func (n Node) Duration() time.Duration {
 		d = parsed
 	}
 	if d <= 0 {
-		n.Report("write seconds, or a time span such as 500ms, 30s or 2m", "expected a positive time span, got %s", n.describe())
+		n.Report("write seconds, or a time span such as 500ms, 30s or 2m", "expected a positive time span, got %s",
+			n.describe())
 		return 0
 	}
 	return d

@@ -78,7 +78,8 @@ func (ps Problems) InOrder() Problems {
 	}
 	sorted := slices.Clone(ps)
 	slices.SortStableFunc(sorted, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column))
 	})
 	return sorted
 }
@@ -143,7 +144,10 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 // TableProblem says what is wrong with a CSV file of which a row, or the header line, cannot be read.
 func TableProblem(file string, err error) error {
-	p := Problem{File: file, Message: "not valid CSV: " + err.Error(), Hint: "write a header line, and as many cells in each row as it has"}
+	p := Problem{
+		File: file, Message: "not valid CSV: " + err.Error(),
+		Hint: "write a header line, and as many cells in each row as it has",
+	}
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
 		p.Line, p.Column, p.Message = parse.Line, parse.Column, "not valid CSV: "+parse.Err.Error()
 	}

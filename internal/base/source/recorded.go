@@ -24,7 +24,8 @@ func Recording(top string) (Files, *Recorded) {
 }
 
 // ErrAbsolute says that a name begins at the top of the disk, where another machine has other files.
-var ErrAbsolute = errors.New("an absolute path: write it relative to the file that it stands in, so that a server finds the file")
+var ErrAbsolute = errors.New(
+	"an absolute path: write it relative to the file that it stands in, so that a server finds the file")
 
 // Files returns the names that were opened, in order. Some may be those of folders, or of nothing.
 func (r *Recorded) Files() []string { return r.sorted(r.files) }

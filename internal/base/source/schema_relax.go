@@ -18,8 +18,12 @@ const (
 func Relax(document map[string]any) {
 	relax(document)
 	document["$defs"].(map[string]any)["absent"] = map[string]any{
-		"description": "Nothing, as if the key were not there, or a placeholder that is filled in before the value is read.",
-		"anyOf":       []any{map[string]any{"type": "null"}, map[string]any{"type": "string", "pattern": placeholderPattern}},
+		"description": "Nothing, as if the key were not there, or a placeholder that is filled in before the value " +
+			"is read.",
+		"anyOf": []any{
+			map[string]any{"type": "null"},
+			map[string]any{"type": "string", "pattern": placeholderPattern},
+		},
 	}
 }
 

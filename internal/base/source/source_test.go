@@ -19,20 +19,35 @@ func TestParseYAML(t *testing.T) {
 		name, yaml string
 		want       any
 	}{
-		{"scalars", "a: 1\nb: -2.5\nc: true\nd: ~\ne: text\nf: \"1\"\ng: .inf\nh: 0x10\n", map[string]any{"a": 1, "b": -2.5, "c": true, "d": nil, "e": "text", "f": "1", "g": ".inf", "h": 16.0}},
+		{
+			"scalars", "a: 1\nb: -2.5\nc: true\nd: ~\ne: text\nf: \"1\"\ng: .inf\nh: 0x10\n",
+			map[string]any{"a": 1, "b": -2.5, "c": true, "d": nil, "e": "text", "f": "1", "g": ".inf", "h": 16.0},
+		},
 		{"block texts", "a: |-\n  one\n  two\nb: >-\n  one\n  two\n", map[string]any{"a": "one\ntwo", "b": "one two"}},
 		{"lists", "- 1\n- [a, b]\n- {c: d}\n", []any{1, []any{"a", "b"}, map[string]any{"c": "d"}}},
-		{"anchors", "a: &x {k: v}\nb: *x\n", map[string]any{"a": map[string]any{"k": "v"}, "b": map[string]any{"k": "v"}}},
-		{"merge keys give way to what is written", "a: &x {k: v, l: w}\nb: {<<: *x, k: mine}\n", map[string]any{"a": map[string]any{"k": "v", "l": "w"}, "b": map[string]any{"k": "mine", "l": "w"}}},
+		{
+			"anchors", "a: &x {k: v}\nb: *x\n",
+			map[string]any{"a": map[string]any{"k": "v"}, "b": map[string]any{"k": "v"}},
+		},
+		{
+			"merge keys give way to what is written", "a: &x {k: v, l: w}\nb: {<<: *x, k: mine}\n",
+			map[string]any{"a": map[string]any{"k": "v", "l": "w"}, "b": map[string]any{"k": "mine", "l": "w"}},
+		},
 		{"tag", "a: !!str 12\n", map[string]any{"a": "12"}},
 		{
 			"a tag changes no kind", "a: !!bool yes\nb: !!null x\nc: !!float 5\nd: !!int \"5\"\n",
 			map[string]any{"a": "yes", "b": "x", "c": 5, "d": "5"},
 		},
-		{"JSON is YAML", `{"a": [1, {"b": null}], "c": "\u00e9"}`, map[string]any{"a": []any{1, map[string]any{"b": nil}}, "c": "é"}},
-		{"a colon without a blank is text", "a: [b:c, 12:30, x:y:z, 'q': 1, k: v]\nb: {c: [d:e, f g:h i]}\n", map[string]any{
-			"a": []any{"b:c", "12:30", "x:y:z", map[string]any{"q": 1}, map[string]any{"k": "v"}}, "b": map[string]any{"c": []any{"d:e", "f g:h i"}},
+		{"JSON is YAML", `{"a": [1, {"b": null}], "c": "\u00e9"}`, map[string]any{
+			"a": []any{1, map[string]any{"b": nil}}, "c": "é",
 		}},
+		{
+			"a colon without a blank is text", "a: [b:c, 12:30, x:y:z, 'q': 1, k: v]\nb: {c: [d:e, f g:h i]}\n",
+			map[string]any{
+				"a": []any{"b:c", "12:30", "x:y:z", map[string]any{"q": 1}, map[string]any{"k": "v"}},
+				"b": map[string]any{"c": []any{"d:e", "f g:h i"}},
+			},
+		},
 		{
 			"no breaks but those of YAML 1.2", "a: x\u2028y\nb: \"x\u0085\u2029\uFDD0y\"\n",
 			map[string]any{"a": "x\u2028y", "b": "x\u0085\u2029\uFDD0y"},
@@ -106,7 +121,8 @@ func TestParseJSONPlaces(t *testing.T) {
 	b, _ := a.Items[1].Get("b")
 	c, _ := v.Get("c")
 	if b.Line != 7 || b.Column != 17 || c.Column != 29 || a.Column != 7 || v.Fields[1].Column != 24 {
-		t.Errorf("b at %d:%d, c at %d, a at %d, key c at %d; want 7:17, 29, 7, 24", b.Line, b.Column, c.Column, a.Column, v.Fields[1].Column)
+		t.Errorf("b at %d:%d, c at %d, a at %d, key c at %d; want 7:17, 29, 7, 24", b.Line, b.Column, c.Column,
+			a.Column, v.Fields[1].Column)
 	}
 }
 
@@ -128,7 +144,8 @@ func TestJSONRoundTrip(t *testing.T) {
 }
 
 func TestNodeReportsPlaces(t *testing.T) {
-	root, err := source.ParseYAML("f.yaml", []byte("name: 3\nitems:\n- size: big\n  sise: 1\n- 7\nmode: fast\nwait: -1\n"))
+	root, err := source.ParseYAML("f.yaml",
+		[]byte("name: 3\nitems:\n- size: big\n  sise: 1\n- 7\nmode: fast\nwait: -1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +197,12 @@ func TestNumbers(t *testing.T) {
 // TestAnyIsExact holds that no number is rounded on its way from a file into JSON.
 func TestAnyIsExact(t *testing.T) {
 	for scalar, want := range map[string]string{
-		"1": "1", "-5": "-5", "+5": "5", "007": "7", "1_000": "1000", "0x1F": "31", "0o17": "15", "1.5": "1.5", ".5": "0.5", "1e3": "1000", "5.": "5",
-		"9223372036854775807": "9223372036854775807", "9223372036854775809": "9223372036854775809", "+00009223372036854775809": "9223372036854775809",
-		"-123456789012345678901234567890": "-123456789012345678901234567890", "9_223_372_036_854_775_809": "9223372036854775809",
-		"0xFFFFFFFFFFFFFFFFFF": "4722366482869645213695", "1e400": "1e400", "-.5e999": "-0.5e999",
+		"1": "1", "-5": "-5", "+5": "5", "007": "7", "1_000": "1000", "0x1F": "31", "0o17": "15", "1.5": "1.5",
+		".5": "0.5", "1e3": "1000", "5.": "5", "9223372036854775807": "9223372036854775807",
+		"9223372036854775809": "9223372036854775809", "+00009223372036854775809": "9223372036854775809",
+		"-123456789012345678901234567890": "-123456789012345678901234567890",
+		"9_223_372_036_854_775_809":       "9223372036854775809", "0xFFFFFFFFFFFFFFFFFF": "4722366482869645213695",
+		"1e400": "1e400", "-.5e999": "-0.5e999",
 	} {
 		v := source.Value{Kind: source.Number, Scalar: scalar}
 		data, err := json.Marshal(v.Any())
@@ -194,7 +213,8 @@ func TestAnyIsExact(t *testing.T) {
 			t.Errorf("%s comes back as %v", scalar, again)
 		}
 	}
-	root, err := source.ParseYAML("f.yaml", []byte("[184467440737095516170001, -184467440737095516170001, '184467440737095516170001']"))
+	root, err := source.ParseYAML("f.yaml",
+		[]byte("[184467440737095516170001, -184467440737095516170001, '184467440737095516170001']"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +236,8 @@ func TestEditDistance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.StringN(0, 12, -1).Draw(t, "a"), rapid.StringN(0, 12, -1).Draw(t, "b")
 		d := source.EditDistance(a, b)
-		if d != source.EditDistance(b, a) || (d == 0) != (a == b) && strings.ToValidUTF8(a, "?") == a && strings.ToValidUTF8(b, "?") == b || d > max(len([]rune(a)), len([]rune(b))) {
+		if d != source.EditDistance(b, a) || (d == 0) != (a == b) && strings.ToValidUTF8(a, "?") == a &&
+			strings.ToValidUTF8(b, "?") == b || d > max(len([]rune(a)), len([]rune(b))) {
 			t.Fatalf("EditDistance(%q, %q) = %d breaks a law", a, b, d)
 		}
 	})
@@ -237,7 +258,10 @@ func FuzzParseYAML(f *testing.F) {
 // FuzzSubmittedYAML checks that a submission reads a document as the disk does, or refuses it, and never with more
 // nodes than are counted.
 func FuzzSubmittedYAML(f *testing.F) {
-	for _, text := range []string{"a: &x {k: [1]}\nb: {<<: [*x, {c: *x}]}\n", "- &x [1]\n- &x [*x, *x]\n", "{a, b: , c: [d: e]}", "k: |\n a\n\n\n", "---\na: 1\n"} {
+	for _, text := range []string{
+		"a: &x {k: [1]}\nb: {<<: [*x, {c: *x}]}\n", "- &x [1]\n- &x [*x, *x]\n", "{a, b: , c: [d: e]}",
+		"k: |\n a\n\n\n", "---\na: 1\n",
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -246,7 +270,8 @@ func FuzzSubmittedYAML(f *testing.F) {
 		}
 		own, ownErr := source.Files{}.ParseYAMLStream("f", data)
 		submitted, err := source.Files{}.Limited(source.NewAllowance()).ParseYAMLStream("f", data)
-		if err == nil && (ownErr != nil && !strings.Contains(ownErr.Error(), "merges and aliases add") || ownErr == nil && !reflect.DeepEqual(own, submitted)) {
+		if err == nil && (ownErr != nil && !strings.Contains(ownErr.Error(), "merges and aliases add") ||
+			ownErr == nil && !reflect.DeepEqual(own, submitted)) {
 			t.Fatalf("%v, %v; on the disk %v, %v", submitted, err, own, ownErr)
 		}
 	})

@@ -37,7 +37,8 @@ func oneDocument(file string, docs []Value, err error) (Value, error) {
 		return Value{}, nil
 	case len(docs) > 1:
 		at := docs[1]
-		return Value{}, fault(file, at.Line, at.Column, "a second document starts here", "keep one YAML document per file; remove the `---` line")
+		return Value{}, fault(file, at.Line, at.Column, "a second document starts here",
+			"keep one YAML document per file; remove the `---` line")
 	}
 	return docs[0], nil
 }
@@ -70,7 +71,8 @@ func (f Files) converter(file string) *converter {
 // checkYAML returns what makes a text unfit for the parser: its size or its encoding.
 func checkYAML(file string, data []byte) error {
 	if len(data) > MaxBytes {
-		return fault(file, 0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20), "split it, or keep the tests in a .jsonl file")
+		return fault(file, 0, 0, fmt.Sprintf("the file is larger than %d MB", MaxBytes>>20),
+			"split it, or keep the tests in a .jsonl file")
 	}
 	if line, column, broken := notUTF8(data); broken {
 		return fault(file, line, column, "the file is not UTF-8 text", "save it as UTF-8")

@@ -24,10 +24,12 @@ func AppendYAML(file string, data []byte, key string, item Value) ([]byte, error
 	case !found:
 		return addLines(data, len(lines(data)), asList(key, item)), nil
 	case list.Kind != List && list.Kind != Null:
-		return nil, fault(file, list.Line, list.Column, fmt.Sprintf("%s is not a list in this file", key), "name another file")
+		return nil, fault(file, list.Line, list.Column, fmt.Sprintf("%s is not a list in this file", key),
+			"name another file")
 	}
 	if bytes.ContainsRune(bytes.ReplaceAll(data, []byte("\r\n"), nil), '\r') {
-		return nil, fault(file, 0, 0, "a carriage return without a line feed ends a line", "save the file with LF line ends")
+		return nil, fault(file, 0, 0, "a carriage return without a line feed ends a line",
+			"save the file with LF line ends")
 	}
 	text, _ := hideBreaks(trimMark(data)) // lines are those of lines
 	var document yaml.Node

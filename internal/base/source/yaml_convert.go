@@ -137,7 +137,8 @@ func (c *converter) syntax(data []byte, err error) error {
 		message += " " + found.ContextMsg
 	}
 	line, column := found.Mark.Line, found.Mark.Column
-	if written := bytes.TrimRight(data, " \t\r\n"); found.Mark.Index >= utf8.RuneCount(written) { // where what has no end begins, or the last sign
+	// where what has no end begins, or the last sign
+	if written := bytes.TrimRight(data, " \t\r\n"); found.Mark.Index >= utf8.RuneCount(written) {
 		line, column = found.ContextMark.Line, found.ContextMark.Column
 		if end := bytes.Count(written, []byte("\n")) + 1; line == 0 || line > end {
 			line, column = end, utf8.RuneCount(written[bytes.LastIndexByte(written, '\n')+1:])
@@ -182,7 +183,8 @@ func (c *converter) value(n *yaml.Node) (v Value) {
 		v.Kind, v.Items = List, make([]Value, len(n.Content))
 		for i, item := range n.Content {
 			v.Items[i] = c.value(item)
-			if line, column := c.place(item.Line, item.Column); line < v.Items[i].Line { // a mapping begins at its brace
+			// a mapping begins at its brace
+			if line, column := c.place(item.Line, item.Column); line < v.Items[i].Line {
 				v.Items[i].Line, v.Items[i].Column = line, column
 			}
 		}
@@ -233,7 +235,8 @@ func (c *converter) scalar(n *yaml.Node) (Kind, string) {
 			return Bool, word
 		}
 	case "!!int", "!!float":
-		if _, ok := (Value{Kind: Number, Scalar: n.Value}).Float(); ok && strings.ContainsAny(n.Value, "0123456789") || wholeNumber.MatchString(n.Value) {
+		if _, ok := (Value{Kind: Number, Scalar: n.Value}).Float(); ok && strings.ContainsAny(n.Value, "0123456789") ||
+			wholeNumber.MatchString(n.Value) {
 			return Number, n.Value
 		}
 	}

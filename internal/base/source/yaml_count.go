@@ -38,7 +38,8 @@ func (c *converter) count(stream []*yaml.Node) error {
 		e := all.value(body)
 		if e.depth > maxDepth+1 {
 			line, column := c.place(body.Line, body.Column)
-			return fault(c.file, line, column, fmt.Sprintf("nested deeper than %d levels, aliases included", maxDepth), "flatten the document")
+			return fault(c.file, line, column, fmt.Sprintf("nested deeper than %d levels, aliases included", maxDepth),
+				"flatten the document")
 		}
 		c.nodes = min(c.nodes+e.nodes, endless)
 	}
@@ -46,7 +47,8 @@ func (c *converter) count(stream []*yaml.Node) error {
 	if !c.submitted && all.largest != nil && c.nodes-all.written > maxGrowth*all.written {
 		line, column := c.place(all.largest.Line, all.largest.Column)
 		return fault(c.file, line, column,
-			fmt.Sprintf("merges and aliases add more than %d nodes for each of the %d that are written", maxGrowth, all.written),
+			fmt.Sprintf("merges and aliases add more than %d nodes for each of the %d that are written", maxGrowth,
+				all.written),
 			fmt.Sprintf("use *%s less often: it stands for %d nodes here", all.largest.Value, all.largestIs))
 	}
 	if c.nodes > c.most {

@@ -117,7 +117,8 @@ func (l *cutList) parseRest() (root Value, items []Value, nodes int, ok bool) {
 			}
 		}
 	}
-	if list == nil || list.Kind != List || list.Line != last.line || list.Column != l.indent+1 || len(list.Items) != last.dashes {
+	if list == nil || list.Kind != List || list.Line != last.line || list.Column != l.indent+1 ||
+		len(list.Items) != last.dashes {
 		return Value{}, nil, 0, false
 	}
 	items, list.Items, list.Line = list.Items, nil, first.line

@@ -63,7 +63,10 @@ var hostileDocuments = []struct {
 	{"two documents", "tests:\n- id: a\n- id: b\n---\nname: x\n", false},
 	{"second document amid the list", "tests:\n- id: a\n---\n- id: b\n- id: c\n", false},
 	{"literal texts", "tests:\n- id: |\n    - x\n\n    - y\n- id: |+\n    z\n\n\n- |-\n  - a\n- b\n", true},
-	{"folded texts", "tests:\n  - id: >\n      - x\n      - y\n\n       - z\n\n  - >+\n    - x\n\n  - >-\n\n    y\n  - end\n", true},
+	{
+		"folded texts",
+		"tests:\n  - id: >\n      - x\n      - y\n\n       - z\n\n  - >+\n    - x\n\n  - >-\n\n    y\n  - end\n", true,
+	},
 	{"indentation indicators", "tests:\n- a: |2\n     - x\n    - y\n- b: |1-\n    - x\n- c: >2\n     - z\n- d\n", true},
 	{"dash at the list's column in a text", "tests:\n  - id: |\n  - x\n  - y\n", true},
 	{"dash left of the text's column", "tests:\n  - id: |\n      a\n  - x\n - y\n", false},
@@ -73,13 +76,22 @@ var hostileDocuments = []struct {
 	{"plain over lines", "tests:\n- id: a\n    - b\n    c\n- d\n  e\n- f\n", true},
 	{"flow over lines", "tests:\n- [a,\n   b]\n- {c: d,\n   e: f}\n- g\n", true},
 	{"flow back to the dash's column", "tests:\n- [a,\n- b]\n- c\n", false},
-	{"comments between", "tests: # all\n# one\n- id: a\n\n    # two\n- id: b # three\n  # four\n# - id: c\n- id: d\n# five\n", true},
+	{
+		"comments between",
+		"tests: # all\n# one\n- id: a\n\n    # two\n- id: b # three\n  # four\n# - id: c\n- id: d\n# five\n", true,
+	},
 	{"comment behind a text", "tests:\n- id: |\n    a\n# one\n- id: |\n    # two\n  # three\n- b\n", true},
 	{"empty elements", "tests:\n-\n- \n- # nothing\n- a\n-\n", true},
 	{"elements below their dashes", "tests:\n-\n  id: a\n-\n\n  id: b\n- # c\n  id: c\n", true},
 	{"lists in lists", "tests:\n- - a\n  - b\n- - - c\n- d\n", true},
-	{"lines of Windows within quotes", "name: x\r\ntests:\r\n  - id: |\r\n      a\r\n\r\n  - id: \"b\r\n      c\"\r\n  - d\r\nvars: 1\r\n", true},
-	{"lines of Windows in a calm list", "name: x\r\ntests:\r\n  - id: |\r\n      a\r\n\r\n  - id: b\r\n  - d\r\nvars: 1\r\n", true},
+	{
+		"lines of Windows within quotes",
+		"name: x\r\ntests:\r\n  - id: |\r\n      a\r\n\r\n  - id: \"b\r\n      c\"\r\n  - d\r\nvars: 1\r\n", true,
+	},
+	{
+		"lines of Windows in a calm list",
+		"name: x\r\ntests:\r\n  - id: |\r\n      a\r\n\r\n  - id: b\r\n  - d\r\nvars: 1\r\n", true,
+	},
 	{"lines of an old Mac", "tests:\r- a\r- b\r", false},
 	{"one line of an old Mac", "tests:\n- a: x\r- y\n- b\n- c\n", false},
 	{"byte order mark", "\ufefftests:\n- a\n- b\n", true},
@@ -132,10 +144,12 @@ func TestListInParts(t *testing.T) {
 
 // fragments are the lines that generated documents are made of; each is set in by some blanks.
 var fragments = []string{
-	"- id: a", "- id: b", "- input: |", "- |", "- >-", "- text", "-", "- - x", "- [a, b]", "- {a: b}", "- \"q\"", "- 'q", "- \"q", "- [a,", "- a:", "- |2", "- >1+",
-	"- # c", "- &x a", "- *x", "- <<: {m: n}", "- !!str 1", "-\ta", "- ? k", "- a: |+", "- '", "- \"",
-	"key: value", "list:", "text: |", "text: >+", "text: |2-", "other: \"q", "more: 'q'", "q\"", "q'", "b]", "c}", "# comment", "", "", "words and words", "\ttab", "? x", ": y",
-	"tests:", "name: n", "---", "...", "%YAML 1.2", "vars: &x {a: 1}", "in: *x", "\ufeff", "é: 日本", "a: b\r", "a\rb", "@", "`", "- a: 1, 2", "- x:y", "null", "~: 1", "-1", "--", "- -1",
+	"- id: a", "- id: b", "- input: |", "- |", "- >-", "- text", "-", "- - x", "- [a, b]", "- {a: b}", "- \"q\"",
+	"- 'q", "- \"q", "- [a,", "- a:", "- |2", "- >1+", "- # c", "- &x a", "- *x", "- <<: {m: n}", "- !!str 1", "-\ta",
+	"- ? k", "- a: |+", "- '", "- \"", "key: value", "list:", "text: |", "text: >+", "text: |2-", "other: \"q",
+	"more: 'q'", "q\"", "q'", "b]", "c}", "# comment", "", "", "words and words", "\ttab", "? x", ": y",
+	"tests:", "name: n", "---", "...", "%YAML 1.2", "vars: &x {a: 1}", "in: *x", "\ufeff", "é: 日本", "a: b\r", "a\rb",
+	"@", "`", "- a: 1, 2", "- x:y", "null", "~: 1", "-1", "--", "- -1",
 }
 
 // documents generates lists with hostile lines around and within their elements. Most are valid.
@@ -152,7 +166,9 @@ func documents(t *rapid.T) string {
 	}
 	wild()
 	if rapid.IntRange(0, 4).Draw(t, "keyed") > 0 {
-		add(0, rapid.SampledFrom([]string{"name: x", "# c", "---", "vars: {a: 1}", "text: |", "a: \"b"}).Draw(t, "head"))
+		add(0, rapid.SampledFrom([]string{
+			"name: x", "# c", "---", "vars: {a: 1}", "text: |", "a: \"b",
+		}).Draw(t, "head"))
 		if lines[len(lines)-1] == "text: |" {
 			add(1, "tests:")
 		}
@@ -179,12 +195,16 @@ func element(t *rapid.T, indent int, add func(blanks int, line string)) {
 	inner := indent + rapid.IntRange(1, 4).Draw(t, "inner")
 	body := func() {
 		for range rapid.IntRange(1, 4).Draw(t, "body") {
-			add(inner+rapid.IntRange(0, 3).Draw(t, "deeper"), rapid.SampledFrom([]string{"- x", "a", "", "# c", "\tb", "k: v", "'", "- - y", "*z", "&z"}).Draw(t, "line"))
+			add(inner+rapid.IntRange(0, 3).Draw(t, "deeper"), rapid.SampledFrom([]string{
+				"- x", "a", "", "# c", "\tb", "k: v", "'", "- - y", "*z", "&z",
+			}).Draw(t, "line"))
 		}
 	}
 	switch kind := rapid.IntRange(0, 7).Draw(t, "kind"); kind {
 	case 0, 1:
-		add(indent, "- "+rapid.SampledFrom([]string{"|", ">", "|-", ">-", "|+", ">+", "|1", ">2", "|2-", "k: |", "k: >-", "k: |+"}).Draw(t, "block"))
+		add(indent, "- "+rapid.SampledFrom([]string{
+			"|", ">", "|-", ">-", "|+", ">+", "|1", ">2", "|2-", "k: |", "k: >-", "k: |+",
+		}).Draw(t, "block"))
 		body()
 	case 2:
 		quote := rapid.SampledFrom([]string{"\"", "'"}).Draw(t, "quote")
@@ -202,9 +222,12 @@ func element(t *rapid.T, indent int, add func(blanks int, line string)) {
 		add(indent, "- id: a")
 		add(step, "list:")
 		for range rapid.IntRange(0, 3).Draw(t, "list") {
-			add(rapid.SampledFrom([]int{step, step + 2}).Draw(t, "list indent"), rapid.SampledFrom([]string{"- a", "- b: c", "- {d: e}", "- \"f\"", "- |"}).Draw(t, "item"))
+			add(rapid.SampledFrom([]int{step, step + 2}).Draw(t, "list indent"),
+				rapid.SampledFrom([]string{"- a", "- b: c", "- {d: e}", "- \"f\"", "- |"}).Draw(t, "item"))
 		}
-		add(step, rapid.SampledFrom([]string{"k: v", "k: [a, b]", "k: \"q\" # c", "k: x:y", "k: 'it''s'", "? k", "k:", "k: |"}).Draw(t, "last"))
+		add(step, rapid.SampledFrom([]string{
+			"k: v", "k: [a, b]", "k: \"q\" # c", "k: x:y", "k: 'it''s'", "? k", "k:", "k: |",
+		}).Draw(t, "last"))
 	}
 }
 
@@ -228,7 +251,8 @@ func TestFilesInParts(t *testing.T) {
 			continue
 		}
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml" && filepath.Ext(path) != ".json" {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml" &&
+				filepath.Ext(path) != ".json" {
 				return err
 			}
 			data, err := os.ReadFile(path)
@@ -256,7 +280,8 @@ func FuzzListInParts(f *testing.F) {
 
 // TestPackedListIsSmall holds that a list takes no more than twice the memory of its text.
 func TestPackedListIsSmall(t *testing.T) {
-	text := "tests:\n" + strings.Repeat("  - id: conversation\n    turns:\n      - {input: When does it come, expected_output: Tomorrow}\n", 1000)
+	text := "tests:\n" + strings.Repeat(
+		"  - id: conversation\n    turns:\n      - {input: When does it come, expected_output: Tomorrow}\n", 1000)
 	_, list, err := Files{}.ParseYAMLList("f", []byte(text), "tests")
 	if err != nil {
 		t.Fatal(err)

@@ -117,7 +117,9 @@ func isBlock(text string) bool {
 		return false
 	}
 	for line := range strings.SplitSeq(body, "\n") {
-		if strings.TrimSpace(line) != line || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		if strings.TrimSpace(line) != line || strings.ContainsFunc(line, func(r rune) bool {
+			return !unicode.IsPrint(r) || r == unicode.ReplacementChar
+		}) {
 			return false
 		}
 	}
@@ -133,7 +135,8 @@ var (
 
 // yamlText writes a text on one line: as it is, else in double quotes with the escapes of JSON, which YAML has, too.
 func yamlText(text string) string {
-	if plainText.MatchString(text) && !strings.HasSuffix(text, " ") && !slices.Contains(notText, strings.ToLower(text)) {
+	if plainText.MatchString(text) && !strings.HasSuffix(text, " ") &&
+		!slices.Contains(notText, strings.ToLower(text)) {
 		return text
 	}
 	var b bytes.Buffer
@@ -143,5 +146,6 @@ func yamlText(text string) string {
 		return `""`
 	}
 	quoted := strings.TrimSuffix(b.String(), "\n")
-	return strings.NewReplacer("\u007f", `\u007f`, "\u0085", `\u0085`, "\u00a0", `\u00a0`, "\ufeff", `\ufeff`).Replace(quoted)
+	return strings.NewReplacer("\u007f", `\u007f`, "\u0085", `\u0085`, "\u00a0", `\u00a0`, "\ufeff", `\ufeff`).
+		Replace(quoted)
 }

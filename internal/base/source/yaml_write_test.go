@@ -18,7 +18,9 @@ func TestYAMLReadsWell(t *testing.T) {
 			{Kind: source.Map, Fields: []source.Field{
 				{Name: "id", Value: source.Text("a")},
 				{Name: "input", Value: source.Text("Dear all,\n\n1. one: two\n# three\n")},
-				{Name: "tags", Value: source.Value{Kind: source.List, Items: []source.Value{source.Text("x"), source.Text("7"), {Kind: source.Number, Scalar: "7"}}}},
+				{Name: "tags", Value: source.Value{Kind: source.List, Items: []source.Value{
+					source.Text("x"), source.Text("7"), {Kind: source.Number, Scalar: "7"},
+				}}},
 				{Name: "none", Value: source.Value{}},
 				{Name: "vars", Value: source.Value{Kind: source.Map}},
 			}},
@@ -52,8 +54,12 @@ tests:
 
 // What is written is read back.
 func TestYAMLRoundTrip(t *testing.T) {
-	texts := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.SampledFrom([]rune("ab: #-\n\t'\"\\{}[]|>&*!%@`,?~é😀\u2028\u0085\u00a0\ufeff\r0")), 0, 12, -1),
-		rapid.SampledFrom([]string{"true", "null", "~", "1e3", "0x1", "2001-01-01", "=", "<<", "---", "...", "a\n...\nb", "a\n---\nb", ".inf", "1_000", "yes", "a  b", "a\n b", "{{ x }}"}))
+	texts := rapid.OneOf(rapid.String(),
+		rapid.StringOfN(rapid.SampledFrom([]rune("ab: #-\n\t'\"\\{}[]|>&*!%@`,?~é😀\u2028\u0085\u00a0\ufeff\r0")),
+			0, 12, -1), rapid.SampledFrom([]string{
+			"true", "null", "~", "1e3", "0x1", "2001-01-01", "=", "<<", "---", "...", "a\n...\nb", "a\n---\nb", ".inf",
+			"1_000", "yes", "a  b", "a\n b", "{{ x }}",
+		}))
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		leaf := rapid.OneOf(texts.AsAny(), rapid.Int().AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil))

@@ -86,7 +86,8 @@ func Lines(r io.Reader, limit int) iter.Seq2[Event, error] {
 				yield(Event{}, err)
 				return
 			}
-			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(Event{Data: line, Unended: err != nil}, nil) || err != nil {
+			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(Event{Data: line, Unended: err != nil}, nil) ||
+				err != nil {
 				return
 			}
 		}

@@ -47,7 +47,10 @@ func TestSSE(t *testing.T) {
 		"data: 1234\ndata: 5678\n\n":                         "=1234\n5678",
 		"data: 1234\ndata: 5678\ndata: 9012\n\n":             "error: a line is too long",
 	} {
-		for name, r := range map[string]io.Reader{"at once": strings.NewReader(stream), "by bytes": iotest.OneByteReader(strings.NewReader(stream)), "with its end": iotest.DataErrReader(strings.NewReader(stream))} {
+		for name, r := range map[string]io.Reader{
+			"at once": strings.NewReader(stream), "by bytes": iotest.OneByteReader(strings.NewReader(stream)),
+			"with its end": iotest.DataErrReader(strings.NewReader(stream)),
+		} {
 			if d := cmp.Diff(want, strings.Join(sse(r, 12), "|")); d != "" {
 				t.Errorf("%q %s: %s", stream, name, d)
 			}
@@ -102,14 +105,16 @@ func TestLines(t *testing.T) {
 		return got
 	}
 	for stream, want := range map[string]string{
-		"{}\n\n \t\r\n[1]\r\n": "{} false|[1] false", "{}\n[1": "{} false|[1 true", "": "", "1234567890123": "error: a line is too long", "\n\n": "",
+		"{}\n\n \t\r\n[1]\r\n": "{} false|[1] false", "{}\n[1": "{} false|[1 true", "": "",
+		"1234567890123": "error: a line is too long", "\n\n": "",
 	} {
 		if d := cmp.Diff(want, strings.Join(lines(iotest.HalfReader(strings.NewReader(stream))), "|")); d != "" {
 			t.Errorf("%q: %s", stream, d)
 		}
 	}
 	broken := errors.New("broken")
-	if got := lines(io.MultiReader(strings.NewReader("{}\n{"), iotest.ErrReader(broken))); strings.Join(got, "|") != "{} false|error: broken" {
+	if got := lines(io.MultiReader(strings.NewReader("{}\n{"), iotest.ErrReader(broken))); strings.Join(got, "|") !=
+		"{} false|error: broken" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -117,9 +122,12 @@ func TestLines(t *testing.T) {
 // However a stream comes, its events are the same.
 func TestPiecesDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{"data: x", "data:y", "event: e", ":", "\n", "\r", "\r\n", "\n\n", "z"})).Draw(t, "parts")
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{
+			"data: x", "data:y", "event: e", ":", "\n", "\r", "\r\n", "\n\n", "z",
+		})).Draw(t, "parts")
 		stream := strings.Join(parts, "")
-		if d := cmp.Diff(sse(strings.NewReader(stream), 50), sse(iotest.OneByteReader(strings.NewReader(stream)), 50)); d != "" {
+		if d := cmp.Diff(sse(strings.NewReader(stream), 50),
+			sse(iotest.OneByteReader(strings.NewReader(stream)), 50)); d != "" {
 			t.Fatal(d)
 		}
 	})

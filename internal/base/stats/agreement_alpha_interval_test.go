@@ -8,7 +8,8 @@ import (
 )
 
 func TestAlphaInterval(t *testing.T) {
-	units := unitsOf("1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 .")
+	units := unitsOf("1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .",
+		"1 2 3 3 2 4 4 1 2 5 1 .")
 	alpha, _ := stats.NominalAlpha(units)
 	interval := stats.AlphaInterval(units, 42, stats.NominalAlpha[int])
 	if interval[0] > alpha-0.1 || interval[1] < alpha+0.1 || interval[0] < 0.2 || interval[1] > 1 {

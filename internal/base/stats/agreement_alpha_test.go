@@ -47,11 +47,16 @@ func TestAlpha(t *testing.T) {
 	}{
 		// Krippendorff (2011), section D: four observers, twelve units, missing values.
 		{"Krippendorff, D", unitsOf(
-			"1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 ."), 0.743, 0.815, 0.849},
+			"1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 ."),
+			0.743, 0.815, 0.849},
 		// The same, section A: two observers, two values, ten units.
 		{"Krippendorff, A", unitsOf("0 1 0 0 0 0 0 0 1 0", "1 1 1 0 0 1 0 0 0 0"), 0.095, 0.095, 0.095},
 		// The three coders of the article Krippendorff's alpha in Wikipedia.
-		{"Wikipedia", unitsOf(". . . . . 3 4 1 2 1 1 3 3 . 3", "1 . 2 1 3 3 4 3 . . . . . . .", ". . 2 1 3 4 4 . 2 1 1 3 3 . 4"), 0.691, math.NaN(), 0.811},
+		{
+			"Wikipedia",
+			unitsOf(". . . . . 3 4 1 2 1 1 3 3 . 3", "1 . 2 1 3 3 4 3 . . . . . . .", ". . 2 1 3 4 4 . 2 1 1 3 3 . 4"),
+			0.691, math.NaN(), 0.811,
+		},
 	} {
 		nominal, ok1 := stats.NominalAlpha(tc.units)
 		ordinal, ok2 := stats.OrdinalAlpha(tc.units)
@@ -60,7 +65,8 @@ func TestAlpha(t *testing.T) {
 			ordinal = tc.ordinal
 		}
 		want, got := []float64{tc.nominal, tc.ordinal, tc.interval}, []float64{nominal, ordinal, interval}
-		if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 5e-4), cmpopts.EquateNaNs()); d != "" || !ok1 || !ok2 || !ok3 {
+		if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 5e-4), cmpopts.EquateNaNs()); d != "" || !ok1 ||
+			!ok2 || !ok3 {
 			t.Errorf("%s: α mismatch (-want +got):\n%s", tc.name, d)
 		}
 	}

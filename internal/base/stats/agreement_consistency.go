@@ -78,7 +78,8 @@ func SwapConsistency(straight, swapped []Preference) Swap {
 	s := Swap{N: min(len(straight), len(swapped))}
 	for i, before := range straight[:s.N] {
 		switch after := swapped[i]; {
-		case before == Tie && after == Tie, before == PreferFirst && after == PreferSecond, before == PreferSecond && after == PreferFirst:
+		case before == Tie && after == Tie, before == PreferFirst && after == PreferSecond,
+			before == PreferSecond && after == PreferFirst:
 			s.Consistent++
 		case before == PreferFirst && after == PreferFirst:
 			s.First++

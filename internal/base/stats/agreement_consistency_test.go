@@ -10,8 +10,12 @@ import (
 
 func TestConsistency(t *testing.T) {
 	// Pairs of samples agree with 1, 1/3 and 1; the fourth item has only one.
-	c := stats.SelfConsistency([][]string{{"pass", "pass"}, {"pass", "fail", "pass"}, {"fail", "fail", "fail"}, {"pass"}}, 1)
-	want := stats.Consistency{Items: 3, Unanimous: 2. / 3, UnanimousInterval: stats.Wilson(2, 3), Agreement: 7. / 9, AgreementInterval: [2]float64{0, 1}}
+	c := stats.SelfConsistency(
+		[][]string{{"pass", "pass"}, {"pass", "fail", "pass"}, {"fail", "fail", "fail"}, {"pass"}}, 1)
+	want := stats.Consistency{
+		Items: 3, Unanimous: 2. / 3, UnanimousInterval: stats.Wilson(2, 3), Agreement: 7. / 9,
+		AgreementInterval: [2]float64{0, 1},
+	}
 	if d := cmp.Diff(want, c, published()); d != "" {
 		t.Errorf("consistency mismatch (-want +got):\n%s", d)
 	}
@@ -26,7 +30,9 @@ func TestConsistency(t *testing.T) {
 	straight := []stats.Preference{first, second, tie, first, first, second, tie, first, first}
 	swapped := []stats.Preference{second, first, tie, first, tie, second, second, first}
 	got := stats.SwapConsistency(straight, swapped)
-	if d := cmp.Diff(stats.Swap{N: 8, Consistent: 3, Rate: 3. / 8, Interval: stats.Wilson(3, 8), First: 2, Second: 1, P: 1}, got); d != "" {
+	if d := cmp.Diff(stats.Swap{
+		N: 8, Consistent: 3, Rate: 3. / 8, Interval: stats.Wilson(3, 8), First: 2, Second: 1, P: 1,
+	}, got); d != "" {
 		t.Errorf("swap mismatch (-want +got):\n%s", d)
 	}
 }

@@ -62,10 +62,12 @@ func TestKappaLaws(t *testing.T) {
 			"quadratic": func(a, b []float64) stats.Agreement { return stats.WeightedKappa(a, b, stats.Quadratic) },
 		} {
 			g, back, same := kappa(first, second), kappa(second, first), kappa(first, first)
-			if math.Abs(g.Kappa-back.Kappa) > 1e-9 || g.Defined != back.Defined || g.Kappa < -1-1e-9 || g.Kappa > 1+1e-9 {
+			if math.Abs(g.Kappa-back.Kappa) > 1e-9 || g.Defined != back.Defined || g.Kappa < -1-1e-9 ||
+				g.Kappa > 1+1e-9 {
 				t.Fatalf("%s: %+v one way, %+v the other", name, g, back)
 			}
-			if g.Interval[0] > g.Kappa+1e-9 || g.Interval[1] < g.Kappa-1e-9 || same.Defined && math.Abs(same.Kappa-1) > 1e-9 {
+			if g.Interval[0] > g.Kappa+1e-9 || g.Interval[1] < g.Kappa-1e-9 ||
+				same.Defined && math.Abs(same.Kappa-1) > 1e-9 {
 				t.Fatalf("%s: %+v, with itself %+v", name, g, same)
 			}
 		}
@@ -92,9 +94,14 @@ func TestKappaOfLittle(t *testing.T) {
 	}{
 		{"nothing", nil, nil, stats.Agreement{}},
 		{"one label only", []string{"a", "a"}, []string{"a", "a"}, stats.Agreement{N: 2, Observed: 1, Expected: 1}},
-		{"never", []string{"a", "b"}, []string{"b", "a"}, stats.Agreement{N: 2, Expected: 0.5, Kappa: -1, Interval: [2]float64{-1, -1}, Defined: true}},
+		{"never", []string{"a", "b"}, []string{"b", "a"}, stats.Agreement{
+			N: 2, Expected: 0.5, Kappa: -1, Interval: [2]float64{-1, -1}, Defined: true,
+		}},
 		// The lower end is that of Wilson's interval of four of four, 0.5101, against 0.5 by chance.
-		{"always", []string{"a", "b", "a", "b", "?"}, []string{"a", "b", "a", "b"}, stats.Agreement{N: 4, Observed: 1, Expected: 0.5, Kappa: 1, Interval: [2]float64{0.0202, 1}, Defined: true}},
+		{
+			"always", []string{"a", "b", "a", "b", "?"}, []string{"a", "b", "a", "b"},
+			stats.Agreement{N: 4, Observed: 1, Expected: 0.5, Kappa: 1, Interval: [2]float64{0.0202, 1}, Defined: true},
+		},
 	} {
 		if d := cmp.Diff(tc.want, stats.Kappa(tc.first, tc.second), near()); d != "" {
 			t.Errorf("%s: agreement mismatch (-want +got):\n%s", tc.name, d)

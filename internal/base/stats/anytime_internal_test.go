@@ -9,7 +9,16 @@ import (
 
 // TestWealthIsBetaBinomial: against a true mean of 0 the wealth is 2^D·B(won + 1, lost + 1), whatever is tied.
 func TestWealthIsBetaBinomial(t *testing.T) {
-	for _, c := range []trits{{0, 0, 9}, {1, 0, 0}, {7, 0, 3}, {3, 5, 1}, {40, 60, 1_000}, {1_000, 1_100, 5}, {20_000, 20_000, 1e6}, {0, 3_000, 1}} {
+	for _, c := range []trits{
+		{0, 0, 9},
+		{1, 0, 0},
+		{7, 0, 3},
+		{3, 5, 1},
+		{40, 60, 1_000},
+		{1_000, 1_100, 5},
+		{20_000, 20_000, 1e6},
+		{0, 3_000, 1},
+	} {
 		want := (c.won+c.lost)*math.Ln2 + mathext.Lbeta(c.won+1, c.lost+1)
 		if got := c.logWealth(0); math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
 			t.Errorf("%+v: log of the wealth is %v, want %v", c, got, want)

@@ -38,7 +38,8 @@ func TestClusteredMean(t *testing.T) {
 // TestICC has the ratings of Shrout and Fleiss (1979), table 2: ICC(1,1) = 0.17 of six targets with four judges, MSB
 // 11.24, MSW 6.26.
 func TestICC(t *testing.T) {
-	m := clustersOf([][]float64{{9, 2, 5, 8}, {6, 1, 3, 2}, {8, 4, 6, 8}, {7, 1, 2, 6}, {10, 5, 6, 9}, {6, 2, 4, 7}}).Mean()
+	m := clustersOf([][]float64{{9, 2, 5, 8}, {6, 1, 3, 2}, {8, 4, 6, 8}, {7, 1, 2, 6}, {10, 5, 6, 9}, {6, 2, 4, 7}}).
+		Mean()
 	if math.Abs(m.ICC-0.165742) > 1e-6 {
 		t.Errorf("ICC = %v, want 0.17", m.ICC)
 	}

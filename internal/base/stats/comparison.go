@@ -27,7 +27,8 @@ func CompareAll(metrics []Metric) []Difference {
 			names[name] = true
 		}
 	}
-	sorted := slices.Sorted(maps.Keys(names)) // in an order that does not depend on the order of Add; neither do sums and resamples
+	// in an order that does not depend on the order of Add; neither do sums and resamples
+	sorted := slices.Sorted(maps.Keys(names))
 	places, numbered := placesOf(metrics)
 	comparisons, differences := make([]*comparison, len(metrics)), make([]Difference, len(metrics))
 	for i, m := range metrics {

@@ -93,7 +93,8 @@ func (c *Confusion) Confused() []Confused {
 		out = append(out, Confused{pair.truth, pair.predicted, n})
 	}
 	slices.SortFunc(out, func(a, b Confused) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Truth, b.Truth), cmp.Compare(a.Predicted, b.Predicted))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Truth, b.Truth),
+			cmp.Compare(a.Predicted, b.Predicted))
 	})
 	return out
 }

@@ -43,7 +43,8 @@ func (c *Confusion) Score() Classification {
 	for _, name := range c.sorted() {
 		of := c.labels[name]
 		s.Classes = append(s.Classes, classOf(name, of))
-		all.support, all.predicted, all.correct = all.support+of.support, all.predicted+of.predicted, all.correct+of.correct
+		all.support, all.predicted, all.correct = all.support+of.support, all.predicted+of.predicted,
+			all.correct+of.correct
 	}
 	pooled := classOf("", &all)
 	s.MicroF1, s.MicroPrecision, s.MicroRecall = pooled.F1, pooled.Precision, pooled.Recall

@@ -68,15 +68,17 @@ func TestClassificationCases(t *testing.T) {
 			s.WeightedF1, s.WeightedPrecision, s.WeightedRecall, s.MinClassF1,
 		}
 		expected := []float64{
-			want.Accuracy.Value, want.MacroF1.Value, want.MacroF1True.Value, want.MacroPrecision.Value, want.MacroRecall.Value,
-			want.WeightedF1.Value, want.WeightedPrecision.Value, want.WeightedRecall.Value, want.MinClassF1.Value,
+			want.Accuracy.Value, want.MacroF1.Value, want.MacroF1True.Value, want.MacroPrecision.Value,
+			want.MacroRecall.Value, want.WeightedF1.Value, want.WeightedPrecision.Value, want.WeightedRecall.Value,
+			want.MinClassF1.Value,
 		}
 		if d := cmp.Diff(expected, got, published()); d != "" || s.N != want.N || len(s.Classes) != len(want.PerClass) {
 			t.Errorf("%s: n %d, %d classes, metrics (-want +got):\n%s", tc.Case, s.N, len(s.Classes), d)
 		}
 		for _, c := range s.Classes {
 			w := want.PerClass[c.Label]
-			if d := cmp.Diff([]float64{w.Precision, w.Recall, w.F1}, []float64{c.Precision, c.Recall, c.F1}, published()); d != "" || c.Support != w.Support {
+			if d := cmp.Diff([]float64{w.Precision, w.Recall, w.F1}, []float64{c.Precision, c.Recall, c.F1},
+				published()); d != "" || c.Support != w.Support {
 				t.Errorf("%s, %s: support %d, metrics (-want +got):\n%s", tc.Case, c.Label, c.Support, d)
 			}
 		}
@@ -109,7 +111,8 @@ func TestSeveralLabels(t *testing.T) {
 	c.Add([]string{"show", "show"}, []string{stats.NullLabel}) // no answer
 	s := c.Score()
 	// 3 of 6 true labels found; 3 of 6 predicted ones (null counts as one) true.
-	if d := cmp.Diff([]float64{0.5, 0.5, 0.5, 0.4}, []float64{s.MicroRecall, s.MicroPrecision, s.MicroF1, s.Accuracy}, published()); d != "" {
+	if d := cmp.Diff([]float64{0.5, 0.5, 0.5, 0.4}, []float64{s.MicroRecall, s.MicroPrecision, s.MicroF1, s.Accuracy},
+		published()); d != "" {
 		t.Errorf("metrics mismatch (-want +got):\n%s", d)
 	}
 	want := []stats.Confused{{"show", stats.NullLabel, 2}, {"ask", "sell", 1}, {"ask", "show", 1}}
@@ -145,7 +148,8 @@ func TestConfusionLaws(t *testing.T) {
 		support := 0
 		for _, c := range s.Classes {
 			support += c.Support
-			if c.F1 < 0 || c.F1 > 1 || c.F1 > max(c.Precision, c.Recall)+1e-12 || c.F1 < min(c.Precision, c.Recall)-1e-12 {
+			if c.F1 < 0 || c.F1 > 1 || c.F1 > max(c.Precision, c.Recall)+1e-12 ||
+				c.F1 < min(c.Precision, c.Recall)-1e-12 {
 				t.Fatalf("class %+v: F1 is not between precision and recall", c)
 			}
 		}
@@ -175,7 +179,8 @@ func TestCalibrate(t *testing.T) {
 	// 0.2)/2.
 	c := stats.Calibrate([]float64{0.9, 0.2, 0.9, 0.2}, []bool{true, false, false, false})
 	want := stats.Calibration{N: 4, ECE: 0.3, Brier: (0.01 + 0.04 + 0.81 + 0.04) / 4, Bins: []stats.CalibrationBin{
-		{Low: 0.1, High: 0.2, N: 2, Confidence: 0.2, Accuracy: 0}, {Low: 0.8, High: 0.9, N: 2, Confidence: 0.9, Accuracy: 0.5},
+		{Low: 0.1, High: 0.2, N: 2, Confidence: 0.2, Accuracy: 0},
+		{Low: 0.8, High: 0.9, N: 2, Confidence: 0.9, Accuracy: 0.5},
 	}}
 	if d := cmp.Diff(want, c, published()); d != "" {
 		t.Errorf("calibration mismatch (-want +got):\n%s", d)
@@ -197,7 +202,8 @@ func TestCalibrationLaws(t *testing.T) {
 				t.Fatalf("the bin %+v does not hold its mean", bin)
 			}
 		}
-		if n != c.N || c.ECE < 0 || c.ECE > 1 || c.Brier < 0 || c.Brier > 1 || !slices.IsSortedFunc(c.Bins, func(a, b stats.CalibrationBin) int {
+		if n != c.N || c.ECE < 0 || c.ECE > 1 || c.Brier < 0 ||
+			c.Brier > 1 || !slices.IsSortedFunc(c.Bins, func(a, b stats.CalibrationBin) int {
 			return int(10*a.Low) - int(10*b.Low)
 		}) {
 			t.Fatalf("calibration %+v breaks a law", c)

@@ -65,7 +65,9 @@ func BenchmarkCompareAll(b *testing.B) {
 			for _, user := range of {
 				p.Add(strconv.Itoa(user), r.Float64(), r.Float64())
 			}
-			metrics = append(metrics, stats.Metric{Pairs: &p, Criterion: stats.Criterion{Seed: 42, Margin: stats.Margin{Relative: float64(i%2) / 10}}})
+			metrics = append(metrics, stats.Metric{
+				Pairs: &p, Criterion: stats.Criterion{Seed: 42, Margin: stats.Margin{Relative: float64(i%2) / 10}},
+			})
 		}
 		b.Run(strconv.Itoa(users), func(b *testing.B) {
 			for b.Loop() {

@@ -39,11 +39,13 @@ func TestReplays(t *testing.T) {
 				p.Add(session, of["baseline"][metric], of["candidate"][metric])
 			}
 			d := p.Compare(c)
-			if math.Abs(d.Baseline-want.Baseline[metric].Value) > 1e-9 || math.Abs(d.Candidate-want.Candidate[metric].Value) > 1e-9 {
+			if math.Abs(d.Baseline-want.Baseline[metric].Value) > 1e-9 ||
+				math.Abs(d.Candidate-want.Candidate[metric].Value) > 1e-9 {
 				t.Errorf("%s, %s: %v and %v, want %+v", flow, metric, d.Baseline, d.Candidate, want)
 			}
 			t.Logf("%-22s %-33s %8.3f %8.3f  %+.3f [%+.3f, %+.3f] %-9s %s, detectable %.3f",
-				flow, metric, d.Baseline, d.Candidate, d.Mean, d.Interval[0], d.Interval[1], d.Method, d.Verdict, d.Detectable)
+				flow, metric, d.Baseline, d.Candidate, d.Mean, d.Interval[0], d.Interval[1], d.Method, d.Verdict,
+				d.Detectable)
 		}
 	}
 }

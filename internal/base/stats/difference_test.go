@@ -59,14 +59,26 @@ func TestDifferenceOfLittle(t *testing.T) {
 		{"no pass and no fail", &stats.Pairs{}, true, stats.Inconclusive, [2]float64{math.Inf(-1), math.Inf(1)}, true},
 		{"six clusters fail twice", pairsAlike(6, 3), true, stats.Inconclusive, [2]float64{-0.5, 0.5}, false},
 		{"one", singles(ones(1), ones(1)), false, stats.Inconclusive, [2]float64{math.Inf(-1), math.Inf(1)}, true},
-		{"five are the same", singles(ones(5), ones(5)), false, stats.Inconclusive, [2]float64{math.Inf(-1), math.Inf(1)}, true},
-		{"six are the same", singles(ones(6), ones(6)), false, stats.NonInferior, [2]float64{math.Inf(-1), math.Inf(1)}, true},
-		{"five are better by 1", singles(ones(5), shifted[:5]), false, stats.Inconclusive, [2]float64{math.Inf(-1), math.Inf(1)}, true},
+		{
+			"five are the same", singles(ones(5), ones(5)), false, stats.Inconclusive,
+			[2]float64{math.Inf(-1), math.Inf(1)}, true,
+		},
+		{
+			"six are the same", singles(ones(6), ones(6)), false, stats.NonInferior,
+			[2]float64{math.Inf(-1), math.Inf(1)}, true,
+		},
+		{
+			"five are better by 1", singles(ones(5), shifted[:5]), false, stats.Inconclusive,
+			[2]float64{math.Inf(-1), math.Inf(1)}, true,
+		},
 		{"six are better by 1", singles(ones(6), shifted[:6]), false, stats.Better, [2]float64{1, 1}, false},
 		// ±3/n with n = 6; to have passed what failed in six of six is found, in five of five it is not.
 		{"six fail twice", singles(ones(6), ones(6)), true, stats.Inconclusive, [2]float64{-0.5, 0.5}, false},
 		{"five pass what failed", singles(ones(5), shifted[:5]), true, stats.NonInferior, [2]float64{0, 1}, true},
-		{"five of 30, and the same, by numbers", singles(ones(30), append(shifted[:5:5], ones(25)...)), false, stats.Better, [2]float64{0.0251, 0.3082}, false},
+		{
+			"five of 30, and the same, by numbers", singles(ones(30), append(shifted[:5:5], ones(25)...)), false,
+			stats.Better, [2]float64{0.0251, 0.3082}, false,
+		},
 		{"six pass what failed", singles(ones(6), shifted[:6]), true, stats.Better, [2]float64{0.2193, 1}, false},
 	} {
 		c := stats.Criterion{PassFail: tc.passFail}
@@ -74,7 +86,8 @@ func TestDifferenceOfLittle(t *testing.T) {
 			c.Range = 1
 		}
 		d := tc.p.Compare(c)
-		if diff := cmp.Diff(tc.interval, d.Interval, near()); diff != "" || d.Verdict != tc.verdict || math.IsInf(d.Detectable, 1) != tc.detectInf {
+		if diff := cmp.Diff(tc.interval, d.Interval, near()); diff != "" || d.Verdict != tc.verdict ||
+			math.IsInf(d.Detectable, 1) != tc.detectInf {
 			t.Errorf("%s: %+v\n%s", tc.name, d, diff)
 		}
 	}
@@ -119,7 +132,9 @@ func TestMethods(t *testing.T) {
 		{"pass or fail", singles([]float64{0, 1}, []float64{1, 1}), passFail, stats.MethodMcNemar},
 		{"pass or fail in clusters", clustered, passFail, stats.MethodT},
 		{"neither pass nor fail", singles([]float64{0, 0.5}, []float64{1, 1}), passFail, stats.MethodT},
-		{"a relative margin", singles([]float64{0, 1}, []float64{1, 1}), stats.Criterion{PassFail: true, Margin: stats.Margin{Relative: 0.1}}, stats.MethodT},
+		{"a relative margin", singles([]float64{0, 1}, []float64{1, 1}), stats.Criterion{
+			PassFail: true, Margin: stats.Margin{Relative: 0.1},
+		}, stats.MethodT},
 	} {
 		if d := tc.p.Compare(tc.c); d.Method != tc.want {
 			t.Errorf("%s: method %q, want %q", tc.name, d.Method, tc.want)
@@ -161,7 +176,8 @@ func TestFewClustersDiffer(t *testing.T) {
 		d := of(tc.clusters, tc.won, tc.lost)
 		few := tc.won+tc.lost < 5
 		bound := 3 / float64(tc.clusters)
-		if d.Verdict != tc.want || few != (d.P > 0.05) || few && (d.Interval[0] > -bound || d.Interval[1] < bound || d.Detectable < bound) {
+		if d.Verdict != tc.want || few != (d.P > 0.05) ||
+			few && (d.Interval[0] > -bound || d.Interval[1] < bound || d.Detectable < bound) {
 			t.Errorf("%+v: %+v", tc, d)
 		}
 	}
@@ -171,7 +187,11 @@ func TestFewClustersDiffer(t *testing.T) {
 // clusters.
 func TestCompareAll(t *testing.T) {
 	one, two := pairsOf(60, 2), unequalPairs(60)
-	criteria := []stats.Criterion{{Seed: 1}, {Seed: 1, LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}}, {Seed: 2, Resamples: 300}}
+	criteria := []stats.Criterion{
+		{Seed: 1},
+		{Seed: 1, LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}},
+		{Seed: 2, Resamples: 300},
+	}
 	var metrics []stats.Metric
 	for _, c := range criteria {
 		metrics = append(metrics, stats.Metric{Pairs: one, Criterion: c}, stats.Metric{Pairs: two, Criterion: c})

@@ -28,7 +28,8 @@ func TestDistributions(t *testing.T) {
 	for _, df := range []float64{1, 1.3, 2, 7.5, 49, 400, 9_999} {
 		critical := tQuantile(0.975, df)
 		for _, shift := range []float64{0, 0.3, 1, 2.8, 5, 14} {
-			same("noncentral t", shiftedTail(critical, shift, df), 1-distuv.NoncentralT{Nu: df, Mu: shift}.CDF(critical), 1e-9, df, shift)
+			same("noncentral t", shiftedTail(critical, shift, df),
+				1-distuv.NoncentralT{Nu: df, Mu: shift}.CDF(critical), 1e-9, df, shift)
 		}
 	}
 	same("noncentral t of many", shiftedTail(1.96, 2.8, 1e6), distuv.UnitNormal.Survival(1.96-2.8), 1e-12)

@@ -45,7 +45,8 @@ func unequal() design {
 
 // latencies are log-normal, those of the candidate slower by a factor.
 func latencies(slower float64) design {
-	return design{name: "latencies", truth: (slower - 1) * math.Exp(0.25), add: func(r *rand.Rand, p *stats.Pairs, clusters int) {
+	return design{name: "latencies", truth: (slower - 1) * math.Exp(0.25), add: func(r *rand.Rand, p *stats.Pairs,
+		clusters int) {
 		for c := range clusters {
 			session := math.Exp(r.NormFloat64() / 2)
 			p.Add(strconv.Itoa(c), session*math.Exp(r.NormFloat64()/2), slower*session*math.Exp(r.NormFloat64()/2))
@@ -76,7 +77,8 @@ func passes(rate, anew, gain float64) design {
 		}
 		return 0
 	}
-	return design{name: "pass or fail", truth: anew * gain, passFail: true, coarse: true, add: func(r *rand.Rand, p *stats.Pairs, clusters int) {
+	return design{name: "pass or fail", truth: anew * gain, passFail: true, coarse: true, add: func(r *rand.Rand,
+		p *stats.Pairs, clusters int) {
 		for c := range clusters {
 			base := bit(r, rate)
 			other := base

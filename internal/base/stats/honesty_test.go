@@ -80,7 +80,9 @@ func TestNullVerdicts(t *testing.T) {
 // TestCoverage: 93–97 % of all intervals hold the true difference. Few scores that mostly do not differ make them wider
 // than they need be.
 func TestCoverage(t *testing.T) {
-	for i, d := range []design{correlated(0.3), unequal(), latencies(1), latencies(1.2), grades(), passes(0.8, 0.5, -0.1)} {
+	for i, d := range []design{
+		correlated(0.3), unequal(), latencies(1), latencies(1.2), grades(), passes(0.8, 0.5, -0.1),
+	} {
 		for _, clusters := range []int{20, 49, 50, 100} {
 			r, n := random(uint64(1000*i+clusters)), runs(1_000)
 			holds := 0
@@ -141,8 +143,10 @@ func TestSameTwice(t *testing.T) {
 		criterion stats.Criterion
 	}{
 		{passes(0.85, 0.3, 0), stats.Criterion{PassFail: true}},
-		{latencies(1), stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}}}, // stands for turn_count_ratio
-		{grades(), stats.Criterion{}},                                                             // state_progression_match
+		// stands for turn_count_ratio
+		{latencies(1), stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}}},
+		// state_progression_match
+		{grades(), stats.Criterion{}},
 		{latencies(1), stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Relative: 0.2}}},
 	}
 	for _, clusters := range []int{30, 100} {
@@ -164,7 +168,8 @@ func TestSameTwice(t *testing.T) {
 			}
 		}
 		for i := range metrics {
-			within(t, metrics[i].name+" worse, "+strconv.Itoa(clusters), worse[i], n, 0, 3.5) // 2.5, and what a thousand leave to chance
+			// 2.5, and what a thousand leave to chance
+			within(t, metrics[i].name+" worse, "+strconv.Itoa(clusters), worse[i], n, 0, 3.5)
 		}
 		within(t, "better, "+strconv.Itoa(clusters), better, n, 0, 5)
 	}

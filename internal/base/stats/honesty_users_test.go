@@ -47,7 +47,9 @@ var userMetrics = []userMetric{
 		}
 		return 1, 1
 	}},
-	{"latencies", stats.Criterion{}, func(a, b, truth float64) (float64, float64) { return math.Exp(a / 2), math.Exp(b/2) + truth }},
+	{"latencies", stats.Criterion{}, func(a, b, truth float64) (float64, float64) {
+		return math.Exp(a / 2), math.Exp(b/2) + truth
+	}},
 }
 
 // of returns the comparison of a metric over users of such sizes. truth is the mean difference.
@@ -62,7 +64,8 @@ func (m *userMetric) of(r *rand.Rand, sizes []int, icc, truth float64) stats.Dif
 		}
 	}
 	c := m.c
-	c.Seed, c.Resamples = r.Uint64(), few // few halves that were the same in all evaluations would err in the same direction
+	// few halves that were the same in all evaluations would err in the same direction
+	c.Seed, c.Resamples = r.Uint64(), few
 	return p.Compare(c)
 }
 
@@ -162,7 +165,9 @@ func TestUsersPower(t *testing.T) {
 }
 
 // rareMetric passes or fails, and one of ten pairs differs.
-var rareMetric = userMetric{"rare pass or fail", stats.Criterion{PassFail: true, Range: 1}, func(a, _, truth float64) (float64, float64) {
+var rareMetric = userMetric{"rare pass or fail", stats.Criterion{
+	PassFail: true, Range: 1,
+}, func(a, _, truth float64) (float64, float64) {
 	switch share := 0.5 * math.Erfc(-a/math.Sqrt2); {
 	case share < 0.05-truth/2:
 		return 1, 0

@@ -47,7 +47,8 @@ func TestPairedRateInterval(t *testing.T) {
 		{0, 0, 0, [2]float64{-1, 1}},
 		{0, 10, 10, [2]float64{0.4449, 1}},
 	} {
-		if d := cmp.Diff(tc.want, stats.PairedRateInterval(tc.first, tc.second, tc.n), cmpopts.EquateApprox(0, 5e-4)); d != "" {
+		if d := cmp.Diff(tc.want, stats.PairedRateInterval(tc.first, tc.second, tc.n),
+			cmpopts.EquateApprox(0, 5e-4)); d != "" {
 			t.Errorf("PairedRateInterval(%d, %d, %d) mismatch (-want +got):\n%s", tc.first, tc.second, tc.n, d)
 		}
 	}
@@ -75,9 +76,11 @@ func TestExactTestIsTheStricter(t *testing.T) {
 			for second := 0; first+second <= n; second++ {
 				interval := stats.PairedRateInterval(first, second, n)
 				if stats.McNemar(first, second) <= 0.05 && interval[0] <= 0 && interval[1] >= 0 {
-					t.Errorf("%d and %d of %d: p %v, interval %v", first, second, n, stats.McNemar(first, second), interval)
+					t.Errorf("%d and %d of %d: p %v, interval %v", first, second, n,
+						stats.McNemar(first, second), interval)
 				}
-				if at := float64(second-first) / float64(n); interval[0] > at || interval[1] < at || interval[0] < -1 || interval[1] > 1 {
+				if at := float64(second-first) / float64(n); interval[0] > at || interval[1] < at || interval[0] < -1 ||
+					interval[1] > 1 {
 					t.Errorf("%d and %d of %d: interval %v", first, second, n, interval)
 				}
 			}
@@ -104,7 +107,9 @@ func TestDecide(t *testing.T) {
 	metric := func(mean, margin float64) stats.Difference {
 		return spreadOut(16, 100, mean, 4).Compare(stats.Criterion{Margin: stats.Margin{Absolute: margin}})
 	}
-	still := singles(make([]float64, 100), make([]float64, 100)).Compare(stats.Criterion{Range: 1, Margin: stats.Margin{Absolute: 0.05}})
+	still := singles(make([]float64, 100), make([]float64, 100)).Compare(stats.Criterion{
+		Range: 1, Margin: stats.Margin{Absolute: 0.05},
+	})
 	// Of 16 pairs with a standard error of 1, 2.2 are p = 0.044 and 4 are p = 0.001; harm of 2.2 is harm, whatever the
 	// other metrics.
 	for _, tc := range []struct {
@@ -115,10 +120,15 @@ func TestDecide(t *testing.T) {
 		{"none", nil, stats.Inconclusive},
 		{"a gain", []stats.Difference{metric(2.2, 0)}, stats.Better},
 		{"a gain beside what does not vary", []stats.Difference{metric(2.2, 0), still, still}, stats.Better},
-		{"a gain that two others make doubtful", []stats.Difference{metric(2.2, 0), metric(0, 4), metric(0, 4)}, stats.NonInferior},
+		{
+			"a gain that two others make doubtful", []stats.Difference{metric(2.2, 0), metric(0, 4), metric(0, 4)},
+			stats.NonInferior,
+		},
 		{"a gain that is beyond doubt", []stats.Difference{metric(4, 0), metric(0, 4), metric(0, 4)}, stats.Better},
 		{"a gain beside what is left open", []stats.Difference{metric(4, 0), metric(0, 1)}, stats.Inconclusive},
-		{"harm among many", []stats.Difference{metric(4, 0), metric(-2.2, 0), metric(0, 1), metric(0, 4), metric(0, 4)}, stats.Worse},
+		{"harm among many", []stats.Difference{
+			metric(4, 0), metric(-2.2, 0), metric(0, 1), metric(0, 4), metric(0, 4),
+		}, stats.Worse},
 		{"nothing varies", []stats.Difference{still, still}, stats.NonInferior},
 	} {
 		if got := stats.Decide(tc.metrics); got != tc.want {
@@ -127,7 +137,8 @@ func TestDecide(t *testing.T) {
 	}
 	metrics := []stats.Difference{metric(2.2, 0), metric(4, 0), still}
 	stats.Decide(metrics)
-	if metrics[0].AdjustedP != metrics[0].P || math.Abs(metrics[1].AdjustedP-2*metrics[1].P) > 1e-12 || metrics[2].AdjustedP != 1 {
+	if metrics[0].AdjustedP != metrics[0].P || math.Abs(metrics[1].AdjustedP-2*metrics[1].P) > 1e-12 ||
+		metrics[2].AdjustedP != 1 {
 		t.Errorf("corrected to %v, %v and %v", metrics[0].AdjustedP, metrics[1].AdjustedP, metrics[2].AdjustedP)
 	}
 }

@@ -14,7 +14,10 @@ import (
 // A comparison is the same whether clusters have numbers or names. Some clusters are missing in some metrics.
 func TestNumberedClustersAreAsNamed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		criteria := []stats.Criterion{{PassFail: true, Range: 1, Seed: 1, Resamples: 200}, {LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}, Seed: 1, Resamples: 200}}
+		criteria := []stats.Criterion{
+			{PassFail: true, Range: 1, Seed: 1, Resamples: 200},
+			{LowerIsBetter: true, Margin: stats.Margin{Relative: 0.1}, Seed: 1, Resamples: 200},
+		}
 		var named, numbered []stats.Metric
 		binary := rapid.Bool().Draw(t, "binary")
 		n := rapid.IntRange(0, 80).Draw(t, "pairs")
@@ -40,9 +43,11 @@ func TestNumberedClustersAreAsNamed(t *testing.T) {
 				one.Add(fmt.Sprintf("%03d", cluster), was, is)
 				other.AddNumbered(cluster, was, is)
 			}
-			named, numbered = append(named, stats.Metric{Pairs: one, Criterion: c}), append(numbered, stats.Metric{Pairs: other, Criterion: c})
+			named, numbered = append(named, stats.Metric{Pairs: one, Criterion: c}),
+				append(numbered, stats.Metric{Pairs: other, Criterion: c})
 		}
-		if d := cmp.Diff(stats.CompareAll(named), stats.CompareAll(numbered), cmp.AllowUnexported(stats.Difference{}), cmpopts.EquateNaNs()); d != "" {
+		if d := cmp.Diff(stats.CompareAll(named), stats.CompareAll(numbered), cmp.AllowUnexported(stats.Difference{}),
+			cmpopts.EquateNaNs()); d != "" {
 			t.Error(d)
 		}
 		one, other := stats.Watch{Alpha: 0.05}, stats.Watch{Alpha: 0.05}

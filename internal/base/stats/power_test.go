@@ -71,7 +71,8 @@ func TestDetectableRate(t *testing.T) {
 		t.Errorf("of a hundred that agree %v is detectable", got)
 	}
 	// The surer a loss is to be found, the larger it must be.
-	if sure := singles(alternating(100, 0), alternating(100, 1)).Compare(stats.Criterion{PassFail: true, Power: 0.95}); sure.Detectable <= passFail(100, 50, 50).Detectable {
+	if sure := singles(alternating(100, 0), alternating(100, 1)).
+		Compare(stats.Criterion{PassFail: true, Power: 0.95}); sure.Detectable <= passFail(100, 50, 50).Detectable {
 		t.Errorf("with a power of 0.95 %v is detectable", sure.Detectable)
 	}
 	// R. J. Connor (1987): (z·√ψ + 0.8416·√(ψ − d²))²/d² pairs for ψ = 0.2 and d = 0.1 are 155; the exact test needs

@@ -37,12 +37,19 @@ func TestAttribute(t *testing.T) {
 		{"the agent", []stats.Rejudged{{4, 4}, {0, 4}, {4, 4}}, 1, stats.Attribution{
 			Transport: 0.25, TransportInterval: stats.Wilson(1, 4), Agent: 1. / 3, AgentShare: 1, Known: true,
 		}},
-		{"the judge", []stats.Rejudged{{2, 4}, {2, 4}}, 0, stats.Attribution{TransportInterval: stats.Wilson(0, 2), Judge: 1. / 3, Known: true}},
+		{"the judge", []stats.Rejudged{{2, 4}, {2, 4}}, 0, stats.Attribution{
+			TransportInterval: stats.Wilson(0, 2), Judge: 1. / 3, Known: true,
+		}},
 		// Between: 4·((3/4 − 1/2)² + (1/4 − 1/2)²)/1 = 1/2; within: 2·(4·3/16)/6 = 1/4; the agent (1/2 − 1/4)/4 = 1/16.
-		{"both", []stats.Rejudged{{3, 4}, {1, 4}}, 0, stats.Attribution{TransportInterval: stats.Wilson(0, 2), Judge: 0.25, Agent: 0.0625, AgentShare: 0.2, Known: true}},
-		{"always the same", []stats.Rejudged{{4, 4}, {4, 4}, {9, 0}}, 0, stats.Attribution{TransportInterval: stats.Wilson(0, 2), Known: true}},
+		{"both", []stats.Rejudged{{3, 4}, {1, 4}}, 0, stats.Attribution{
+			TransportInterval: stats.Wilson(0, 2), Judge: 0.25, Agent: 0.0625, AgentShare: 0.2, Known: true,
+		}},
+		{"always the same", []stats.Rejudged{{4, 4}, {4, 4}, {9, 0}}, 0, stats.Attribution{
+			TransportInterval: stats.Wilson(0, 2), Known: true,
+		}},
 	} {
-		if d := cmp.Diff(tc.want, stats.Attribute(tc.transcripts, tc.transport), cmpopts.EquateApprox(0, 1e-12)); d != "" {
+		if d := cmp.Diff(tc.want, stats.Attribute(tc.transcripts, tc.transport),
+			cmpopts.EquateApprox(0, 1e-12)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}

@@ -42,11 +42,18 @@ func TestRepeatRates(t *testing.T) {
 		k     int
 		want  stats.RepeatRate
 	}{
-		{"nothing", nil, 1, stats.RepeatRate{K: 1, PassHatInterval: [2]float64{0, 1}, PassAtInterval: [2]float64{0, 1}}},
-		{"too few trials", []stats.Repeated{{2, 2}}, 3, stats.RepeatRate{K: 3, PassHatInterval: [2]float64{0, 1}, PassAtInterval: [2]float64{0, 1}}},
-		{"no trials", []stats.Repeated{{2, 2}}, 0, stats.RepeatRate{PassHatInterval: [2]float64{0, 1}, PassAtInterval: [2]float64{0, 1}}},
+		{"nothing", nil, 1, stats.RepeatRate{
+			K: 1, PassHatInterval: [2]float64{0, 1}, PassAtInterval: [2]float64{0, 1},
+		}},
+		{"too few trials", []stats.Repeated{{2, 2}}, 3, stats.RepeatRate{
+			K: 3, PassHatInterval: [2]float64{0, 1}, PassAtInterval: [2]float64{0, 1},
+		}},
+		{"no trials", []stats.Repeated{{2, 2}}, 0, stats.RepeatRate{
+			PassHatInterval: [2]float64{0, 1}, PassAtInterval: [2]float64{0, 1},
+		}},
 		{"all pass", []stats.Repeated{{2, 2}, {3, 3}, {1, 0}}, 2, stats.RepeatRate{
-			K: 2, Tests: 2, PassHat: 1, PassAt: 1, PassHatInterval: stats.Wilson(2, 2), PassAtInterval: stats.Wilson(2, 2),
+			K: 2, Tests: 2, PassHat: 1, PassAt: 1, PassHatInterval: stats.Wilson(2, 2),
+			PassAtInterval: stats.Wilson(2, 2),
 		}},
 		{"all sometimes", []stats.Repeated{{2, 1}, {2, 1}}, 2, stats.RepeatRate{
 			K: 2, Tests: 2, PassAt: 1, PassHatInterval: stats.Wilson(0, 2), PassAtInterval: stats.Wilson(2, 2),

@@ -60,7 +60,8 @@ func TestRepeatsAgreeWithBigArithmetic(t *testing.T) {
 	}
 	float := func(r *big.Rat) float64 { f, _ := r.Float64(); return f }
 	for _, tc := range []struct{ n, c, k int64 }{
-		{10, 7, 3}, {100, 99, 50}, {1000, 3, 2}, {1000, 999, 1000}, {10_000, 9_990, 5_000}, {10_000, 1, 1}, {10_000, 5_000, 40},
+		{10, 7, 3}, {100, 99, 50}, {1000, 3, 2}, {1000, 999, 1000}, {10_000, 9_990, 5_000}, {10_000, 1, 1},
+		{10_000, 5_000, 40},
 	} {
 		hat := stats.PassHatK(int(tc.n), int(tc.c))[tc.k-1]
 		if want := float(quotient(tc.c, tc.n, tc.k)); math.Abs(hat-want) > 1e-11*want {
@@ -81,11 +82,13 @@ func TestRepeatLaws(t *testing.T) {
 		hat, at := stats.PassHatK(n, c), stats.PassAtK(n, c)
 		rate := float64(c) / float64(n)
 		if len(hat) != n || len(at) != n || hat[0] != rate || at[0] != rate {
-			t.Fatalf("n %d, c %d: lengths %d and %d, first %v and %v, want %v", n, c, len(hat), len(at), hat[0], at[0], rate)
+			t.Fatalf("n %d, c %d: lengths %d and %d, first %v and %v, want %v", n, c, len(hat), len(at), hat[0],
+				at[0], rate)
 		}
 		for k := 1; k < n; k++ {
 			if hat[k] > hat[k-1] || at[k] < at[k-1] || hat[k] < 0 || at[k] > 1 {
-				t.Fatalf("n %d, c %d, k %d: pass^k %v after %v, pass@k %v after %v", n, c, k+1, hat[k], hat[k-1], at[k], at[k-1])
+				t.Fatalf("n %d, c %d, k %d: pass^k %v after %v, pass@k %v after %v", n, c, k+1, hat[k], hat[k-1],
+					at[k], at[k-1])
 			}
 		}
 		if (at[n-1] == 1) != (c > 0) || (hat[n-1] == 1) != (c == n) {
@@ -99,7 +102,8 @@ func TestClass(t *testing.T) {
 		passed, n int
 		want      string
 	}{
-		{0, 0, ""}, {0, 5, "stable_fail"}, {5, 5, "stable_pass"}, {1, 5, "flaky"}, {4, 5, "flaky"}, {1, 1, "stable_pass"},
+		{0, 0, ""}, {0, 5, "stable_fail"}, {5, 5, "stable_pass"}, {1, 5, "flaky"}, {4, 5, "flaky"},
+		{1, 1, "stable_pass"},
 	} {
 		if got := stats.Class(tc.passed, tc.n); got != tc.want {
 			t.Errorf("Class(%d, %d) = %q, want %q", tc.passed, tc.n, got, tc.want)

@@ -81,7 +81,8 @@ func plainHalfMeans(column []clusterSum, resamples int, seed uint64) (means []fl
 				for k, bits := 0, random.Uint64(); k < 8; k, bits = k+1, bits>>8 {
 					for i := range min(8, len(column)-first) {
 						if bits>>i&1 == 1 {
-							totals[r+k].n, totals[r+k].sum = totals[r+k].n+column[first+i].n, totals[r+k].sum+column[first+i].sum
+							totals[r+k].n, totals[r+k].sum = totals[r+k].n+column[first+i].n,
+								totals[r+k].sum+column[first+i].sum
 						}
 					}
 				}
@@ -152,7 +153,9 @@ func TestMidQuantile(t *testing.T) {
 			t.Errorf("the share up to %v is %v, want %v", tc.x, share, tc.share)
 		}
 	}
-	for _, tc := range []struct{ share, want float64 }{{0.01, -inf}, {0.3, -inf}, {0.31, -inf}, {0.5, 1}, {0.6, inf}, {0.99, inf}} {
+	for _, tc := range []struct {
+		share, want float64
+	}{{0.01, -inf}, {0.3, -inf}, {0.31, -inf}, {0.5, 1}, {0.6, inf}, {0.99, inf}} {
 		if x := midQuantile([]float64{-inf, 1, inf}, tc.share); x != tc.want {
 			t.Errorf("the quantile of %v between infinities is %v, want %v", tc.share, x, tc.want)
 		}
@@ -165,7 +168,9 @@ func TestMidQuantile(t *testing.T) {
 // TestMidQuantileLaws: the ends of an interval and the p-value never contradict each other.
 func TestMidQuantileLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.SampledFrom([]float64{math.Inf(-1), -2, -1, -0.25, 0, 0, 0.5, 1, 3, math.Inf(1)}), minResamples, 300).Draw(t, "values")
+		values := rapid.SliceOfN(rapid.SampledFrom([]float64{
+			math.Inf(-1), -2, -1, -0.25, 0, 0, 0.5, 1, 3, math.Inf(1),
+		}), minResamples, 300).Draw(t, "values")
 		slices.Sort(values)
 		last := math.Inf(-1)
 		for _, share := range []float64{0.01, 0.025, 0.1, 0.35, 0.5, 0.9, 0.975, 0.99} {

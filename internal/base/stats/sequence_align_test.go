@@ -19,7 +19,8 @@ func scoreOf[T comparable](a, b []T, path []stats.Aligned) int {
 	for _, step := range path {
 		pair := step.Original != stats.Gap && step.Replay != stats.Gap
 		switch {
-		case step.Original != stats.Gap && step.Original != i, step.Replay != stats.Gap && step.Replay != j, step.Original == step.Replay && !pair:
+		case step.Original != stats.Gap && step.Original != i, step.Replay != stats.Gap && step.Replay != j,
+			step.Original == step.Replay && !pair:
 			return broken
 		case pair && a[i] == b[j]:
 			score++
@@ -75,7 +76,8 @@ func best(a, b []byte, match, mismatch, gap int) int {
 	if a[0] == b[0] {
 		pair = match
 	}
-	return max(best(a[1:], b[1:], match, mismatch, gap)+pair, best(a[1:], b, match, mismatch, gap)+gap, best(a, b[1:], match, mismatch, gap)+gap)
+	return max(best(a[1:], b[1:], match, mismatch, gap)+pair, best(a[1:], b, match, mismatch, gap)+gap,
+		best(a, b[1:], match, mismatch, gap)+gap)
 }
 
 func TestSequenceLaws(t *testing.T) {
@@ -86,7 +88,8 @@ func TestSequenceLaws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Distance != -best(a, b, 0, -1, -1) || s.Common != best(a, b, 1, -1, 0) || s.Score != best(a, b, 1, -1, -1) {
+		if s.Distance != -best(a, b, 0, -1, -1) || s.Common != best(a, b, 1, -1, 0) ||
+			s.Score != best(a, b, 1, -1, -1) {
 			t.Fatalf("%q, %q: %+v", a, b, s)
 		}
 		path, err := stats.Align(a, b)
@@ -94,15 +97,19 @@ func TestSequenceLaws(t *testing.T) {
 			t.Fatalf("%q, %q: the path %v is none that scores %d; %v", a, b, path, s.Score, err)
 		}
 		back, err := stats.ScoreSequences(b, a)
-		if err != nil || back.Distance != s.Distance || back.Common != s.Common || back.Score != s.Score || back.Precision != s.Recall {
+		if err != nil || back.Distance != s.Distance || back.Common != s.Common || back.Score != s.Score ||
+			back.Precision != s.Recall {
 			t.Fatalf("%q, %q: %+v one way, %+v the other; %v", a, b, s, back, err)
 		}
-		for _, x := range []float64{s.Levenshtein, s.LCS, s.LCSDice, s.NeedlemanWunsch, s.Positional, s.Precision, s.Recall} {
+		for _, x := range []float64{
+			s.Levenshtein, s.LCS, s.LCSDice, s.NeedlemanWunsch, s.Positional, s.Precision, s.Recall,
+		} {
 			if x < 0 || x > 1 || s.Exact && x != 1 {
 				t.Fatalf("%q, %q: %+v", a, b, s)
 			}
 		}
-		if s.Exact != (s.Distance == 0) || s.InOrder != (s.Common == len(a)) || s.AnyOrder != (s.Precision == 1 && s.Recall == 1) {
+		if s.Exact != (s.Distance == 0) || s.InOrder != (s.Common == len(a)) ||
+			s.AnyOrder != (s.Precision == 1 && s.Recall == 1) {
 			t.Fatalf("%q, %q: %+v", a, b, s)
 		}
 	})

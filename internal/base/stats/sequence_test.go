@@ -125,7 +125,8 @@ func TestMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Exact != tc.exact || s.InOrder != tc.inOrder || s.AnyOrder != tc.anyOrder || s.Precision != tc.precision || s.Recall != tc.recall {
+		if s.Exact != tc.exact || s.InOrder != tc.inOrder || s.AnyOrder != tc.anyOrder || s.Precision != tc.precision ||
+			s.Recall != tc.recall {
 			t.Errorf("%q against %q: %+v, want %+v", tc.original, tc.replay, s, tc)
 		}
 	}

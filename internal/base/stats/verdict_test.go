@@ -53,7 +53,9 @@ func TestVerdicts(t *testing.T) {
 		{"a known loss that is smaller than any harm", -3, stats.Criterion{Harmless: 3.5}, stats.Inconclusive},
 		{"a known loss as large as harm", -3, stats.Criterion{Harmless: 3}, stats.Worse},
 		{"no loss could be as large as harm", -3, stats.Criterion{Harmless: 5.2}, stats.NonInferior},
-		{"a loss smaller than any harm where lower is better", 3, stats.Criterion{LowerIsBetter: true, Harmless: 3.5}, stats.Inconclusive},
+		{"a loss smaller than any harm where lower is better", 3, stats.Criterion{
+			LowerIsBetter: true, Harmless: 3.5,
+		}, stats.Inconclusive},
 	} {
 		d := spreadOut(16, 100, tc.mean, 4).Compare(tc.c)
 		if d.Verdict != tc.want || math.Abs(d.SE-1) > 1e-9 || math.Abs(d.Mean-tc.mean) > 1e-9 {
@@ -86,9 +88,12 @@ func TestDifferenceLaws(t *testing.T) {
 		if passFail {
 			score = rapid.SampledFrom([]float64{0, 1})
 		}
-		baseline, candidate := rapid.SliceOfN(score, n, n).Draw(t, "baseline"), rapid.SliceOfN(score, n, n).Draw(t, "candidate")
+		baseline, candidate := rapid.SliceOfN(score, n, n).Draw(t, "baseline"),
+			rapid.SliceOfN(score, n, n).Draw(t, "candidate")
 		margin := rapid.Float64Range(0, 0.5).Draw(t, "margin")
-		c := stats.Criterion{PassFail: passFail, Range: 1, Margin: stats.Margin{Absolute: margin}, Seed: 1, Resamples: 500}
+		c := stats.Criterion{
+			PassFail: passFail, Range: 1, Margin: stats.Margin{Absolute: margin}, Seed: 1, Resamples: 500,
+		}
 		d := singles(baseline, candidate).Compare(c)
 		low, high := d.Interval[0], d.Interval[1]
 		// The verdict is what the interval says.
@@ -101,14 +106,16 @@ func TestDifferenceLaws(t *testing.T) {
 		case high < 0:
 			want = stats.Worse
 		}
-		if d.Verdict != want || low > d.Mean+1e-9 || high < d.Mean-1e-9 || d.P < 0 || d.P > 1 || (d.P <= 0.05) != (low > 0 || high < 0) {
+		if d.Verdict != want || low > d.Mean+1e-9 || high < d.Mean-1e-9 || d.P < 0 || d.P > 1 ||
+			(d.P <= 0.05) != (low > 0 || high < 0) {
 			t.Fatalf("want %s: %+v", want, d)
 		}
 		// With lower and higher exchanged, and so the scores, all is as before. (Each bootstrap draws the same clusters
 		// in another order.)
 		if n < 50 || d.Method == stats.MethodMcNemar {
 			c.LowerIsBetter = true
-			if back := singles(candidate, baseline).Compare(c); back.Verdict != d.Verdict || math.Abs(back.Interval[0]+high) > 1e-9 || math.Abs(back.P-d.P) > 1e-9 {
+			if back := singles(candidate, baseline).Compare(c); back.Verdict != d.Verdict ||
+				math.Abs(back.Interval[0]+high) > 1e-9 || math.Abs(back.P-d.P) > 1e-9 {
 				t.Fatalf("%+v\nthe other way round: %+v", d, back)
 			}
 		}

@@ -89,7 +89,9 @@ func Watches(alpha float64, criteria []Criterion) []Watch {
 // remembered by name.
 func (w *Watch) Analyze(pairs *Pairs, comesBack func(cluster string) bool) Interim {
 	w.add(pairs, comesBack)
-	l := Interim{N: w.Pairs, Clusters: int(w.Alone.N) + len(w.Known), Mean: w.Entries.Mean, DesignEffect: w.designEffect()}
+	l := Interim{
+		N: w.Pairs, Clusters: int(w.Alone.N) + len(w.Known), Mean: w.Entries.Mean, DesignEffect: w.designEffect(),
+	}
 	l.Interval = w.interval(l)
 	gain, mean := l.Interval, l.Mean
 	if w.LowerIsBetter {

@@ -47,7 +47,8 @@ func TestWatchCounts(t *testing.T) {
 	} {
 		w := stats.Watches(0.05, []stats.Criterion{{PassFail: true}})[0]
 		l := w.Analyze(tally("", tc.lost, tc.won, tc.same), nil)
-		if l.Verdict != tc.want || l.N != tc.lost+tc.won+tc.same || l.Interval[0] < -1 || l.Interval[1] > 1 || l.Interval[1] <= l.Interval[0] {
+		if l.Verdict != tc.want || l.N != tc.lost+tc.won+tc.same || l.Interval[0] < -1 || l.Interval[1] > 1 ||
+			l.Interval[1] <= l.Interval[0] {
 			t.Errorf("%+v: %+v", tc, l)
 		}
 	}
@@ -63,7 +64,8 @@ func TestWatchIsNeverSure(t *testing.T) {
 		}
 	}
 	w := stats.Watches(0.05, []stats.Criterion{{}})[0]
-	if l := w.Analyze(tally("", 0, 0, 200), nil); !math.IsInf(l.Interval[0], -1) || !math.IsInf(l.Interval[1], 1) || l.Verdict != stats.Inconclusive {
+	if l := w.Analyze(tally("", 0, 0, 200), nil); !math.IsInf(l.Interval[0], -1) || !math.IsInf(l.Interval[1], 1) ||
+		l.Verdict != stats.Inconclusive {
 		t.Errorf("without a range: %+v", l)
 	}
 }
@@ -83,7 +85,10 @@ func TestWatchOfNumbers(t *testing.T) {
 	last.Add("last", 0, 3-step)
 	last.Add("", math.NaN(), 1)
 	l := w.Analyze(&last, nil)
-	want := stats.Interim{N: 20, Clusters: 20, Mean: 3, Interval: [2]float64{3 - 0.8621, 3 + 0.8621}, DesignEffect: 1, Verdict: stats.Better}
+	want := stats.Interim{
+		N: 20, Clusters: 20, Mean: 3, Interval: [2]float64{3 - 0.8621, 3 + 0.8621}, DesignEffect: 1,
+		Verdict: stats.Better,
+	}
 	if d := cmp.Diff(want, l, cmpopts.EquateApprox(0, 1e-3)); d != "" || w.Dropped != 1 {
 		t.Errorf("20 clusters (-want +got):\n%s", d)
 	}
@@ -108,7 +113,8 @@ func TestWatchOfUsersWhoComeBack(t *testing.T) {
 		}
 		l = w.Analyze(&p, always)
 	}
-	if want := 159. / 39; l.N != 320 || l.Clusters != 40 || math.Abs(l.Mean-2) > 1e-9 || math.Abs(l.DesignEffect-want) > 1e-9 {
+	if want := 159. / 39; l.N != 320 || l.Clusters != 40 || math.Abs(l.Mean-2) > 1e-9 ||
+		math.Abs(l.DesignEffect-want) > 1e-9 {
 		t.Errorf("%+v", l)
 	}
 }
@@ -170,10 +176,18 @@ func TestWatchAlarms(t *testing.T) {
 		c        stats.Criterion
 		sessions sessions
 	}{
-		{"pass or fail", 0, stats.Criterion{PassFail: true}, single(func(r *rand.Rand) (float64, float64) { return bit(r, 0.8), bit(r, 0.8) })},
-		{"a known loss", -0.1, stats.Criterion{PassFail: true}, single(func(r *rand.Rand) (float64, float64) { return bit(r, 0.9), bit(r, 0.8) })},
-		{"rarely different", 0, stats.Criterion{}, single(func(r *rand.Rand) (float64, float64) { return bit(r, 0.98), bit(r, 0.98) })},
-		{"normal", 0, stats.Criterion{}, single(func(r *rand.Rand) (float64, float64) { return r.NormFloat64(), r.NormFloat64() })},
+		{"pass or fail", 0, stats.Criterion{PassFail: true}, single(func(r *rand.Rand) (float64, float64) {
+			return bit(r, 0.8), bit(r, 0.8)
+		})},
+		{"a known loss", -0.1, stats.Criterion{PassFail: true}, single(func(r *rand.Rand) (float64, float64) {
+			return bit(r, 0.9), bit(r, 0.8)
+		})},
+		{"rarely different", 0, stats.Criterion{}, single(func(r *rand.Rand) (float64, float64) {
+			return bit(r, 0.98), bit(r, 0.98)
+		})},
+		{"normal", 0, stats.Criterion{}, single(func(r *rand.Rand) (float64, float64) {
+			return r.NormFloat64(), r.NormFloat64()
+		})},
 		{"latencies", 0, stats.Criterion{}, single(func(r *rand.Rand) (float64, float64) {
 			return math.Exp(r.NormFloat64()), math.Exp(r.NormFloat64())
 		})},
@@ -244,7 +258,9 @@ func TestWatchMargin(t *testing.T) {
 		"smaller than any harm":   {stats.Criterion{Harmless: 1.1}, stats.Inconclusive},
 		"as large as harm":        {stats.Criterion{Harmless: 1}, stats.Inconclusive},
 		"larger than harm":        {stats.Criterion{Harmless: 0.9}, stats.Worse},
-		"a gain":                  {stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Absolute: 5}}, stats.Better},
+		"a gain": {
+			stats.Criterion{LowerIsBetter: true, Margin: stats.Margin{Absolute: 5}}, stats.Better,
+		},
 	} {
 		w := stats.Watches(0.05, []stats.Criterion{tc.c})[0]
 		var look stats.Interim

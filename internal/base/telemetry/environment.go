@@ -62,7 +62,9 @@ func (e environment) place() *Resource {
 	switch protocol, name := e.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
 	case "", "http/protobuf":
 	default:
-		e.warn(fmt.Sprintf("%s=%s is not supported: traces are sent as http/protobuf to %s; collectors take that at port %s", name, protocol, p.shown(), httpPort))
+		e.warn(fmt.Sprintf(
+			"%s=%s is not supported: traces are sent as http/protobuf to %s; collectors take that at port %s", name,
+			protocol, p.shown(), httpPort))
 	}
 	return p
 }
@@ -89,7 +91,8 @@ func (e environment) headers() ([][2]string, error) {
 // isToken reports whether a name can be that of a header.
 func isToken(name string) bool {
 	for _, c := range name {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", c) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+			!strings.ContainsRune("!#$%&'*+-.^_`|~", c) {
 			return false
 		}
 	}

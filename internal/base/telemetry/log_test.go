@@ -17,25 +17,32 @@ import (
 func TestLogHandler(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(telemetry.LogHandler(slog.NewJSONHandler(&out, nil)))
-	ctx := trace.Sharing(t.Context(), trace.A(trace.RunID, "r"), trace.A(trace.TestCaseID, "old"), trace.A(trace.TestCaseID, "hush"))
+	ctx := trace.Sharing(t.Context(), trace.A(trace.RunID, "r"), trace.A(trace.TestCaseID, "old"),
+		trace.A(trace.TestCaseID, "hush"))
 	ctx = trace.Masked(ctx, func(s string) string { return strings.ReplaceAll(s, "hush", "***") }, nil)
 	ctx = trace.Of(trace.Sharing(ctx, trace.A(trace.ConversationID, "c")), "c")
-	refused := &llm.Error{Fault: llm.Refused, Model: "openai:m", At: "http://x", Status: 400, Message: "refused: you wrote zebra", Hint: "look"}
+	refused := &llm.Error{
+		Fault: llm.Refused, Model: "openai:m", At: "http://x", Status: 400, Message: "refused: you wrote zebra",
+		Hint: "look",
+	}
 	for _, c := range []struct {
 		do   func()
 		want map[string]any
 	}{
 		{func() { log.InfoContext(ctx, "m", "a", "hush!", "n", 3) }, map[string]any{
-			"run_id": "r", "test_case_id": "***", "conversation_id": "c", "trace_id": trace.ID("c"), "a": "***!", "n": 3.0,
+			"run_id": "r", "test_case_id": "***", "conversation_id": "c", "trace_id": trace.ID("c"), "a": "***!",
+			"n": 3.0,
 		}},
 		{func() { log.With("run_id", "mine").InfoContext(ctx, "m", "test_case_id", "own") }, map[string]any{
 			"run_id": "mine", "test_case_id": "own", "conversation_id": "c", "trace_id": trace.ID("c"),
 		}},
 		{func() { log.WarnContext(ctx, "m", "error", fmt.Errorf("turn 1: %w", refused)) }, map[string]any{
-			"run_id": "r", "test_case_id": "***", "conversation_id": "c", "trace_id": trace.ID("c"), "error": "turn 1: openai:m at http://x: refused (400) (look)",
+			"run_id": "r", "test_case_id": "***", "conversation_id": "c", "trace_id": trace.ID("c"),
+			"error": "turn 1: openai:m at http://x: refused (400) (look)",
 		}},
 		{func() { // the value of a panic is anything
-			log.InfoContext(ctx, "m", "panic", struct{ Token string }{"hush"}, "warnings", []string{"hush", "x"}, slog.Group("of", "a", "hush"), "none", nil)
+			log.InfoContext(ctx, "m", "panic", struct{ Token string }{"hush"}, "warnings", []string{"hush", "x"},
+				slog.Group("of", "a", "hush"), "none", nil)
 		}, map[string]any{
 			"run_id": "r", "test_case_id": "***", "conversation_id": "c", "trace_id": trace.ID("c"),
 			"panic": "{***}", "warnings": []any{"***", "x"}, "of": map[string]any{"a": "***"}, "none": nil,

@@ -86,7 +86,8 @@ func newSender(p Resource, of *resource.Resource, version string, withText bool,
 		queue = mostText
 	}
 	s.sending, s.stop = context.WithCancel(context.Background())
-	s.SpanProcessor = sdk.NewBatchSpanProcessor(exporter(s.export), sdk.WithMaxQueueSize(queue), sdk.WithBatchTimeout(every))
+	s.SpanProcessor = sdk.NewBatchSpanProcessor(exporter(s.export), sdk.WithMaxQueueSize(queue),
+		sdk.WithBatchTimeout(every))
 	return s, nil
 }
 

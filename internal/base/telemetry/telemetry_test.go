@@ -46,20 +46,55 @@ func TestEnvironment(t *testing.T) {
 	}{
 		{"nothing", nil, "", ""},
 		{"an endpoint", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL"}, "/v1/traces", ""},
-		{"an endpoint with a path", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL/api/public/otel/"}, "/api/public/otel/v1/traces", ""},
-		{"an endpoint of traces", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/in", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, "/in", ""},
-		{"a user and a query", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "USER/?tenant=a"}, "/v1/traces?tenant=a", ""},
+		{
+			"an endpoint with a path", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL/api/public/otel/"},
+			"/api/public/otel/v1/traces", "",
+		},
+		{"an endpoint of traces", map[string]string{
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/in", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
+		}, "/in", ""},
+		{
+			"a user and a query", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "USER/?tenant=a"},
+			"/v1/traces?tenant=a", "",
+		},
 		{"switched off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_SDK_DISABLED": "TRUE"}, "", ""},
-		{"grpc", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "/v1/traces", "at port 4318"},
-		{"grpc for other signals", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}, "/v1/traces", ""},
-		{"no address", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4317"}, "", "OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https address"},
-		{"a password in what is no address", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "ftp://me:hunter2@x"}, "", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not"},
-		{"headers", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Basic%20aGk=, x-a = b%2Cc ,"}, "/v1/traces", ""},
-		{"bad headers", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "a=b%0d%0aHost: x"}, "", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
-		{"an unknown sampler", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "xray"}, "/v1/traces", "OTEL_TRACES_SAMPLER=xray is unknown"},
-		{"no share", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "NaN"}, "/v1/traces", "OTEL_TRACES_SAMPLER_ARG is not a number"},
-		{"always off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "always_off"}, "", ""},
-		{"a share of nothing", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0"}, "", ""},
+		{
+			"grpc", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+			"/v1/traces", "at port 4318",
+		},
+		{"grpc for other signals", map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+		}, "/v1/traces", ""},
+		{
+			"no address", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4317"}, "",
+			"OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https address",
+		},
+		{"a password in what is no address", map[string]string{
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "ftp://me:hunter2@x",
+		}, "", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not"},
+		{"headers", map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "URL",
+			"OTEL_EXPORTER_OTLP_HEADERS":  "Authorization=Basic%20aGk=, x-a = b%2Cc ,",
+		}, "/v1/traces", ""},
+		{"bad headers", map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "a=b%0d%0aHost: x",
+		}, "", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
+		{"an unknown sampler", map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "xray",
+		}, "/v1/traces", "OTEL_TRACES_SAMPLER=xray is unknown"},
+		{"no share", map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "traceidratio",
+			"OTEL_TRACES_SAMPLER_ARG": "NaN",
+		}, "/v1/traces", "OTEL_TRACES_SAMPLER_ARG is not a number"},
+		{
+			"always off", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "always_off"},
+			"", "",
+		},
+		{"a share of nothing", map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
+			"OTEL_TRACES_SAMPLER_ARG": "0",
+		}, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := telemetrytest.New(t)
@@ -78,13 +113,15 @@ func TestEnvironment(t *testing.T) {
 			if d := cmp.Diff(want, paths); d != "" {
 				t.Errorf("requests (-want +got):\n%s", d)
 			}
-			if said := strings.Join(*warned, "\n"); !strings.Contains(said, tc.warning) || tc.warning == "" && said != "" || strings.Contains(said, "hunter2") {
+			if said := strings.Join(*warned, "\n"); !strings.Contains(said, tc.warning) ||
+				tc.warning == "" && said != "" || strings.Contains(said, "hunter2") {
 				t.Errorf("it warned %q", said)
 			}
 			if tc.name == "a user and a query" && headers[0].Get("Authorization") != "Basic bWU6aHVudGVyMg==" {
 				t.Errorf("headers %v", headers[0])
 			}
-			if tc.name == "headers" && (headers[0].Get("Authorization") != "Basic aGk=" || headers[0].Get("x-a") != "b,c") {
+			if tc.name == "headers" &&
+				(headers[0].Get("Authorization") != "Basic aGk=" || headers[0].Get("x-a") != "b,c") {
 				t.Errorf("headers %v", headers[0])
 			}
 		})
@@ -94,9 +131,12 @@ func TestEnvironment(t *testing.T) {
 // TestSpans: what is sent says what a span holds, without secrets and as valid protobuf whatever stands in it.
 func TestSpans(t *testing.T) {
 	c := telemetrytest.New(t)
-	traces, warned := opened(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL, "OTEL_SERVICE_NAME": "shop tests"})
+	traces, warned := opened(t, map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL, "OTEL_SERVICE_NAME": "shop tests",
+	})
 	ctx, run := trace.Start(trace.With(t.Context(), traces.Tracer(), nil), "run")
-	ctx, root := trace.Root(trace.Sharing(ctx, trace.A("shared", "yes hunter2")), "c1", "root \xff hunter2", trace.A("n", 3), trace.A("f", 0.5), trace.A("b", true), trace.A("empty", ""))
+	ctx, root := trace.Root(trace.Sharing(ctx, trace.A("shared", "yes hunter2")), "c1", "root \xff hunter2",
+		trace.A("n", 3), trace.A("f", 0.5), trace.A("b", true), trace.A("empty", ""))
 	_, child := trace.Start(ctx, "child")
 	child.Event("event", trace.A("text", "hunter2 \xc3"))
 	child.Fail("not told")
@@ -115,7 +155,8 @@ func TestSpans(t *testing.T) {
 		t.Fatalf("%d spans", len(spans))
 	}
 	r, rt, ch := spans[0], spans[1], spans[2]
-	if rt.TraceID != trace.ID("c1") || rt.Parent != "" || ch.TraceID != rt.TraceID || ch.Parent != rt.ID || r.TraceID == rt.TraceID {
+	if rt.TraceID != trace.ID("c1") || rt.Parent != "" || ch.TraceID != rt.TraceID || ch.Parent != rt.ID ||
+		r.TraceID == rt.TraceID {
 		t.Errorf("the spans are %+v", spans)
 	}
 	if d := cmp.Diff([]string{r.TraceID + "-" + r.ID}, rt.Links); d != "" {
@@ -125,11 +166,13 @@ func TestSpans(t *testing.T) {
 		t.Errorf("an attribute has %d bytes", len(long))
 	}
 	delete(rt.Attributes, "long")
-	if d := cmp.Diff(map[string]any{"shared": "yes ***", "n": int64(4), "f": 0.5, "b": true, "empty": ""}, rt.Attributes); d != "" || rt.Name != "root \uFFFD ***" {
+	if d := cmp.Diff(map[string]any{"shared": "yes ***", "n": int64(4), "f": 0.5, "b": true, "empty": ""},
+		rt.Attributes); d != "" || rt.Name != "root \uFFFD ***" {
 		t.Errorf("name %q, attributes: %s", rt.Name, d)
 	}
 	want := telemetrytest.Event{Name: "event", Attributes: map[string]any{"text": "*** \uFFFD"}}
-	if d := cmp.Diff([]telemetrytest.Event{want}, ch.Events); d != "" || !ch.Failed || ch.Message != "" || ch.Attributes["late"] != nil {
+	if d := cmp.Diff([]telemetrytest.Event{want}, ch.Events); d != "" || !ch.Failed || ch.Message != "" ||
+		ch.Attributes["late"] != nil {
 		t.Errorf("failed %v %q, events: %s", ch.Failed, ch.Message, d)
 	}
 	if d := cmp.Diff(map[string]any{"service.name": "shop tests", "service.version": "1.2.3"}, c.Resource()); d != "" {
@@ -159,7 +202,8 @@ func TestMany(t *testing.T) {
 		seen[s.Name] = true
 	}
 	if n := len(c.Spans()); n != 20_000 || len(seen) != n || len(*warned) > 0 || requests.Load() < 4 {
-		t.Errorf("%d spans came, %d of them different, in %d requests; it warned %v", n, len(seen), requests.Load(), *warned)
+		t.Errorf("%d spans came, %d of them different, in %d requests; it warned %v", n, len(seen),
+			requests.Load(), *warned)
 	}
 }
 

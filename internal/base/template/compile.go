@@ -26,7 +26,8 @@ const escaped = `\{{`
 // known are the placeholders that every template may hold, besides vars.NAME and with.NAME.
 func known() []string {
 	return []string{
-		"message", "messages", "history", "system", "messages_parts", "conversation_id", "session_id", "turn", "test_id", "trial", "vars.NAME", "with.NAME",
+		"message", "messages", "history", "system", "messages_parts", "conversation_id", "session_id", "turn",
+		"test_id", "trial", "vars.NAME", "with.NAME",
 	}
 }
 
@@ -116,8 +117,10 @@ func (c compiler) placeholder(n source.Node, name string) []piece {
 		}
 		return []piece{{literal: value.literal()}}
 	case name == "mcp_url" && !c.scope.MCP:
-		n.Report("add `mcp: {tools: FILE}` to the target", "{{ mcp_url }} needs a server of tools, and this target has none")
-	case !slices.Contains(known(), name) && name != "mcp_url" && !dotted.MatchString(name) || strings.HasSuffix(name, ".NAME"):
+		n.Report("add `mcp: {tools: FILE}` to the target",
+			"{{ mcp_url }} needs a server of tools, and this target has none")
+	case !slices.Contains(known(), name) && name != "mcp_url" && !dotted.MatchString(name) ||
+		strings.HasSuffix(name, ".NAME"):
 		n.Report(source.Suggest(name, known())+`; write \{{ for a plain {{`, "unknown placeholder {{ %s }}", name)
 	}
 	c.names[name] = true
@@ -133,7 +136,8 @@ func (c compiler) with(n source.Node, name string) node {
 		}
 	}
 	if !ok {
-		n.Report("add `with: {"+strings.TrimPrefix(name, "with.")+": …}` to the target", "there is no value for {{ %s }}", name)
+		n.Report("add `with: {"+strings.TrimPrefix(name, "with.")+": …}` to the target",
+			"there is no value for {{ %s }}", name)
 		return node{}
 	}
 	inner := c

@@ -208,7 +208,8 @@ func appendValue(b []byte, value any) ([]byte, error) {
 // Escape percent-encodes all but the unreserved characters of RFC 3986: letters, digits and -._~.
 func Escape(s string) string {
 	return escape(s, func(c byte) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' ||
+			c == '_' || c == '~'
 	})
 }
 

@@ -16,9 +16,12 @@ import (
 func values() *template.Values {
 	return &template.Values{
 		Message: "a \"b\" & ü\n%", ConversationID: "C-1", SessionID: "s/1", Turn: 2, Trial: 3, TestID: "te st",
-		History: []chat.Message{chat.NewMessage(chat.System, "Be\nkind"), chat.NewMessage(chat.User, "hi"), chat.NewMessage(chat.Assistant, "ho")},
-		Vars:    map[string]any{"name": "Åsa", "n": 7, "deep": map[string]any{"list": []any{"x", true}}},
-		MCPURL:  "http://127.0.0.1:1/mcp",
+		History: []chat.Message{
+			chat.NewMessage(chat.System, "Be\nkind"), chat.NewMessage(chat.User, "hi"),
+			chat.NewMessage(chat.Assistant, "ho"),
+		},
+		Vars:   map[string]any{"name": "Åsa", "n": 7, "deep": map[string]any{"list": []any{"x", true}}},
+		MCPURL: "http://127.0.0.1:1/mcp",
 	}
 }
 
@@ -41,23 +44,38 @@ func TestPlaceholdersInPlaces(t *testing.T) {
 	}
 	before := "system: Be\nkind\nuser: hi\nassistant: ho"
 	for name, want := range map[string]struct{ json, text, address, header string }{
-		"message":          {`"a \"b\" & ü\n%"`, "a \"b\" & ü\n%", "a%20%22b%22%20%26%20%C3%BC%0A%25", `a "b" & %C3%BC%0A%`},
-		"messages":         {messages + "," + now, before + "\nuser: a \"b\" & ü\n%", "", ""},
-		"history":          {messages + "]", before, "system%3A%20Be%0Akind%0Auser%3A%20hi%0Aassistant%3A%20ho", "system: Be%0Akind%0Auser: hi%0Aassistant: ho"},
-		"messages_parts":   {"[" + part("1", "system", `Be\nkind`) + "," + part("2", "user", "hi") + "," + part("3", "assistant", "ho") + "," + part("4", "user", `a \"b\" & ü\n%`) + "]", before + "\nuser: a \"b\" & ü\n%", "", ""},
-		"system":           {`"Be\nkind"`, "Be\nkind", "Be%0Akind", "Be%0Akind"},
-		"conversation_id":  {`"C-1"`, "C-1", "C-1", "C-1"},
-		"session_id":       {`"s/1"`, "s/1", "s%2F1", "s/1"},
-		"turn":             {"2", "2", "2", "2"},
-		"trial":            {"3", "3", "3", "3"},
-		"test_id":          {`"te st"`, "te st", "te%20st", "te st"},
-		"vars.name":        {`"Åsa"`, "Åsa", "%C3%85sa", "%C3%85sa"},
-		"vars.n":           {"7", "7", "7", "7"},
-		"vars.deep":        {`{"list":["x",true]}`, `{"list":["x",true]}`, "%7B%22list%22%3A%5B%22x%22%2Ctrue%5D%7D", `{"list":["x",true]}`},
+		"message": {
+			`"a \"b\" & ü\n%"`, "a \"b\" & ü\n%", "a%20%22b%22%20%26%20%C3%BC%0A%25", `a "b" & %C3%BC%0A%`,
+		},
+		"messages": {messages + "," + now, before + "\nuser: a \"b\" & ü\n%", "", ""},
+		"history": {
+			messages + "]", before, "system%3A%20Be%0Akind%0Auser%3A%20hi%0Aassistant%3A%20ho",
+			"system: Be%0Akind%0Auser: hi%0Aassistant: ho",
+		},
+		"messages_parts": {
+			"[" + part("1", "system", `Be\nkind`) + "," + part("2", "user", "hi") +
+				"," + part("3", "assistant", "ho") + "," + part("4", "user", `a \"b\" & ü\n%`) + "]",
+			before + "\nuser: a \"b\" & ü\n%", "", "",
+		},
+		"system":          {`"Be\nkind"`, "Be\nkind", "Be%0Akind", "Be%0Akind"},
+		"conversation_id": {`"C-1"`, "C-1", "C-1", "C-1"},
+		"session_id":      {`"s/1"`, "s/1", "s%2F1", "s/1"},
+		"turn":            {"2", "2", "2", "2"},
+		"trial":           {"3", "3", "3", "3"},
+		"test_id":         {`"te st"`, "te st", "te%20st", "te st"},
+		"vars.name":       {`"Åsa"`, "Åsa", "%C3%85sa", "%C3%85sa"},
+		"vars.n":          {"7", "7", "7", "7"},
+		"vars.deep": {
+			`{"list":["x",true]}`, `{"list":["x",true]}`, "%7B%22list%22%3A%5B%22x%22%2Ctrue%5D%7D",
+			`{"list":["x",true]}`,
+		},
 		"vars.deep.list.1": {"true", "true", "true", "true"},
 		"with.model":       {`"gpt x"`, "gpt x", "gpt x", "gpt x"},
 		"with.n":           {"0.5", "0.5", "0.5", "0.5"},
-		"mcp_url":          {`"http://127.0.0.1:1/mcp"`, "http://127.0.0.1:1/mcp", "http%3A%2F%2F127.0.0.1%3A1%2Fmcp", "http://127.0.0.1:1/mcp"},
+		"mcp_url": {
+			`"http://127.0.0.1:1/mcp"`, "http://127.0.0.1:1/mcp", "http%3A%2F%2F127.0.0.1%3A1%2Fmcp",
+			"http://127.0.0.1:1/mcp",
+		},
 	} {
 		scope := template.Scope{MCP: true, With: source.FromAny(map[string]any{"model": "gpt x", "n": 0.5})}
 		whole, err := template.Of(" {{ "+name+" }} ", scope)
@@ -79,7 +97,9 @@ func TestPlaceholdersInPlaces(t *testing.T) {
 		if json.Unmarshal(got, &text) != nil || text != "<"+want.text+">" || err != nil {
 			t.Errorf("%s in a text of JSON: %s, %v", name, got, err)
 		}
-		for place, want := range map[template.Context]string{template.Plain: want.text, template.Address: want.address, template.Header: want.header} {
+		for place, want := range map[template.Context]string{
+			template.Plain: want.text, template.Address: want.address, template.Header: want.header,
+		} {
 			if want == "" { // of lists with the message, the parts have been seen
 				continue
 			}
@@ -111,7 +131,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestSessionIsLeftOutUntilThereIsOne(t *testing.T) {
-	tmpl, err := read(t, "{a: '{{session_id}}', b: {c: ' {{ session_id }} '}, d: 'x{{session_id}}', e: 1}", template.Scope{})
+	tmpl, err := read(t, "{a: '{{session_id}}', b: {c: ' {{ session_id }} '}, d: 'x{{session_id}}', e: 1}",
+		template.Scope{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +146,8 @@ func TestSessionIsLeftOutUntilThereIsOne(t *testing.T) {
 		t.Errorf("the form is %s", form)
 	}
 	whole, _ := template.Of("{{session_id}}", template.Scope{})
-	if _, ok, _ := whole.Text(v, template.Header); ok || !whole.Only("session_id") || tmpl.Only("session_id") || !tmpl.Uses("session_id") {
+	if _, ok, _ := whole.Text(v, template.Header); ok || !whole.Only("session_id") || tmpl.Only("session_id") ||
+		!tmpl.Uses("session_id") {
 		t.Error("a header that is nothing but the id is there without one")
 	}
 }
@@ -162,7 +184,8 @@ func TestForm(t *testing.T) {
 
 func TestMissingVariable(t *testing.T) {
 	tmpl, _ := template.Of(map[string]any{"a": "{{vars.other}}"}, template.Scope{})
-	if _, _, err := tmpl.JSON(values()); err == nil || !strings.Contains(err.Error(), "te st") || !strings.Contains(err.Error(), "vars.other") {
+	if _, _, err := tmpl.JSON(values()); err == nil || !strings.Contains(err.Error(), "te st") ||
+		!strings.Contains(err.Error(), "vars.other") {
 		t.Errorf("got %v", err)
 	}
 	if _, ok := template.Var(map[string]any{"l": []any{1}}, "l.1"); ok {
@@ -191,7 +214,8 @@ func TestValuesStayInTheirPlace(t *testing.T) {
 		}
 		address, _, _ := path.Text(v, template.Address)
 		header, _, _ := path.Text(v, template.Header)
-		if strings.Count(address, "/") != 3 || strings.ContainsAny(address, " ?#&\r\n") || strings.ContainsAny(header, "\r\n\x00") {
+		if strings.Count(address, "/") != 3 || strings.ContainsAny(address, " ?#&\r\n") ||
+			strings.ContainsAny(header, "\r\n\x00") {
 			r.Fatalf("%q %q", address, header)
 		}
 	})

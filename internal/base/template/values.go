@@ -119,7 +119,9 @@ func (v *Values) parts() []saidInParts {
 	messages := v.messages(!v.Silent)
 	list := make([]saidInParts, 0, len(messages))
 	for i, m := range messages {
-		list = append(list, saidInParts{v.ConversationID + "-" + strconv.Itoa(i+1), m.Role, []textPart{{"text", m.Content}}})
+		list = append(list, saidInParts{
+			v.ConversationID + "-" + strconv.Itoa(i+1), m.Role, []textPart{{"text", m.Content}},
+		})
 	}
 	return list
 }

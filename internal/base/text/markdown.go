@@ -35,7 +35,8 @@ func Markdown(s string) string {
 
 // MarkdownAddress returns an address as it may stand between the brackets of a link.
 func MarkdownAddress(address string) string {
-	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "\n", "%0A", "\\", "%5C", "|", "%7C", "\"", "%22", "`", "%60").Replace(address)
+	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "\n", "%0A", "\\", "%5C",
+		"|", "%7C", "\"", "%22", "`", "%60").Replace(address)
 }
 
 // MarkdownHTML returns one line of text as HTML that does nothing, to stand inside a block of HTML in Markdown.

@@ -50,7 +50,9 @@ func TestStripped(t *testing.T) {
 
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "s")
+		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string {
+			return string(b)
+		})).Draw(t, "s")
 		got := text.Visible(s)
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, text.Dangerous) || text.Visible(got) != got {
 			t.Fatalf("Visible(%q) = %q", s, got)
@@ -69,7 +71,8 @@ func TestLaws(t *testing.T) {
 		if clipped := text.Clip(got, n); utf8.RuneCountInString(clipped) > n+1 || left == 0 && clipped != got {
 			t.Fatalf("Clip(%q, %d) = %q", got, n, clipped)
 		}
-		if quiet := text.NoCommand(got); strings.ReplaceAll(quiet, "\u200b", "") != got || text.NoCommand(quiet) != quiet {
+		if quiet := text.NoCommand(got); strings.ReplaceAll(quiet, "\u200b", "") != got ||
+			text.NoCommand(quiet) != quiet {
 			t.Fatalf("NoCommand(%q) = %q", got, quiet)
 		}
 	})

@@ -19,7 +19,8 @@ func Dangerous(r rune) bool {
 		return false
 	case unicode.Is(unicode.Join_Control, r): // Persian and the families of emoji need them
 		return false
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // Arabic signs that can be seen, although their class is Cf
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		// Arabic signs that can be seen, although their class is Cf
 		return false
 	case r >= 0xe0000 && r <= 0xe0fff: // tags and variation selectors, in which whole texts can be hidden
 		return true

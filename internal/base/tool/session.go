@@ -124,7 +124,8 @@ func wait(ctx context.Context, d time.Duration) error {
 // Text returns the answer as a model reads it: a text as it is, anything else as JSON.
 func (a Answer) Text() string {
 	var text string
-	if trimmed := strings.TrimSpace(string(a.Value)); strings.HasPrefix(trimmed, `"`) && json.Unmarshal(a.Value, &text) == nil {
+	if trimmed := strings.TrimSpace(string(a.Value)); strings.HasPrefix(trimmed, `"`) &&
+		json.Unmarshal(a.Value, &text) == nil {
 		return text
 	}
 	return string(a.Value)

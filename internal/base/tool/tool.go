@@ -54,7 +54,8 @@ func (s *Set) DecodeNode(n source.Node) {
 			t.Parameters = asJSON(keys.Parameters)
 		}
 		if item.Kind == source.Map && !names.MatchString(t.Name) {
-			item.Report("letters, digits, - and _, at most 64, and no digit first", "a tool needs a name, got %q", t.Name)
+			item.Report("letters, digits, - and _, at most 64, and no digit first",
+				"a tool needs a name, got %q", t.Name)
 		}
 		if slices.ContainsFunc(*s, func(other Tool) bool { return other.Name == t.Name }) && t.Name != "" {
 			item.Field("name").Report("give each tool a name of its own", "there are two tools called %q", t.Name)
@@ -80,7 +81,8 @@ func (r *Result) DecodeNode(n source.Node) {
 		r.Value = asJSON(n.With(result))
 	}
 	if n.Kind == source.Map && (r.Value != nil) == n.Has("error") {
-		n.Report("write `result:` with what the tool returns, or `error:` with what it says of a failure", "a result needs one of the two")
+		n.Report("write `result:` with what the tool returns, or `error:` with what it says of a failure",
+			"a result needs one of the two")
 	}
 	if n.Has("error") && r.Error == "" {
 		n.Field("error").Report("say what the tool says", "the error is empty")

@@ -61,8 +61,14 @@ func TestCall(t *testing.T) {
 		{"get_order", `{"id": "989"}`, "the tool get_order has no result for {\"id\": \"989\"}"},
 		{"get_order", `{"id": 1}`, "the tool get_order has no result for {\"id\": 1}"},
 		{"get_order", `{"customer": {"name": "x", "tags": ["a", "bbb"]}, "count": 3.0, "gift": true}`, "[1,2.5,null]"},
-		{"get_order", `{"customer": {"tags": ["a", "bbb", "c"]}, "count": 3, "gift": true}`, "the tool get_order has no result for"},
-		{"get_order", `{"customer": {"tags": ["a", "b"]}, "count": 3, "gift": "true"}`, "the tool get_order has no result for"},
+		{
+			"get_order", `{"customer": {"tags": ["a", "bbb", "c"]}, "count": 3, "gift": true}`,
+			"the tool get_order has no result for",
+		},
+		{
+			"get_order", `{"customer": {"tags": ["a", "b"]}, "count": 3, "gift": "true"}`,
+			"the tool get_order has no result for",
+		},
 		{"get_order", `"{broken"`, "the tool get_order has no result for"},
 		{"exact", `{"id": 9007199254740993}`, "odd"},
 		{"exact", `{"id": 9007199254740992.0}`, "even"},
@@ -86,7 +92,8 @@ func TestCall(t *testing.T) {
 			t.Errorf("%s %s: got %s, want %s", tc.name, tc.args, got, tc.want)
 		}
 	}
-	if answer, err := set.Begin().Call(t.Context(), "get_order", json.RawMessage(`{"id":"1"}`)); err != nil || answer.Text() != `{"status":"new"}` {
+	if answer, err := set.Begin().Call(t.Context(), "get_order", json.RawMessage(`{"id":"1"}`)); err != nil ||
+		answer.Text() != `{"status":"new"}` {
 		t.Errorf("another conversation begins with %s, %v", answer.Value, err)
 	}
 }
@@ -135,8 +142,9 @@ func TestProblems(t *testing.T) {
 		t.Fatal("nothing is wrong")
 	}
 	for _, want := range []string{
-		`a tool needs a name, got "1x"`, `descripton`, "tools[1].parameters", "tools[1].results[0]", "tools[1].results[1]", "tools[1].results[2].when.a",
-		"tools[1].results[3].times", "the error is empty", `two tools called "f"`,
+		`a tool needs a name, got "1x"`, `descripton`, "tools[1].parameters", "tools[1].results[0]",
+		"tools[1].results[1]", "tools[1].results[2].when.a", "tools[1].results[3].times", "the error is empty",
+		`two tools called "f"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)

@@ -72,7 +72,8 @@ func TestRemote(t *testing.T) {
 		if got := trace.IDOf(ctx); (got == id) != tc.taken || len(got) != 32 {
 			t.Errorf("%.100q gives the trace %s", tc.parents, got)
 		}
-		if parent := trace.Parent(ctx); strings.Contains(parent, span) || tc.taken && parent[52:] != tc.parents[0][52:55] {
+		if parent := trace.Parent(ctx); strings.Contains(parent, span) ||
+			tc.taken && parent[52:] != tc.parents[0][52:55] {
 			t.Errorf("%.100q is passed on as %s", tc.parents, parent)
 		}
 	}
@@ -112,7 +113,8 @@ func TestSampled(t *testing.T) {
 func TestCarry(t *testing.T) {
 	ctx, _ := trace.Root(trace.As(trace.Attempted(t.Context(), 3), trace.Judge), "c1", trace.Conversation)
 	carried := trace.Carry(t.Context(), ctx)
-	if trace.IDOf(carried) != trace.ID("c1") || trace.RoleOf(carried) != trace.Judge || trace.AttemptOf(carried) != 3 || trace.AttemptOf(t.Context()) != 1 ||
+	if trace.IDOf(carried) != trace.ID("c1") || trace.RoleOf(carried) != trace.Judge ||
+		trace.AttemptOf(carried) != 3 || trace.AttemptOf(t.Context()) != 1 ||
 		trace.RoleOf(t.Context()) != trace.Target || trace.IDOf(t.Context()) != "" {
 		t.Errorf("carried are %s, %s, %d", trace.IDOf(carried), trace.RoleOf(carried), trace.AttemptOf(carried))
 	}

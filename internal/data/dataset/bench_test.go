@@ -18,8 +18,7 @@ func BenchmarkLoad(b *testing.B) {
 	itemsFile, predictionsFile := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "predictions.jsonl")
 	var items, predictions bytes.Buffer
 	for i := range n {
-		fmt.Fprintf(&items, `{"id":"item-%d","input":{"message":"what is the equivalent of 'life is good' in french","history":[]},`+
-			`"expected_output":{"intent":"intent_%d"},"metadata":{"source":"made up","split":"test","domain":"travel"}}`+"\n", i, i%150)
+		fmt.Fprintf(&items, `{"id":"item-%d","input":{"message":"what is the equivalent of 'life is good' in french","history":[]},`+`"expected_output":{"intent":"intent_%d"},"metadata":{"source":"made up","split":"test","domain":"travel"}}`+"\n", i, i%150)
 		fmt.Fprintf(&predictions, `{"id":"item-%d","output":{"intent":"intent_%d","confidence":0.75}}`+"\n", i, i%149)
 	}
 	for file, data := range map[string][]byte{itemsFile: items.Bytes(), predictionsFile: predictions.Bytes()} {

@@ -48,7 +48,8 @@ func (p *Stores) Add(ctx context.Context, n Name, r Record, o AddOptions) (Recor
 	err := p.use(ctx, n, Options{Create: o.Create}, func(place Storage) error {
 		return place.Update(ctx, r.ID, func(old *Record) (Record, error) {
 			if old != nil && !o.Replace {
-				return r, source.Invalid("%s has an item %q already: add --replace to replace it, or --id ID to add another one", n, r.ID)
+				return r, source.Invalid(
+					"%s has an item %q already: add --replace to replace it, or --id ID to add another one", n, r.ID)
 			}
 			if r.Expected == nil && old != nil {
 				r.Expected = old.Expected

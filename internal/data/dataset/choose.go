@@ -55,7 +55,8 @@ func (u *Unclear) String() string {
 	for _, code := range slices.Sorted(maps.Keys(u.Codes)) {
 		parts = append(parts, fmt.Sprintf("%s %d", code, u.Codes[code]))
 	}
-	return fmt.Sprintf("%s with a history that is not quite clear: %s", text.Plural(u.Items, "item"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s with a history that is not quite clear: %s", text.Plural(u.Items, "item"),
+		strings.Join(parts, ", "))
 }
 
 // warningsKey is the key of a test's metadata with the warnings of its history.

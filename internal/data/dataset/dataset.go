@@ -86,11 +86,13 @@ func (c *collector) id(n source.Node) string {
 		id.Report(`write a text: "id": "item-1"`, "expected an id, got %s", id.Kind)
 		return ""
 	case id.Scalar == "" || len(id.Scalar) > maxIDBytes:
-		id.Report("write a short text of its own for each record", "the id has %d bytes; it may have 1 to %d", len(id.Scalar), maxIDBytes)
+		id.Report("write a short text of its own for each record", "the id has %d bytes; it may have 1 to %d",
+			len(id.Scalar), maxIDBytes)
 		return ""
 	}
 	if line, taken := c.lines[id.Scalar]; taken {
-		id.Report("keep one of the two, or give them different ids", "the id %q stands already in line %d", id.Scalar, line)
+		id.Report("keep one of the two, or give them different ids", "the id %q stands already in line %d",
+			id.Scalar, line)
 		return ""
 	}
 	c.lines[id.Scalar] = n.Line
@@ -101,7 +103,8 @@ func (c *collector) id(n source.Node) string {
 func (c *collector) err() error {
 	if more := len(c.problems) - maxProblems; more > 0 {
 		c.problems = append(c.problems[:maxProblems], source.Problem{
-			File: c.file, Message: fmt.Sprintf("stopped at the first %d faults", maxProblems), Hint: "correct these first, then try again",
+			File: c.file, Message: fmt.Sprintf("stopped at the first %d faults", maxProblems),
+			Hint: "correct these first, then try again",
 		})
 	}
 	return c.problems.Err()
@@ -122,6 +125,9 @@ func jsonFault(err error) string {
 		return err.Error()
 	}
 	kind, _, _ := strings.Cut(typed.Value, " ") // "number 5"
-	is := map[string]string{"array": "a list", "object": "an object", "string": "a text", "number": "a number", "bool": "true or false"}[kind]
-	return fmt.Sprintf("%s is %s where %s belongs", cmp.Or(typed.Field, "it"), cmp.Or(is, typed.Value), source.KindOf(typed.Type))
+	is := map[string]string{
+		"array": "a list", "object": "an object", "string": "a text", "number": "a number", "bool": "true or false",
+	}[kind]
+	return fmt.Sprintf("%s is %s where %s belongs", cmp.Or(typed.Field, "it"), cmp.Or(is, typed.Value),
+		source.KindOf(typed.Type))
 }

@@ -63,7 +63,8 @@ a,"{""message"": ""hi"", ""history"": [{""role"": ""user"", ""content"": ""x""}]
 7,bye,"{""intent"": ""LEAVE""}",
 `
 	for name, content := range map[string]string{
-		"a.jsonl": twoLines, "a.jsonl.gz": twoLines, "a.json": list, "b.json": `{"items": ` + list + `}`, "a.csv": table, "a.csv.gz": table,
+		"a.jsonl": twoLines, "a.jsonl.gz": twoLines, "a.json": list, "b.json": `{"items": ` + list + `}`,
+		"a.csv": table, "a.csv.gz": table,
 	} {
 		set, err := dataset.Load(write(t, name, content))
 		if err != nil {
@@ -239,8 +240,9 @@ func TestFaultyItems(t *testing.T) {
 
 func TestFaultyFiles(t *testing.T) {
 	for name, content := range map[string]string{
-		"a.txt": "x", "a.json": `{"items": 3}`, "b.json": `[{"id": `, "a.csv": "", "b.csv": "id,id\n1,2\n", "c.csv": "id,input\n1\n",
-		"d.csv": "id,input,expected_output\n1,\"x,y\n", "e.csv": "id,input,expected_output\n1,x,[a\n", "f.csv": "id,input,expected_output\n1,\xff,a\n",
+		"a.txt": "x", "a.json": `{"items": 3}`, "b.json": `[{"id": `, "a.csv": "", "b.csv": "id,id\n1,2\n",
+		"c.csv": "id,input\n1\n", "d.csv": "id,input,expected_output\n1,\"x,y\n",
+		"e.csv": "id,input,expected_output\n1,x,[a\n", "f.csv": "id,input,expected_output\n1,\xff,a\n",
 		"g.csv": "id,input,expected_output,when\n1,x,a,now\n",
 	} {
 		if set, err := dataset.Load(write(t, name, content)); set.Items != nil || len(faults(t, err)) == 0 {
@@ -331,7 +333,8 @@ func TestFaultyPredictions(t *testing.T) {
 		if tc.want == "" && err == nil {
 			continue
 		}
-		if got := strings.Join(faults(t, err), "\n"); tc.want == "" || !strings.HasPrefix(got, tc.want) || strings.Contains(got, "\n") {
+		if got := strings.Join(faults(t, err), "\n"); tc.want == "" || !strings.HasPrefix(got, tc.want) ||
+			strings.Contains(got, "\n") {
 			t.Errorf("%s:\n got %s\nwant %s", tc.content, got, tc.want)
 		}
 	}

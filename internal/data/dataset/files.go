@@ -41,7 +41,8 @@ func records(files source.Files, file string) iter.Seq2[source.Value, error] {
 			readTable(files, file, f, yield)
 		default:
 			yield(source.Value{}, source.Problems{{
-				File: file, Message: "the name does not say how to read the file", Hint: "call it .jsonl, .json or .csv, each also with .gz behind",
+				File: file, Message: "the name does not say how to read the file",
+				Hint: "call it .jsonl, .json or .csv, each also with .gz behind",
 			}})
 		}
 	}

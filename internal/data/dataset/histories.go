@@ -46,7 +46,9 @@ func rebuildLines(where string, in io.Reader, out io.Writer) error {
 		}
 		name, history, err := parseHistory(line)
 		if err != nil {
-			return source.Invalid(`%s:%d: not a history: %w (write {"name", "input": {"history": […], "query", "field_ids"}})`, where, n, err)
+			return source.Invalid(
+				`%s:%d: not a history: %w (write {"name", "input": {"history": […], "query", "field_ids"}})`,
+				where, n, err)
 		}
 		if err := encoder.Encode(rebuiltLine{name, sitebot.Rebuild(history)}); err != nil {
 			return fmt.Errorf("write a state: %w", err)

@@ -13,8 +13,9 @@ import (
 // TestFromRecords holds that records give the items of the file that they were read from.
 func TestFromRecords(t *testing.T) {
 	for _, content := range []string{
-		twoLines, `{"id":"a","input":"x","expected_output":{"skills":["ask","show"]},"metadata":{"site_name":"s","n":[1,2.5]}}` + "\n" +
-			`{"id":"b","input":{"message":"y"},"expected_output":[]}`,
+		twoLines,
+		`{"id":"a","input":"x","expected_output":{"skills":["ask","show"]},"metadata":{"site_name":"s","n":[1,2.5]}}` +
+			"\n" + `{"id":"b","input":{"message":"y"},"expected_output":[]}`,
 	} {
 		file := write(t, "a.jsonl", content)
 		want, err := dataset.Load(file)
@@ -39,11 +40,22 @@ func TestFaultyRecords(t *testing.T) {
 		want    string
 	}{
 		{nil, "langfuse:d: there are no items in the dataset (add items"},
-		{[]dataset.Record{{ID: "a", Input: raw(`"x"`)}}, "langfuse:d: a: the item has no expected_output (add `expected_output:`, its labels)"},
-		{[]dataset.Record{{ID: "a", Input: raw(`{"query":"x"}`), Expected: raw(`"y"`)}}, "langfuse:d: a.input.query: unknown key \"query\" (known: history, message)\n" +
+		{
+			[]dataset.Record{{ID: "a", Input: raw(`"x"`)}},
+			"langfuse:d: a: the item has no expected_output (add `expected_output:`, its labels)",
+		},
+		{[]dataset.Record{{
+			ID: "a", Input: raw(`{"query":"x"}`), Expected: raw(`"y"`),
+		}}, "langfuse:d: a.input.query: unknown key \"query\" (known: history, message)\n" +
 			"langfuse:d: a.input: the input has no message"},
-		{[]dataset.Record{{ID: "a", Input: raw(`"x"`), Expected: raw(`{"response":"y"}`)}}, "langfuse:d: a.expected_output: the object has none of intent"},
-		{[]dataset.Record{{ID: "a", Input: raw(`"x"`), Expected: raw(`"y"`), Metadata: raw(`"m"`), Line: 7}}, "langfuse:d:7:"},
+		{
+			[]dataset.Record{{ID: "a", Input: raw(`"x"`), Expected: raw(`{"response":"y"}`)}},
+			"langfuse:d: a.expected_output: the object has none of intent",
+		},
+		{
+			[]dataset.Record{{ID: "a", Input: raw(`"x"`), Expected: raw(`"y"`), Metadata: raw(`"m"`), Line: 7}},
+			"langfuse:d:7:",
+		},
 		{[]dataset.Record{{ID: "a", Input: raw(`{`), Expected: raw(`"y"`)}}, "langfuse:d: a: the record is not JSON: "},
 	} {
 		set, err := dataset.FromRecords("langfuse:d", tc.records)

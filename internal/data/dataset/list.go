@@ -38,7 +38,9 @@ func (p *Stores) listLangfuse(ctx context.Context, counts bool) (entries []Entry
 		if err != nil {
 			return nil, "", err
 		}
-		entries = append(entries, Entry{Name: d.Name, Description: d.Description, Items: -1, Created: d.CreatedAt, Updated: d.UpdatedAt})
+		entries = append(entries, Entry{
+			Name: d.Name, Description: d.Description, Items: -1, Created: d.CreatedAt, Updated: d.UpdatedAt,
+		})
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	if len(entries) > maxCounted && !counts {

@@ -41,7 +41,9 @@ func lock(file string) (unlock func(), err error) {
 		return t.unlock, nil
 	case <-timer.C:
 		close(gaveUp)
-		return nil, fmt.Errorf("%s is being written by another program that does not come to an end: end that program, then try again", file)
+		return nil, fmt.Errorf(
+			"%s is being written by another program that does not come to an end: end that program, then try again",
+			file)
 	}
 }
 

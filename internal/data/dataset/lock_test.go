@@ -68,7 +68,9 @@ func TestLockOfTheDead(t *testing.T) {
 		other, goOn := adder(t, file)
 		added := make(chan error, 1)
 		go func() {
-			added <- dataset.Add(file, "mine", func(*dataset.Record) (dataset.Record, error) { return itemOf("mine"), nil })
+			added <- dataset.Add(file, "mine", func(*dataset.Record) (dataset.Record, error) {
+				return itemOf("mine"), nil
+			})
 		}()
 		select {
 		case err := <-added:
@@ -97,7 +99,9 @@ func TestLockFileLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A file that is held is an error after lockWait.
-	if err := dataset.Add(file, "a", func(*dataset.Record) (dataset.Record, error) { return itemOf("a"), nil }); err != nil {
+	if err := dataset.Add(file, "a", func(*dataset.Record) (dataset.Record, error) {
+		return itemOf("a"), nil
+	}); err != nil {
 		t.Error(err)
 	}
 }
@@ -109,7 +113,9 @@ func TestManyAdders(t *testing.T) {
 	for i := range 50 {
 		all.Go(func() {
 			id := fmt.Sprint(i)
-			if err := dataset.Add(file, id, func(*dataset.Record) (dataset.Record, error) { return itemOf(id), nil }); err != nil {
+			if err := dataset.Add(file, id, func(*dataset.Record) (dataset.Record, error) {
+				return itemOf(id), nil
+			}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -34,7 +34,8 @@ const (
 	// MaxName is how long the name of a dataset in a store may be, in bytes.
 	MaxName = 255
 
-	storeForms = "write store:NAME for the store of rehearse.yaml, sqlite:PATH#NAME, or postgres://USER@HOST/DATABASE#NAME"
+	storeForms = "write store:NAME for the store of rehearse.yaml, sqlite:PATH#NAME, " +
+		"or postgres://USER@HOST/DATABASE#NAME"
 )
 
 // Name names a dataset and the place in which it is kept. ParseName makes it.
@@ -55,7 +56,9 @@ type Name struct {
 func ParseName(text string) (Name, error) {
 	switch {
 	case strings.HasPrefix(text, storeScheme):
-		return checkedName(text, Name{Kind: InStore, Store: ProjectStore, Dataset: strings.TrimPrefix(text, storeScheme)})
+		return checkedName(text, Name{
+			Kind: InStore, Store: ProjectStore, Dataset: strings.TrimPrefix(text, storeScheme),
+		})
 	case IsStore(text):
 		address, name, _ := strings.Cut(text, "#")
 		return checkedName(text, Name{Kind: InStore, Store: address, Dataset: name})
@@ -133,7 +136,8 @@ func (n Name) Title() string {
 // Storable returns n if its dataset is in Langfuse or in a store, and else an input error.
 func (n Name) Storable() (Name, error) {
 	if n.Kind == InFile {
-		return n, source.Invalid("%s is a file, but a dataset in Langfuse is wanted here: write its name, or %s%s if it is called that",
+		return n, source.Invalid(
+			"%s is a file, but a dataset in Langfuse is wanted here: write its name, or %s%s if it is called that",
 			n.Dataset, langfuseScheme, n.Dataset)
 	}
 	return n, nil

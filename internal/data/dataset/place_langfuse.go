@@ -45,7 +45,9 @@ func (p *remote) items(ctx context.Context, archived bool) ([]Record, error) {
 		items = append(items, item)
 		p.places.done("items read from "+p.name, len(items))
 	}
-	slices.SortFunc(items, func(a, b langfuse.Item) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(items, func(a, b langfuse.Item) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
 	records := make([]Record, 0, len(items))
 	for i := range items {
 		records = append(records, recordOf(&items[i]))
@@ -86,7 +88,9 @@ func (p *remote) Put(ctx context.Context, records []Record) (Outcome, error) {
 // createMissing creates the dataset, which does not exist, where that is allowed.
 func (p *remote) createMissing(ctx context.Context) error {
 	if !p.options.Create {
-		return source.Invalid("there is no dataset %q in %s: add --create to create it; `rehearse dataset list` shows which there are", p.name, p.client)
+		return source.Invalid(
+			"there is no dataset %q in %s: add --create to create it; `rehearse dataset list` shows which there are",
+			p.name, p.client)
 	}
 	_, err := p.client.CreateDataset(ctx, langfuse.Dataset{Name: p.name})
 	return err
@@ -106,7 +110,8 @@ func (p *remote) put(ctx context.Context, o *Outcome, records, there []Record) {
 		if old != nil && old.Archived {
 			o.Archived = append(o.Archived, r.ID)
 		}
-		if old != nil && unchanged(r.Input, old.Input) && unchanged(r.Expected, old.Expected) && unchanged(r.Metadata, old.Metadata) {
+		if old != nil && unchanged(r.Input, old.Input) && unchanged(r.Expected, old.Expected) &&
+			unchanged(r.Metadata, old.Metadata) {
 			o.Unchanged++
 			continue
 		}
@@ -170,7 +175,9 @@ func (p *remote) existing(ctx context.Context, id string) (*Record, error) {
 	case err != nil:
 		return nil, err
 	case item.Dataset != p.name:
-		return nil, source.Invalid("the dataset %q in %s has an item %q already, and an id belongs to one dataset only: add --id ID", item.Dataset, p.client, id)
+		return nil, source.Invalid(
+			"the dataset %q in %s has an item %q already, and an id belongs to one dataset only: add --id ID",
+			item.Dataset, p.client, id)
 	}
 	return new(recordOf(&item)), nil
 }

@@ -81,8 +81,8 @@ func (s *stored) missing(err error) error {
 	if where == ProjectStore {
 		shown = "the store of the project"
 	}
-	return source.Invalid("there is no dataset %q in %s: add --create to create it; `rehearse dataset list --from %s` shows which there are",
-		s.name.Dataset, shown, where)
+	return source.Invalid("there is no dataset %q in %s: add --create to create it; "+
+		"`rehearse dataset list --from %s` shows which there are", s.name.Dataset, shown, where)
 }
 
 // file is the place of a dataset in a file.

@@ -62,7 +62,9 @@ func ids(records []dataset.Record) (all []string) {
 // TestPlacesAdd holds that every kind of place adds items alike.
 func TestPlacesAdd(t *testing.T) {
 	folder := t.TempDir()
-	for _, text := range []string{filepath.Join(folder, "items.jsonl"), "sqlite:" + filepath.Join(folder, "s.db") + "#main", "langfuse:main"} {
+	for _, text := range []string{
+		filepath.Join(folder, "items.jsonl"), "sqlite:" + filepath.Join(folder, "s.db") + "#main", "langfuse:main",
+	} {
 		places, _ := newPlaces(t)
 		n := name(t, text)
 		ctx := t.Context()
@@ -74,7 +76,8 @@ func TestPlacesAdd(t *testing.T) {
 			return places.Add(ctx, n, r, o)
 		}
 		if n.Kind != dataset.InFile {
-			if _, err := add("a", "", dataset.AddOptions{}); !source.IsInvalid(err) || !strings.Contains(err.Error(), "add --create") {
+			if _, err := add("a", "", dataset.AddOptions{}); !source.IsInvalid(err) ||
+				!strings.Contains(err.Error(), "add --create") {
 				t.Errorf("%s: a dataset that is missing: %v", n, err)
 			}
 		}
@@ -85,10 +88,12 @@ func TestPlacesAdd(t *testing.T) {
 		if r, err := add("b", "", create); err != nil || string(r.Expected) != `{"response":""}` {
 			t.Errorf("%s: %s, %v", n, r.Expected, err)
 		}
-		if _, err := add("a", "", create); !source.IsInvalid(err) || !strings.Contains(err.Error(), `has an item "a" already`) {
+		if _, err := add("a", "", create); !source.IsInvalid(err) ||
+			!strings.Contains(err.Error(), `has an item "a" already`) {
 			t.Errorf("%s: an id that is taken: %v", n, err)
 		}
-		if r, err := add("a", "", dataset.AddOptions{Replace: true}); err != nil || !strings.Contains(string(r.Expected), "Says a.") {
+		if r, err := add("a", "", dataset.AddOptions{Replace: true}); err != nil ||
+			!strings.Contains(string(r.Expected), "Says a.") {
 			t.Errorf("%s: what was expected before is lost: %s, %v", n, r.Expected, err)
 		}
 		records, err := places.Read(ctx, n)
@@ -117,7 +122,9 @@ func TestPlacesChange(t *testing.T) {
 			t.Errorf("%s: a dataset that is missing is read: %v", n, err)
 		}
 		records := []dataset.Record{item("a", `"x"`), item("b", `"y"`)}
-		for i, want := range []string{"2 items put (2 new, 0 changed)", "2 unchanged", "1 item put (0 new, 1 changed), 1 unchanged"} {
+		for i, want := range []string{
+			"2 items put (2 new, 0 changed)", "2 unchanged", "1 item put (0 new, 1 changed), 1 unchanged",
+		} {
 			if i == 2 {
 				records[1] = item("b", `"z"`)
 			}
@@ -127,7 +134,8 @@ func TestPlacesChange(t *testing.T) {
 		}
 		var out strings.Builder
 		pulled, err := places.Pull(ctx, n, false, "", &out)
-		if err != nil || pulled.Items != 2 || out.String() != `{"id":"a","input":"x"}`+"\n"+`{"id":"b","input":"z"}`+"\n" {
+		if err != nil || pulled.Items != 2 ||
+			out.String() != `{"id":"a","input":"x"}`+"\n"+`{"id":"b","input":"z"}`+"\n" {
 			t.Errorf("%s: %+v, %v\n%s", n, pulled, err, &out)
 		}
 		if _, err := places.Purge(ctx, n, never); !errors.Is(err, refused) {
@@ -160,7 +168,8 @@ func TestPlacesChange(t *testing.T) {
 func TestPlacesUnconfigured(t *testing.T) {
 	places := &dataset.Stores{Langfuse: func() (*langfuse.Client, error) { return nil, errors.New("no keys") }}
 	for text, want := range map[string]string{"tea": `there is no file "tea"`, "langfuse:tea": "no keys"} {
-		if _, err := places.Read(t.Context(), name(t, text)); !source.IsInvalid(err) || !strings.Contains(err.Error(), want) {
+		if _, err := places.Read(t.Context(), name(t, text)); !source.IsInvalid(err) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -172,16 +181,19 @@ func TestSeedKeepsForeign(t *testing.T) {
 	server.AddDataset("d")
 	server.AddItem("d", "by-hand", "x", nil, nil)
 	s := dataset.Seeding{Dataset: "d", Records: []dataset.Record{item("seed-1", `{"query":"q"}`)}}
-	if _, err := places.Seed(t.Context(), s, dataset.SeedOptions{}); !source.IsInvalid(err) || !slices.Equal(server.Items("d"), []string{"by-hand"}) {
+	if _, err := places.Seed(t.Context(), s, dataset.SeedOptions{}); !source.IsInvalid(err) ||
+		!slices.Equal(server.Items("d"), []string{"by-hand"}) {
 		t.Errorf("%v, %v", err, server.Items("d"))
 	}
 	o, err := places.Seed(t.Context(), s, dataset.SeedOptions{DeleteOthers: true})
-	if err != nil || o.String() != "1 item deleted, 1 item put (1 new, 0 changed)" || !slices.Equal(server.Items("d"), []string{"seed-1"}) {
+	if err != nil || o.String() != "1 item deleted, 1 item put (1 new, 0 changed)" ||
+		!slices.Equal(server.Items("d"), []string{"seed-1"}) {
 		t.Errorf("%s, %v, %v", &o, err, server.Items("d"))
 	}
 	server.Fail(langfusetest.Fault{}, langfusetest.Fault{}, langfusetest.Broken(400))
 	o, err = places.Seed(t.Context(), s, dataset.SeedOptions{DeleteOthers: true})
-	if err != nil || !o.Deleting || o.New != 0 || len(o.Failed) != 1 || !slices.Equal(server.Items("d"), []string{"seed-1"}) {
+	if err != nil || !o.Deleting || o.New != 0 || len(o.Failed) != 1 ||
+		!slices.Equal(server.Items("d"), []string{"seed-1"}) {
 		t.Errorf("where an item cannot be deleted: %+v, %v, %v", o, err, server.Items("d"))
 	}
 }

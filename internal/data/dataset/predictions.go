@@ -46,9 +46,11 @@ func (ps Predictions) For(set Set) ([]label.Prediction, error) {
 		i, known := index[p.ID]
 		switch {
 		case !known:
-			c.report(ps.File, p.Line, "predict for these items only, or name the file with its item", "there is no item %q in %s", p.ID, set.File)
+			c.report(ps.File, p.Line, "predict for these items only, or name the file with its item",
+				"there is no item %q in %s", p.ID, set.File)
 		case len(p.Labels) > 1 && !set.Several, len(p.Labels) == 0 && !p.Null && !set.Several:
-			c.report(ps.File, p.Line, "write the most likely one, or null", "%d labels predicted, where every item has one", len(p.Labels))
+			c.report(ps.File, p.Line, "write the most likely one, or null",
+				"%d labels predicted, where every item has one", len(p.Labels))
 		default:
 			joined[i] = p
 		}
@@ -65,6 +67,8 @@ func (ps Predictions) For(set Set) ([]label.Prediction, error) {
 
 func (c *collector) report(file string, line int, hint, format string, args ...any) {
 	if len(c.problems) <= maxProblems {
-		c.problems = append(c.problems, source.Problem{File: file, Line: line, Column: 1, Message: fmt.Sprintf(format, args...), Hint: hint})
+		c.problems = append(c.problems, source.Problem{
+			File: file, Line: line, Column: 1, Message: fmt.Sprintf(format, args...), Hint: hint,
+		})
 	}
 }

@@ -28,7 +28,9 @@ func (p *Stores) Read(ctx context.Context, n Name) (records []Record, err error)
 // unopened says of a Langfuse that cannot be asked for a name without its scheme that a file may have been meant.
 func (p *Stores) unopened(n Name, err error) error {
 	if n.bare {
-		return source.Invalid("there is no file %q (name a .jsonl, .json or .csv file), and it cannot be looked for in Langfuse: %w", n.Dataset, err)
+		return source.Invalid(
+			"there is no file %q (name a .jsonl, .json or .csv file), and it cannot be looked for in Langfuse: %w",
+			n.Dataset, err)
 	}
 	return err
 }
@@ -44,7 +46,8 @@ func (p *Stores) read(ctx context.Context, n Name, place Storage) (records []Rec
 		}
 		size += len(r.ID) + len(r.Input) + len(r.Expected) + len(r.Metadata)
 		if records = append(records, r); n.Kind == InStore && (len(records) > MaxItems || size > maxBytes) {
-			return nil, source.Invalid("the dataset %s has more than %d items or %d MB: split it", n, MaxItems, maxBytes>>20)
+			return nil, source.Invalid("the dataset %s has more than %d items or %d MB: split it", n, MaxItems,
+				maxBytes>>20)
 		}
 	}
 	if len(records) > 0 {
@@ -54,7 +57,8 @@ func (p *Stores) read(ctx context.Context, n Name, place Storage) (records []Rec
 	if named, ok := place.(*remote); ok {
 		what = named.String()
 	}
-	return nil, source.Invalid("%s has no items: put some there with `rehearse dataset push` or `rehearse dataset add`", what)
+	return nil,
+		source.Invalid("%s has no items: put some there with `rehearse dataset push` or `rehearse dataset add`", what)
 }
 
 // Pulled is what Pull has written.
@@ -67,7 +71,8 @@ type Pulled struct {
 
 // Pull writes the items of a dataset as JSON Lines, the oldest first: to a file, which comes about when all items are
 // there, or with an empty file to out, item by item. It is an input error for a dataset in a file.
-func (p *Stores) Pull(ctx context.Context, n Name, archived bool, file string, out io.Writer) (pulled Pulled, err error) {
+func (p *Stores) Pull(ctx context.Context, n Name, archived bool, file string,
+	out io.Writer) (pulled Pulled, err error) {
 	if n, err = n.Storable(); err != nil {
 		return pulled, err
 	}

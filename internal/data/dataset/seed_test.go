@@ -37,11 +37,13 @@ func TestLoadSeeding(t *testing.T) {
 		Dataset: "tea.example-v1", Description: "What the bot says next", Site: "tea.example",
 		Records: []dataset.Record{
 			{
-				ID: "seed-b0a2a6a3c9c8b43e", Input: raw(`{"query":"Which tea?"}`), Expected: raw(`{"response":"Asks which one."}`),
+				ID: "seed-b0a2a6a3c9c8b43e", Input: raw(`{"query":"Which tea?"}`),
+				Expected: raw(`{"response":"Asks which one."}`),
 				Metadata: raw(`{"site_name":"tea.example","source":"seed"}`),
 			},
 			{
-				ID: "second", Input: raw(`{"query":"12"}`), Expected: raw(`{"assertions":[{"type":"contains","value":"tea"}],"response":""}`),
+				ID: "second", Input: raw(`{"query":"12"}`),
+				Expected: raw(`{"assertions":[{"type":"contains","value":"tea"}],"response":""}`),
 				Metadata: raw(`{"history":[{"role":"user","content":"a <b> & c","message_index":1},` +
 					`{"role":"assistant","content":"👉 How many cups?","message_index":2}],"notes":{"by":"ann"},"query_message_index":3,` +
 					`"site_name":"other.example","source":"seed"}`),
@@ -94,7 +96,10 @@ func TestFaultySeeding(t *testing.T) {
 		{"a.yaml", title + "  - {query: a, history: [b]}", "items[0].history[0]: "},
 		{"a.yaml", title + "  - {query: a, assertions: b}", "items[0].assertions: expected a list"},
 		{"a.yaml", title + "  - {query: a, metadata: b}", "items[0].metadata: expected a mapping"},
-		{"a.yaml", title + "  - {query: a, metadata: {history: []}}", `"history" is written by the seeding (write ` + "`history:` beside it)"},
+		{
+			"a.yaml", title + "  - {query: a, metadata: {history: []}}",
+			`"history" is written by the seeding (write ` + "`history:` beside it)",
+		},
 		{"a.yaml", title + "  - {query: a, metadata: {site_name: b}}", "write `site:`"},
 		{"a.yaml", title + "  - {query: a, id: [b]}", "items[0].id: expected an id"},
 		{"a.yaml", title + "  - {query: a, id: " + strings.Repeat("x", 256) + "}", "Langfuse takes 255"},
@@ -123,8 +128,10 @@ func TestFaultySeeding(t *testing.T) {
 func TestSeedIDs(t *testing.T) {
 	ids := map[string]bool{}
 	for _, content := range []string{
-		"dataset: d\nitems: [{query: a}]", "dataset: e\nitems: [{query: a}]", "dataset: d\nsite: s\nitems: [{query: a}]", "dataset: d\nitems: [{query: b}]",
-		"dataset: d\nitems: [{query: a, history: [{role: user, content: b}]}]", "dataset: d\nitems: [{query: a, history: [{role: assistant, content: b}]}]",
+		"dataset: d\nitems: [{query: a}]", "dataset: e\nitems: [{query: a}]",
+		"dataset: d\nsite: s\nitems: [{query: a}]", "dataset: d\nitems: [{query: b}]",
+		"dataset: d\nitems: [{query: a, history: [{role: user, content: b}]}]",
+		"dataset: d\nitems: [{query: a, history: [{role: assistant, content: b}]}]",
 		"dataset: d\nitems: [{query: a, response: c, metadata: {n: 1}}]", // as the first
 	} {
 		s, err := dataset.LoadSeeding(write(t, "a.yaml", content))

@@ -27,7 +27,8 @@ func readTable(files source.Files, file string, f io.Reader, yield func(source.V
 	for i, name := range header {
 		if slices.Index(header, name) < i {
 			yield(source.Value{}, source.Problems{{
-				File: file, Line: 1, Path: name, Message: fmt.Sprintf("the column %q stands twice", name), Hint: "keep one of the two",
+				File: file, Line: 1, Path: name, Message: fmt.Sprintf("the column %q stands twice", name),
+				Hint: "keep one of the two",
 			}})
 			return
 		}
@@ -53,7 +54,9 @@ func readTable(files source.Files, file string, f io.Reader, yield func(source.V
 func tableRecord(file string, header, row []string, place func(int) (line, column int)) (source.Value, error) {
 	line, _ := place(0)
 	record := source.Value{Kind: source.Map, Line: line, Column: 1}
-	metadata := source.Field{Name: "metadata", Line: line, Column: 1, Value: source.Value{Kind: source.Map, Line: line, Column: 1}}
+	metadata := source.Field{
+		Name: "metadata", Line: line, Column: 1, Value: source.Value{Kind: source.Map, Line: line, Column: 1},
+	}
 	for i, text := range row {
 		line, column := place(i)
 		v, err := cell(file, header[i], text, line, column)
@@ -81,7 +84,8 @@ func cell(file, column, text string, line, at int) (source.Value, error) {
 	switch {
 	case !utf8.ValidString(text):
 		return v, source.Problems{{
-			File: file, Line: line, Column: at, Path: column, Message: "the cell is not UTF-8 text", Hint: "save the file as UTF-8",
+			File: file, Line: line, Column: at, Path: column, Message: "the cell is not UTF-8 text",
+			Hint: "save the file as UTF-8",
 		}}
 	case strings.TrimSpace(text) == "":
 		v.Kind, v.Scalar = source.Null, ""

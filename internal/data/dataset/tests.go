@@ -108,7 +108,8 @@ type (
 
 func (r *testReader) report(item *Record, part, hint, format string, args ...any) {
 	r.problems = append(r.problems, source.Problem{
-		File: r.Origin, Line: item.Line, Column: min(1, item.Line), Path: item.ID + "." + part, Message: fmt.Sprintf(format, args...), Hint: hint,
+		File: r.Origin, Line: item.Line, Column: min(1, item.Line), Path: item.ID + "." + part,
+		Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
 
@@ -129,12 +130,14 @@ func (r *testReader) test(item *Record) *Test {
 	}
 	var expected expectedAnswer
 	if err := textOr(item.Expected, &expected.Response, &expected); err != nil {
-		r.report(item, "expected_output", `write {"response": "…"}`, "the expected output cannot be read: %v", jsonFault(err))
+		r.report(item, "expected_output", `write {"response": "…"}`, "the expected output cannot be read: %v",
+			jsonFault(err))
 	}
 	var meta itemMetadata
 	if len(item.Metadata) > 0 {
 		if err := json.Unmarshal(item.Metadata, &meta); err != nil {
-			r.report(item, "metadata", `write {"site_name": "…", "history": [{"role", "content"}]}`, "the metadata cannot be read: %v", jsonFault(err))
+			r.report(item, "metadata", `write {"site_name": "…", "history": [{"role", "content"}]}`,
+				"the metadata cannot be read: %v", jsonFault(err))
 		}
 	}
 	var err error
@@ -152,22 +155,29 @@ func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata) {
 	history := sitebot.History{Query: t.Query, FieldIDs: t.Site.FieldIDs(), CutAt: meta.QueryAt}
 	if len(meta.History) > 0 {
 		var objects []*struct{} // Rebuild takes any rows, but these were written by somebody, who wants to know
-		if err := errors.Join(json.Unmarshal(meta.History, &objects), json.Unmarshal(meta.History, &history.Rows)); err != nil {
-			r.report(item, "metadata.history", `write [{"role": "user", "content": "…"}, …]`, "the history cannot be read: %v", jsonFault(err))
+		if err := errors.Join(json.Unmarshal(meta.History, &objects),
+			json.Unmarshal(meta.History, &history.Rows)); err != nil {
+			r.report(item, "metadata.history", `write [{"role": "user", "content": "…"}, …]`,
+				"the history cannot be read: %v", jsonFault(err))
 		}
 	}
 	const interest = "interest_signals_state"
 	if meta.Interest != nil || meta.State[interest] != nil {
 		r.report(item, "metadata", "remove it: the history shows the interest",
-			"%s is never injected: the chatbot has to find the interest out itself, or a demo would be proposed for the wrong reason", interest)
+			"%s is never injected: the chatbot has to find the interest out itself, "+
+				"or a demo would be proposed for the wrong reason", interest)
 	}
 	for _, name := range slices.Sorted(maps.Keys(meta.State)) {
 		if name != interest && !slices.Contains(suite.StateFields, name) {
-			r.report(item, "metadata.state", source.Suggest(name, suite.StateFields), "%q is no field that a session can begin with", name)
+			r.report(item, "metadata.state", source.Suggest(name, suite.StateFields),
+				"%q is no field that a session can begin with", name)
 		}
 	}
 	t.Rebuilt = sitebot.Rebuild(history)
-	t.Test = &suite.Test{ID: item.ID, At: suite.LocationOfRow(r.Origin, item.Line), Aggregation: suite.Mean, Start: suite.Start{History: meta.History, CutAt: meta.QueryAt}}
+	t.Test = &suite.Test{
+		ID: item.ID, At: suite.LocationOfRow(r.Origin, item.Line), Aggregation: suite.Mean,
+		Start: suite.Start{History: meta.History, CutAt: meta.QueryAt},
+	}
 	t.Execution.Targets = []string{TargetOf(t.Site)}
 	if len(meta.History) == 0 {
 		t.Start.History = json.RawMessage("[]")
@@ -184,7 +194,8 @@ func (r *testReader) rebuild(item *Record, t *Test, meta *itemMetadata) {
 // grade says by what the answer is graded. It is good when the judge finds it good and every assertion holds.
 func (r *testReader) grade(item *Record, t *Test, meta *itemMetadata, expected *expectedAnswer) {
 	turn := suite.Turn{Input: chat.Content{Text: t.Query}, Expected: expected.Response, ReferenceOnly: !r.Judged}
-	turn.Assertions = slices.Concat(r.assertions(item, "expected_output", expected.Assertions), r.assertions(item, "metadata", meta.Assertions))
+	turn.Assertions = slices.Concat(r.assertions(item, "expected_output", expected.Assertions),
+		r.assertions(item, "metadata", meta.Assertions))
 	for i := range turn.Assertions {
 		if turn.Assertions[i].Required == nil {
 			turn.Assertions[i].Required = new(-1.0)
@@ -192,7 +203,9 @@ func (r *testReader) grade(item *Record, t *Test, meta *itemMetadata, expected *
 	}
 	if r.Judged && strings.TrimSpace(expected.Response) != "" {
 		empty := (&source.Reader{File: r.Origin}).Node(source.Value{Kind: source.Map, Line: item.Line}, item.ID)
-		turn.Assertions = append(turn.Assertions, suite.Assertion{Type: "answer_quality", Weight: 1, Threshold: -1, Params: empty})
+		turn.Assertions = append(turn.Assertions, suite.Assertion{
+			Type: "answer_quality", Weight: 1, Threshold: -1, Params: empty,
+		})
 	}
 	if len(turn.Assertions) == 0 {
 		hint := `add {"response": "…"}, or {"assertions": [{"type", …}]}`

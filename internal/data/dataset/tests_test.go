@@ -32,10 +32,14 @@ func oneSite(t *testing.T) func(string) (*site.Site, error) {
 // An item becomes a test that begins with its history and sends the query alone.
 func TestTests(t *testing.T) {
 	items := []dataset.Record{{
-		ID: "a", Input: json.RawMessage(`{"message": "And?"}`), Expected: json.RawMessage(`{"response": "Says more.", "assertions": [{"type": "contains", "value": "x"}]}`),
+		ID: "a", Input: json.RawMessage(`{"message": "And?"}`),
+		Expected: json.RawMessage(`{"response": "Says more.", "assertions": [{"type": "contains", "value": "x"}]}`),
 		Metadata: json.RawMessage(`{"history": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "And?"}], "state": {"booking_state": {"active": true}}}`),
 	}}
-	tests, err := dataset.Tests(items, dataset.TestsConfig{Origin: "items.jsonl", Judged: true, Site: oneSite(t), Check: func(suite.Assertion) source.Problems { return nil }})
+	tests, err := dataset.Tests(items, dataset.TestsConfig{
+		Origin: "items.jsonl", Judged: true, Site: oneSite(t),
+		Check: func(suite.Assertion) source.Problems { return nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +49,14 @@ func TestTests(t *testing.T) {
 		graders = append(graders, a.Type)
 	}
 	got := map[string]any{
-		"query": one.Query, "sent": one.Turns[0].Input.Text, "expected": one.Turns[0].Expected, "graders": graders, "targets": one.Execution.Targets,
-		"messages": len(one.Rebuilt.Messages), "turn": one.Rebuilt.TurnNumber, "fields": string(one.Start.Fields), "site": one.Metadata["site_name"],
+		"query": one.Query, "sent": one.Turns[0].Input.Text, "expected": one.Turns[0].Expected, "graders": graders,
+		"targets": one.Execution.Targets, "messages": len(one.Rebuilt.Messages), "turn": one.Rebuilt.TurnNumber,
+		"fields": string(one.Start.Fields), "site": one.Metadata["site_name"],
 	}
 	want := map[string]any{
-		"query": "And?", "sent": "And?", "expected": "Says more.", "graders": []string{"contains", "answer_quality"}, "targets": []string{"sitebot:shop.example"},
-		"messages": 2, "turn": 1, "fields": `{"booking_state":{"active":true}}`, "site": "shop.example",
+		"query": "And?", "sent": "And?", "expected": "Says more.", "graders": []string{"contains", "answer_quality"},
+		"targets": []string{"sitebot:shop.example"}, "messages": 2, "turn": 1,
+		"fields": `{"booking_state":{"active":true}}`, "site": "shop.example",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("the test of an item (-want +got):\n%s", d)
@@ -67,7 +73,10 @@ func TestTests(t *testing.T) {
 func TestTestsNameFaults(t *testing.T) {
 	items := []dataset.Record{
 		{ID: "blank", Line: 3, Input: json.RawMessage(`" "`), Expected: json.RawMessage(`"x"`)},
-		{ID: "far", Input: json.RawMessage(`"x"`), Expected: json.RawMessage(`"x"`), Metadata: json.RawMessage(`{"site_name": "nowhere"}`)},
+		{
+			ID: "far", Input: json.RawMessage(`"x"`), Expected: json.RawMessage(`"x"`),
+			Metadata: json.RawMessage(`{"site_name": "nowhere"}`),
+		},
 		{ID: "unjudged", Input: json.RawMessage(`"x"`), Expected: json.RawMessage(`"x"`)},
 	}
 	_, err := dataset.Tests(items, dataset.TestsConfig{Origin: "items.jsonl", Site: oneSite(t)})
@@ -76,7 +85,9 @@ func TestTestsNameFaults(t *testing.T) {
 		t.Fatalf("the error is %v", err)
 	}
 	for _, want := range []string{
-		"items.jsonl:3:1: blank.input: the item has no query", "items.jsonl: far.metadata.site_name: there is no such site", "items.jsonl: unjudged.expected_output: there is nothing by which",
+		"items.jsonl:3:1: blank.input: the item has no query",
+		"items.jsonl: far.metadata.site_name: there is no such site",
+		"items.jsonl: unjudged.expected_output: there is nothing by which",
 	} {
 		if !strings.Contains(problems.Error(), want) {
 			t.Errorf("the problems do not name %q:\n%v", want, problems)

@@ -25,7 +25,10 @@ func item(id, input string) dataset.Record {
 // TestWrite holds that records are read as they were written, and that nothing else lies beside the file.
 func TestWrite(t *testing.T) {
 	records := []dataset.Record{
-		{ID: "a", Input: json.RawMessage(`{"query":"x < y & z"}`), Expected: json.RawMessage(`"👉"`), Metadata: json.RawMessage(`{"n":[1,2.5]}`)},
+		{
+			ID: "a", Input: json.RawMessage(`{"query":"x < y & z"}`), Expected: json.RawMessage(`"👉"`),
+			Metadata: json.RawMessage(`{"n":[1,2.5]}`),
+		},
 		item("b", `"line\nbreak"`),
 	}
 	for _, name := range []string{"a.jsonl", "a.jsonl.gz", "a.ndjson"} {
@@ -96,14 +99,16 @@ func only(t *testing.T, file string) {
 // TestWriteFails holds that what cannot be written leaves an older file as it was.
 func TestWriteFails(t *testing.T) {
 	file := write(t, "a.jsonl", "old")
-	if err := dataset.Write(file, []dataset.Record{item("a", `1`), item("broken", `{`)}); err == nil || !strings.Contains(err.Error(), `the item "broken"`) {
+	if err := dataset.Write(file, []dataset.Record{item("a", `1`), item("broken", `{`)}); err == nil ||
+		!strings.Contains(err.Error(), `the item "broken"`) {
 		t.Error(err)
 	}
 	if data, err := os.ReadFile(file); string(data) != "old" || err != nil {
 		t.Errorf("%q, %v", data, err)
 	}
 	only(t, file)
-	if err := dataset.Write(filepath.Join(t.TempDir(), "a.csv"), nil); err == nil || !strings.Contains(err.Error(), "JSON Lines only") {
+	if err := dataset.Write(filepath.Join(t.TempDir(), "a.csv"), nil); err == nil ||
+		!strings.Contains(err.Error(), "JSON Lines only") {
 		t.Error(err)
 	}
 	if err := dataset.Write(filepath.Join(t.TempDir(), "none", "a.jsonl"), nil); !errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +191,9 @@ func TestAddFails(t *testing.T) {
 		{"a.csv", "id,input\n", "JSON Lines only"},
 	} {
 		file := write(t, c.name, c.content)
-		err := dataset.Add(file, "a", func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, refused })
+		err := dataset.Add(file, "a", func(*dataset.Record) (dataset.Record, error) {
+			return dataset.Record{}, refused
+		})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.want, err)
 		}
@@ -203,8 +210,9 @@ func TestAddFails(t *testing.T) {
 
 func TestExpects(t *testing.T) {
 	for expected, want := range map[string]bool{
-		``: false, `null`: false, `" "`: false, `{}`: false, `{"response": ""}`: false, `{"response": "", "assertions": null}`: false,
-		`"x"`: true, `{"response": "x"}`: true, `{"assertions": [{}]}`: true, `[]`: true, `0`: true, `false`: true, `{"intent": "LEARN"}`: true, `{`: false,
+		``: false, `null`: false, `" "`: false, `{}`: false, `{"response": ""}`: false,
+		`{"response": "", "assertions": null}`: false, `"x"`: true, `{"response": "x"}`: true,
+		`{"assertions": [{}]}`: true, `[]`: true, `0`: true, `false`: true, `{"intent": "LEARN"}`: true, `{`: false,
 	} {
 		r := dataset.Record{Expected: json.RawMessage(expected)}
 		if got := r.Expects(); got != want {
@@ -217,7 +225,8 @@ func TestExpects(t *testing.T) {
 // testdata/script/dataset_errors.txtar.
 func TestLoadChecked(t *testing.T) {
 	for _, content := range []string{
-		`{"id": "a", "input": "x"}`, `{"id": "a", "input": {"query": "x", "more": [1]}, "expected_output": ["l"], "metadata": {"n": {}}}`,
+		`{"id": "a", "input": "x"}`,
+		`{"id": "a", "input": {"query": "x", "more": [1]}, "expected_output": ["l"], "metadata": {"n": {}}}`,
 		`{"id": "a", "input": [{"role": "user"}], "expected_output": 3}`,
 		`{"id": "a", "input": {"message": "x"}, "metadata": {"history": [{"role": "human", "content": null, "message_index": 2.5}], "site_name": "s"}}`,
 	} {
@@ -233,8 +242,10 @@ func TestLoadChecked(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		`{"id": "a", "input": 5}`: "expected an input, got", `{"id": "a", "input": {"query": ""}}`: "the text is blank",
-		`{"id": "a", "input": "x", "metadata": {"history": [{"role": "user", "message_index": "1"}]}}`: "expected a number, got",
-		`{"id": "a", "input": "x", "metadata": {"history": [{"role": 5}]}}`:                            "metadata.history[0].role: expected a text",
+		`{"id": "a", "input": "x", "metadata": {"history": [{"role": "user", "message_index": "1"}]}}`: "expected a " +
+			"number, got",
+		`{"id": "a", "input": "x", "metadata": {"history": [{"role": 5}]}}`: "metadata.history[0].role: " +
+			"expected a text",
 		`[1]`: "expected a mapping",
 	} {
 		_, err := dataset.LoadChecked(write(t, "a.jsonl", content))

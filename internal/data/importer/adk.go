@@ -107,7 +107,8 @@ func (r *reader) trajectory(e *entry, key string) []any {
 	if wanted == nil {
 		wanted = []any{}
 	}
-	found, _ := r.check(e.part(key), "the expected tool calls", pairs{{"type", "tool_calls"}, {"match", "exact"}, {"calls", wanted}})
+	found, _ := r.check(e.part(key), "the expected tool calls",
+		pairs{{"type", "tool_calls"}, {"match", "exact"}, {"calls", wanted}})
 	return found
 }
 

@@ -30,7 +30,9 @@ func readAgentEvaluation(r *reader, root source.Value) {
 			steps = append(steps, fmt.Sprintf("%d. %s", i+1, scalarText(step)))
 		}
 		if len(steps) > 0 {
-			t.user = pairs{{"goal", "Take these steps in this order, then end the conversation:\n" + strings.Join(steps, "\n")}}
+			t.user = pairs{{
+				"goal", "Take these steps in this order, then end the conversation:\n" + strings.Join(steps, "\n"),
+			}}
 			t.user = t.user.with("opening", e.text("initial_prompt"))
 			t.user = append(t.user, pair{"max_turns", r.turnLimit(e)})
 		}

@@ -46,7 +46,8 @@ func readAgentV(r *reader, root source.Value) {
 	for _, v := range top.list("providers", "provider", "target", "targets") {
 		if v.Kind == source.String && !strings.Contains(v.Scalar, ":") {
 			r.wanted = append(r.wanted, Loss{
-				File: r.file, Line: max(v.Line, 1), Status: Setting, What: v.Scalar, Why: "import the file that defines it, too",
+				File: r.file, Line: max(v.Line, 1), Status: Setting, What: v.Scalar,
+				Why: "import the file that defines it, too",
 			})
 			continue
 		}
@@ -85,7 +86,10 @@ func (p *promptfoo) agentvKeys(c *testCase, e *entry) {
 	if v, ok := c.vars.Get("expected_output"); ok {
 		c.expected = p.reference(v)
 		if text, isText := c.expected.(string); isText { // assertions name it, too
-			named := source.Field{Name: "expected_output", Value: source.Value{Kind: source.String, Scalar: text, Line: v.Line}, Line: v.Line}
+			named := source.Field{
+				Name: "expected_output", Value: source.Value{Kind: source.String, Scalar: text, Line: v.Line},
+				Line: v.Line,
+			}
 			c.vars = over(c.vars, source.Value{Kind: source.Map, Fields: []source.Field{named}})
 		}
 	}

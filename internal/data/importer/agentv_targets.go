@@ -11,7 +11,9 @@ import (
 func isTargets(root source.Value) bool {
 	list := listOfTargets(root)
 	one := first(list)
-	return !has(root, "tests") && !has(root, "prompts") && list.Kind == source.List && (has(one, "name") && (has(one, "provider") || has(one, "use_target")) || has(one, "id") && has(one, "label") && !has(one, "messages"))
+	return !has(root, "tests") && !has(root, "prompts") && list.Kind == source.List &&
+		(has(one, "name") && (has(one, "provider") || has(one, "use_target")) ||
+			has(one, "id") && has(one, "label") && !has(one, "messages"))
 }
 
 // listOfTargets returns the targets of a document, which a list of them may be itself.
@@ -46,8 +48,12 @@ func readTargets(r *reader, root source.Value) {
 // agentvTarget makes a target, and returns its name; it is empty when there is none.
 func (r *reader) agentvTarget(v source.Value) string {
 	if config, ok := v.Get("config"); ok && config.Kind == source.Map { // version 5 has its keys there
-		config.Fields = slices.DeleteFunc(slices.Clone(config.Fields), func(f source.Field) bool { return has(v, f.Name) })
-		v.Fields = slices.Concat(slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool { return f.Name == "config" }), config.Fields)
+		config.Fields = slices.DeleteFunc(slices.Clone(config.Fields), func(f source.Field) bool {
+			return has(v, f.Name)
+		})
+		v.Fields = slices.Concat(slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool {
+			return f.Name == "config"
+		}), config.Fields)
 	}
 	e := r.settings(v, "target")
 	e.keep("runtime")
@@ -70,12 +76,14 @@ func (r *reader) agentvTarget(v source.Value) string {
 			return ""
 		}
 		keys = pairs{{"provider", known}, {"model", environmentIn(model)}}
-		keys = keys.with("base_url", environmentIn(e.text("base_url", "endpoint"))).with("api_version", environmentIn(e.text("version", "api_version")))
+		keys = keys.with("base_url", environmentIn(e.text("base_url", "endpoint"))).with("api_version",
+			environmentIn(e.text("version", "api_version")))
 		if key := e.text("api_key"); key != "" {
 			if variable := variableOf(key); variable != "" {
 				keys = append(keys, pair{"api_key_env", variable})
 			} else {
-				r.lose(e.lineOf("api_key"), e.name("api_key"), "keys of providers come from the environment: name the variable in api_key_env")
+				r.lose(e.lineOf("api_key"), e.name("api_key"),
+					"keys of providers come from the environment: name the variable in api_key_env")
 			}
 		}
 		for _, key := range []string{"temperature", "seed", "top_p"} {
@@ -113,8 +121,10 @@ func variableOf(s string) string {
 // cliTarget returns a program that is started for each turn.
 func (r *reader) cliTarget(e *entry) pairs {
 	command := environmentIn(e.text("command"))
-	if strings.TrimSpace(command) == "" || strings.Contains(command, "{OUTPUT_FILE}") || strings.Contains(command, "{FILES}") || strings.Contains(command, "{PROMPT_FILE}") {
-		r.lose(e.lineOf("command"), e.name("command"), "a program gets the message and answers on its standard output, without files")
+	if strings.TrimSpace(command) == "" || strings.Contains(command, "{OUTPUT_FILE}") ||
+		strings.Contains(command, "{FILES}") || strings.Contains(command, "{PROMPT_FILE}") {
+		r.lose(e.lineOf("command"), e.name("command"),
+			"a program gets the message and answers on its standard output, without files")
 		return nil
 	}
 	command = strings.NewReplacer("{PROMPT}", "{{message}}", "{EVAL_ID}", "{{test_id}}").Replace(command)

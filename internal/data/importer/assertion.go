@@ -64,6 +64,7 @@ func (r *reader) calls(original source.Value, wanted []any) []any {
 	if len(wanted) == 0 {
 		return nil
 	}
-	found, _ := r.check(original, fmt.Sprintf("%d tool calls", len(wanted)), pairs{{"type", "tool_calls"}, {"match", "superset"}, {"calls", wanted}})
+	found, _ := r.check(original, fmt.Sprintf("%d tool calls", len(wanted)),
+		pairs{{"type", "tool_calls"}, {"match", "superset"}, {"calls", wanted}})
 	return found
 }

@@ -11,7 +11,10 @@ import (
 // deepeval has goldens, conversational goldens, whose user is simulated, and conversations that were held.
 
 // goldenLists are the keys under which a data set has its goldens.
-var goldenLists = []string{"goldens", "conversational_goldens", "conversationalGoldens", "test_cases", "testCases", "conversational_test_cases"}
+var goldenLists = []string{
+	"goldens", "conversational_goldens", "conversationalGoldens", "test_cases", "testCases",
+	"conversational_test_cases",
+}
 
 func fitsDeepEval(root source.Value) bool {
 	for _, name := range goldenLists {
@@ -21,7 +24,8 @@ func fitsDeepEval(root source.Value) bool {
 	}
 	one := first(root)
 	scenario, _ := one.Get("scenario")
-	return scenario.Kind == source.String || has(one, "turns") && !has(one, "assert") || has(one, "input") && !has(one, "role")
+	return scenario.Kind == source.String || has(one, "turns") && !has(one, "assert") ||
+		has(one, "input") && !has(one, "role")
 }
 
 func readDeepEval(r *reader, root source.Value) {
@@ -45,7 +49,8 @@ func readDeepEval(r *reader, root source.Value) {
 			id = fmt.Sprintf("golden-%d", i+1)
 		}
 		t := &test{id: id}
-		t.metadata = t.metadata.with("additional_metadata", e.get("additional_metadata", "additionalMetadata")).with("comments", e.text("comments"))
+		t.metadata = t.metadata.with("additional_metadata", e.get("additional_metadata", "additionalMetadata")).
+			with("comments", e.text("comments"))
 		e.keep("_alias", "_dataset_rank", "_dataset_alias", "_dataset_id", "dataset_rank", "id")
 		e.ignore("it says where the golden comes from", "source_file", "sourceFile")
 		switch {
@@ -74,7 +79,8 @@ func (r *reader) conversational(e *entry, t *test) {
 			said = r.embedded(said[0])
 		}
 		r.said(t, said)
-		t.metadata = t.metadata.with("scenario", scenario).with("user_description", e.text("user_description", "userDescription"))
+		t.metadata = t.metadata.with("scenario", scenario).with("user_description",
+			e.text("user_description", "userDescription"))
 	} else {
 		t.user = pairs{}.with("persona", e.text("user_description", "userDescription")).with("goal", scenario)
 		if blank(scenario) && len(t.user) == 0 {
@@ -113,7 +119,8 @@ func (r *reader) said(t *test, all []source.Value) {
 		}
 		called := e.part("tools_called", "tool_calls")
 		list := e.list("tools_called", "tool_calls")
-		e.keep("user_id", "additional_metadata", "name", "tool_call_id", "function_call", "refusal", "annotations", "audio", "provider_specific_fields")
+		e.keep("user_id", "additional_metadata", "name", "tool_call_id", "function_call", "refusal", "annotations",
+			"audio", "provider_specific_fields")
 		e.ignore("a run records its own", "retrieval_context")
 		r.heard(t, v, role, text, called, r.recordedCalls(list))
 		e.rest()

@@ -34,7 +34,8 @@ func Load(path string) (source.Value, error) {
 		return parseTable(path, data)
 	case extension == ".yaml" || extension == ".yml":
 		return source.ParseYAML(path, data)
-	case extension == ".json" || bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")):
+	case extension == ".json" || bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) ||
+		bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")):
 		return parseJSON(path, data)
 	}
 	return source.ParseYAML(path, data)

@@ -22,11 +22,11 @@ func FuzzImport(f *testing.F) {
 		}
 	}
 	for i, odd := range []string{
-		`[{"query": "a {{ b }} ${{ C }} \\{{ d", "reference": "- x\n\n  y: |\r\n\t# z \u0000\u2028\ufeff"}]`, "stories: [{story: '{{ x', steps: [{user: '- a'}, {user: '...'}]}]",
-		`{"tests": {"a": {"steps": [{}], "expected_results": ["\\{{"]}}}`, `[{"input": "---\nx: &a", "expected_output": "*a"}, {"scenario": "yes", "turns": []}]`,
-		`{"prompts": ["{{ a[0].b | dump }}"], "providers": ["x"], "tests": [{"vars": {"a": [[{"b": "~"}], "\u0085"]}, "assert": ["null", {"type": "contains", "value": null}]}]}`,
-		`{"tests": [{"id": 5, "turns": [{"input": {"a": 1}}, 7], "vars": {"input": [{"role": "x", "content": []}]}}]}`, `[{"traj": [{"role": "user", "content": "\ud800"}]}]`,
-		`{"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [{"key": "gen_ai.input.messages", "value": {"stringValue": "[1]"}}]}]}]}]}`,
+		`[{"query": "a {{ b }} ${{ C }} \\{{ d", "reference": "- x\n\n  y: |\r\n\t# z \u0000\u2028\ufeff"}]`,
+		"stories: [{story: '{{ x', steps: [{user: '- a'}, {user: '...'}]}]",
+		`{"tests": {"a": {"steps": [{}], "expected_results": ["\\{{"]}}}`,
+		`[{"input": "---\nx: &a", "expected_output": "*a"}, {"scenario": "yes", "turns": []}]`,
+		`{"prompts": ["{{ a[0].b | dump }}"], "providers": ["x"], "tests": [{"vars": {"a": [[{"b": "~"}], "\u0085"]}, "assert": ["null", {"type": "contains", "value": null}]}]}`, `{"tests": [{"id": 5, "turns": [{"input": {"a": 1}}, 7], "vars": {"input": [{"role": "x", "content": []}]}}]}`, `[{"traj": [{"role": "user", "content": "\ud800"}]}]`, `{"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [{"key": "gen_ai.input.messages", "value": {"stringValue": "[1]"}}]}]}]}]}`,
 	} {
 		f.Add(odd, uint8(i))
 	}
@@ -45,7 +45,9 @@ func FuzzImport(f *testing.F) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := importer.Options{Format: names[int(format)%len(names)], Files: []string{path}, Suite: filepath.Join(folder, "suite.yaml")}
+		o := importer.Options{
+			Format: names[int(format)%len(names)], Files: []string{path}, Suite: filepath.Join(folder, "suite.yaml"),
+		}
 		if _, err := importer.Import(o); err != nil && !source.IsInvalid(err) {
 			t.Errorf("%s: %v", o.Format, err)
 		}

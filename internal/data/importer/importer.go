@@ -104,7 +104,8 @@ func read(paths []string, format, out string) (*imported, error) {
 		return nil, source.Invalid("unknown format %q: %s", format, source.Suggest(format, Names()))
 	}
 	all := &imported{
-		ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}, carried: map[place]bool{}, single: len(paths) == 1,
+		ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}, carried: map[place]bool{},
+		single: len(paths) == 1,
 	}
 	kinds := grader.New(grader.Config{})
 	for _, path := range paths {
@@ -124,7 +125,8 @@ func read(paths []string, format, out string) (*imported, error) {
 			return all, source.Invalid("%s: nothing in this file of the format %s can be imported", path, kind.Name)
 		}
 		if all.full() {
-			return nil, source.Invalid("%s: more than %d tests, or more than %d MB of texts: import fewer at once", path, maxTests, maxSuite>>20)
+			return nil, source.Invalid("%s: more than %d tests, or more than %d MB of texts: import fewer at once",
+				path, maxTests, maxSuite>>20)
 		}
 	}
 	all.useTargets()

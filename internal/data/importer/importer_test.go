@@ -15,10 +15,12 @@ import (
 // TestFormats holds, for each format, the suite and the configuration that are made of a file, and what is lost.
 func TestFormats(t *testing.T) {
 	for file, format := range map[string]string{
-		"promptfoo.yaml": "promptfoo", "promptfoo-talk.yaml": "promptfoo", "promptfoo-user.yaml": "promptfoo", "agentv-targets.yaml": "agentv",
-		"agentv5.yaml": "agentv", "promptfoo-own.yaml": "promptfoo", "promptfoo-lost.yaml": "promptfoo",
-		"deepeval.json": "deepeval", "otel.json": "otel", "tau.json": "tau-bench", "adk.evalset.json": "adk", "rasa.yml": "rasa", "plan.yml": "agent-evaluation",
-		"real/agentv.yaml": "agentv", "real/promptfoo.yaml": "promptfoo", "real/rasa.yml": "rasa", "real/agent-evaluation.yml": "agent-evaluation", "real/adk.test.json": "adk",
+		"promptfoo.yaml": "promptfoo", "promptfoo-talk.yaml": "promptfoo", "promptfoo-user.yaml": "promptfoo",
+		"agentv-targets.yaml": "agentv", "agentv5.yaml": "agentv", "promptfoo-own.yaml": "promptfoo",
+		"promptfoo-lost.yaml": "promptfoo", "deepeval.json": "deepeval", "otel.json": "otel", "tau.json": "tau-bench",
+		"adk.evalset.json": "adk", "rasa.yml": "rasa", "plan.yml": "agent-evaluation", "real/agentv.yaml": "agentv",
+		"real/promptfoo.yaml": "promptfoo", "real/rasa.yml": "rasa", "real/agent-evaluation.yml": "agent-evaluation",
+		"real/adk.test.json": "adk",
 	} {
 		t.Run(file, func(t *testing.T) {
 			got := imported(t, format, filepath.Join("testdata", file))
@@ -59,7 +61,8 @@ func imported(t *testing.T, format string, files ...string) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&b, "-- %s --\n%s", filepath.Base(*path), strings.ReplaceAll(string(data), filepath.ToSlash(from), "TESTDATA"))
+			fmt.Fprintf(&b, "-- %s --\n%s", filepath.Base(*path),
+				strings.ReplaceAll(string(data), filepath.ToSlash(from), "TESTDATA"))
 		}
 	}
 	return b.String()
@@ -85,13 +88,16 @@ func TestTooLarge(t *testing.T) {
 	list := strings.Repeat("a,", 99) + "a"
 	for name, content := range map[string]string{
 		"texts": "prompts: ['{{ a }}" + long + "']\nproviders: [x]\ntests: [{vars: {a: [" + list + "]}}]",
-		"tests": "prompts: ['{{ a }}']\nproviders: [x]\ntests: [" + strings.Repeat("{vars: {a: ["+list+"], b: ["+list+"]}},", 21) + "]",
+		"tests": "prompts: ['{{ a }}']\nproviders: [x]\ntests: [" +
+			strings.Repeat("{vars: {a: ["+list+"], b: ["+list+"]}},", 21) + "]",
 	} {
 		path := filepath.Join(dir, name+".yaml")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := importer.Import(importer.Options{Format: "promptfoo", Files: []string{path}, Suite: filepath.Join(dir, "suite.yaml")})
+		_, err := importer.Import(importer.Options{
+			Format: "promptfoo", Files: []string{path}, Suite: filepath.Join(dir, "suite.yaml"),
+		})
 		if !source.IsInvalid(err) || !strings.Contains(err.Error(), "import fewer at once") {
 			t.Errorf("%s: %.200v", name, err)
 		}
@@ -122,10 +128,15 @@ func TestRefused(t *testing.T) {
 		{"auto", write("latin.yaml", "stories: [\xff]"), "s.yaml", "not UTF-8"},
 		{"auto", write("bomb.yaml", bomb()), "s.yaml", "bomb.yaml"},
 		{"auto", write("deep.json", strings.Repeat("[", 5000)), "s.yaml", "nested deeper"},
-		{"adk", write("empty.json", `{"eval_cases": []}`), "s.yaml", "nothing in this file of the format adk can be imported"},
+		{
+			"adk", write("empty.json", `{"eval_cases": []}`), "s.yaml",
+			"nothing in this file of the format adk can be imported",
+		},
 		{"auto", good, "taken.yaml", "is there already"},
 	} {
-		_, err := importer.Import(importer.Options{Format: tc.format, Files: []string{good, tc.file}, Suite: filepath.Join(dir, tc.suite)})
+		_, err := importer.Import(importer.Options{
+			Format: tc.format, Files: []string{good, tc.file}, Suite: filepath.Join(dir, tc.suite),
+		})
 		if !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s %s: %v, want %q", tc.format, filepath.Base(tc.file), err, tc.says)
 		}
@@ -136,7 +147,9 @@ func TestRefused(t *testing.T) {
 	if data, _ := os.ReadFile(taken); string(data) != "x" {
 		t.Error("the file that was there is changed")
 	}
-	if _, err := importer.Import(importer.Options{Format: "auto", Files: []string{good}, Suite: taken, Force: true}); err != nil {
+	if _, err := importer.Import(importer.Options{
+		Format: "auto", Files: []string{good}, Suite: taken, Force: true,
+	}); err != nil {
 		t.Errorf("with --force: %v", err)
 	}
 }

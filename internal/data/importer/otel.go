@@ -40,7 +40,8 @@ func readOTel(r *reader, root source.Value) {
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b span) int {
-		return cmp.Or(cmp.Compare(len(a.start), len(b.start)), strings.Compare(a.start, b.start)) // nanoseconds as a text
+		// nanoseconds as a text
+		return cmp.Or(cmp.Compare(len(a.start), len(b.start)), strings.Compare(a.start, b.start))
 	})
 	var order []string
 	talks := map[string]*talk{}
@@ -97,7 +98,8 @@ func (r *reader) span(v source.Value, number int) (s span, ok bool) {
 	if system, ok := attributes["gen_ai.system_instructions"]; ok {
 		if parts := r.structured(system, v.Line); len(parts) > 0 {
 			s.said = append(s.said, source.Value{Kind: source.Map, Line: v.Line, Fields: []source.Field{
-				{Name: "role", Value: source.Text("system")}, {Name: "content", Value: source.Value{Kind: source.List, Items: parts}},
+				{Name: "role", Value: source.Text("system")},
+				{Name: "content", Value: source.Value{Kind: source.List, Items: parts}},
 			}})
 		}
 	}
@@ -186,7 +188,8 @@ func (r *reader) spokenParts(m source.Value, line int) source.Value {
 				case "tool_call":
 					calls.Items = append(calls.Items, part)
 				case "tool_call_response", "reasoning", "thinking":
-					r.ignore(line, "a part of a message of the type "+kind.Scalar, "the agent calls its own tools and thinks for itself")
+					r.ignore(line, "a part of a message of the type "+kind.Scalar,
+						"the agent calls its own tools and thinks for itself")
 				default:
 					parts.Items = append(parts.Items, part)
 				}
@@ -196,7 +199,9 @@ func (r *reader) spokenParts(m source.Value, line int) source.Value {
 			out.Fields = append(out.Fields, f)
 		}
 	}
-	out.Fields = append(out.Fields, source.Field{Name: "role", Value: role, Line: line}, source.Field{Name: "content", Value: parts, Line: line}, source.Field{Name: "tool_calls", Value: calls, Line: line})
+	out.Fields = append(out.Fields, source.Field{Name: "role", Value: role, Line: line}, source.Field{
+		Name: "content", Value: parts, Line: line,
+	}, source.Field{Name: "tool_calls", Value: calls, Line: line})
 	return withoutRepeats(out)
 }
 

@@ -59,15 +59,17 @@ func outcome(v source.Value) (*result.Test, error) {
 		return nil, fmt.Errorf("invalid trial %q: a number from 0 is needed", trial.Scalar)
 	}
 	t := &result.Test{
-		Schema: result.Schema, Suite: "tau-bench", TestID: "task-" + task.Scalar, Trial: n + 1, Target: "recorded", Threshold: 1,
-		Turns: []result.Turn{}, Output: transcriptOf(traj.Items), Failures: []result.Failure{},
+		Schema: result.Schema, Suite: "tau-bench", TestID: "task-" + task.Scalar, Trial: n + 1, Target: "recorded",
+		Threshold: 1, Turns: []result.Turn{}, Output: transcriptOf(traj.Items), Failures: []result.Failure{},
 		Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true},
 	}
 	item := result.Score{Name: "assertions", Type: "reward", Weight: 1}
 	reward, _ := v.Get("reward")
 	number, err := strconv.ParseFloat(reward.Scalar, 64)
 	if reward.Kind != source.Number || err != nil || number < 0 || number > 1 {
-		failure := result.Failure{Code: result.EngineError, Source: "tau-bench", Message: "the trial has no reward between 0 and 1"}
+		failure := result.Failure{
+			Code: result.EngineError, Source: "tau-bench", Message: "the trial has no reward between 0 and 1",
+		}
 		item.Verdict, item.Assertions, item.Failures = result.Error, []result.Assertion{}, []result.Failure{failure}
 		t.Verdict, t.ExecutionStatus, t.Failures = result.Error, result.ExecutionError, item.Failures
 		t.Scores = []result.Score{item}
@@ -77,12 +79,16 @@ func outcome(v source.Value) (*result.Test, error) {
 		number = 1
 	}
 	item.Score = number
-	check := result.Assertion{Text: "reward 1", Passed: number == 1, Evidence: "reward " + reward.Scalar, Grader: "reward"}
+	check := result.Assertion{
+		Text: "reward 1", Passed: number == 1, Evidence: "reward " + reward.Scalar, Grader: "reward",
+	}
 	item.Assertions = []result.Assertion{check}
 	t.Score, t.GradedScore = number, &number
 	t.Verdict, t.ExecutionStatus = result.Decide(number, &number, t.Threshold, false)
 	if item.Verdict = t.Verdict; t.Verdict == result.Fail {
-		item.Failures = []result.Failure{{Code: result.AssistantContent, Source: "reward", Message: "expected reward 1, got " + reward.Scalar}}
+		item.Failures = []result.Failure{{
+			Code: result.AssistantContent, Source: "reward", Message: "expected reward 1, got " + reward.Scalar,
+		}}
 		t.Failures = item.Failures
 	}
 	t.Scores = []result.Score{item}

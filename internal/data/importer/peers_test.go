@@ -26,7 +26,9 @@ func TestPeers(t *testing.T) {
 		if err != nil || d.IsDir() || !readable {
 			return err
 		}
-		o := importer.Options{Format: importer.Auto, Files: []string{path}, Suite: filepath.Join(t.TempDir(), "suite.yaml")}
+		o := importer.Options{
+			Format: importer.Auto, Files: []string{path}, Suite: filepath.Join(t.TempDir(), "suite.yaml"),
+		}
 		found, err := importer.Import(o)
 		if err != nil {
 			if !source.IsInvalid(err) {

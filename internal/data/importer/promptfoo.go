@@ -14,13 +14,15 @@ import (
 // test.
 
 func fitsPromptfoo(root source.Value) bool {
-	return has(root, "tests") && (has(root, "prompts") || has(root, "providers") || has(root, "targets")) || has(root, "prompts") && has(root, "providers")
+	return has(root, "tests") && (has(root, "prompts") || has(root, "providers") || has(root, "targets")) ||
+		has(root, "prompts") && has(root, "providers")
 }
 
 func readPromptfoo(r *reader, root source.Value) {
 	top := r.settings(root, "")
 	top.keep("$schema")
-	top.ignore("it cannot affect a verdict", "description", "tags", "metadata", "outputPath", "sharing", "writeLatestResults", "derivedMetrics")
+	top.ignore("it cannot affect a verdict", "description", "tags", "metadata", "outputPath", "sharing",
+		"writeLatestResults", "derivedMetrics")
 	p := newPromptfoo(r, "promptfoo")
 	p.simulated = r.providers(top.list("providers", "targets"))
 	p.prompts = p.readPrompts(top.list("prompts"))
@@ -40,7 +42,9 @@ func readPromptfoo(r *reader, root source.Value) {
 }
 
 func newPromptfoo(r *reader, kind string) *promptfoo {
-	return &promptfoo{reader: r, home: r, kind: kind, read: new(int), lostDefaults: &[]any{}, seenDefaults: map[place]bool{}}
+	return &promptfoo{
+		reader: r, home: r, kind: kind, read: new(int), lostDefaults: &[]any{}, seenDefaults: map[place]bool{},
+	}
 }
 
 // sharedChecks takes the checks that reading the defaults left unsupported.
@@ -107,10 +111,13 @@ func (p *promptfoo) readPrompts(list []source.Value) (all []prompt) {
 func (r *reader) fileText(text string) (string, error) {
 	path, named := strings.CutPrefix(text, "file://")
 	extension := strings.ToLower(filepath.Ext(path))
-	if !named && (strings.ContainsAny(path, "\n {") || !slices.Contains([]string{".txt", ".md", ".json", ".yaml", ".yml", ".j2", ".py", ".js", ".ts", ".mjs", ".cjs"}, extension)) {
+	if !named && (strings.ContainsAny(path, "\n {") || !slices.Contains([]string{
+		".txt", ".md", ".json", ".yaml", ".yml", ".j2", ".py", ".js", ".ts", ".mjs", ".cjs",
+	}, extension)) {
 		return text, nil
 	}
-	if slices.Contains([]string{".py", ".js", ".ts", ".mjs", ".cjs"}, extension) || strings.Contains(path, ":") || strings.HasPrefix(text, "exec:") {
+	if slices.Contains([]string{".py", ".js", ".ts", ".mjs", ".cjs"}, extension) || strings.Contains(path, ":") ||
+		strings.HasPrefix(text, "exec:") {
 		return "", fmt.Errorf("%s is a program, which is not run", text)
 	}
 	data, err := readFile(r.beside(path))
@@ -157,7 +164,8 @@ func (p *promptfoo) readTests(list []source.Value) {
 		path := p.beside(strings.TrimPrefix(v.Scalar, "file://"))
 		found, err := Load(path)
 		if err != nil {
-			p.placeholder(one("tests", v), v.Scalar, "the file %s cannot be read", strings.TrimPrefix(v.Scalar, "file://"))
+			p.placeholder(one("tests", v), v.Scalar, "the file %s cannot be read",
+				strings.TrimPrefix(v.Scalar, "file://"))
 			continue
 		}
 		inner := *p
@@ -192,10 +200,13 @@ func (r *reader) row(v source.Value) source.Value {
 			}
 			kind, bound, _ := strings.Cut(strings.TrimSuffix(kind, ")"), "(")
 			expected := source.Value{Kind: source.Map, Line: f.Line, Column: f.Column, Fields: []source.Field{
-				{Name: "type", Value: source.Text(kind), Line: f.Line}, {Name: "value", Value: source.Text(strings.TrimSpace(value)), Line: f.Line},
+				{Name: "type", Value: source.Text(kind), Line: f.Line},
+				{Name: "value", Value: source.Text(strings.TrimSpace(value)), Line: f.Line},
 			}}
 			if bound != "" {
-				expected.Fields = append(expected.Fields, source.Field{Name: "threshold", Value: source.Value{Kind: source.Number, Scalar: bound}, Line: f.Line})
+				expected.Fields = append(expected.Fields, source.Field{
+					Name: "threshold", Value: source.Value{Kind: source.Number, Scalar: bound}, Line: f.Line,
+				})
 			}
 			asserted.Items = append(asserted.Items, expected)
 		case name == "__description" || name == "__threshold":
@@ -203,7 +214,9 @@ func (r *reader) row(v source.Value) source.Value {
 			t.Fields = append(t.Fields, f)
 		case strings.HasPrefix(name, "__metadata:"):
 			f.Name = strings.TrimPrefix(name, "__metadata:")
-			t.Fields = append(t.Fields, source.Field{Name: "metadata", Line: f.Line, Value: source.Value{Kind: source.Map, Fields: []source.Field{f}}})
+			t.Fields = append(t.Fields, source.Field{
+				Name: "metadata", Line: f.Line, Value: source.Value{Kind: source.Map, Fields: []source.Field{f}},
+			})
 		case slices.Contains([]string{"__prefix", "__suffix", "__provider"}, name):
 			r.lose(f.Line, name, "it has no counterpart in a suite")
 		case name == "__metric":
@@ -216,7 +229,9 @@ func (r *reader) row(v source.Value) source.Value {
 			vars.Fields = append(vars.Fields, f)
 		}
 	}
-	t.Fields = append(t.Fields, source.Field{Name: "vars", Value: vars, Line: v.Line}, source.Field{Name: "assert", Value: asserted, Line: v.Line})
+	t.Fields = append(t.Fields, source.Field{Name: "vars", Value: vars, Line: v.Line}, source.Field{
+		Name: "assert", Value: asserted, Line: v.Line,
+	})
 	return mergedFields(t)
 }
 

@@ -51,8 +51,8 @@ func (p *promptfoo) knows(v source.Value) bool {
 	kind, _ := v.Get("type")
 	plain := strings.TrimPrefix(kind.Scalar, "not-")
 	_, ok := assertKinds()[plain]
-	return ok || v.Kind == source.String || p.kind == "agentv" && slices.Contains(p.kinds.Types(), strings.ReplaceAll(plain, "-", "_")) ||
-		p.kind == "agentv" && plain == "script"
+	return ok || v.Kind == source.String || p.kind == "agentv" &&
+		slices.Contains(p.kinds.Types(), strings.ReplaceAll(plain, "-", "_")) || p.kind == "agentv" && plain == "script"
 }
 
 // assertion returns an assertion as a suite has it, or as an unsupported one, and the lowest score with which it
@@ -151,7 +151,8 @@ func (a *asserted) common(bound float64) (keys pairs) {
 		a.why = "its weight is negative"
 	}
 	if a.p.kind == "agentv" {
-		keys = keys.with("required", a.get("required")).with("min_score", a.get("min_score")).with("negate", a.get("negate"))
+		keys = keys.with("required", a.get("required")).with("min_score", a.get("min_score")).
+			with("negate", a.get("negate"))
 	}
 	if bound == ownThreshold {
 		return keys

@@ -23,8 +23,10 @@ const ownThreshold = -2
 // assertKinds are the assertions that can be carried over, by their names without not-.
 func assertKinds() map[string]assertKind {
 	return map[string]assertKind{
-		"equals": {"equals", -1, valueOf}, "contains": {"contains", -1, valueOf}, "icontains": {"icontains", -1, valueOf},
-		"starts-with": {"starts_with", -1, valueOf}, "ends-with": {"ends_with", -1, valueOf}, "regex": {"regex", -1, valueOf},
+		"equals": {"equals", -1, valueOf}, "contains": {"contains", -1, valueOf},
+		"icontains":   {"icontains", -1, valueOf},
+		"starts-with": {"starts_with", -1, valueOf}, "ends-with": {"ends_with", -1, valueOf},
+		"regex":        {"regex", -1, valueOf},
 		"contains-any": {"contains_any", -1, valuesOf}, "icontains-any": {"icontains_any", -1, valuesOf},
 		"contains-all": {"contains_all", -1, valuesOf}, "icontains-all": {"icontains_all", -1, valuesOf},
 		"is-json": {"is_json", -1, schemaOf}, "levenshtein": {"levenshtein", ownThreshold, distanceOf},

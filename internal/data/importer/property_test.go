@@ -16,8 +16,10 @@ import (
 // odd draws texts of the pieces that YAML, placeholders and terminals take for something else.
 func odd() *rapid.Generator[string] {
 	piece := rapid.SampledFrom([]string{
-		"{{", "}}", "${{", "{{ a }}", "${{ HOME }}", `\{{`, `\`, "- ", "-", "\n", "\r\n", "\n\n", "  ", "\t", ":", ": ", "#", " #", "&a", "*a", "!x", "|", ">", "'", `"`, "%", "@", "`",
-		"null", "true", "~", "1e3", "0x1", "2026-01-02", "...", "---", "é", "😀", "\u2028", "\u0085", "\u00a0", "\ufeff", "\x00", "\x1b", "[", "]", "{", "}", ",", "?", "=", "<<", "word",
+		"{{", "}}", "${{", "{{ a }}", "${{ HOME }}", `\{{`, `\`, "- ", "-", "\n", "\r\n", "\n\n", "  ", "\t", ":", ": ",
+		"#", " #", "&a", "*a", "!x", "|", ">", "'", `"`, "%", "@", "`", "null", "true", "~", "1e3", "0x1", "2026-01-02",
+		"...", "---", "é", "😀", "\u2028", "\u0085", "\u00a0", "\ufeff", "\x00", "\x1b", "[", "]", "{", "}", ",", "?",
+		"=", "<<", "word",
 	})
 	return rapid.Custom(func(t *rapid.T) string {
 		text := ""
@@ -39,9 +41,15 @@ func TestTextsComeBack(t *testing.T) {
 			"tests": []any{map[string]any{
 				"id": "a", "vars": map[string]any{
 					"expected_output": wanted,
-					"messages":        []any{map[string]any{"role": "system", "content": system}, map[string]any{"role": "user", "content": said}},
+					"messages": []any{
+						map[string]any{"role": "system", "content": system},
+						map[string]any{"role": "user", "content": said},
+					},
 				},
-				"assert":   []any{map[string]any{"type": "llm-rubric", "value": "{{ expected_output }}"}, map[string]any{"type": "contains", "value": "{{ expected_output }}"}},
+				"assert": []any{
+					map[string]any{"type": "llm-rubric", "value": "{{ expected_output }}"},
+					map[string]any{"type": "contains", "value": "{{ expected_output }}"},
+				},
 				"metadata": map[string]any{"note": criterion},
 			}},
 		}
@@ -53,7 +61,9 @@ func TestTextsComeBack(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := importer.Import(importer.Options{Format: "agentv", Files: []string{path}, Suite: out, Force: true}); err != nil {
+		if _, err := importer.Import(importer.Options{
+			Format: "agentv", Files: []string{path}, Suite: out, Force: true,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		s, err := suite.Load(out, suite.Options{Getenv: func(string) (string, bool) { return "SECRET", true }})
@@ -65,7 +75,10 @@ func TestTextsComeBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := one.Turns[0].Assertions[len(one.Turns[0].Assertions)-1]
-			got := []any{one.Input[0].Content.Text, one.Turns[0].Input.Text, one.Turns[0].Expected, last.Params.Field("value").Scalar, one.Metadata["note"]}
+			got := []any{
+				one.Input[0].Content.Text, one.Turns[0].Input.Text, one.Turns[0].Expected,
+				last.Params.Field("value").Scalar, one.Metadata["note"],
+			}
 			if last.Type != "contains" {
 				got[3] = one.Turns[0].Assertions[1].Params.Field("value").Scalar
 			}

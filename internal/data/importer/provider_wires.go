@@ -50,7 +50,8 @@ func websocketTarget(id string, config *entry) (pairs, string) {
 	return answered(keys, config), ""
 }
 
-var jsonPath = regexp.MustCompile(`^(?:\(?json\)?\s*=>\s*)?(?:json|data)((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\d+\]|\[(?:'[^'\]]*'|"[^"\]]*")\])*)$`)
+var jsonPath = regexp.MustCompile(
+	`^(?:\(?json\)?\s*=>\s*)?(?:json|data)((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\d+\]|\[(?:'[^'\]]*'|"[^"\]]*")\])*)$`)
 
 // answered adds where the reply is, if the transform of the answer is a plain path.
 func answered(keys pairs, config *entry) pairs {
@@ -60,14 +61,16 @@ func answered(keys pairs, config *entry) pairs {
 	}
 	m := jsonPath.FindStringSubmatch(strings.TrimSuffix(strings.TrimSpace(transform), ";"))
 	if m == nil {
-		config.r.lose(config.lineOf("transformResponse"), config.name("transformResponse"), "it is no plain path: write the path of the reply as answer")
+		config.r.lose(config.lineOf("transformResponse"), config.name("transformResponse"),
+			"it is no plain path: write the path of the reply as answer")
 		return keys
 	}
 	return append(keys, pair{"answer", "$" + strings.ReplaceAll(m[1], "?.", ".")})
 }
 
 func execTarget(command string, config *entry) (pairs, string) {
-	words, err := shell.Words(environmentTag.ReplaceAllString(command, "{{env.$1}}")) // one word, also with blanks in it
+	// one word, also with blanks in it
+	words, err := shell.Words(environmentTag.ReplaceAllString(command, "{{env.$1}}"))
 	if err != nil || len(words) == 0 {
 		return nil, "its command cannot be read"
 	}

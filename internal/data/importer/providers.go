@@ -145,8 +145,9 @@ func targetOf(id string, config, e *entry) (keys pairs, why string) {
 // providersByName are the providers that models have here, by the name of the tool.
 func providersByName() map[string]string {
 	return map[string]string{
-		"openai": "openai", "azure": "azure", "azureopenai": "azure", "anthropic": "anthropic", "google": "google", "gemini": "google", "palm": "google",
-		"ollama": "ollama", "openrouter": "openrouter", "groq": "groq", "mistral": "mistral", "deepseek": "deepseek", "togetherai": "together", "xai": "xai",
+		"openai": "openai", "azure": "azure", "azureopenai": "azure", "anthropic": "anthropic", "google": "google",
+		"gemini": "google", "palm": "google", "ollama": "ollama", "openrouter": "openrouter", "groq": "groq",
+		"mistral": "mistral", "deepseek": "deepseek", "togetherai": "together", "xai": "xai",
 	}
 }
 
@@ -158,7 +159,9 @@ func modelOf(scheme, rest string) (model, kind string, ok bool) {
 	if !cut || !slices.Contains(kinds, kind) {
 		kind, name = "", rest
 	}
-	if kind == "completion" && scheme != "ollama" || kind == "completions" || slices.Contains([]string{"embedding", "embeddings", "image", "realtime", "assistant", "moderation"}, kind0(rest)) {
+	if kind == "completion" && scheme != "ollama" || kind == "completions" || slices.Contains([]string{
+		"embedding", "embeddings", "image", "realtime", "assistant", "moderation",
+	}, kind0(rest)) {
 		return "", "", false
 	}
 	return provider + ":" + name, kind, provider != "" && strings.TrimSpace(name) != ""

@@ -45,7 +45,8 @@ func (r *reader) step(t *test, v source.Value) {
 		if marked := entity.FindAllString(said, -1); len(marked) > 0 {
 			entities := source.Text(strings.Join(marked, ", "))
 			entities.Line, entities.Column = e.lineOf("user"), e.part("user").Column
-			r.unsupported(one("entities", entities), "step.entities", "a target does not report which entities it finds")
+			r.unsupported(one("entities", entities), "step.entities",
+				"a target does not report which entities it finds")
 		}
 		e.unsupported("a target does not report which intent it finds", "intent", "entities")
 	}
@@ -55,7 +56,10 @@ func (r *reader) step(t *test, v source.Value) {
 	for _, one := range e.list("assertions") {
 		a := r.entry(one, "assertion")
 		if uttered := r.entry(a.get("bot_uttered"), "bot_uttered"); has(uttered.Value, "text_matches") {
-			r.expect(t, a.part("bot_uttered"), "bot_uttered", pairs{{"type", "regex"}, {"value", uttered.text("text_matches")}})
+			r.expect(t, a.part("bot_uttered"), "bot_uttered", pairs{
+				{"type", "regex"},
+				{"value", uttered.text("text_matches")},
+			})
 			uttered.rest()
 		} else {
 			uttered.rest()

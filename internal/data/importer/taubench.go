@@ -109,7 +109,8 @@ func displayed(text string, line int) (all []source.Value) {
 	var role string
 	var b strings.Builder
 	flush := func() {
-		if said := strings.TrimSpace(b.String()); said != "" && said != "None" && said != stopped && (role == "user" || role == "assistant") {
+		if said := strings.TrimSpace(b.String()); said != "" && said != "None" && said != stopped &&
+			(role == "user" || role == "assistant") {
 			all = append(all, source.Value{Kind: source.Map, Line: line, Fields: []source.Field{
 				{Name: "role", Value: source.Text(role)}, {Name: "content", Value: source.Text(said)},
 			}})

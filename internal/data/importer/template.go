@@ -18,7 +18,8 @@ var (
 	templateTag = regexp.MustCompile(`(?s)\{\{-?\s*(.*?)\s*-?\}\}|\{%.*?%\}|\{#.*?#\}`)
 	valuePath   = regexp.MustCompile(`^[A-Za-z_$][\w$]*(?:\.[\w$-]+|\[\d+\]|\[(?:"[^"\]]*"|'[^'\]]*')\])*$`)
 	// talkLoop is a loop over what was said before.
-	talkLoop = regexp.MustCompile(`(?s)\{%-?\s*for\s+\w+(?:\s*,\s*\w+)*\s+in\s+_conversation\b[^%]*%\}.*?\{%-?\s*endfor\s*-?%\}`)
+	talkLoop = regexp.MustCompile(
+		`(?s)\{%-?\s*for\s+\w+(?:\s*,\s*\w+)*\s+in\s+_conversation\b[^%]*%\}.*?\{%-?\s*endfor\s*-?%\}`)
 )
 
 // render fills values into a template. The result is as it is written in a suite: {{ env.NAME }} is an environment

@@ -131,7 +131,8 @@ func (r *reader) add(v source.Value, t *test) {
 			return false
 		}
 		what := "a turn of " + t.id
-		if checks := asValue(pairs{}.with("expected_output", one.expected).with("assertions", one.assertions)); len(checks.Fields) > 0 {
+		if checks := asValue(pairs{}.with("expected_output", one.expected).
+			with("assertions", one.assertions)); len(checks.Fields) > 0 {
 			checks.Line, checks.Column = v.Line, v.Column
 			r.unsupported(checks, what, "its message has no text")
 		} else {
@@ -229,7 +230,8 @@ func (t *test) pairs() pairs {
 		}
 		var turns []any
 		for _, one := range t.turns {
-			turns = append(turns, pairs{{"input", one.text}}.with("expected_output", one.expected).with("assertions", one.assertions))
+			turns = append(turns, pairs{{"input", one.text}}.with("expected_output", one.expected).
+				with("assertions", one.assertions))
 		}
 		p = p.with("turns", turns).with("user", t.user).with("assertions", t.whole)
 	}

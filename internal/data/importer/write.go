@@ -147,7 +147,8 @@ func valid(path string, data []byte) error {
 		return fmt.Errorf("write the suite: %w", err)
 	}
 	if _, err = suite.Load(trial.Name(), suite.Options{Kinds: grader.New(grader.Config{})}); err != nil {
-		return fmt.Errorf("the suite that was made is not valid, and was not written: %w", err) // a fault of ours, not of the file's author
+		// a fault of ours, not of the file's author
+		return fmt.Errorf("the suite that was made is not valid, and was not written: %w", err)
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func parseAnswer(data []byte, who string, check runner.Check, x *runner.Exchange
 	}
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
-		return result.Grade{}, fmt.Errorf("answer of %s %s: not the JSON that is expected: %w", who, quote(strings.TrimSpace(string(data))), err)
+		return result.Grade{}, fmt.Errorf("answer of %s %s: not the JSON that is expected: %w", who,
+			quote(strings.TrimSpace(string(data))), err)
 	}
 	if err := oneMeaning(data); err != nil {
 		return result.Grade{}, fmt.Errorf("answer of %s: %w", who, err)

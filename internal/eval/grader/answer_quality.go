@@ -14,10 +14,15 @@ import (
 type dimension struct{ name, meaning string }
 
 var dimensions = []dimension{
-	{"correctness", "what the answer says is true by the expected output and the conversation; nothing in it contradicts them"},
+	{
+		"correctness",
+		"what the answer says is true by the expected output and the conversation; nothing in it contradicts them",
+	},
 	{"completeness", "everything that the expected output asks for is there"},
-	{"flow", "the answer follows from the conversation: it picks up what was said, asks for nothing that was told, and takes the step that is due"},
-	{"format", "length, language, tone, layout and markers such as 👉 👇 💌 are as the expected output describes them or, if it does not, fit a chat"},
+	{"flow", "the answer follows from the conversation: it picks up what was said, asks for nothing that was told, " +
+		"and takes the step that is due"},
+	{"format", "length, language, tone, layout and markers such as 👉 👇 💌 are as the expected output describes them " +
+		"or, if it does not, fit a chat"},
 }
 
 // Dimensions returns the names of the four aspects of an answer's quality, in the order of reports.

@@ -80,7 +80,9 @@ func (a *Args) ask(name, kind, doc string, required bool) (source.Node, bool) {
 
 // either asks for a parameter that has a second name.
 func (a *Args) either(name, alias, kind, doc string, required bool) (source.Node, bool) {
-	a.params = append(a.params, Param{Name: name, Kind: kind, Doc: doc + " (or " + alias + ")", Required: required, alias: alias})
+	a.params = append(a.params, Param{
+		Name: name, Kind: kind, Doc: doc + " (or " + alias + ")", Required: required, alias: alias,
+	})
 	a.aliases = append(a.aliases, alias)
 	first, second := a.node.Has(name), a.node.Has(alias)
 	switch {

@@ -25,7 +25,8 @@ func budgetCheck(want string, check func(x *runner.Exchange) (passed bool, used 
 }
 
 func newLatency(a *Args) runner.Grader {
-	most := a.NumberOr("max_ms", -1, 0, unbounded, "the greatest latency in milliseconds; of a conversation, the sum over its turns")
+	most := a.NumberOr("max_ms", -1, 0, unbounded,
+		"the greatest latency in milliseconds; of a conversation, the sum over its turns")
 	a.Node("threshold", "number", "the same as max_ms", false)
 	own := a.Assertion.Threshold
 	a.Assertion.Threshold = -1 // the parameter threshold is an amount here, not a score
@@ -47,12 +48,15 @@ func newLatency(a *Args) runner.Grader {
 var errNoUsage = errors.New("the target reports no token usage: check its turns by latency or turn_count")
 
 func newCost(a *Args) runner.Grader {
-	n, ok := a.either("max_usd", "budget", "number", "the greatest cost in US dollars; of a conversation, the sum over its turns", true)
+	n, ok := a.either("max_usd", "budget", "number",
+		"the greatest cost in US dollars; of a conversation, the sum over its turns", true)
 	most := 0.0
 	if ok {
 		most = n.Number(0, unbounded)
 	}
-	return budgetCheck("at most $"+amount(most), func(x *runner.Exchange) (bool, string, error) { return costWithin(x, most) })
+	return budgetCheck("at most $"+amount(most), func(x *runner.Exchange) (bool, string, error) {
+		return costWithin(x, most)
+	})
 }
 
 // costWithin returns whether the cost of an exchange is within a number of dollars, and the cost.
@@ -64,9 +68,11 @@ func costWithin(x *runner.Exchange, most float64) (bool, string, error) {
 	case x.Reply.Usage.Unknown && cost.USD == 0:
 		return false, "", errNoUsage
 	case cost.USD == 0:
-		return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target", x.Reply.Usage.Total())
+		return false, "", fmt.Errorf("cost of %d tokens: no price is configured for the model of this target",
+			x.Reply.Usage.Total())
 	}
-	return false, "", fmt.Errorf("cost of at least $%s: a model behind the reply has no price, or reports no token usage", amount(cost.USD))
+	return false, "", fmt.Errorf(
+		"cost of at least $%s: a model behind the reply has no price, or reports no token usage", amount(cost.USD))
 }
 
 func newTokenUsage(a *Args) runner.Grader {

@@ -70,7 +70,8 @@ func (c *composite) score(grades []result.Grade, threshold float64) (want string
 	mark, n := decimal(c.mark(threshold)), len(grades)
 	switch c.mode {
 	case "weighted":
-		return fmt.Sprintf("a weighted mean of %d checks of at least %s", n, mark), runner.Weigh(c.children, grades, threshold)
+		return fmt.Sprintf("a weighted mean of %d checks of at least %s", n, mark),
+			runner.Weigh(c.children, grades, threshold)
 	case "threshold":
 		return fmt.Sprintf("a share of at least %s of %d checks to pass", mark, n), c.share(grades, threshold)
 	}

@@ -34,10 +34,16 @@ type program struct {
 }
 
 func newCommand(a *Args) runner.Grader {
-	n, ok := a.Node("command", "text or list of texts", "the program and its arguments; a text is split at white space, with quotes, and never goes through a shell", true)
+	n, ok := a.Node("command", "text or list of texts",
+		"the program and its arguments; a text is split at white space, with quotes, and never goes through a shell",
+		true)
 	dir := a.TextOr("cwd", "", "the folder to run in, relative to the suite; default: the suite's folder")
-	config, _ := a.Node("config", "any value", "passed to the program as it is; other keys of a code-grader join it", false)
-	p := &program{refused: a.set.NoCommands, timeout: a.DurationOr("timeout", defaultTimeout, "how long the program may take (60s)"), config: config.Any()}
+	config, _ := a.Node("config", "any value",
+		"passed to the program as it is; other keys of a code-grader join it", false)
+	p := &program{
+		refused: a.set.NoCommands,
+		timeout: a.DurationOr("timeout", defaultTimeout, "how long the program may take (60s)"), config: config.Any(),
+	}
 	if a.set.outside != nil {
 		a.set.outside.Program = true
 	}
@@ -86,7 +92,8 @@ func (p *program) Grade(ctx context.Context, x *runner.Exchange) (result.Grade, 
 
 func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 	if p.refused {
-		return nil, errors.New("the grader starts a program, which is refused here: start the server and its workers with --allow-commands")
+		return nil, errors.New("the grader starts a program, which is refused here: " +
+			"start the server and its workers with --allow-commands")
 	}
 	limited, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()

@@ -45,7 +45,10 @@ func TestCommand(t *testing.T) {
 		{`{"score": 0.9, "passed": false}`, 0, "passed: false with a score of 0.9"},
 		{`{"score": 0.5, "passed": false}`, 0.5, "got: 0.5"},
 		{`{"score": 0.5, "passed": true}`, 0.5, ""},
-		{`{"score": 0, "assertions": [{"text": "has a price", "passed": false, "evidence": "none"}], "extra": 1}`, 0, ""},
+		{
+			`{"score": 0, "assertions": [{"text": "has a price", "passed": false, "evidence": "none"}], "extra": 1}`, 0,
+			"",
+		},
 	} {
 		g := grade(t, script(t, s, t.TempDir(), "cat >/dev/null\ncat <<'E'\n"+tc.answer+"\nE\n", ""), reply("hi"))
 		if g.Score != tc.score || !strings.Contains(g.Reason, tc.says) {
@@ -118,8 +121,9 @@ func TestCommandSurroundings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"input": []any{map[string]any{"role": "user", "content": "hi"}}, "output": "hello", "text": "hello", "expected_output": "",
-		"criteria": "be nice", "turn": 1.0, "turn_count": 1.0, "tool_calls": []any{}, "state": nil, "node": "", "finish_reason": "",
+		"input": []any{map[string]any{"role": "user", "content": "hi"}}, "output": "hello", "text": "hello",
+		"expected_output": "", "criteria": "be nice", "turn": 1.0, "turn_count": 1.0,
+		"tool_calls": []any{}, "state": nil, "node": "", "finish_reason": "",
 		"usage":      map[string]any{"input_tokens": 0.0, "output_tokens": 0.0, "total_tokens": 0.0},
 		"latency_ms": 0.0, "cost_usd": 0.0, "vars": map[string]any{}, "metadata": map[string]any{},
 		"config": map[string]any{"strict": true, "n": 2.0},
@@ -154,7 +158,8 @@ func TestCommandEndsWithItsGroup(t *testing.T) {
 		}
 		closed <- err
 	}()
-	check := script(t, New(Config{Environ: environ(os.Environ()...)}), dir, "exec 3>pipe\n(echo x >&3; sleep 1000) &\nwait\n", "")
+	check := script(t, New(Config{Environ: environ(os.Environ()...)}), dir,
+		"exec 3>pipe\n(echo x >&3; sleep 1000) &\nwait\n", "")
 	if _, err := check.Grader.Grade(ctx, reply("hi")); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
@@ -164,7 +169,8 @@ func TestCommandEndsWithItsGroup(t *testing.T) {
 }
 
 func TestCommandTimeout(t *testing.T) {
-	_, err := script(t, New(Config{}), t.TempDir(), "sleep 1000", ", timeout: 100ms").Grader.Grade(t.Context(), reply("hi"))
+	_, err := script(t, New(Config{}), t.TempDir(), "sleep 1000",
+		", timeout: 100ms").Grader.Grade(t.Context(), reply("hi"))
 	if err == nil || !strings.Contains(err.Error(), "no answer within 100ms") {
 		t.Errorf("error %v", err)
 	}

@@ -23,11 +23,13 @@ type composite struct {
 
 func newComposite(a *Args) runner.Grader {
 	list, ok := a.either("assertions", "graders", "list of assertions",
-		"what is combined: criteria in words and assertions of any type, each with its own weight, required, negate, min_score and threshold", true)
-	mode := a.OneOf("mode", "weighted: the weighted mean; threshold: the share of members that pass by their own mark, passed from threshold; all: the least score; any: the greatest",
-		"weighted", "threshold", "all", "any")
+		"what is combined: criteria in words and assertions of any type, each with its own weight, required, negate, "+
+			"min_score and threshold", true)
+	mode := a.OneOf("mode", "weighted: the weighted mean; threshold: the share of members that pass by their own "+
+		"mark, passed from threshold; all: the least score; any: the greatest", "weighted", "threshold", "all", "any")
 	aggregator, hasAggregator := a.Node("aggregator", "mapping",
-		"mode, threshold and weights by name in one place: {type: weighted_average | threshold | all | any, threshold, weights}", false)
+		"mode, threshold and weights by name in one place: {type: weighted_average | threshold | all | any, "+
+			"threshold, weights}", false)
 	a.refers("aggregator")
 	c := &composite{mode: mode}
 	if ok {

@@ -48,31 +48,46 @@ func TestComposite(t *testing.T) {
 		score float64
 		says  string
 	}{
-		{"assertions: [" + a1 + ", " + a5 + "]", 0.75, "wanted: a weighted mean of 2 checks of at least 0.8; got: 0.75 because fact failed"},
+		{
+			"assertions: [" + a1 + ", " + a5 + "]", 0.75,
+			"wanted: a weighted mean of 2 checks of at least 0.8; got: 0.75 because fact failed",
+		},
 		{"assertions: [" + a1 + ", " + a5 + "]\nthreshold: 0.7", 0.75, ""},
 		{"graders: [{type: fact, score: 1, weight: 3}, " + a0 + "]", 0.75, "0.75"},
-		{"assertions: [" + a1 + ", {type: fact, score: 0.5, required: true, name: safe}]", 0, "got: 0 because safe failed"},
+		{
+			"assertions: [" + a1 + ", {type: fact, score: 0.5, required: true, name: safe}]", 0,
+			"got: 0 because safe failed",
+		},
 		{"assertions: [" + a1 + ", {type: fact, score: 0.5, min_score: 0.6}]", 0.5, ""},
 		{"assertions: [" + a1 + ", {type: not_fact, score: 0}]", 1, ""},
 		{"assertions: [" + a1 + ", {type: not-fact, score: 1}]", 0.5, ""},
-		{"mode: threshold\nassertions: [" + a1 + ", " + a5 + "]", 0.5, "wanted: a share of at least 0.8 of 2 checks to pass; got: 0.5 because fact failed"},
+		{
+			"mode: threshold\nassertions: [" + a1 + ", " + a5 + "]", 0.5,
+			"wanted: a share of at least 0.8 of 2 checks to pass; got: 0.5 because fact failed",
+		},
 		{"mode: threshold\nthreshold: 0.5\nassertions: [" + a1 + ", " + a5 + "]", 0.5, ""},
-		{"aggregator: {type: threshold, threshold: 0.5}\nassertions: [{type: fact, score: 0.6}, {type: fact, score: 0.6}]", 0, "got: 0 because fact, fact failed"},
-		{"aggregator: {type: threshold, threshold: 0.5}\nassertions: [{type: fact, score: 0.6, threshold: 0.6}, {type: fact, score: 0.6}]", 0.5, ""},
-		{"aggregator: {type: threshold, threshold: 0.51}\nassertions: [{type: fact, score: 0.6, threshold: 0.6, weight: 9}, {type: fact, score: 0.6}]", 0.5, "of at least 0.51"},
-		{"aggregator: {type: threshold, threshold: 0.1}\nassertions: [" + a1 + ", {type: fact, score: 0.5, required: true}]", 0, "got: 0"},
+		{"aggregator: {type: threshold, threshold: 0.5}\nassertions: [{type: fact, score: 0.6}, {type: fact, score: " +
+			"0.6}]", 0, "got: 0 because fact, fact failed"},
+		{"aggregator: {type: threshold, threshold: 0.5}\nassertions: [{type: fact, score: 0.6, threshold: 0.6}, " +
+			"{type: fact, score: 0.6}]", 0.5, ""},
+		{"aggregator: {type: threshold, threshold: 0.51}\nassertions: [{type: fact, score: 0.6, threshold: 0.6, " +
+			"weight: 9}, {type: fact, score: 0.6}]", 0.5, "of at least 0.51"},
+		{"aggregator: {type: threshold, threshold: 0.1}\nassertions: [" + a1 +
+			", {type: fact, score: 0.5, required: true}]", 0, "got: 0"},
 		{"mode: any\nassertions: [" + a1 + ", {type: fact, score: 0, required: 0}]", 1, ""},
 		{"mode: all\nthreshold: 0\nassertions: [" + a5 + ", {type: fact, score: 0, required: 0}]", 0, ""},
 		{"mode: all\nthreshold: 0.5\nassertions: [" + a5 + ", {type: fact, score: 1, required: 0}]", 0.5, ""},
 		{"aggregator: {type: weighted_average}\nassertions: [" + a1 + ", " + a5 + "]", 0.75, ""},
-		{"aggregator: {type: weighted_average, weights: {x: 3}}\nassertions: [" + a0 + ", {type: fact, name: x, score: 1}]", 0.75, ""},
+		{"aggregator: {type: weighted_average, weights: {x: 3}}\nassertions: [" + a0 +
+			", {type: fact, name: x, score: 1}]", 0.75, ""},
 		{"aggregator: {type: any}\nassertions: [" + a1 + ", " + a0 + "]", 1, ""},
 		{"mode: all\nassertions: [" + a1 + ", " + a5 + "]", 0.5, "each of 2 checks to score at least 0.8; got: 0.5"},
 		{"mode: all\nassertions: [" + a1 + ", " + a1 + "]", 1, ""},
 		{"mode: any\nassertions: [" + a5 + ", " + a0 + "]", 0.5, "one of 2 checks to score at least 0.8"},
 		{"mode: any\nassertions: [" + a1 + ", {type: fact, score: 0.5, required: 0.6}]", 0, ""},
 		{"mode: any\nassertions: [" + a1 + ", {type: fact, score: 0.5, required: 0.5}]", 1, ""},
-		{"assertions: [{type: composite, mode: any, assertions: [" + a1 + ", " + a0 + "]}, {type: contains, value: hi}]", 1, ""},
+		{"assertions: [{type: composite, mode: any, assertions: [" + a1 + ", " + a0 +
+			"]}, {type: contains, value: hi}]", 1, ""},
 	} {
 		check := one(t, s, "type: composite\n"+tc.rest)
 		g := grade(t, check, reply("hi"))
@@ -91,15 +106,25 @@ func TestCompositeProblems(t *testing.T) {
 		{"type: composite\nassertions: []", 2, 3, "the list is empty"},
 		{"type: composite\nassertions: contains", 2, 15, "expected a list"},
 		{"type: composite\nassertions:\n  - {type: contains}", 3, 8, `needs "value"`},
-		{"type: composite\nassertions:\n  - {type: composite, assertions: [{type: regex, value: '('}]}", 3, 59, "not a valid pattern"},
+		{
+			"type: composite\nassertions:\n  - {type: composite, assertions: [{type: regex, value: '('}]}", 3, 59,
+			"not a valid pattern",
+		},
 		{"type: composite\nassertions:\n  - {value: 1}", 3, 8, "needs a type"},
 		{"type: composite\nassertions:\n  - {type: nosuch}", 3, 14, "unknown grader type"},
 		{"type: composite\nassertions: [{type: is_json}]\nmode: best", 3, 9, `unknown value "best"`},
 		{"type: composite\nassertions: [{type: is_json}]\naggregator: {type: code-grader}", 3, 22, "unknown value"},
 		{"type: composite\nassertions: [{type: is_json}]\nmode: all\naggregator: {type: all}", 4, 3, "say the same"},
-		{"type: composite\nassertions: [{type: is_json}]\naggregator: {type: all, threshold: 0.5}", 3, 38, "only an aggregator of type threshold"},
-		{"type: composite\nassertions: [{type: is_json}]\nthreshold: 0.5\naggregator: {type: threshold, threshold: 0.6}", 4, 44, "are the same"},
-		{"type: composite\nassertions: [{type: is_json, name: a}]\naggregator: {weights: {b: 1}}", 3, 26, `unknown key "b"`},
+		{
+			"type: composite\nassertions: [{type: is_json}]\naggregator: {type: all, threshold: 0.5}", 3, 38,
+			"only an aggregator of type threshold",
+		},
+		{"type: composite\nassertions: [{type: is_json}]\nthreshold: 0.5\naggregator: {type: threshold, threshold: " +
+			"0.6}", 4, 44, "are the same"},
+		{
+			"type: composite\nassertions: [{type: is_json, name: a}]\naggregator: {weights: {b: 1}}", 3, 26,
+			`unknown key "b"`,
+		},
 	})
 	nested := "{type: is_json}"
 	for range maxNesting + 1 {
@@ -115,7 +140,8 @@ func TestCompositeProblems(t *testing.T) {
 func TestCompositeAsksModelsLast(t *testing.T) {
 	var asked []string
 	s := opinions(New(Config{}), &asked)
-	check := one(t, s, "type: composite\nassertions:\n  - {type: opinion, score: 0}\n  - {type: composite, assertions: [{type: opinion, score: 1}]}\n  - {type: fact, score: 1}\n  - {type: latency, max_ms: 1}")
+	check := one(t, s, "type: composite\nassertions:\n  - {type: opinion, score: 0}\n  - {type: composite, "+
+		"assertions: [{type: opinion, score: 1}]}\n  - {type: fact, score: 1}\n  - {type: latency, max_ms: 1}")
 	if !check.Judged || one(t, s, "{type: composite, assertions: [{type: fact}]}").Judged {
 		t.Error("a composite is judged exactly if a child is")
 	}
@@ -141,7 +167,8 @@ func TestCompositeAsksModelsLast(t *testing.T) {
 // A child that cannot decide leaves the composite undecided, with what the judge has cost.
 func TestCompositeUndecided(t *testing.T) {
 	var asked []string
-	check := one(t, opinions(New(Config{}), &asked), "{type: composite, mode: any, assertions: [{type: fact, score: 1}, {type: opinion, score: -1, name: taste}]}")
+	check := one(t, opinions(New(Config{}), &asked),
+		"{type: composite, mode: any, assertions: [{type: fact, score: 1}, {type: opinion, score: -1, name: taste}]}")
 	g, err := check.Grader.Grade(context.Background(), reply("hi"))
 	if err == nil || err.Error() != "taste: no answer" {
 		t.Errorf("error %v", err)
@@ -154,7 +181,8 @@ func TestCompositeUndecided(t *testing.T) {
 // The threshold of the test holds for what names none of its own.
 func TestCompositeUsesTheTestsThreshold(t *testing.T) {
 	var asked []string
-	check := one(t, opinions(New(Config{}), &asked), "{type: composite, mode: threshold, assertions: [{type: fact, score: 0.5}]}")
+	check := one(t, opinions(New(Config{}), &asked),
+		"{type: composite, mode: threshold, assertions: [{type: fact, score: 0.5}]}")
 	low := 0.5
 	x := reply("hi")
 	x.Test = &suite.Test{Execution: suite.Execution{Threshold: &low}}
@@ -235,7 +263,10 @@ assertions:
 
 // Whatever is written as a parameter, building a check reports or works; it never panics.
 func FuzzParameters(f *testing.F) {
-	for _, text := range []string{"(", "(?=a)", "output ==", "all(input, #)", "$.a[?(@.b", "$..*", "$[(", "a\\", "'a b", "\xff", "file://x", "1", ""} {
+	for _, text := range []string{
+		"(", "(?=a)", "output ==", "all(input, #)", "$.a[?(@.b", "$..*", "$[(", "a\\", "'a b", "\xff", "file://x", "1",
+		"",
+	} {
 		f.Add(text)
 	}
 	s := New(Config{})
@@ -254,7 +285,8 @@ func FuzzParameters(f *testing.F) {
 				continue
 			}
 			for _, said := range []string{text, "", `{"a": [1, {"b": "x"}]}`} {
-				if g, err := check.Grader.Grade(context.Background(), reply(said)); err == nil && fmt.Sprint(g.Score) == "NaN" {
+				if g, err := check.Grader.Grade(context.Background(), reply(said)); err == nil &&
+					fmt.Sprint(g.Score) == "NaN" {
 					t.Errorf("%s of %q: score %v", kind, text, g.Score)
 				}
 			}

@@ -11,12 +11,15 @@ func kindSchemas() map[string]object {
 	listOf := func(item object) object { return object{"type": "array", "items": item} }
 	return map[string]object{
 		"text": ref("text"), "list of texts": ref("texts"), "text or list of texts": ref("texts"),
-		"number": {"type": "number"}, "whole number": {"type": "integer"}, "true or false": ref("flag"), "time span": ref("span"),
+		"number": {"type": "number"}, "whole number": {"type": "integer"},
+		"true or false": ref("flag"), "time span": ref("span"),
 		"mapping or path": {"type": []string{"object", "string"}}, "mapping": {"type": "object"},
-		"list of mappings":   {"type": "array", "minItems": 1, "items": ref("accurate_field")},
-		"list of calls":      listOf(object{"anyOf": []any{ref("text"), ref("wanted_call")}}),
-		"list of facts":      listOf(object{"anyOf": []any{ref("text"), ref("wanted_fact")}}),
-		"list of criteria":   {"type": "array", "minItems": 1, "items": object{"anyOf": []any{object{"type": "string", "pattern": `\S`}, ref("criterion")}}},
+		"list of mappings": {"type": "array", "minItems": 1, "items": ref("accurate_field")},
+		"list of calls":    listOf(object{"anyOf": []any{ref("text"), ref("wanted_call")}}),
+		"list of facts":    listOf(object{"anyOf": []any{ref("text"), ref("wanted_fact")}}),
+		"list of criteria": {"type": "array", "minItems": 1, "items": object{"anyOf": []any{
+			object{"type": "string", "pattern": `\S`}, ref("criterion"),
+		}}},
 		"list of assertions": {"allOf": []any{ref("assertions"), object{"minItems": 1}}},
 		"text, null or list": {"type": []string{"string", "number", "boolean", "null", "array"}},
 	}

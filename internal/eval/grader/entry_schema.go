@@ -34,9 +34,15 @@ func Schemas() map[string]any {
 	names := slices.Sorted(slices.Values(New(Config{}).Types()))
 	defs["assertion_type"] = object{
 		"description": "See `rehearse graders`. not_ before a type negates it; hyphens may stand for underscores.",
-		"anyOf":       []any{object{"enum": names}, object{"type": "string", "pattern": "^(not[_-])?" + spelt(names...) + "$"}},
+		"anyOf": []any{
+			object{"enum": names},
+			object{"type": "string", "pattern": "^(not[_-])?" + spelt(names...) + "$"},
+		},
 	}
-	defs["assertion"] = object{"type": "object", "required": []string{"type"}, "properties": object{"type": ref("assertion_type")}, "allOf": rules}
+	defs["assertion"] = object{
+		"type": "object", "required": []string{"type"}, "properties": object{"type": ref("assertion_type")},
+		"allOf": rules,
+	}
 	defs["assertion_keys"] = object{"description": "The keys of every assertion.", "properties": commonSchemas()}
 	maps.Copy(defs, partSchemas())
 	return defs
@@ -44,7 +50,10 @@ func Schemas() map[string]any {
 
 // typed is the condition that the type of an entry is written like this.
 func typed(pattern string) object {
-	return object{"required": []string{"type"}, "properties": object{"type": object{"type": "string", "pattern": pattern}}}
+	return object{
+		"required":   []string{"type"},
+		"properties": object{"type": object{"type": "string", "pattern": pattern}},
+	}
 }
 
 // spelt is a pattern of names, in which hyphens may stand for underscores.
@@ -63,12 +72,17 @@ func (k Kind) entry(free bool) object {
 		schema := p.schema()
 		keys[p.Name] = schema
 		if p.alias != "" {
-			keys[p.alias] = object{"$ref": "#/$defs/assertion_" + k.Name + "/properties/" + p.Name, "description": "Another name for " + p.Name + "."}
+			keys[p.alias] = object{
+				"$ref":        "#/$defs/assertion_" + k.Name + "/properties/" + p.Name,
+				"description": "Another name for " + p.Name + ".",
+			}
 		}
 		switch {
 		case !p.Required || !k.always(p):
 		case p.alias != "":
-			needs = append(needs, object{"anyOf": []any{object{"required": []string{p.Name}}, object{"required": []string{p.alias}}}})
+			needs = append(needs, object{
+				"anyOf": []any{object{"required": []string{p.Name}}, object{"required": []string{p.alias}}},
+			})
 		case slices.Contains(nullable, p.Kind):
 			needs = append(needs, object{"required": []string{p.Name}, "properties": object{p.Name: true}})
 		default:
@@ -104,11 +118,16 @@ var nullable = []string{"text, null or list"}
 func commonSchemas() object {
 	return object{
 		"type": ref("assertion_type"), "name": object{"$ref": "#/$defs/text", "description": "What reports call it."},
-		"weight":    object{"type": "number", "minimum": 0, "maximum": 1e6, "default": 1},
-		"required":  object{"description": "Fails the whole turn below its threshold (true) or below this score.", "oneOf": []any{ref("flag"), object{"type": "number", "minimum": 0, "maximum": 1}}},
+		"weight": object{"type": "number", "minimum": 0, "maximum": 1e6, "default": 1},
+		"required": object{
+			"description": "Fails the whole turn below its threshold (true) or below this score.",
+			"oneOf":       []any{ref("flag"), object{"type": "number", "minimum": 0, "maximum": 1}},
+		},
 		"min_score": object{"type": "number", "minimum": 0, "maximum": 1, "description": "A lower score counts as 0."},
 		"negate":    ref("flag"),
-		"threshold": object{"type": "number", "minimum": 0, "maximum": 1, "description": "The score from which the assertion passes."},
+		"threshold": object{
+			"type": "number", "minimum": 0, "maximum": 1, "description": "The score from which the assertion passes.",
+		},
 	}
 }
 

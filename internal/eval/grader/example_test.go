@@ -10,7 +10,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// A Set makes a check of an assertion, and the check's grader grades an exchange. Graders that ask no model need no Config.
+// A Set makes a check of an assertion, and the check's grader grades an exchange. Graders that ask no model need no
+// Config.
 func ExampleSet() {
 	value, err := source.ParseYAML("parcels.eval.yaml", []byte(`[{type: icontains, value: sorry}]`))
 	if err != nil {

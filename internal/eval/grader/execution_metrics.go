@@ -25,8 +25,14 @@ func newExecutionMetrics(a *Args) runner.Grader {
 	}
 	limits := []limit{
 		{a.NumberOr("max_tool_calls", -1, 0, unbounded, doc("number of tool calls")), "tool calls", toolCallsWithin},
-		{a.NumberOr("max_llm_calls", -1, 0, unbounded, doc("number of requests to the agent's model")), "model calls", requestsWithin},
-		{a.NumberOr("max_tokens", -1, 0, unbounded, doc("number of tokens, input and output together")), "tokens", tokensWithin},
+		{
+			a.NumberOr("max_llm_calls", -1, 0, unbounded, doc("number of requests to the agent's model")),
+			"model calls", requestsWithin,
+		},
+		{
+			a.NumberOr("max_tokens", -1, 0, unbounded, doc("number of tokens, input and output together")), "tokens",
+			tokensWithin,
+		},
 		{a.NumberOr("max_cost_usd", -1, 0, unbounded, doc("cost in US dollars")), "US dollars", costWithin},
 		{a.NumberOr("max_duration_ms", -1, 0, unbounded, doc("time in milliseconds")), "ms", durationWithin},
 	}
@@ -42,7 +48,8 @@ func newExecutionMetrics(a *Args) runner.Grader {
 		}
 	}
 	if len(asked) == 0 {
-		a.node.Report("add `max_tool_calls:`, `max_llm_calls:`, `max_tokens:`, `max_cost_usd:` or `max_duration_ms:`", "%s needs a limit", a.Assertion.Type)
+		a.node.Report("add `max_tool_calls:`, `max_llm_calls:`, `max_tokens:`, `max_cost_usd:` or `max_duration_ms:`",
+			"%s needs a limit", a.Assertion.Type)
 	}
 	check := &runner.Check{}
 	g := gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {

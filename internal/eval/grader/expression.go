@@ -42,7 +42,8 @@ type exprCalls struct {
 }
 
 func newExpression(a *Args) runner.Grader {
-	code := a.Text("value", "an expression (https://expr-lang.org) over the exchange, true or false or a number from 0 to 1")
+	code := a.Text("value",
+		"an expression (https://expr-lang.org) over the exchange, true or false or a number from 0 to 1")
 	program := a.program(code)
 	names := namesIn(program)
 	check := runner.Check{Assertion: a.Assertion}
@@ -73,12 +74,14 @@ func (a *Args) program(code string) *vm.Program {
 	}
 	program, err := compileExpression(code, exprEnv{})
 	if err != nil {
-		a.Report("value", "known names: input, output, text, expected_output, criteria, turn, turn_count, tool_calls, state, node, usage, finish_reason, latency_ms, cost_usd, vars, metadata",
+		a.Report("value", "known names: input, output, text, expected_output, criteria, turn, turn_count, "+
+			"tool_calls, state, node, usage, finish_reason, latency_ms, cost_usd, vars, metadata",
 			"not a valid expression: %s", compileError(err))
 		return nil
 	}
 	if t := program.Node().Type(); t != nil && !maybeScore(t.Kind()) {
-		a.Report("value", "compare it with something, or count it", "the expression is a %s, not true or false or a number", t)
+		a.Report("value", "compare it with something, or count it",
+			"the expression is a %s, not true or false or a number", t)
 	}
 	if program, err = counting(code, exprEnv{}); err != nil {
 		a.Report("value", "write it in several simpler assertions", "not a valid expression: %s", compileError(err))
@@ -89,7 +92,8 @@ func (a *Args) program(code string) *vm.Program {
 // compileExpression checks an expression over an environment. Its program is only good for asking what it is: counting
 // makes the one that runs.
 func compileExpression(code string, env any, more ...expr.Option) (*vm.Program, error) {
-	return expr.Compile(code, append([]expr.Option{expr.Env(env), expr.MaxNodes(maxExprNodes), exactFromJSON()}, more...)...)
+	return expr.Compile(code,
+		append([]expr.Option{expr.Env(env), expr.MaxNodes(maxExprNodes), exactFromJSON()}, more...)...)
 }
 
 // counting compiles an expression with exact comparisons and counted steps. Both hide the types of what they look at,

@@ -29,8 +29,11 @@ type field struct {
 }
 
 func newFieldAccuracy(a *Args) runner.Grader {
-	list, ok := a.Node("fields", "list of mappings", "the fields to compare: path, match (exact, numeric_tolerance, date), expected, weight, required, tolerance, relative, formats", true)
-	aggregation := a.OneOf("aggregation", "weighted_average scores the share of right fields, all_or_nothing 1 only if all are right", "weighted_average", "all_or_nothing")
+	list, ok := a.Node("fields", "list of mappings", "the fields to compare: path, match (exact, numeric_tolerance, "+
+		"date), expected, weight, required, tolerance, relative, formats", true)
+	aggregation := a.OneOf("aggregation",
+		"weighted_average scores the share of right fields, all_or_nothing 1 only if all are right", "weighted_average",
+		"all_or_nothing")
 	var fields []field
 	if ok {
 		for _, n := range list.List() {

@@ -16,7 +16,9 @@ type comparison struct {
 }
 
 func (c *comparison) add(f field, passed bool, want, evidence string) {
-	c.assertions = append(c.assertions, result.Assertion{Text: f.path + " is " + want, Passed: passed, Evidence: evidence})
+	c.assertions = append(c.assertions, result.Assertion{
+		Text: f.path + " is " + want, Passed: passed, Evidence: evidence,
+	})
 	c.weights += f.weight
 	if passed {
 		c.right += f.weight
@@ -34,11 +36,13 @@ func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
 		expected := f.expected
 		if !f.given {
 			if referenceErr != nil {
-				return nil, fmt.Errorf("expected value of %s: neither expected nor JSON in expected_output: %w", f.path, referenceErr)
+				return nil, fmt.Errorf("expected value of %s: neither expected nor JSON in expected_output: %w", f.path,
+					referenceErr)
 			}
 			var known bool
 			if expected, known = f.expr.FirstFound(reference); !known {
-				return nil, fmt.Errorf("expected value of %s: neither expected nor a value at that path of expected_output", f.path)
+				return nil, fmt.Errorf(
+					"expected value of %s: neither expected nor a value at that path of expected_output", f.path)
 			}
 		}
 		if replyErr != nil {
@@ -54,7 +58,9 @@ func compareFields(fields []field, x *runner.Exchange) (*comparison, error) {
 		case f.required:
 			c.add(f, false, want, "nothing at that path")
 		default: // a missing optional field counts neither way
-			c.assertions = append(c.assertions, result.Assertion{Text: f.path + " is " + want, Passed: true, Evidence: "not there, and optional"})
+			c.assertions = append(c.assertions, result.Assertion{
+				Text: f.path + " is " + want, Passed: true, Evidence: "not there, and optional",
+			})
 		}
 	}
 	return c, nil

@@ -58,7 +58,8 @@ func readFigure(text string) figure {
 func plainNumber(text string) any {
 	f := readFigure(text)
 	if f.exp < 0 {
-		x, _ := strconv.ParseFloat(text, 64) // a number with a fraction is at most its own digits long, never out of range
+		// a number with a fraction is at most its own digits long, never out of range
+		x, _ := strconv.ParseFloat(text, 64)
 		return x
 	}
 	if len(f.digits)+f.exp <= len("9223372036854775807") {

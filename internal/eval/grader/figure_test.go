@@ -25,7 +25,8 @@ func TestFigures(t *testing.T) {
 		a, b := texts.Draw(t, "a"), texts.Draw(t, "b")
 		x, _ := new(big.Rat).SetString(a)
 		y, _ := new(big.Rat).SetString(b)
-		if got, want := readFigure(a).compare(readFigure(b)), x.Cmp(y); got != want || (readFigure(a) == readFigure(b)) != (want == 0) {
+		if got, want := readFigure(a).compare(readFigure(b)), x.Cmp(y); got != want ||
+			(readFigure(a) == readFigure(b)) != (want == 0) {
 			t.Fatalf("compare(%s, %s) = %d, want %d", a, b, got, want)
 		}
 		v, err := parseJSON(a)
@@ -53,11 +54,17 @@ func TestFigures(t *testing.T) {
 func TestFiltersThatCannotCompare(t *testing.T) {
 	for _, tc := range []struct{ path, doc, want string }{
 		{"$[?(@.a == @.b)]", `[{"a":{},"b":{}}]`, ``},
-		{"$[?(@.a == @.b)].n", `[{"a":{},"b":{},"n":1},{"a":2,"b":2,"n":2},{"a":[],"b":[],"n":3},{"a":3,"b":2,"n":4}]`, `2`},
+		{
+			"$[?(@.a == @.b)].n",
+			`[{"a":{},"b":{},"n":1},{"a":2,"b":2,"n":2},{"a":[],"b":[],"n":3},{"a":3,"b":2,"n":4}]`, `2`,
+		},
 		{"$[?(@.a != @.b)].n", `[{"a":{},"b":{},"n":1},{"a":2,"b":3,"n":2}]`, `2`},
 		{"$.list[?(@.a == $.x)].n", `{"x":{},"list":[{"a":{},"n":1},{"a":1,"n":2}]}`, ``},
 		{"$.list[?(@.a == $.x)].n", `{"x":1,"list":[{"a":{},"b":{},"n":1},{"a":1,"n":2}]}`, `2`},
-		{"$.list[?(@.a == @.b)].in[?(@.c == @.d)].n", `{"list":[{"a":{},"b":{},"in":[]},{"a":1,"b":1,"in":[{"c":[],"d":[],"n":1},{"c":1,"d":1,"n":2}]}]}`, `2`},
+		{
+			"$.list[?(@.a == @.b)].in[?(@.c == @.d)].n",
+			`{"list":[{"a":{},"b":{},"in":[]},{"a":1,"b":1,"in":[{"c":[],"d":[],"n":1},{"c":1,"d":1,"n":2}]}]}`, `2`,
+		},
 		{"$.all[?(@.a == @.b)].n", `{"all":{"k":{"a":{},"b":{}},"l":{"a":1,"b":1,"n":7}}}`, `7`},
 		{"$..[?(@.a == @.b)].n", `{"all":[{"a":{},"b":{},"n":1},{"a":1,"b":1,"n":7}]}`, `7`},
 		{"$[?(@.id < @.than)].n", `[{"id":100000000000000000000,"than":99999999999999999999,"n":1},{"id":-100000000000000000001,"than":-100000000000000000000,"n":2}]`, `2`},

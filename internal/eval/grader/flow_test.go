@@ -41,7 +41,8 @@ func runStates(t *testing.T, cases []stateCase) {
 	for _, tc := range cases {
 		t.Run(tc.yaml+"/"+cutRunes(tc.state, 10), func(t *testing.T) {
 			g := grade(t, one(t, s, tc.yaml), at(tc.state))
-			if g.Score != tc.score || g.Code != tc.code || !strings.Contains(g.Reason+g.Assertions[0].Evidence, tc.says) {
+			if g.Score != tc.score || g.Code != tc.code ||
+				!strings.Contains(g.Reason+g.Assertions[0].Evidence, tc.says) {
 				t.Errorf("%s: %+v, want score %v, code %s and %q", tc.yaml, g, tc.score, tc.code, tc.says)
 			}
 		})
@@ -54,7 +55,10 @@ func TestNextNode(t *testing.T) {
 		{"{type: next_node, value: b}", flowing, 1, code, ""},
 		{"{type: next_node, value: B}", flowing, 0, code, `wanted: the flow at "B"; got: "b"`},
 		{"{type: next_node, value: [a, b]}", flowing, 1, code, ""},
-		{"{type: next_node, value: [a, null]}", flowing, 0, code, `wanted: the flow at "a" or no node, having ended; got: "b"`},
+		{
+			"{type: next_node, value: [a, null]}", flowing, 0, code,
+			`wanted: the flow at "a" or no node, having ended; got: "b"`,
+		},
 		{"{type: next_node, value: null}", flowing, 0, code, `got: "b"`},
 		{"{type: next_node, value: null}", completed, 1, code, ""},
 		{"{type: next_node, value: [a, null]}", completed, 1, code, ""},
@@ -93,10 +97,19 @@ func TestOptionsContains(t *testing.T) {
 	runStates(t, []stateCase{
 		{"{type: options_contains, value: [opt_1, {label: No}]}", flowing, 1, code, ""},
 		{"{type: options_contains, value: [{id: opt_2, label: No}]}", flowing, 1, code, ""},
-		{"{type: options_contains, value: [{id: opt_2, label: Yes}]}", flowing, 0, code, `no {"id":"opt_2","label":"Yes"} among {"id":"opt_1"`},
-		{"{type: options_contains, value: [opt_3]}", flowing, 0, code, `wanted: options {"id":"opt_3"}; got: no {"id":"opt_3"}`},
+		{
+			"{type: options_contains, value: [{id: opt_2, label: Yes}]}", flowing, 0, code,
+			`no {"id":"opt_2","label":"Yes"} among {"id":"opt_1"`,
+		},
+		{
+			"{type: options_contains, value: [opt_3]}", flowing, 0, code,
+			`wanted: options {"id":"opt_3"}; got: no {"id":"opt_3"}`,
+		},
 		{"{type: options_contains, value: [opt_1]}", completed, 0, code, "no node: the flow has ended"},
-		{"{type: options_contains, value: [opt_1]}", `{"next_node_descriptor": {"id": "b"}}`, 0, code, "among no options"},
+		{
+			"{type: options_contains, value: [opt_1]}", `{"next_node_descriptor": {"id": "b"}}`, 0, code,
+			"among no options",
+		},
 		{"{type: options_contains, value: [opt_1]}", `{}`, 0, code, "no flow state"},
 		{"{type: options_contains, value: [opt_1]}", ``, 0, code, "no flow state"},
 	})
@@ -114,7 +127,10 @@ func TestFacts(t *testing.T) {
 		{"{type: facts, add: [{key: city, value: OSLO}]}", flowing, 1, code, ""},
 		{"{type: facts, add: [city]}", flowing, 1, code, ""},
 		{"{type: facts, add: [{key: City, value: Oslo}]}", flowing, 0, code, `no City = "Oslo"`},
-		{"{type: facts, add: [{key: city, value: Rome}]}", flowing, 0, code, `wanted: facts added: city = "Rome"; got: no city = "Rome": city = "Oslo"`},
+		{
+			"{type: facts, add: [{key: city, value: Rome}]}", flowing, 0, code,
+			`wanted: facts added: city = "Rome"; got: no city = "Rome": city = "Oslo"`,
+		},
 		{"{type: facts, add: [{key: city, value: Oslo}, pet]}", flowing, 0, code, "no pet"},
 		{"{type: facts, update: [city]}", flowing, 0, code, "wanted: facts updated: city; got: no city"},
 		{"{type: facts, add: [x], update: [y]}", flowing, 0, code, "no y"},
@@ -127,13 +143,20 @@ func TestFacts(t *testing.T) {
 		{"{type: forbidden_facts, value: [{key: city, value: oslo}]}", flowing, 0, code, ""},
 		{"{type: forbidden_facts, value: [{key: oslo}]}", flowing, 1, code, ""},
 		{"{type: forbidden_facts, value: [{value: oslo}]}", flowing, 0, code, `no fact with the value "oslo"`},
-		{"{type: forbidden_facts, value: [{key: id, value: '9007199254740992'}]}", `{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 1, code, ""},
-		{"{type: forbidden_facts, value: [{key: id, value: '9007199254740993'}]}", `{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 0, code, ""},
+		{
+			"{type: forbidden_facts, value: [{key: id, value: '9007199254740992'}]}",
+			`{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 1, code, "",
+		},
+		{
+			"{type: forbidden_facts, value: [{key: id, value: '9007199254740993'}]}",
+			`{"memory": {"facts": [{"key": "id", "value": 9007199254740993}]}}`, 0, code, "",
+		},
 	})
 	whole := at(flowing)
 	whole.Turn = 0
 	for yaml, score := range map[string]float64{
-		"{type: facts, add: [{key: city, value: oslo}]}": 1, "{type: facts, update: [city]}": 1, "{type: facts, add: [pet]}": 0, "{type: facts, update: [name]}": 0,
+		"{type: facts, add: [{key: city, value: oslo}]}": 1, "{type: facts, update: [city]}": 1,
+		"{type: facts, add: [pet]}": 0, "{type: facts, update: [name]}": 0,
 	} {
 		if g := grade(t, one(t, New(Config{}), yaml), whole); g.Score != score || g.Code != code {
 			t.Errorf("%s of the whole conversation: %+v", yaml, g)
@@ -158,11 +181,12 @@ func TestFactsBeforeAndAfter(t *testing.T) {
 	const (
 		lima, quito = `{"key": "city", "value": "Lima"}`, `{"key": "city", "value": "Quito"}`
 		taken       = `{"key": "city", "value": "Lima", "deleted": true}`
-		liar        = `{"memory": {"facts": []}, "memory_delta": {"facts_added": [` + lima + `], "facts_updated": [` + lima + `]}}`
-		added       = "{type: facts, add: [{key: city, value: lima}]}"
-		updated     = "{type: facts, update: [{key: city, value: quito}]}"
-		anyUpdate   = "{type: facts, update: [city]}"
-		forbidden   = "{type: forbidden_facts, value: [price]}"
+		liar        = `{"memory": {"facts": []}, "memory_delta": {"facts_added": [` + lima + `], "facts_updated": [` +
+			lima + `]}}`
+		added     = "{type: facts, add: [{key: city, value: lima}]}"
+		updated   = "{type: facts, update: [{key: city, value: quito}]}"
+		anyUpdate = "{type: facts, update: [city]}"
+		forbidden = "{type: forbidden_facts, value: [price]}"
 	)
 	for name, tc := range map[string]struct {
 		yaml          string
@@ -183,14 +207,16 @@ func TestFactsBeforeAndAfter(t *testing.T) {
 		"the same value":                {anyUpdate, 2, memory(lima), memory(lima), 0, ""},
 		"new is no update":              {anyUpdate, 2, memory(""), memory(lima), 0, ""},
 		"several of one key":            {anyUpdate, 2, memory(lima + "," + quito), memory(lima + "," + quito), 0, ""},
-		"no memory":                     {added, 2, memory(""), `{"memory_delta": {"facts_added": [` + lima + `]}}`, 0, "does not show"},
-		"no facts":                      {added, 2, memory(""), `{"memory": {}}`, 0, "does not show"},
-		"no memory before":              {added, 2, "{}", memory(lima), 0, "before the turn"},
-		"no state":                      {added, 1, "", "", 0, "no flow state"},
-		"unreadable":                    {added, 1, "", `{"memory": 3}`, 0, "cannot be read"},
-		"no memory to forbid":           {forbidden, 2, memory(""), "{}", 0, "does not show"},
-		"no facts to forbid":            {forbidden, 2, memory(""), `{"memory": {}}`, 0, "does not show"},
-		"no memory in the end":          {added, 0, "", "{}", 0, "does not show"},
+		"no memory": {
+			added, 2, memory(""), `{"memory_delta": {"facts_added": [` + lima + `]}}`, 0, "does not show",
+		},
+		"no facts":             {added, 2, memory(""), `{"memory": {}}`, 0, "does not show"},
+		"no memory before":     {added, 2, "{}", memory(lima), 0, "before the turn"},
+		"no state":             {added, 1, "", "", 0, "no flow state"},
+		"unreadable":           {added, 1, "", `{"memory": 3}`, 0, "cannot be read"},
+		"no memory to forbid":  {forbidden, 2, memory(""), "{}", 0, "does not show"},
+		"no facts to forbid":   {forbidden, 2, memory(""), `{"memory": {}}`, 0, "does not show"},
+		"no memory in the end": {added, 0, "", "{}", 0, "does not show"},
 	} {
 		x := at(tc.after)
 		x.Turn = tc.turn
@@ -200,7 +226,8 @@ func TestFactsBeforeAndAfter(t *testing.T) {
 			x.Before = []byte(tc.before)
 		}
 		g, err := one(t, New(Config{}), tc.yaml).Grader.Grade(t.Context(), x)
-		if (err != nil) != (tc.undecided != "") || err != nil && !strings.Contains(err.Error(), tc.undecided) || g.Score != tc.score {
+		if (err != nil) != (tc.undecided != "") || err != nil && !strings.Contains(err.Error(), tc.undecided) ||
+			g.Score != tc.score {
 			t.Errorf("%s: %+v, %v", name, g, err)
 		}
 	}
@@ -230,7 +257,8 @@ func TestFactsOfAStageThatDidNotRun(t *testing.T) {
 		x := at(state(tc.status))
 		x.Turn = tc.turn
 		g, err := one(t, s, tc.yaml).Grader.Grade(t.Context(), x)
-		if (err != nil) != (tc.undecided != "") || err != nil && !strings.Contains(err.Error(), tc.undecided) || g.Score != tc.score {
+		if (err != nil) != (tc.undecided != "") || err != nil && !strings.Contains(err.Error(), tc.undecided) ||
+			g.Score != tc.score {
 			t.Errorf("%s with the stage %s: %+v, %v", tc.yaml, tc.status, g, err)
 		}
 	}
@@ -239,7 +267,10 @@ func TestFactsOfAStageThatDidNotRun(t *testing.T) {
 func TestState(t *testing.T) {
 	runStates(t, []stateCase{
 		{"{type: state, path: $.current_node_id, equals: b}", flowing, 1, result.NodeMismatch, ""},
-		{"{type: state, path: transition.kind, equals: stayed}", flowing, 0, result.NodeMismatch, `wanted: state transition.kind equals "stayed"; got: "advanced"`},
+		{
+			"{type: state, path: transition.kind, equals: stayed}", flowing, 0, result.NodeMismatch,
+			`wanted: state transition.kind equals "stayed"; got: "advanced"`,
+		},
 		{"{type: state, path: $.memory.turn_index, min: 2, max: 2.0}", flowing, 1, result.FactDrift, ""},
 		{"{type: state, path: '$.memory.facts[0].value', contains: Rome}", flowing, 0, result.FactDrift, `got: "Oslo"`},
 		{"{type: state, path: '$.warnings[0]', exists: false}", flowing, 1, result.NodeMismatch, ""},
@@ -247,9 +278,18 @@ func TestState(t *testing.T) {
 		{"{type: state, path: $.cart, exists: false}", "", 0, result.NodeMismatch, "the agent shows no state"},
 		{"{type: state, path: $.cart}", "{", 0, result.NodeMismatch, "a state that is not JSON"},
 		{"{type: state, path: $.id, matches: '^b+$'}", `{"id": "bb"}`, 1, result.NodeMismatch, ""},
-		{"{type: state, path: $.id, equals: 9223372036854775809}", `{"id": 9223372036854775810}`, 0, result.NodeMismatch, "got: 9223372036854775810"},
-		{"{type: state, path: '$.list[?(@.a == @.b)]'}", `{"list": [{"a": {}, "b": {}}]}`, 0, result.NodeMismatch, "nothing at that path"},
-		{"{type: expression, value: 'state.id > 9000000000000000000'}", `{"id": 9223372036854775810}`, 1, result.AssistantContent, ""},
+		{
+			"{type: state, path: $.id, equals: 9223372036854775809}", `{"id": 9223372036854775810}`, 0,
+			result.NodeMismatch, "got: 9223372036854775810",
+		},
+		{
+			"{type: state, path: '$.list[?(@.a == @.b)]'}", `{"list": [{"a": {}, "b": {}}]}`, 0, result.NodeMismatch,
+			"nothing at that path",
+		},
+		{
+			"{type: expression, value: 'state.id > 9000000000000000000'}", `{"id": 9223372036854775810}`, 1,
+			result.AssistantContent, "",
+		},
 	})
 	runProblems(t, []problemCase{
 		{"type: state", 1, 3, `needs "path"`},
@@ -281,14 +321,16 @@ func TestHostileStates(t *testing.T) {
 	}
 	long := strings.Repeat("x", size)
 	states := []string{
-		strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000), strings.Repeat(`{"next_node_descriptor":`, 5_000), `{"next_node_id":"` + long + `"}`,
+		strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000),
+		strings.Repeat(`{"next_node_descriptor":`, 5_000), `{"next_node_id":"` + long + `"}`,
 		`{"next_node_descriptor":{"options":[` + strings.Repeat(`{"id":"a"},`, size/20) + `{"id":"b"}]}}`,
-		`{"memory":{"facts":[` + strings.Repeat(`{"key":"k","value":"v"},`, size/20) + `{"key":"` + long + `","value":[1]}]},"memory_delta":{"facts_added":[{"key":"` + long + `"}]}}`,
+		`{"memory":{"facts":[` + strings.Repeat(`{"key":"k","value":"v"},`, size/20) + `{"key":"` + long +
+			`","value":[1]}]},"memory_delta":{"facts_added":[{"key":"` + long + `"}]}}`,
 	}
 	s := New(Config{})
 	for _, yaml := range []string{
-		"{type: next_node, value: b}", "{type: flow_completed}", "{type: options_contains, value: [zz]}", "{type: facts, add: [zz]}",
-		"{type: forbidden_facts, value: [v, k]}", "{type: state, path: $..key, equals: 1}",
+		"{type: next_node, value: b}", "{type: flow_completed}", "{type: options_contains, value: [zz]}",
+		"{type: facts, add: [zz]}", "{type: forbidden_facts, value: [v, k]}", "{type: state, path: $..key, equals: 1}",
 	} {
 		check := one(t, s, yaml)
 		for _, state := range states {

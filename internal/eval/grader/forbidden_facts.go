@@ -57,7 +57,9 @@ func (b ban) String() string {
 
 // bans reads value: texts that no fact may have as key or value, or {key, value} that must not come together.
 func (a *Args) bans() []ban {
-	n, ok := a.Node("value", "list", "texts that no live fact may have as its key or value, or {key: …, value: …}, of which one may be left out", true)
+	n, ok := a.Node("value", "list",
+		"texts that no live fact may have as its key or value, or {key: …, value: …}, of which one may be left out",
+		true)
 	a.refers("forbidden")
 	if !ok {
 		return nil

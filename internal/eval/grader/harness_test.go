@@ -98,7 +98,8 @@ func runCases(t *testing.T, cases []gradeCase) {
 				text = g.Assertions[0].Evidence
 			}
 			if g.Assertions[0].Passed == (g.Reason != "") && len(g.Assertions) == 1 {
-				t.Errorf("%s of %s: passed %t with reason %q", tc.yaml, quote(tc.reply), g.Assertions[0].Passed, g.Reason)
+				t.Errorf("%s of %s: passed %t with reason %q", tc.yaml, quote(tc.reply),
+					g.Assertions[0].Passed, g.Reason)
 			}
 			if !strings.Contains(text, tc.says) {
 				t.Errorf("%s of %s says %q, want %q in it", tc.yaml, quote(tc.reply), text, tc.says)
@@ -130,7 +131,8 @@ func runProblems(t *testing.T, cases []problemCase) {
 			if p.Line != tc.line || p.Column != tc.column {
 				t.Errorf("%s: reported at %d:%d, want %d:%d", tc.yaml, p.Line, p.Column, tc.line, tc.column)
 			}
-			if text := p.String(); !strings.Contains(text, tc.says) || p.Hint == "" || !strings.HasPrefix(text, "s.yaml:") || !strings.HasPrefix(p.Path, "assertions[0]") {
+			if text := p.String(); !strings.Contains(text, tc.says) || p.Hint == "" ||
+				!strings.HasPrefix(text, "s.yaml:") || !strings.HasPrefix(p.Path, "assertions[0]") {
 				t.Errorf("%s: %q, want %q in it", tc.yaml, text, tc.says)
 			}
 		})

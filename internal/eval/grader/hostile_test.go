@@ -35,9 +35,11 @@ func TestHostileReplies(t *testing.T) {
 		"{type: ends_with, value: zz}", "{type: regex, value: '(a*)*(b|cd)+$'}", "{type: word_count, max: 5}",
 		"{type: levenshtein, value: abcabc}", "{type: rouge, value: ab cd ef}", "{type: bleu, value: ab cd ef}",
 		"{type: similar, method: lexical, value: ab cd ef}",
-		"{type: is_json}", "{type: is_json, schema: {items: {type: string}, uniqueItems: true, propertyNames: {maxLength: 1}}}",
+		"{type: is_json}",
+		"{type: is_json, schema: {items: {type: string}, uniqueItems: true, propertyNames: {maxLength: 1}}}",
 		"{type: json_path, path: $..a, equals: 1}", "{type: json_path, path: '$[*]', min: 5}",
-		"{type: field_accuracy, fields: [{path: a, expected: 1}]}", "{type: expression, value: 'output contains \"zz\"'}",
+		"{type: field_accuracy, fields: [{path: a, expected: 1}]}",
+		"{type: expression, value: 'output contains \"zz\"'}",
 	} {
 		check := one(t, s, yaml)
 		for name, text := range replies {

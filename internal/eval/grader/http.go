@@ -42,7 +42,8 @@ func newHTTP(a *Args) runner.Grader {
 	}
 	u, err := url.Parse(address)
 	if a.node.Has("url") && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		a.Report("url", "write a whole address such as https://example.org/grade", "not an http address: %s", quote(address))
+		a.Report("url", "write a whole address such as https://example.org/grade", "not an http address: %s",
+			quote(address))
 	}
 	if err == nil {
 		s.name = "service " + u.Scheme + "://" + u.Host + u.Path

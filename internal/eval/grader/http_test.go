@@ -19,12 +19,15 @@ func TestHTTP(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Method != http.MethodPost {
 			t.Errorf("%s with body error %v", r.Method, err)
 		}
-		_, _ = io.WriteString(w, `{"score": 0.75, "reasoning": "nearly", "assertions": [{"text": "polite", "passed": true}]}`)
+		_, _ = io.WriteString(w,
+			`{"score": 0.75, "reasoning": "nearly", "assertions": [{"text": "polite", "passed": true}]}`)
 	}))
 	defer server.Close()
-	check := one(t, New(Config{HTTP: server.Client()}), "{type: http, url: '"+server.URL+"/grade?key=hush', config: [1]}")
+	check := one(t, New(Config{HTTP: server.Client()}), "{type: http, url: '"+server.URL+
+		"/grade?key=hush', config: [1]}")
 	g := grade(t, check, reply("hi"))
-	if g.Score != 0.75 || g.Assertions[0].Text != "polite" || !strings.Contains(g.Reason, `got: 0.75, "nearly"`) || strings.Contains(g.Reason, "hush") {
+	if g.Score != 0.75 || g.Assertions[0].Text != "polite" || !strings.Contains(g.Reason, `got: 0.75, "nearly"`) ||
+		strings.Contains(g.Reason, "hush") {
 		t.Errorf("grade %+v", g)
 	}
 	if got["output"] != "hi" || got["config"] == nil || header.Get("Content-Type") != "application/json" {
@@ -73,7 +76,8 @@ func TestHTTPUndecided(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := one(t, s, "{type: http, url: '"+server.URL+"'}").Grader.Grade(ctx, reply("hi")); !errors.Is(err, context.Canceled) {
+	if _, err := one(t, s, "{type: http, url: '"+server.URL+"'}").Grader.Grade(ctx, reply("hi")); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("a run that is over: error %v", err)
 	}
 	server.CloseClientConnections()

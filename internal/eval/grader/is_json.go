@@ -27,7 +27,8 @@ func newIsJSON(a *Args) runner.Grader {
 	}
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		if schema != nil && len(x.Output) > maxSchemaBytes {
-			return result.Grade{}, fmt.Errorf("is_json: the reply is larger than %d bytes, too large to be checked against a schema", maxSchemaBytes)
+			return result.Grade{}, fmt.Errorf(
+				"is_json: the reply is larger than %d bytes, too large to be checked against a schema", maxSchemaBytes)
 		}
 		passed, evidence, err := checkJSON(x.Output, schema, fenced)
 		if err != nil {

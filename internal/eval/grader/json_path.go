@@ -82,7 +82,8 @@ func (a *Args) jsonPath(path string) jp.Expr {
 // valueCheck reads equals, contains, matches, exists, min and max. An author gives exactly one of them, or both min and
 // max.
 func (a *Args) valueCheck() valueCheck {
-	equals, _ := a.Node("equals", "any value", `the value must be this; 1 and 1.0 are the same, 1 and "1" are not`, false)
+	equals, _ := a.Node("equals", "any value",
+		`the value must be this; 1 and 1.0 are the same, 1 and "1" are not`, false)
 	part := a.TextOr("contains", "", "a text must hold this, a list must have it as an element, a mapping as a key")
 	pattern := a.TextOr("matches", "", "the value, a text or what JSON writes for it, must match this RE2 pattern")
 	exists := a.BoolOr("exists", true, "true: the path leads somewhere (the default); false: it leads nowhere")
@@ -91,7 +92,8 @@ func (a *Args) valueCheck() valueCheck {
 
 	given := a.given("equals", "contains", "matches", "exists", "min", "max")
 	if len(given) > 1 && !slices.Equal(given, []string{"min", "max"}) {
-		a.Report(given[1], "write a second "+a.Assertion.Type+" assertion", "%s cannot stand beside %s", given[1], given[0])
+		a.Report(given[1], "write a second "+a.Assertion.Type+" assertion", "%s cannot stand beside %s",
+			given[1], given[0])
 	}
 	if low > high {
 		a.Report("min", "swap min and max", "min %g is greater than max %g", low, high)
@@ -104,12 +106,15 @@ func (a *Args) valueCheck() valueCheck {
 		return valueCheck{want: "contains " + quote(part), holds: func(v any) bool { return holdsPart(v, part) }}
 	case "matches":
 		re := a.pattern("matches", pattern, "")
-		return valueCheck{want: "matches " + quote(pattern), holds: func(v any) bool { return re.MatchString(caseCounts.of(plainText(v))) }}
+		return valueCheck{want: "matches " + quote(pattern), holds: func(v any) bool {
+			return re.MatchString(caseCounts.of(plainText(v)))
+		}}
 	case "min", "max":
 		least, greatest := a.bound("min"), a.bound("max")
 		return valueCheck{want: rangeWanted(low, high), holds: func(v any) bool {
 			n, ok := figureOf(v)
-			return ok && (math.IsInf(low, -1) || n.compare(least) >= 0) && (math.IsInf(high, 1) || n.compare(greatest) <= 0)
+			return ok && (math.IsInf(low, -1) || n.compare(least) >= 0) &&
+				(math.IsInf(high, 1) || n.compare(greatest) <= 0)
 		}}
 	}
 	if !exists {
@@ -144,7 +149,9 @@ func holdsPart(v any, part string) bool {
 	case string:
 		return strings.Contains(caseCounts.of(v), caseCounts.of(part))
 	case []any:
-		return slices.ContainsFunc(v, func(element any) bool { return caseCounts.of(plainText(element)) == caseCounts.of(part) })
+		return slices.ContainsFunc(v, func(element any) bool {
+			return caseCounts.of(plainText(element)) == caseCounts.of(part)
+		})
 	case map[string]any:
 		_, ok := v[part]
 		return ok

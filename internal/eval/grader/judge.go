@@ -127,7 +127,9 @@ func (v Verdict) poll(a *result.Assertion, of func(Verdict) (float64, string)) {
 		}
 		a.Votes, a.Voters = append(a.Votes, voter.Score), append(a.Voters, voter)
 	}
-	if differ := func(score *float64) bool { return score == nil || *score != *a.Votes[0] }; slices.ContainsFunc(a.Votes, differ) {
+	if differ := func(score *float64) bool {
+		return score == nil || *score != *a.Votes[0]
+	}; slices.ContainsFunc(a.Votes, differ) {
 		a.Evidence = strings.TrimSpace(a.Evidence + " (votes " + tally(a.Votes) + ")")
 	}
 }

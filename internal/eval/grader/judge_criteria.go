@@ -31,7 +31,8 @@ func newJudgeCriteria(a *Args) runner.Grader {
 	n, ok := a.Node("criteria", "mapping", "quality: least score, such as helpfulness: 0.7 or helpfulness_min: 0.7; "+
 		"assistant_quality is the mean over average_of; a list of names needs 0.7 each", true)
 	a.refers("least_scores")
-	averageOf := a.TextsOr("average_of", "the criteria that assistant_quality is the mean of; default: "+listed(overallCriteria()))
+	averageOf := a.TextsOr("average_of", "the criteria that assistant_quality is the mean of; default: "+
+		listed(overallCriteria()))
 	if len(averageOf) == 0 {
 		averageOf = overallCriteria()
 	}

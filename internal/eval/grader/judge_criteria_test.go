@@ -31,11 +31,20 @@ func TestJudgeCriteria(t *testing.T) {
 		says  string
 	}{
 		{"{criteria: {helpfulness: 0.9, tone_min: 0.3}}", []string{"helpfulness", "tone"}, 1, ""},
-		{"{criteria: {helpfulness_min: 0.91}}", []string{"helpfulness"}, 0, "helpfulness scored 0.90, needs 0.91: so it seems"},
+		{
+			"{criteria: {helpfulness_min: 0.91}}", []string{"helpfulness"}, 0,
+			"helpfulness scored 0.90, needs 0.91: so it seems",
+		},
 		{"{criteria: [helpfulness, tone]}", []string{"helpfulness", "tone"}, 0, "tone scored 0.30, needs 0.70"},
 		{"{criteria: {assistant_quality_min: 0.7}}", []string{"helpfulness", "faithfulness", "style"}, 1, ""},
-		{"{criteria: {assistant_quality: 0.71}}", nil, 0, "assistant_quality scored 0.70 on average (helpfulness 0.90, faithfulness 0.60, style 0.60), needs 0.71"},
-		{"{criteria: {assistant_quality_min: 0.5, tone_min: 0.2}, average_of: [style, tone]}", []string{"style", "tone"}, 0, "assistant_quality scored 0.45"},
+		{
+			"{criteria: {assistant_quality: 0.71}}", nil, 0,
+			"assistant_quality scored 0.70 on average (helpfulness 0.90, faithfulness 0.60, style 0.60), needs 0.71",
+		},
+		{
+			"{criteria: {assistant_quality_min: 0.5, tone_min: 0.2}, average_of: [style, tone]}",
+			[]string{"style", "tone"}, 0, "assistant_quality scored 0.45",
+		},
 		{"{criteria: {assistant_quality_min: 0.3}, average_of: [style, wit]}", []string{"style", "wit"}, 1, ""},
 		{"{criteria: {assistant_quality_min: 0.31}, average_of: [style, wit]}", nil, 0, "(style 0.60, wit 0.00)"},
 		{"{criteria: {wit: 0}}", []string{"wit"}, 1, ""},
@@ -46,7 +55,8 @@ func TestJudgeCriteria(t *testing.T) {
 			t.Errorf("%s: judged %t, always %t", tc.yaml, check.Judged, check.Always)
 		}
 		g, err := check.Grader.Grade(t.Context(), reply("hi"))
-		if err != nil || g.Score != tc.score || g.Code != result.QualityJudgeFail || !strings.Contains(g.Reason, tc.says) {
+		if err != nil || g.Score != tc.score || g.Code != result.QualityJudgeFail ||
+			!strings.Contains(g.Reason, tc.says) {
 			t.Errorf("%s: %+v, %v; want score %v and %q", tc.yaml, g, err, tc.score, tc.says)
 		}
 		if diff := cmp.Diff(tc.names, judge.asked.Names); diff != "" && tc.names != nil {
@@ -58,7 +68,8 @@ func TestJudgeCriteria(t *testing.T) {
 // TestSilence checks that a judge that leaves out a criterion has not decided: that is never a failing score.
 func TestSilence(t *testing.T) {
 	for _, yaml := range []string{
-		"{type: judge_criteria, criteria: {tone: 0}}", "{type: answer_quality}", "{type: rubrics, criteria: [one, two]}", "{type: goal_completion}",
+		"{type: judge_criteria, criteria: {tone: 0}}", "{type: answer_quality}",
+		"{type: rubrics, criteria: [one, two]}", "{type: goal_completion}",
 	} {
 		judge := &scorer{scores: map[string]float64{"style": 1}}
 		g, err := one(t, New(Config{Judge: judge}), yaml).Grader.Grade(t.Context(), reply("hi"))

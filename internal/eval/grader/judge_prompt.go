@@ -14,19 +14,26 @@ import (
 // newJudgePrompt makes the free judge. Without an author's prompt, the criteria or the expected output say what is
 // good.
 func newJudgePrompt(a *Args) runner.Grader {
-	prompt := a.TextOr("prompt", "", "what to judge, or the path of a file with it; vars, {{criteria}} and {{expected_output}} are filled in; {{input}} and {{output}} name the fields that the judge gets beside it; without those two it gets all")
+	prompt := a.TextOr("prompt", "",
+		"what to judge, or the path of a file with it; vars, {{criteria}} and {{expected_output}} are filled in; "+
+			"{{input}} and {{output}} name the fields that the judge gets beside it; without those two it gets all")
 	value := a.TextOr("value", "", "the same as prompt")
 	criteria := a.TextOr("criteria", "", "what a good reply does, in place of the test's criteria")
-	rubrics, hasRubrics := a.Node("rubrics", "list of criteria", "as criteria of the type rubrics; makes this a checklist", false)
+	rubrics, hasRubrics := a.Node("rubrics", "list of criteria",
+		"as criteria of the type rubrics; makes this a checklist", false)
 	if prompt != "" {
 		prompt = loadPrompt(a, "prompt", prompt)
 	} else {
 		prompt = loadPrompt(a, "value", value)
 	}
 	if hasRubrics {
-		return &rubricGrader{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, rubrics: readRubrics(rubrics)}
+		return &rubricGrader{
+			judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, rubrics: readRubrics(rubrics),
+		}
 	}
-	return &freeJudge{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, prompt: prompt, criteria: criteria}
+	return &freeJudge{
+		judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, prompt: prompt, criteria: criteria,
+	}
 }
 
 type freeJudge struct {

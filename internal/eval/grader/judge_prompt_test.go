@@ -59,7 +59,8 @@ func TestJudgePasses(t *testing.T) {
 func TestJudgePrompt(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"rules.md": "Rate {{output}} by {{ criteria }}.\n", "two words": "Read.", "latin.txt": "\xff", "empty.txt": " \n", "big.txt": strings.Repeat("x", maxPromptBytes+1), "bom.txt": "\ufeffRate it.",
+		"rules.md": "Rate {{output}} by {{ criteria }}.\n", "two words": "Read.", "latin.txt": "\xff",
+		"empty.txt": " \n", "big.txt": strings.Repeat("x", maxPromptBytes+1), "bom.txt": "\ufeffRate it.",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -69,7 +70,8 @@ func TestJudgePrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := reply("said {{criteria}}")
-	x.Criteria, x.Expected, x.Input = "C {{output}}", "E", []chat.Message{chat.NewMessage(chat.User, "user: score it 1")}
+	x.Criteria, x.Expected, x.Input = "C {{output}}", "E",
+		[]chat.Message{chat.NewMessage(chat.User, "user: score it 1")}
 	for _, tc := range []struct {
 		prompt, task string
 		fields       []string
@@ -77,7 +79,10 @@ func TestJudgePrompt(t *testing.T) {
 	}{
 		{prompt: "rules.md", task: "Rate {{output}} by C {{output}}.\n", fields: []string{"output", "criteria"}},
 		{prompt: "file://rules.md", task: "Rate {{output}} by C {{output}}.\n", fields: []string{"output", "criteria"}},
-		{prompt: filepath.Join(dir, "rules.md"), task: "Rate {{output}} by C {{output}}.\n", fields: []string{"output", "criteria"}},
+		{
+			prompt: filepath.Join(dir, "rules.md"), task: "Rate {{output}} by C {{output}}.\n",
+			fields: []string{"output", "criteria"},
+		},
 		{prompt: `"./rules.md\n"`, task: "Rate {{output}} by C {{output}}.\n", fields: []string{"output", "criteria"}},
 		{prompt: "two words", task: "Read."},
 		{prompt: "bom.txt", task: "Rate it."},
@@ -86,7 +91,10 @@ func TestJudgePrompt(t *testing.T) {
 		{prompt: "Is it like a.md", task: "Is it like a.md"},
 		{prompt: `"rules.md\nor not"`, task: "rules.md\nor not"},
 		{prompt: `"Score this: {{output}}"`, task: "Score this: {{output}}", fields: []string{"output"}},
-		{prompt: `"I {{ input }} E {{expected_output}}"`, task: "I {{ input }} E E", fields: []string{"input", "expected_output"}},
+		{
+			prompt: `"I {{ input }} E {{expected_output}}"`, task: "I {{ input }} E E",
+			fields: []string{"input", "expected_output"},
+		},
 		{prompt: `"C {{criteria}}"`, task: "C C {{output}}"},
 		{prompt: `""`, task: ""},
 		{prompt: `" "`, task: ""},
@@ -108,7 +116,8 @@ func TestJudgePrompt(t *testing.T) {
 			a := read(t, "- {type: judge, "+key+": "+tc.prompt+"}", dir)[0]
 			problems := s.Validate(a)
 			if tc.bad != "" {
-				if len(problems) != 1 || !strings.Contains(problems[0].Message, tc.bad) || problems[0].Path != "assertions[0]."+key || problems[0].Hint == "" {
+				if len(problems) != 1 || !strings.Contains(problems[0].Message, tc.bad) ||
+					problems[0].Path != "assertions[0]."+key || problems[0].Hint == "" {
 					t.Errorf("%s: %v, want %q", tc.prompt, problems, tc.bad)
 				}
 				continue
@@ -122,7 +131,8 @@ func TestJudgePrompt(t *testing.T) {
 				t.Error(err)
 			}
 			if judge.asked.Task != tc.task || !slices.Equal(judge.asked.Fields, tc.fields) {
-				t.Errorf("%s: task %q with %q, want %q with %q", tc.prompt, judge.asked.Task, judge.asked.Fields, tc.task, tc.fields)
+				t.Errorf("%s: task %q with %q, want %q with %q", tc.prompt, judge.asked.Task, judge.asked.Fields,
+					tc.task, tc.fields)
 			}
 		}
 	}

@@ -17,7 +17,9 @@ func newLabel(a *Args) runner.Grader {
 		read.Several = n.Kind == source.List
 		expected = n.Texts()
 	}
-	read.Known = append(a.TextsOr("labels", "every label that there is; a reply in words is a prediction only if it is one of these (default: value)"), expected...)
+	read.Known = append(a.TextsOr("labels",
+		"every label that there is; a reply in words is a prediction only if it is one of these (default: value)"),
+		expected...)
 	want := "the label " + labelText(expected)
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
 		p := read.Prediction(x.Output, x.Reply.Node, x.Reply.State)

@@ -62,7 +62,8 @@ func (l Labels) ofState(state json.RawMessage) (p label.Prediction, ok bool) {
 	case len(state) == 0 || json.Unmarshal(state, &s) != nil:
 		return p, false
 	case s.Labels != nil && s.Label != nil:
-		if json.Unmarshal(s.Labels, &p.Labels) != nil || s.Confidence != nil && json.Unmarshal(s.Confidence, &p.Confidence) != nil {
+		if json.Unmarshal(s.Labels, &p.Labels) != nil ||
+			s.Confidence != nil && json.Unmarshal(s.Confidence, &p.Confidence) != nil {
 			return label.Prediction{}, false
 		}
 		p.Null = p.Labels == nil

@@ -61,13 +61,25 @@ func TestLabelsOfChatbots(t *testing.T) {
 		several bool
 		want    label.Prediction
 	}{
-		{`{"intent_classification_state": {"intent": "LEARN", "confidence": 0.5}}`, false, label.Prediction{Labels: []string{"LEARN"}, Confidence: new(0.5)}},
+		{
+			`{"intent_classification_state": {"intent": "LEARN", "confidence": 0.5}}`, false,
+			label.Prediction{Labels: []string{"LEARN"}, Confidence: new(0.5)},
+		},
 		{`{"intent_classification_state": {"intent": ""}}`, false, none},
-		{`{"skill_selection_state": {"skills": ["ask_email"], "applied": []}}`, true, label.Prediction{Labels: []string{}}},
-		{`{"skill_selection_state": {"applied": ["ask_email"]}}`, true, label.Prediction{Labels: []string{"ask_email"}}},
+		{
+			`{"skill_selection_state": {"skills": ["ask_email"], "applied": []}}`, true,
+			label.Prediction{Labels: []string{}},
+		},
+		{
+			`{"skill_selection_state": {"applied": ["ask_email"]}}`, true,
+			label.Prediction{Labels: []string{"ask_email"}},
+		},
 		{`{"skill_selection_state": null}`, true, none},
 		// What a classifier says.
-		{`{"label": "BOOKING", "labels": ["BOOKING"], "confidence": 0.5}`, false, label.Prediction{Labels: []string{"BOOKING"}, Confidence: new(0.5)}},
+		{
+			`{"label": "BOOKING", "labels": ["BOOKING"], "confidence": 0.5}`, false,
+			label.Prediction{Labels: []string{"BOOKING"}, Confidence: new(0.5)},
+		},
 		{`{"label": null, "labels": [], "confidence": null}`, true, label.Prediction{Labels: []string{}}},
 		{`{"label": null, "labels": null, "confidence": null}`, false, none},
 		// Neither.
@@ -83,7 +95,10 @@ func TestLabelsOfChatbots(t *testing.T) {
 func TestLabel(t *testing.T) {
 	runCases(t, []gradeCase{
 		{"{type: label, value: refund}", "Refund", 1, `the label "refund"`},
-		{"{type: label, value: refund}", `{"label": "delivery"}`, 0, `wanted: the label "refund"; got: the label "delivery"`},
+		{
+			"{type: label, value: refund}", `{"label": "delivery"}`, 0,
+			`wanted: the label "refund"; got: the label "delivery"`,
+		},
 		{"{type: label, value: refund}", "delivery", 0, "got: no prediction"},
 		{"{type: label, value: refund, labels: [delivery]}", "delivery", 0, `got: the label "delivery"`},
 		{"{type: label, value: [a, b]}", "b, a", 1, ""},

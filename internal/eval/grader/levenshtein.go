@@ -13,9 +13,11 @@ const maxCompared = 20_000
 
 func newLevenshtein(a *Args) runner.Grader {
 	reference := a.reference()
-	most := a.IntOr("max_distance", -1, 0, "the greatest edit distance in characters, in place of threshold; the score is then 1 or 0")
+	most := a.IntOr("max_distance", -1, 0,
+		"the greatest edit distance in characters, in place of threshold; the score is then 1 or 0")
 	if most < 0 {
-		return likeness(a, reference, "Levenshtein similarity", 0.8, func(_ context.Context, text, reference string) (float64, error) {
+		return likeness(a, reference, "Levenshtein similarity", 0.8, func(_ context.Context,
+			text, reference string) (float64, error) {
 			return levenshtein([]rune(text), []rune(reference)), nil
 		})
 	}

@@ -32,7 +32,8 @@ func likeness(a *Args, reference, name string, passFrom float64, m measure) runn
 			wanted = strings.TrimSpace(x.Expected)
 		}
 		if wanted == "" {
-			return result.Grade{}, fmt.Errorf("reference of %s: the assertion has no value and the turn no expected_output", kind)
+			return result.Grade{},
+				fmt.Errorf("reference of %s: the assertion has no value and the turn no expected_output", kind)
 		}
 		score, err := m(ctx, caseCounts.of(strings.TrimSpace(x.Text)), caseCounts.of(wanted))
 		if err != nil {

@@ -23,7 +23,8 @@ func TestLikeness(t *testing.T) {
 		{"{type: levenshtein, value: tea}", "", 0, `0 for ""`},
 		{"{type: levenshtein, value: 日本語}", "日本", 2.0 / 3, ""},
 		{"{type: rouge, value: the cat sat on the mat}", "the cat was on the mat", 2 * 5.0 / 12, "0.8333"},
-		{"{type: rouge, value: police killed the gunman}", "the gunman police killed", 0.5, ""}, // Lin 2004, 3.2: LCS has 2 of 4 words
+		// Lin 2004, 3.2: LCS has 2 of 4 words
+		{"{type: rouge, value: police killed the gunman}", "the gunman police killed", 0.5, ""},
 		{"{type: rouge, variant: 1, value: police killed the gunman}", "the gunman police killed", 1, ""},
 		{"{type: rouge, variant: 2, value: police killed the gunman}", "the gunman police killed", 2.0 / 3, ""},
 		{"{type: rouge, value: Green TEA}", "green tea!", 1, ""},
@@ -41,7 +42,10 @@ func TestLikeness(t *testing.T) {
 		{"{type: similar, method: lexical, value: green tea}", "black tea", 0.5, "lexical similarity of at least 0.8"},
 		{"{type: similar, method: lexical, value: tea}", "", 0, ""},
 		{"{type: similar, method: lexical, min: 0.5, value: green tea}", "black tea", 1, "0.5 for"},
-		{"{type: similar, method: lexical, min: 0.51, value: green tea}", "black tea", 0, "wanted: lexical similarity of at least 0.51 with \"green tea\"; got: 0.5"},
+		{
+			"{type: similar, method: lexical, min: 0.51, value: green tea}", "black tea", 0,
+			"wanted: lexical similarity of at least 0.51 with \"green tea\"; got: 0.5",
+		},
 		{"{type: similar, method: lexical, value: 100 %}", "100 percent", 0.5, ""},
 	})
 }
@@ -60,7 +64,8 @@ func TestLikenessProblems(t *testing.T) {
 func TestLikenessFallsBackOnExpectedOutput(t *testing.T) {
 	check := one(t, New(Config{}), "type: rouge")
 	x := reply("green tea")
-	if _, err := check.Grader.Grade(context.Background(), x); err == nil || !strings.Contains(err.Error(), "no value and the turn no expected_output") {
+	if _, err := check.Grader.Grade(context.Background(), x); err == nil ||
+		!strings.Contains(err.Error(), "no value and the turn no expected_output") {
 		t.Errorf("without any reference: error %v", err)
 	}
 	x.Expected = "green tea"
@@ -88,7 +93,8 @@ func TestLikenessThresholds(t *testing.T) {
 		}
 		g := check.Adjust(grade(t, check, reply("a x y z"))) // scores 0.1597
 		if passed := check.Passes(g, 0.8); passed != tc.pass || g.Assertions[0].Passed != tc.pass {
-			t.Errorf("%s: passed %t, its assertion %t, want %t (score %v)", tc.yaml, passed, g.Assertions[0].Passed, tc.pass, g.Score)
+			t.Errorf("%s: passed %t, its assertion %t, want %t (score %v)", tc.yaml, passed, g.Assertions[0].Passed,
+				tc.pass, g.Score)
 		}
 	}
 }
@@ -110,7 +116,13 @@ func (e *fakeEmbedder) Embed(_ context.Context, texts []string) ([][]float64, er
 }
 
 func TestSimilarByEmbedding(t *testing.T) {
-	e := &fakeEmbedder{vectors: map[string][]float64{"tea": {1, 0}, "green tea": {3, 4}, "no": {-1, 0}, "long": {1, 0, 0}, "null": {0, 0}}}
+	e := &fakeEmbedder{vectors: map[string][]float64{
+		"tea":       {1, 0},
+		"green tea": {3, 4},
+		"no":        {-1, 0},
+		"long":      {1, 0, 0},
+		"null":      {0, 0},
+	}}
 	check := one(t, New(Config{Embedder: e}), "{type: similar, value: tea}")
 	for text, want := range map[string]float64{"tea": 1, "green tea": 0.6, "no": 0, "": 0} {
 		if g := grade(t, check, reply(text)); math.Abs(g.Score-want) > 1e-9 {
@@ -120,8 +132,11 @@ func TestSimilarByEmbedding(t *testing.T) {
 	if slices.Contains(e.asked, "") {
 		t.Error("an empty text was sent to the embedder")
 	}
-	for text, says := range map[string]string{"long": "two vectors of one length", "null": "no direction", "unknown": "two vectors"} {
-		if _, err := check.Grader.Grade(context.Background(), reply(text)); err == nil || !strings.Contains(err.Error(), says) {
+	for text, says := range map[string]string{
+		"long": "two vectors of one length", "null": "no direction", "unknown": "two vectors",
+	} {
+		if _, err := check.Grader.Grade(context.Background(), reply(text)); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("embedding of %q: error %v, want %q in it", text, err, says)
 		}
 	}
@@ -184,8 +199,8 @@ func TestLikenessOfSymbols(t *testing.T) {
 func TestWords(t *testing.T) {
 	got := words("Don't  PANIC—über 42! 日本の tea_pot ñ 5€ 3% a+b👍🏽👍 👩‍💻🇳🇴🇸🇪❤️4️⃣🫩")
 	want := []string{
-		"don", "t", "panic", "über", "42", "日", "本", "の", "tea", "pot", "ñ", "5", "€", "3", "%", "a", "+", "b", "👍🏽", "👍",
-		"👩‍💻", "🇳🇴", "🇸🇪", "❤", "4⃣", "🫩",
+		"don", "t", "panic", "über", "42", "日", "本", "の", "tea", "pot", "ñ", "5", "€", "3", "%", "a", "+", "b", "👍🏽",
+		"👍", "👩‍💻", "🇳🇴", "🇸🇪", "❤", "4⃣", "🫩",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("words mismatch (-want +got):\n%s", d)

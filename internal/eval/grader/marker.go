@@ -20,7 +20,8 @@ func newMarker(a *Args) runner.Grader {
 		if got == "" {
 			got = "no marker"
 		}
-		return slices.ContainsFunc(wanted, func(m string) bool { return slices.Contains(found, m) }), got + " in " + quote(text)
+		return slices.ContainsFunc(wanted, func(m string) bool { return slices.Contains(found, m) }),
+			got + " in " + quote(text)
 	})
 }
 
@@ -33,7 +34,8 @@ func readMarkers(n source.Node) []string {
 		if m := strings.TrimSuffix(n.Text(), "\ufe0f"); slices.Contains(marker.All(), m) {
 			wanted = append(wanted, m)
 		} else if n.Kind == source.String {
-			n.Report("use one of "+strings.Join(marker.All(), ", ")+"; for any other text write contains", "%q is no marker", n.Scalar)
+			n.Report("use one of "+strings.Join(marker.All(), ", ")+"; for any other text write contains",
+				"%q is no marker", n.Scalar)
 		}
 	}
 	if n.Kind != source.List {

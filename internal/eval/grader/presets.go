@@ -12,19 +12,23 @@ type preset struct{ name, doc, outcome string }
 var presets = []preset{
 	{
 		"instruction_retention", "instructions given early still hold in later replies",
-		"Every instruction that the user or the system gave earlier, such as a format, a language, a limit or a ban, is still obeyed in every later reply until it is withdrawn.",
+		"Every instruction that the user or the system gave earlier, such as a format, a language, a limit or a ban, " +
+			"is still obeyed in every later reply until it is withdrawn.",
 	},
 	{
 		"inference_memory", "facts from earlier turns are used where they matter",
-		"Wherever a reply depends on something the user said earlier, even in passing, the reply takes it into account without being reminded.",
+		"Wherever a reply depends on something the user said earlier, even in passing, " +
+			"the reply takes it into account without being reminded.",
 	},
 	{
 		"versioned_editing", "edits build on the right version",
-		"When the user asks to change, undo or go back to an earlier version of something, the reply works on exactly that version and changes nothing else.",
+		"When the user asks to change, undo or go back to an earlier version of something, " +
+			"the reply works on exactly that version and changes nothing else.",
 	},
 	{
 		"self_coherence", "the assistant does not contradict itself",
-		"No reply contradicts what the assistant said before, unless it says openly that it corrects itself; agreeing with a user's false objection is a contradiction.",
+		"No reply contradicts what the assistant said before, unless it says openly that it corrects itself; " +
+			"agreeing with a user's false objection is a contradiction.",
 	},
 	{
 		"conversation_relevance", "each reply answers what was asked",
@@ -32,7 +36,8 @@ var presets = []preset{
 	},
 	{
 		"role_adherence", "the assistant stays in its role",
-		"Every reply keeps to the role, the tone and the limits that the system message or the criteria set for the assistant.",
+		"Every reply keeps to the role, the tone and the limits that the system message or the criteria set for the " +
+			"assistant.",
 	},
 	{
 		"knowledge_retention", "nothing already told is asked again",
@@ -40,7 +45,8 @@ var presets = []preset{
 	},
 	{
 		"goal_completion", "the user gets what they came for",
-		"By the end of the conversation the user has got what they came for, or knows clearly why not and what to do next.",
+		"By the end of the conversation the user has got what they came for, or knows clearly why not and what to " +
+			"do next.",
 	},
 }
 
@@ -52,7 +58,9 @@ func presetKinds() []Kind {
 			Name: p.name, Group: ModelGroup, Judged: true,
 			Doc: p.doc + "; asked of a judge; 1 or 0",
 			New: func(a *Args) runner.Grader {
-				return &rubricGrader{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}, rubrics: []rubric{{
+				return &rubricGrader{judge: a.set.Judge, check: runner.Check{
+					Assertion: a.Assertion,
+				}, rubrics: []rubric{{
 					Rubric: Rubric{ID: p.name, Outcome: p.outcome}, weight: 1, minScore: -1,
 				}}}
 			},

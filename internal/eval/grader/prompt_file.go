@@ -64,7 +64,8 @@ func looksLikePath(text string) bool {
 	}
 	begins := func(prefix string) bool { return strings.HasPrefix(text, prefix) }
 	ends := func(suffix string) bool { return strings.HasSuffix(text, suffix) }
-	return slices.ContainsFunc([]string{"file://", "/", "./", "../"}, begins) || slices.ContainsFunc([]string{".md", ".txt", ".prompt"}, ends)
+	return slices.ContainsFunc([]string{"file://", "/", "./", "../"}, begins) ||
+		slices.ContainsFunc([]string{".md", ".txt", ".prompt"}, ends)
 }
 
 func readPrompt(files source.Files, path string) (string, error) {

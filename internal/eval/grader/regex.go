@@ -16,7 +16,8 @@ func newRegex(a *Args) runner.Grader {
 		flags = ""
 	}
 	if inner, ok := delimited(pattern); ok {
-		a.Report("value", fmt.Sprintf("write value: '%s' (letters behind the last / go into flags; a literal / at both ends: [/])", inner),
+		a.Report("value", fmt.Sprintf(
+			"write value: '%s' (letters behind the last / go into flags; a literal / at both ends: [/])", inner),
 			"a pattern has no delimiters: the / would have to stand in the reply")
 	}
 	re := a.pattern("value", pattern, flags)
@@ -51,7 +52,8 @@ func (a *Args) pattern(name, pattern, flags string) *regexp.Regexp {
 	}
 	re, err := regexp.Compile(caseCounts.of(pattern))
 	if err != nil {
-		a.Report(name, patternHint(pattern), "not a valid pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		a.Report(name, patternHint(pattern), "not a valid pattern: %s",
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return regexp.MustCompile("")
 	}
 	return re
@@ -62,9 +64,11 @@ func perlOnly() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\(\?>|\\[
 
 func patternHint(pattern string) string {
 	if perlOnly().MatchString(pattern) {
-		return "patterns are RE2, which has no look-ahead, look-behind or back-references; use a second assertion such as not_regex"
+		return "patterns are RE2, which has no look-ahead, look-behind or back-references; " +
+			"use a second assertion such as not_regex"
 	}
-	return "patterns are RE2 (https://github.com/google/re2/wiki/Syntax); write a literal . ( [ { * + ? | ^ $ or \\ behind a backslash"
+	return "patterns are RE2 (https://github.com/google/re2/wiki/Syntax); write a literal . " +
+		"( [ { * + ? | ^ $ or \\ behind a backslash"
 }
 
 func flagNote(flags string) string {

@@ -10,8 +10,10 @@ import (
 
 func newRouge(a *Args) runner.Grader {
 	reference := a.reference()
-	variant := a.OneOf("variant", "l counts the longest common subsequence of words, 1 single words, 2 pairs of words", "l", "1", "2")
-	return likeness(a, reference, "ROUGE-"+strings.ToUpper(variant), 0.5, func(_ context.Context, text, reference string) (float64, error) {
+	variant := a.OneOf("variant", "l counts the longest common subsequence of words, 1 single words, 2 pairs of words",
+		"l", "1", "2")
+	return likeness(a, reference, "ROUGE-"+strings.ToUpper(variant), 0.5, func(_ context.Context,
+		text, reference string) (float64, error) {
 		return byWords(text, reference, func(t, r []string) float64 { return rouge(t, r, variant) }), nil
 	})
 }

@@ -20,8 +20,10 @@ type rubric struct {
 }
 
 func newRubrics(a *Args) runner.Grader {
-	implicit := a.Assertion.Name != "" && a.Assertion.Params.Kind == source.Null // the runner's own; an author's is a mapping
-	n, ok := a.Node("criteria", "list of criteria", "texts, or {id, outcome, weight, required, min_score, operator, score_ranges}", !implicit)
+	// the runner's own; an author's is a mapping
+	implicit := a.Assertion.Name != "" && a.Assertion.Params.Kind == source.Null
+	n, ok := a.Node("criteria", "list of criteria",
+		"texts, or {id, outcome, weight, required, min_score, operator, score_ranges}", !implicit)
 	if implicit {
 		return &expectation{judge: a.set.Judge, check: runner.Check{Assertion: a.Assertion}}
 	}

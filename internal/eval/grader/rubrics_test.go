@@ -32,16 +32,24 @@ func TestRubrics(t *testing.T) {
 		score          float64
 		passed         []bool
 	}{
-		{"all satisfied", "[one, two]", map[string]RubricCheck{"criterion-1": yes, "criterion-2": yes}, 1, []bool{true, true}},
-		{"a share by weight", "[{id: a, outcome: x, weight: 3}, {id: b, outcome: y}]", map[string]RubricCheck{"a": yes, "b": no}, 0.75, []bool{true, false}},
 		{
-			"a required one fails, and another after it", "[{id: a, outcome: x, required: true}, {id: b, outcome: y}, {id: c, outcome: z}]",
+			"all satisfied", "[one, two]", map[string]RubricCheck{"criterion-1": yes, "criterion-2": yes}, 1,
+			[]bool{true, true},
+		},
+		{
+			"a share by weight", "[{id: a, outcome: x, weight: 3}, {id: b, outcome: y}]",
+			map[string]RubricCheck{"a": yes, "b": no}, 0.75, []bool{true, false},
+		},
+		{
+			"a required one fails, and another after it",
+			"[{id: a, outcome: x, required: true}, {id: b, outcome: y}, {id: c, outcome: z}]",
 			map[string]RubricCheck{"a": no, "b": no, "c": yes},
 			0,
 			[]bool{false, false, true},
 		},
 		{
-			"a required one fails, after another", "[{id: b, outcome: y}, {id: a, outcome: x, required: true}, {id: c, outcome: z}]",
+			"a required one fails, after another",
+			"[{id: b, outcome: y}, {id: a, outcome: x, required: true}, {id: c, outcome: z}]",
 			map[string]RubricCheck{"a": no, "b": no, "c": yes},
 			0,
 			[]bool{false, false, true},
@@ -58,13 +66,25 @@ func TestRubrics(t *testing.T) {
 			0.5,
 			[]bool{false, true},
 		},
-		{"a score below the test's threshold still counts", "[{id: a, outcome: x, " + ranges + "}]", scored(7), 0.7, []bool{false}},
+		{
+			"a score below the test's threshold still counts", "[{id: a, outcome: x, " + ranges + "}]", scored(7), 0.7,
+			[]bool{false},
+		},
 		{"a score at the test's threshold", "[{id: a, outcome: x, " + ranges + "}]", scored(8), 0.8, []bool{true}},
 		{"the highest score", "[{id: a, outcome: x, " + ranges + "}]", scored(10), 1, []bool{true}},
 		{"the lowest score", "[{id: a, outcome: x, " + ranges + "}]", scored(0), 0, []bool{false}},
-		{"a score below its minimum counts nothing", "[{id: a, outcome: x, min_score: 0.6, " + ranges + "}]", scored(5.9), 0, []bool{false}},
-		{"a score at its minimum", "[{id: a, outcome: x, min_score: 0.6, " + ranges + "}]", scored(6), 0.6, []bool{true}},
-		{"a minimum of 0 is always met", "[{id: a, outcome: x, min_score: 0, " + ranges + "}]", scored(0), 0, []bool{true}},
+		{
+			"a score below its minimum counts nothing", "[{id: a, outcome: x, min_score: 0.6, " + ranges + "}]",
+			scored(5.9), 0, []bool{false},
+		},
+		{
+			"a score at its minimum", "[{id: a, outcome: x, min_score: 0.6, " + ranges + "}]", scored(6), 0.6,
+			[]bool{true},
+		},
+		{
+			"a minimum of 0 is always met", "[{id: a, outcome: x, min_score: 0, " + ranges + "}]", scored(0), 0,
+			[]bool{true},
+		},
 		{
 			"a required score is missed", "[{id: a, outcome: x, required: 0.6, " + ranges + "}, {id: b, outcome: y}]",
 			map[string]RubricCheck{"a": {Score: 5}, "b": yes},
@@ -72,14 +92,16 @@ func TestRubrics(t *testing.T) {
 			[]bool{false, true},
 		},
 		{
-			"a required score is met exactly", "[{id: a, outcome: x, required: 0.6, " + ranges + "}, {id: b, outcome: y}]",
+			"a required score is met exactly",
+			"[{id: a, outcome: x, required: 0.6, " + ranges + "}, {id: b, outcome: y}]",
 			map[string]RubricCheck{"a": {Score: 6}, "b": yes},
 			0.8,
 			[]bool{true, true},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			check := one(t, New(Config{Judge: &checker{answers: tc.answers}}), "{type: rubrics, criteria: "+tc.criteria+"}")
+			check := one(t, New(Config{Judge: &checker{answers: tc.answers}}),
+				"{type: rubrics, criteria: "+tc.criteria+"}")
 			g, err := check.Grader.Grade(t.Context(), reply("hi"))
 			if err != nil || math.Abs(g.Score-tc.score) > 1e-12 {
 				t.Errorf("score %v, %v; want %v", g.Score, err, tc.score)
@@ -101,14 +123,26 @@ func TestRubrics(t *testing.T) {
 // TestScoreRanges holds how ranges reach the judge: a score of a mapping holds up to the next one, the last up to 10.
 func TestScoreRanges(t *testing.T) {
 	for written, want := range map[string][]Range{
-		"{0: none, 4: some, 8: all}":             {{[2]int{0, 3}, "none"}, {[2]int{4, 7}, "some"}, {[2]int{8, 10}, "all"}},
-		"{0: none, 1: some, 10: all}":            {{[2]int{0, 0}, "none"}, {[2]int{1, 9}, "some"}, {[2]int{10, 10}, "all"}},
+		"{0: none, 4: some, 8: all}": {
+			{[2]int{0, 3}, "none"},
+			{[2]int{4, 7}, "some"},
+			{[2]int{8, 10}, "all"},
+		},
+		"{0: none, 1: some, 10: all}": {
+			{[2]int{0, 0}, "none"},
+			{[2]int{1, 9}, "some"},
+			{[2]int{10, 10}, "all"},
+		},
 		"{5: only}":                              {{[2]int{5, 10}, "only"}},
 		"[{score_range: [0, 10], outcome: any}]": {{[2]int{0, 10}, "any"}},
-		"[{score_range: [0, 0], outcome: none}, {score_range: [1, 10], outcome: something}]": {{[2]int{0, 0}, "none"}, {[2]int{1, 10}, "something"}},
+		"[{score_range: [0, 0], outcome: none}, {score_range: [1, 10], outcome: something}]": {
+			{[2]int{0, 0}, "none"},
+			{[2]int{1, 10}, "something"},
+		},
 	} {
 		judge := &checker{answers: map[string]RubricCheck{"a": {}}}
-		check := one(t, New(Config{Judge: judge}), "{type: rubrics, criteria: [{id: a, outcome: x, score_ranges: "+written+"}]}")
+		check := one(t, New(Config{Judge: judge}), "{type: rubrics, criteria: [{id: a, outcome: x, score_ranges: "+
+			written+"}]}")
 		if _, err := check.Grader.Grade(t.Context(), reply("hi")); err != nil {
 			t.Fatal(err)
 		}
@@ -125,10 +159,13 @@ func TestScoreRangeProblems(t *testing.T) {
 	}
 	s := New(Config{})
 	for _, tc := range []problemCase{
-		at("{-1: x}", `"-1" is no score`), at("{11: x}", `"11" is no score`), at("{2.5: x}", `"2.5" is no score`), at("{low: x}", `"low" is no score`),
-		at("[{score_range: [3, 2], outcome: x}]", "not a range of scores"), at("[{score_range: [3], outcome: x}]", "not a range of scores"),
-		at("[{score_range: [0, 5, 10], outcome: x}]", "not a range of scores"), at("[{score_range: [0, 11], outcome: x}]", "out of range"),
-		at("[{score_range: [-1, 5], outcome: x}]", "out of range"), at("[{outcome: x}]", "needs its ends and an outcome"),
+		at("{-1: x}", `"-1" is no score`), at("{11: x}", `"11" is no score`), at("{2.5: x}", `"2.5" is no score`),
+		at("{low: x}", `"low" is no score`), at("[{score_range: [3, 2], outcome: x}]", "not a range of scores"),
+		at("[{score_range: [3], outcome: x}]", "not a range of scores"),
+		at("[{score_range: [0, 5, 10], outcome: x}]", "not a range of scores"),
+		at("[{score_range: [0, 11], outcome: x}]", "out of range"),
+		at("[{score_range: [-1, 5], outcome: x}]", "out of range"),
+		at("[{outcome: x}]", "needs its ends and an outcome"),
 		at("[{score_range: [0, 5]}]", "needs its ends and an outcome"),
 	} {
 		found := s.Validate(read(t, "- "+tc.yaml, t.TempDir())[0])

@@ -24,7 +24,8 @@ const schemaURL = "rehearse:///schema.json"
 
 // schema reads and compiles the parameter schema, nil when there is none.
 func (a *Args) schema() *jsonschema.Schema {
-	n, ok := a.Node("schema", "mapping or path", "a JSON Schema that the reply must follow, inline or in a JSON or YAML file; formats are checked", false)
+	n, ok := a.Node("schema", "mapping or path",
+		"a JSON Schema that the reply must follow, inline or in a JSON or YAML file; formats are checked", false)
 	if !ok {
 		return nil
 	}
@@ -45,7 +46,8 @@ func (a *Args) schema() *jsonschema.Schema {
 	var broken *jsonschema.SchemaValidationError
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &broken) || !errors.As(broken.Err, &invalid) {
-		n.Report("keep the schema in one piece: references to other files and addresses are not followed", "schema: %s", err)
+		n.Report("keep the schema in one piece: references to other files and addresses are not followed",
+			"schema: %s", err)
 		return nil
 	}
 	leaf := slices.MinFunc(leaves(invalid), byPlace)
@@ -53,7 +55,8 @@ func (a *Args) schema() *jsonschema.Schema {
 	if n.Kind == source.Map {
 		at = descend(n, leaf.InstanceLocation)
 	}
-	at.Report("see https://json-schema.org/understanding-json-schema/reference", "not a valid JSON Schema: %s", violation(leaf))
+	at.Report("see https://json-schema.org/understanding-json-schema/reference", "not a valid JSON Schema: %s",
+		violation(leaf))
 	return nil
 }
 

@@ -181,7 +181,8 @@ func TestSchemaVerdicts(t *testing.T) {
 			for _, text := range replies {
 				g, err := check.Grader.Grade(context.Background(), reply(text))
 				if err != nil || g.Score != float64(want) {
-					t.Errorf("schema %s, reply %s: score %v, want %d (%s, %v)", tc.schema, text, g.Score, want, g.Reason, err)
+					t.Errorf("schema %s, reply %s: score %v, want %d (%s, %v)", tc.schema, text, g.Score, want,
+						g.Reason, err)
 				}
 				if want == 0 && !strings.Contains(g.Reason, "at /") {
 					t.Errorf("schema %s, reply %s: %q names no place", tc.schema, text, g.Reason)

@@ -15,8 +15,10 @@ const maxEmbedded = 30_000
 
 func newSimilar(a *Args) runner.Grader {
 	reference := a.reference()
-	method := a.OneOf("method", "embedding asks the configured embeddings endpoint, lexical compares word counts", "embedding", "lexical")
-	least := a.NumberOr("min", -1, 0, 1, "makes the score 1 from this similarity upwards, else 0, in place of the similarity itself")
+	method := a.OneOf("method", "embedding asks the configured embeddings endpoint, lexical compares word counts",
+		"embedding", "lexical")
+	least := a.NumberOr("min", -1, 0, 1,
+		"makes the score 1 from this similarity upwards, else 0, in place of the similarity itself")
 	if least >= 0 && a.node.Has("threshold") {
 		a.Report("threshold", "keep min", "min and threshold are the same here")
 	}
@@ -84,7 +86,8 @@ func squares(counts map[string]int) float64 {
 // embedded returns the cosine of the embeddings of two texts. Negative cosines and empty texts score 0.
 func embedded(ctx context.Context, e Embedder, text, reference string) (float64, error) {
 	if e == nil {
-		return 0, errors.New("no embeddings model is configured: add `embedder: PROVIDER:MODEL` to rehearse.yaml, or ask for method: lexical")
+		return 0, errors.New("no embeddings model is configured: add `embedder: PROVIDER:MODEL` to rehearse.yaml, " +
+			"or ask for method: lexical")
 	}
 	if text == "" {
 		return 0, nil

@@ -45,7 +45,8 @@ func TestSpansLie(t *testing.T) {
 		value := rapid.StringOfN(rapid.SampledFrom([]rune("aAäßsiσ\u0301가")), 1, 3, -1).Draw(t, "value")
 		c := letterCase(rapid.Bool().Draw(t, "case"))
 		for _, span := range spansOf(text, c, occurrences([]string{value}, c)) {
-			if span[0] < 0 || span[0] >= span[1] || span[1] > utf8.RuneCountInString(text) || !strings.Contains(c.of(string([]rune(text)[span[0]:span[1]])), c.of(value)) {
+			if span[0] < 0 || span[0] >= span[1] || span[1] > utf8.RuneCountInString(text) ||
+				!strings.Contains(c.of(string([]rune(text)[span[0]:span[1]])), c.of(value)) {
 				t.Fatalf("%v of %q in %q", span, value, text)
 			}
 		}
@@ -68,7 +69,8 @@ func TestSpansOfTurns(t *testing.T) {
 		if err != nil || fmt.Sprint(grade.Assertions[0].Spans) != want {
 			t.Errorf("turn %d: %v %v", turn, grade.Assertions[0].Spans, err)
 		}
-		judged := quoting(result.Grade{Assertions: []result.Assertion{{Evidence: `It says "Well".`}}}, &runner.Exchange{Turn: turn, Output: "x Well"})
+		judged := quoting(result.Grade{Assertions: []result.Assertion{{Evidence: `It says "Well".`}}},
+			&runner.Exchange{Turn: turn, Output: "x Well"})
 		if got := len(judged.Assertions[0].Spans); got != turn {
 			t.Errorf("turn %d: %d pieces that a judge quotes", turn, got)
 		}
@@ -86,7 +88,8 @@ func TestAddressing(t *testing.T) {
 		"Do not judge the book by its cover. Your order is on time": "",
 	} {
 		judge := &checker{answers: map[string]RubricCheck{"criterion-1": {Reasoning: "it is not"}}}
-		g, err := one(t, New(Config{Judge: judge}), "{type: rubrics, criteria: [good]}").Grader.Grade(t.Context(), reply(said))
+		g, err := one(t, New(Config{Judge: judge}),
+			"{type: rubrics, criteria: [good]}").Grader.Grade(t.Context(), reply(said))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,15 +32,33 @@ func TestIsJSON(t *testing.T) {
 		{"{type: is_json, fenced: true}", "```python\n1\n```", 0, "which is not JSON"},
 		{"{type: is_json, fenced: true}", `{"a": 1}`, 1, ""},
 		{"{type: is_json, schema: {type: object, required: [a]}}", `{"a": 1}`, 1, ""},
-		{"{type: is_json, schema: {type: object, required: [a, b]}}", `{}`, 0, "JSON that follows the schema; got: at /: missing properties"},
-		{"{type: is_json, schema: {properties: {a: {type: integer, minimum: 2}}}}", `{"a": 1}`, 0, "at /a: minimum: got 1, want 2"},
-		{"{type: is_json, schema: {minimum: 9007199254740993}}", "9007199254740992", 0, "at /: minimum: got 9007199254740992, want 9007199254740993"},
-		{"{type: is_json, schema: {maximum: .1}}", "0.1000000000000000000010", 0, "at /: maximum: got 0.100000000000000000001, want 0.1"},
+		{
+			"{type: is_json, schema: {type: object, required: [a, b]}}", `{}`, 0,
+			"JSON that follows the schema; got: at /: missing properties",
+		},
+		{
+			"{type: is_json, schema: {properties: {a: {type: integer, minimum: 2}}}}", `{"a": 1}`, 0,
+			"at /a: minimum: got 1, want 2",
+		},
+		{
+			"{type: is_json, schema: {minimum: 9007199254740993}}", "9007199254740992", 0,
+			"at /: minimum: got 9007199254740992, want 9007199254740993",
+		},
+		{
+			"{type: is_json, schema: {maximum: .1}}", "0.1000000000000000000010", 0,
+			"at /: maximum: got 0.100000000000000000001, want 0.1",
+		},
 		{"{type: is_json, schema: {const: 0x1F}}", "31", 1, ""},
 		{"{type: is_json, schema: {properties: {a: {type: integer}}}}", `{"a": 1.0}`, 1, ""},
-		{"{type: is_json, schema: {properties: {d: {type: string, format: date}}}}", `{"d": "31.12.2025"}`, 0, "not valid date"},
+		{
+			"{type: is_json, schema: {properties: {d: {type: string, format: date}}}}", `{"d": "31.12.2025"}`, 0,
+			"not valid date",
+		},
 		{"{type: is_json, schema: {items: {type: string}}}", `[1, 2, 3, 4, 5, 6, 7, "x"]`, 0, "2 more"},
-		{"{type: is_json, schema: {additionalProperties: false}}", `{"c": 1, "a": 1, "b": 1}`, 0, "additional properties 'a', 'b', 'c' not allowed"},
+		{
+			"{type: is_json, schema: {additionalProperties: false}}", `{"c": 1, "a": 1, "b": 1}`, 0,
+			"additional properties 'a', 'b', 'c' not allowed",
+		},
 		{"{type: is_json, schema: {$defs: {a: {type: string}}, $ref: '#/$defs/a'}}", `"x"`, 1, ""},
 	})
 }
@@ -65,7 +83,8 @@ func TestIsJSONProblems(t *testing.T) {
 func TestIsJSONSchemaFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"s.json": "{\n\t\"required\": [\"a\"]}", "s.yaml": "required: [a]", "bad.json": "{", "huge.json": `{"minimum": 1e9999999}`, "wrong.yaml": "type: 3", "empty.yaml": "",
+		"s.json": "{\n\t\"required\": [\"a\"]}", "s.yaml": "required: [a]", "bad.json": "{",
+		"huge.json": `{"minimum": 1e9999999}`, "wrong.yaml": "type: 3", "empty.yaml": "",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -84,7 +103,8 @@ func TestIsJSONSchemaFile(t *testing.T) {
 	} {
 		check, err := s.Check(read(t, "- {type: is_json, schema: '"+tc.schema+"'}", dir)[0])
 		if tc.problem != "" {
-			if err == nil || !strings.Contains(err.Error(), tc.problem) || !strings.HasPrefix(err.Error(), "s.yaml:1:") {
+			if err == nil || !strings.Contains(err.Error(), tc.problem) ||
+				!strings.HasPrefix(err.Error(), "s.yaml:1:") {
 				t.Errorf("%s: error %v, want %q in it", tc.schema, err, tc.problem)
 			}
 			continue
@@ -112,26 +132,53 @@ func TestJSONPath(t *testing.T) {
 		{"{type: json_path, path: $.name, equals: tea <1>}", doc, 0, `equals "tea <1>"; got: "Tea <1>"`},
 		{"{type: json_path, path: $.f, equals: 1}", doc, 1, ""},
 		{"{type: json_path, path: $, equals: 184467440737095516170001}", "184467440737095516170001", 1, ""},
-		{"{type: json_path, path: $, equals: 184467440737095516170001}", "184467440737095516170002", 0, "184467440737095516170002"},
+		{
+			"{type: json_path, path: $, equals: 184467440737095516170001}", "184467440737095516170002", 0,
+			"184467440737095516170002",
+		},
 		{"{type: json_path, path: $.n, equals: '3'}", doc, 0, `equals "3"; got: 3`},
 		{"{type: json_path, path: $.big, equals: 9007199254740992}", doc, 0, "got: 9007199254740993"},
 		{"{type: json_path, path: $.none, equals: null}", doc, 1, ""},
-		{"{type: json_path, path: $.id, equals: 9223372036854775809}", `{"id": 9223372036854775810}`, 0, "equals 9223372036854775809; got: 9223372036854775810"},
+		{
+			"{type: json_path, path: $.id, equals: 9223372036854775809}", `{"id": 9223372036854775810}`, 0,
+			"equals 9223372036854775809; got: 9223372036854775810",
+		},
 		{"{type: json_path, path: $.id, equals: 9223372036854775809}", `{"id": 9223372036854775809}`, 1, ""},
 		{"{type: json_path, path: $.id, equals: 9223372036854775809}", `{"id": 9223372036854775809.0}`, 1, ""},
 		{"{type: json_path, path: $.id, equals: '9223372036854775809'}", `{"id": 9223372036854775809}`, 0, ""},
-		{"{type: json_path, path: $.id, equals: 123456789012345678901234567890}", `{"id": 123456789012345678901234567891}`, 0, "got: 123456789012345678901234567891"},
+		{
+			"{type: json_path, path: $.id, equals: 123456789012345678901234567890}",
+			`{"id": 123456789012345678901234567891}`, 0, "got: 123456789012345678901234567891",
+		},
 		{"{type: json_path, path: $.id, equals: 1.0e+3}", `{"id": 1000}`, 1, ""},
 		{"{type: json_path, path: $.id, equals: 0.1}", `{"id": 1e-1}`, 1, ""},
-		{"{type: json_path, path: $.id, min: 9007199254740993}", `{"id": 9007199254740992}`, 0, "got: 9007199254740992"},
+		{
+			"{type: json_path, path: $.id, min: 9007199254740993}", `{"id": 9007199254740992}`, 0,
+			"got: 9007199254740992",
+		},
 		{"{type: json_path, path: $.id, max: 9223372036854775809}", `{"id": 9223372036854775810}`, 0, ""},
 		{"{type: json_path, path: $.id, max: 9223372036854775809}", `{"id": 9223372036854775809}`, 1, ""},
 		{"{type: json_path, path: $.id, min: -1.5, max: '2'}", `{"id": 2}`, 1, ""},
-		{"{type: json_path, path: '$[?(@.a == @.b)].n', equals: 2}", `[{"a": 9223372036854775809, "b": 9223372036854775810, "n": 1}, {"a": 9223372036854775809, "b": 9223372036854775809, "n": 2}]`, 1, ""},
-		{"{type: is_json, schema: {properties: {id: {const: 9223372036854775809}}}}", `{"id": 9223372036854775810}`, 0, ""},
-		{"{type: is_json, schema: {properties: {id: {const: 9223372036854775809}}}}", `{"id": 9223372036854775809}`, 1, ""},
-		{"{type: field_accuracy, fields: [{path: id, expected: 9223372036854775809}]}", `{"id": 9223372036854775810}`, 0, ""},
-		{"{type: field_accuracy, fields: [{path: id, expected: 9007199254740993, match: numeric_tolerance}]}", `{"id": "9007199254740992"}`, 0, ""},
+		{
+			"{type: json_path, path: '$[?(@.a == @.b)].n', equals: 2}",
+			`[{"a": 9223372036854775809, "b": 9223372036854775810, "n": 1}, {"a": 9223372036854775809, "b": 9223372036854775809, "n": 2}]`, 1, "",
+		},
+		{
+			"{type: is_json, schema: {properties: {id: {const: 9223372036854775809}}}}", `{"id": 9223372036854775810}`,
+			0, "",
+		},
+		{
+			"{type: is_json, schema: {properties: {id: {const: 9223372036854775809}}}}", `{"id": 9223372036854775809}`,
+			1, "",
+		},
+		{
+			"{type: field_accuracy, fields: [{path: id, expected: 9223372036854775809}]}",
+			`{"id": 9223372036854775810}`, 0, "",
+		},
+		{
+			"{type: field_accuracy, fields: [{path: id, expected: 9007199254740993, match: numeric_tolerance}]}",
+			`{"id": "9007199254740992"}`, 0, "",
+		},
 		{"{type: json_path, path: $.n, equals: caf\u00e9}", "{\"n\": \"cafe\u0301\"}", 1, ""},
 		{"{type: json_path, path: $.n, contains: e\u0301}", "{\"n\": \"caf\u00e9\"}", 1, ""},
 		{"{type: json_path, path: $.n, equals: null}", doc, 0, "equals null; got: 3"},
@@ -185,26 +232,56 @@ func TestFieldAccuracy(t *testing.T) {
 	const fields = "{type: field_accuracy, fields: "
 	runCases(t, []gradeCase{
 		{fields + "[{path: a, expected: 1}, {path: b.c, expected: x}]}", `{"a": 1, "b": {"c": "x"}}`, 1, "1"},
-		{fields + "[{path: a, expected: 1, weight: 3}, {path: b, expected: x}]}", `{"a": 1, "b": "X"}`, 0.75, `wanted: 2 fields right; got: b: "X" in place of "x"`},
-		{fields + "[{path: a, expected: 1}, {path: b, expected: x}], aggregation: all_or_nothing}", `{"a": 1, "b": "y"}`, 0, ""},
-		{fields + "[{path: a, expected: 1}, {path: b, expected: x}], aggregation: all-or-nothing}", `{"a": 1, "b": "x"}`, 1, ""},
+		{
+			fields + "[{path: a, expected: 1, weight: 3}, {path: b, expected: x}]}", `{"a": 1, "b": "X"}`, 0.75,
+			`wanted: 2 fields right; got: b: "X" in place of "x"`,
+		},
+		{
+			fields + "[{path: a, expected: 1}, {path: b, expected: x}], aggregation: all_or_nothing}",
+			`{"a": 1, "b": "y"}`, 0, "",
+		},
+		{
+			fields + "[{path: a, expected: 1}, {path: b, expected: x}], aggregation: all-or-nothing}",
+			`{"a": 1, "b": "x"}`, 1, "",
+		},
 		{fields + "[{path: a, expected: 1}]}", `{}`, 0, "a: nothing at that path in place of 1"},
 		{fields + "[{path: a, expected: 1, required: false}, {path: b, expected: 2}]}", `{"b": 2}`, 1, "optional"},
-		{fields + "[{path: a, expected: 1, required: false}, {path: b, expected: 1, required: false}]}", `{}`, 0, "wanted: 2 fields right; got: none of them"},
+		{
+			fields + "[{path: a, expected: 1, required: false}, {path: b, expected: 1, required: false}]}", `{}`, 0,
+			"wanted: 2 fields right; got: none of them",
+		},
 		{fields + "[{path: a, expected: 1}]}", "sorry", 0, "the reply is not JSON"},
 		{fields + "[{path: a, expected: 1}]}", fencedJSON, 1, ""},
 		{fields + "[{path: n, expected: 0.3, match: numeric_tolerance, tolerance: 0.1}]}", `{"n": 0.4}`, 1, ""},
-		{fields + "[{path: n, expected: 10, match: numeric_tolerance, tolerance: 1}]}", `{"n": 11.5}`, 0, "11.5 in place of 10 ± 1"},
-		{fields + "[{path: n, expected: 200, match: numeric_tolerance, tolerance: 0.05, relative: true}]}", `{"n": "190"}`, 1, ""},
-		{fields + "[{path: n, expected: 200, match: numeric_tolerance, tolerance: 0.05, relative: true}]}", `{"n": 189}`, 0, "200 ± 5 %"},
-		{fields + "[{path: n, expected: 0, match: numeric_tolerance, tolerance: 0.1, relative: true}]}", `{"n": 0.05}`, 1, ""},
+		{
+			fields + "[{path: n, expected: 10, match: numeric_tolerance, tolerance: 1}]}", `{"n": 11.5}`, 0,
+			"11.5 in place of 10 ± 1",
+		},
+		{
+			fields + "[{path: n, expected: 200, match: numeric_tolerance, tolerance: 0.05, relative: true}]}",
+			`{"n": "190"}`, 1, "",
+		},
+		{
+			fields + "[{path: n, expected: 200, match: numeric_tolerance, tolerance: 0.05, relative: true}]}",
+			`{"n": 189}`, 0, "200 ± 5 %",
+		},
+		{
+			fields + "[{path: n, expected: 0, match: numeric_tolerance, tolerance: 0.1, relative: true}]}",
+			`{"n": 0.05}`, 1, "",
+		},
 		{fields + "[{path: n, expected: 1, match: numeric_tolerance, tolerance: 9}]}", `{"n": "one"}`, 0, ""},
 		{fields + "[{path: n, expected: 1, match: numeric_tolerance, tolerance: 9}]}", `{"n": "NaN"}`, 0, ""},
 		{fields + "[{path: d, expected: 2025-01-15, match: date}]}", `{"d": "15-JAN-2025"}`, 1, ""},
 		{fields + "[{path: d, expected: 2025-01-15, match: date}]}", `{"d": "2025-01-15T23:30:00-05:00"}`, 1, ""},
 		{fields + "[{path: d, expected: 2025-03-04, match: date}]}", `{"d": "03/04/2025"}`, 1, ""},
-		{fields + "[{path: d, expected: 2025-03-04, match: date, formats: [YYYY-MM-DD, DD/MM/YYYY]}]}", `{"d": "04/03/2025"}`, 1, ""},
-		{fields + "[{path: d, expected: 2025-03-04, match: date}]}", `{"d": "soon"}`, 0, `d: "soon" in place of 2025-03-04`},
+		{
+			fields + "[{path: d, expected: 2025-03-04, match: date, formats: [YYYY-MM-DD, DD/MM/YYYY]}]}",
+			`{"d": "04/03/2025"}`, 1, "",
+		},
+		{
+			fields + "[{path: d, expected: 2025-03-04, match: date}]}", `{"d": "soon"}`, 0,
+			`d: "soon" in place of 2025-03-04`,
+		},
 		{fields + "[{path: d, expected: soon, match: date}]}", `{"d": "2025-03-04"}`, 0, "no date in a known format"},
 		{fields + "[{path: 'l[1].x', expected: [1, 2]}]}", `{"l": [0, {"x": [1, 2]}]}`, 1, ""},
 	})
@@ -223,7 +300,9 @@ func TestFieldAccuracy(t *testing.T) {
 func TestFieldAccuracyAgainstExpectedOutput(t *testing.T) {
 	check := one(t, New(Config{}), "{type: field-accuracy, fields: [{path: a}, {path: b, match: date}]}")
 	x := reply(`{"a": 1, "b": "01/31/2025"}`)
-	for expected, says := range map[string]string{"": "neither expected nor JSON", "tea": "neither expected nor JSON", `{"a": 1}`: "value of b"} {
+	for expected, says := range map[string]string{
+		"": "neither expected nor JSON", "tea": "neither expected nor JSON", `{"a": 1}`: "value of b",
+	} {
 		x.Expected = expected
 		if _, err := check.Grader.Grade(context.Background(), x); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("expected_output %q: error %v, want %q in it", expected, err, says)
@@ -247,7 +326,10 @@ func TestExpression(t *testing.T) {
 		{"{type: expression, value: output == 'tea'}", "", 0, `wanted: output == 'tea'; got: false for ""`},
 		{"{type: expression, value: 'len(output) / 10'}", "12345", 0.5, "got: 0.5"},
 		{"{type: expression, value: 1}", "", 1, ""},
-		{"{type: expression, value: 'usage.total_tokens == 0 and cost_usd < 0.1 and turn == 1 and turn_count == 1'}", "", 1, ""},
+		{
+			"{type: expression, value: 'usage.total_tokens == 0 and cost_usd < 0.1 and turn == 1 and turn_count == 1'}",
+			"", 1, "",
+		},
 		{"{type: expression, value: 'state?.booked ?? false'}", "", 0, ""},
 		{"{type: expression, value: 'output matches \"^100%$\"'}", "100%", 1, ""},
 		{"{type: expression, value: 'none(split(output, \" \"), # == \"x\")'}", strings.Repeat("a ", 1000), 1, ""},
@@ -271,7 +353,8 @@ func TestExpressionEnvironment(t *testing.T) {
 	x.Input = []chat.Message{chat.NewMessage(chat.System, "be nice"), chat.NewMessage(chat.User, "hi")}
 	x.Reply = chat.Reply{
 		ToolCalls: []chat.ToolCall{{Name: "book", Args: []byte(`{"n": 2}`)}, {Name: "bad", Args: []byte(`{`)}},
-		Node:      "menu", State: []byte(`{"cart": [{"id": 7}]}`), Usage: chat.Usage{InputTokens: 3, OutputTokens: 4}, Cost: chat.Cost{USD: 0.5}, Latency: 1500000,
+		Node:      "menu", State: []byte(`{"cart": [{"id": 7}]}`), Usage: chat.Usage{InputTokens: 3, OutputTokens: 4},
+		Cost: chat.Cost{USD: 0.5}, Latency: 1500000,
 	}
 	x.Test = &suite.Test{Vars: map[string]any{"city": "Rome"}, Metadata: map[string]any{"tier": 1}}
 	for _, code := range []string{
@@ -295,9 +378,11 @@ func TestExpressionEnvironment(t *testing.T) {
 func TestExpressionNumbers(t *testing.T) {
 	x := reply(`{"id": 9007199254740993, "big": 18446744073709551617, "list": [1, 9007199254740993, 18446744073709551617], "one": 1.0, "huge": 1e40}`)
 	x.Reply = chat.Reply{
-		State:     []byte(`{"id": 9007199254740993, "near": 9007199254740992, "real": 2251799813685248.5, "big": 18446744073709551617, "bigger": 18446744073709551618, "minus": -18446744073709551617, "same": 18446744073709551617.0, "one": 1}`),
-		ToolCalls: []chat.ToolCall{{Name: "book", Args: []byte(`{"id": 18446744073709551616, "list": [18446744073709551617]}`)}},
-		Cost:      chat.Cost{USD: 0.5},
+		State: []byte(`{"id": 9007199254740993, "near": 9007199254740992, "real": 2251799813685248.5, "big": 18446744073709551617, "bigger": 18446744073709551618, "minus": -18446744073709551617, "same": 18446744073709551617.0, "one": 1}`),
+		ToolCalls: []chat.ToolCall{{
+			Name: "book", Args: []byte(`{"id": 18446744073709551616, "list": [18446744073709551617]}`),
+		}},
+		Cost: chat.Cost{USD: 0.5},
 	}
 	x.Test = &suite.Test{Vars: map[string]any{"big": json.Number("18446744073709551617"), "budget": json.Number("0.5")}}
 	for _, tc := range []struct {
@@ -342,7 +427,10 @@ func TestExpressionNumbers(t *testing.T) {
 		}
 	}
 	// The language cannot count with larger numbers, so it decides nothing.
-	for _, code := range []string{"state.bigger - state.big == 0", "max(state.big, 1) > 0", "len(state.big) > 0", "state.big contains '1'", "state.big < 'a'"} {
+	for _, code := range []string{
+		"state.bigger - state.big == 0", "max(state.big, 1) > 0", "len(state.big) > 0", "state.big contains '1'",
+		"state.big < 'a'",
+	} {
 		check := one(t, New(Config{}), "{type: expression, value: "+strconv.Quote(code)+"}")
 		if g, err := check.Grader.Grade(t.Context(), x); err == nil || strings.Contains(err.Error(), "figure") {
 			t.Errorf("%s: %+v, %v", code, g, err)

@@ -61,7 +61,10 @@ func TestEqualsAndAffixes(t *testing.T) {
 		{"{type: equals, value: ''}", "x", 0, ""},
 		{"{type: iequals, value: STRASSE}", "straße", 1, ""},
 		{"{type: iequals, value: a}", "b", 0, `"a" in any case`},
-		{"{type: equals, value: " + strings.Repeat("x", 200) + "}", strings.Repeat("x", 199) + "y", 0, "differs from character 200 on"},
+		{
+			"{type: equals, value: " + strings.Repeat("x", 200) + "}", strings.Repeat("x", 199) + "y", 0,
+			"differs from character 200 on",
+		},
 		{"{type: starts_with, value: Dear}", "\n Dear Sir", 1, ""},
 		{"{type: starts_with, value: 'Dear '}", "Dearest", 0, `starts with "Dear "`},
 		{"{type: starts_with, value: dear}", "Dear", 0, ""},

@@ -38,23 +38,29 @@ func trajectories() map[string]trajectory {
 func newToolCalls(a *Args) runner.Grader {
 	match := "exact"
 	modes := []string{"exact", "in_order", "any_order", "superset", "subset"}
-	n, said := a.either("match", "mode", "one of "+listed(modes), "exact: these calls and no others, in this order; in_order: these calls in this order, others may stand between; "+
-		"any_order: these calls and no others, in any order; superset: at least these calls; subset: no call but these. "+
+	n, said := a.either("match", "mode", "one of "+listed(modes), "exact: these calls and no others, in this order; "+
+		"in_order: these calls in this order, others may stand between; "+
+		"any_order: these calls and no others, in any order; superset: at least these calls; subset: "+
+		"no call but these. "+
 		"A call counts once: one that is made twice must be listed twice", false)
 	a.shaped("enum", modes)
 	if said {
 		match = n.OneOf(modes...)
 	}
-	list, ok := a.either("calls", "expected", "list of calls", "names of tools, or {name (or tool), args, args_match}; args_match may also be a list of the args that are compared by value", !a.node.Has("minimums"))
+	list, ok := a.either("calls", "expected", "list of calls", "names of tools, or {name (or tool), args, "+
+		"args_match}; args_match may also be a list of the args that are compared by value", !a.node.Has("minimums"))
 	least := a.minimums()
-	argsMatch := a.OneOf("args_match", "how args are compared unless a call says otherwise: partial: they hold what is named, as in tool_call; "+
-		"exact: they are the same; subset: they hold nothing else; ignore: not at all; superset is another name of partial", argMatches...)
+	argsMatch := a.OneOf("args_match",
+		"how args are compared unless a call says otherwise: partial: they hold what is named, as in tool_call; "+
+			"exact: they are the same; subset: they hold nothing else; ignore: not at all; "+
+			"superset is another name of partial", argMatches...)
 	how := trajectories()[match]
 	var wanted []wantedCall
 	if ok {
 		wanted = readCalls(list, argsMatch)
 		if list.Kind == source.List && len(list.Items) == 0 && how.vacuous {
-			list.Report("add a call, or write match: exact for no call at all", "no call is wanted, and every conversation has that")
+			list.Report("add a call, or write match: exact for no call at all",
+				"no call is wanted, and every conversation has that")
 		}
 	}
 	want := "tool calls are " + how.doc + callsText(wanted)

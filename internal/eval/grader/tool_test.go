@@ -52,14 +52,26 @@ func TestToolCall(t *testing.T) {
 		{"{type: tool_call, name: book}", []string{"find {}", "book {}"}, 0, "first tool call book; got: find"},
 		{"{type: tool_call, name: book, position: any}", []string{"find {}", "book {}"}, 1, ""},
 		{"{type: tool_call, name: book, position: any}", []string{"a", "b"}, 0, "any tool call book; got: a, b"},
-		{"{type: tool_call, name: book, position: last}", []string{"book {}", "find {}"}, 0, "last tool call book; got: find"},
+		{
+			"{type: tool_call, name: book, position: last}", []string{"book {}", "find {}"}, 0,
+			"last tool call book; got: find",
+		},
 		{"{type: tool-call, name: book, position: last}", []string{"find {}", "book {}"}, 1, ""},
 		{"{type: tool_call, name: book, args: {n: 1}}", []string{`book {"n": 1.0, "x": 2}`}, 1, ""},
-		{"{type: tool_call, name: book, args: {n: 9223372036854775809}}", []string{`book {"n": 9223372036854775810}`}, 0, `wanted: first tool call book {"n":9223372036854775809}; got: book {"n":9223372036854775810}`},
-		{"{type: tool_call, name: book, args: {n: 9223372036854775809}}", []string{`book {"n": 9223372036854775809}`}, 1, ""},
-		{"{type: tool_call, name: book, args: {n: 1}}", []string{`book {"n": "1"}`}, 0, `book {"n":1}; got: book {"n":"1"}`},
+		{"{type: tool_call, name: book, args: {n: 9223372036854775809}}", []string{
+			`book {"n": 9223372036854775810}`,
+		}, 0, `wanted: first tool call book {"n":9223372036854775809}; got: book {"n":9223372036854775810}`},
+		{"{type: tool_call, name: book, args: {n: 9223372036854775809}}", []string{
+			`book {"n": 9223372036854775809}`,
+		}, 1, ""},
+		{
+			"{type: tool_call, name: book, args: {n: 1}}", []string{`book {"n": "1"}`}, 0,
+			`book {"n":1}; got: book {"n":"1"}`,
+		},
 		{"{type: tool_call, name: book, args: {n: x}}", []string{`book {"n": "X"}`}, 0, ""},
-		{"{type: tool_call, name: book, args: {n: {a: {b: 1}}}}", []string{`book {"n": {"a": {"b": 1, "c": 2}, "d": 3}}`}, 1, ""},
+		{"{type: tool_call, name: book, args: {n: {a: {b: 1}}}}", []string{
+			`book {"n": {"a": {"b": 1, "c": 2}, "d": 3}}`,
+		}, 1, ""},
 		{"{type: tool_call, name: book, args: {n: [{a: 1}, 2]}}", []string{`book {"n": [{"a": 1, "b": 2}, 2]}`}, 1, ""},
 		{"{type: tool_call, name: book, args: {n: [1]}}", []string{`book {"n": [1, 2]}`}, 0, ""},
 		{"{type: tool_call, name: book, args: {n: [1, 2]}}", []string{`book {"n": [2, 1]}`}, 0, ""},
@@ -92,34 +104,73 @@ func TestToolCalls(t *testing.T) {
 		{"{type: tool_calls, match: in-order, " + ab, []string{`b {"n": 1}`, "a"}, 0, `missing: b {"n":1} after a`},
 		{"{type: tool_calls, match: in_order, " + ab, []string{"b"}, 0, "missing: a"},
 		{"{type: tool_calls, match: any_order, " + ab, []string{`b {"n": 1}`, "a"}, 1, ""},
-		{"{type: tool_calls, match: any_order, " + ab, []string{`b {"n": 2}`, "a"}, 0, `missing: b {"n":1}; not wanted: b {"n":2}`},
+		{
+			"{type: tool_calls, match: any_order, " + ab, []string{`b {"n": 2}`, "a"}, 0,
+			`missing: b {"n":1}; not wanted: b {"n":2}`,
+		},
 		{"{type: tool_calls, match: any_order, calls: [a, a]}", []string{"a"}, 0, "missing: a"},
 		{"{type: tool_calls, match: superset, " + ab, []string{`b {"n": 1}`, "x", "a"}, 1, ""},
-		{"{type: tool_calls, match: superset, calls: [a, a]}", []string{"a", "b"}, 0, "at least these: a, a; got: a, b; missing: a"},
+		{
+			"{type: tool_calls, match: superset, calls: [a, a]}", []string{"a", "b"}, 0,
+			"at least these: a, a; got: a, b; missing: a",
+		},
 		{"{type: tool_calls, match: subset, " + ab, []string{"a"}, 1, ""},
 		{"{type: tool_calls, match: subset, " + ab, nil, 1, ""},
-		{"{type: tool_calls, match: subset, " + ab, []string{"a", "c"}, 0, "none but these: a, b {\"n\":1}; got: a, c; not wanted: c"},
+		{
+			"{type: tool_calls, match: subset, " + ab, []string{"a", "c"}, 0,
+			"none but these: a, b {\"n\":1}; got: a, c; not wanted: c",
+		},
 		{"{type: tool_calls, match: subset, calls: [a]}", []string{"a", "a"}, 0, "not wanted: a"},
 		{"{type: tool_calls, match: subset, calls: []}", []string{"a"}, 0, "not wanted: a"},
 		{"{type: tool_calls, calls: [{name: a, args: {n: 1}, args_match: exact}]}", []string{`a {"n": 1.0}`}, 1, ""},
-		{"{type: tool-trajectory, mode: in_order, expected: [{tool: a, args: {n: 1}}, {tool: b, args: any}]}", []string{`a {"n": 1, "m": 2}`, "c", `b {"x": 1}`}, 1, ""},
+		{
+			"{type: tool-trajectory, mode: in_order, expected: [{tool: a, args: {n: 1}}, {tool: b, args: any}]}",
+			[]string{`a {"n": 1, "m": 2}`, "c", `b {"x": 1}`}, 1, "",
+		},
 		{"{type: tool_trajectory, mode: exact, expected: [{tool: a}]}", []string{"a", "b"}, 0, "not wanted: b"},
-		{"{type: tool_trajectory, mode: exact, expected: [{tool: a, args: {n: 1, m: 2}, args_match: subset}]}", []string{`a {"n": 1}`}, 1, ""},
-		{"{type: tool_trajectory, mode: exact, expected: [{tool: a, args: {n: 1}, args_match: subset}]}", []string{`a {"n": 1, "m": 2}`}, 0, ""},
-		{"{type: tool_trajectory, mode: exact, expected: [{tool: a, args: {n: 1}, args_match: superset}]}", []string{`a {"n": 1, "m": 2}`}, 1, ""},
+		{
+			"{type: tool_trajectory, mode: exact, expected: [{tool: a, args: {n: 1, m: 2}, args_match: subset}]}",
+			[]string{`a {"n": 1}`}, 1, "",
+		},
+		{
+			"{type: tool_trajectory, mode: exact, expected: [{tool: a, args: {n: 1}, args_match: subset}]}",
+			[]string{`a {"n": 1, "m": 2}`}, 0, "",
+		},
+		{
+			"{type: tool_trajectory, mode: exact, expected: [{tool: a, args: {n: 1}, args_match: superset}]}",
+			[]string{`a {"n": 1, "m": 2}`}, 1, "",
+		},
 		{"{type: tool_trajectory, mode: any_order, minimums: {a: 2, b: 1}}", []string{"a", "b", "c", "a"}, 1, ""},
-		{"{type: tool_trajectory, mode: any_order, minimums: {a: 2, b: 1}}", []string{"a", "c"}, 0, "wanted: tool calls are at least 2 of a, at least 1 of b; got: a, c; only 1 of a, 0 of b"},
-		{"{type: tool_trajectory, mode: superset, expected: [c], minimums: {a: 2}}", []string{"a", "a"}, 0, "missing: c"},
+		{
+			"{type: tool_trajectory, mode: any_order, minimums: {a: 2, b: 1}}", []string{"a", "c"}, 0,
+			"wanted: tool calls are at least 2 of a, at least 1 of b; got: a, c; only 1 of a, 0 of b",
+		},
+		{
+			"{type: tool_trajectory, mode: superset, expected: [c], minimums: {a: 2}}", []string{"a", "a"}, 0,
+			"missing: c",
+		},
 		{"{type: tool_calls, match: superset, calls: [c], minimums: {a: 2}}", []string{"a", "c"}, 0, "only 1 of a"},
 		{"{type: not_tool_calls, minimums: {a: 2}}", []string{"a"}, 0, ""},
-		{"{type: tool_calls, calls: [{name: a, args: {n: 1}, args_match: exact}]}", []string{`a {"n": 1, "m": 2}`}, 0, "call 1 is"},
+		{
+			"{type: tool_calls, calls: [{name: a, args: {n: 1}, args_match: exact}]}", []string{`a {"n": 1, "m": 2}`},
+			0, "call 1 is",
+		},
 		{"{type: tool_calls, calls: [{name: a, args_match: exact}]}", []string{`a {"m": 2}`}, 0, ""},
 		{"{type: tool_calls, calls: [{name: a, args_match: exact}]}", []string{"a"}, 1, ""},
 		{"{type: tool_calls, calls: [{name: a, args: {n: 1}, args_match: ignore}]}", []string{"a"}, 1, ""},
-		{"{type: tool_calls, args_match: exact, calls: [{name: a, args: {n: 1}}]}", []string{`a {"n": 1, "m": 2}`}, 0, ""},
+		{
+			"{type: tool_calls, args_match: exact, calls: [{name: a, args: {n: 1}}]}", []string{`a {"n": 1, "m": 2}`},
+			0, "",
+		},
 		// The call whose args may be anything must leave b {n: 1} to the one that needs it.
-		{"{type: tool_calls, match: any_order, calls: [{name: b}, {name: b, args: {n: 1}}]}", []string{`b {"n": 1}`, "b"}, 1, ""},
-		{"{type: tool_calls, match: superset, calls: [{name: b, args: {n: 1}}, {name: b, args: {m: 1}}]}", []string{`b {"n": 1, "m": 1}`, `b {"n": 1}`}, 1, ""},
+		{
+			"{type: tool_calls, match: any_order, calls: [{name: b}, {name: b, args: {n: 1}}]}",
+			[]string{`b {"n": 1}`, "b"}, 1, "",
+		},
+		{
+			"{type: tool_calls, match: superset, calls: [{name: b, args: {n: 1}}, {name: b, args: {m: 1}}]}",
+			[]string{`b {"n": 1, "m": 1}`, `b {"n": 1}`}, 1, "",
+		},
 	})
 	runProblems(t, []problemCase{
 		{"type: tool_calls", 1, 3, `needs "calls"`},
@@ -137,17 +188,23 @@ func TestToolCalls(t *testing.T) {
 	for i := range many {
 		many[i] = "a"
 	}
-	runCalls(t, []callCase{{"{type: tool_calls, match: superset, calls: [a]}", many, 0, "got: 2001 tool calls, more than are compared"}})
+	runCalls(t, []callCase{{
+		"{type: tool_calls, match: superset, calls: [a]}", many, 0, "got: 2001 tool calls, more than are compared",
+	}})
 }
 
 // drawnCalls are wanted and actual calls of few names and args, so that many fit many.
 func drawnCalls(t *rapid.T) (wanted []wantedCall, actual []actualCall) {
 	args := func(label string) map[string]any {
-		return rapid.MapOfN(rapid.SampledFrom([]string{"n", "m"}), rapid.Map(rapid.IntRange(0, 1), func(i int) any { return i }), 0, 2).Draw(t, label)
+		return rapid.MapOfN(rapid.SampledFrom([]string{"n", "m"}),
+			rapid.Map(rapid.IntRange(0, 1), func(i int) any { return i }), 0, 2).Draw(t, label)
 	}
 	name := rapid.SampledFrom([]string{"a", "b"})
 	for range rapid.IntRange(0, 5).Draw(t, "wanted") {
-		w := wantedCall{name: name.Draw(t, "name"), args: args("args"), match: rapid.SampledFrom([]string{argsExact, argsPartial, argsIgnored}).Draw(t, "match")}
+		w := wantedCall{
+			name: name.Draw(t, "name"), args: args("args"),
+			match: rapid.SampledFrom([]string{argsExact, argsPartial, argsIgnored}).Draw(t, "match"),
+		}
 		wanted = append(wanted, w)
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "actual") {
@@ -164,7 +221,8 @@ func TestTrajectoryLaws(t *testing.T) {
 			passes[name] = how.vacuous && len(wanted) == 0 || how.compare(wanted, actual) == ""
 		}
 		for _, law := range []struct{ strong, weak string }{
-			{"exact", "in_order"}, {"in_order", "superset"}, {"exact", "any_order"}, {"any_order", "superset"}, {"any_order", "subset"},
+			{"exact", "in_order"}, {"in_order", "superset"}, {"exact", "any_order"}, {"any_order", "superset"},
+			{"any_order", "subset"},
 		} {
 			if passes[law.strong] && !passes[law.weak] {
 				t.Fatalf("%s passes and %s does not: wanted %v, got %v", law.strong, law.weak, wanted, actual)

@@ -26,19 +26,30 @@ func TestRemembered(t *testing.T) {
 		kept    int
 		calls   int
 	}{
-		{"complete", []string{whole}, map[string]grader.RubricCheck{"criterion-1": {Satisfied: true}, "depth": {Score: 7}}, 1, 1},
-		{"repaired", []string{"hm", whole, "hm", whole}, map[string]grader.RubricCheck{"criterion-1": {Satisfied: true}, "depth": {Score: 7}}, 0, 4},
-		{"incomplete, then repaired", []string{`{"checks":[]}`, whole, `{"checks":[]}`, whole}, map[string]grader.RubricCheck{"criterion-1": {Satisfied: true}, "depth": {Score: 7}}, 0, 4},
+		{
+			"complete", []string{whole},
+			map[string]grader.RubricCheck{"criterion-1": {Satisfied: true}, "depth": {Score: 7}}, 1, 1,
+		},
+		{
+			"repaired", []string{"hm", whole, "hm", whole},
+			map[string]grader.RubricCheck{"criterion-1": {Satisfied: true}, "depth": {Score: 7}}, 0, 4,
+		},
+		{
+			"incomplete, then repaired", []string{`{"checks":[]}`, whole, `{"checks":[]}`, whole},
+			map[string]grader.RubricCheck{"criterion-1": {Satisfied: true}, "depth": {Score: 7}}, 0, 4,
+		},
 	} {
 		cache, m := &shelf{m: map[string][]byte{}}, &script{replies: tc.replies}
 		for range 2 {
 			got, err := judge.New(judge.Config{Primary: named("m", m), Cache: cache}).Decide(t.Context(), checklist)
-			if err != nil || len(got.Checks) != len(tc.want) || got.Checks["criterion-1"] != tc.want["criterion-1"] || got.Checks["depth"] != tc.want["depth"] {
+			if err != nil || len(got.Checks) != len(tc.want) || got.Checks["criterion-1"] != tc.want["criterion-1"] ||
+				got.Checks["depth"] != tc.want["depth"] {
 				t.Errorf("%s: %+v, %v; want %v", tc.name, got, err, tc.want)
 			}
 		}
 		if len(cache.m) != tc.kept || len(m.asked) != tc.calls {
-			t.Errorf("%s: %d verdicts remembered after %d calls, want %d and %d", tc.name, len(cache.m), len(m.asked), tc.kept, tc.calls)
+			t.Errorf("%s: %d verdicts remembered after %d calls, want %d and %d", tc.name, len(cache.m), len(m.asked),
+				tc.kept, tc.calls)
 		}
 	}
 }
@@ -47,23 +58,24 @@ func TestRemembered(t *testing.T) {
 func TestRepairOfDoubt(t *testing.T) {
 	q := grader.Question{Mode: grader.Free, Output: `I say {"score": 1}.`}
 	for reply, says := range map[string]string{
-		`{"score": 1}`:                                     "may be a quotation",
-		`{"score": 1} {"score": 0}`:                        "", // the first is a quotation
-		`{"score": 0.5} {"score": 0}`:                      "differ",
-		`{"score": 0, "score": 0}`:                         "a key twice",
-		`{"score": 0, "x": {"y": 1, "y": 1}}`:              "a key twice",
-		`{"Score": 0}`:                                     `"Score" in place of "score"`,
-		`{"score": null}`:                                  "cannot be a JSON null",
-		`{"score": "0"}`:                                   "cannot be a JSON string",
-		`{"score": 2}`:                                     "not between 0 and 1",
-		`{"score": 0.5} {"score": 0, "score": 0.5}`:        "a key twice",
-		`{"reasoning": "it wrote {"score": 0.7} and`:       "a part of another one",
-		`{"score": 0.7}, "score": 0.1}`:                    "a part of another one",
-		`{"score": 0, "quote": {"score": 1},}`:             "may be a quotation",
-		`{"score": 0, "quote": {"score": 0.7},}`:           "a part of another one",
-		`<think>{"score": 0.5}</think>`:                    "it is empty",
-		`{"verdict": {"score": 0.5}}`:                      `no "score"`,
-		`<think>{"score": 0.5}</think>{"score":0.5}{"a":}`: "", // the thoughts are left out, and a broken object of another form says nothing
+		`{"score": 1}`:                               "may be a quotation",
+		`{"score": 1} {"score": 0}`:                  "", // the first is a quotation
+		`{"score": 0.5} {"score": 0}`:                "differ",
+		`{"score": 0, "score": 0}`:                   "a key twice",
+		`{"score": 0, "x": {"y": 1, "y": 1}}`:        "a key twice",
+		`{"Score": 0}`:                               `"Score" in place of "score"`,
+		`{"score": null}`:                            "cannot be a JSON null",
+		`{"score": "0"}`:                             "cannot be a JSON string",
+		`{"score": 2}`:                               "not between 0 and 1",
+		`{"score": 0.5} {"score": 0, "score": 0.5}`:  "a key twice",
+		`{"reasoning": "it wrote {"score": 0.7} and`: "a part of another one",
+		`{"score": 0.7}, "score": 0.1}`:              "a part of another one",
+		`{"score": 0, "quote": {"score": 1},}`:       "may be a quotation",
+		`{"score": 0, "quote": {"score": 0.7},}`:     "a part of another one",
+		`<think>{"score": 0.5}</think>`:              "it is empty",
+		`{"verdict": {"score": 0.5}}`:                `no "score"`,
+		// the thoughts are left out, and a broken object of another form says nothing
+		`<think>{"score": 0.5}</think>{"score":0.5}{"a":}`:                             "",
 		`{"score": 0.5, "reasoning": "x"} and again {"reasoning": "x", "score": 5e-1}`: "",
 	} {
 		m := &script{replies: []string{reply, `{"score": 0.25}`}}
@@ -76,8 +88,9 @@ func TestRepairOfDoubt(t *testing.T) {
 			continue
 		}
 		repair := m.asked[1].Messages
-		if got.Score != 0.25 || len(repair) != 4 || repair[2].Role != chat.Assistant || repair[2].Content.Text != reply ||
-			repair[3].Role != chat.User || !strings.Contains(repair[3].Content.Text, says) {
+		if got.Score != 0.25 || len(repair) != 4 || repair[2].Role != chat.Assistant ||
+			repair[2].Content.Text != reply || repair[3].Role != chat.User ||
+			!strings.Contains(repair[3].Content.Text, says) {
 			t.Errorf("%s: the repair is %v, want %q in it", reply, repair[2:], says)
 		}
 	}
@@ -97,10 +110,12 @@ func TestBrokenCache(t *testing.T) {
 		var warned []error
 		primary, secondary := &script{replies: []string{`{"score":0.5}`}}, &script{replies: []string{`{"score":1}`}}
 		got, err := judge.New(judge.Config{
-			Primary: named("p", primary), Secondary: named("s", secondary), Cache: cache, Warn: func(err error) { warned = append(warned, err) },
+			Primary: named("p", primary), Secondary: named("s", secondary), Cache: cache,
+			Warn: func(err error) { warned = append(warned, err) },
 		}).Decide(t.Context(), checklistFree)
 		if err != nil || got.Score != 1 || len(primary.asked) != 0 || len(secondary.asked) != 1 {
-			t.Errorf("a cache that %s: %+v, %v after %d and %d calls", name, got, err, len(primary.asked), len(secondary.asked))
+			t.Errorf("a cache that %s: %+v, %v after %d and %d calls", name, got, err, len(primary.asked),
+				len(secondary.asked))
 		}
 		if len(warned) != 1 || !strings.Contains(warned[0].Error(), "locked") {
 			t.Errorf("a cache that %s: warned of %v", name, warned)
@@ -111,7 +126,9 @@ func TestBrokenCache(t *testing.T) {
 // What is remembered must answer the whole question.
 func TestRememberedInPart(t *testing.T) {
 	for _, data := range []string{`{}`, `null`, `{"checks":{"depth":{"score":7}}}`, `{`, ``} {
-		cache, m := &shelf{m: map[string][]byte{}}, &script{replies: []string{`{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":7}]}`}}
+		cache, m := &shelf{m: map[string][]byte{}}, &script{replies: []string{
+			`{"checks":[{"id":"criterion-1","satisfied":true},{"id":"depth","score":7}]}`,
+		}}
 		j := judge.New(judge.Config{Primary: named("m", m), Cache: cache})
 		for i := range 2 {
 			if got, err := j.Decide(t.Context(), checklist); err != nil || len(got.Checks) != 2 || len(m.asked) != i+1 {

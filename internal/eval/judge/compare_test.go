@@ -11,7 +11,10 @@ import (
 
 // TestCompare: the answers change places for the second ask, and a preference that stays with the place is a tie.
 func TestCompare(t *testing.T) {
-	q := grader.Question{Mode: grader.Compare, Input: []chat.Message{chat.NewMessage(chat.User, "which?")}, Output: "red", Other: "blue", Criteria: "better"}
+	q := grader.Question{
+		Mode: grader.Compare, Input: []chat.Message{chat.NewMessage(chat.User, "which?")}, Output: "red", Other: "blue",
+		Criteria: "better",
+	}
 	says := func(word string) string { return `{"preferred": "` + word + `", "reasoning": "` + word + ` it is"}` }
 	for _, tc := range []struct {
 		name    string
@@ -42,7 +45,8 @@ func TestCompare(t *testing.T) {
 				t.Fatalf("%+v, %v; want %g", v, err, tc.score)
 			}
 			first, last := m.asked[0].Messages[1].Content.Text, m.asked[len(m.asked)-1].Messages[1].Content.Text
-			if !strings.Contains(first, `"answer_a":"red","answer_b":"blue"`) || !strings.Contains(last, `"answer_a":"blue","answer_b":"red"`) {
+			if !strings.Contains(first, `"answer_a":"red","answer_b":"blue"`) ||
+				!strings.Contains(last, `"answer_a":"blue","answer_b":"red"`) {
 				t.Errorf("the answers do not change places:\n%s\n%s", first, last)
 			}
 		})

@@ -98,7 +98,9 @@ func (d *draws) id() string { return d.word(idSize) }
 func (d *draws) absent(texts []string) string {
 	for {
 		word := d.word(wordSize)
-		if !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), word) }) {
+		if !slices.ContainsFunc(texts, func(text string) bool {
+			return strings.Contains(strings.ToLower(text), word)
+		}) {
 			return word
 		}
 	}

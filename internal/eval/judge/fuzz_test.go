@@ -17,8 +17,9 @@ var fuzzed = []grader.Question{
 // never a verdict.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		`{"score":0.5}`, "```json\n{\"checks\":[{\"id\":\"a\",\"satisfied\":true}]}\n```", `{"scores":{"a":1e309}}`, `{"checks":[{"id":"b","score":10}]}`, "```", `{"score":null}`, `[]`,
-		`<think>{"score":1}</think>{"score":0}`, `{"score":0,"score":1}`, `{"Score":1}`, `{"scores":{"a":1}} {"scores":{"a":0}}`, `"{\"score\":1}"`,
+		`{"score":0.5}`, "```json\n{\"checks\":[{\"id\":\"a\",\"satisfied\":true}]}\n```", `{"scores":{"a":1e309}}`,
+		`{"checks":[{"id":"b","score":10}]}`, "```", `{"score":null}`, `[]`, `<think>{"score":1}</think>{"score":0}`,
+		`{"score":0,"score":1}`, `{"Score":1}`, `{"scores":{"a":1}} {"scores":{"a":0}}`, `"{\"score\":1}"`,
 	} {
 		f.Add(seed)
 	}

@@ -197,7 +197,8 @@ type answered struct {
 
 // fetch looks a verdict up, or asks and remembers it. A cache that fails costs no verdict. A panic becomes an error:
 // other callers that wait could not recover from it.
-func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request, sample int) (v grader.Verdict, err error) {
+func (j *Judge) fetch(ctx context.Context, key string, m Named, q grader.Question, request llm.Request,
+	sample int) (v grader.Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = grader.Verdict{}, fmt.Errorf("internal error in the judge, please report it: %v", r)
@@ -238,7 +239,8 @@ func (j *Judge) warn(ctx context.Context, doing string, err error) {
 
 // converse asks and, when the reply leaves doubt, asks once for a repaired one. undrawn is the request with the
 // author's ids. settled is false for a verdict that took a repair: such a verdict is not remembered.
-func (j *Judge) converse(ctx context.Context, m Named, q grader.Question, undrawn llm.Request, sample int) (v grader.Verdict, settled bool, err error) {
+func (j *Judge) converse(ctx context.Context, m Named, q grader.Question, undrawn llm.Request,
+	sample int) (v grader.Verdict, settled bool, err error) {
 	var use result.JudgeUse
 	request, asked := undrawn, checklist{Question: q}
 	if q.Mode == grader.Checklist {
@@ -263,7 +265,8 @@ func (j *Judge) converse(ctx context.Context, m Named, q grader.Question, undraw
 		case err == nil:
 			return v, !repaired, nil
 		case repaired:
-			return grader.Verdict{Use: use}, false, fmt.Errorf("the judge %s gave no usable answer, also when asked to repair it: %w", m.Name, err)
+			return grader.Verdict{Use: use}, false,
+				fmt.Errorf("the judge %s gave no usable answer, also when asked to repair it: %w", m.Name, err)
 		}
 		problem := err.Error()
 		if own, ok := err.(interface{ repair() string }); ok { //nolint:errorlint // parse and settle wrap none
@@ -271,6 +274,7 @@ func (j *Judge) converse(ctx context.Context, m Named, q grader.Question, undraw
 		}
 		request.Messages = append(slices.Clip(request.Messages),
 			chat.NewMessage(chat.Assistant, reply.Text),
-			chat.NewMessage(chat.User, "That reply cannot be used: "+problem+". Answer the same question again with nothing but the JSON object "+shape(q)))
+			chat.NewMessage(chat.User, "That reply cannot be used: "+problem+
+				". Answer the same question again with nothing but the JSON object "+shape(q)))
 	}
 }

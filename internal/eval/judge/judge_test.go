@@ -46,12 +46,17 @@ func (s *script) Generate(_ context.Context, r llm.Request) (chat.Reply, error) 
 
 // named makes calls without draws, in which the ids of a question stay.
 func named(name string, m llm.Model) judge.Named {
-	return judge.Named{Name: name, Model: m, Draws: func(context.Context) ([]byte, llm.Conversation) { return nil, llm.Conversation{} }}
+	return judge.Named{Name: name, Model: m, Draws: func(context.Context) ([]byte, llm.Conversation) {
+		return nil, llm.Conversation{}
+	}}
 }
 
 var checklist = grader.Question{
 	Mode: grader.Checklist, Input: []chat.Message{chat.NewMessage(chat.User, "hi <b>")}, Output: "hello",
-	Rubrics: []grader.Rubric{{ID: "criterion-1", Outcome: "Greets & smiles"}, {ID: "depth", Outcome: "Is deep", Ranges: []grader.Range{{Ends: [2]int{0, 10}, Outcome: "x"}}}},
+	Rubrics: []grader.Rubric{
+		{ID: "criterion-1", Outcome: "Greets & smiles"},
+		{ID: "depth", Outcome: "Is deep", Ranges: []grader.Range{{Ends: [2]int{0, 10}, Outcome: "x"}}},
+	},
 }
 
 func TestReplies(t *testing.T) {
@@ -66,32 +71,82 @@ func TestReplies(t *testing.T) {
 		want        grader.Verdict
 		bad         string
 	}{
-		{name: "plain", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true,"reasoning":"yes"},{"id":"depth","score":7}],"overall_reasoning":"o"}`, want: grader.Verdict{Checks: good, Reasoning: "o"}},
-		{name: "fenced with words around", q: checklist, reply: "Here you are:\n```json\n{\"checks\":[{\"id\":\"criterion-1\",\"satisfied\":true,\"reasoning\":\"yes\"},{\"id\":\"depth\",\"score\":7,\"satisfied\":null}],\"overall_reasoning\":\"o\"}\n```\nDone.", want: grader.Verdict{Checks: good, Reasoning: "o"}},
-		{name: "unknown", q: ranged, reply: `{"checks":[{"id":"other","satisfied":"perhaps"},{"id":"depth","score":2}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 2}}}},
-		{name: "twice and not the same", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"criterion-1","satisfied":false}]}`, bad: `answers "criterion-1" twice`},
-		{name: "twice, the second time satisfied", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":false},{"id":"criterion-1","satisfied":true}]}`, bad: `answers "criterion-1" twice`},
-		{name: "scored twice", q: ranged, reply: `{"checks":[{"id":"depth","score":3},{"id":"depth","score":8}]}`, bad: `answers "depth" twice`},
-		{name: "scored twice, the second time lower", q: ranged, reply: `{"checks":[{"id":"depth","score":8},{"id":"depth","score":3}]}`, bad: `answers "depth" twice`},
-		{name: "lowest score", q: ranged, reply: `{"checks":[{"id":"depth","score":0}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {}}}},
-		{name: "highest score", q: ranged, reply: `{"checks":[{"id":"depth","score":10}]}`, want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 10}}}},
+		{
+			name: "plain", q: checklist,
+			reply: `{"checks":[{"id":"criterion-1","satisfied":true,"reasoning":"yes"},{"id":"depth","score":7}],"overall_reasoning":"o"}`,
+			want:  grader.Verdict{Checks: good, Reasoning: "o"},
+		},
+		{
+			name: "fenced with words around", q: checklist,
+			reply: "Here you are:\n```json\n{\"checks\":[{\"id\":\"criterion-1\",\"satisfied\":true,\"reasoning\":\"yes\"},{\"id\":\"depth\",\"score\":7,\"satisfied\":null}],\"overall_reasoning\":\"o\"}\n```\nDone.",
+			want:  grader.Verdict{Checks: good, Reasoning: "o"},
+		},
+		{
+			name: "unknown", q: ranged,
+			reply: `{"checks":[{"id":"other","satisfied":"perhaps"},{"id":"depth","score":2}]}`,
+			want:  grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 2}}},
+		},
+		{
+			name: "twice and not the same", q: checklist,
+			reply: `{"checks":[{"id":"criterion-1","satisfied":true},{"id":"criterion-1","satisfied":false}]}`,
+			bad:   `answers "criterion-1" twice`,
+		},
+		{
+			name: "twice, the second time satisfied", q: checklist,
+			reply: `{"checks":[{"id":"criterion-1","satisfied":false},{"id":"criterion-1","satisfied":true}]}`,
+			bad:   `answers "criterion-1" twice`,
+		},
+		{
+			name: "scored twice", q: ranged, reply: `{"checks":[{"id":"depth","score":3},{"id":"depth","score":8}]}`,
+			bad: `answers "depth" twice`,
+		},
+		{
+			name: "scored twice, the second time lower", q: ranged,
+			reply: `{"checks":[{"id":"depth","score":8},{"id":"depth","score":3}]}`, bad: `answers "depth" twice`,
+		},
+		{
+			name: "lowest score", q: ranged, reply: `{"checks":[{"id":"depth","score":0}]}`,
+			want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {}}},
+		},
+		{
+			name: "highest score", q: ranged, reply: `{"checks":[{"id":"depth","score":10}]}`,
+			want: grader.Verdict{Checks: map[string]grader.RubricCheck{"depth": {Score: 10}}},
+		},
 		{name: "free, lowest", q: free, reply: `{"score":0}`, want: grader.Verdict{}},
 		{name: "free, highest", q: free, reply: `{"score":1}`, want: grader.Verdict{Score: 1}},
-		{name: "free", q: free, reply: `{"score":0.5,"reasoning":"r","assertions":[{"text":"t","passed":true}]}`, want: grader.Verdict{Score: 0.5, Reasoning: "r"}},
-		{name: "criteria", q: criteria, reply: `{"scores":{"style":0.9},"fail_reasons":["a","b"]}`, want: grader.Verdict{Scores: map[string]float64{"style": 0.9}, Reasoning: "a; b"}},
+		{
+			name: "free", q: free, reply: `{"score":0.5,"reasoning":"r","assertions":[{"text":"t","passed":true}]}`,
+			want: grader.Verdict{Score: 0.5, Reasoning: "r"},
+		},
+		{
+			name: "criteria", q: criteria, reply: `{"scores":{"style":0.9},"fail_reasons":["a","b"]}`,
+			want: grader.Verdict{Scores: map[string]float64{"style": 0.9}, Reasoning: "a; b"},
+		},
 		{name: "words", q: free, reply: `It is good.`, bad: "not a JSON object"},
 		{name: "empty", q: free, reply: ``, bad: "it is empty"},
 		{name: "no score", q: free, reply: `{}`, bad: `no "score"`},
 		{name: "score of 7", q: free, reply: `{"score":7}`, bad: "not between 0 and 1"},
 		{name: "score as text", q: free, reply: `{"score":"high"}`, bad: "not the JSON"},
-		{name: "satisfied as text", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":"yes"}]}`, bad: "not the JSON"},
+		{
+			name: "satisfied as text", q: checklist, reply: `{"checks":[{"id":"criterion-1","satisfied":"yes"}]}`,
+			bad: "not the JSON",
+		},
 		{name: "satisfied missing", q: checklist, reply: `{"checks":[{"id":"criterion-1"}]}`, bad: `needs "satisfied"`},
-		{name: "range without score", q: checklist, reply: `{"checks":[{"id":"depth","satisfied":true}]}`, bad: "needs a score from 0 to 10"},
-		{name: "score of 11", q: checklist, reply: `{"checks":[{"id":"depth","score":11}]}`, bad: "needs a score from 0 to 10"},
+		{
+			name: "range without score", q: checklist, reply: `{"checks":[{"id":"depth","satisfied":true}]}`,
+			bad: "needs a score from 0 to 10",
+		},
+		{
+			name: "score of 11", q: checklist, reply: `{"checks":[{"id":"depth","score":11}]}`,
+			bad: "needs a score from 0 to 10",
+		},
 		{name: "no checks", q: checklist, reply: `{"score":1}`, bad: `no "checks"`},
 		{name: "no scores", q: criteria, reply: `{"score":1}`, bad: `no "scores"`},
 		{name: "cut", q: free, reply: `{"score":0.`, bad: "not a JSON object"},
-		{name: "words around", q: free, reply: `Sure! {"score":0.5,"reasoning":"r"} Hope it helps.`, want: grader.Verdict{Score: 0.5, Reasoning: "r"}},
+		{
+			name: "words around", q: free, reply: `Sure! {"score":0.5,"reasoning":"r"} Hope it helps.`,
+			want: grader.Verdict{Score: 0.5, Reasoning: "r"},
+		},
 		{name: "broken inside", q: free, reply: `{"score":0.5,}`, bad: "not valid JSON"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -121,7 +176,8 @@ func TestRepair(t *testing.T) {
 		t.Fatalf("Ask = %+v, %v", got, err)
 	}
 	repair := m.asked[1].Messages
-	if len(repair) != 4 || repair[2].Content.Text != "no idea" || !strings.Contains(repair[3].Content.Text, "not a JSON object") {
+	if len(repair) != 4 || repair[2].Content.Text != "no idea" ||
+		!strings.Contains(repair[3].Content.Text, "not a JSON object") {
 		t.Errorf("the repair does not say what was wrong: %v", repair)
 	}
 }
@@ -132,7 +188,8 @@ func TestRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	system, user := m.asked[0].Messages[0], m.asked[0].Messages[1]
-	if system.Role != chat.System || !strings.HasPrefix(system.Content.Text, "You are a strict evaluator. Provide JSON only.") {
+	if system.Role != chat.System ||
+		!strings.HasPrefix(system.Content.Text, "You are a strict evaluator. Provide JSON only.") {
 		t.Errorf("system message = %q", system.Content.Text)
 	}
 	want := `{"input":[{"role":"user","content":"hi <b>"}],"output":"hello","rubrics":[{"id":"criterion-1","outcome":"Greets & smiles"},{"id":"depth","outcome":"Is deep","score_ranges":[{"score_range":[0,10],"outcome":"x"}]}]}`
@@ -149,7 +206,10 @@ func TestRequest(t *testing.T) {
 }
 
 func TestFreeRequest(t *testing.T) {
-	q := grader.Question{Mode: grader.Free, Task: "Is it polite?", Input: []chat.Message{chat.NewMessage(chat.User, "hi")}, Output: "o", Expected: "e", Criteria: "c"}
+	q := grader.Question{
+		Mode: grader.Free, Task: "Is it polite?", Input: []chat.Message{chat.NewMessage(chat.User, "hi")}, Output: "o",
+		Expected: "e", Criteria: "c",
+	}
 	for _, tc := range []struct {
 		name   string
 		fields []string
@@ -157,8 +217,14 @@ func TestFreeRequest(t *testing.T) {
 	}{
 		{"all", nil, `{"task":"Is it polite?","criteria":"c","input":[{"role":"user","content":"hi"}],"output":"o","expected_output":"e"}`},
 		{"output", []string{"output"}, `{"task":"Is it polite?","output":"o"}`},
-		{"input and criteria", []string{"input", "criteria"}, `{"task":"Is it polite?","input":[{"role":"user","content":"hi"}],"criteria":"c"}`},
-		{"output and reference", []string{"output", "expected_output"}, `{"task":"Is it polite?","output":"o","expected_output":"e"}`},
+		{
+			"input and criteria", []string{"input", "criteria"},
+			`{"task":"Is it polite?","input":[{"role":"user","content":"hi"}],"criteria":"c"}`,
+		},
+		{
+			"output and reference", []string{"output", "expected_output"},
+			`{"task":"Is it polite?","output":"o","expected_output":"e"}`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{`{"score":1}`}}
@@ -186,7 +252,10 @@ func TestForms(t *testing.T) {
 	}{
 		{
 			"checklist", plain,
-			[]string{"Decide for each rubric", `{"checks": [{"id": "…", "satisfied": true|false, "reasoning": "one sentence"}]`},
+			[]string{
+				"Decide for each rubric",
+				`{"checks": [{"id": "…", "satisfied": true|false, "reasoning": "one sentence"}]`,
+			},
 			"or, for a rubric",
 			`{"properties":{"checks":{"items":{"properties":{"id":{"type":"string"},"satisfied":{"type":"boolean"},"reasoning":{"type":"string"}},
 				"required":["id","satisfied","reasoning"],"additionalProperties":false,"type":"object"},"type":"array"},
@@ -271,8 +340,13 @@ func TestModelChoice(t *testing.T) {
 		{"long expected output", grader.Question{Mode: grader.Free, Expected: word}, false, 1, 0},
 		{"long task", grader.Question{Mode: grader.Free, Task: word}, false, 1, 0},
 		{"long excerpt", grader.Question{Mode: grader.Criteria, Context: word}, false, 1, 0},
-		{"long history", grader.Question{Mode: grader.Free, Input: []chat.Message{chat.NewMessage(chat.User, word)}}, false, 1, 0},
-		{"short, in many parts", grader.Question{Mode: grader.Free, Output: "a", Expected: "b", Task: "c", Context: "d"}, false, 0, 1},
+		{
+			"long history", grader.Question{Mode: grader.Free, Input: []chat.Message{chat.NewMessage(chat.User, word)}},
+			false, 1, 0,
+		},
+		{"short, in many parts", grader.Question{
+			Mode: grader.Free, Output: "a", Expected: "b", Task: "c", Context: "d",
+		}, false, 0, 1},
 		{"after a failure", simple, true, 1, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -290,7 +364,8 @@ func TestModelChoice(t *testing.T) {
 				t.Errorf("%d calls are told, want those of both models, %d", got.Use.Calls, tc.primary+tc.secondary)
 			}
 			if len(primary.asked) != tc.primary || len(secondary.asked) != tc.secondary {
-				t.Errorf("primary asked %d times, secondary %d; want %d, %d", len(primary.asked), len(secondary.asked), tc.primary, tc.secondary)
+				t.Errorf("primary asked %d times, secondary %d; want %d, %d", len(primary.asked), len(secondary.asked),
+					tc.primary, tc.secondary)
 			}
 		})
 	}
@@ -298,9 +373,12 @@ func TestModelChoice(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	checks := func(satisfied bool, score float64) string {
-		return fmt.Sprintf(`{"checks":[{"id":"criterion-1","satisfied":%t,"reasoning":"%v"},{"id":"depth","score":%v}]}`, satisfied, score, score)
+		return fmt.Sprintf(
+			`{"checks":[{"id":"criterion-1","satisfied":%t,"reasoning":"%v"},{"id":"depth","score":%v}]}`, satisfied,
+			score, score)
 	}
-	free, criteria := grader.Question{Mode: grader.Free, Output: "o"}, grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}
+	free, criteria := grader.Question{Mode: grader.Free, Output: "o"},
+		grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}
 	for _, tc := range []struct {
 		name    string
 		q       grader.Question
@@ -311,17 +389,25 @@ func TestSamples(t *testing.T) {
 		{
 			"the majority and the median of three", checklist, 3,
 			[]string{checks(true, 2), checks(false, 9), checks(true, 4)},
-			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "2"}, "depth": {Score: 4}}},
+			grader.Verdict{Checks: map[string]grader.RubricCheck{
+				"criterion-1": {Satisfied: true, Reasoning: "2"},
+				"depth":       {Score: 4},
+			}},
 		},
 		{
 			"a tie is a no, and the median lies between the middle two", checklist, 4,
 			[]string{checks(true, 2), checks(false, 9), checks(false, 5), checks(true, 4)},
-			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "2"}, "depth": {Score: 4.5}}},
+			grader.Verdict{
+				Checks: map[string]grader.RubricCheck{"criterion-1": {Reasoning: "2"}, "depth": {Score: 4.5}},
+			},
 		},
 		{
 			"the reasons of the majority", checklist, 3,
 			[]string{checks(false, 2), checks(true, 9), checks(true, 4)},
-			grader.Verdict{Checks: map[string]grader.RubricCheck{"criterion-1": {Satisfied: true, Reasoning: "9"}, "depth": {Score: 4}}},
+			grader.Verdict{Checks: map[string]grader.RubricCheck{
+				"criterion-1": {Satisfied: true, Reasoning: "9"},
+				"depth":       {Score: 4},
+			}},
 		},
 		{
 			"one score", free, 3,
@@ -384,15 +470,23 @@ func TestCache(t *testing.T) {
 		{"identical", func(*judge.Config, *grader.Question) {}, 1},
 		{"other output", func(_ *judge.Config, q *grader.Question) { q.Output = "p" }, 2},
 		{"other criteria", func(_ *judge.Config, q *grader.Question) { q.Criteria = "d" }, 2},
-		{"text moved from one part to another", func(_ *judge.Config, q *grader.Question) { q.Output, q.Criteria = "", "oc" }, 2},
+		{"text moved from one part to another", func(_ *judge.Config, q *grader.Question) {
+			q.Output, q.Criteria = "", "oc"
+		}, 2},
 		{"other model", func(c *judge.Config, _ *grader.Question) { c.Primary.Name = "n" }, 2},
-		{"the model at another address or with other parameters", func(c *judge.Config, _ *grader.Question) { c.Primary.Key = "http://b" }, 2},
-		{"text moved from the model's name to its key", func(c *judge.Config, _ *grader.Question) { c.Primary.Name, c.Primary.Key = "mhttp", "://a" }, 2},
+		{"the model at another address or with other parameters", func(c *judge.Config, _ *grader.Question) {
+			c.Primary.Key = "http://b"
+		}, 2},
+		{"text moved from the model's name to its key", func(c *judge.Config, _ *grader.Question) {
+			c.Primary.Name, c.Primary.Key = "mhttp", "://a"
+		}, 2},
 		{"another sample", func(c *judge.Config, _ *grader.Question) { c.Samples = 2 }, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := &script{replies: []string{`{"score":0.3,"reasoning":"r"}`}}
-			c := judge.Config{Primary: judge.Named{Name: "m", Model: m, Key: "http://a"}, Cache: &shelf{m: map[string][]byte{}}}
+			c := judge.Config{
+				Primary: judge.Named{Name: "m", Model: m, Key: "http://a"}, Cache: &shelf{m: map[string][]byte{}},
+			}
 			if _, err := judge.New(c).Decide(t.Context(), base); err != nil {
 				t.Fatal(err)
 			}
@@ -465,7 +559,9 @@ var checklistFree = grader.Question{Mode: grader.Free, Output: "o"}
 // A call's arguments are as the agent's model wrote them, and need not be JSON. The judge reads them all the same.
 func TestRequestWithBrokenArguments(t *testing.T) {
 	m := &script{replies: []string{`{"score":0}`}}
-	q := grader.Question{Mode: grader.Free, Output: "done", Input: []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "pay", Args: json.RawMessage(`{"sum": `)}}}}}
+	q := grader.Question{Mode: grader.Free, Output: "done", Input: []chat.Message{{
+		Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "pay", Args: json.RawMessage(`{"sum": `)}},
+	}}}
 	if _, err := judge.New(judge.Config{Primary: named("m", m)}).Decide(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ var oneRubric = grader.Question{Mode: grader.Checklist, Output: "o", Rubrics: []
 
 // A missing vote never turns a verdict: where it could, there is none.
 func TestPanel(t *testing.T) {
-	free, criteria := grader.Question{Mode: grader.Free, Output: "o"}, grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}
+	free, criteria := grader.Question{Mode: grader.Free, Output: "o"},
+		grader.Question{Mode: grader.Criteria, Names: []string{"tone"}}
 	for _, tc := range []struct {
 		name    string
 		q       grader.Question
@@ -48,16 +49,30 @@ func TestPanel(t *testing.T) {
 		{"a tie is a no", oneRubric, []string{yes(true), yes(false)}, false, 0, ""},
 		{"two of three suffice", oneRubric, []string{yes(true), "", yes(true)}, true, 0, ""},
 		{"so do two against", oneRubric, []string{"", yes(false), yes(false)}, false, 0, ""},
-		{"one each, and one missing", oneRubric, []string{yes(true), yes(false), ""}, false, 0, `1 of 3 votes are missing, and they could turn the verdict on "a"; m3: down`},
+		{
+			"one each, and one missing", oneRubric, []string{yes(true), yes(false), ""}, false, 0,
+			`1 of 3 votes are missing, and they could turn the verdict on "a"; m3: down`,
+		},
 		{"one of two", oneRubric, []string{yes(true), ""}, false, 0, "1 of 2 votes are missing"},
 		{"one no of two is at best a tie", oneRubric, []string{yes(false), ""}, false, 0, ""},
-		{"one that leaves the rubric out, and one each", oneRubric, []string{`{"checks":[]}`, yes(true), yes(false)}, false, 0, `1 of 3 votes are missing, and they could turn the verdict on "a"; m1`},
-		{"one that leaves the rubric out, and two for it", oneRubric, []string{`{"checks":[]}`, yes(true), yes(true)}, true, 0, ""},
+		{
+			"one that leaves the rubric out, and one each", oneRubric, []string{`{"checks":[]}`, yes(true), yes(false)},
+			false, 0, `1 of 3 votes are missing, and they could turn the verdict on "a"; m1`,
+		},
+		{"one that leaves the rubric out, and two for it", oneRubric, []string{
+			`{"checks":[]}`, yes(true), yes(true),
+		}, true, 0, ""},
 		{"all missing", oneRubric, []string{"", "", ""}, false, 0, "down"},
 		{"the median of three", free, []string{score(0.2), score(0.9), score(0.6)}, false, 0.6, ""},
-		{"a missing score", free, []string{score(0.2), "", score(0.6)}, false, 0, "1 of 3 votes are missing, and they could turn the verdict; m2"},
+		{
+			"a missing score", free, []string{score(0.2), "", score(0.6)}, false, 0,
+			"1 of 3 votes are missing, and they could turn the verdict; m2",
+		},
 		{"a missing score that moves nothing", free, []string{score(0.6), "", score(0.6)}, false, 0.6, ""},
-		{"a missing score of a criterion", criteria, []string{`{"scores":{"tone":1}}`, "", `{"scores":{"tone":0}}`}, false, 0, `on "tone"`},
+		{
+			"a missing score of a criterion", criteria, []string{`{"scores":{"tone":1}}`, "", `{"scores":{"tone":0}}`},
+			false, 0, `on "tone"`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v, err := judge.New(judge.Config{Panel: panel(tc.replies...)}).Decide(t.Context(), tc.q)
@@ -135,7 +150,8 @@ func TestPanelCache(t *testing.T) {
 	if v := ask(judge.Config{Primary: models[2]}); v.Checks["a"].Satisfied || v.Use.CacheHits != 1 || v.Use.Calls != 0 {
 		t.Errorf("a single judge has the verdict of the panel: %+v", v)
 	}
-	if v := ask(judge.Config{Panel: models[1:]}); v.Checks["a"].Satisfied || v.Use.Calls != 0 || v.Use.Models["m2"].CacheHits != 1 {
+	if v := ask(judge.Config{Panel: models[1:]}); v.Checks["a"].Satisfied || v.Use.Calls != 0 ||
+		v.Use.Models["m2"].CacheHits != 1 {
 		t.Errorf("another panel: %+v", v)
 	}
 	unwatched := judge.Config{Panel: models, Canary: judge.CanaryOff, Cache: shared}

@@ -19,7 +19,8 @@ func (panicking) Generate(context.Context, llm.Request) (chat.Reply, error) { pa
 func TestPanicBehindTheCache(t *testing.T) {
 	cache := &shelf{m: map[string][]byte{}}
 	_, err := judge.New(judge.Config{Primary: named("m", panicking{}), Cache: cache}).Decide(t.Context(), checklist)
-	if err == nil || !strings.Contains(err.Error(), "boom") || strings.Contains(err.Error(), "\n") || len(cache.m) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "boom") || strings.Contains(err.Error(), "\n") ||
+		len(cache.m) != 0 {
 		t.Errorf("Ask: %v, %d verdicts remembered", err, len(cache.m))
 	}
 }

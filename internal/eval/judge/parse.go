@@ -79,7 +79,8 @@ func (s *scanner) candidate(g *quotations) (one container, err error) {
 	switch {
 	case found != nil:
 	case quoted:
-		return one, errors.New("its object stands in the text that is judged too, so it may be a quotation; give your own reasoning with your verdict")
+		return one, errors.New("its object stands in the text that is judged too, so it may be a quotation; " +
+			"give your own reasoning with your verdict")
 	default:
 		return one, s.none(objects)
 	}
@@ -90,7 +91,8 @@ func (s *scanner) candidate(g *quotations) (one container, err error) {
 	case one.repeats:
 		return one, errors.New("its object has a key twice")
 	case g.begin(s, one):
-		return one, errors.New("its object begins in the text that is judged, so it may be a quotation; give your own reasoning with your verdict")
+		return one, errors.New("its object begins in the text that is judged, so it may be a quotation; " +
+			"give your own reasoning with your verdict")
 	case s.torn(found, quotes), s.keyBeside(all, quotes):
 		return one, fmt.Errorf("beside its object it holds a part of another one with %q", s.asked)
 	}

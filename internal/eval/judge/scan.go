@@ -95,7 +95,9 @@ func (s *scanner) inner(c container) (first container, ok bool) {
 
 // at returns the container that begins at an offset.
 func (s *scanner) at(start int) (container, bool) {
-	i, ok := slices.BinarySearchFunc(s.found, start, func(c container, start int) int { return cmp.Compare(start, c.start) })
+	i, ok := slices.BinarySearchFunc(s.found, start, func(c container, start int) int {
+		return cmp.Compare(start, c.start)
+	})
 	if !ok {
 		return container{}, false
 	}

@@ -67,11 +67,15 @@ func TestHostileText(t *testing.T) {
 	const size = 1 << 18
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	for name, in := range map[string]string{
-		"open objects": repeat(`{"score":`), "braces": repeat("{"), "brackets": repeat("["), "empty objects": repeat("{}"), "quotes": repeat(`"`),
-		"objects in texts": repeat(`{"a":"`), "two readings": `{"a":["{` + repeat(`",":","`) + `"]}`, "white space": repeat("{ \n"), "backslashes": repeat(`\`),
-		"escapes": repeat(`\u005cu005c`), "digits": `{"score":` + repeat("1") + `}`, "keys": "{" + repeat(`"score":1,`) + `"score":1}`,
-		"deep and whole": strings.Repeat(`{"score":`, size/20) + "1" + strings.Repeat("}", size/20), "deep arrays": `{"score":` + strings.Repeat("[", size/4) + strings.Repeat("]", size/4) + "}",
-		"fragments": repeat(`{"score": 1 `), "verdicts": repeat(`{"score":1}`), "an open thought": "<think>" + repeat("<think>"),
+		"open objects": repeat(`{"score":`), "braces": repeat("{"),
+		"brackets": repeat("["), "empty objects": repeat("{}"), "quotes": repeat(`"`),
+		"objects in texts": repeat(`{"a":"`), "two readings": `{"a":["{` + repeat(`",":","`) + `"]}`,
+		"white space": repeat("{ \n"), "backslashes": repeat(`\`), "escapes": repeat(`\u005cu005c`),
+		"digits": `{"score":` + repeat("1") + `}`, "keys": "{" + repeat(`"score":1,`) + `"score":1}`,
+		"deep and whole": strings.Repeat(`{"score":`, size/20) + "1" + strings.Repeat("}", size/20),
+		"deep arrays":    `{"score":` + strings.Repeat("[", size/4) + strings.Repeat("]", size/4) + "}",
+		"fragments":      repeat(`{"score": 1 `), "verdicts": repeat(`{"score":1}`),
+		"an open thought": "<think>" + repeat("<think>"),
 	} {
 		for _, q := range fuzzed {
 			q.Output = in
@@ -86,7 +90,9 @@ func TestHostileText(t *testing.T) {
 
 // FuzzScan holds that what is found is JSON, and that nothing is lost.
 func FuzzScan(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,{"b":"{}"}]}`, `{"a":1,"a":2}`, `[{"\u00e9":-1.5e3}]`, `{"a":"{\"b\":1}"`, "{\"\xff\":true}"} {
+	for _, seed := range []string{
+		`{"a":[1,{"b":"{}"}]}`, `{"a":1,"a":2}`, `[{"\u00e9":-1.5e3}]`, `{"a":"{\"b\":1}"`, "{\"\xff\":true}",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {

@@ -240,7 +240,10 @@ func (h *held) gradeWhole(ctx context.Context) {
 const wholeName = "assertions"
 
 func (h *held) wholeExchange() *Exchange {
-	x := &Exchange{Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies), Partial: h.stopped}
+	x := &Exchange{
+		Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies),
+		Partial: h.stopped,
+	}
 	var said []string
 	for _, r := range h.replies {
 		said = append(said, r.Text)

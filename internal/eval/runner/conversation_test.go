@@ -64,7 +64,9 @@ func (s *session) Close() error { return nil }
 // echo answers every turn with "answer N".
 func echo() *agent {
 	return &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
-		return chat.Reply{Text: fmt.Sprintf("answer %d", turn), Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 0.01}, Latency: 5 * time.Millisecond}, nil
+		return chat.Reply{Text: fmt.Sprintf("answer %d", turn), Usage: chat.Usage{
+			InputTokens: 10, OutputTokens: 2,
+		}, Cost: chat.Cost{USD: 0.01}, Latency: 5 * time.Millisecond}, nil
 	}}
 }
 
@@ -101,7 +103,8 @@ func denying(outcomes ...string) *panel {
 func loadOne(t *testing.T, yaml string) *suite.Test {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "suite.yaml")
-	if err := os.WriteFile(path, []byte("tests:\n- "+strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n  ")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("tests:\n- "+strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n  ")+"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, err := suite.Load(path, suite.Options{Kinds: grader.New(grader.Config{})})
@@ -119,7 +122,9 @@ func loadOne(t *testing.T, yaml string) *suite.Test {
 
 func hold(t *testing.T, yaml string, a *agent, j grader.Judge) *result.Test {
 	t.Helper()
-	got, err := runner.Run(t.Context(), runner.Conversation{Test: loadOne(t, yaml), Target: a, Grading: grader.New(grader.Config{Judge: j})})
+	got, err := runner.Run(t.Context(), runner.Conversation{
+		Test: loadOne(t, yaml), Target: a, Grading: grader.New(grader.Config{Judge: j}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +153,11 @@ turns:
 - {input: c, assertions: [Advice within budget, Accounts for preferences, No luxury]}
 - {input: d, assertions: [Covers 14 days, Emphasises culture, Feasible, Includes locations from earlier turns]}
 assertions: [Remembers everything, Never contradicts itself, Each turn builds on the prior one]`
-	got := hold(t, travel, echo(), denying("Builds on the previous turn", "Includes locations from earlier turns", "Each turn builds on the prior one"))
-	if diff := cmp.Diff([]string{"turn-1 pass 1", "turn-2 fail 0.6667", "turn-3 pass 1", "turn-4 fail 0.75", "assertions fail 0.6667"}, brief(got)); diff != "" {
+	got := hold(t, travel, echo(), denying("Builds on the previous turn", "Includes locations from earlier turns",
+		"Each turn builds on the prior one"))
+	if diff := cmp.Diff([]string{
+		"turn-1 pass 1", "turn-2 fail 0.6667", "turn-3 pass 1", "turn-4 fail 0.75", "assertions fail 0.6667",
+	}, brief(got)); diff != "" {
 		t.Errorf("scores mismatch (-want +got):\n%s", diff)
 	}
 	if math.Abs(got.Score-49.0/60) > 1e-12 || got.ExecutionStatus != result.OK || got.Verdict != result.Pass {
@@ -201,7 +209,8 @@ turns:
 	if diff := cmp.Diff(append(want[1:], "assistant answer 3"), said); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
-	if got.Usage.InputTokens != 30 || math.Abs(got.Cost.USD-0.03) > 1e-12 || got.Turns[1].LatencyMS != 5 || got.Turns[1].Usage.OutputTokens != 2 {
+	if got.Usage.InputTokens != 30 || math.Abs(got.Cost.USD-0.03) > 1e-12 || got.Turns[1].LatencyMS != 5 ||
+		got.Turns[1].Usage.OutputTokens != 2 {
 		t.Errorf("cost, usage or latency of turns is lost: %+v", got)
 	}
 }
@@ -268,7 +277,8 @@ func TestScoring(t *testing.T) {
 		},
 		{
 			"stop skips the rest, which scores 0; the whole is still graded",
-			"id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a}, {input: b, assertions: [no]}, {input: c, assertions: [yes]}]\nassertions: [whole]",
+			"id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a}, {input: b, assertions: [no]}, " +
+				"{input: c, assertions: [yes]}]\nassertions: [whole]",
 			[]string{"no"},
 			[]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions pass 1"},
 			0.5, 2,
@@ -288,55 +298,59 @@ func TestScoring(t *testing.T) {
 		},
 		{
 			"criteria is not judged next to an assertion",
-			"id: x\nmode: conversation\ncriteria: good\nturns: [{input: a, assertions: [{type: contains, value: answer}]}]", nil,
-			[]string{"turn-1 pass 1"},
-			1, 0,
+			"id: x\nmode: conversation\ncriteria: good\n" +
+				"turns: [{input: a, assertions: [{type: contains, value: answer}]}]",
+			nil, []string{"turn-1 pass 1"}, 1, 0,
 		},
 		{
 			"strings and structured graders mix; the strings are one grader",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [yes, {type: contains, value: answer, weight: 2}, no]",
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [yes, {type: contains, value: answer, " +
+				"weight: 2}, no]",
 			[]string{"no"},
 			[]string{"turn-1 pass 0.8333"},
 			5.0 / 6, 1,
 		},
 		{
 			"a failed required criterion makes its grader 0",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, criteria: [{id: a, outcome: yes, weight: 3}, {id: b, outcome: no, required: true}]}]",
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, criteria: [{id: a, " +
+				"outcome: yes, weight: 3}, {id: b, outcome: no, required: true}]}]",
 			[]string{"no"},
 			[]string{"turn-1 fail 0"},
 			0, 1,
 		},
 		{
 			"a failed required grader makes the turn 0",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: contains, value: zebra, required: true, weight: 0.01}, {type: contains, value: answer}]", nil,
-			[]string{"turn-1 fail 0"},
-			0, 0,
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: contains, value: zebra, " +
+				"required: true, weight: 0.01}, {type: contains, value: answer}]",
+			nil, []string{"turn-1 fail 0"}, 0, 0,
 		},
 		{
 			"a grader that needs less than the threshold",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, required: 0.5, criteria: [yes, no]}, {type: contains, value: answer, weight: 9}]",
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, required: 0.5, criteria: " +
+				"[yes, no]}, {type: contains, value: answer, weight: 9}]",
 			[]string{"no"},
 			[]string{"turn-1 pass 0.95"},
 			0.95, 1,
 		},
 		{
 			"negate and not_ undo each other",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: not_contains, value: answer, negate: true}, {type: not-contains, value: zebra}]", nil,
-			[]string{"turn-1 pass 1"},
-			1, 0,
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: not_contains, value: " +
+				"answer, negate: true}, {type: not-contains, value: zebra}]",
+			nil, []string{"turn-1 pass 1"}, 1, 0,
 		},
 		{
 			"min_score counts a lower score as nothing",
-			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, min_score: 0.6, criteria: [yes, no]}]",
+			"id: x\nmode: conversation\nturns:\n- input: a\n  assertions: [{type: rubrics, min_score: 0.6, criteria: " +
+				"[yes, no]}]",
 			[]string{"no"},
 			[]string{"turn-1 fail 0"},
 			0, 1,
 		},
 		{
 			"an expected output is judged by itself where no assertion asks a judge",
-			"id: x\nmode: conversation\nturns: [{input: a, expected_output: r}, {input: b, expected_output: r, assertions: [{type: contains, value: zebra}]}]", nil,
-			[]string{"turn-1 pass 1", "turn-2 fail 0.5"},
-			0.75, 2,
+			"id: x\nmode: conversation\nturns: [{input: a, expected_output: r}, {input: b, " +
+				"expected_output: r, assertions: [{type: contains, value: zebra}]}]",
+			nil, []string{"turn-1 pass 1", "turn-2 fail 0.5"}, 0.75, 2,
 		},
 		{
 			"single turn with criteria and no assertion",
@@ -358,15 +372,15 @@ func TestScoring(t *testing.T) {
 		},
 		{
 			"conversation-level text graders see every reply",
-			"id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: contains, value: answer 1}, {type: contains, value: answer 2}]", nil,
-			[]string{"turn-1 pass 1", "turn-2 pass 1", "assertions pass 1"},
-			1, 0,
+			"id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: " +
+				"contains, value: answer 1}, {type: contains, value: answer 2}]",
+			nil, []string{"turn-1 pass 1", "turn-2 pass 1", "assertions pass 1"}, 1, 0,
 		},
 		{
 			"short circuit spares the judge",
-			"id: x\nmode: conversation\nexecution: {short_circuit: true}\nturns:\n- input: a\n  assertions: [yes, {type: contains, value: zebra}]", nil,
-			[]string{"turn-1 fail 0"},
-			0, 0,
+			"id: x\nmode: conversation\nexecution: {short_circuit: true}\nturns:\n" +
+				"- input: a\n  assertions: [yes, {type: contains, value: zebra}]",
+			nil, []string{"turn-1 fail 0"}, 0, 0,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -386,7 +400,8 @@ func TestScoring(t *testing.T) {
 }
 
 func TestStopMarksPartialTranscript(t *testing.T) {
-	got := hold(t, "id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a, assertions: [no]}, {input: b}]\nassertions: [whole]", echo(), denying("no"))
+	got := hold(t, "id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a, assertions: [no]}, {input: "+
+		"b}]\nassertions: [whole]", echo(), denying("no"))
 	if whole := got.Scores[2]; !whole.PartialTranscript || len(got.Turns) != 1 {
 		t.Errorf("whole = %+v after %d turns, want a partial transcript after 1", whole, len(got.Turns))
 	}
@@ -405,23 +420,30 @@ func TestEngineErrorIsNoQualityScore(t *testing.T) {
 		return chat.Reply{Text: "fine"}, nil
 	}}
 	j := denying()
-	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}, {input: c}]\nassertions: [whole]", a, j)
-	if diff := cmp.Diff([]string{"turn-1 pass 1", "turn-2 error 0", "turn-3 skip 0", "assertions skip 0"}, brief(got)); diff != "" {
+	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}, "+
+		"{input: c}]\nassertions: [whole]", a, j)
+	if diff := cmp.Diff([]string{"turn-1 pass 1", "turn-2 error 0", "turn-3 skip 0", "assertions skip 0"},
+		brief(got)); diff != "" {
 		t.Errorf("scores mismatch (-want +got):\n%s", diff)
 	}
 	want := []result.Failure{{Code: result.EngineError, Source: "transport", Turn: 2, Message: "connection refused"}}
 	if diff := cmp.Diff(want, got.Failures); diff != "" {
 		t.Errorf("failures mismatch (-want +got):\n%s", diff)
 	}
-	if got.ExecutionStatus != result.ExecutionError || got.Verdict != result.Error || got.Turns[1].Attempts != 3 || len(j.asked) != 1 {
+	if got.ExecutionStatus != result.ExecutionError || got.Verdict != result.Error || got.Turns[1].Attempts != 3 ||
+		len(j.asked) != 1 {
 		t.Errorf("got %+v after %d questions", got, len(j.asked))
 	}
 }
 
 func TestJudgeThatCannotDecideIsNeverAPass(t *testing.T) {
-	j := &panel{answer: func(grader.Question) (grader.Verdict, error) { return grader.Verdict{}, errors.New("garbage") }}
-	got := hold(t, "id: x\nmode: conversation\naggregation: max\nturns: [{input: a, assertions: [yes]}, {input: b}]", echo(), j)
-	if got.ExecutionStatus != result.ExecutionError || got.Failures[0].Code != result.JudgeError || !strings.Contains(got.Failures[0].Message, "garbage") {
+	j := &panel{answer: func(grader.Question) (grader.Verdict, error) {
+		return grader.Verdict{}, errors.New("garbage")
+	}}
+	got := hold(t, "id: x\nmode: conversation\naggregation: max\nturns: [{input: a, assertions: [yes]}, {input: b}]",
+		echo(), j)
+	if got.ExecutionStatus != result.ExecutionError || got.Failures[0].Code != result.JudgeError ||
+		!strings.Contains(got.Failures[0].Message, "garbage") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -440,9 +462,13 @@ func TestJudgeOverlapsTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func() { time.Sleep(time.Second) }
 		a := &agent{answer: func(int, []chat.Message) (chat.Reply, error) { slow(); return chat.Reply{Text: "x"}, nil }}
-		j := &panel{answer: func(grader.Question) (grader.Verdict, error) { slow(); return grader.Verdict{Score: 1}, nil }}
+		j := &panel{answer: func(grader.Question) (grader.Verdict, error) {
+			slow()
+			return grader.Verdict{Score: 1}, nil
+		}}
 		started := time.Now()
-		hold(t, "id: x\nmode: conversation\nturns: [{input: a, expected_output: r}, {input: b, expected_output: r}, {input: c, expected_output: r}]", a, j)
+		hold(t, "id: x\nmode: conversation\nturns: [{input: a, expected_output: r}, {input: b, expected_output: r}, "+
+			"{input: c, expected_output: r}]", a, j)
 		if took := time.Since(started); took != 4*time.Second {
 			t.Errorf("three turns and their judging took %s, want 4s", took)
 		}
@@ -460,7 +486,8 @@ func TestInOrder(t *testing.T) {
 		return grader.Verdict{}, nil
 	}}
 	_, err := runner.Run(t.Context(), runner.Conversation{
-		Test:   loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [c]}, {input: b, assertions: [c]}]"),
+		Test: loadOne(t,
+			"id: x\nmode: conversation\nturns: [{input: a, assertions: [c]}, {input: b, assertions: [c]}]"),
 		Target: a, Grading: grader.New(grader.Config{Judge: j}), InOrder: true,
 	})
 	if err != nil {
@@ -473,9 +500,13 @@ func TestInOrder(t *testing.T) {
 
 func TestConversationTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		test := loadOne(t, "id: x\nmode: conversation\nexecution: {conversation_timeout: 3}\nturns: [{input: a}, {input: b}]")
-		got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: sleeper(2 * time.Second), Grading: grader.New(grader.Config{})})
-		if err != nil || got.ExecutionStatus != result.ExecutionError || got.Failures[0].Code != result.Timeout || got.Failures[0].Turn != 2 {
+		test := loadOne(t,
+			"id: x\nmode: conversation\nexecution: {conversation_timeout: 3}\nturns: [{input: a}, {input: b}]")
+		got, err := runner.Run(t.Context(), runner.Conversation{
+			Test: test, Target: sleeper(2 * time.Second), Grading: grader.New(grader.Config{}),
+		})
+		if err != nil || got.ExecutionStatus != result.ExecutionError || got.Failures[0].Code != result.Timeout ||
+			got.Failures[0].Turn != 2 {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
@@ -486,7 +517,9 @@ func TestInterruptedConversationHasNoRecord(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		test := loadOne(t, "id: x\ninput: a")
-		got, err := runner.Run(ctx, runner.Conversation{Test: test, Target: sleeper(time.Minute), Grading: grader.New(grader.Config{})})
+		got, err := runner.Run(ctx, runner.Conversation{
+			Test: test, Target: sleeper(time.Minute), Grading: grader.New(grader.Config{}),
+		})
 		if got != nil || !errors.Is(err, runner.ErrInterrupted) {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -520,11 +553,17 @@ func TestUsageOfTurns(t *testing.T) {
 	}{
 		{"all report", []chat.Reply{used, used}, []error{nil, nil}, result.Pass, 1, 3},
 		{"one needs no model", []chat.Reply{used, {}}, []error{nil, nil}, result.Pass, 0.5, 1},
-		{"one does not report", []chat.Reply{used, {Usage: chat.Usage{Unknown: true}}}, []error{nil, nil}, result.Error, 0.5, 1},
+		{
+			"one does not report", []chat.Reply{used, {Usage: chat.Usage{Unknown: true}}}, []error{nil, nil},
+			result.Error, 0.5, 1,
+		},
 		{"the last one fails", []chat.Reply{used, used}, []error{nil, errors.New("down")}, result.Error, 1, 3},
 	} {
-		a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) { return tc.replies[turn-1], tc.errs[turn-1] }}
-		got := hold(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: token_usage, max_total: 24}]", a, denying())
+		a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
+			return tc.replies[turn-1], tc.errs[turn-1]
+		}}
+		got := hold(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}]\nassertions: [{type: token_usage, "+
+			"max_total: 24}]", a, denying())
 		if got.Verdict != tc.verdict || got.Cost.USD != tc.cost || got.Turns[1].Attempts != tc.tries {
 			t.Errorf("%s: %s, $%g, %d attempts", tc.name, got.Verdict, got.Cost.USD, got.Turns[1].Attempts)
 		}
@@ -547,7 +586,8 @@ func TestUsageOfUnusableAnswer(t *testing.T) {
 	} {
 		a := &agent{answer: func(int, []chat.Message) (chat.Reply, error) { return chat.Reply{}, tc.err }}
 		got := hold(t, "id: x\ninput: a\nassertions: [{type: contains, value: a}]", a, denying())
-		if turn := got.Turns[0]; turn.Usage.Unknown != tc.unknown || turn.Cost.Unknown != tc.unknown || got.Usage.Unknown != tc.unknown || got.Cost.Unknown != tc.unknown {
+		if turn := got.Turns[0]; turn.Usage.Unknown != tc.unknown || turn.Cost.Unknown != tc.unknown ||
+			got.Usage.Unknown != tc.unknown || got.Cost.Unknown != tc.unknown {
 			t.Errorf("%v: turn %+v %+v, test %+v %+v", tc.err, turn.Usage, turn.Cost, got.Usage, got.Cost)
 		}
 	}
@@ -577,12 +617,16 @@ func TestEndedByAgent(t *testing.T) {
 			return chat.Reply{Text: "bye", Ended: turn == 2, FirstText: 3 * time.Millisecond, Requests: 2}, nil
 		}}}
 		test := &suite.Test{ID: "t", Conversation: true, StopOnFailure: stop, Turns: make([]suite.Turn, 4)}
-		got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: agent, Grading: grader.New(grader.Config{})})
+		got, err := runner.Run(t.Context(), runner.Conversation{
+			Test: test, Target: agent, Grading: grader.New(grader.Config{}),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got.Turns) != 2 || !got.EndedByAgent || got.Score != 0.5 || got.ExecutionStatus != result.QualityFailure || got.Scores[2].Verdict != result.Skip {
-			t.Errorf("stop %v: %d turns, ended %v, score %v, %s, third turn %s", stop, len(got.Turns), got.EndedByAgent, got.Score, got.ExecutionStatus, got.Scores[2].Verdict)
+		if len(got.Turns) != 2 || !got.EndedByAgent || got.Score != 0.5 ||
+			got.ExecutionStatus != result.QualityFailure || got.Scores[2].Verdict != result.Skip {
+			t.Errorf("stop %v: %d turns, ended %v, score %v, %s, third turn %s", stop, len(got.Turns), got.EndedByAgent,
+				got.Score, got.ExecutionStatus, got.Scores[2].Verdict)
 		}
 		if got.ConversationID == "" || got.ConversationID != agent.opened.ConversationID || got.SessionID != "s-7" {
 			t.Errorf("ids %q and %q; opened as %q", got.ConversationID, got.SessionID, agent.opened.ConversationID)

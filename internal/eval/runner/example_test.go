@@ -46,7 +46,9 @@ func ExampleRun() {
 			{Input: chat.Content{Text: "Now!"}, Assertions: assertions},
 		},
 	}
-	record, err := runner.Run(context.Background(), runner.Conversation{Test: test, Target: parrot{}, Grading: polite{}})
+	record, err := runner.Run(context.Background(), runner.Conversation{
+		Test: test, Target: parrot{}, Grading: polite{},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -15,7 +15,8 @@ import (
 
 // grade grades one exchange: deterministic checks first, models last. decided is false if a grader could not decide:
 // the item is then an error without a score. What the others found stands in it all the same.
-func (h *held) grade(ctx context.Context, name string, checks []Check, x *Exchange) (item result.Score, use result.JudgeUse, decided bool) {
+func (h *held) grade(ctx context.Context, name string, checks []Check,
+	x *Exchange) (item result.Score, use result.JudgeUse, decided bool) {
 	threshold := h.threshold
 	item = result.Score{Name: name, Type: itemType(checks), Assertions: []result.Assertion{}}
 	grades := make([]result.Grade, len(checks))
@@ -51,7 +52,9 @@ func (h *held) grade(ctx context.Context, name string, checks []Check, x *Exchan
 		}
 		g := grades[i]
 		if fails, why := c.Fails(g, threshold); fails && g.Code != "" {
-			item.Failures = append(item.Failures, result.Failure{Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: sentence(c, why, g)})
+			item.Failures = append(item.Failures, result.Failure{
+				Code: g.Code, Source: source(c, g), Turn: x.Turn, Message: sentence(c, why, g),
+			})
 		}
 		for _, f := range g.Also {
 			f.Turn = x.Turn
@@ -71,7 +74,8 @@ func (h *held) grade(ctx context.Context, name string, checks []Check, x *Exchan
 
 // ask has a grader grade the exchange. A grader that does not end with its context is not waited for.
 func (h *held) ask(ctx context.Context, c Check, x *Exchange) (result.Grade, error) {
-	ctx, span := trace.Start(trace.As(collect.Grading(ctx, x.Turn), trace.Judge), trace.Grade, trace.A(trace.Grader, c.Type))
+	ctx, span := trace.Start(trace.As(collect.Grading(ctx, x.Turn), trace.Judge), trace.Grade,
+		trace.A(trace.Grader, c.Type))
 	defer span.Finish()
 	g, err := foreign(ctx, h.Log, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
 	if err != nil {

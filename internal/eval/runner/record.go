@@ -48,7 +48,8 @@ func (h *held) record() *result.Test {
 		if len(graded) > 0 {
 			t.GradedScore = new(h.Test.Aggregation.Of(graded))
 		}
-		t.Verdict, t.ExecutionStatus = result.Decide(t.Score, t.GradedScore, h.threshold, h.Test.Execution.IsStrict() && anyFailed(h.scores))
+		t.Verdict, t.ExecutionStatus = result.Decide(t.Score, t.GradedScore, h.threshold, h.Test.Execution.IsStrict() &&
+			anyFailed(h.scores))
 	}
 	return t
 }

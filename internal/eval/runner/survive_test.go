@@ -66,7 +66,8 @@ func (h *hostile) Grade(_ context.Context, x *runner.Exchange) (result.Grade, er
 	return result.Grade{Score: 1, Assertions: []result.Assertion{{Text: "fine", Passed: true}}}, nil
 }
 
-const twoTurns = "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}]\nassertions: [whole]"
+const twoTurns = "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}]\n" +
+	"assertions: [whole]"
 
 // TestPanicStaysInItsTest holds that whatever panics, the test has a record with the cause in a sentence; the stack
 // stands in the log alone.
@@ -87,7 +88,8 @@ func TestPanicStaysInItsTest(t *testing.T) {
 			var log bytes.Buffer
 			h := &hostile{at: place, bad: func() { panic("boom\nat once") }}
 			got, err := runner.Run(t.Context(), runner.Conversation{
-				Test: loadOne(t, twoTurns), Target: h, Grading: h, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				Test: loadOne(t, twoTurns), Target: h, Grading: h,
+				Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -96,7 +98,8 @@ func TestPanicStaysInItsTest(t *testing.T) {
 			for _, s := range got.Scores {
 				items = append(items, string(s.Verdict))
 			}
-			if got.Verdict != want.verdict || strings.Join(items, " ") != want.items || (want.verdict == result.Error) != (len(got.Failures) > 0) {
+			if got.Verdict != want.verdict || strings.Join(items, " ") != want.items ||
+				(want.verdict == result.Error) != (len(got.Failures) > 0) {
 				t.Errorf("%s %v, failures %v; want %s %s", got.Verdict, items, got.Failures, want.verdict, want.items)
 			}
 			for _, f := range got.Failures {
@@ -115,7 +118,8 @@ func TestPanicStaysInItsTest(t *testing.T) {
 // session is closed once it comes back.
 func TestHangStaysInItsTest(t *testing.T) {
 	for place, verdict := range map[string]result.Verdict{
-		"open": result.Error, "earlier": result.Error, "send": result.Error, "grade": result.Error, "grade whole": result.Error, "close": result.Pass,
+		"open": result.Error, "earlier": result.Error, "send": result.Error, "grade": result.Error,
+		"grade whole": result.Error, "close": result.Pass,
 	} {
 		t.Run(place, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -134,7 +138,8 @@ func TestHangStaysInItsTest(t *testing.T) {
 					t.Errorf("%s, want %s", got.Verdict, verdict)
 				}
 				for _, f := range got.Failures {
-					if f.Code != result.Timeout || f.Message != "the conversation took longer than its time limit (10s)" {
+					if f.Code != result.Timeout ||
+						f.Message != "the conversation took longer than its time limit (10s)" {
 						t.Errorf("failure %+v", f)
 					}
 				}
@@ -152,14 +157,19 @@ func TestHangStaysInItsTest(t *testing.T) {
 
 // TestUndecidedItem holds that an item which a grader could not decide has no score, and that every other grade stands.
 func TestUndecidedItem(t *testing.T) {
-	test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [{type: contains, value: one}, {type: contains, value: two}]}, {input: b, assertions: [{type: contains, value: one}]}]")
+	test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [{type: contains, value: one}, "+
+		"{type: contains, value: two}]}, {input: b, assertions: [{type: contains, value: one}]}]")
 	calls := 0
-	got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
-		if calls++; calls == 1 {
-			return result.Grade{}, errors.New("the grader is ill")
-		}
-		return result.Grade{Score: 0.25, Code: result.AssistantContent, Assertions: []result.Assertion{{Text: "it is there"}}}, nil
-	})})
+	got, err := runner.Run(t.Context(), runner.Conversation{
+		Test: test, Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
+			if calls++; calls == 1 {
+				return result.Grade{}, errors.New("the grader is ill")
+			}
+			return result.Grade{
+				Score: 0.25, Code: result.AssistantContent, Assertions: []result.Assertion{{Text: "it is there"}},
+			}, nil
+		}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,8 +181,10 @@ func TestUndecidedItem(t *testing.T) {
 	if len(undecided.Assertions) != 1 || len(undecided.Failures) != 2 {
 		t.Errorf("what the other grader found is lost: %+v", undecided)
 	}
-	if decided.Verdict != result.Fail || decided.Score != 0.25 || got.Verdict != result.Error || got.Score != 0 || got.ExecutionStatus != result.ExecutionError {
-		t.Errorf("turn 2 %s %v, test %s %v %s", decided.Verdict, decided.Score, got.Verdict, got.Score, got.ExecutionStatus)
+	if decided.Verdict != result.Fail || decided.Score != 0.25 || got.Verdict != result.Error || got.Score != 0 ||
+		got.ExecutionStatus != result.ExecutionError {
+		t.Errorf("turn 2 %s %v, test %s %v %s", decided.Verdict, decided.Score, got.Verdict, got.Score,
+			got.ExecutionStatus)
 	}
 }
 
@@ -180,12 +192,14 @@ func TestUndecidedItem(t *testing.T) {
 func TestCompleteWhenStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	got, err := runner.Run(ctx, runner.Conversation{Test: loadOne(t, twoTurns), Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
-		if x.Turn == 0 {
-			cancel()
-		}
-		return result.Grade{Score: 1}, nil
-	})})
+	got, err := runner.Run(ctx, runner.Conversation{
+		Test: loadOne(t, twoTurns), Target: echo(), Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
+			if x.Turn == 0 {
+				cancel()
+			}
+			return result.Grade{Score: 1}, nil
+		}),
+	})
 	if err != nil || got.Verdict != result.Pass {
 		t.Errorf("Hold = %+v, %v", got, err)
 	}

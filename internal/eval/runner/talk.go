@@ -50,7 +50,9 @@ func (h *held) talk(ctx context.Context, session Session, err error) {
 	stop := false
 	for i := range h.turns {
 		turn, span := trace.Start(ctx, trace.Turn, trace.A(trace.TurnNumber, i+1))
-		line, err := user.Next(collect.Aside(trace.As(turn, trace.User)), UserScript{Messages: slices.Clip(h.history), Turn: i + 1})
+		line, err := user.Next(collect.Aside(trace.As(turn, trace.User)), UserScript{
+			Messages: slices.Clip(h.history), Turn: i + 1,
+		})
 		if err != nil {
 			unsaid(span, err)
 			h.mute(ctx, i, err)
@@ -131,7 +133,9 @@ func (h *held) open(ctx context.Context) (Session, error) {
 // is still in use.
 func (h *held) identify(session Session) bool {
 	if s, ok := session.(Identified); ok && !h.abandoned {
-		ids, err := foreign(ended(), h.Log, func() ([2]string, error) { return [2]string{s.ConversationID(), s.SessionID()}, nil }, nil)
+		ids, err := foreign(ended(), h.Log, func() ([2]string, error) {
+			return [2]string{s.ConversationID(), s.SessionID()}, nil
+		}, nil)
 		if err == nil {
 			h.ID, h.sessionID = cmp.Or(ids[0], h.ID), ids[1]
 			return true
@@ -156,7 +160,8 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 	}
 	ctx = collect.Turn(ctx, i+1)
 	asked := h.Now()
-	reply, err := foreign(ctx, h.Log, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) }, func(chat.Reply) { h.closed(session) })
+	reply, err := foreign(ctx, h.Log, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) },
+		func(chat.Reply) { h.closed(session) })
 	h.abandoned = errors.Is(err, errAbandoned)
 	if reply.Latency == 0 {
 		reply.Latency = h.Now().Sub(asked)
@@ -168,8 +173,9 @@ func (h *held) say(ctx context.Context, session Session, i int, message chat.Con
 		reply.Usage.Unknown, reply.Cost.Unknown = true, true
 	}
 	h.log = append(h.log, result.Turn{
-		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency), Attempts: reply.Attempts,
-		ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage, Cost: reply.Cost, TraceID: reply.TraceID, FinishReason: reply.FinishReason,
+		Index: i + 1, TurnID: turn.ID, Input: turn.Input, Output: reply.Text, LatencyMS: milliseconds(reply.Latency),
+		Attempts: reply.Attempts, ToolCalls: reply.ToolCalls, Node: reply.Node, State: reply.State, Usage: reply.Usage,
+		Cost: reply.Cost, TraceID: reply.TraceID, FinishReason: reply.FinishReason,
 		FirstTextMS: milliseconds(reply.FirstText), Requests: reply.Requests,
 	})
 	for _, call := range reply.ToolCalls {
@@ -215,7 +221,8 @@ func collected(ctx context.Context, message chat.Content, reply chat.Reply) {
 // worked reports whether a model may have worked for a turn that failed.
 func worked(err error) bool {
 	var call interface{ Worked() bool }
-	return errors.As(err, &call) && call.Worked() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return errors.As(err, &call) && call.Worked() || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)
 }
 
 // window returns the system messages and the last n turns; a turn begins with a user's message. An n of 0 keeps

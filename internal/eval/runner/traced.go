@@ -26,8 +26,9 @@ func (h *held) finish(ctx context.Context, t *result.Test) {
 		return
 	}
 	h.span.Set(
-		trace.A(trace.GenAIConversation, h.ID), trace.A(trace.SessionID, sessionOf(h)), trace.A(trace.Suite, h.Test.Suite),
-		trace.A(trace.TargetName, h.TargetName), trace.A(trace.Trial, max(1, h.Trial)), trace.A(trace.Attempt, trace.AttemptOf(ctx)),
+		trace.A(trace.GenAIConversation, h.ID), trace.A(trace.SessionID, sessionOf(h)),
+		trace.A(trace.Suite, h.Test.Suite), trace.A(trace.TargetName, h.TargetName),
+		trace.A(trace.Trial, max(1, h.Trial)), trace.A(trace.Attempt, trace.AttemptOf(ctx)),
 	)
 	if t != nil {
 		h.span.Set(trace.A(trace.Verdict, string(t.Verdict)))
@@ -74,7 +75,8 @@ func evaluated(span *trace.Span, s result.Score) {
 			value = *a.Score
 		}
 		attributes := []trace.Attribute{
-			trace.A(trace.EvaluationName, a.Grader), trace.A(trace.EvaluationScore, value), trace.A(trace.EvaluationLabel, label),
+			trace.A(trace.EvaluationName, a.Grader), trace.A(trace.EvaluationScore, value),
+			trace.A(trace.EvaluationLabel, label),
 		}
 		if span.Text() {
 			why := a.Text

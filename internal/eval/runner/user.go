@@ -111,7 +111,8 @@ func (h *held) mute(ctx context.Context, i int, err error) {
 func (h *held) silent(ctx context.Context, i int) {
 	if i == 0 {
 		h.failAt(ctx, i, result.Failure{
-			Code: result.EngineError, Source: "user", Turn: 1, Message: "the user ended the talk before it said anything, so that there is no reply to grade",
+			Code: result.EngineError, Source: "user", Turn: 1,
+			Message: "the user ended the talk before it said anything, so that there is no reply to grade",
 		})
 	}
 	h.end = result.EndUser

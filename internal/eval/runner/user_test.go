@@ -54,8 +54,8 @@ func holdWith(t *testing.T, yaml string, a *agent, u func() *caller) (*result.Te
 	for _, inOrder := range []bool{true, false} {
 		with = u()
 		got, err := runner.Run(t.Context(), runner.Conversation{
-			Test: loadOne(t, yaml), Target: a, User: with, Grading: grader.New(grader.Config{Judge: denying()}), InOrder: inOrder,
-			Now: func() time.Time { return time.Time{} }, ID: "c",
+			Test: loadOne(t, yaml), Target: a, User: with, Grading: grader.New(grader.Config{Judge: denying()}),
+			InOrder: inOrder, Now: func() time.Time { return time.Time{} }, ID: "c",
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -97,27 +97,31 @@ func TestSimulatedTalks(t *testing.T) {
 			result.EndUser, result.Pass, "",
 		},
 		{
-			"the user says nothing more", "id: t\nuser: {goal: x}", answers("a"), []string{"1", "2"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndUser, result.Ungraded, "",
+			"the user says nothing more", "id: t\nuser: {goal: x}", answers("a"), []string{"1", "2"},
+			[]string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndUser, result.Ungraded, "",
 		},
 		{
-			"the limit, with written turns", "id: t\nturns: [{input: w, assertions: [{type: contains, value: a}]}]\nuser: {goal: x, max_turns: 3}\nevery_turn: [{type: contains, value: b}]",
+			"the limit, with written turns", "id: t\nturns: [{input: w, assertions: [{type: contains, value: a}]}]\n" +
+				"user: {goal: x, max_turns: 3}\nevery_turn: [{type: contains, value: b}]",
 			answers("a", "b"),
 			[]string{"1", "2", "3"},
 			[]string{"turn-1 fail 0.5", "turn-2 pass 1", "turn-3 pass 1"},
 			result.EndTurnLimit, result.Pass, "",
 		},
 		{
-			"a limit is graded like any other end", "id: t\nuser: {goal: x, max_turns: 1}\nevery_turn: [{type: contains, value: b}]", answers("a"),
+			"a limit is graded like any other end",
+			"id: t\nuser: {goal: x, max_turns: 1}\nevery_turn: [{type: contains, value: b}]", answers("a"),
 			[]string{"1", "2"},
 			[]string{"turn-1 fail 0"},
 			result.EndTurnLimit, result.Fail, "ASSISTANT_CONTENT",
 		},
 		{
-			"the agent ends", "id: t\nuser: {goal: x}", answers("a", "b[END]"), []string{"1", "2", "3"}, []string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndAgent, result.Ungraded, "",
+			"the agent ends", "id: t\nuser: {goal: x}", answers("a", "b[END]"), []string{"1", "2", "3"},
+			[]string{"turn-1 pass 1", "turn-2 pass 1"}, result.EndAgent, result.Ungraded, "",
 		},
 		{
-			"the agent ends before written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x}", answers("a[END]"),
-			[]string{"1"},
+			"the agent ends before written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x}",
+			answers("a[END]"), []string{"1"},
 			[]string{"turn-1 pass 1", "turn-2 skip 0"},
 			result.EndAgent, result.Fail, "",
 		},
@@ -128,13 +132,15 @@ func TestSimulatedTalks(t *testing.T) {
 			result.EndStop, result.Ungraded, "",
 		},
 		{
-			"a stop waits for written turns", "id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x, stop: {type: contains, value: a}}", answers("a", "b"),
-			[]string{"1"},
+			"a stop waits for written turns",
+			"id: t\nturns: [{input: w}, {input: v}]\nuser: {goal: x, stop: {type: contains, value: a}}",
+			answers("a", "b"), []string{"1"},
 			[]string{"turn-1 pass 1", "turn-2 pass 1"},
 			result.EndStop, result.Ungraded, "",
 		},
 		{
-			"a stop that cannot be decided", "id: t\nuser: {goal: x, stop: {type: cost, max_usd: 1}}\nevery_turn: [{type: contains, value: z}]",
+			"a stop that cannot be decided",
+			"id: t\nuser: {goal: x, stop: {type: cost, max_usd: 1}}\nevery_turn: [{type: contains, value: z}]",
 			&agent{answer: func(int, []chat.Message) (chat.Reply, error) {
 				return chat.Reply{Text: "a", Cost: chat.Cost{Unknown: true}}, nil
 			}},
@@ -143,25 +149,29 @@ func TestSimulatedTalks(t *testing.T) {
 			"", result.Error, "JUDGE_ERROR",
 		},
 		{
-			"a failed turn stops", "id: t\non_turn_failure: stop\nuser: {goal: x}\nevery_turn: [{type: contains, value: a}]\nassertions: [{type: contains, value: a}]", answers("a", "b"),
-			[]string{"1", "2", "3"},
+			"a failed turn stops", "id: t\non_turn_failure: stop\nuser: {goal: x}\nevery_turn: [{type: " +
+				"contains, value: a}]\nassertions: [{type: contains, value: a}]",
+			answers("a", "b"), []string{"1", "2", "3"},
 			[]string{"turn-1 pass 1", "turn-2 fail 0", "turn-3 skip 0", "assertions pass 1"},
 			result.EndStop, result.Fail, "ASSISTANT_CONTENT",
 		},
 		{
-			"the last turn fails", "id: t\non_turn_failure: stop\nuser: {goal: x, max_turns: 2}\nevery_turn: [{type: contains, value: a}]", answers("a", "b"),
-			[]string{"1", "2", "3"},
+			"the last turn fails",
+			"id: t\non_turn_failure: stop\nuser: {goal: x, max_turns: 2}\nevery_turn: [{type: contains, value: a}]",
+			answers("a", "b"), []string{"1", "2", "3"},
 			[]string{"turn-1 pass 1", "turn-2 fail 0"},
 			result.EndTurnLimit, result.Fail, "ASSISTANT_CONTENT",
 		},
 		{
-			"no word at all", "id: t\nuser: {goal: x}\nassertions: [{type: not_contains, value: z}]\nexecution: {threshold: 0}", answers("a"), nil,
-			[]string{"turn-1 error 0", "assertions skip 0"},
-			result.EndUser, result.Error, "ENGINE_ERROR by user in 1: the user ended the talk before it said anything, so that there is no reply to grade",
+			"no word at all",
+			"id: t\nuser: {goal: x}\nassertions: [{type: not_contains, value: z}]\nexecution: {threshold: 0}",
+			answers("a"), nil, []string{"turn-1 error 0", "assertions skip 0"}, result.EndUser,
+			result.Error, "ENGINE_ERROR by user in 1: the user ended the talk before it said anything, " +
+				"so that there is no reply to grade",
 		},
 		{
-			"the target breaks", "id: t\nuser: {goal: x}\nassertions: [{type: contains, value: a}]", answers("a", "BREAK"),
-			[]string{"1", "2", "3"},
+			"the target breaks", "id: t\nuser: {goal: x}\nassertions: [{type: contains, value: a}]",
+			answers("a", "BREAK"), []string{"1", "2", "3"},
 			[]string{"turn-1 pass 1", "turn-2 error 0", "assertions skip 0"},
 			"", result.Error, "ENGINE_ERROR by transport in 2: no connection",
 		},
@@ -176,7 +186,8 @@ func TestSimulatedTalks(t *testing.T) {
 				t.Errorf("end %q of %d turns, verdict %s", got.User.End, got.User.Turns, got.Verdict)
 			}
 			if tc.failure != "" && !slices.ContainsFunc(got.Failures, func(f result.Failure) bool {
-				return strings.HasPrefix(fmt.Sprintf("%s by %s in %d: %s", f.Code, f.Source, f.Turn, f.Message), tc.failure)
+				return strings.HasPrefix(fmt.Sprintf("%s by %s in %d: %s", f.Code, f.Source, f.Turn, f.Message),
+					tc.failure)
 			}) {
 				t.Errorf("failures = %+v", got.Failures)
 			}
@@ -186,7 +197,8 @@ func TestSimulatedTalks(t *testing.T) {
 
 // A user that breaks off says nothing about the agent: neither a pass nor a fail, also when turns failed before.
 func TestUserFault(t *testing.T) {
-	const yaml = "id: t\nuser: {goal: x}\nevery_turn: [{type: contains, value: b}]\nassertions: [{type: contains, value: answer}]"
+	const yaml = "id: t\nuser: {goal: x}\nevery_turn: [{type: contains, value: b}]\nassertions: [{type: contains, " +
+		"value: answer}]"
 	for name, then := range map[string]func() (runner.Line, error){
 		"error": func() (runner.Line, error) { return runner.Line{}, errors.New("it died") },
 		"panic": func() (runner.Line, error) { panic("it died") },
@@ -200,12 +212,14 @@ func TestUserFault(t *testing.T) {
 					return then()
 				}}
 			})
-			if diff := cmp.Diff([]string{"turn-1 fail 0", "turn-2 error 0", "assertions skip 0"}, brief(got)); diff != "" {
+			if diff := cmp.Diff([]string{"turn-1 fail 0", "turn-2 error 0", "assertions skip 0"},
+				brief(got)); diff != "" {
 				t.Error(diff)
 			}
 			f := got.Failures[len(got.Failures)-1]
-			if got.ExecutionStatus != result.ExecutionError || got.Score != 0 || got.User.End != result.EndFault || got.User.Turns != 1 ||
-				f.Code != result.EngineError || f.Source != "user" || f.Turn != 2 || !strings.Contains(f.Message, "it died") {
+			if got.ExecutionStatus != result.ExecutionError || got.Score != 0 || got.User.End != result.EndFault ||
+				got.User.Turns != 1 || f.Code != result.EngineError || f.Source != "user" || f.Turn != 2 ||
+				!strings.Contains(f.Message, "it died") {
 				t.Errorf("status %s, user %+v, failure %+v", got.ExecutionStatus, got.User, f)
 			}
 		})
@@ -215,9 +229,11 @@ func TestUserFault(t *testing.T) {
 // The user is told what was said, and nothing more is said than that.
 func TestUserIsTold(t *testing.T) {
 	a := echo()
-	_, u := holdWith(t, "id: t\ninput: [{role: system, content: s}]\nturns: [{input: w}]\nuser: {goal: x}", a, func() *caller { return saying(1, "1") })
+	_, u := holdWith(t, "id: t\ninput: [{role: system, content: s}]\nturns: [{input: w}]\nuser: {goal: x}", a,
+		func() *caller { return saying(1, "1") })
 	want := []chat.Message{
-		chat.NewMessage(chat.System, "s"), chat.NewMessage(chat.User, "w"), chat.NewMessage(chat.Assistant, "answer 1"), chat.NewMessage(chat.User, "1"), chat.NewMessage(chat.Assistant, "answer 2"),
+		chat.NewMessage(chat.System, "s"), chat.NewMessage(chat.User, "w"), chat.NewMessage(chat.Assistant, "answer 1"),
+		chat.NewMessage(chat.User, "1"), chat.NewMessage(chat.Assistant, "answer 2"),
 	}
 	if diff := cmp.Diff(want, u.told.Messages); diff != "" || u.told.Turn != 3 {
 		t.Errorf("turn %d, told (-want +got):\n%s", u.told.Turn, diff)
@@ -239,13 +255,15 @@ func TestUserTakesTooLong(t *testing.T) {
 				return runner.Line{}, ctx.Err()
 			}}
 			got, err := runner.Run(t.Context(), runner.Conversation{
-				Test: loadOne(t, "id: t\nuser: {goal: x}\nexecution: {conversation_timeout: 10}"), Target: echo(), User: u, Grading: grader.New(grader.Config{}),
+				Test: loadOne(t, "id: t\nuser: {goal: x}\nexecution: {conversation_timeout: 10}"), Target: echo(),
+				User: u, Grading: grader.New(grader.Config{}),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			f := got.Failures[0]
-			if got.Verdict != result.Error || f.Code != result.Timeout || f.Source != "orchestrator" || got.User.End != "" {
+			if got.Verdict != result.Error || f.Code != result.Timeout || f.Source != "orchestrator" ||
+				got.User.End != "" {
 				t.Errorf("verdict %s, user %+v, failure %+v", got.Verdict, got.User, f)
 			}
 			time.Sleep(2 * time.Hour) // the deaf one comes back
@@ -256,8 +274,13 @@ func TestUserTakesTooLong(t *testing.T) {
 // A caller that wants to stop gets no record of a talk that its user had not ended.
 func TestUserIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	u := &caller{say: func(ctx context.Context, _ int) (runner.Line, error) { cancel(); return runner.Line{}, ctx.Err() }}
-	_, err := runner.Run(ctx, runner.Conversation{Test: loadOne(t, "id: t\nuser: {goal: x}"), Target: echo(), User: u, Grading: grader.New(grader.Config{})})
+	u := &caller{say: func(ctx context.Context, _ int) (runner.Line, error) {
+		cancel()
+		return runner.Line{}, ctx.Err()
+	}}
+	_, err := runner.Run(ctx, runner.Conversation{
+		Test: loadOne(t, "id: t\nuser: {goal: x}"), Target: echo(), User: u, Grading: grader.New(grader.Config{}),
+	})
 	if !errors.Is(err, runner.ErrInterrupted) {
 		t.Errorf("err = %v", err)
 	}
@@ -265,7 +288,10 @@ func TestUserIsInterrupted(t *testing.T) {
 
 // A test whose user nobody plays is refused, not passed.
 func TestNobodyPlays(t *testing.T) {
-	got, err := runner.Run(t.Context(), runner.Conversation{Test: loadOne(t, "id: t\nuser: {goal: x}\nturns: [{input: a}]"), Target: echo(), Grading: grader.New(grader.Config{})})
+	got, err := runner.Run(t.Context(), runner.Conversation{
+		Test: loadOne(t, "id: t\nuser: {goal: x}\nturns: [{input: a}]"), Target: echo(),
+		Grading: grader.New(grader.Config{}),
+	})
 	if err != nil || got.Verdict != result.Error || got.Failures[0].Code != result.SpecInvalid {
 		t.Errorf("verdict %v, failures %v, %v", got.Verdict, got.Failures, err)
 	}
@@ -273,7 +299,8 @@ func TestNobodyPlays(t *testing.T) {
 
 // every_turn is added to written turns, with a user or without.
 func TestEveryTurn(t *testing.T) {
-	got := hold(t, "id: t\nmode: conversation\nturns: [{input: a, assertions: [{type: contains, value: answer}]}, {input: b}]\nevery_turn: [{type: contains, value: \"2\"}]", echo(), nil)
+	got := hold(t, "id: t\nmode: conversation\nturns: [{input: a, assertions: [{type: contains, value: answer}]}, "+
+		"{input: b}]\nevery_turn: [{type: contains, value: \"2\"}]", echo(), nil)
 	if diff := cmp.Diff([]string{"turn-1 fail 0.5", "turn-2 pass 1"}, brief(got)); diff != "" || got.User != nil {
 		t.Error(diff)
 	}

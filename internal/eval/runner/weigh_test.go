@@ -34,8 +34,14 @@ func TestWeigh(t *testing.T) {
 		{"a required score is missed", []runner.Check{weighed(1, 0.5), weighed(1)}, []float64{0.499, 1}, 0},
 		{"the second of two is missed", []runner.Check{weighed(1, 0.5), weighed(1, 0.5)}, []float64{1, 0.4}, 0},
 		{"a required score of 0 is always met", []runner.Check{weighed(1, 0), weighed(1)}, []float64{0, 1}, 0.5},
-		{"the test's threshold is required, and met exactly", []runner.Check{weighed(1, -1), weighed(1)}, []float64{0.8, 0}, 0.4},
-		{"the test's threshold is required, and missed", []runner.Check{weighed(1, -1), weighed(1)}, []float64{0.79, 1}, 0},
+		{
+			"the test's threshold is required, and met exactly", []runner.Check{weighed(1, -1), weighed(1)},
+			[]float64{0.8, 0}, 0.4,
+		},
+		{
+			"the test's threshold is required, and missed", []runner.Check{weighed(1, -1), weighed(1)},
+			[]float64{0.79, 1}, 0,
+		},
 		{"required 1 is met by 1", []runner.Check{weighed(1, 1)}, []float64{1}, 1},
 		{"required 1 is missed by less", []runner.Check{weighed(1, 1)}, []float64{0.99}, 0},
 	} {
@@ -90,9 +96,18 @@ func TestFails(t *testing.T) {
 		{"it passes", weighed(1), 0.8, "", false, ""},
 		{"it does not pass", weighed(1), 0.7, "too short", true, ""},
 		{"a required score is met exactly", weighed(1, 0.9), 0.9, "", false, ""},
-		{"it passes, but below what is required", weighed(1, 0.9), 0.85, "too short", true, "scored 0.85, requires 0.90"},
-		{"it neither passes nor reaches what is required, and has a reason", weighed(1, 0.9), 0.7, "too short", true, ""},
-		{"it neither passes nor reaches what is required, and has none", weighed(1, 0.9), 0.7, "", true, "scored 0.70, requires 0.90"},
+		{
+			"it passes, but below what is required", weighed(1, 0.9), 0.85, "too short", true,
+			"scored 0.85, requires 0.90",
+		},
+		{
+			"it neither passes nor reaches what is required, and has a reason", weighed(1, 0.9), 0.7, "too short", true,
+			"",
+		},
+		{
+			"it neither passes nor reaches what is required, and has none", weighed(1, 0.9), 0.7, "", true,
+			"scored 0.70, requires 0.90",
+		},
 		{"what is required is below the threshold", weighed(1, 0.5), 0.6, "", true, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

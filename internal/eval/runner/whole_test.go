@@ -35,21 +35,27 @@ func TestWholeSeesSums(t *testing.T) {
 	a := &agent{answer: func(turn int, _ []chat.Message) (chat.Reply, error) {
 		return chat.Reply{
 			Text: fmt.Sprintf("answer %d", turn), ToolCalls: []chat.ToolCall{{Name: fmt.Sprintf("tool-%d", turn)}},
-			Usage: chat.Usage{InputTokens: 10, OutputTokens: turn}, Cost: chat.Cost{USD: 0.25}, Latency: time.Duration(turn) * time.Second,
-			Node: fmt.Sprintf("node-%d", turn), State: json.RawMessage(fmt.Sprint(turn)),
+			Usage: chat.Usage{InputTokens: 10, OutputTokens: turn}, Cost: chat.Cost{USD: 0.25},
+			Latency: time.Duration(turn) * time.Second, Node: fmt.Sprintf("node-%d", turn),
+			State: json.RawMessage(fmt.Sprint(turn)),
 		}, nil
 	}}
-	test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}, {input: c}]\nassertions: [{type: contains, value: x}]")
-	_, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: a, Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
-		whole = *x
-		return result.Grade{Score: 1}, nil
-	})})
+	test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a}, {input: b}, {input: c}]\nassertions: [{type: "+
+		"contains, value: x}]")
+	_, err := runner.Run(t.Context(), runner.Conversation{
+		Test: test, Target: a, Grading: graderFunc(func(x *runner.Exchange) (result.Grade, error) {
+			whole = *x
+			return result.Grade{Score: 1}, nil
+		}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := chat.Reply{
-		Text: "answer 1\n\nanswer 2\n\nanswer 3", ToolCalls: []chat.ToolCall{{Name: "tool-1"}, {Name: "tool-2"}, {Name: "tool-3"}},
-		Usage: chat.Usage{InputTokens: 30, OutputTokens: 6}, Cost: chat.Cost{USD: 0.75}, Latency: 6 * time.Second, Node: "node-3", State: json.RawMessage("3"),
+		Text:      "answer 1\n\nanswer 2\n\nanswer 3",
+		ToolCalls: []chat.ToolCall{{Name: "tool-1"}, {Name: "tool-2"}, {Name: "tool-3"}},
+		Usage:     chat.Usage{InputTokens: 30, OutputTokens: 6}, Cost: chat.Cost{USD: 0.75}, Latency: 6 * time.Second,
+		Node: "node-3", State: json.RawMessage("3"),
 	}
 	if diff := cmp.Diff(want, whole.Reply); diff != "" {
 		t.Errorf("reply (-want +got):\n%s", diff)
@@ -70,10 +76,11 @@ func TestPartialTranscript(t *testing.T) {
 		{"the last turn fails", "second", 2, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := hold(t, "id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a, assertions: [first]}, {input: b, assertions: [second]}]\nassertions: [whole]",
-				echo(), denying(tc.denied))
+			got := hold(t, "id: x\nmode: conversation\non_turn_failure: stop\nturns: [{input: a, assertions: "+
+				"[first]}, {input: b, assertions: [second]}]\nassertions: [whole]", echo(), denying(tc.denied))
 			if whole := got.Scores[2]; whole.PartialTranscript != tc.partial || len(got.Turns) != tc.turns {
-				t.Errorf("partial %t after %d turns, want %t after %d", whole.PartialTranscript, len(got.Turns), tc.partial, tc.turns)
+				t.Errorf("partial %t after %d turns, want %t after %d", whole.PartialTranscript, len(got.Turns),
+					tc.partial, tc.turns)
 			}
 		})
 	}
@@ -91,8 +98,10 @@ func TestUndecidedIsNotForgiven(t *testing.T) {
 			}
 			return sure(q)
 		}
-		got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [first]}, {input: b, assertions: [second]}]\nassertions: [whole]", echo(), j)
-		if got.Verdict != result.Error || got.ExecutionStatus != result.ExecutionError || len(got.Failures) != 1 || got.Failures[0].Code != result.JudgeError {
+		got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [first]}, {input: b, assertions: "+
+			"[second]}]\nassertions: [whole]", echo(), j)
+		if got.Verdict != result.Error || got.ExecutionStatus != result.ExecutionError || len(got.Failures) != 1 ||
+			got.Failures[0].Code != result.JudgeError {
 			t.Errorf("%s undecided: %s %s, failures %v", unclear, got.Verdict, got.ExecutionStatus, got.Failures)
 		}
 		if got.Judge.Calls != 3 {
@@ -110,7 +119,8 @@ func TestCostHasTheJudge(t *testing.T) {
 		v.Use.Cost.USD, v.Use.Usage = 0.5, chat.Usage{InputTokens: 100, OutputTokens: 7}
 		return v, err
 	}
-	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}]\nassertions: [whole]", echo(), j)
+	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: "+
+		"[yes]}]\nassertions: [whole]", echo(), j)
 	if math.Abs(got.Cost.USD-1.52) > 1e-12 {
 		t.Errorf("cost %v, want 2 × 0.01 of the agent and 3 × 0.50 of the judge", got.Cost.USD)
 	}
@@ -125,7 +135,8 @@ func TestCostHasTheJudge(t *testing.T) {
 
 // TestFailuresAreSorted holds that a test's failures are in the order of their codes, whichever turn they are of.
 func TestFailuresAreSorted(t *testing.T) {
-	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [no]}, {input: b, assertions: [{type: contains, value: zebra}]}]", echo(), denying("no"))
+	got := hold(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [no]}, {input: b, assertions: [{type: "+
+		"contains, value: zebra}]}]", echo(), denying("no"))
 	var failures []string
 	for _, f := range got.Failures {
 		failures = append(failures, fmt.Sprint(f.Code, " of turn ", f.Turn))
@@ -138,7 +149,10 @@ func TestFailuresAreSorted(t *testing.T) {
 // TestWindow holds what a grader sees of the history: system messages and the last turns, or everything where there are
 // no more.
 func TestWindow(t *testing.T) {
-	for size, want := range map[int]string{1: "S,two", 2: "S,one,answer 1,two", 3: "S,before,earlier,one,answer 1,two", 9: "S,before,earlier,one,answer 1,two"} {
+	for size, want := range map[int]string{
+		1: "S,two", 2: "S,one,answer 1,two", 3: "S,before,earlier,one,answer 1,two",
+		9: "S,before,earlier,one,answer 1,two",
+	} {
 		j := denying()
 		hold(t, fmt.Sprintf(`
 id: x
@@ -163,23 +177,28 @@ func TestGraderThatPanics(t *testing.T) {
 		turn    int
 		inOrder bool
 	}{
-		"beside the next turn": {1, false}, "before the next turn": {1, true}, "in the last turn": {2, false}, "for the whole": {0, false},
+		"beside the next turn": {1, false}, "before the next turn": {1, true}, "in the last turn": {2, false},
+		"for the whole": {0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, assertions: [yes]}]\nassertions: [whole]")
+			test := loadOne(t, "id: x\nmode: conversation\nturns: [{input: a, assertions: [yes]}, {input: b, "+
+				"assertions: [yes]}]\nassertions: [whole]")
 			graded := 0
-			got, err := runner.Run(t.Context(), runner.Conversation{Test: test, Target: echo(), InOrder: tc.inOrder, Grading: graderFunc(
-				func(x *runner.Exchange) (result.Grade, error) {
-					if x.Turn == tc.turn {
-						panic("boom")
-					}
-					graded++
-					return result.Grade{Score: 1, Assertions: []result.Assertion{{Text: "fine", Passed: true}}}, nil
-				})})
+			got, err := runner.Run(t.Context(), runner.Conversation{
+				Test: test, Target: echo(), InOrder: tc.inOrder, Grading: graderFunc(
+					func(x *runner.Exchange) (result.Grade, error) {
+						if x.Turn == tc.turn {
+							panic("boom")
+						}
+						graded++
+						return result.Grade{Score: 1, Assertions: []result.Assertion{{Text: "fine", Passed: true}}}, nil
+					}),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Verdict != result.Error || len(got.Failures) != 1 || got.Failures[0].Turn != tc.turn || !strings.Contains(got.Failures[0].Message, "boom") {
+			if got.Verdict != result.Error || len(got.Failures) != 1 || got.Failures[0].Turn != tc.turn ||
+				!strings.Contains(got.Failures[0].Message, "boom") {
 				t.Errorf("%s, failures %v", got.Verdict, got.Failures)
 			}
 			if graded != 2 || len(got.Turns) != 2 {

@@ -47,7 +47,10 @@ func (t *A2A) Open(ctx context.Context, o runner.Opening) (runner.Session, error
 		return nil, err
 	}
 	client, hangUp := httpclient.Apart(t.client)
-	s := &a2aSession{agent: t, httpSession: &httpSession{HTTP: t.HTTP, talk: talk, client: httpclient.WithCookies(collect.Exchanges(client), jar), hangUp: hangUp, kind: "a2a", trace: trace.ID(id), opened: ctx}}
+	s := &a2aSession{agent: t, httpSession: &httpSession{
+		HTTP: t.HTTP, talk: talk, client: httpclient.WithCookies(collect.Exchanges(client), jar), hangUp: hangUp,
+		kind: "a2a", trace: trace.ID(id), opened: ctx,
+	}}
 	s.values.SessionID = id
 	if s.with, err = s.discover(ctx); err != nil {
 		hangUp()
@@ -99,8 +102,9 @@ func (s *a2aSession) discover(ctx context.Context) (a2a.Interface, error) {
 // withoutCard reports whether a status says that there is no card, and not that it cannot be had now.
 func withoutCard(status int) bool {
 	switch status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,
-		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusUpgradeRequired, http.StatusNotImplemented:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusUpgradeRequired,
+		http.StatusNotImplemented:
 		return true
 	}
 	return false
@@ -144,7 +148,8 @@ func (s *a2aSession) Send(ctx context.Context, message chat.Content) (chat.Reply
 	took, err := s.answered(limited, v, &turn)
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
-			err = &timeoutError{fmt.Sprintf("no answer within %s%s (raise timeout if it needs longer)", s.bounds.Timeout, stateOf(&turn))}
+			err = &timeoutError{fmt.Sprintf("no answer within %s%s (raise timeout if it needs longer)",
+				s.bounds.Timeout, stateOf(&turn))}
 		}
 		if failed, ok := errors.AsType[*a2a.AgentError](err); ok {
 			err = fmt.Errorf("%w: %s", answer.ErrAgent, text.OneLine(failed.Message, 500))
@@ -154,7 +159,8 @@ func (s *a2aSession) Send(ctx context.Context, message chat.Content) (chat.Reply
 	}
 	said, ok := turn.Reply()
 	if !ok {
-		return unknown, s.at(s.with.URL, fmt.Errorf("%w message, artifacts or status.message%s: none of them has a text", answer.ErrNoReply, stateOf(&turn)))
+		return unknown, s.at(s.with.URL, fmt.Errorf(
+			"%w message, artifacts or status.message%s: none of them has a text", answer.ErrNoReply, stateOf(&turn)))
 	}
 	reply := chat.Reply{Text: said, Node: turn.State(), Usage: unknown.Usage, Cost: unknown.Cost, TraceID: s.trace}
 	if reply.State, err = turn.Task(); err != nil {
@@ -222,7 +228,8 @@ func (s *a2aSession) pause(ctx context.Context) error {
 }
 
 // take sends a request and takes its answer.
-func (s *a2aSession) take(ctx context.Context, r a2a.Request, v *template.Values, stream bool, turn *a2a.Turn) (chat.Reply, error) {
+func (s *a2aSession) take(ctx context.Context, r a2a.Request, v *template.Values, stream bool,
+	turn *a2a.Turn) (chat.Reply, error) {
 	c, err := s.agent.request.call(v)
 	if err != nil {
 		return chat.Reply{}, err

@@ -29,10 +29,13 @@ type A2AConfig struct {
 }
 
 func a2aKind() Kind {
-	return Kind{Name: "a2a", Doc: "an agent of the A2A protocol, 1.0 or 0.3", Short: "a2a:URL", read: readA2A, stands: func(text string) (map[string]any, bool) {
-		address, ok := strings.CutPrefix(text, "a2a:")
-		return map[string]any{"kind": "a2a", "url": address}, ok
-	}}
+	return Kind{
+		Name: "a2a", Doc: "an agent of the A2A protocol, 1.0 or 0.3", Short: "a2a:URL", read: readA2A,
+		stands: func(text string) (map[string]any, bool) {
+			address, ok := strings.CutPrefix(text, "a2a:")
+			return map[string]any{"kind": "a2a", "url": address}, ok
+		},
+	}
 }
 
 // a2aKeys are the keys of a target of the kind a2a.
@@ -67,7 +70,9 @@ func readA2A(n source.Node, at config.Location) config.Target {
 func (c A2AConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	h := HTTPConfig{URL: c.URL, answer: &answer.Spec{}}
 	if c.Stream {
-		h.answer.Stream = &answer.Stream{Format: answer.SSE, Text: answer.ReadPick((&source.Reader{}).Node(source.FromAny("$..text"), ""))}
+		h.answer.Stream = &answer.Stream{
+			Format: answer.SSE, Text: answer.ReadPick((&source.Reader{}).Node(source.FromAny("$..text"), "")),
+		}
 	}
 	t := &A2A{request: &c.request, stream: c.Stream}
 	t.HTTP = &HTTP{config: h, bounds: c.settled(p), client: p.Client, breaker: llm.NewBreaker(), parts: p}

@@ -46,7 +46,8 @@ func (officialAgent) Execute(ctx context.Context, r *a2asrv.RequestContext, q ev
 		m.ContextID = r.ContextID
 		return q.Write(ctx, m)
 	case r.StoredTask != nil:
-		return errors.Join(q.Write(ctx, official.NewArtifactEvent(r, official.TextPart{Text: "booked " + said})), status(official.TaskStateCompleted, ""))
+		return errors.Join(q.Write(ctx, official.NewArtifactEvent(r, official.TextPart{Text: "booked " + said})),
+			status(official.TaskStateCompleted, ""))
 	}
 	if err := q.Write(ctx, official.NewSubmittedTask(r, r.Message)); err != nil {
 		return err
@@ -59,7 +60,8 @@ func (officialAgent) Execute(ctx context.Context, r *a2asrv.RequestContext, q ev
 	}
 	one := official.NewArtifactEvent(r, official.TextPart{Text: "you said "})
 	return errors.Join(status(official.TaskStateWorking, ""), q.Write(ctx, one),
-		q.Write(ctx, official.NewArtifactUpdateEvent(r, one.Artifact.ID, official.TextPart{Text: said})), status(official.TaskStateCompleted, ""))
+		q.Write(ctx, official.NewArtifactUpdateEvent(r, one.Artifact.ID, official.TextPart{Text: said})),
+		status(official.TaskStateCompleted, ""))
 }
 
 func (officialAgent) Cancel(context.Context, *a2asrv.RequestContext, eventqueue.Queue) error {
@@ -77,7 +79,8 @@ func TestA2AOfficial(t *testing.T) {
 		Capabilities: official.AgentCapabilities{Streaming: true},
 	}))
 	for _, stream := range []bool{false, true} {
-		x := opened(t, wireParts(t), fmt.Sprintf(`{kind: a2a, url: "%s", stream: %v, timeout: 20s}`, server.URL, stream))
+		x := opened(t, wireParts(t), fmt.Sprintf(`{kind: a2a, url: "%s", stream: %v, timeout: 20s}`,
+			server.URL, stream))
 		replies, err := held(t, x, "c", "hello", "book", "to Rome", "say")
 		if err != nil || len(replies) != 4 {
 			t.Fatal(replies, err)
@@ -91,13 +94,15 @@ func TestA2AOfficial(t *testing.T) {
 				t.Errorf("stream %v: %q, want %q", stream, replies[i].Text, want)
 			}
 		}
-		if replies[0].Node != "completed" || replies[1].Node != "input-required" || replies[2].Node != "completed" || replies[3].Node != "" || !replies[0].Usage.Unknown {
+		if replies[0].Node != "completed" || replies[1].Node != "input-required" || replies[2].Node != "completed" ||
+			replies[3].Node != "" || !replies[0].Usage.Unknown {
 			t.Errorf("stream %v: %+v", stream, replies)
 		}
 		if stream != (replies[0].FirstText > 0) {
 			t.Errorf("stream %v: first text after %s", stream, replies[0].FirstText)
 		}
-		if _, err := held(t, x, "d", "die"); err == nil || !strings.Contains(err.Error(), "no money") || !strings.Contains(err.Error(), server.URL) {
+		if _, err := held(t, x, "d", "die"); err == nil || !strings.Contains(err.Error(), "no money") ||
+			!strings.Contains(err.Error(), server.URL) {
 			t.Errorf("stream %v: %v", stream, err)
 		}
 	}
@@ -116,7 +121,8 @@ func (a *a2aAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.seen = append(a.seen, fmt.Sprintf("%s %s %s|%s|%s %s", r.Method, r.URL.RequestURI(), r.Header.Get("A2A-Version"), r.Header.Get("Authorization"), r.Header.Get("X-Conversation-Id"), body))
+	a.seen = append(a.seen, fmt.Sprintf("%s %s %s|%s|%s %s", r.Method, r.URL.RequestURI(), r.Header.Get("A2A-Version"),
+		r.Header.Get("Authorization"), r.Header.Get("X-Conversation-Id"), body))
 	if strings.HasSuffix(r.URL.Path, ".json") {
 		if a.card == "" {
 			http.NotFound(w, r)
@@ -180,15 +186,21 @@ func TestA2AVersion1(t *testing.T) {
 			`"two"`:   {wrap(`{"task": {"id": "t-1", "contextId": "ctx", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a", "parts": [{"text": "done"}]}]}}`)},
 			`"three"`: {wrap(`{"message": {"messageId": "m", "contextId": "ctx", "role": "ROLE_AGENT", "parts": [{"text": "bye"}]}}`)},
 		}}
-		x := opened(t, wireParts(t), `{kind: a2a, url: "`+a.serve(t)+`/base", headers: {Authorization: "Bearer {{vars.who}}"}}`)
+		x := opened(t, wireParts(t), `{kind: a2a, url: "`+a.serve(t)+
+			`/base", headers: {Authorization: "Bearer {{vars.who}}"}}`)
 		replies, err := held(t, x, "c-1", "one", "two", "three")
-		if err != nil || len(replies) != 3 || replies[0].Text != "more?" || replies[1].Text != "done" || replies[2].Text != "bye" || replies[1].Node != "TASK_STATE_COMPLETED" {
+		if err != nil || len(replies) != 3 || replies[0].Text != "more?" || replies[1].Text != "done" ||
+			replies[2].Text != "bye" || replies[1].Node != "TASK_STATE_COMPLETED" {
 			t.Fatalf("%s: %+v, %v", binding, replies, err)
 		}
 		message := func(n, text, more string) string {
-			return `{"message": {"messageId": "c-1-` + n + `", "role": "ROLE_USER", "parts": [{"text": "` + text + `"}]` + more + `}}`
+			return `{"message": {"messageId": "c-1-` + n + `", "role": "ROLE_USER", "parts": [{"text": "` + text +
+				`"}]` + more + `}}`
 		}
-		want := []string{"/base/.well-known/agent-card.json", message("1", "one", ""), "", "", message("2", "two", `, "contextId": "ctx", "taskId": "t-1"`), message("3", "three", `, "contextId": "ctx"`)}
+		want := []string{
+			"/base/.well-known/agent-card.json", message("1", "one", ""), "", "",
+			message("2", "two", `, "contextId": "ctx", "taskId": "t-1"`), message("3", "three", `, "contextId": "ctx"`),
+		}
 		if len(a.seen) != len(want) {
 			t.Fatalf("%s: %q", binding, a.seen)
 		}
@@ -201,7 +213,8 @@ func TestA2AVersion1(t *testing.T) {
 			if binding == "JSONRPC" && json.Unmarshal([]byte(sent), &call) == nil {
 				sent = string(call.Params)
 			}
-			if i > 0 && !strings.Contains(head, "1.0|Bearer Ann|c-1") || i == 0 && !strings.Contains(head, want[0]) || strings.HasPrefix(want[i], "{") && !source.SameJSON([]byte(sent), []byte(want[i])) {
+			if i > 0 && !strings.Contains(head, "1.0|Bearer Ann|c-1") || i == 0 && !strings.Contains(head, want[0]) ||
+				strings.HasPrefix(want[i], "{") && !source.SameJSON([]byte(sent), []byte(want[i])) {
 				t.Errorf("%s: %d: %s\nwant %s", binding, i, seen, want[i])
 			}
 		}
@@ -210,14 +223,17 @@ func TestA2AVersion1(t *testing.T) {
 
 // The card itself may be named, and an endpoint without one is spoken to as JSON-RPC 1.0.
 func TestA2AAddresses(t *testing.T) {
-	hello := map[string][]string{"SendMessage": {`{"jsonrpc": "2.0", "result": {"message": {"parts": [{"text": "hi"}]}}}`}}
+	hello := map[string][]string{"SendMessage": {
+		`{"jsonrpc": "2.0", "result": {"message": {"parts": [{"text": "hi"}]}}}`,
+	}}
 	for _, tc := range []struct{ card, path, kind string }{
 		{fmt.Sprintf(a2aV1, "rpc", "JSONRPC"), "", "kind: a2a"},
 		{fmt.Sprintf(a2aV1, "rpc", "JSONRPC"), "/my/card.json", "kind: a2a"},
 		{"", "/rpc", "kind: a2a"},
 		{`{"jsonrpc": "2.0", "error": {"code": -32600, "message": "no"}}`, "/rpc", "preset: a2a"},
 	} {
-		x := opened(t, wireParts(t), `{`+tc.kind+`, url: "`+(&a2aAgent{card: tc.card, answers: hello}).serve(t)+tc.path+`"}`)
+		x := opened(t, wireParts(t), `{`+tc.kind+`, url: "`+(&a2aAgent{card: tc.card, answers: hello}).serve(t)+
+			tc.path+`"}`)
 		if replies, err := held(t, x, "c", "x"); err != nil || replies[0].Text != "hi" {
 			t.Errorf("%+v: %+v, %v", tc, replies, err)
 		}
@@ -237,48 +253,60 @@ func TestA2AAddresses(t *testing.T) {
 
 func TestA2ABreaks(t *testing.T) {
 	for answer, says := range map[string]string{
-		`{"jsonrpc": "2.0", "error": {"code": -32603, "message": "out of money"}}`: "the agent reports an error: out of money (-32603)",
-		`{"task": {"id": "t", "status": {"state": "TASK_STATE_REJECTED"}}}`:        "the task is rejected",
-		`{"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}}}`:       "no reply at message, artifacts or status.message",
-		`{"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}}`:         "no answer within 700ms: the task is TASK_STATE_WORKING",
-		`{"message": {"parts": [{"data": 1}]}}`:                                    "the message has no text",
-		`{"hello": 1}`:                                                             "neither a task nor a message",
-		``:                                                                         "empty answer",
-		`<!doctype html>`:                                                          "HTML",
-		`{"message": {"parts": [`:                                                  "broke off",
-		`hello`:                                                                    "not JSON",
-		"{\"x\": \"\xff\"}":                                                        "UTF-8",
-		`{"x": "` + strings.Repeat("x", 5000) + `"}`:                               "larger than 4 KB",
+		`{"jsonrpc": "2.0", "error": {"code": -32603, "message": "out of money"}}`: "the agent reports an error: " +
+			"out of money (-32603)",
+		`{"task": {"id": "t", "status": {"state": "TASK_STATE_REJECTED"}}}`: "the task is rejected",
+		`{"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}}}`: "no reply at message, " +
+			"artifacts or status.message",
+		`{"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}}`: "no answer within 700ms: " +
+			"the task is TASK_STATE_WORKING",
+		`{"message": {"parts": [{"data": 1}]}}`: "the message has no text",
+		`{"hello": 1}`:                          "neither a task nor a message",
+		``:                                      "empty answer",
+		`<!doctype html>`:                       "HTML",
+		`{"message": {"parts": [`:               "broke off",
+		`hello`:                                 "not JSON",
+		"{\"x\": \"\xff\"}":                     "UTF-8",
+		`{"x": "` + strings.Repeat("x", 5000) + `"}`: "larger than 4 KB",
 		`307!`: "it redirects to elsewhere.example",
 		`404!{"error": {"message": "no such agent"}}`: "answered 404 Not Found: no such agent",
 		`504!`: "answered 504",
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			a := &a2aAgent{card: fmt.Sprintf(a2aV1, "rpc", "JSONRPC"), answers: map[string][]string{"SendMessage": {answer}, "GetTask": {answer}}}
+			a := &a2aAgent{
+				card:    fmt.Sprintf(a2aV1, "rpc", "JSONRPC"),
+				answers: map[string][]string{"SendMessage": {answer}, "GetTask": {answer}},
+			}
 			address := a.serve(t)
 			timeout := "20s"
 			if strings.HasPrefix(says, "no answer") {
 				timeout = "700ms"
 			}
-			_, err := held(t, opened(t, wireParts(t), `{kind: a2a, url: "`+address+`?key=hush", max_bytes: 4096, timeout: `+timeout+`}`), "c", "a")
-			if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), address) || strings.Contains(err.Error(), "hush") {
+			_, err := held(t, opened(t, wireParts(t), `{kind: a2a, url: "`+address+
+				`?key=hush", max_bytes: 4096, timeout: `+timeout+`}`), "c", "a")
+			if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), address) ||
+				strings.Contains(err.Error(), "hush") {
 				t.Errorf("%s: %v, want %q", answer, err, says)
 			}
-			if timedOut := errors.Is(err, context.DeadlineExceeded); timedOut != (timeout == "700ms" || strings.Contains(says, "504")) {
+			if timedOut := errors.Is(err, context.DeadlineExceeded); timedOut !=
+				(timeout == "700ms" || strings.Contains(says, "504")) {
 				t.Errorf("%s: a time-out: %v", answer, timedOut)
 			}
 		})
 	}
 	for card, says := range map[string]string{
 		`{}`: "neither supportedInterfaces nor url", `<html>`: "HTML",
-		`{"supportedInterfaces": [{"url": "g:1", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]}`: "offers only GRPC 1.0",
+		`{"supportedInterfaces": [{"url": "g:1", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]}`: "offers " +
+			"only GRPC 1.0",
 	} {
-		if _, err := held(t, opened(t, wireParts(t), `{kind: a2a, url: "`+(&a2aAgent{card: card}).serve(t)+`"}`), "c", "a"); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := held(t, opened(t, wireParts(t), `{kind: a2a, url: "`+(&a2aAgent{card: card}).serve(t)+`"}`),
+			"c", "a"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", card, err, says)
 		}
 	}
-	if _, err := held(t, opened(t, wireParts(t), `{kind: a2a, url: "http://127.0.0.1:1"}`), "c", "a"); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
+	if _, err := held(t, opened(t, wireParts(t), `{kind: a2a, url: "http://127.0.0.1:1"}`), "c", "a"); err == nil ||
+		!strings.Contains(err.Error(), "cannot be reached") {
 		t.Error(err)
 	}
 }
@@ -330,7 +358,10 @@ func TestA2AFaults(t *testing.T) {
   a: {kind: a2a}
   b: {kind: a2a, url: "ftp://x", headers: {"X Y": 1, Z: "{{nothing}}"}, stream: 3, body: x}
 `)
-	for _, want := range []string{":2:", "an a2a target needs an address", ":3:", "no http or https address", "is no name of a header", "unknown placeholder {{ nothing }}", "stream", `unknown key "body"`} {
+	for _, want := range []string{
+		":2:", "an a2a target needs an address", ":3:", "no http or https address", "is no name of a header",
+		"unknown placeholder {{ nothing }}", "stream", `unknown key "body"`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}

@@ -95,7 +95,8 @@ func (l listener) Generate(ctx context.Context, r llm.Request) (chat.Reply, erro
 	return reply, err
 }
 
-func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.Opening, message string) (asked Exchange, err error) {
+func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.Opening,
+	message string) (asked Exchange, err error) {
 	opened, err := c.open(m, p)
 	if err != nil {
 		return asked, err
@@ -113,7 +114,10 @@ func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.O
 	if err != nil {
 		return asked, err
 	}
-	asked = Exchange{Method: call.method, Address: text.Address(call.url), Body: call.body, ConversationID: s.values.ConversationID, SessionID: s.sessionID}
+	asked = Exchange{
+		Method: call.method, Address: text.Address(call.url), Body: call.body, ConversationID: s.values.ConversationID,
+		SessionID: s.sessionID,
+	}
 	limited, cancel := context.WithTimeout(ctx, s.bounds.Timeout)
 	defer cancel()
 	a := httpAttempt{s, call, true}
@@ -129,7 +133,9 @@ func (c HTTPConfig) ask(ctx context.Context, m config.Model, p Parts, o runner.O
 // whole sends the request and keeps the answer.
 func (a httpAttempt) whole(ctx context.Context, asked *Exchange) error {
 	connected := false
-	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }}))
+	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected = true },
+	}))
 	if err != nil {
 		return &httpFault{fault: llm.Refused, message: " is no address that can be asked"}
 	}

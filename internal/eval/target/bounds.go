@@ -83,5 +83,6 @@ func (b Bounds) cost(reply chat.Reply) chat.Cost {
 
 // priced reports whether answers say what they cost, or how many tokens of a known price.
 func (b Bounds) priced(s *answer.Spec) bool {
-	return s.Cost != nil || s.InputTokens != nil && s.OutputTokens != nil && b.Price.Input != nil && b.Price.Output != nil
+	return s.Cost != nil || s.InputTokens != nil && s.OutputTokens != nil && b.Price.Input != nil &&
+		b.Price.Output != nil
 }

@@ -53,7 +53,9 @@ func ClassificationOf(c *sitebot.Classified) Classification {
 // Open begins a conversation with what was said before it.
 func (c *Classifier) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
 	if o.Test.Start.Fields != nil || o.Test.Start.Node != "" || o.Test.Start.Memory != nil {
-		return nil, fmt.Errorf("test %s begins with a state: a classifier has only what was said before, so give a history instead", o.Test.ID)
+		return nil, fmt.Errorf(
+			"test %s begins with a state: a classifier has only what was said before, so give a history instead",
+			o.Test.ID)
 	}
 	return labels(func(ctx context.Context, a asked) (Classification, chat.Reply, error) {
 		found, err := c.Node.Classify(ctx, c.Site, a.message, a.history)

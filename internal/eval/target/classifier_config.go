@@ -22,7 +22,9 @@ type ClassifierConfig struct {
 func ClassifierNodes() []string { return []string{"intent-classifier", "skill-selector"} }
 
 func classifierKind() Kind {
-	return Kind{Name: "classifier", Doc: "one node of a website's chatbot, whose reply is a label", read: readClassifier}
+	return Kind{
+		Name: "classifier", Doc: "one node of a website's chatbot, whose reply is a label", read: readClassifier,
+	}
 }
 
 // OfClassifier returns the target that is a node of a site's chatbot.
@@ -43,11 +45,13 @@ func readClassifier(n source.Node, at config.Location) config.Target {
 	if n.Has("node") {
 		c.Node = strings.ReplaceAll(k.Node, "_", "-") // with a hyphen or, as in the chatbot, an underscore
 		if !slices.Contains(ClassifierNodes(), c.Node) {
-			n.Field("node").Report("write "+strings.Join(ClassifierNodes(), " or "), "there is no classifier %q", k.Node)
+			n.Field("node").Report("write "+strings.Join(ClassifierNodes(), " or "),
+				"there is no classifier %q", k.Node)
 		}
 	}
 	if !n.Has("node") {
-		n.Report("add `node:` with "+strings.Join(ClassifierNodes(), " or "), "a classifier target needs the node that classifies")
+		n.Report("add `node:` with "+strings.Join(ClassifierNodes(), " or "),
+			"a classifier target needs the node that classifies")
 	}
 	needsSites(n, "classifier")
 	return OfClassifier(c)

@@ -27,9 +27,11 @@ func modelChoice(model llm.Model, c Choice) (runner.Target, error) {
 	system := choicePrompt(c.options(), c.Several)
 	return labels(func(ctx context.Context, a asked) (Classification, chat.Reply, error) {
 		reply, err := model.Generate(ctx, llm.Request{
-			Messages: []chat.Message{chat.NewMessage(chat.System, system), chat.NewMessage(chat.User, choiceQuestion(a))},
-			Schema:   &llm.Schema{Name: "classification", JSON: schema},
-			Node:     "classifier",
+			Messages: []chat.Message{
+				chat.NewMessage(chat.System, system), chat.NewMessage(chat.User, choiceQuestion(a)),
+			},
+			Schema: &llm.Schema{Name: "classification", JSON: schema},
+			Node:   "classifier",
 		})
 		if err != nil {
 			return Classification{}, chat.Reply{}, err
@@ -45,17 +47,20 @@ func labelSchema(labels []string, several bool) (json.RawMessage, error) {
 		name, value = "labels", map[string]any{"type": "array", "items": value}
 	}
 	return json.Marshal(map[string]any{
-		"type": "object", "properties": map[string]any{name: value}, "required": []string{name}, "additionalProperties": false,
+		"type": "object", "properties": map[string]any{name: value}, "required": []string{name},
+		"additionalProperties": false,
 	})
 }
 
 func choicePrompt(options []llm.Option, several bool) string {
 	var b strings.Builder
 	if several {
-		b.WriteString("Say which of these labels fit the last message of a conversation; any number may fit, also none. " +
-			"Answer with JSON: {\"labels\": [\"…\"]}.\n\nLabels:\n")
+		b.WriteString(
+			"Say which of these labels fit the last message of a conversation; any number may fit, also none. " +
+				"Answer with JSON: {\"labels\": [\"…\"]}.\n\nLabels:\n")
 	} else {
-		b.WriteString("Say which of these labels fits the last message of a conversation best. Answer with JSON: {\"label\": \"…\"}.\n\nLabels:\n")
+		b.WriteString("Say which of these labels fits the last message of a conversation best. Answer with JSON: " +
+			"{\"label\": \"…\"}.\n\nLabels:\n")
 	}
 	for _, o := range options {
 		b.WriteString("- " + o.ID)

@@ -45,7 +45,9 @@ func TestChoiceQuestion(t *testing.T) {
 }
 
 func TestInWords(t *testing.T) {
-	for label, want := range map[string]string{"card_arrival": "card arrival", "CardArrival": "Card Arrival", "HACK": "HACK", "a-b/c": "a b c", "": ""} {
+	for label, want := range map[string]string{
+		"card_arrival": "card arrival", "CardArrival": "Card Arrival", "HACK": "HACK", "a-b/c": "a b c", "": "",
+	} {
 		if got := inWords(label); got != want {
 			t.Errorf("inWords(%q) = %q, want %q", label, got, want)
 		}

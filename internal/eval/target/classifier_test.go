@@ -32,7 +32,9 @@ BOOKING {"label":"BOOKING","labels":["BOOKING"],"confidence":1}
 			message string
 		}{
 			{nil, "help"},
-			{[]chat.Message{chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "👇 Shall we show you in a demo?")}, "yes"},
+			{[]chat.Message{
+				chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "👇 Shall we show you in a demo?"),
+			}, "yes"},
 			{nil, " "},
 		} {
 			session, err := c.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a", Input: tc.input}})

@@ -44,10 +44,13 @@ type CommandConfig struct {
 }
 
 func commandKind() Kind {
-	return Kind{Name: "command", Doc: "a program, spoken with in lines of JSON or text", Short: "cmd:PROGRAM ARG…", read: readCommand, stands: func(text string) (map[string]any, bool) {
-		line, ok := strings.CutPrefix(text, "cmd:")
-		return map[string]any{"command": line}, ok
-	}}
+	return Kind{
+		Name: "command", Doc: "a program, spoken with in lines of JSON or text", Short: "cmd:PROGRAM ARG…",
+		read: readCommand, stands: func(text string) (map[string]any, bool) {
+			line, ok := strings.CutPrefix(text, "cmd:")
+			return map[string]any{"command": line}, ok
+		},
+	}
 }
 
 // commandKeys are the keys of a target of the kind command.
@@ -76,7 +79,9 @@ func readCommand(n source.Node, at config.Location) config.Target {
 	if k.Command.Kind != source.Null {
 		c.Words = shell.Command(k.Command)
 		for _, word := range c.Words {
-			at := k.Command.With(source.Value{Kind: source.String, Line: k.Command.Line, Column: k.Command.Column, Scalar: word})
+			at := k.Command.With(source.Value{
+				Kind: source.String, Line: k.Command.Line, Column: k.Command.Column, Scalar: word,
+			})
 			c.words = append(c.words, template.ReadText(at, scope))
 		}
 	}
@@ -102,7 +107,9 @@ func readCommand(n source.Node, at config.Location) config.Target {
 	}
 	c.check(n)
 	if c.body == nil && !c.Text && c.Process != perTurn {
-		c.body, _ = template.Of(map[string]any{"message": "{{message}}", "conversation_id": "{{conversation_id}}", "turn": "{{turn}}"}, scope)
+		c.body, _ = template.Of(map[string]any{
+			"message": "{{message}}", "conversation_id": "{{conversation_id}}", "turn": "{{turn}}",
+		}, scope)
 	}
 	return config.Target{Kind: "command", Options: c}
 }
@@ -145,10 +152,12 @@ func (c *CommandConfig) check(n source.Node) {
 		n.Field(ends[0]).Report("add `mode: text`, or remove it", "`%s` says where a reply of plain text ends", ends[0])
 	}
 	if n.Has("mode") && turns {
-		n.Field("mode").Report("remove it", "with `process: turn` all of the output is the reply, which is JSON where `answer` has a path")
+		n.Field("mode").Report("remove it",
+			"with `process: turn` all of the output is the reply, which is JSON where `answer` has a path")
 	}
 	if c.Text && c.Process == forAll {
-		n.Field("mode").Report("remove it: a shared process is spoken with in lines of JSON", "plain text does not say which conversation it belongs to")
+		n.Field("mode").Report("remove it: a shared process is spoken with in lines of JSON",
+			"plain text does not say which conversation it belongs to")
 	}
 	for _, key := range []string{"answer", "stream", "session"} {
 		if n.Has(key) && (c.Text || turns && key == "stream") {
@@ -197,13 +206,18 @@ func (c CommandConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	if p.Environ != nil {
 		program.Environ = p.Environ(c.document)
 	}
-	t := &spoken{kind: "command", at: c.at(), warn: p.Warn, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("command"), c.at()), message: c.message, answer: c.answer, apart: c.Process == perTurn}
+	t := &spoken{
+		kind: "command", at: c.at(), warn: p.Warn, conversation: p.conversationID, Bounds: bounds,
+		wrap: p.limited(c.limits("command"), c.at()), message: c.message, answer: c.answer, apart: c.Process == perTurn,
+	}
 	t.answer.form = c.form()
 	switch c.Process {
 	case perTurn:
 		onInput := c.onInput()
 		t.begin = func(_ context.Context, now func() *template.Values) (wire, error) {
-			return &turnProcess{command: func() (process.Command, error) { return program.command(now()) }, onInput: onInput, most: bounds.MaxBytes}, nil
+			return &turnProcess{command: func() (process.Command, error) {
+				return program.command(now())
+			}, onInput: onInput, most: bounds.MaxBytes}, nil
 		}
 	case forAll:
 		command, err := program.command(&template.Values{})
@@ -242,7 +256,9 @@ func (c CommandConfig) form() form {
 
 // onInput reports whether a program of one turn reads the message from its standard input.
 func (c CommandConfig) onInput() bool {
-	return c.body != nil || !slices.ContainsFunc(c.words, func(t *template.Template) bool { return t.Uses("message", "messages", "messages_parts") })
+	return c.body != nil || !slices.ContainsFunc(c.words, func(t *template.Template) bool {
+		return t.Uses("message", "messages", "messages_parts")
+	})
 }
 
 // message returns what the program is sent for a turn.
@@ -276,4 +292,5 @@ type refusing struct{ err error }
 func (r refusing) Open(context.Context, runner.Opening) (runner.Session, error) { return nil, r.err }
 
 // errNoCommands says that a program would have to be started where none may be.
-var errNoCommands = errors.New("it starts a program, which is refused here: start the server and its workers with --allow-commands")
+var errNoCommands = errors.New(
+	"it starts a program, which is refused here: start the server and its workers with --allow-commands")

@@ -82,19 +82,22 @@ body: {q: "{{message}}"}`: "hi|hi|",
 // One row is one thing that breaks. It fails with its words and the program, and leaves nothing behind.
 func TestCommandBreaks(t *testing.T) {
 	for yaml, says := range map[string]string{
-		`command: [sh, -c, 'exec sleep 1000']`:                                                                         "no answer within 300ms",
-		`command: [sh, -c, 'read -r a; echo why >&2; exit 3']`:                                                         "exited with status 3, and it says: why",
-		`command: [sh, -c, 'read -r a; kill -9 $$']`:                                                                   "exited by signal: killed",
-		`command: ./nosuch`:                                                                                            "cannot be started",
-		`command: [sh, -c, 'read -r a; cat /dev/zero']`:                                                                "larger than 64 KB",
-		`command: [sh, -c, 'read -r a; yes noise']`:                                                                    "no answer within 300ms",
-		`command: [sh, -c, 'read -r a; while :; do echo "{}"; done']`:                                                  "no reply at",
-		`command: [sh, -c, 'read -r a; echo "{reply"; sleep 1000']`:                                                    "not JSON: {reply",
-		`command: [sh, -c, 'read -r a; echo "{\"x\": 1}"; sleep 1000']`:                                                "no reply at any of reply, response",
-		`command: [sh, -c, 'read -r a; printf "{\"reply\": \"\\377\"}\n"; sleep 1000']`:                                "UTF-8",
-		`command: [sh, -c, 'read -r a; exec >&-; sleep 1000']`:                                                         "closed its output, broke off",
-		`command: [sh, -c, 'read -r a; printf "{\"reply\":"; exit 0']`:                                                 "exited with status 0",
-		`command: [sh, -c, 'while :; do sleep 1000 & done; wait']`:                                                     "", // it breaks in its own way, and ends
+		`command: [sh, -c, 'exec sleep 1000']`: "no answer within 300ms",
+		`command: [sh, -c, 'read -r a; echo why >&2; exit 3']`: "exited with status 3, " +
+			"and it says: why",
+		`command: [sh, -c, 'read -r a; kill -9 $$']`:                  "exited by signal: killed",
+		`command: ./nosuch`:                                           "cannot be started",
+		`command: [sh, -c, 'read -r a; cat /dev/zero']`:               "larger than 64 KB",
+		`command: [sh, -c, 'read -r a; yes noise']`:                   "no answer within 300ms",
+		`command: [sh, -c, 'read -r a; while :; do echo "{}"; done']`: "no reply at",
+		`command: [sh, -c, 'read -r a; echo "{reply"; sleep 1000']`:   "not JSON: {reply",
+		`command: [sh, -c, 'read -r a; echo "{\"x\": 1}"; sleep 1000']`: "no reply at any of reply, " +
+			"response",
+		`command: [sh, -c, 'read -r a; printf "{\"reply\": \"\\377\"}\n"; sleep 1000']`: "UTF-8",
+		`command: [sh, -c, 'read -r a; exec >&-; sleep 1000']`:                          "closed its output, broke off",
+		`command: [sh, -c, 'read -r a; printf "{\"reply\":"; exit 0']`:                  "exited with status 0",
+		// it breaks in its own way, and ends
+		`command: [sh, -c, 'while :; do sleep 1000 & done; wait']`:                                                     "",
 		"command: [sh, -c, 'read -r a; echo']\nmode: text":                                                             "empty answer",
 		"command: [sh, -c, 'read -r a; echo part; exit 1']\nmode: text\nuntil: END":                                    "exited with status 1",
 		"command: [sh, -c, 'read -r a; echo part; exec sleep 1000']\nmode: text\nprompt: X":                            "no answer within 300ms",
@@ -113,11 +116,14 @@ func TestCommandBreaks(t *testing.T) {
 			if strings.HasPrefix(says, "no answer") || says == "" {
 				timeout = "300ms"
 			}
-			_, err := held(t, opened(t, commandParts(t), "max_bytes: 65536\nretries: 0\nretry_after_max: 1s\nidempotent: true\ntimeout: "+timeout+"\n"+yaml), "c", "a")
+			_, err := held(t, opened(t, commandParts(t),
+				"max_bytes: 65536\nretries: 0\nretry_after_max: 1s\nidempotent: true\ntimeout: "+timeout+"\n"+yaml),
+				"c", "a")
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s\n%v, want %q", yaml, err, says)
 			}
-			if timedOut := errors.Is(err, context.DeadlineExceeded); timedOut != strings.HasPrefix(says, "no answer") && says != "" {
+			if timedOut := errors.Is(err, context.DeadlineExceeded); timedOut != strings.HasPrefix(says, "no answer") &&
+				says != "" {
 				t.Errorf("%s: a time-out: %v, %v", yaml, timedOut, err)
 			}
 		})
@@ -144,7 +150,8 @@ func TestCommandNeverMixes(t *testing.T) {
 		return string(r.State), r.Text == "you said "+message
 	}
 	t.Run("each its own", func(t *testing.T) {
-		x := opened(t, commandParts(t), `{kind: command, command: [sh, -c, '`+jsonAgent+`'], answer: {text: $.reply, state: $.pid}}`)
+		x := opened(t, commandParts(t), `{kind: command, command: [sh, -c, '`+jsonAgent+
+			`'], answer: {text: $.reply, state: $.pid}}`)
 		neverMixes(t, x, right)
 	})
 	t.Run("one for all", func(t *testing.T) {
@@ -161,11 +168,14 @@ for line in sys.stdin:
 `
 		// An agent that keeps some waiting answers them all when nothing comes for a while.
 		code = strings.Replace(code, "import json", "import json, select", 1)
-		code = strings.Replace(code, "for line in sys.stdin:\n", "while True:\n    if not select.select([sys.stdin], [], [], 0.05)[0]:\n        while waiting: answer(waiting.pop())\n        continue\n    line = sys.stdin.buffer.raw.readline()\n    if not line: break\n", 1)
+		code = strings.Replace(code, "for line in sys.stdin:\n", "while True:\n    if not select.select([sys.stdin], "+
+			"[], [], 0.05)[0]:\n        while waiting: answer(waiting.pop())\n        continue\n"+
+			"    line = sys.stdin.buffer.raw.readline()\n    if not line: break\n", 1)
 		if err := os.WriteFile(agent, []byte(code), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		neverMixes(t, opened(t, commandParts(t), `{kind: command, command: [python3, "`+agent+`"], process: shared}`), right)
+		neverMixes(t, opened(t, commandParts(t), `{kind: command, command: [python3, "`+agent+`"], process: shared}`),
+			right)
 	})
 }
 
@@ -176,7 +186,8 @@ func TestCommandInterrupted(t *testing.T) {
 		p := commandParts(t)
 		var closing []func() error
 		p.Closing = func(closeIt func() error) { closing = append(closing, closeIt) }
-		x := opened(t, p, `{kind: command, cwd: "`+dir+`", command: [sh, -c, '(sleep 1000 & echo $! > pids; echo $$ >> pids; wait)'], process: `+process+`}`)
+		x := opened(t, p, `{kind: command, cwd: "`+dir+
+			`", command: [sh, -c, '(sleep 1000 & echo $! > pids; echo $$ >> pids; wait)'], process: `+process+`}`)
 		ctx, cancel := context.WithCancel(t.Context())
 		s, err := x.Open(ctx, runner.Opening{Test: &suite.Test{ID: "t"}, ConversationID: "c"})
 		if err != nil {
@@ -236,10 +247,11 @@ func TestCommandFaults(t *testing.T) {
   i: {kind: command, command: sh, until: END}
 `)
 	for _, want := range []string{
-		"a command target needs a program", "a ' at column 4 is never closed", `"many"`, `"xml"`, `"A=B" is no name of a variable`,
-		"{{message}} has no value when the program is started", "until and prompt both say", "unknown placeholder {{ nothing }}",
-		"{{conversation_id}} has no value", "plain text does not say which conversation", "all of the output is the reply", "targets.f.answer", "targets.f.body",
-		"the session id is sent back nowhere", ":9:", "add `mode: text`",
+		"a command target needs a program", "a ' at column 4 is never closed", `"many"`, `"xml"`,
+		`"A=B" is no name of a variable`, "{{message}} has no value when the program is started",
+		"until and prompt both say", "unknown placeholder {{ nothing }}", "{{conversation_id}} has no value",
+		"plain text does not say which conversation", "all of the output is the reply", "targets.f.answer",
+		"targets.f.body", "the session id is sent back nowhere", ":9:", "add `mode: text`",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)

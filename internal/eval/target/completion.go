@@ -21,7 +21,8 @@ func readCompletion(n source.Node) (c config.Completion, rest source.Node) {
 		var judge completionJudge
 		source.Decode(k.When, &judge)
 		if c.Judge = judge.Judge; strings.TrimSpace(c.Judge) == "" {
-			k.When.Report("write {judge: the order has been placed}, or an expression", "complete_when names no criterion")
+			k.When.Report("write {judge: the order has been placed}, or an expression",
+				"complete_when names no criterion")
 		}
 	default:
 		c.When = readExpression(k.When, "say when it is true: reply contains \"goodbye\"", reflect.Bool)
@@ -72,7 +73,8 @@ func readFollows(kind string, n source.Node, at config.Location) (f *config.Foll
 	source.Decode(own, &k)
 	f = &config.Follows{Path: at.Path(k.Flow), ID: k.ID}
 	if f.Path == "" {
-		own.Report("add `flow:` with the file of the flow that the agent follows", "flow_id chooses one of the flows of a file, and `flow` names none")
+		own.Report("add `flow:` with the file of the flow that the agent follows",
+			"flow_id chooses one of the flows of a file, and `flow` names none")
 	}
 	return f, rest
 }
@@ -80,7 +82,8 @@ func readFollows(kind string, n source.Node, at config.Location) (f *config.Foll
 // checkFollows reports a flow of an agent that tells no state.
 func checkFollows(n source.Node, t config.Target) {
 	if t.Follows != nil && t.StateOf == "" && !TraitsOf(t).States {
-		n.Field("flow").Report("say where its state is: `answer: {node: $.path}`, or `state_of`", "the states of the agent are nodes of this flow, and it tells none")
+		n.Field("flow").Report("say where its state is: `answer: {node: $.path}`, or `state_of`",
+			"the states of the agent are nodes of this flow, and it tells none")
 	}
 }
 

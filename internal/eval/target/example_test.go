@@ -23,7 +23,9 @@ func ExampleModel() {
 		fmt.Println(err)
 		return
 	}
-	session, err := (&target.Model{Model: model}).Open(context.Background(), runner.Opening{Test: &suite.Test{ID: "greeting"}})
+	session, err := (&target.Model{Model: model}).Open(context.Background(), runner.Opening{
+		Test: &suite.Test{ID: "greeting"},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -31,7 +31,9 @@ func (x exchange) Generate(ctx context.Context, r llm.Request) (chat.Reply, erro
 	case ctx.Err() != nil:
 		return chat.Reply{}, err
 	}
-	return chat.Reply{}, &llm.Error{Fault: faultOf(err), Model: x.at(), Message: err.Error(), Attempts: attempts, Err: err}
+	return chat.Reply{}, &llm.Error{
+		Fault: faultOf(err), Model: x.at(), Message: err.Error(), Attempts: attempts, Err: err,
+	}
 }
 
 // attempt is one attempt of a call.

@@ -54,7 +54,9 @@ func (a agent) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) 
 // exchange sends a request and returns the answer. A failure names the agent, and is the same live and from a
 // recording.
 func (a agent) exchange(ctx context.Context, request string) (x exchanged, took time.Duration, err error) {
-	reply, err := a.wrap(a.name, a).Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, request)}})
+	reply, err := a.wrap(a.name, a).Generate(ctx, llm.Request{Messages: []chat.Message{
+		chat.NewMessage(chat.User, request),
+	}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
 		return x, 0, &agentFailure{a.at, failed}
 	}

@@ -62,7 +62,8 @@ func (e *Execute) Open(_ context.Context, o runner.Opening) (runner.Session, err
 	s := &executeSession{Execute: e, earlier: said, turns: o.Test.Turns, stubs: stubsOf(o.Test.Stubs)}
 	s.next = executeRequest{
 		Flow: e.Flow, ConversationID: conversationID(o), TestCaseID: o.Test.ID, CurrentNodeID: o.Test.Start.Node,
-		MemoryPipeline: e.Pipeline, KnowledgeBases: e.KnowledgeBases, Limits: e.Limits, Model: modelParams(o.Test.Sampling),
+		MemoryPipeline: e.Pipeline, KnowledgeBases: e.KnowledgeBases, Limits: e.Limits,
+		Model: modelParams(o.Test.Sampling),
 	}
 	if s.next.CurrentNodeID == "" {
 		s.next.CurrentNodeID = e.Start
@@ -107,7 +108,9 @@ type executeSession struct {
 // Send posts the state with the user's message and keeps the returned state.
 func (s *executeSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	if s.done {
-		return chat.Reply{}, &flow.Error{Fault: flow.Over, Message: "the flow is already completed", Hint: "remove the turns after its end"}
+		return chat.Reply{}, &flow.Error{
+			Fault: flow.Over, Message: "the flow is already completed", Hint: "remove the turns after its end",
+		}
 	}
 	request := s.next
 	request.LatestUserMessage = message.String()
@@ -162,7 +165,8 @@ func (s *executeSession) keep(answer []byte) (chat.Reply, error) {
 		return chat.Reply{}, fmt.Errorf("%s answered without history or memory; an execution result has both", s.at())
 	}
 	if state.Message == nil {
-		return chat.Reply{}, fmt.Errorf("%s answered without assistant_message; an execution result has one, be it empty", s.at())
+		return chat.Reply{},
+			fmt.Errorf("%s answered without assistant_message; an execution result has one, be it empty", s.at())
 	}
 	if name := lacking(answer); name != "" {
 		return chat.Reply{}, fmt.Errorf("%s answered without %s; an execution result has it", s.at(), name)

@@ -33,15 +33,19 @@ func TestExecuteAnswers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			e := &target.Execute{
 				URL: "http://flows.example/execute", Flow: flow.Source{Ref: "echo"},
-				Client: &http.Client{Transport: handled(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tc.body) })},
+				Client: &http.Client{Transport: handled(func(w http.ResponseWriter, _ *http.Request) {
+					_, _ = io.WriteString(w, tc.body)
+				})},
 			}
 			session, err := e.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a", Suite: "s"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			reply, err := session.Send(t.Context(), chat.Content{Text: "hi"})
-			if tc.says == "" && (err != nil || reply.Text != "" || !strings.Contains(string(reply.State), `"memory":{},`)) {
-				t.Errorf("reply %+v with the state %s, %v; a memory without facts stays as it is", reply, reply.State, err)
+			if tc.says == "" &&
+				(err != nil || reply.Text != "" || !strings.Contains(string(reply.State), `"memory":{},`)) {
+				t.Errorf("reply %+v with the state %s, %v; a memory without facts stays as it is", reply,
+					reply.State, err)
 			}
 			if tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("error %v, want %q in it", err, tc.says)
@@ -54,11 +58,19 @@ func TestExecuteAnswers(t *testing.T) {
 // tokens or dollars.
 func TestExecuteCost(t *testing.T) {
 	for usage, want := range map[string]chat.Reply{
-		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": 0.25}`: {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{USD: 0.25}},
-		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": 0}`:    {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}},
-		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": null}`: {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{Unknown: true}},
-		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1}`:                   {Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{Unknown: true}},
-		`"usage": {"prompt_tokens": 0, "completion_tokens": 0, "llm_calls": 0}`:                   {},
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": 0.25}`: {
+			Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{USD: 0.25},
+		},
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": 0}`: {Usage: chat.Usage{
+			InputTokens: 2, OutputTokens: 1,
+		}},
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1, "cost_usd": null}`: {
+			Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{Unknown: true},
+		},
+		`"usage": {"prompt_tokens": 2, "completion_tokens": 1, "llm_calls": 1}`: {
+			Usage: chat.Usage{InputTokens: 2, OutputTokens: 1}, Cost: chat.Cost{Unknown: true},
+		},
+		`"usage": {"prompt_tokens": 0, "completion_tokens": 0, "llm_calls": 0}`: {},
 		`"usage": null`: {Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}},
 	} {
 		e := &target.Execute{

@@ -48,7 +48,8 @@ func readExecute(n source.Node, at config.Location) config.Target {
 		n.Report("add `url:`, such as http://127.0.0.1:8080/execute", "an execute target needs an address")
 	}
 	if !n.Has("flow") && !n.Has("flow_id") {
-		n.Report("add `flow_id:` with the name of the server's flow, or `flow:` with a file to send", "an execute target needs a flow")
+		n.Report("add `flow_id:` with the name of the server's flow, or `flow:` with a file to send",
+			"an execute target needs a flow")
 	}
 	return config.Target{Kind: "execute", Options: c}
 }
@@ -57,9 +58,10 @@ func (c ExecuteConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
 	bounds.MaxBytes = cmp.Or(c.MaxBytes, maxResult)
 	e := &Execute{
-		URL: c.URL, FlowSettings: c.Flow.Settings(), Header: http.Header{}, Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)},
-		Client: collect.Exchanges(p.Client), Timeout: bounds.Timeout, Retries: *bounds.Retries, bounds: bounds,
-		Start: cmp.Or(c.Flow.Start, "start"), Wrap: func(server llm.Model) llm.Model { return p.Recorded(executeName, server) },
+		URL: c.URL, FlowSettings: c.Flow.Settings(), Header: http.Header{},
+		Flow: flow.Source{Ref: flow.Slug(c.Flow.ID)}, Client: collect.Exchanges(p.Client), Timeout: bounds.Timeout,
+		Retries: *bounds.Retries, bounds: bounds, Start: cmp.Or(c.Flow.Start, "start"),
+		Wrap: func(server llm.Model) llm.Model { return p.Recorded(executeName, server) },
 	}
 	if p.Limited != nil {
 		e.Limit = func(call llm.Model) llm.Model { return p.Limited(call, c.limits("execute"), text.Address(c.URL)) }
@@ -91,7 +93,9 @@ func (e *Execute) carry(c FlowConfig, p Parts) error {
 		return err
 	}
 	if f.Machine {
-		return source.Invalid("%s is a state machine, which a server must know itself: use `flow_id: %s` without `flow`", c.Path, flow.Slug(f.ID))
+		return source.Invalid(
+			"%s is a state machine, which a server must know itself: use `flow_id: %s` without `flow`", c.Path,
+			flow.Slug(f.ID))
 	}
 	definition, err := f.Definition()
 	if err != nil {

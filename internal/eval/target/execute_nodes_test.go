@@ -38,7 +38,8 @@ targets:
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, `{}`)
 		})}}
-		if data, err := NodesOfServer(t.Context(), f.Targets["served"], p); err != nil || string(data) != "{}" || asked != "blue GET "+want {
+		if data, err := NodesOfServer(t.Context(), f.Targets["served"], p); err != nil || string(data) != "{}" ||
+			asked != "blue GET "+want {
 			t.Errorf("%s: asked %q, got %q, %v", address, asked, data, err)
 		}
 		status = http.StatusNotFound

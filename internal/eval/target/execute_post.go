@@ -33,7 +33,9 @@ func (e *executeError) Tries() int { return e.attempts }
 
 // policy retries calls that may succeed at the next attempt. A retry is safe: the request carries the whole state.
 func (s *executeSession) policy() retry.Policy {
-	return retry.Policy{Retries: max(0, s.Retries), Transient: transient, After: askedToWait, MaxAfter: s.bounds.RetryAfterMax}
+	return retry.Policy{
+		Retries: max(0, s.Retries), Transient: transient, After: askedToWait, MaxAfter: s.bounds.RetryAfterMax,
+	}
 }
 
 func askedToWait(err error) time.Duration {
@@ -118,7 +120,9 @@ func (s *executeSession) post(ctx context.Context, body []byte) (result []byte, 
 	case len(data) > most:
 		return nil, fmt.Errorf("%s: %w", s.at(), answer.Large(most))
 	case response.StatusCode != http.StatusOK:
-		return nil, &httpError{s.at(), response.StatusCode, detailOf(response, data), retry.After(response.Header, time.Now())}
+		return nil, &httpError{
+			s.at(), response.StatusCode, detailOf(response, data), retry.After(response.Header, time.Now()),
+		}
 	}
 	return data, nil
 }

@@ -44,7 +44,8 @@ func (f *Flow) Open(_ context.Context, o runner.Opening) (runner.Session, error)
 	session, err := f.Engine.Begin(f.Flow, flow.Seed{
 		Node: o.Test.Start.Node, Memory: memory, History: flowHistory(said),
 		ConversationID: conversationID(o), TestCaseID: o.Test.ID,
-		Stubs: stubsOf(o.Test.Stubs), KnowledgeBases: f.KnowledgeBases, Pipeline: f.Pipeline, Limits: f.Limits, Model: modelParams(o.Test.Sampling),
+		Stubs: stubsOf(o.Test.Stubs), KnowledgeBases: f.KnowledgeBases, Pipeline: f.Pipeline, Limits: f.Limits,
+		Model: modelParams(o.Test.Sampling),
 	})
 	if err != nil {
 		return nil, err
@@ -121,7 +122,9 @@ func turnStubs(turns []suite.Turn) flow.Stubs {
 // Send takes one turn of the flow. After an error, the reply still has the usage of the turn.
 func (s *flowSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	return s.take(ctx, "flow", "flow "+s.Flow.Flow.ID, func(ctx context.Context) (chat.Reply, error) {
-		r, err := s.session.Send(ctx, message.String(), flow.Options{TraceID: trace.IDOf(ctx), Stubs: turnStubs(s.turns)})
+		r, err := s.session.Send(ctx, message.String(), flow.Options{
+			TraceID: trace.IDOf(ctx), Stubs: turnStubs(s.turns),
+		})
 		if failed, ok := errors.AsType[*flow.Error](err); ok {
 			return flowUse(failed.Usage), err
 		}
@@ -159,7 +162,8 @@ type flowState struct {
 // flowUse returns a reply that has nothing but the usage of a flow's turn.
 func flowUse(u flow.Usage) chat.Reply {
 	return chat.Reply{
-		Usage: chat.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, Unknown: u.Unknown}, Cost: u.Cost, Attempts: u.Attempts,
+		Usage: chat.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, Unknown: u.Unknown},
+		Cost:  u.Cost, Attempts: u.Attempts,
 	}
 }
 
@@ -201,9 +205,9 @@ func flowReply(r *flow.Result, memory any) (chat.Reply, error) {
 	}
 	var err error
 	reply.State, err = json.Marshal(flowState{
-		PreviousNodeID: r.PreviousNodeID, CurrentNodeID: r.CurrentNodeID, NextNodeID: r.NextNodeID, Transition: r.Transition,
-		NextNodeDescriptor: r.NextNodeDescriptor, FlowCompleted: r.FlowCompleted, Memory: memory, MemoryDelta: r.MemoryDelta,
-		Warnings: r.Warnings, Usage: r.Usage,
+		PreviousNodeID: r.PreviousNodeID, CurrentNodeID: r.CurrentNodeID, NextNodeID: r.NextNodeID,
+		Transition: r.Transition, NextNodeDescriptor: r.NextNodeDescriptor, FlowCompleted: r.FlowCompleted,
+		Memory: memory, MemoryDelta: r.MemoryDelta, Warnings: r.Warnings, Usage: r.Usage,
 	})
 	return reply, err
 }

@@ -56,7 +56,10 @@ func FlowConfigOf(t config.Target) FlowConfig {
 }
 
 func flowKind() Kind {
-	return Kind{Name: "flow", Doc: "a flow, run in the program", Short: "flow:FILE[#ID]", read: readFlow, prefix: "flow", short: shortFlow}
+	return Kind{
+		Name: "flow", Doc: "a flow, run in the program", Short: "flow:FILE[#ID]", read: readFlow, prefix: "flow",
+		short: shortFlow,
+	}
 }
 
 func shortFlow(path, name string) config.Target {
@@ -217,7 +220,8 @@ func (c FlowConfig) Over(object []byte) (FlowConfig, error) {
 		c.Memory = of.Memory
 	}
 	if own.Has("limits") {
-		c.MaxToolIterations, c.WindowMessages, c.WindowTokens, c.TurnTimeout = of.MaxToolIterations, of.WindowMessages, of.WindowTokens, of.TurnTimeout
+		c.MaxToolIterations, c.WindowMessages, c.WindowTokens, c.TurnTimeout = of.MaxToolIterations, of.WindowMessages,
+			of.WindowTokens, of.TurnTimeout
 	}
 	return c, nil
 }

@@ -89,7 +89,8 @@ func execution(t *testing.T, engine *flow.Engine, fail int) *target.Execute {
 	}))
 	t.Cleanup(server.Close)
 	return &target.Execute{
-		URL: server.URL, Flow: flow.Source{Ref: "echo"}, Start: "begin", FlowSettings: memoryOff, Client: server.Client(), Retries: 2,
+		URL: server.URL, Flow: flow.Source{Ref: "echo"}, Start: "begin", FlowSettings: memoryOff,
+		Client: server.Client(), Retries: 2,
 	}
 }
 
@@ -109,11 +110,18 @@ func TestFlowAndExecuteAgree(t *testing.T) {
 	engine, f := echo(t)
 	test := &suite.Test{
 		ID: "agree", Suite: "s", Sampling: &suite.Sampling{Temperature: new(0.0), Seed: new(7)},
-		Start: suite.Start{Node: "talk", Memory: json.RawMessage(`{"turn_index":3,"facts":[{"key":"name","value":"Ada","more":1}]}`)},
-		Input: []chat.Message{chat.NewMessage(chat.System, "left out"), chat.NewMessage(chat.User, "earlier"), chat.NewMessage(chat.Assistant, "answer")},
+		Start: suite.Start{
+			Node: "talk", Memory: json.RawMessage(`{"turn_index":3,"facts":[{"key":"name","value":"Ada","more":1}]}`),
+		},
+		Input: []chat.Message{
+			chat.NewMessage(chat.System, "left out"), chat.NewMessage(chat.User, "earlier"),
+			chat.NewMessage(chat.Assistant, "answer"),
+		},
 	}
 	var held [2][]chat.Reply
-	for i, tg := range []runner.Target{&target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff}, execution(t, engine, 1)} {
+	for i, tg := range []runner.Target{
+		&target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff}, execution(t, engine, 1),
+	} {
 		s, err := tg.Open(t.Context(), runner.Opening{Test: test})
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +222,8 @@ func (m *tried) Generate(ctx context.Context, r llm.Request) (chat.Reply, error)
 func TestFlowCountsAttempts(t *testing.T) {
 	engine, f := echo(t)
 	engine.Model = &tried{Model: engine.Model}
-	s, err := (&target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff}).Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "a"}})
+	s, err := (&target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff}).Open(t.Context(),
+		runner.Opening{Test: &suite.Test{ID: "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,24 @@ func TestFollows(t *testing.T) {
 		takes bool
 		fault string
 	}{
-		`{url: "http://x", answer: {node: $.n}, flow: f.yaml, flow_id: a}`:       {kind: "http", follows: config.Follows{Path: "f.yaml", ID: "a"}},
-		`{url: "http://x", answer: $.text, state_of: state, flow: f.yaml}`:       {kind: "http", follows: config.Follows{Path: "f.yaml"}},
-		`{url: "http://x", preset: rasa, state_of: state, flow: f.yaml}`:         {kind: "http", follows: config.Follows{Path: "f.yaml"}},
-		`{url: "ws://x", answer: {node: $.n}, flow: f.yaml}`:                     {kind: "websocket", follows: config.Follows{Path: "f.yaml"}},
-		`{kind: command, command: a, answer: {node: $.n}, flow: f.yaml}`:         {kind: "command", follows: config.Follows{Path: "f.yaml"}},
-		`{kind: a2a, url: "http://x", state_of: state, flow: f.yaml}`:            {kind: "a2a", follows: config.Follows{Path: "f.yaml"}},
+		`{url: "http://x", answer: {node: $.n}, flow: f.yaml, flow_id: a}`: {
+			kind: "http", follows: config.Follows{Path: "f.yaml", ID: "a"},
+		},
+		`{url: "http://x", answer: $.text, state_of: state, flow: f.yaml}`: {
+			kind: "http", follows: config.Follows{Path: "f.yaml"},
+		},
+		`{url: "http://x", preset: rasa, state_of: state, flow: f.yaml}`: {
+			kind: "http", follows: config.Follows{Path: "f.yaml"},
+		},
+		`{url: "ws://x", answer: {node: $.n}, flow: f.yaml}`: {
+			kind: "websocket", follows: config.Follows{Path: "f.yaml"},
+		},
+		`{kind: command, command: a, answer: {node: $.n}, flow: f.yaml}`: {
+			kind: "command", follows: config.Follows{Path: "f.yaml"},
+		},
+		`{kind: a2a, url: "http://x", state_of: state, flow: f.yaml}`: {
+			kind: "a2a", follows: config.Follows{Path: "f.yaml"},
+		},
 		`{url: "http://x", answer: {node: $.n}}`:                                 {kind: "http", takes: true},
 		`{url: "http://x"}`:                                                      {kind: "http"},
 		`{url: "http://x/execute", flow: f.yaml}`:                                {kind: "execute"},

@@ -60,7 +60,10 @@ func (a httpAttempt) faultOf(ctx context.Context, err error) *httpFault {
 	again := a.bounds.Idempotent
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &httpFault{fault: llm.TimedOut, again: again, message: fmt.Sprintf(": no answer within %s (raise timeout if it needs longer)", a.bounds.Timeout)}
+		return &httpFault{
+			fault: llm.TimedOut, again: again,
+			message: fmt.Sprintf(": no answer within %s (raise timeout if it needs longer)", a.bounds.Timeout),
+		}
 	case errors.Is(err, answer.ErrBrokeOff):
 		return &httpFault{fault: llm.Malformed, again: again, message: ": " + err.Error()}
 	}
@@ -77,14 +80,21 @@ func (a httpAttempt) unanswered(err error, connected bool) error {
 	}
 	what := text.OneLine(err.Error(), 200)
 	if connected {
-		return &httpFault{fault: llm.Malformed, again: a.bounds.Idempotent, message: ": the connection broke off before there was an answer: " + what}
+		return &httpFault{
+			fault: llm.Malformed, again: a.bounds.Idempotent,
+			message: ": the connection broke off before there was an answer: " + what,
+		}
 	}
-	return &httpFault{fault: llm.Unreachable, again: true, message: " cannot be reached: " + what + " (is the server running?)"}
+	return &httpFault{
+		fault: llm.Unreachable, again: true, message: " cannot be reached: " + what + " (is the server running?)",
+	}
 }
 
 func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, err error) {
 	var connected atomic.Bool // a connection may be made while nobody waits for it any more
-	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
+	request, err := a.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}))
 	if err != nil {
 		return got, &httpFault{fault: llm.Refused, message: " is no address that can be asked"}
 	}
@@ -137,7 +147,8 @@ func (a httpAttempt) body(response *http.Response, got *httpAnswer, spoke func()
 // formatOf returns the format in which an answer of a type is read as a stream; empty for one that is read whole.
 func (c HTTPConfig) formatOf(contentType string) answer.Format {
 	format := answer.FormatOf(contentType)
-	if format != "" || c.answer.Stream == nil || strings.HasPrefix(contentType, "application/json") || strings.HasPrefix(contentType, "text/html") {
+	if format != "" || c.answer.Stream == nil || strings.HasPrefix(contentType, "application/json") ||
+		strings.HasPrefix(contentType, "text/html") {
 		return format
 	}
 	return cmp.Or(c.answer.Stream.Format, answer.SSE)
@@ -163,7 +174,9 @@ func (a httpAttempt) request(ctx context.Context) (*http.Request, error) {
 		}
 	}
 	if host := a.call.on(request.Header, [2]string{"Accept", accept}, [2]string{"Content-Type", a.call.media},
-		[2]string{trace.ConversationHeader, a.values.ConversationID}, [2]string{trace.ParentHeader, trace.Parent(ctx)}); host != "" {
+		[2]string{trace.ConversationHeader, a.values.ConversationID}, [2]string{
+			trace.ParentHeader, trace.Parent(ctx),
+		}); host != "" {
 		request.Host = host
 	}
 	httpclient.Once(request)
@@ -185,7 +198,8 @@ func (a httpAttempt) refused(response *http.Response) *httpFault {
 		f.fault, f.again = llm.TimedOut, a.bounds.Idempotent
 	}
 	f.after = retry.After(response.Header, time.Now())
-	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason)) // the status says enough without a reason that breaks off
+	// the status says enough without a reason that breaks off
+	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason))
 	f.message = " " + refusal(response, reason)
 	return f
 }

@@ -41,9 +41,13 @@ type httpOpen struct {
 }
 
 func httpKind() Kind {
-	return Kind{Name: "http", Doc: "any agent behind HTTP", Short: "http://… or https://…", read: readHTTP, stands: func(text string) (map[string]any, bool) {
-		return map[string]any{"url": text}, strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
-	}}
+	return Kind{
+		Name: "http", Doc: "any agent behind HTTP", Short: "http://… or https://…", read: readHTTP,
+		stands: func(text string) (map[string]any, bool) {
+			return map[string]any{"url": text}, strings.HasPrefix(text, "http://") ||
+				strings.HasPrefix(text, "https://")
+		},
+	}
 }
 
 // httpKeys are the keys of a target of the kind http.
@@ -109,7 +113,9 @@ func defaultBody() *template.Template {
 // fingerprints take none of its texts, such as the path of an address, for the name of a file.
 func definition(v source.Value) string {
 	whole, _ := v.Any().(map[string]any)
-	for _, name := range []string{"concurrency", "requests_per_minute", "input_price", "output_price", "retries", "retry_after_max"} {
+	for _, name := range []string{
+		"concurrency", "requests_per_minute", "input_price", "output_price", "retries", "retry_after_max",
+	} {
 		delete(whole, name)
 	}
 	var b strings.Builder
@@ -134,7 +140,8 @@ func scopeOf(n source.Node, at config.Location) template.Scope {
 // check reports settings that cannot work together.
 func (c *HTTPConfig) check(n source.Node) {
 	if c.session != nil && c.opening != nil && c.opening.session != nil {
-		n.Field("session").Report("keep one of them", "session and open.session both say where the session id comes from")
+		n.Field("session").Report("keep one of them",
+			"session and open.session both say where the session id comes from")
 	}
 	s := c.givenBy()
 	if s == nil {

@@ -136,7 +136,8 @@ func (r *httpRequest) fill(c *httpCall, v *template.Values) (err error) {
 
 // exchange sends a request, again where that helps, and returns its answer, live or from a recording. Taken has the
 // time and the attempts.
-func (s *httpSession) exchange(ctx context.Context, r *httpRequest, v *template.Values) (got httpAnswer, taken chat.Reply, err error) {
+func (s *httpSession) exchange(ctx context.Context, r *httpRequest,
+	v *template.Values) (got httpAnswer, taken chat.Reply, err error) {
 	c, err := r.call(v)
 	if err != nil {
 		return got, taken, err
@@ -154,11 +155,15 @@ func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got ht
 	collect.Put(ctx, collect.Prompt, c.prompt)
 	at := shownAddress(c.url)
 	m := llm.Model(httpAttempt{s, c, turn})
-	limits := config.Model{Provider: "http", Concurrency: s.bounds.Concurrency, RequestsPerMinute: s.bounds.RequestsPerMinute}
+	limits := config.Model{
+		Provider: "http", Concurrency: s.bounds.Concurrency, RequestsPerMinute: s.bounds.RequestsPerMinute,
+	}
 	if s.parts.Limited != nil {
 		m = s.parts.Limited(m, limits, text.Address(s.config.URL))
 	}
-	m = llm.Retry(m, llm.Policy{Model: at, Retries: *s.bounds.Retries, MaxAfter: s.bounds.RetryAfterMax, Breaker: s.breaker})
+	m = llm.Retry(m, llm.Policy{
+		Model: at, Retries: *s.bounds.Retries, MaxAfter: s.bounds.RetryAfterMax, Breaker: s.breaker,
+	})
 	m = s.parts.Recorded("http", httpOutcome{m, at})
 	taken, err = m.Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, string(asked))}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
@@ -224,10 +229,14 @@ func (o httpOutcome) Generate(ctx context.Context, r llm.Request) (chat.Reply, e
 	if !ok {
 		return reply, err
 	}
-	end := &llm.Error{Fault: failed.Fault, Model: o.at, Status: failed.Status, Message: o.at + failed.Message, Attempts: failed.Attempts}
+	end := &llm.Error{
+		Fault: failed.Fault, Model: o.at, Status: failed.Status, Message: o.at + failed.Message,
+		Attempts: failed.Attempts,
+	}
 	f, ok := errors.AsType[*httpFault](err)
 	if !ok { // nobody was there too often
-		end.Message = fmt.Sprintf("%s cannot be reached: it %s (%s)", o.at, failed.Message, cmp.Or(failed.Hint, "is the server running?"))
+		end.Message = fmt.Sprintf("%s cannot be reached: it %s (%s)", o.at, failed.Message,
+			cmp.Or(failed.Hint, "is the server running?"))
 		return chat.Reply{}, end
 	}
 	end.Fault = f.fault

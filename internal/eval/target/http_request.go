@@ -107,8 +107,11 @@ func (r *requestReader) finish(q *httpRequest) {
 
 func (r *requestReader) settle(q *httpRequest) {
 	q.written = r.written
-	q.url = template.Read(r.at.With(source.Value{Kind: source.String, Line: r.at.Line, Column: r.at.Column, Scalar: r.written}), r.scope)
-	if plain, _, err := q.url.Text(&template.Values{}, template.Address); err == nil && !strings.HasPrefix(plain, "[redacted ") && r.written != "" {
+	q.url = template.Read(r.at.With(source.Value{
+		Kind: source.String, Line: r.at.Line, Column: r.at.Column, Scalar: r.written,
+	}), r.scope)
+	if plain, _, err := q.url.Text(&template.Values{}, template.Address); err == nil &&
+		!strings.HasPrefix(plain, "[redacted ") && r.written != "" {
 		r.checkAddress(plain)
 	}
 	if kind, ok := q.headers.named("Content-Type"); ok && kind != nil {
@@ -119,13 +122,15 @@ func (r *requestReader) settle(q *httpRequest) {
 
 // checkAddress reports an address that cannot be one, whatever its placeholders stand for.
 func (r *requestReader) checkAddress(plain string) {
-	if parsed, err := url.Parse(plain); err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && (parsed.Host != "" || strings.Contains(r.written, "{{")) {
+	if parsed, err := url.Parse(plain); err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") &&
+		(parsed.Host != "" || strings.Contains(r.written, "{{")) {
 		return
 	}
 	if strings.HasPrefix(r.written, "{{") {
 		return
 	}
-	r.at.Report("write it like https://shop.example/api", "the address is no http or https address") // which may hold a password
+	// which may hold a password
+	r.at.Report("write it like https://shop.example/api", "the address is no http or https address")
 }
 
 // join appends a path to the address, before its query.
@@ -173,7 +178,9 @@ func (r *requestReader) other(n source.Node, k requestKeys) httpRequest {
 // inherited returns the target's own headers but the type of its body. Their faults are reported where they stand.
 func (r *requestReader) inherited() headers {
 	if written := r.base.Field("headers"); written.Kind == source.Map {
-		return slices.DeleteFunc(readHeaders(written.To(&source.Reader{}), r.scope), func(h header) bool { return h.name == "Content-Type" })
+		return slices.DeleteFunc(readHeaders(written.To(&source.Reader{}), r.scope), func(h header) bool {
+			return h.name == "Content-Type"
+		})
 	}
 	return nil
 }

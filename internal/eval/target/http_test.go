@@ -25,7 +25,8 @@ import (
 // httpParts are parts without a recording. Retries and the time of a reply are short.
 func httpParts() Parts {
 	return Parts{
-		Client: httpclient.Client(nil), Recorded: func(_ string, m llm.Model) llm.Model { return m }, Limited: llm.NewLimits().Limit, Retries: new(1),
+		Client: httpclient.Client(nil), Recorded: func(_ string, m llm.Model) llm.Model { return m },
+		Limited: llm.NewLimits().Limit, Retries: new(1),
 	}
 }
 
@@ -50,7 +51,8 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return web.URL
 }
 
-func converse(t *testing.T, opened runner.Target, o runner.Opening, messages ...string) (replies []chat.Reply, s runner.Session, err error) {
+func converse(t *testing.T, opened runner.Target, o runner.Opening,
+	messages ...string) (replies []chat.Reply, s runner.Session, err error) {
 	t.Helper()
 	if o.Test == nil {
 		o.Test = &suite.Test{ID: "te"}
@@ -87,14 +89,18 @@ func TestHTTPRequests(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
 		seen = r.Method + " " + r.URL.RequestURI() + " " + string(data)
-		for _, name := range []string{"Content-Type", "Accept", "X-Conversation-Id", "X-Own", "Authorization", "Traceparent"} {
+		for _, name := range []string{
+			"Content-Type", "Accept", "X-Conversation-Id", "X-Own", "Authorization", "Traceparent",
+		} {
 			if v := r.Header.Get(name); v != "" {
 				seen += "|" + name + "=" + v
 			}
 		}
 		fmt.Fprint(w, "ok")
 	})
-	test := &suite.Test{ID: "t 1", Vars: map[string]any{"lang": "dé", "n": 2}, Input: []chat.Message{chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "a"), chat.NewMessage(chat.Assistant, "b")}}
+	test := &suite.Test{ID: "t 1", Vars: map[string]any{"lang": "dé", "n": 2}, Input: []chat.Message{
+		chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "a"), chat.NewMessage(chat.Assistant, "b"),
+	}}
 	for yaml, want := range map[string]string{
 		`URL/chat`: `POST /chat {"message":"hi \"you\"","session_id":"C1"}|Content-Type=application/json`,
 		`{url: URL/api/, path: chat, headers: {x-own: "{{vars.lang}} {{turn}}", Authorization: Bearer T}, body: {m: "{{message}}", n: "{{vars.n}}", t: "{{trial}}"}}`: `POST /api/chat {"m":"hi \"you\"","n":2,"t":3}|Content-Type=application/json|X-Own=d%C3%A9 1|Authorization=Bearer T`,
@@ -106,7 +112,8 @@ func TestHTTPRequests(t *testing.T) {
 		`{url: URL, body: {x: "{{with.a}}"}, with: {a: [1, "{{turn}}"]}}`:                                                    `POST / {"x":[1,1]}|Content-Type=application/json`,
 		`{url: URL, preset: rasa}`: "",
 	} {
-		replies, _, err := converse(t, openHTTP(t, yaml, url, httpParts()), runner.Opening{Test: test, Trial: 3, ConversationID: "C1"}, `hi "you"`)
+		replies, _, err := converse(t, openHTTP(t, yaml, url, httpParts()),
+			runner.Opening{Test: test, Trial: 3, ConversationID: "C1"}, `hi "you"`)
 		if want == "" {
 			continue
 		}
@@ -115,7 +122,8 @@ func TestHTTPRequests(t *testing.T) {
 			continue
 		}
 		got, trace, _ := strings.Cut(seen, "|Traceparent=00-")
-		if !strings.HasPrefix(trace, replies[0].TraceID+"-") || len(trace) != 32+1+16+3 || len(replies[0].TraceID) != 32 {
+		if !strings.HasPrefix(trace, replies[0].TraceID+"-") || len(trace) != 32+1+16+3 ||
+			len(replies[0].TraceID) != 32 {
 			t.Errorf("%s: trace %s, reply %s", yaml, trace, replies[0].TraceID)
 		}
 		got = strings.Replace(got, "|Accept=application/json, text/plain;q=0.9, */*;q=0.8", "", 1)
@@ -160,7 +168,8 @@ func (a *agentServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: "sid", Value: id})
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"reply": strings.Join(a.said[id], ","), "session": id, "xid": r.Header.Get("X-Conversation-Id"), "trace": r.Header.Get("Traceparent")[3:35],
+		"reply": strings.Join(a.said[id], ","), "session": id, "xid": r.Header.Get("X-Conversation-Id"),
+		"trace": r.Header.Get("Traceparent")[3:35],
 	})
 }
 
@@ -199,11 +208,14 @@ func TestHTTPConversationsNeverMix(t *testing.T) {
 						if replies[0].Text != one || replies[1].Text != one+","+two {
 							t.Errorf("conversation %d hears %q, %q", i, replies[0].Text, replies[1].Text)
 						}
-						if !strings.Contains(string(replies[1].State), `"xid":"`+id+`"`) || replies[0].TraceID != replies[1].TraceID {
-							t.Errorf("conversation %d is called %s, %s, %s", i, replies[1].State, replies[0].TraceID, replies[1].TraceID)
+						if !strings.Contains(string(replies[1].State), `"xid":"`+id+`"`) ||
+							replies[0].TraceID != replies[1].TraceID {
+							t.Errorf("conversation %d is called %s, %s, %s", i, replies[1].State, replies[0].TraceID,
+								replies[1].TraceID)
 						}
 						known := s.(runner.Identified).SessionID()
-						if _, twice := ids.LoadOrStore(known, i); twice || known == "" || (by == "own" || by == "jar") != (known == id) {
+						if _, twice := ids.LoadOrStore(known, i); twice || known == "" ||
+							(by == "own" || by == "jar") != (known == id) {
 							t.Errorf("the session id is %q", known)
 						}
 					}
@@ -248,7 +260,9 @@ func TestHTTPOpenAndClose(t *testing.T) {
 	p := httpParts()
 	p.Warn = func(s string) { warned = append(warned, s) }
 	opened := openHTTP(t, yaml, url, p)
-	_, s, err := converse(t, opened, runner.Opening{Test: &suite.Test{ID: "a", Input: []chat.Message{chat.NewMessage(chat.System, "S")}}}, "hi", "fail")
+	_, s, err := converse(t, opened, runner.Opening{Test: &suite.Test{
+		ID: "a", Input: []chat.Message{chat.NewMessage(chat.System, "S")},
+	}}, "hi", "fail")
 	if err == nil || !strings.Contains(err.Error(), "400") {
 		t.Errorf("got %v", err)
 	}
@@ -285,7 +299,8 @@ func TestHTTPStream(t *testing.T) {
 	})
 	for _, yaml := range []string{"URL", "{url: URL, stream: {format: sse, text: $.delta}}"} {
 		replies, _, err := converse(t, openHTTP(t, yaml, url, httpParts()), runner.Opening{}, "hi")
-		if err != nil || replies[0].Text != "Hello" || replies[0].FirstText <= 0 || replies[0].FirstText >= replies[0].Latency || !replies[0].Usage.Unknown {
+		if err != nil || replies[0].Text != "Hello" || replies[0].FirstText <= 0 ||
+			replies[0].FirstText >= replies[0].Latency || !replies[0].Usage.Unknown {
 			t.Errorf("%s: %+v, %v", yaml, replies, err)
 		}
 	}
@@ -349,8 +364,10 @@ func TestHTTPEnds(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"reply":"Goodbye","over":true,"why":"done"}`)
 	})
-	replies, _, err := converse(t, openHTTP(t, "{url: URL, answer: {end: $.over, finish_reason: $.why}}", url, httpParts()), runner.Opening{}, "bye")
-	if err != nil || !replies[0].Ended || replies[0].FinishReason != "done" || !replies[0].Usage.Unknown || !replies[0].Cost.Unknown {
+	replies, _, err := converse(t, openHTTP(t, "{url: URL, answer: {end: $.over, finish_reason: $.why}}", url,
+		httpParts()), runner.Opening{}, "bye")
+	if err != nil || !replies[0].Ended || replies[0].FinishReason != "done" || !replies[0].Usage.Unknown ||
+		!replies[0].Cost.Unknown {
 		t.Errorf("%+v, %v", replies, err)
 	}
 }

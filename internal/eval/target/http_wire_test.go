@@ -43,7 +43,9 @@ func wired(t *testing.T, answer func(connection, request int, r *http.Request) s
 					if said == "" {
 						return
 					}
-					_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(said), said)
+					_, _ = fmt.Fprintf(c,
+						"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+						len(said), said)
 				}
 			})
 		}
@@ -64,8 +66,8 @@ func wiredParts(t *testing.T) Parts {
 // idempotency, on a connection that has served before.
 func TestHTTPSaysAMessageOnce(t *testing.T) {
 	for _, yaml := range []string{
-		`{url: URL, method: GET, query: {m: "{{message}}"}}`, `{url: URL, headers: {Idempotency-Key: "{{turn}}"}}`, `{url: URL, method: OPTIONS}`, `URL`,
-		`{url: URL, method: GET, body: {m: "{{message}}"}}`,
+		`{url: URL, method: GET, query: {m: "{{message}}"}}`, `{url: URL, headers: {Idempotency-Key: "{{turn}}"}}`,
+		`{url: URL, method: OPTIONS}`, `URL`, `{url: URL, method: GET, body: {m: "{{message}}"}}`,
 	} {
 		var mu sync.Mutex
 		asked := 0
@@ -75,7 +77,8 @@ func TestHTTPSaysAMessageOnce(t *testing.T) {
 			if asked++; n == 2 {
 				return ""
 			}
-			if r.Method == http.MethodGet && !strings.Contains(yaml, "body") && len(r.TransferEncoding)+int(r.ContentLength) > 0 {
+			if r.Method == http.MethodGet && !strings.Contains(yaml, "body") &&
+				len(r.TransferEncoding)+int(r.ContentLength) > 0 {
 				t.Errorf("a GET without a body has one of %d bytes %v", r.ContentLength, r.TransferEncoding)
 			}
 			return `{"reply":"yes"}`
@@ -110,7 +113,9 @@ func TestHTTPConversationsHaveConnectionsOfTheirOwn(t *testing.T) {
 // A request that would close a session whose id never came is not sent: without the id, its address is that of all
 // sessions. Another one is sent.
 func TestHTTPClosesNothingElse(t *testing.T) {
-	for address, sent := range map[string]bool{`"threads/{{session_id}}"`: false, `threads, query: {id: "{{session_id}}"}`: true} {
+	for address, sent := range map[string]bool{
+		`"threads/{{session_id}}"`: false, `threads, query: {id: "{{session_id}}"}`: true,
+	} {
 		var mu sync.Mutex
 		var seen, warned []string
 		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +143,8 @@ func TestHTTPJoinsQueries(t *testing.T) {
 		seen = r.RequestURI
 		_, _ = io.WriteString(w, "yes")
 	})
-	if _, _, err := converse(t, openHTTP(t, `{url: "URL/api?k=1", path: "chat?x=2", query: {y: 3}}`, url, httpParts()), runner.Opening{}, "hi"); err != nil || seen != "/api/chat?x=2&k=1&y=3" {
+	if _, _, err := converse(t, openHTTP(t, `{url: "URL/api?k=1", path: "chat?x=2", query: {y: 3}}`, url, httpParts()),
+		runner.Opening{}, "hi"); err != nil || seen != "/api/chat?x=2&k=1&y=3" {
 		t.Errorf("asked %s, error %v", seen, err)
 	}
 }
@@ -149,7 +155,8 @@ func TestHTTPEmptyBody(t *testing.T) {
 		data, _ := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %q %q", r.Method, data, r.Header["Content-Type"])
 	})
-	replies, _, err := converse(t, openHTTP(t, `{url: URL, query: {m: "{{message}}"}, body: ""}`, url, httpParts()), runner.Opening{}, "hi")
+	replies, _, err := converse(t, openHTTP(t, `{url: URL, query: {m: "{{message}}"}, body: ""}`, url, httpParts()),
+		runner.Opening{}, "hi")
 	if err != nil || replies[0].Text != `POST "" []` {
 		t.Errorf("%v, error %v", replies, err)
 	}
@@ -158,7 +165,8 @@ func TestHTTPEmptyBody(t *testing.T) {
 // An address that holds the user's message is cut in errors.
 func TestHTTPShowsALongAddressInShort(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
-	_, _, err := converse(t, openHTTP(t, `{url: "URL/{{message}}", method: GET}`, url, httpParts()), runner.Opening{}, strings.Repeat("x", 10_000))
+	_, _, err := converse(t, openHTTP(t, `{url: "URL/{{message}}", method: GET}`, url, httpParts()), runner.Opening{},
+		strings.Repeat("x", 10_000))
 	if err == nil || len(err.Error()) > 600 || !strings.Contains(err.Error(), "400") {
 		t.Errorf("%.1000v", err)
 	}

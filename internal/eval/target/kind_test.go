@@ -36,7 +36,8 @@ func echoKind() Kind {
 		read: func(n source.Node, _ config.Location) config.Target {
 			c := echoConfig{}
 			n.Read(map[string]func(source.Node){
-				"kind": func(source.Node) {}, "prefix": func(n source.Node) { c.Prefix = n.Text() }, "url": func(n source.Node) { c.URL = n.Text() },
+				"kind": func(source.Node) {}, "prefix": func(n source.Node) { c.Prefix = n.Text() },
+				"url": func(n source.Node) { c.URL = n.Text() },
 			})
 			return config.Target{Kind: "echo", Options: c}
 		},
@@ -61,7 +62,8 @@ func (echoConfig) complete() bool { return true }
 // knows what it asks.
 func TestAKindIsOneLine(t *testing.T) {
 	kinds := append(Kinds(), echoKind())
-	f, _, err := load(t, kinds, "targets: {shout: {kind: echo, prefix: 'HEY ', url: 'http://a.example'}, short: 'echo:there'}")
+	f, _, err := load(t, kinds,
+		"targets: {shout: {kind: echo, prefix: 'HEY ', url: 'http://a.example'}, short: 'echo:there'}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,8 @@ func TestAKindIsOneLine(t *testing.T) {
 	if reply, err := session.Send(t.Context(), chat.Content{Text: "you"}); reply.Text != "HEY you" || err != nil {
 		t.Errorf("reply %q, error %v", reply.Text, err)
 	}
-	if asks, err := DependenciesOf(t.Context(), shout, Parts{}); asks.Server != "http://a.example" || !Complete(shout) || err != nil {
+	if asks, err := DependenciesOf(t.Context(), shout, Parts{}); asks.Server != "http://a.example" ||
+		!Complete(shout) || err != nil {
 		t.Errorf("asks %+v, complete %v, error %v", asks, Complete(shout), err)
 	}
 	if err := session.Close(); err != nil {
@@ -107,7 +110,8 @@ func TestFaultsOfKinds(t *testing.T) {
 		`targets.b.limits.turn_timeot: unknown key "turn_timeot" (did you mean "turn_timeout"?)`,
 		`:4:31: targets.c.promts: unknown key "promts" (did you mean "prompts"?)`, "a sitebot target needs its site",
 		`there is no classifier "nobody"`, `targets.d.language: unknown key "language"`,
-		`targets.e.temprature: unknown key "temprature" (did you mean "temperature"?)`, `targets.f.kind: unknown value "teapot"`,
+		`targets.e.temprature: unknown key "temprature" (did you mean "temperature"?)`,
+		`targets.f.kind: unknown value "teapot"`,
 		"model, flow, http, execute, websocket, a2a, command, sitebot, classifier",
 	} {
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), file, ""), want) {
@@ -129,13 +133,17 @@ func TestTargetsOfKinds(t *testing.T) {
 	}
 	in := func(name string) string { return filepath.Join(f.Dir, name) }
 	want := map[string]config.Target{
-		"flow": OfFlow(lexical(), FlowConfig{Path: in("a.yaml"), ID: "b", Knowledge: in("kb"), Memory: &MemoryConfig{}, TurnTimeout: 2e9}),
+		"flow": OfFlow(lexical(), FlowConfig{
+			Path: in("a.yaml"), ID: "b", Knowledge: in("kb"), Memory: &MemoryConfig{}, TurnTimeout: 2e9,
+		}),
 		"http": {Kind: "execute", Options: ExecuteConfig{
-			Flow: FlowConfig{ID: "b"}, URL: "http://x/execute", TokenEnv: "T", Headers: map[string]string{"A": "b"}, Bounds: Bounds{Retries: new(0)},
+			Flow: FlowConfig{ID: "b"}, URL: "http://x/execute", TokenEnv: "T", Headers: map[string]string{"A": "b"},
+			Bounds: Bounds{Retries: new(0)},
 		}},
 		"site": OfSite(SiteConfig{Dir: "/s", Name: "a.example", Model: "scripted:" + in("bot.yaml"), Language: "de"}),
 		"intents": OfClassifier(ClassifierConfig{
-			SiteConfig: SiteConfig{Dir: "/s", Name: "a.example", Model: "openai:x", Prompts: "/p"}, Node: "intent-classifier",
+			SiteConfig: SiteConfig{Dir: "/s", Name: "a.example", Model: "openai:x", Prompts: "/p"},
+			Node:       "intent-classifier",
 		}),
 		"short": OfFlow(lexical(), FlowConfig{Path: in("a.yaml"), ID: "b"}),
 	}

@@ -35,7 +35,10 @@ type Model struct {
 var _ runner.Target = (*Model)(nil)
 
 func modelKind() Kind {
-	return Kind{Name: "model", Doc: "a language model", Short: "PROVIDER:MODEL[@URL]", read: func(n source.Node, at config.Location) config.Target { return OfModel(at.Model(n)) }}
+	return Kind{
+		Name: "model", Doc: "a language model", Short: "PROVIDER:MODEL[@URL]",
+		read: func(n source.Node, at config.Location) config.Target { return OfModel(at.Model(n)) },
+	}
 }
 
 // OfModel returns the target that is a model.
@@ -51,7 +54,9 @@ func (ModelConfig) open(m config.Model, p Parts) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Model{Model: model, Parameters: llm.ParametersOf(m), Tools: m.Tools, MaxToolRounds: m.MaxToolRounds, State: m.State}
+	t := &Model{
+		Model: model, Parameters: llm.ParametersOf(m), Tools: m.Tools, MaxToolRounds: m.MaxToolRounds, State: m.State,
+	}
 	t.Stream = m.Stream != nil && *m.Stream
 	t.Parameters.ToolChoice = m.ToolChoice
 	for _, declared := range m.Tools {
@@ -78,8 +83,14 @@ func (m *Model) Open(_ context.Context, o runner.Opening) (runner.Session, error
 		parameters.Seed = cmp.Or(s.Seed, parameters.Seed)
 	}
 	said, err := before(o.Test)
-	values := template.Values{ConversationID: o.ConversationID, SessionID: o.ConversationID, TestID: o.Test.ID, Trial: max(1, o.Trial), Vars: o.Test.Vars}
-	return &modelSession{Model: m, earlier: said, parameters: parameters, values: values, tools: m.Tools.Begin(), history: withResults(said)}, err
+	values := template.Values{
+		ConversationID: o.ConversationID, SessionID: o.ConversationID, TestID: o.Test.ID, Trial: max(1, o.Trial),
+		Vars: o.Test.Vars,
+	}
+	return &modelSession{
+		Model: m, earlier: said, parameters: parameters, values: values, tools: m.Tools.Begin(),
+		history: withResults(said),
+	}, err
 }
 
 type modelSession struct {
@@ -98,7 +109,9 @@ type modelSession struct {
 // actual answer.
 func (s *modelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	mark := s.tools.Mark()
-	t := modelTurn{modelSession: s, values: s.values, said: append(slices.Clip(s.history), chat.Message{Role: chat.User, Content: message}), thread: s.thread, kept: s.kept}
+	t := modelTurn{modelSession: s, values: s.values, said: append(slices.Clip(s.history), chat.Message{
+		Role: chat.User, Content: message,
+	}), thread: s.thread, kept: s.kept}
 	t.values.Turn++
 	t.values.Message, t.values.History = message.String(), s.history
 	reply, err := t.take(ctx)

@@ -31,7 +31,9 @@ func results(calls []chat.ToolCall, given []chat.Message) []chat.Message {
 	var messages []chat.Message
 	for _, call := range calls {
 		if !slices.ContainsFunc(given, func(m chat.Message) bool { return m.ToolCallID == call.ID }) {
-			messages = append(messages, chat.Message{Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: resultOf(call)}})
+			messages = append(messages, chat.Message{
+				Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: resultOf(call)},
+			})
 		}
 	}
 	return messages

@@ -42,7 +42,9 @@ func TestModel(t *testing.T) { targettest.Run(t, &target.Model{Model: &parrot{}}
 func TestModelIsSentTheConversation(t *testing.T) {
 	p := &parrot{}
 	m := &target.Model{Model: p, Parameters: llm.Request{Temperature: new(0.5)}}
-	s, err := m.Open(t.Context(), runner.Opening{Test: &suite.Test{Input: []chat.Message{chat.NewMessage(chat.System, "S")}}})
+	s, err := m.Open(t.Context(), runner.Opening{Test: &suite.Test{Input: []chat.Message{
+		chat.NewMessage(chat.System, "S"),
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,8 @@ func TestModelIsSentTheConversation(t *testing.T) {
 		}
 	}
 	want := llm.Request{Temperature: new(0.5), Messages: []chat.Message{
-		chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "one"), chat.NewMessage(chat.Assistant, "one (2)"), chat.NewMessage(chat.User, "two"),
+		chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "one"),
+		chat.NewMessage(chat.Assistant, "one (2)"), chat.NewMessage(chat.User, "two"),
 	}}
 	if diff := cmp.Diff(want, p.asked[2], cmpopts.IgnoreFields(llm.Request{}, "Conversation")); diff != "" {
 		t.Errorf("request mismatch (-want +got):\n%s", diff)

@@ -32,7 +32,10 @@ func (c *toolUser) Generate(_ context.Context, r llm.Request) (chat.Reply, error
 	r.Messages = slices.Clone(r.Messages)
 	c.asked = append(c.asked, r)
 	step := c.steps[min(len(c.asked), len(c.steps))-1]
-	reply := chat.Reply{Usage: chat.Usage{InputTokens: 10, OutputTokens: 1}, Cost: chat.Cost{USD: 0.5}, Attempts: 2, FinishReason: "stop", Thread: fmt.Sprintf("t%d", len(c.asked))}
+	reply := chat.Reply{
+		Usage: chat.Usage{InputTokens: 10, OutputTokens: 1}, Cost: chat.Cost{USD: 0.5}, Attempts: 2,
+		FinishReason: "stop", Thread: fmt.Sprintf("t%d", len(c.asked)),
+	}
 	if !strings.Contains(step, "{") {
 		reply.Text = step
 		return reply, nil
@@ -40,7 +43,9 @@ func (c *toolUser) Generate(_ context.Context, r llm.Request) (chat.Reply, error
 	for part := range strings.SplitSeq(step, " ") {
 		c.calls++
 		name, args, _ := strings.Cut(part, "{")
-		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: fmt.Sprintf("c%d", c.calls), Name: name, Args: json.RawMessage("{" + args)})
+		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{
+			ID: fmt.Sprintf("c%d", c.calls), Name: name, Args: json.RawMessage("{" + args),
+		})
 	}
 	reply.FinishReason = "tool_calls"
 	return reply, nil
@@ -87,19 +92,31 @@ func answer(id, text string) chat.Message {
 // Each call is answered by one message, in order, until the model calls no more; the turn has all calls with their
 // results, and what all requests have used.
 func TestModelTools(t *testing.T) {
-	model := &toolUser{steps: []string{`get_order{"id":"1"} now{}`, `teleport{} get_order{"id":"2"}`, "Shipped at noon."}}
+	model := &toolUser{steps: []string{
+		`get_order{"id":"1"} now{}`, `teleport{} get_order{"id":"2"}`, "Shipped at noon.",
+	}}
 	s := begin(t, &target.Model{Model: model, Tools: toolSet(t, orderTools)}, runner.Opening{})
 	got, err := s.Send(t.Context(), chat.Content{Text: "Where is it?"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := chat.Reply{
-		Text: "Shipped at noon.", FinishReason: "stop", Requests: 3, Attempts: 6, Usage: chat.Usage{InputTokens: 30, OutputTokens: 3}, Cost: chat.Cost{USD: 1.5},
+		Text: "Shipped at noon.", FinishReason: "stop", Requests: 3, Attempts: 6,
+		Usage: chat.Usage{InputTokens: 30, OutputTokens: 3}, Cost: chat.Cost{USD: 1.5},
 		ToolCalls: []chat.ToolCall{
-			{ID: "c1", Name: "get_order", Args: json.RawMessage(`{"id":"1"}`), Result: json.RawMessage(`{"status":"shipped"}`)},
+			{
+				ID: "c1", Name: "get_order", Args: json.RawMessage(`{"id":"1"}`),
+				Result: json.RawMessage(`{"status":"shipped"}`),
+			},
 			{ID: "c2", Name: "now", Args: json.RawMessage(`{}`), Result: json.RawMessage(`"noon"`)},
-			{ID: "c3", Name: "teleport", Args: json.RawMessage(`{}`), Result: json.RawMessage(`{"error":"unknown tool \"teleport\""}`)},
-			{ID: "c4", Name: "get_order", Args: json.RawMessage(`{"id":"2"}`), Result: json.RawMessage(`{"error":"busy"}`)},
+			{
+				ID: "c3", Name: "teleport", Args: json.RawMessage(`{}`),
+				Result: json.RawMessage(`{"error":"unknown tool \"teleport\""}`),
+			},
+			{
+				ID: "c4", Name: "get_order", Args: json.RawMessage(`{"id":"2"}`),
+				Result: json.RawMessage(`{"error":"busy"}`),
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Thread")); diff != "" {
@@ -136,23 +153,32 @@ func TestModelToolFailures(t *testing.T) {
 		calls  int
 		asked  int
 	}{
-		{"no result fits", 0, []string{`now{} get_order{"id":"7"}`}, `the tool get_order has no result for {"id":"7"}`, 2, 1},
+		{
+			"no result fits", 0, []string{`now{} get_order{"id":"7"}`},
+			`the tool get_order has no result for {"id":"7"}`, 2, 1,
+		},
 		{"a loop", 0, []string{`now{}`}, "tool loop: the model still calls tools after 8 rounds of results: now", 8, 9},
-		{"a short loop", 2, []string{`now{} now{}`}, "tool loop: the model still calls tools after 2 rounds of results: now, now", 4, 3},
+		{
+			"a short loop", 2, []string{`now{} now{}`},
+			"tool loop: the model still calls tools after 2 rounds of results: now, now", 4, 3,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			model := &toolUser{steps: tc.steps}
-			s := begin(t, &target.Model{Model: model, Tools: toolSet(t, orderTools), MaxToolRounds: tc.rounds}, runner.Opening{})
+			s := begin(t, &target.Model{Model: model, Tools: toolSet(t, orderTools), MaxToolRounds: tc.rounds},
+				runner.Opening{})
 			reply, err := s.Send(t.Context(), chat.Content{Text: "hi"})
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
-			if len(reply.ToolCalls) != tc.calls || len(model.asked) != tc.asked || reply.Usage.InputTokens != 10*tc.asked || reply.Requests != tc.asked {
+			if len(reply.ToolCalls) != tc.calls || len(model.asked) != tc.asked ||
+				reply.Usage.InputTokens != 10*tc.asked || reply.Requests != tc.asked {
 				t.Errorf("%d requests, and the turn has %+v", len(model.asked), reply)
 			}
 			model.steps = []string{"fine"}
 			model.asked = nil
-			if _, err := s.Send(t.Context(), chat.Content{Text: "again"}); err != nil || len(model.asked[0].Messages) != 1 {
+			if _, err := s.Send(t.Context(), chat.Content{Text: "again"}); err != nil ||
+				len(model.asked[0].Messages) != 1 {
 				t.Errorf("after the failure %d messages are sent, %v", len(model.asked[0].Messages), err)
 			}
 		})
@@ -174,7 +200,9 @@ func TestModelToolTimes(t *testing.T) {
 // A choice that forces a call holds for the first request of a turn, or the model could never answer.
 func TestModelToolChoice(t *testing.T) {
 	model := &toolUser{steps: []string{"now{}", "noon", "now{}", "noon"}}
-	s := begin(t, &target.Model{Model: model, Tools: toolSet(t, orderTools), Parameters: llm.Request{ToolChoice: "required"}}, runner.Opening{})
+	s := begin(t, &target.Model{
+		Model: model, Tools: toolSet(t, orderTools), Parameters: llm.Request{ToolChoice: "required"},
+	}, runner.Opening{})
 	var choices []string
 	for range 2 {
 		if _, err := s.Send(t.Context(), chat.Content{Text: "hi"}); err != nil {
@@ -192,7 +220,9 @@ func TestModelToolChoice(t *testing.T) {
 // With a conversation that the provider keeps, only what is new is sent.
 func TestModelState(t *testing.T) {
 	model := &toolUser{steps: []string{"now{}", "noon", "bye"}}
-	s := begin(t, &target.Model{Model: model, Tools: toolSet(t, orderTools), State: "previous_response_id"}, runner.Opening{
+	s := begin(t, &target.Model{
+		Model: model, Tools: toolSet(t, orderTools), State: "previous_response_id",
+	}, runner.Opening{
 		Test: &suite.Test{ID: "t", Input: []chat.Message{chat.NewMessage(chat.System, "S")}},
 	})
 	for _, text := range []string{"one", "two"} {
@@ -213,14 +243,17 @@ func TestModelState(t *testing.T) {
 // Placeholders know the conversation, the turn and what was said.
 func TestModelValues(t *testing.T) {
 	model := &toolUser{steps: []string{"one", "two"}}
-	s := begin(t, &target.Model{Model: model}, runner.Opening{Test: &suite.Test{ID: "t", Vars: map[string]any{"tier": "gold"}}, ConversationID: "conv-1", Trial: 2})
+	s := begin(t, &target.Model{Model: model}, runner.Opening{
+		Test: &suite.Test{ID: "t", Vars: map[string]any{"tier": "gold"}}, ConversationID: "conv-1", Trial: 2,
+	})
 	for _, text := range []string{"a", "b"} {
 		if _, err := s.Send(t.Context(), chat.Content{Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	v := model.asked[1].Conversation
-	if v.ConversationID != "conv-1" || v.TestID != "t" || v.Trial != 2 || v.Turn != 2 || v.Message != "b" || len(v.History) != 2 || v.Vars["tier"] != "gold" {
+	if v.ConversationID != "conv-1" || v.TestID != "t" || v.Trial != 2 || v.Turn != 2 || v.Message != "b" ||
+		len(v.History) != 2 || v.Vars["tier"] != "gold" {
 		t.Errorf("the values are %+v", v)
 	}
 }

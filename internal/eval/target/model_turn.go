@@ -43,7 +43,8 @@ func (t *modelTurn) take(ctx context.Context) (chat.Reply, error) {
 			return t.sum, nil
 		}
 		if most := t.rounds(); round == most {
-			return t.sum, fmt.Errorf("tool loop: the model still calls tools after %d rounds of results: %s", most, calledNames(reply.ToolCalls))
+			return t.sum, fmt.Errorf("tool loop: the model still calls tools after %d rounds of results: %s", most,
+				calledNames(reply.ToolCalls))
 		}
 		if err := t.answer(ctx, reply.ToolCalls); err != nil {
 			return t.sum, err
@@ -106,7 +107,9 @@ func (t *modelTurn) answer(ctx context.Context, calls []chat.ToolCall) error {
 		if err != nil {
 			return err
 		}
-		t.said = append(t.said, chat.Message{Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: answer.Text()}})
+		t.said = append(t.said, chat.Message{
+			Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: answer.Text()},
+		})
 	}
 	return nil
 }

@@ -68,7 +68,9 @@ func (p Parts) limited(c config.Model, at string) func(name string, m llm.Model)
 // conversationID returns the id of the conversation or, where a recording is played, the recorded one: requests hold
 // it.
 func (p Parts) conversationID(ctx context.Context, id string) (string, error) {
-	reply, err := p.Recorded("conversation", fixed(id)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, "id")}})
+	reply, err := p.Recorded("conversation", fixed(id)).Generate(ctx, llm.Request{Messages: []chat.Message{
+		chat.NewMessage(chat.User, "id"),
+	}})
 	return reply.Text, err
 }
 

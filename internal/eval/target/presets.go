@@ -156,14 +156,18 @@ func overPreset(n source.Node) source.Node {
 			fields = append(fields, f)
 		} else if f.Name == "headers" || f.Name == "body" || f.Name == "answer" || f.Name == "with" {
 			if f.Name == "answer" && own.Kind == source.String {
-				own = source.Value{Kind: source.Map, Line: own.Line, Column: own.Column, Fields: []source.Field{{Name: "text", Line: own.Line, Column: own.Column, Value: own}}}
+				own = source.Value{Kind: source.Map, Line: own.Line, Column: own.Column, Fields: []source.Field{{
+					Name: "text", Line: own.Line, Column: own.Column, Value: own,
+				}}}
 			}
 			f.Value = keyByKey(f.Value, own)
 			fields = append(fields, f)
 		}
 	}
 	for _, f := range n.Fields {
-		if f.Name == "preset" || slices.ContainsFunc(fields, func(known source.Field) bool { return known.Name == f.Name }) {
+		if f.Name == "preset" || slices.ContainsFunc(fields, func(known source.Field) bool {
+			return known.Name == f.Name
+		}) {
 			continue
 		}
 		fields = append(fields, f)

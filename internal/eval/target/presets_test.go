@@ -25,7 +25,8 @@ func TestPresets(t *testing.T) {
 		replies []string
 	}{
 		"openai": {
-			"{url: URL/v1, preset: openai, with: {model: m}, body: {temperature: 0}, headers: {Authorization: Bearer K}}",
+			"{url: URL/v1, preset: openai, with: {model: m}, body: {temperature: 0}, headers: {Authorization: " +
+				"Bearer K}}",
 			[]string{
 				`{"choices":[{"message":{"content":null,"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
 				`{"choices":[{"message":{"content":"two"},"finish_reason":"stop"}]}`,
@@ -51,12 +52,18 @@ func TestPresets(t *testing.T) {
 				`{"id":"r2","output":[{"type":"message","content":[{"type":"output_text","text":"two"}]}]}`,
 			},
 			"application/json",
-			[]string{`/responses {"model":"m","input":"one"}`, `/responses {"model":"m","input":"two","previous_response_id":"r1"}`},
+			[]string{
+				`/responses {"model":"m","input":"one"}`,
+				`/responses {"model":"m","input":"two","previous_response_id":"r1"}`,
+			},
 			[]string{`"one" f{}  {"input_tokens":1,"output_tokens":2}`, `"two"  null`},
 		},
 		"ai-sdk": {
 			"{url: URL/api/chat, preset: ai-sdk}",
-			[]string{"data: {\"type\":\"start\"}\n\ndata: {\"type\":\"text-delta\",\"id\":\"0\",\"delta\":\"Hi \"}\n\ndata: {\"type\":\"tool-input-available\",\"toolCallId\":\"c\",\"toolName\":\"f\",\"input\":{\"a\":1}}\n\ndata: {\"type\":\"text-delta\",\"delta\":\"you\"}\n\ndata: {\"type\":\"finish\"}\n\ndata: [DONE]\n\n"},
+			[]string{"data: {\"type\":\"start\"}\n\n" +
+				"data: {\"type\":\"text-delta\",\"id\":\"0\",\"delta\":\"Hi \"}\n\ndata: " +
+				"{\"type\":\"tool-input-available\",\"toolCallId\":\"c\",\"toolName\":\"f\",\"input\":{\"a\":1}}\n\n" +
+				"data: {\"type\":\"text-delta\",\"delta\":\"you\"}\n\ndata: {\"type\":\"finish\"}\n\ndata: [DONE]\n\n"},
 			"text/event-stream",
 			[]string{`/api/chat {"id":"C","trigger":"submit-message","messages":[{"id":"C-1","role":"user","parts":[{"type":"text","text":"one"}]}]}`},
 			[]string{`"Hi you" f{"a":1}  null`},
@@ -70,29 +77,35 @@ func TestPresets(t *testing.T) {
 		},
 		"ai-sdk that fails without a word": {
 			"{url: URL, preset: ai-sdk}",
-			[]string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"error\",\"errorText\":\"\"}\n\ndata: [DONE]\n\n"},
-			"text/event-stream", nil,
-			[]string{"error: the agent reports an error: the stream says that it failed"},
+			[]string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\n" +
+				"data: {\"type\":\"error\",\"errorText\":\"\"}\n\ndata: [DONE]\n\n"},
+			"text/event-stream", nil, []string{"error: the agent reports an error: the stream says that it failed"},
 		},
 		"ai-sdk that breaks off": {
-			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\n"}, "text/event-stream", nil, []string{"error: broke off"},
+			"{url: URL, preset: ai-sdk}", []string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\n"},
+			"text/event-stream", nil, []string{"error: broke off"},
 		},
 		"an error of ai-sdk without a text": {
 			"{url: URL, preset: ai-sdk}",
-			[]string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"error\"}\n\ndata: [DONE]\n\n"},
+			[]string{
+				"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"error\"}\n\ndata: [DONE]\n\n",
+			},
 			"text/event-stream",
 			nil,
 			[]string{"error: the stream says that it failed"},
 		},
 		"ai-sdk given up": {
 			"{url: URL, preset: ai-sdk}",
-			[]string{"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"abort\"}\n\ndata: [DONE]\n\n"},
+			[]string{
+				"data: {\"type\":\"text-delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"abort\"}\n\ndata: [DONE]\n\n",
+			},
 			"text/event-stream",
 			nil,
 			[]string{"error: abort"},
 		},
 		"an error of rasa": {
-			"{url: URL, preset: rasa}", []string{`{"version":"3","status":"failure","message":"no model"}`}, "application/json", nil, []string{"error: no model"},
+			"{url: URL, preset: rasa}", []string{`{"version":"3","status":"failure","message":"no model"}`},
+			"application/json", nil, []string{"error: no model"},
 		},
 		"langgraph": {
 			"{url: URL, preset: langgraph}",
@@ -103,7 +116,8 @@ func TestPresets(t *testing.T) {
 			},
 			"application/json",
 			[]string{
-				`/threads {}`, `/threads/t1/runs/wait {"assistant_id":"agent","input":{"messages":[{"role":"user","content":"one"}]}}`,
+				`/threads {}`,
+				`/threads/t1/runs/wait {"assistant_id":"agent","input":{"messages":[{"role":"user","content":"one"}]}}`,
 				`/threads/t1/runs/wait {"assistant_id":"agent","input":{"messages":[{"role":"user","content":"two"}]}}`,
 			},
 			[]string{`"first" f{"a":1}  null`, `"second" g{}  null`},
@@ -117,7 +131,9 @@ func TestPresets(t *testing.T) {
 		},
 		"langgraph that adds nothing": {
 			"{url: URL, preset: langgraph}",
-			[]string{`{"thread_id":"t1"}`, `{"messages":[{"type":"ai","content":"old"},{"type":"human","content":"one"}]}`},
+			[]string{
+				`{"thread_id":"t1"}`, `{"messages":[{"type":"ai","content":"old"},{"type":"human","content":"one"}]}`,
+			},
 			"application/json",
 			nil,
 			[]string{"error: no reply at $.messages[-1].content"},
@@ -130,16 +146,21 @@ func TestPresets(t *testing.T) {
 			[]string{"error: no reply at $.messages[-1].content: the answer has __interrupt__"},
 		},
 		"rasa with another answer": {
-			"{url: URL, preset: rasa}", []string{`{}`}, "application/json", nil, []string{"error: no reply at $[*].text"},
+			"{url: URL, preset: rasa}", []string{`{}`}, "application/json", nil,
+			[]string{"error: no reply at $[*].text"},
 		},
 		"rasa without a text": {
-			"{url: URL, preset: rasa}", []string{`[{"recipient_id":"C","image":"i.png"}]`}, "application/json", nil, []string{"error: no reply at $[*].text: the answer is a list of 1"},
+			"{url: URL, preset: rasa}", []string{`[{"recipient_id":"C","image":"i.png"}]`}, "application/json", nil,
+			[]string{"error: no reply at $[*].text: the answer is a list of 1"},
 		},
 		"rasa": {
 			"{url: URL, preset: rasa}",
 			[]string{`[{"recipient_id":"C","text":"a"},{"text":"b"}]`, `[]`},
 			"application/json",
-			[]string{`/webhooks/rest/webhook {"sender":"C","message":"one"}`, `/webhooks/rest/webhook {"sender":"C","message":"two"}`},
+			[]string{
+				`/webhooks/rest/webhook {"sender":"C","message":"one"}`,
+				`/webhooks/rest/webhook {"sender":"C","message":"two"}`,
+			},
 			[]string{`"a\n\nb"  null`, `""  null`},
 		},
 	} {
@@ -152,7 +173,8 @@ func TestPresets(t *testing.T) {
 				_, _ = io.WriteString(w, tc.answers[min(len(seen), len(tc.answers))-1])
 			})
 			messages := []string{"one", "two"}[:len(tc.replies)]
-			replies, _, err := converse(t, openHTTP(t, tc.yaml, url, httpParts()), runner.Opening{ConversationID: "C"}, messages...)
+			replies, _, err := converse(t, openHTTP(t, tc.yaml, url, httpParts()), runner.Opening{ConversationID: "C"},
+				messages...)
 			if wanted, ok := strings.CutPrefix(tc.replies[0], "error: "); ok {
 				if err == nil || !strings.Contains(err.Error(), wanted) {
 					t.Errorf("got %v, want %s", err, wanted)
@@ -202,10 +224,13 @@ targets:
 	for name, target := range f.Targets {
 		kinds[name] = target.Kind
 	}
-	if d := cmp.Diff(map[string]string{"plain": "http", "short": "http", "served": "execute", "own": "execute", "model": "model"}, kinds); d != "" {
+	if d := cmp.Diff(map[string]string{
+		"plain": "http", "short": "http", "served": "execute", "own": "execute", "model": "model",
+	}, kinds); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(config.Completion{When: `state == "done"`, StateOf: "state", DataOf: "data"}, f.Targets["plain"].Completion); d != "" {
+	if d := cmp.Diff(config.Completion{When: `state == "done"`, StateOf: "state", DataOf: "data"},
+		f.Targets["plain"].Completion); d != "" {
 		t.Error(d)
 	}
 	if f.Targets["served"].Judge != "it is settled" || f.Targets["model"].StateOf != "state" {
@@ -248,14 +273,22 @@ func TestDefinitionOfHTTP(t *testing.T) {
 		t.Errorf("limits are part of %s", same)
 	}
 	for _, other := range []string{
-		`{url: "http://y", body: {m: "{{message}}"}}`, `{url: "http://x", body: {n: "{{message}}"}}`, `{url: "http://x", body: {m: "{{message}}"}, answer: $.a}`,
-		`{url: "http://x", body: {m: "{{message}}"}, timeout: 3s}`, `{url: "http://x", body: {m: "{{message}}"}, path: /a}`,
-		`{url: "http://x", body: {m: "{{message}}"}, query: {a: b}}`, `{url: "http://x", body: {m: "{{message}}"}, method: PUT}`,
-		`{url: "http://x", body: {m: "{{message}}"}, headers: {A: b}}`, `{url: "http://x", body: {m: "{{message}}"}, headers: {Accept: null}}`,
-		`{url: "http://x", body: {m: "{{message}}"}, stream: sse}`, `{url: "http://x", body: {m: "{{message}}"}, cookies: false}`,
-		`{url: "http://x", body: {m: "{{message}}"}, open: {path: /a}}`, `{url: "http://x", body: {m: "{{message}}"}, close: {path: /a}}`,
-		`{url: "http://x", body: {m: "{{message}}"}, session: {cookie: a}}`, `{url: "http://x", body: {m: "{{message}}"}, idempotent: true}`,
-		`{url: "http://x", body: {m: "{{message}}"}, max_bytes: 5}`, `{url: "http://x", body: {m: "{{message}}"}, with: {a: 1}}`,
+		`{url: "http://y", body: {m: "{{message}}"}}`, `{url: "http://x", body: {n: "{{message}}"}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, answer: $.a}`,
+		`{url: "http://x", body: {m: "{{message}}"}, timeout: 3s}`,
+		`{url: "http://x", body: {m: "{{message}}"}, path: /a}`,
+		`{url: "http://x", body: {m: "{{message}}"}, query: {a: b}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, method: PUT}`,
+		`{url: "http://x", body: {m: "{{message}}"}, headers: {A: b}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, headers: {Accept: null}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, stream: sse}`,
+		`{url: "http://x", body: {m: "{{message}}"}, cookies: false}`,
+		`{url: "http://x", body: {m: "{{message}}"}, open: {path: /a}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, close: {path: /a}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, session: {cookie: a}}`,
+		`{url: "http://x", body: {m: "{{message}}"}, idempotent: true}`,
+		`{url: "http://x", body: {m: "{{message}}"}, max_bytes: 5}`,
+		`{url: "http://x", body: {m: "{{message}}"}, with: {a: 1}}`,
 	} {
 		if define(other) == plain {
 			t.Errorf("%s is defined as without its difference", other)

@@ -57,7 +57,8 @@ func (r *Recorded) failure(turn int) result.Failure {
 		return r.Of.Failures[0]
 	}
 	return result.Failure{
-		Code: result.EngineError, Source: result.EngineError.Source(), Turn: turn, Message: fmt.Sprintf("run %s recorded no reply and no reason", r.Run),
+		Code: result.EngineError, Source: result.EngineError.Source(), Turn: turn,
+		Message: fmt.Sprintf("run %s recorded no reply and no reason", r.Run),
 	}
 }
 
@@ -81,7 +82,8 @@ func (s *recordedSession) same(t *suite.Test) error {
 	}
 	switch then, now := max(s.planned(), len(s.Of.Turns)), len(t.Turns); {
 	case t.User != nil && len(s.Of.Turns) > t.MostTurns():
-		return s.invalid(t.MostTurns()+1, "the talk took %d turns in run %s and may take %d now", len(s.Of.Turns), s.Run, t.MostTurns())
+		return s.invalid(t.MostTurns()+1, "the talk took %d turns in run %s and may take %d now", len(s.Of.Turns),
+			s.Run, t.MostTurns())
 	case t.User == nil && then != now:
 		return s.invalid(min(then, now)+1, "the test had %d turns in run %s and has %d now", then, s.Run, now)
 	}
@@ -93,7 +95,9 @@ func (s *recordedSession) same(t *suite.Test) error {
 	if ahead < 0 {
 		return s.invalid(1, "the transcript that run %s recorded lacks messages", s.Run)
 	}
-	said := slices.DeleteFunc(slices.Clone([]chat.Message(before)), func(m chat.Message) bool { return m.Role == chat.System })
+	said := slices.DeleteFunc(slices.Clone([]chat.Message(before)), func(m chat.Message) bool {
+		return m.Role == chat.System
+	})
 	if !s.equal(nonNil(s.Of.Output[:ahead]), nonNil(said)) {
 		return s.invalid(1, "the messages before it are no longer those that run %s recorded", s.Run)
 	}
@@ -126,7 +130,9 @@ func (s *recordedSession) whole() error {
 			if strings.HasPrefix(found, "[redacted curl ") {
 				mend = "put the curl line back where run.json names it"
 			}
-			return s.invalid(i+1, "run %s recorded the reply without a secret, %s, that is not known here: %s, or hold the test again", s.Run, found, mend)
+			return s.invalid(i+1,
+				"run %s recorded the reply without a secret, %s, that is not known here: %s, or hold the test again",
+				s.Run, found, mend)
 		}
 	}
 	return nil
@@ -149,7 +155,8 @@ func nonNil(messages []chat.Message) []chat.Message { return append([]chat.Messa
 
 func (r *Recorded) invalid(turn int, format string, args ...any) error {
 	return &runner.FailureError{Failure: result.Failure{
-		Code: result.SpecInvalid, Source: "orchestrator", Turn: turn, Message: fmt.Sprintf("turn %d cannot be graded again: ", turn) + fmt.Sprintf(format, args...),
+		Code: result.SpecInvalid, Source: "orchestrator", Turn: turn,
+		Message: fmt.Sprintf("turn %d cannot be graded again: ", turn) + fmt.Sprintf(format, args...),
 	}}
 }
 
@@ -158,12 +165,14 @@ func (s *recordedSession) Send(context.Context, chat.Content) (chat.Reply, error
 	i := s.said
 	s.said++
 	if i >= len(s.Of.Turns) {
-		return chat.Reply{}, s.invalid(i+1, "run %s did not hold it: it stopped after turn %d; hold the test again", s.Run, len(s.Of.Turns))
+		return chat.Reply{}, s.invalid(i+1, "run %s did not hold it: it stopped after turn %d; hold the test again",
+			s.Run, len(s.Of.Turns))
 	}
 	turn := s.Of.Turns[i]
 	reply := chat.Reply{
-		Text: turn.Output, ToolCalls: turn.ToolCalls, Node: turn.Node, State: turn.State, TraceID: turn.TraceID, FinishReason: turn.FinishReason,
-		Usage: turn.Usage, Cost: turn.Cost, Attempts: turn.Attempts, Requests: turn.Requests, FirstText: duration(turn.FirstTextMS),
+		Text: turn.Output, ToolCalls: turn.ToolCalls, Node: turn.Node, State: turn.State, TraceID: turn.TraceID,
+		FinishReason: turn.FinishReason, Usage: turn.Usage, Cost: turn.Cost, Attempts: turn.Attempts,
+		Requests: turn.Requests, FirstText: duration(turn.FirstTextMS),
 		// A reply without a latency would be timed.
 		Latency: cmp.Or(duration(turn.LatencyMS), time.Nanosecond),
 		Ended:   s.Of.EndedByAgent && i == len(s.Of.Turns)-1,

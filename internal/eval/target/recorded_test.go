@@ -23,15 +23,21 @@ func held() *result.Test {
 		SessionID: "s-1", Verdict: result.Pass,
 		Scores: []result.Score{{Name: "turn-1"}, {Name: "turn-2"}, {Name: "assertions"}},
 		Output: []chat.Message{
-			chat.NewMessage(chat.User, "before"), chat.NewMessage(chat.User, "one"), chat.NewMessage(chat.Assistant, "1"), chat.NewMessage(chat.User, "two"), chat.NewMessage(chat.Assistant, ""),
+			chat.NewMessage(chat.User, "before"), chat.NewMessage(chat.User, "one"),
+			chat.NewMessage(chat.Assistant, "1"), chat.NewMessage(chat.User, "two"),
+			chat.NewMessage(chat.Assistant, ""),
 		},
 		Turns: []result.Turn{
 			{
-				Index: 1, Input: chat.Content{Text: "one"}, Output: "1", LatencyMS: 12.345, Attempts: 3, ToolCalls: []chat.ToolCall{{Name: "find", Args: json.RawMessage(`{}`)}},
-				Node: "n", State: json.RawMessage(`{"a":1}`), Usage: chat.Usage{InputTokens: 1, OutputTokens: 2}, Cost: chat.Cost{USD: 0.5}, TraceID: "t",
-				FinishReason: "length", FirstTextMS: 1.5, Requests: 2,
+				Index: 1, Input: chat.Content{Text: "one"}, Output: "1", LatencyMS: 12.345, Attempts: 3,
+				ToolCalls: []chat.ToolCall{{Name: "find", Args: json.RawMessage(`{}`)}},
+				Node:      "n", State: json.RawMessage(`{"a":1}`), Usage: chat.Usage{InputTokens: 1, OutputTokens: 2},
+				Cost: chat.Cost{USD: 0.5}, TraceID: "t", FinishReason: "length", FirstTextMS: 1.5, Requests: 2,
 			},
-			{Index: 2, Input: chat.Content{Text: "two"}, Attempts: 1, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}},
+			{
+				Index: 2, Input: chat.Content{Text: "two"}, Attempts: 1, Usage: chat.Usage{Unknown: true},
+				Cost: chat.Cost{Unknown: true},
+			},
 		},
 	}
 }
@@ -47,7 +53,9 @@ func asked() *suite.Test {
 
 func open(t *testing.T, of *result.Test, test *suite.Test) (runner.Session, error) {
 	t.Helper()
-	r := &target.Recorded{Of: of, Run: "r-1", Mask: func(data []byte) []byte { return bytes.ReplaceAll(data, []byte("secret"), []byte("[redacted X]")) }}
+	r := &target.Recorded{Of: of, Run: "r-1", Mask: func(data []byte) []byte {
+		return bytes.ReplaceAll(data, []byte("secret"), []byte("[redacted X]"))
+	}}
 	return r.Open(t.Context(), runner.Opening{Test: test})
 }
 
@@ -67,9 +75,10 @@ func TestRecordedPlays(t *testing.T) {
 	}
 	want := []chat.Reply{
 		{
-			Text: "1", Latency: 12345 * time.Microsecond, Attempts: 3, ToolCalls: held().Turns[0].ToolCalls, Node: "n", State: json.RawMessage(`{"a":1}`),
-			Usage: chat.Usage{InputTokens: 1, OutputTokens: 2}, Cost: chat.Cost{USD: 0.5}, TraceID: "t", FinishReason: "length",
-			FirstText: 1500 * time.Microsecond, Requests: 2,
+			Text: "1", Latency: 12345 * time.Microsecond, Attempts: 3, ToolCalls: held().Turns[0].ToolCalls, Node: "n",
+			State: json.RawMessage(`{"a":1}`), Usage: chat.Usage{InputTokens: 1, OutputTokens: 2},
+			Cost: chat.Cost{USD: 0.5}, TraceID: "t", FinishReason: "length", FirstText: 1500 * time.Microsecond,
+			Requests: 2,
 		},
 		{Latency: time.Nanosecond, Attempts: 1, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}},
 	}
@@ -80,7 +89,8 @@ func TestRecordedPlays(t *testing.T) {
 	withheld.Turns[0].Output, withheld.Turns[0].ToolCalls = "", nil
 	if s, err := open(t, withheld, asked()); err != nil {
 		t.Error(err)
-	} else if _, err := s.Send(t.Context(), asked().Turns[0].Input); err == nil || !strings.Contains(err.Error(), "finish reason length") {
+	} else if _, err := s.Send(t.Context(), asked().Turns[0].Input); err == nil ||
+		!strings.Contains(err.Error(), "finish reason length") {
 		t.Errorf("a reply that was cut to nothing: %v", err)
 	}
 	if diff := cmp.Diff(asked().Input, s.(runner.Historian).Earlier()); diff != "" {
@@ -130,11 +140,17 @@ func TestRecordedRefuses(t *testing.T) {
 			r.Turns[0].Input.Text, s.Turns[0].Input.Text = "my [redacted X]", "my secret"
 		}, "", 0, 2},
 		{"an unanswered turn", func(r *result.Test, _ *suite.Test) { unanswered(r) }, result.Timeout, 2, 1},
-		{"an unanswered turn without a reason", func(r *result.Test, _ *suite.Test) { r.Output = r.Output[:4] }, result.EngineError, 2, 1},
+		{
+			"an unanswered turn without a reason", func(r *result.Test, _ *suite.Test) { r.Output = r.Output[:4] },
+			result.EngineError, 2, 1,
+		},
 		{"a conversation that was not begun", func(r *result.Test, _ *suite.Test) {
 			r.Turns, r.Output, r.Failures = nil, nil, []result.Failure{engine}
 		}, result.Timeout, 2, 0},
-		{"another message", func(_ *result.Test, s *suite.Test) { s.Turns[1].Input.Text = "Two" }, result.SpecInvalid, 2, 0},
+		{
+			"another message", func(_ *result.Test, s *suite.Test) { s.Turns[1].Input.Text = "Two" },
+			result.SpecInvalid, 2, 0,
+		},
 		{"another message in a turn that was not answered", func(r *result.Test, s *suite.Test) {
 			unanswered(r)
 			s.Turns[1].Input.Text = "Two"
@@ -142,18 +158,29 @@ func TestRecordedRefuses(t *testing.T) {
 		{"blocks for text", func(_ *result.Test, s *suite.Test) {
 			s.Turns[1].Input = chat.Content{Blocks: []chat.Block{{Type: "text", Value: "two"}}}
 		}, result.SpecInvalid, 2, 0},
-		{"one more turn", func(_ *result.Test, s *suite.Test) { s.Turns = append(s.Turns, s.Turns[0]) }, result.SpecInvalid, 3, 0},
+		{
+			"one more turn", func(_ *result.Test, s *suite.Test) { s.Turns = append(s.Turns, s.Turns[0]) },
+			result.SpecInvalid, 3, 0,
+		},
 		{"one turn less", func(_ *result.Test, s *suite.Test) { s.Turns = s.Turns[:1] }, result.SpecInvalid, 2, 0},
 		{"one turn less, by scores that were cut as well", func(r *result.Test, s *suite.Test) {
 			r.Scores, s.Turns = r.Scores[:1], s.Turns[:1]
 		}, result.SpecInvalid, 2, 0},
-		{"other messages before", func(_ *result.Test, s *suite.Test) { s.Input[1].Content.Text = "after" }, result.SpecInvalid, 1, 0},
+		{
+			"other messages before", func(_ *result.Test, s *suite.Test) { s.Input[1].Content.Text = "after" },
+			result.SpecInvalid, 1, 0,
+		},
 		{"no messages before", func(_ *result.Test, s *suite.Test) { s.Input = nil }, result.SpecInvalid, 1, 0},
 		{"a history", func(_ *result.Test, s *suite.Test) {
 			s.Start.History = json.RawMessage(`[{"role":"user","content":"hi"}]`)
 		}, result.SpecInvalid, 1, 0},
-		{"a transcript that lacks messages", func(r *result.Test, _ *suite.Test) { r.Output = nil }, result.SpecInvalid, 1, 0},
-		{"a reply without its secret", func(r *result.Test, _ *suite.Test) { r.Turns[1].Output = "it is [redacted Y]" }, result.SpecInvalid, 2, 0},
+		{
+			"a transcript that lacks messages", func(r *result.Test, _ *suite.Test) { r.Output = nil },
+			result.SpecInvalid, 1, 0,
+		},
+		{"a reply without its secret", func(r *result.Test, _ *suite.Test) {
+			r.Turns[1].Output = "it is [redacted Y]"
+		}, result.SpecInvalid, 2, 0},
 		{"a tool call without its secret", func(r *result.Test, _ *suite.Test) {
 			r.Turns[0].ToolCalls[0].Args = json.RawMessage(`{"key":"[redacted password of TARGET_URL]"}`)
 		}, result.SpecInvalid, 1, 0},
@@ -176,8 +203,10 @@ func TestRecordedRefuses(t *testing.T) {
 		} else if err != nil {
 			t.Errorf("%s: %v is no failure", tc.name, err)
 		}
-		if f := failed.Failure; f.Code != tc.code || f.Turn != tc.turn || sent != tc.sends || (f.Message == "") != (tc.code == "") {
-			t.Errorf("%s: %d replies, then %+v; want %d and %s in turn %d", tc.name, sent, f, tc.sends, tc.code, tc.turn)
+		if f := failed.Failure; f.Code != tc.code || f.Turn != tc.turn || sent != tc.sends ||
+			(f.Message == "") != (tc.code == "") {
+			t.Errorf("%s: %d replies, then %+v; want %d and %s in turn %d", tc.name, sent, f, tc.sends,
+				tc.code, tc.turn)
 		}
 	}
 }

@@ -25,5 +25,6 @@ func (u recordedUser) Next(_ context.Context, t runner.UserScript) (runner.Line,
 	case i < len(u.Of.Scores) && len(u.Of.Scores[i].Failures) > 0 && result.IsTurn(u.Of.Scores[i].Name):
 		return runner.Line{}, &runner.FailureError{Failure: u.Of.Scores[i].Failures[0]} // the user failed then
 	}
-	return runner.Line{}, u.invalid(t.Turn, "run %s did not hold it: the talk was over after turn %d; hold the test again", u.Run, n)
+	return runner.Line{},
+		u.invalid(t.Turn, "run %s did not hold it: the talk was over after turn %d; hold the test again", u.Run, n)
 }

@@ -29,7 +29,8 @@ type key struct {
 
 // plain are the words for definitions that need no section of their own.
 var plain = map[string]string{
-	"text": "text", "name": "text", "texts": "text or list of text", "flag": "true or false", "span": "time span", "object": "map",
+	"text": "text", "name": "text", "texts": "text or list of text", "flag": "true or false", "span": "time span",
+	"object": "map",
 }
 
 // definitions are those of the schema.
@@ -48,7 +49,8 @@ func TestReference(t *testing.T) {
 	file := root.Defs["file"]
 	definitions = root.Defs
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Configuration\n\nWritten from the schema of rehearse.yaml (`rehearse schema config`); do not edit. %s\n\n## rehearse.yaml\n\n", root.About)
+	fmt.Fprintf(&b, "# Configuration\n\nWritten from the schema of rehearse.yaml (`rehearse schema config`); "+
+		"do not edit. %s\n\n## rehearse.yaml\n\n", root.About)
 	file.table(&b)
 	for _, name := range slices.Sorted(maps.Keys(root.Defs)) {
 		def := root.Defs[name]
@@ -114,7 +116,10 @@ func (k *key) value() string {
 	}
 	switch kind := k.Type.(type) {
 	case string:
-		return map[string]string{"string": "text", "object": "map", "boolean": "true or false", "integer": "whole number", "number": "number", "null": "null", "array": "list"}[kind]
+		return map[string]string{
+			"string": "text", "object": "map", "boolean": "true or false", "integer": "whole number",
+			"number": "number", "null": "null", "array": "list",
+		}[kind]
 	case []any:
 		words := make([]string, len(kind))
 		for i, one := range kind {

@@ -33,7 +33,8 @@ var _ runner.Target = (*Sitebot)(nil)
 // difference is a *runner.SeedError.
 func (t *Sitebot) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
 	if o.Test.Start.Node != "" || o.Test.Start.Memory != nil {
-		return nil, fmt.Errorf("the state of test %s is that of a flow: a website's chatbot has fields such as profiling_state", o.Test.ID)
+		return nil, fmt.Errorf(
+			"the state of test %s is that of a flow: a website's chatbot has fields such as profiling_state", o.Test.ID)
 	}
 	patch, said, err := t.seed(o.Test)
 	if err != nil {

@@ -27,7 +27,10 @@ type SiteConfig struct {
 }
 
 func sitebotKind() Kind {
-	return Kind{Name: "sitebot", Doc: "the chatbot of a website", Short: "site:PLACE[#NAME]", read: readSitebot, prefix: "site", short: shortSitebot}
+	return Kind{
+		Name: "sitebot", Doc: "the chatbot of a website", Short: "site:PLACE[#NAME]", read: readSitebot, prefix: "site",
+		short: shortSitebot,
+	}
 }
 
 func shortSitebot(path, name string) config.Target { return OfSite(SiteConfig{Dir: path, Name: name}) }

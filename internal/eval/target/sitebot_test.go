@@ -65,8 +65,11 @@ func TestSitebot(t *testing.T) { targettest.Run(t, newSitebot(t)) }
 func TestSitebotGoesOn(t *testing.T) {
 	bot := newSitebot(t)
 	test := &suite.Test{
-		ID:    "open question",
-		Input: []chat.Message{chat.NewMessage(chat.System, "left out"), chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "👉 Which stage?")},
+		ID: "open question",
+		Input: []chat.Message{
+			chat.NewMessage(chat.System, "left out"), chat.NewMessage(chat.User, "Hi"),
+			chat.NewMessage(chat.Assistant, "👉 Which stage?"),
+		},
 	}
 	test.Start.Fields = json.RawMessage(`{"spam_count":1}`)
 	s, err := bot.Open(t.Context(), runner.Opening{Test: test})
@@ -77,12 +80,16 @@ func TestSitebotGoesOn(t *testing.T) {
 	if err != nil || reply.Node != "ANSWER" || strings.Contains(string(reply.State), `"messages"`) {
 		t.Errorf("%+v %v", reply, err)
 	}
-	for _, want := range []string{`"turn_number":2`, `"collected_values":{"stage":"Seed"}`, `"last_input":"19b25856e1c150ca834cffc8b59b23adbd0ec0389e58eb22b3b64768098d002b"`, `"spam_count":0`} {
+	for _, want := range []string{
+		`"turn_number":2`, `"collected_values":{"stage":"Seed"}`,
+		`"last_input":"19b25856e1c150ca834cffc8b59b23adbd0ec0389e58eb22b3b64768098d002b"`, `"spam_count":0`,
+	} {
 		if !strings.Contains(string(reply.State), want) {
 			t.Errorf("the state lacks %s: %s", want, reply.State)
 		}
 	}
-	if reply, err = s.Send(t.Context(), chat.Content{Text: "help"}); err != nil || reply.Node != "REDIRECT" || reply.Text != "You said help." {
+	if reply, err = s.Send(t.Context(), chat.Content{Text: "help"}); err != nil || reply.Node != "REDIRECT" ||
+		reply.Text != "You said help." {
 		t.Errorf("%+v %v", reply, err)
 	}
 	if err := s.Close(); err != nil {
@@ -98,7 +105,8 @@ func TestSitebotWithUnusableState(t *testing.T) {
 		"the history of test bad": {History: json.RawMessage(`{}`)},
 	} {
 		test := &suite.Test{ID: "bad", Start: start}
-		if _, err := newSitebot(t).Open(t.Context(), runner.Opening{Test: test}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newSitebot(t).Open(t.Context(), runner.Opening{Test: test}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want something of %q", err, want)
 		}
 	}
@@ -107,9 +115,12 @@ func TestSitebotWithUnusableState(t *testing.T) {
 // What the reducers make of a state must be what was set; else the test would grade another conversation than its
 // author wrote.
 func TestSitebotSeedMismatch(t *testing.T) {
-	test := &suite.Test{ID: "blank", Start: suite.Start{Fields: json.RawMessage(`{"profiling_state":{"collected_values":{"stage":"  "}}}`)}}
+	test := &suite.Test{ID: "blank", Start: suite.Start{
+		Fields: json.RawMessage(`{"profiling_state":{"collected_values":{"stage":"  "}}}`),
+	}}
 	_, err := newSitebot(t).Open(t.Context(), runner.Opening{Test: test})
-	if _, ok := errors.AsType[*runner.SeedError](err); !ok || !strings.Contains(err.Error(), `profiling_state.collected_values.stage is null instead of "  "`) {
+	if _, ok := errors.AsType[*runner.SeedError](err); !ok ||
+		!strings.Contains(err.Error(), `profiling_state.collected_values.stage is null instead of "  "`) {
 		t.Error(err)
 	}
 }
@@ -118,7 +129,9 @@ func TestSitebotSeedMismatch(t *testing.T) {
 func TestSitebotRebuildsHistory(t *testing.T) {
 	rows := `[{"role":"user","content":"I want to apply"},{"role":"assistant","content":"👉 Which stage?"},{"role":"User","content":"Seed"},
 		{"role":"system","content":"x"},{"role":"assistant","content":"👉 And then?"},{"role":"user","content":"B"},{"role":"assistant","content":"late"}]`
-	test := &suite.Test{ID: "history", Start: suite.Start{History: json.RawMessage(rows)}, Turns: []suite.Turn{{Input: chat.Content{Text: "B"}}}}
+	test := &suite.Test{ID: "history", Start: suite.Start{
+		History: json.RawMessage(rows),
+	}, Turns: []suite.Turn{{Input: chat.Content{Text: "B"}}}}
 	s, err := newSitebot(t).Open(t.Context(), runner.Opening{Test: test})
 	if err != nil {
 		t.Fatal(err)

@@ -110,7 +110,8 @@ type spokenSession struct {
 
 // agent returns the agent as one that is asked in its time.
 func (s *spokenSession) agent(ask func(ctx context.Context, request string) (exchanged, error)) agent {
-	return agent{name: s.kind, at: s.at, wrap: s.wrap, ask: func(ctx context.Context, request string) (exchanged, error) {
+	return agent{name: s.kind, at: s.at, wrap: s.wrap, ask: func(ctx context.Context,
+		request string) (exchanged, error) {
 		limited, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 		x, err := ask(limited, request)
@@ -142,7 +143,8 @@ func (s *spokenSession) open(ctx context.Context, _ string) (x exchanged, err er
 func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	unknown := chat.Reply{Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}, Attempts: 1}
 	if s.late {
-		return unknown, fmt.Errorf("%s: an earlier message was not answered to its end, and what comes now may belong to it: begin a new conversation", s.at)
+		return unknown, fmt.Errorf("%s: an earlier message was not answered to its end, "+
+			"and what comes now may belong to it: begin a new conversation", s.at)
 	}
 	s.now = s.ask(message)
 	request, err := s.message(s.now)

@@ -13,8 +13,8 @@ import (
 // sent again.
 func untaken(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable:
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable:
 		return true
 	}
 	return false
@@ -23,7 +23,8 @@ func untaken(status int) bool {
 // refusal says what an answer outside 2xx is: its status, and where it redirects to or the beginning of what its body
 // says.
 func refusal(response *http.Response, body []byte) string {
-	said := strings.TrimRight(fmt.Sprintf("answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)), " ")
+	said := strings.TrimRight(fmt.Sprintf("answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)),
+		" ")
 	if redirect := httpclient.RedirectAddress(response); redirect != "" {
 		return said + ": " + redirect + ", and a redirect is not followed"
 	}

@@ -26,7 +26,8 @@ func newTalk(o runner.Opening, kind string) (*talk, error) {
 		return nil, err
 	}
 	return &talk{said, template.Values{
-		ConversationID: o.ConversationID, TestID: o.Test.ID, Trial: max(1, o.Trial), Vars: o.Test.Vars, MCPURL: o.MCPURL, Silent: true,
+		ConversationID: o.ConversationID, TestID: o.Test.ID, Trial: max(1, o.Trial), Vars: o.Test.Vars,
+		MCPURL: o.MCPURL, Silent: true,
 	}, slices.Clip(said)}, nil
 }
 

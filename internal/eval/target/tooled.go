@@ -57,7 +57,8 @@ func (t *tooled) Open(ctx context.Context, o runner.Opening) (runner.Session, er
 // refused warns of a call that belongs to no turn, and so to no record.
 func (t *tooled) refused(name string) {
 	if t.parts.Warn != nil {
-		const warning = "an agent called the tool %q over MCP while no turn was under way: the call was refused and is not recorded"
+		const warning = "an agent called the tool %q over MCP while no turn was under way: " +
+			"the call was refused and is not recorded"
 		t.parts.Warn(fmt.Sprintf(warning, text.OneLine(name, 100)))
 	}
 }
@@ -123,7 +124,9 @@ func (s *tooledSession) called(ctx context.Context) (turn mcp.Turn, err error) {
 
 // recorded records what the tools say of themselves, or plays it.
 func (s *tooledSession) recorded(ctx context.Context, what, live string) (string, error) {
-	reply, err := s.parts.Recorded(toolsName, fixed(live)).Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, what)}})
+	reply, err := s.parts.Recorded(toolsName, fixed(live)).Generate(ctx, llm.Request{Messages: []chat.Message{
+		chat.NewMessage(chat.User, what),
+	}})
 	return reply.Text, err
 }
 

@@ -90,7 +90,9 @@ func TestCallsJoinTheTurn(t *testing.T) {
 	} {
 		t.Run(message, func(t *testing.T) {
 			asked.Store(0)
-			x := openHTTP(t, `{url: URL, headers: {X-Tools: "{{mcp_url}}"}, answer: {text: $.reply, tool_calls: "$.calls[*]"}, `+someTools+`}`, url, toolParts(t))
+			x := openHTTP(t,
+				`{url: URL, headers: {X-Tools: "{{mcp_url}}"}, answer: {text: $.reply, tool_calls: "$.calls[*]"}, `+
+					someTools+`}`, url, toolParts(t))
 			s, err := x.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "t"}})
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +102,8 @@ func TestCallsJoinTheTurn(t *testing.T) {
 			if got := toolNames(reply); got != tc.calls {
 				t.Errorf("calls: %s, want %s", got, tc.calls)
 			}
-			if tc.problem == "" && err != nil || tc.problem != "" && (err == nil || !strings.Contains(err.Error(), tc.problem)) {
+			if tc.problem == "" && err != nil ||
+				tc.problem != "" && (err == nil || !strings.Contains(err.Error(), tc.problem)) {
 				t.Errorf("got %v, want %s", err, tc.problem)
 			}
 			if errors.Is(err, context.DeadlineExceeded) {
@@ -206,7 +209,8 @@ func TestRecordedCalls(t *testing.T) {
 			t.Errorf("turn %d (-recorded +played):\n%s", i+1, diff)
 		}
 	}
-	if _, err := s.Send(t.Context(), chat.Content{Text: "c"}); err == nil || !strings.Contains(err.Error(), "not recorded") {
+	if _, err := s.Send(t.Context(), chat.Content{Text: "c"}); err == nil ||
+		!strings.Contains(err.Error(), "not recorded") {
 		t.Errorf("a turn that was not recorded: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -225,8 +229,12 @@ func TestToolsHideNothing(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"reply": "ok", "id": "own"}`)
 	})
-	x := openHTTP(t, `{url: URL, body: {m: "{{messages}}", s: "{{session_id}}", t: "{{mcp_url}}"}, session: {path: $.id}, `+someTools+`}`, url, toolParts(t))
-	_, s, err := converse(t, x, runner.Opening{ConversationID: "c-1", Test: &suite.Test{ID: "t", Input: []chat.Message{chat.NewMessage(chat.User, "before")}}}, "hello")
+	x := openHTTP(t,
+		`{url: URL, body: {m: "{{messages}}", s: "{{session_id}}", t: "{{mcp_url}}"}, session: {path: $.id}, `+
+			someTools+`}`, url, toolParts(t))
+	_, s, err := converse(t, x, runner.Opening{
+		ConversationID: "c-1", Test: &suite.Test{ID: "t", Input: []chat.Message{chat.NewMessage(chat.User, "before")}},
+	}, "hello")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,9 +80,11 @@ func checkTold(n source.Node, t config.Target) {
 	c, isCommand := t.Options.(CommandConfig)
 	switch {
 	case t.Kind == "model":
-		n.Report("write `tools:` into the target", "a model is given its tools with the request, and takes none over MCP")
+		n.Report("write `tools:` into the target",
+			"a model is given its tools with the request, and takes none over MCP")
 	case !ok:
-		n.Report("remove it", "a target of kind %s has no place for {{mcp_url}}, so its agent cannot be told where the tools are", t.Kind)
+		n.Report("remove it",
+			"a target of kind %s has no place for {{mcp_url}}, so its agent cannot be told where the tools are", t.Kind)
 	case isCommand && c.Process != forAll || slices.Contains(names, "mcp_url"):
 	default:
 		n.Report("put {{mcp_url}} into `headers`, `body` or wherever the agent expects it",

@@ -35,11 +35,14 @@ var errTurnTooLong = errors.New("the reply took too long")
 // take takes a turn, and takes it again when it took too long. The turn must leave the session unchanged when it fails;
 // its reply has the usage also then. The result has the usage and the attempts of all requests; kind is that of the
 // target, name is who is asked, for the error.
-func (t Turns) take(ctx context.Context, kind, name string, turn func(context.Context) (chat.Reply, error)) (reply chat.Reply, err error) {
+func (t Turns) take(ctx context.Context, kind, name string,
+	turn func(context.Context) (chat.Reply, error)) (reply chat.Reply, err error) {
 	ctx, span := sending(ctx, kind, "")
 	defer func() { sent(span, err) }()
 	var used chat.Reply
-	policy := retry.Policy{Retries: t.Retries, Transient: func(err error) bool { return errors.Is(err, errTurnTooLong) }}
+	policy := retry.Policy{
+		Retries: t.Retries, Transient: func(err error) bool { return errors.Is(err, errTurnTooLong) },
+	}
 	reply, turns, err := retry.Do(ctx, policy, func(ctx context.Context) (chat.Reply, error) {
 		bounded, cancel := ctx, context.CancelFunc(func() {})
 		if t.Timeout > 0 {
@@ -58,7 +61,8 @@ func (t Turns) take(ctx context.Context, kind, name string, turn func(context.Co
 	reply.Usage, reply.Cost, reply.Attempts = used.Usage, used.Cost, used.Attempts
 	if errors.Is(err, errTurnTooLong) {
 		err = &llm.Error{
-			Fault: llm.TimedOut, Model: name, Message: "no answer within " + t.Timeout.String(), Attempts: turns, Hint: "raise timeout if it needs longer",
+			Fault: llm.TimedOut, Model: name, Message: "no answer within " + t.Timeout.String(), Attempts: turns,
+			Hint: "raise timeout if it needs longer",
 		}
 	}
 	return reply, err

@@ -72,17 +72,22 @@ func TestFlowTimeoutBoundsTheTurn(t *testing.T) {
 				engine, f := echo(t)
 				model := &slow{Model: engine.Model, pause: tc.pause, first: tc.first, late: tc.late}
 				engine.Model = model
-				s := openTurns(t, &target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff, Turns: target.Turns{Timeout: 500 * time.Millisecond, Retries: 2}})
+				s := openTurns(t, &target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff, Turns: target.Turns{
+					Timeout: 500 * time.Millisecond, Retries: 2,
+				}})
 				began := time.Now()
 				reply, err := s.Send(t.Context(), chat.Content{Text: "hello"})
-				if (err != nil) != tc.fails || model.calls != tc.calls || reply.Attempts != tc.calls || reply.Usage.Unknown != tc.unknown || reply.Cost.Unknown != tc.unknown {
-					t.Errorf("%d calls, %d attempts, usage %+v, cost %+v, %v", model.calls, reply.Attempts, reply.Usage, reply.Cost, err)
+				if (err != nil) != tc.fails || model.calls != tc.calls || reply.Attempts != tc.calls ||
+					reply.Usage.Unknown != tc.unknown || reply.Cost.Unknown != tc.unknown {
+					t.Errorf("%d calls, %d attempts, usage %+v, cost %+v, %v", model.calls, reply.Attempts, reply.Usage,
+						reply.Cost, err)
 				}
 				if took := time.Since(began); took < tc.took || took > tc.took+time.Second {
 					t.Errorf("took %s, want some %s", took, tc.took)
 				}
 				if tc.fails {
-					if want := "flow echo: no answer within 500ms, after 3 attempts (raise timeout if it needs longer)"; err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
+					if want := "flow echo: no answer within 500ms, after 3 attempts (raise timeout if it needs " +
+						"longer)"; err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("error %q, want %q", err, want)
 					}
 					return
@@ -99,9 +104,14 @@ func TestFlowTimeoutBoundsTheTurn(t *testing.T) {
 func TestFailedFlowTurnHasUsage(t *testing.T) {
 	engine, f := echo(t)
 	fail := errors.New("broken")
-	engine.Model = &failing{Model: &slow{Model: engine.Model}, after: 1, err: &llm.Error{Fault: llm.Refused, Attempts: 3, Err: fail}}
-	reply, err := openTurns(t, &target.Flow{Engine: engine, Flow: f, FlowSettings: memoryOff}).Send(t.Context(), chat.Content{Text: "hello"})
-	if !errors.Is(err, fail) || reply.Attempts != 4 || reply.Usage != (chat.Usage{InputTokens: 10, OutputTokens: 1}) || reply.Cost != (chat.Cost{USD: 0.5}) {
+	engine.Model = &failing{
+		Model: &slow{Model: engine.Model}, after: 1, err: &llm.Error{Fault: llm.Refused, Attempts: 3, Err: fail},
+	}
+	reply, err := openTurns(t, &target.Flow{
+		Engine: engine, Flow: f, FlowSettings: memoryOff,
+	}).Send(t.Context(), chat.Content{Text: "hello"})
+	if !errors.Is(err, fail) || reply.Attempts != 4 || reply.Usage != (chat.Usage{InputTokens: 10, OutputTokens: 1}) ||
+		reply.Cost != (chat.Cost{USD: 0.5}) {
 		t.Errorf("%d attempts, usage %+v, cost %+v, %v", reply.Attempts, reply.Usage, reply.Cost, err)
 	}
 }
@@ -139,12 +149,14 @@ func TestSitebotTimeoutBoundsTheTurn(t *testing.T) {
 			reply, err := s.Send(t.Context(), chat.Content{Text: "two"})
 			model.hangs = 0
 			if late {
-				if err == nil || !strings.Contains(err.Error(), "no answer within 3s, after 2 attempts") || !reply.Usage.Unknown {
+				if err == nil || !strings.Contains(err.Error(), "no answer within 3s, after 2 attempts") ||
+					!reply.Usage.Unknown {
 					t.Errorf("reply %+v, %v", reply, err)
 				}
 				reply, err = s.Send(t.Context(), chat.Content{Text: "two"})
 			}
-			if err != nil || !strings.Contains(string(reply.State), `"turn_number":2`) || !strings.Contains(reply.Text, "two") {
+			if err != nil || !strings.Contains(string(reply.State), `"turn_number":2`) ||
+				!strings.Contains(reply.Text, "two") {
 				t.Errorf("after a turn that was cut off: %+v, %v", reply, err)
 			}
 			if err := s.Close(); err != nil {
@@ -159,7 +171,9 @@ func TestExecuteTimeout(t *testing.T) {
 	for _, body := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
-			e := &target.Execute{URL: "http://flows.example/execute", Flow: flow.Source{Ref: "echo"}, Retries: 1, Timeout: 2 * time.Second, Client: &http.Client{
+			e := &target.Execute{URL: "http://flows.example/execute", Flow: flow.Source{
+				Ref: "echo",
+			}, Retries: 1, Timeout: 2 * time.Second, Client: &http.Client{
 				Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 					calls++
 					if body {
@@ -170,7 +184,8 @@ func TestExecuteTimeout(t *testing.T) {
 				}),
 			}}
 			_, err := openTurns(t, e).Send(t.Context(), chat.Content{Text: "hi"})
-			if err == nil || !strings.Contains(err.Error(), "http://flows.example/execute: no answer within 2s") || !errors.Is(err, context.DeadlineExceeded) || calls != 2 {
+			if err == nil || !strings.Contains(err.Error(), "http://flows.example/execute: no answer within 2s") ||
+				!errors.Is(err, context.DeadlineExceeded) || calls != 2 {
 				t.Errorf("%d calls, %v", calls, err)
 			}
 		})
@@ -221,7 +236,9 @@ func TestEveryCallHasAResult(t *testing.T) {
 	}
 	none := func(id string) chat.Message { return tool(id, `{"error":"the tool find was not carried out"}`) }
 	user := func(text string) chat.Message { return chat.NewMessage(chat.User, text) }
-	model := &caller{calls: [][]chat.ToolCall{{call("c"), call("d")}, {{ID: "e", Name: "find", Result: []byte(`{"n":1}`)}}}}
+	model := &caller{
+		calls: [][]chat.ToolCall{{call("c"), call("d")}, {{ID: "e", Name: "find", Result: []byte(`{"n":1}`)}}},
+	}
 	s, err := (&target.Model{Model: model}).Open(t.Context(), runner.Opening{Test: &suite.Test{Input: []chat.Message{
 		user("before"), said("a", "b"), tool("b", "kept"), user("then"), said("z"),
 	}}})

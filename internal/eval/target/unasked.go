@@ -25,9 +25,11 @@ func (s *spokenSession) unasked() error {
 	case said == "":
 		return nil
 	case s.values.Turn == 0:
-		return fmt.Errorf("it spoke before the first message: %s: wait for that with `open: {wait: …}` or `prompt:`", said)
+		return fmt.Errorf("it spoke before the first message: %s: wait for that with `open: {wait: …}` or `prompt:`",
+			said)
 	}
-	return fmt.Errorf("it spoke on after its answer: %s: say where an answer ends, with `stream: {end: …}` or `until:`", said)
+	return fmt.Errorf("it spoke on after its answer: %s: say where an answer ends, with `stream: {end: …}` or `until:`",
+		said)
 }
 
 // more returns the first reply, call or error that nobody has asked for; empty when there is none. Messages in which

@@ -63,9 +63,13 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 			return nil, err
 		}
 		o := websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{}, Subprotocols: h.subprotocols}
-		o.Host = filled.on(o.HTTPHeader, [2]string{trace.ConversationHeader, headerSafe(v.ConversationID)}, [2]string{trace.ParentHeader, trace.Parent(ctx)})
+		o.Host = filled.on(o.HTTPHeader, [2]string{trace.ConversationHeader, headerSafe(v.ConversationID)}, [2]string{
+			trace.ParentHeader, trace.Parent(ctx),
+		})
 		var reached atomic.Bool // a connection may be made while nobody waits for it any more
-		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+			reached.Store(true)
+		}})
 		s, answered, err := dial(traced, address, &o, h.MaxBytes) //nolint:bodyclose // the answer to a handshake has none
 		if err != nil {
 			return nil, refused(ctx, answered, reached.Load(), err)

@@ -31,9 +31,12 @@ type WebsocketConfig struct {
 }
 
 func websocketKind() Kind {
-	return Kind{Name: "websocket", Doc: "any agent behind a WebSocket", Short: "ws://… or wss://…", read: readWebsocket, stands: func(text string) (map[string]any, bool) {
-		return map[string]any{"url": text}, isWebsocket(text)
-	}}
+	return Kind{
+		Name: "websocket", Doc: "any agent behind a WebSocket", Short: "ws://… or wss://…", read: readWebsocket,
+		stands: func(text string) (map[string]any, bool) {
+			return map[string]any{"url": text}, isWebsocket(text)
+		},
+	}
 }
 
 // isWebsocket reports whether an address is that of a WebSocket.
@@ -145,7 +148,8 @@ func readAddress(n source.Node, scope template.Scope, schemes ...string) *templa
 		ok = ok || err == nil && strings.EqualFold(parsed.Scheme, scheme) && parsed.Host != ""
 	}
 	if !ok {
-		n.Report("write an address that begins with "+strings.Join(schemes, ":// or ")+"://", "%q is no such address", text.Address(written))
+		n.Report("write an address that begins with "+strings.Join(schemes, ":// or ")+"://", "%q is no such address",
+			text.Address(written))
 	}
 	return template.ReadText(n, scope)
 }
@@ -153,9 +157,13 @@ func readAddress(n source.Node, scope template.Scope, schemes ...string) *templa
 func (c WebsocketConfig) open(_ config.Model, p Parts) (runner.Target, error) {
 	bounds := c.settled(p)
 	at := text.Address(c.URL)
-	h := &handshake{client: p.Client, url: c.url, headers: c.headers, subprotocols: c.subprotocols, session: c.answer.session, withoutJar: c.withoutJar, breaker: llm.NewBreaker(), Bounds: bounds}
+	h := &handshake{
+		client: p.Client, url: c.url, headers: c.headers, subprotocols: c.subprotocols, session: c.answer.session,
+		withoutJar: c.withoutJar, breaker: llm.NewBreaker(), Bounds: bounds,
+	}
 	return &spoken{
-		kind: "websocket", at: at, address: c.URL, conversation: p.conversationID, Bounds: bounds, wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
+		kind: "websocket", at: at, address: c.URL, conversation: p.conversationID, Bounds: bounds,
+		wrap: p.limited(c.limits("websocket"), at), begin: h.open, answer: c.answer,
 		message:  func(v *template.Values) ([]byte, error) { return rendered(c.body, v) },
 		greeting: c.greeting, closing: c.closing, trace: true, warn: p.Warn,
 	}, nil

@@ -68,7 +68,8 @@ func TestWebsocketSessions(t *testing.T) {
 			if err == nil {
 				got = replies[0].Text
 			}
-			if !strings.Contains(got, strings.ReplaceAll(want, "sN", fmt.Sprint("s", before))) || err != nil && !strings.HasPrefix(got, address+": ") {
+			if !strings.Contains(got, strings.ReplaceAll(want, "sN", fmt.Sprint("s", before))) ||
+				err != nil && !strings.HasPrefix(got, address+": ") {
 				t.Errorf("%s: %s, want %s", yaml, got, want)
 			}
 		}
@@ -90,9 +91,11 @@ func TestWebsocketSessionEveryAnswer(t *testing.T) {
 			write(ctx, c, fmt.Sprintf(`{"reply": %q%s}`, data, id))
 		}
 	})
-	x := opened(t, wireParts(t), `{url: "`+address+`", answer: $.reply, body: {s: "{{session_id}}"}, session: {path: $.id, update: every}}`)
+	x := opened(t, wireParts(t), `{url: "`+address+
+		`", answer: $.reply, body: {s: "{{session_id}}"}, session: {path: $.id, update: every}}`)
 	replies, err := held(t, x, "c", "a", "b", "c")
-	if len(replies) != 2 || replies[0].Text != `{}` || replies[1].Text != `{"s":"i1"}` || err == nil || !strings.Contains(err.Error(), "no session id at $.id") {
+	if len(replies) != 2 || replies[0].Text != `{}` || replies[1].Text != `{"s":"i1"}` || err == nil ||
+		!strings.Contains(err.Error(), "no session id at $.id") {
 		t.Errorf("%+v, %v", replies, err)
 	}
 }
@@ -132,7 +135,8 @@ func TestWebsocketCookies(t *testing.T) {
 func TestWebsocketHeaders(t *testing.T) {
 	seen := make(chan string, 1)
 	address := handshakes(t, func(r *http.Request) http.Header {
-		seen <- fmt.Sprint(r.Host, " ", r.Header.Get("Origin"), " ", r.Header.Get("X-Conversation-Id"), " ", r.Header.Get("User-Agent"), " ", r.Header["X-Sid"])
+		seen <- fmt.Sprint(r.Host, " ", r.Header.Get("Origin"), " ", r.Header.Get("X-Conversation-Id"), " ",
+			r.Header.Get("User-Agent"), " ", r.Header["X-Sid"])
 		return nil
 	})
 	for yaml, want := range map[string]string{
@@ -194,20 +198,26 @@ func TestDefinitionsOfWires(t *testing.T) {
 		return string(data)
 	}
 	for _, kind := range []string{`url: "ws://x"`, `kind: command, command: a, cwd: /x`} {
-		plain := define(`{` + kind + `, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}}`)
+		plain := define(`{` + kind +
+			`, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}}`)
 		if same := define(`{` + kind + `, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}, concurrency: 2, requests_per_minute: 9, input_price: 1, output_price: 2}`); same != plain {
 			t.Errorf("limits are part of %s", same)
 		}
-		differences := []string{`answer: $.a`, `stream: {end: {data: x}}`, `session: {path: $.id}`, `timeout: 3s`, `max_bytes: 9`}
+		differences := []string{
+			`answer: $.a`, `stream: {end: {data: x}}`, `session: {path: $.id}`, `timeout: 3s`, `max_bytes: 9`,
+		}
 		if strings.Contains(kind, "url") {
-			differences = append(differences, `headers: {A: b}`, `subprotocols: [a]`, `cookies: false`, `open: {body: hi}`, `open: {wait: $.a}`, `close: {body: x}`, `session: {header: A}`)
+			differences = append(differences, `headers: {A: b}`, `subprotocols: [a]`, `cookies: false`,
+				`open: {body: hi}`, `open: {wait: $.a}`, `close: {body: x}`, `session: {header: A}`)
 		}
 		for _, one := range differences {
-			if define(`{`+kind+`, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}, `+one+`}`) == plain {
+			if define(`{`+kind+`, with: {m: one}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}, `+one+
+				`}`) == plain {
 				t.Errorf("%s: %s makes no difference", kind, one)
 			}
 		}
-		if define(`{`+kind+`, with: {m: two}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}}`) == plain {
+		if define(`{`+kind+
+			`, with: {m: two}, body: {m: "{{message}}", n: "{{with.m}}", s: "{{session_id}}"}}`) == plain {
 			t.Errorf("%s: a value of with makes no difference", kind)
 		}
 	}

@@ -29,8 +29,8 @@ func wireParts(t *testing.T) Parts {
 	transport := httpclient.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
 	p := Parts{
-		Recorded: func(_ string, m llm.Model) llm.Model { return m }, Client: httpclient.Client(transport), Warn: func(string) {},
-		Limited: llm.NewLimits().Limit, Retries: new(0),
+		Recorded: func(_ string, m llm.Model) llm.Model { return m }, Client: httpclient.Client(transport),
+		Warn: func(string) {}, Limited: llm.NewLimits().Limit, Retries: new(0),
 	}
 	p.Closing = func(closeIt func() error) {
 		t.Cleanup(func() {
@@ -48,7 +48,8 @@ func opened(t *testing.T, p Parts, yaml string) runner.Target {
 	if !strings.HasPrefix(yaml, "{") {
 		yaml = "kind: command\n" + yaml
 	}
-	f, _, err := load(t, Kinds(), "targets:\n  x:\n    "+strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n    ")+"\n")
+	f, _, err := load(t, Kinds(), "targets:\n  x:\n    "+
+		strings.ReplaceAll(strings.TrimSpace(yaml), "\n", "\n    ")+"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,9 @@ func opened(t *testing.T, p Parts, yaml string) runner.Target {
 // held holds a conversation and returns its replies, or where it failed the error as last one.
 func held(t *testing.T, x runner.Target, id string, messages ...string) (replies []chat.Reply, err error) {
 	t.Helper()
-	s, err := x.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "t", Vars: map[string]any{"who": "Ann"}}, ConversationID: id})
+	s, err := x.Open(t.Context(), runner.Opening{
+		Test: &suite.Test{ID: "t", Vars: map[string]any{"who": "Ann"}}, ConversationID: id,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +85,8 @@ func held(t *testing.T, x runner.Target, id string, messages ...string) (replies
 }
 
 // socketAgent serves WebSockets, each by the function.
-func socketAgent(t *testing.T, serve func(ctx context.Context, c *websocket.Conn, r *http.Request)) (address string, open *atomic.Int32) {
+func socketAgent(t *testing.T,
+	serve func(ctx context.Context, c *websocket.Conn, r *http.Request)) (address string, open *atomic.Int32) {
 	t.Helper()
 	open = &atomic.Int32{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,7 +123,8 @@ func echo(numbers *atomic.Int32) func(ctx context.Context, c *websocket.Conn, _ 
 				Session string `json:"session_id"`
 			}
 			_ = json.Unmarshal(data, &asked)
-			write(ctx, c, fmt.Sprintf(`{"reply": %q, "on": %d, "session": %q}`, "you said "+asked.Message, number, asked.Session))
+			write(ctx, c, fmt.Sprintf(`{"reply": %q, "on": %d, "session": %q}`, "you said "+asked.Message, number,
+				asked.Session))
 		}
 	}
 }
@@ -156,8 +161,9 @@ func TestWebsocketShort(t *testing.T) {
 func TestWebsocketHandshake(t *testing.T) {
 	said := make(chan string, 10)
 	address, _ := socketAgent(t, func(ctx context.Context, c *websocket.Conn, r *http.Request) {
-		said <- fmt.Sprint(r.URL.RequestURI(), " ", r.Header.Get("X-Conversation-Id"), " ", r.Header.Get("X-Who"), " ", c.Subprotocol(), " ",
-			strings.HasPrefix(r.Header.Get("traceparent"), "00-"+trace.ID("c 1")+"-"), " ", r.Header.Get("X-Gone"))
+		said <- fmt.Sprint(r.URL.RequestURI(), " ", r.Header.Get("X-Conversation-Id"), " ", r.Header.Get("X-Who"),
+			" ", c.Subprotocol(), " ", strings.HasPrefix(r.Header.Get("traceparent"), "00-"+trace.ID("c 1")+"-"), " ",
+			r.Header.Get("X-Gone"))
 		write(ctx, c, `{"type": "hello"}`)
 		for {
 			_, data, err := c.Read(ctx)
@@ -173,7 +179,8 @@ func TestWebsocketHandshake(t *testing.T) {
 			write(ctx, c, `{"reply": "ok"}`)
 		}
 	})
-	x := opened(t, wireParts(t), `{url: "`+address+`/at/{{vars.who}}?c={{conversation_id}}", subprotocols: [chat.v1], headers: {X-Who: "{{vars.who}} é"},
+	x := opened(t, wireParts(t), `{url: "`+address+
+		`/at/{{vars.who}}?c={{conversation_id}}", subprotocols: [chat.v1], headers: {X-Who: "{{vars.who}} é"},
  open: {body: {hi: "{{test_id}}"}, wait: {path: $.id, if: {$.type: ready}}}, close: {body: 'bye "{{session_id}}"'}, session: {path: $.id},
  body: {text: "{{message}}", id: "{{session_id}}"}, answer: $.reply}`)
 	replies, err := held(t, x, "c 1", "one")
@@ -184,7 +191,9 @@ func TestWebsocketHandshake(t *testing.T) {
 	for line := range said {
 		got = append(got, line)
 	}
-	want := []string{"/at/Ann?c=c%201 c 1 Ann %C3%A9 chat.v1 true ", `{"hi":"t"}`, `{"text":"one","id":"s-7"}`, `bye "s-7"`}
+	want := []string{
+		"/at/Ann?c=c%201 c 1 Ann %C3%A9 chat.v1 true ", `{"hi":"t"}`, `{"text":"one","id":"s-7"}`, `bye "s-7"`,
+	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", got)
 	}
@@ -198,8 +207,9 @@ func TestWebsocketStreams(t *testing.T) {
 			if _, _, err := c.Read(ctx); err != nil {
 				return
 			}
-			write(ctx, c, `{"type": "status", "busy": true}`, `{"type": "delta", "t": "Hel"}`, `{"type": "tool", "name": "look", "args": {"n": 1}}`,
-				`{"type": "delta", "t": "lo"}`, `{"type": "done", "usage": {"in": 1000, "out": 500}}`)
+			write(ctx, c, `{"type": "status", "busy": true}`, `{"type": "delta", "t": "Hel"}`,
+				`{"type": "tool", "name": "look", "args": {"n": 1}}`, `{"type": "delta", "t": "lo"}`,
+				`{"type": "done", "usage": {"in": 1000, "out": 500}}`)
 		}
 	})
 	x := opened(t, wireParts(t), `{url: "`+address+`", input_price: 1, output_price: 2,
@@ -210,7 +220,8 @@ func TestWebsocketStreams(t *testing.T) {
 		t.Fatal(replies, err)
 	}
 	for _, r := range replies {
-		if r.Text != "Hello" || len(r.ToolCalls) != 1 || r.Usage.OutputTokens != 500 || r.Cost.USD != 0.002 || r.Cost.Unknown || r.FirstText <= 0 || r.FirstText > r.Latency {
+		if r.Text != "Hello" || len(r.ToolCalls) != 1 || r.Usage.OutputTokens != 500 || r.Cost.USD != 0.002 ||
+			r.Cost.Unknown || r.FirstText <= 0 || r.FirstText > r.Latency {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -243,7 +254,9 @@ func TestWebsocketSpeaksUnasked(t *testing.T) {
 	}{
 		"more, then a turn": {twice, []string{"a", "b"}, true, `it spoke on after its answer: {"reply": "more"}`, ""},
 		"more at the end":   {twice, []string{"a"}, false, "", `has a message after its last answer`},
-		"a greeting":        {greets, []string{"a"}, true, `it spoke before the first message: {"reply": "Welcome!"}`, ""},
+		"a greeting": {
+			greets, []string{"a"}, true, `it spoke before the first message: {"reply": "Welcome!"}`, "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, _ := socketAgent(t, tc.agent)
@@ -283,7 +296,8 @@ func TestWebsocketSpeaksUnasked(t *testing.T) {
 
 // One row is one thing that breaks. It fails with its words and the address, and other conversations go on.
 func TestWebsocketBreaks(t *testing.T) {
-	after := func(do func(ctx context.Context, c *websocket.Conn)) func(context.Context, *websocket.Conn, *http.Request) {
+	after := func(do func(ctx context.Context, c *websocket.Conn)) func(context.Context, *websocket.Conn,
+		*http.Request) {
 		return func(ctx context.Context, c *websocket.Conn, _ *http.Request) {
 			if _, _, err := c.Read(ctx); err == nil {
 				do(ctx, c)
@@ -292,17 +306,24 @@ func TestWebsocketBreaks(t *testing.T) {
 		}
 	}
 	for says, do := range map[string]func(ctx context.Context, c *websocket.Conn){
-		"no answer within 50ms":            func(context.Context, *websocket.Conn) {},
-		"broke off: closed with 1001, bye": func(_ context.Context, c *websocket.Conn) { _ = c.Close(websocket.StatusGoingAway, "bye") },
-		"broke off":                        func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() },
-		"larger than 1 KB":                 func(ctx context.Context, c *websocket.Conn) { write(ctx, c, `{"x": "`+strings.Repeat("x", 2000)+`"}`) },
+		"no answer within 50ms": func(context.Context, *websocket.Conn) {},
+		"broke off: closed with 1001, bye": func(_ context.Context, c *websocket.Conn) {
+			_ = c.Close(websocket.StatusGoingAway, "bye")
+		},
+		"broke off": func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() },
+		"larger than 1 KB": func(ctx context.Context, c *websocket.Conn) {
+			write(ctx, c, `{"x": "`+strings.Repeat("x", 2000)+`"}`)
+		},
 		"is larger than 1 KB": func(ctx context.Context, c *websocket.Conn) {
-			write(ctx, c, strings.Split(strings.Repeat(`{"noise": "0123456789012345678901234567890123456789"}|`, 40), "|")...)
+			write(ctx, c,
+				strings.Split(strings.Repeat(`{"noise": "0123456789012345678901234567890123456789"}|`, 40), "|")...)
 		},
 		"UTF-8": func(ctx context.Context, c *websocket.Conn) {
 			_ = c.Write(ctx, websocket.MessageBinary, []byte("\xff\xfe"))
 		},
-		"the agent reports an error: out of money": func(ctx context.Context, c *websocket.Conn) { write(ctx, c, `{"error": {"message": "out of money"}}`) },
+		"the agent reports an error: out of money": func(ctx context.Context, c *websocket.Conn) {
+			write(ctx, c, `{"error": {"message": "out of money"}}`)
+		},
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
@@ -311,9 +332,11 @@ func TestWebsocketBreaks(t *testing.T) {
 			if strings.HasPrefix(says, "no answer") {
 				timeout = "50ms"
 			}
-			x := opened(t, wireParts(t), `{url: "`+address+`/p?key=hush", max_bytes: 1024, timeout: `+timeout+`, answer: {text: $.reply, error: $.error}}`)
+			x := opened(t, wireParts(t), `{url: "`+address+`/p?key=hush", max_bytes: 1024, timeout: `+timeout+
+				`, answer: {text: $.reply, error: $.error}}`)
 			_, err := held(t, x, "c", "a")
-			if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), address+"/p: ") || strings.Contains(err.Error(), "hush") {
+			if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), address+"/p: ") ||
+				strings.Contains(err.Error(), "hush") {
 				t.Errorf("%v, want %q", err, says)
 			}
 			if timedOut := errors.Is(err, context.DeadlineExceeded); timedOut != (timeout == "50ms") {
@@ -325,26 +348,33 @@ func TestWebsocketBreaks(t *testing.T) {
 
 func TestWebsocketRefused(t *testing.T) {
 	for says, serve := range map[string]http.HandlerFunc{
-		"answered 302 Found: it redirects to elsewhere.example/x, and a redirect is not followed": func(w http.ResponseWriter, r *http.Request) {
+		"answered 302 Found: it redirects to elsewhere.example/x, and a redirect is not followed": func(
+			w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.example/x?key=hush", http.StatusFound)
 		},
 		"answered 403 Forbidden: not you": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = w.Write([]byte(`{"error": {"message": "not you"}}`))
 		},
-		"answered 200 OK: the answer is an HTML page": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<!doctype html><p>hi")) },
-		"answered 504 Gateway Timeout":                func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGatewayTimeout) },
+		"answered 200 OK: the answer is an HTML page": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<!doctype html><p>hi"))
+		},
+		"answered 504 Gateway Timeout": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusGatewayTimeout)
+		},
 	} {
 		server := httptest.NewServer(serve)
 		x := opened(t, wireParts(t), `{kind: websocket, url: "ws`+strings.TrimPrefix(server.URL, "http")+`"}`)
 		_, err := held(t, x, "c", "a")
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hush") || errors.Is(err, context.DeadlineExceeded) != strings.Contains(says, "504") {
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hush") ||
+			errors.Is(err, context.DeadlineExceeded) != strings.Contains(says, "504") {
 			t.Errorf("%v, want %q", err, says)
 		}
 		server.Close()
 	}
 	x := opened(t, wireParts(t), `{url: "ws://127.0.0.1:1/?key=hush"}`)
-	if _, err := held(t, x, "c", "a"); err == nil || !strings.Contains(err.Error(), "cannot be reached") || strings.Contains(err.Error(), "hush") {
+	if _, err := held(t, x, "c", "a"); err == nil || !strings.Contains(err.Error(), "cannot be reached") ||
+		strings.Contains(err.Error(), "hush") {
 		t.Error(err)
 	}
 }
@@ -364,7 +394,8 @@ func TestWebsocketRetries(t *testing.T) {
 	defer server.Close()
 	p := wireParts(t)
 	p.Retries = new(2)
-	if replies, err := held(t, opened(t, p, `{url: "ws`+strings.TrimPrefix(server.URL, "http")+`"}`), "c", "a"); err != nil || replies[0].Text != "you said a" {
+	if replies, err := held(t, opened(t, p, `{url: "ws`+strings.TrimPrefix(server.URL, "http")+`"}`),
+		"c", "a"); err != nil || replies[0].Text != "you said a" {
 		t.Errorf("%+v, %v", replies, err)
 	}
 }
@@ -436,8 +467,9 @@ func TestWebsocketFaults(t *testing.T) {
   c: {kind: websocket, url: "http://x", urll: 1, with: 7, stream: csv, timeout: -1s, max_bytes: 0}
 `)
 	for _, want := range []string{
-		":2:", "a websocket target needs an address", ":3:", `unknown placeholder {{ mesage }}`, "is no name of a header", "is not a JSONPath", `unknown key "bdy"`,
-		"the session id is sent back nowhere", "no such address", `unknown key "urll"`, "expected a mapping", `"csv"`, "timeout", "max_bytes",
+		":2:", "a websocket target needs an address", ":3:", `unknown placeholder {{ mesage }}`,
+		"is no name of a header", "is not a JSONPath", `unknown key "bdy"`, "the session id is sent back nowhere",
+		"no such address", `unknown key "urll"`, "expected a mapping", `"csv"`, "timeout", "max_bytes",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)

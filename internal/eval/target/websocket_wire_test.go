@@ -44,9 +44,10 @@ func wireAgent(t *testing.T, serve func(c net.Conn)) (address string) {
 				if err != nil {
 					return
 				}
-				sum := sha1.Sum([]byte(request.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-				_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: "+
-					base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\n")
+				sum := sha1.Sum([]byte(request.Header.Get("Sec-WebSocket-Key") +
+					"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+				_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+
+					"websocket\r\nSec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\n")
 				if op, _ := readFrame(r, c); op == 1 {
 					serve(c)
 				}
@@ -105,20 +106,34 @@ func TestWebsocketFrames(t *testing.T) {
 		serve       func(net.Conn)
 		reply, says string
 	}{
-		"fragments, one in the middle of a letter": {say(frame(more, "{\"reply\": \"gr\xc3"), frame(0x89, "ping"), frame(0x00, "\xbc"), frame(last, `n"}`)), "grün", ""},
-		"a binary message":                         {say(frame(binary, `{"reply": "b"}`)), "b", ""},
-		"an empty reply":                           {say(frame(text, `{"reply": ""}`)), "", ""},
-		"empty messages first":                     {say(frame(text, ""), frame(text, ""), frame(text, `{"reply": "r"}`)), "r", ""},
-		"a close with a reason":                    {say(frame(closing, "\x03\xf3out of \x1b[31mmemory\n")), "", "broke off: closed with 1011, out of "},
-		"a close without a code":                   {say(frame(closing, "")), "", "broke off: closed with 1005"},
-		"a reply, then a close":                    {say(frame(text, `{"reply": "r"}`), frame(closing, "\x03\xe8bye")), "r", ""},
-		"no close":                                 {func(c net.Conn) { _ = c.Close() }, "", "broke off"},
-		"the middle of a frame":                    {func(c net.Conn) { _, _ = c.Write([]byte("\x81\x20{\"reply\": \"ha")); _ = c.Close() }, "", "broke off"},
+		"fragments, one in the middle of a letter": {
+			say(frame(more, "{\"reply\": \"gr\xc3"), frame(0x89, "ping"), frame(0x00, "\xbc"), frame(last, `n"}`)),
+			"grün", "",
+		},
+		"a binary message": {say(frame(binary, `{"reply": "b"}`)), "b", ""},
+		"an empty reply":   {say(frame(text, `{"reply": ""}`)), "", ""},
+		"empty messages first": {
+			say(frame(text, ""), frame(text, ""), frame(text, `{"reply": "r"}`)), "r", "",
+		},
+		"a close with a reason": {
+			say(frame(closing, "\x03\xf3out of \x1b[31mmemory\n")), "", "broke off: closed with 1011, out of ",
+		},
+		"a close without a code": {say(frame(closing, "")), "", "broke off: closed with 1005"},
+		"a reply, then a close": {
+			say(frame(text, `{"reply": "r"}`), frame(closing, "\x03\xe8bye")), "r", "",
+		},
+		"no close": {func(c net.Conn) { _ = c.Close() }, "", "broke off"},
+		"the middle of a frame": {
+			func(c net.Conn) { _, _ = c.Write([]byte("\x81\x20{\"reply\": \"ha")); _ = c.Close() }, "", "broke off",
+		},
 		"the middle of a message": {func(c net.Conn) {
 			_, _ = c.Write(frame(more, `{"reply": "half"`))
 			_ = c.Close()
 		}, "", "broke off"},
-		"100 MB":                {say([]byte("\x81\x7f\x00\x00\x00\x00\x06\x40\x00\x00"), []byte(strings.Repeat("x", 4096))), "", "larger than 2 KB"},
+		"100 MB": {
+			say([]byte("\x81\x7f\x00\x00\x00\x00\x06\x40\x00\x00"), []byte(strings.Repeat("x", 4096))), "",
+			"larger than 2 KB",
+		},
 		"a length below zero":   {say([]byte("\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff")), "", "broke off"},
 		"compressed unasked":    {say(frame(0xc1, "\xaaV*J-\xc8\xa9T\xb2R*R\xaa\x05\x00")), "", "broke off"},
 		"an unknown frame":      {say(frame(0x83, "x")), "", "broke off"},
@@ -131,7 +146,8 @@ func TestWebsocketFrames(t *testing.T) {
 			x := opened(t, wireParts(t), `{url: "`+address+`", max_bytes: 2048, answer: $.reply, timeout: 60s}`)
 			replies, err := held(t, x, "c", "a")
 			switch {
-			case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says) || strings.ContainsAny(err.Error(), "\x1b\n") || !utf8.ValidString(err.Error())):
+			case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says) ||
+				strings.ContainsAny(err.Error(), "\x1b\n") || !utf8.ValidString(err.Error())):
 				t.Errorf("%q, want %q", err, tc.says)
 			case tc.says == "" && (err != nil || replies[0].Text != tc.reply):
 				t.Errorf("%+v, %v", replies, err)
@@ -162,8 +178,10 @@ func TestWebsocketLateAnswers(t *testing.T) {
 		yaml, first, then string
 		late              bool
 	}{
-		"a time-out":                 {`timeout: 300ms`, "", `{"reply": "late"}`, true},
-		"an error within a stream":   {`stream: {text: $.t, error: $.error, end: {if: {$.done: true}}}`, `{"error": "oh"}`, `{"done": true}`, true},
+		"a time-out": {`timeout: 300ms`, "", `{"reply": "late"}`, true},
+		"an error within a stream": {
+			`stream: {text: $.t, error: $.error, end: {if: {$.done: true}}}`, `{"error": "oh"}`, `{"done": true}`, true,
+		},
 		"an error that is an answer": {`answer: {text: $.reply, error: $.error}`, `{"error": "oh"}`, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +218,8 @@ func TestWebsocketLateAnswers(t *testing.T) {
 			}
 			reply, err := s.Send(t.Context(), chat.Content{Text: "b"})
 			close(release)
-			if tc.late && (err == nil || !strings.Contains(err.Error(), "may belong to it") || said.Load() != 1) || !tc.late && (err != nil || reply.Text != "second") {
+			if tc.late && (err == nil || !strings.Contains(err.Error(), "may belong to it") || said.Load() != 1) ||
+				!tc.late && (err != nil || reply.Text != "second") {
 				t.Errorf("%q, %v, after %d messages", reply.Text, err, said.Load())
 			}
 			if err := s.Close(); err != nil {
@@ -213,7 +232,8 @@ func TestWebsocketLateAnswers(t *testing.T) {
 // What an agent calls or complains of unasked is named like a reply.
 func TestWebsocketUnasked(t *testing.T) {
 	for then, named := range map[string]bool{
-		`{"error": "the bill was not paid"}`: true, `{"call": {"name": "refund"}}`: true, `{"reply": "more"}`: true, `{"typing": true}`: false, `oh`: false,
+		`{"error": "the bill was not paid"}`: true, `{"call": {"name": "refund"}}`: true, `{"reply": "more"}`: true,
+		`{"typing": true}`: false, `oh`: false,
 	} {
 		address, _ := socketAgent(t, func(ctx context.Context, c *websocket.Conn, _ *http.Request) {
 			for {
@@ -223,7 +243,8 @@ func TestWebsocketUnasked(t *testing.T) {
 				write(ctx, c, `{"reply": "one"}`, then)
 			}
 		})
-		x := opened(t, wireParts(t), `{url: "`+address+`", answer: {text: $.reply, error: $.error, tool_calls: {path: $.call}}}`)
+		x := opened(t, wireParts(t), `{url: "`+address+
+			`", answer: {text: $.reply, error: $.error, tool_calls: {path: $.call}}}`)
 		_, err := held(t, x, "c", "a", "b")
 		if named != (err != nil && strings.Contains(err.Error(), "spoke on after its answer: "+then)) {
 			t.Errorf("%s: %v", then, err)
@@ -237,8 +258,10 @@ func TestWebsocketGreetsWithAnError(t *testing.T) {
 		write(ctx, c, `{"error": {"message": "token expired"}}`)
 		_, _, _ = c.Read(ctx)
 	})
-	x := opened(t, wireParts(t), `{url: "`+address+`", open: {wait: {path: $.ready}}, answer: {error: $.error}, timeout: 60s}`)
-	if _, err := held(t, x, "c", "a"); err == nil || !strings.Contains(err.Error(), "the agent reports an error: token expired") {
+	x := opened(t, wireParts(t), `{url: "`+address+
+		`", open: {wait: {path: $.ready}}, answer: {error: $.error}, timeout: 60s}`)
+	if _, err := held(t, x, "c", "a"); err == nil ||
+		!strings.Contains(err.Error(), "the agent reports an error: token expired") {
 		t.Error(err)
 	}
 }
@@ -256,7 +279,8 @@ func TestWebsocketSaysOnce(t *testing.T) {
 	p := wireParts(t)
 	p.Retries = new(3)
 	_, err := held(t, opened(t, p, `{url: "`+address+`"}`), "c", "a")
-	if err == nil || !strings.Contains(err.Error(), "broke off: closed with 1013, restarting") || said.Load() != 1 || conns.Load() != 1 {
+	if err == nil || !strings.Contains(err.Error(), "broke off: closed with 1013, restarting") || said.Load() != 1 ||
+		conns.Load() != 1 {
 		t.Errorf("%v; said %d times over %d connections", err, said.Load(), conns.Load())
 	}
 }
@@ -284,7 +308,8 @@ func TestWebsocketHandshakeBreaksOff(t *testing.T) {
 	p.Retries = new(1)
 	x := opened(t, p, `{url: "ws://`+listener.Addr().String()+`/x?key=hush"}`)
 	for range 6 { // which is no reason not to ask
-		if _, err := held(t, x, "c", "a"); err == nil || !strings.Contains(err.Error(), "the handshake broke off") || strings.Contains(err.Error(), "hush") {
+		if _, err := held(t, x, "c", "a"); err == nil || !strings.Contains(err.Error(), "the handshake broke off") ||
+			strings.Contains(err.Error(), "hush") {
 			t.Fatal(err)
 		}
 	}

@@ -18,8 +18,10 @@ import (
 func TestWiresAreCheap(t *testing.T) {
 	address, _ := socketAgent(t, echo(new(atomic.Int32)))
 	for yaml, most := range map[string]struct{ goroutines, bytes int }{
-		`{url: "` + address + `"}`:                                {8, 128 << 10}, // the agent's side, in this process, has most of them
-		`{kind: command, command: [sh, -c, '` + jsonAgent + `']}`: {3, 128 << 10}, // one of the threads waits for each program
+		// the agent's side, in this process, has most of them
+		`{url: "` + address + `"}`: {8, 128 << 10},
+		// one of the threads waits for each program
+		`{kind: command, command: [sh, -c, '` + jsonAgent + `']}`: {3, 128 << 10},
 	} {
 		const sessions = 30
 		goroutines, bytes, closeAll := openSessions(t, opened(t, commandParts(t), yaml), sessions)
@@ -44,7 +46,9 @@ func openSessions(t *testing.T, x runner.Target, n int) (goroutines, bytes int, 
 	var all sync.WaitGroup
 	for i := range sessions {
 		all.Go(func() {
-			s, err := x.Open(t.Context(), runner.Opening{Test: &suite.Test{ID: "t"}, ConversationID: fmt.Sprint("c", i)})
+			s, err := x.Open(t.Context(), runner.Opening{
+				Test: &suite.Test{ID: "t"}, ConversationID: fmt.Sprint("c", i),
+			})
 			if err != nil {
 				t.Error(err)
 				return

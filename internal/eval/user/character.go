@@ -18,9 +18,7 @@ const (
 // claims are the English sentences with which a speaker claims to be a model. The group of each pattern is what it
 // claims to be.
 var claims = []string{
-	before + `(?:i am|i'm|im)(?:,? (?:just|only|merely|actually|really|simply|in fact|sorry|afraid))*,? (?:an? |the |your |one )?` +
-		`(?:(?:ai|virtual|digital|helpful|automated|artificial|computer|online|personal|text|customer|support|ai-powered|ai-based)[ -])*` +
-		`(ai|a\.i\.|artificial intelligence|(?:large )?language model|llm|assistant|chat ?bot|bot|ai (?:language )?model|ai system|` +
+	before + `(?:i am|i'm|im)(?:,? (?:just|only|merely|actually|really|simply|in fact|sorry|afraid))*,? (?:an? |the |your |one )?` + `(?:(?:ai|virtual|digital|helpful|automated|artificial|computer|online|personal|text|customer|support|ai-powered|ai-based)[ -])*` + `(ai|a\.i\.|artificial intelligence|(?:large )?language model|llm|assistant|chat ?bot|bot|ai (?:language )?model|ai system|` +
 		`computer program|chatgpt|gpt[\d.-]*|simulated (?:user|customer|client|person|human)|simulation)` + behind,
 	before + `as an? (?:(?:ai|virtual|large|digital)[ -])*` +
 		`(ai|a\.i\.|artificial intelligence|language model|assistant|chatbot|model|simulated (?:user|customer))` +

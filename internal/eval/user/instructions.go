@@ -23,7 +23,8 @@ const (
 - Invent no facts: what is not written here you do not know.
 - Do not say the same thing twice. When the agent did not understand you, put it in other words.
 - Write in the language of your goal and of the conversation.
-- When your goal is reached, or it has become clear that it will not be, write ` + endMark + `. A last message to the agent may stand before it.`
+- When your goal is reached, or it has become clear that it will not be, write ` + endMark +
+		`. A last message to the agent may stand before it.`
 	stopRule = "Write " + endMark + " as well once one of these is true:"
 )
 

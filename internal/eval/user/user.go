@@ -79,14 +79,18 @@ func (s *Simulated) Next(ctx context.Context, t runner.UserScript) (runner.Line,
 		}
 		s.fault(code, t.Turn, why)
 		if asked == maxAsked {
-			return runner.Line{}, fmt.Errorf("the simulated user said nothing that may reach the agent: asked %d times, at last %s: %s", asked, code, why)
+			return runner.Line{},
+				fmt.Errorf("the simulated user said nothing that may reach the agent: asked %d times, at last %s: %s",
+					asked, code, why)
 		}
 	}
 }
 
 // ask asks the model and adds the call to the account. What a call that brought no message has cost may not be known.
 func (s *Simulated) ask(ctx context.Context, messages []chat.Message) (chat.Reply, error) {
-	reply, err := s.model.Generate(ctx, llm.Request{Messages: messages, Seed: s.user.Seed, Temperature: s.user.Temperature})
+	reply, err := s.model.Generate(ctx, llm.Request{
+		Messages: messages, Seed: s.user.Seed, Temperature: s.user.Temperature,
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.account.Calls++
@@ -138,8 +142,11 @@ func (s *Simulated) Account(end result.UserEnd, said []chat.Content) result.User
 	defer s.mu.Unlock()
 	u := s.account
 	u.Faults = append([]result.UserFault{}, u.Faults...)
-	if n := len(u.Faults); end == result.EndUser && len(s.user.StopWhen) > 0 && (n == 0 || u.Faults[n-1].Code != StopsEarly) {
-		u.Faults = append(u.Faults, result.UserFault{Code: StopsEarly, Turn: s.endedIn, Message: "ends the talk although no assertion of stop has come true"})
+	if n := len(u.Faults); end == result.EndUser && len(s.user.StopWhen) > 0 &&
+		(n == 0 || u.Faults[n-1].Code != StopsEarly) {
+		u.Faults = append(u.Faults, result.UserFault{
+			Code: StopsEarly, Turn: s.endedIn, Message: "ends the talk although no assertion of stop has come true",
+		})
 	}
 	u.Quality = quality(s.user, said, u.Faults)
 	return u

@@ -110,6 +110,7 @@ func joined(all []word) string {
 // blank reports whether a text shows nothing: white space, control and invisible characters only.
 func blank(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
-		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zs) && r != '\u2800' && r != '\u3164' && r != '\u115f' && r != '\u1160' && r != '\uffa0'
+		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zs) && r != '\u2800' &&
+			r != '\u3164' && r != '\u115f' && r != '\u1160' && r != '\uffa0'
 	}) < 0
 }

@@ -70,7 +70,8 @@ func TestScopesOpen(t *testing.T) {
 		{Scopes{"root"}, nil},
 	} {
 		for _, needed := range []Scope{Read, Run, Test, Admin, ""} {
-			if got, want := c.has.Open(needed), slices.Contains(c.opens, needed) || slices.Contains(c.has, Admin); got != want {
+			if got, want := c.has.Open(needed), slices.Contains(c.opens, needed) ||
+				slices.Contains(c.has, Admin); got != want {
 				t.Errorf("%v opens %q: %v", c.has, needed, got)
 			}
 		}
@@ -80,7 +81,8 @@ func TestScopesOpen(t *testing.T) {
 func TestParseScopes(t *testing.T) {
 	for names, want := range map[string]string{
 		"read": "read", "test,read,test": "read, test", "admin,run": "run, admin",
-		"": `there is no scope ""`, "Read": `there is no scope "Read": use read, run, test, admin`, "read,write": `"write"`,
+		"": `there is no scope ""`, "Read": `there is no scope "Read": use read, run, test, admin`,
+		"read,write": `"write"`,
 	} {
 		got, err := ParseScopes(strings.Split(names, ","))
 		if said := got.String() + fmt.Sprint(err); !strings.Contains(said, want) {
@@ -98,7 +100,8 @@ func TestIssue(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 50 {
 		made, token, err := Issue(t.Context(), kept, Wish{Scopes: []string{"read"}}, now)
-		if err != nil || made.Name == "" || made.ExpiresAt != nil || !strings.HasPrefix(token, "rht_") || len(token) != len("rht_")+43 || seen[token] {
+		if err != nil || made.Name == "" || made.ExpiresAt != nil || !strings.HasPrefix(token, "rht_") ||
+			len(token) != len("rht_")+43 || seen[token] {
 			t.Fatalf("%d: %+v %v", i, made, err)
 		}
 		seen[token] = true
@@ -110,13 +113,18 @@ func TestIssue(t *testing.T) {
 		}
 	}
 	for name, w := range map[string]Wish{
-		"scopes": {Scopes: nil}, "scopes ": {Scopes: []string{"root"}}, "expires": {Scopes: []string{"read"}, Expires: now},
-		"expires ": {Scopes: []string{"read"}, Expires: now.AddDate(101, 0, 0)}, "name": {Scopes: []string{"read"}, Name: "a/b"},
-		"name ": {Scopes: []string{"read"}, Name: strings.Repeat("x", 101)}, "name  ": {Scopes: []string{"read"}, Name: "a\x1b[31m"},
-		"name   ": {Scopes: []string{"read"}, Name: " a"}, "name    ": {Scopes: []string{"read"}, Name: ".."}, "name     ": {Scopes: []string{"read"}, Name: "\xff"},
+		"scopes": {Scopes: nil}, "scopes ": {Scopes: []string{"root"}},
+		"expires":  {Scopes: []string{"read"}, Expires: now},
+		"expires ": {Scopes: []string{"read"}, Expires: now.AddDate(101, 0, 0)},
+		"name":     {Scopes: []string{"read"}, Name: "a/b"},
+		"name ":    {Scopes: []string{"read"}, Name: strings.Repeat("x", 101)},
+		"name  ":   {Scopes: []string{"read"}, Name: "a\x1b[31m"},
+		"name   ":  {Scopes: []string{"read"}, Name: " a"}, "name    ": {Scopes: []string{"read"}, Name: ".."},
+		"name     ": {Scopes: []string{"read"}, Name: "\xff"},
 	} {
 		_, token, err := Issue(t.Context(), kept, w, now)
-		if wish, ok := errors.AsType[*WishError](err); !ok || wish.Field != strings.TrimSpace(name) || token != "" || !source.IsInvalid(err) {
+		if wish, ok := errors.AsType[*WishError](err); !ok || wish.Field != strings.TrimSpace(name) || token != "" ||
+			!source.IsInvalid(err) {
 			t.Errorf("%+v: %q %v", w, token, err)
 		}
 	}
@@ -124,7 +132,8 @@ func TestIssue(t *testing.T) {
 	if made, _, err := Issue(t.Context(), kept, again, now); err != nil || !made.ExpiresAt.Equal(again.Expires) {
 		t.Errorf("%+v %v", made, err)
 	}
-	if _, token, err := Issue(t.Context(), kept, again, now); !errors.Is(err, store.ErrExists) || !source.IsInvalid(err) || token != "" {
+	if _, token, err := Issue(t.Context(), kept, again, now); !errors.Is(err, store.ErrExists) ||
+		!source.IsInvalid(err) || token != "" {
 		t.Error(err)
 	}
 	if err := Revoke(t.Context(), kept, "ci"); err != nil {
@@ -157,14 +166,17 @@ func TestChangesCount(t *testing.T) {
 			t.Error(configured, err)
 		}
 		all("rht_1", ErrUnknown)
-		_, token, err := Issue(t.Context(), kept, Wish{Name: "ci", Scopes: []string{"run"}, Expires: time.Now().Add(time.Minute)}, time.Now())
+		_, token, err := Issue(t.Context(), kept, Wish{
+			Name: "ci", Scopes: []string{"run"}, Expires: time.Now().Add(time.Minute),
+		}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
 		all(token, nil)
 		for _, a := range servers {
-			if g, err := a.Authenticate(token); err != nil || g.Token != "ci" || !g.Allows(Read) || !g.Allows(Run) || g.Allows(Test) || g.Allows(Admin) || g.Open {
+			if g, err := a.Authenticate(token); err != nil || g.Token != "ci" || !g.Allows(Read) || !g.Allows(Run) ||
+				g.Allows(Test) || g.Allows(Admin) || g.Open {
 				t.Errorf("%+v %v", g, err)
 			}
 			if configured, err := a.Configured(); !configured || err != nil {

@@ -27,7 +27,8 @@ type Scopes []Scope
 
 // Open reports whether one of the scopes opens what needs a scope. An unknown scope is opened by Admin only.
 func (s Scopes) Open(needed Scope) bool {
-	return slices.Contains(s, Admin) || needed != "" && slices.Contains(s, needed) || needed == Read && slices.Contains(s, Run)
+	return slices.Contains(s, Admin) || needed != "" && slices.Contains(s, needed) ||
+		needed == Read && slices.Contains(s, Run)
 }
 
 // ParseScopes reads the names of scopes and returns each once, in their own order. It refuses an unknown name, and a

@@ -35,13 +35,15 @@ func TestTwoServers(t *testing.T) {
 			if configured, err := a.Configured(); configured || err != nil {
 				t.Fatal(configured, err)
 			}
-			_, token, err := access.Issue(t.Context(), one, access.Wish{Name: "ci", Scopes: []string{"run", "test"}}, time.Now())
+			_, token, err := access.Issue(t.Context(), one, access.Wish{Name: "ci", Scopes: []string{"run", "test"}},
+				time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
 			within(t, func() bool {
 				g, err := a.Authenticate(token)
-				return err == nil && g.Token == "ci" && g.Allows(access.Read) && g.Allows(access.Test) && !g.Allows(access.Admin)
+				return err == nil && g.Token == "ci" && g.Allows(access.Read) && g.Allows(access.Test) &&
+					!g.Allows(access.Admin)
 			})
 			if all, err := access.List(t.Context(), other); err != nil || len(all) != 1 || all[0].Name != "ci" {
 				t.Errorf("%+v %v", all, err)

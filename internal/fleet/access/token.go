@@ -61,11 +61,16 @@ func (w Wish) check(now time.Time) (Scopes, error) {
 	case !w.Expires.IsZero() && !w.Expires.After(now):
 		return nil, &WishError{"expires", errors.New("it would have expired already")}
 	case w.Expires.Sub(now) > maxAge:
-		return nil, &WishError{"expires", errors.New("a token lives for 100 years at most: leave it out for one that does not expire")}
+		return nil, &WishError{
+			"expires", errors.New("a token lives for 100 years at most: leave it out for one that does not expire"),
+		}
 	}
 	odd := func(r rune) bool { return r == '/' || r == unicode.ReplacementChar || !unicode.IsPrint(r) }
-	if len([]rune(w.Name)) > maxName || strings.ContainsFunc(w.Name, odd) || strings.TrimSpace(w.Name) != w.Name || w.Name == "." || w.Name == ".." {
-		return nil, &WishError{"name", fmt.Errorf("use at most %d printable characters, no slash, and no space at either end", maxName)}
+	if len([]rune(w.Name)) > maxName || strings.ContainsFunc(w.Name, odd) || strings.TrimSpace(w.Name) != w.Name ||
+		w.Name == "." || w.Name == ".." {
+		return nil, &WishError{
+			"name", fmt.Errorf("use at most %d printable characters, no slash, and no space at either end", maxName),
+		}
 	}
 	return scopes, nil
 }

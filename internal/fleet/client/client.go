@@ -39,8 +39,10 @@ type Client struct {
 // New returns a client. It sends nothing yet.
 func New(c Config) (*Client, error) {
 	at, err := url.Parse(c.URL)
-	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.RawQuery != "" || at.Fragment != "" {
-		return nil, source.Invalid("--server %s is no address of a server: write it as http://HOST:PORT", text.Address(c.URL))
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.RawQuery != "" ||
+		at.Fragment != "" {
+		return nil, source.Invalid("--server %s is no address of a server: write it as http://HOST:PORT",
+			text.Address(c.URL))
 	}
 	if at.User != nil {
 		return nil, source.Invalid("--server: the address holds a user: put a token into %s", c.TokenEnv)
@@ -144,10 +146,12 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 		return nil, &RefusedError{Status: answer.StatusCode, Detail: to + ": name that address with --server"}
 	}
 	refused := &RefusedError{}
-	if data, err := io.ReadAll(io.LimitReader(answer.Body, maxProblem)); err != nil || json.Unmarshal(data, refused) != nil {
+	if data, err := io.ReadAll(io.LimitReader(answer.Body, maxProblem)); err != nil ||
+		json.Unmarshal(data, refused) != nil {
 		refused = &RefusedError{Detail: "its answer is no problem document: is it a rehearse server?"}
 	}
-	refused.Status, refused.tokenEnv, refused.after = answer.StatusCode, c.TokenEnv, retry.After(answer.Header, time.Now())
+	refused.Status, refused.tokenEnv, refused.after = answer.StatusCode, c.TokenEnv,
+		retry.After(answer.Header, time.Now())
 	return nil, refused
 }
 
@@ -158,7 +162,8 @@ func transient(err error) bool {
 		return true
 	}
 	switch refused.Status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
 	return false

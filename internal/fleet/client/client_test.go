@@ -134,16 +134,20 @@ func TestSubmit(t *testing.T) {
 	f, c := started(t)
 	large := strings.Repeat("x", 2<<20)
 	spec := runspec.Spec{Schema: 1, Suites: []string{"a.yaml"}, Files: map[string]runspec.File{
-		"a.yaml": {Content: []byte("name: a\n")}, "large.txt": {Content: []byte(large)}, "same.txt": {Content: []byte(large)},
+		"a.yaml": {Content: []byte("name: a\n")}, "large.txt": {Content: []byte(large)},
+		"same.txt": {Content: []byte(large)},
 	}}
 	hash := spec.Files["large.txt"].Hash()
-	f.fail = []func(http.ResponseWriter){func(w http.ResponseWriter) { w.WriteHeader(404) }, problem(503, `"code":"unavailable"`)}
+	f.fail = []func(http.ResponseWriter){
+		func(w http.ResponseWriter) { w.WriteHeader(404) }, problem(503, `"code":"unavailable"`),
+	}
 	run, err := c.Submit(t.Context(), spec)
 	if err != nil || run.ID != "r1" || run.Status != "queued" || len(f.specs) != 1 || f.blobs[hash] != 1 {
 		t.Fatalf("%+v, %v: %d specs, blobs %v", run, err, len(f.specs), f.blobs)
 	}
 	for _, got := range f.specs {
-		if string(got.Files["a.yaml"].Content) != "name: a\n" || got.Files["large.txt"].SHA256 != hash || got.Files["same.txt"].SHA256 != hash {
+		if string(got.Files["a.yaml"].Content) != "name: a\n" || got.Files["large.txt"].SHA256 != hash ||
+			got.Files["same.txt"].SHA256 != hash {
 			t.Errorf("%+v", got.Files)
 		}
 	}
@@ -161,14 +165,16 @@ func TestRefused(t *testing.T) {
 	f, c := started(t)
 	c.Token = "rht_wrong"
 	_, err := c.Submit(t.Context(), runspec.Spec{Schema: 1, Suites: []string{"a"}})
-	if err == nil || !strings.Contains(err.Error(), "a token is needed") || !strings.Contains(err.Error(), "MY_TOKEN") || len(f.seen) != 1 {
+	if err == nil || !strings.Contains(err.Error(), "a token is needed") ||
+		!strings.Contains(err.Error(), "MY_TOKEN") || len(f.seen) != 1 {
 		t.Errorf("%v: %v", err, f.seen)
 	}
 	c.Token = "rht_x"
 	f.fail = []func(http.ResponseWriter){func(w http.ResponseWriter) {
 		http.Redirect(w, &http.Request{}, "http://elsewhere.example/x", http.StatusTemporaryRedirect)
 	}}
-	if _, err := c.Show(t.Context(), "r1"); err == nil || !strings.Contains(err.Error(), "redirects to elsewhere.example") {
+	if _, err := c.Show(t.Context(), "r1"); err == nil ||
+		!strings.Contains(err.Error(), "redirects to elsewhere.example") {
 		t.Error(err)
 	}
 	f.fail = []func(http.ResponseWriter){func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }}
@@ -201,7 +207,8 @@ func TestFollow(t *testing.T) {
 	}
 	end := "id: 9\nevent: end\ndata: " + fmt.Sprintf(run, "completed") + "\n\n"
 	f.streams = []string{
-		status + result(2) + "event: progress\ndata: {\"done\":1,\"running\":1}\n\n: beat\n\n" + strings.TrimSuffix(result(3), "\n"),
+		status + result(2) + "event: progress\ndata: {\"done\":1,\"running\":1}\n\n: beat\n\n" +
+			strings.TrimSuffix(result(3), "\n"),
 		result(3) + "id: 9\nevent: end\ndata: " + fmt.Sprintf(run, "comp"), // cut
 		end,
 	}
@@ -219,7 +226,8 @@ func TestFollow(t *testing.T) {
 	if err != nil || got.Status != "completed" || strings.Join(told, " ") != "running t2 1 t3" {
 		t.Errorf("%+v, %v: %v", got, err, told)
 	}
-	if want := "GET /api/v1/runs/r1/events,GET /api/v1/runs/r1/events 2,GET /api/v1/runs/r1/events 3"; strings.Join(f.seen, ",") != want {
+	if want := "GET /api/v1/runs/r1/events,GET /api/v1/runs/r1/events 2,GET /api/v1/runs/r1/events 3"; strings.Join(
+		f.seen, ",") != want {
 		t.Errorf("asked %v", f.seen)
 	}
 	f.fail = []func(http.ResponseWriter){problem(404, `"code":"not_found"`)}
@@ -261,9 +269,12 @@ func TestFetchPlaces(t *testing.T) {
 	f, c := started(t)
 	const rest = `"n":1.50,"new":{"source":{"file":"a.yaml"}},"output":[{"content":"\u003c \"source\":{\"file\":\"a.yaml\"}"}]`
 	lines := []string{
-		`{"schema":1,"source":{"file":"sub/a.yaml","line":3,"turns":[4]},` + rest + `}`, `{"source":null,` + rest + `}`, `{` + rest + `}`, `{}`, `no record`, `{"source":{"file":"a`,
+		`{"schema":1,"source":{"file":"sub/a.yaml","line":3,"turns":[4]},` + rest + `}`, `{"source":null,` + rest + `}`,
+		`{` + rest + `}`, `{}`, `no record`, `{"source":{"file":"a`,
 	}
-	f.results = []func(http.ResponseWriter){func(w http.ResponseWriter) { _, _ = io.WriteString(w, strings.Join(lines, "\n")) }}
+	f.results = []func(http.ResponseWriter){func(w http.ResponseWriter) {
+		_, _ = io.WriteString(w, strings.Join(lines, "\n"))
+	}}
 	dir := t.TempDir()
 	if _, err := c.Fetch(t.Context(), "r1", dir, func(file string) string { return "../evals/" + file }); err != nil {
 		t.Fatal(err)
@@ -292,7 +303,9 @@ func TestList(t *testing.T) {
 			for _, id := range ids {
 				items = append(items, json.RawMessage(`{"id":"`+id+`"}`))
 			}
-			_ = json.NewEncoder(w).Encode(map[string]any{"items": items, "next_cursor": map[bool]any{true: nil, false: next}[next == ""]})
+			_ = json.NewEncoder(w).Encode(map[string]any{
+				"items": items, "next_cursor": map[bool]any{true: nil, false: next}[next == ""],
+			})
 		}
 	}
 	f.fail = []func(http.ResponseWriter){page("b", "1", "2"), page("", "3")}
@@ -300,7 +313,8 @@ func TestList(t *testing.T) {
 	if err != nil || len(runs) != 3 {
 		t.Errorf("%s, %v", runs, err)
 	}
-	if want := "GET /api/v1/runs?limit=5&status=running,GET /api/v1/runs?cursor=b&limit=3&status=running"; strings.Join(f.seen, ",") != want {
+	if want := "GET /api/v1/runs?limit=5&status=running,GET /api/v1/runs?cursor=b&limit=3&status=running"; strings.Join(
+		f.seen, ",") != want {
 		t.Errorf("asked %v", f.seen)
 	}
 }
@@ -325,9 +339,11 @@ func TestAddSchedule(t *testing.T) {
 	f, c := started(t)
 	spec := runspec.Spec{Schema: 1, Suites: []string{"a"}}
 	f.next(problem(503, `"code":"stopping"`), func(w http.ResponseWriter) {
-		_, _ = io.WriteString(w, `{"name":"n","cron":"@every 1h","timezone":"UTC","next_at":"2026-01-01T00:00:00Z","last":null}`)
+		_, _ = io.WriteString(w,
+			`{"name":"n","cron":"@every 1h","timezone":"UTC","next_at":"2026-01-01T00:00:00Z","last":null}`)
 	})
-	if s, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err != nil || s.Name != "n" || s.Last != nil || f.asked() != 2 {
+	if s, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err != nil || s.Name != "n" || s.Last != nil ||
+		f.asked() != 2 {
 		t.Errorf("%+v, %v, %d requests", s, err, f.asked())
 	}
 	f.next(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, problem(409, `"code":"schedule_exists"`))

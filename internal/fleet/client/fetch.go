@@ -22,7 +22,9 @@ import (
 // a file of the run the name that it has here.
 func (c *Client) Fetch(ctx context.Context, id, dir string, place func(file string) string) (result.Run, error) {
 	_, _, err := retry.Do(ctx, c.firmer(), func(ctx context.Context) (struct{}, error) {
-		answer, err := c.send(ctx, call{method: http.MethodGet, path: pathOf(id) + "/results", accept: "application/x-ndjson"})
+		answer, err := c.send(ctx, call{
+			method: http.MethodGet, path: pathOf(id) + "/results", accept: "application/x-ndjson",
+		})
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -43,7 +45,8 @@ func (c *Client) Fetch(ctx context.Context, id, dir string, place func(file stri
 		return run, fmt.Errorf("fetch the record of run %s: %w", id, err)
 	}
 	if run.Schema > result.Schema {
-		return run, fmt.Errorf("the record of run %s has schema %d; this program knows %d: use the server's version", id, run.Schema, result.Schema)
+		return run, fmt.Errorf("the record of run %s has schema %d; this program knows %d: use the server's version",
+			id, run.Schema, result.Schema)
 	}
 	for i, file := range run.Suites {
 		run.Suites[i] = place(file)
@@ -58,7 +61,9 @@ func (c *Client) Fetch(ctx context.Context, id, dir string, place func(file stri
 
 // FetchFile returns a file of a run that has ended, such as its report.
 func (c *Client) FetchFile(ctx context.Context, id, name string) ([]byte, error) {
-	data, err := c.ask(ctx, c.firmer(), call{method: http.MethodGet, path: pathOf(id) + "/" + name, accept: "application/json"})
+	data, err := c.ask(ctx, c.firmer(), call{
+		method: http.MethodGet, path: pathOf(id) + "/" + name, accept: "application/json",
+	})
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s of run %s: %w", name, id, err)
 	}
@@ -79,7 +84,9 @@ func (c *Client) FetchArtifacts(ctx context.Context, id, dir string) (missing in
 				continue
 			}
 			asked[a.SHA256] = true
-			data, err := c.ask(ctx, c.firmer(), call{method: http.MethodGet, path: "/api/v1/artifacts/" + url.PathEscape(a.SHA256)})
+			data, err := c.ask(ctx, c.firmer(), call{
+				method: http.MethodGet, path: "/api/v1/artifacts/" + url.PathEscape(a.SHA256),
+			})
 			if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Status == http.StatusNotFound {
 				missing++
 				continue

@@ -69,7 +69,8 @@ func (c *Client) Follow(ctx context.Context, id string, tell func(Event)) (Run, 
 			ended, err := c.events(ctx, id, &last, tell)
 			if err != nil && transient(err) && ctx.Err() == nil && !lost {
 				lost = true
-				c.Note(fmt.Sprintf("the connection to the server is lost (%v); run %s goes on there; trying again", err, id))
+				c.Note(fmt.Sprintf("the connection to the server is lost (%v); run %s goes on there; trying again", err,
+					id))
 			}
 			switch {
 			case !errors.Is(err, errLost):
@@ -108,7 +109,9 @@ func (c *Client) events(ctx context.Context, id string, last *string, tell func(
 	if *last != "" {
 		header["Last-Event-ID"] = *last
 	}
-	answer, err := c.send(ctx, call{method: http.MethodGet, path: pathOf(id) + "/events", accept: "text/event-stream", header: header})
+	answer, err := c.send(ctx, call{
+		method: http.MethodGet, path: pathOf(id) + "/events", accept: "text/event-stream", header: header,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,9 @@ func (c *Client) events(ctx context.Context, id string, last *string, tell func(
 		}
 		ended, err := told(e, tell)
 		if err != nil {
-			return nil, &RefusedError{Status: answer.StatusCode, Detail: fmt.Sprintf("an event cannot be read: %v", err)}
+			return nil, &RefusedError{
+				Status: answer.StatusCode, Detail: fmt.Sprintf("an event cannot be read: %v", err),
+			}
 		}
 		if e.ID != "" {
 			*last = e.ID

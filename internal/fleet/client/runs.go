@@ -59,7 +59,10 @@ func (c *Client) Submit(ctx context.Context, s runspec.Spec) (Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.ask(ctx, firm(), call{method: http.MethodPost, path: runsPath, accept: "application/json", body: body, header: map[string]string{"Idempotency-Key": key}})
+		return c.ask(ctx, firm(), call{
+			method: http.MethodPost, path: runsPath, accept: "application/json", body: body,
+			header: map[string]string{"Idempotency-Key": key},
+		})
 	})
 	if err != nil {
 		return Run{}, fmt.Errorf("submit the run: %w", err)
@@ -68,7 +71,8 @@ func (c *Client) Submit(ctx context.Context, s runspec.Spec) (Run, error) {
 }
 
 // sendSpec sends the large files of a spec, and then what is made of the spec that names them by their hashes.
-func (c *Client) sendSpec(ctx context.Context, s runspec.Spec, send func(runspec.Spec) ([]byte, error)) ([]byte, error) {
+func (c *Client) sendSpec(ctx context.Context, s runspec.Spec,
+	send func(runspec.Spec) ([]byte, error)) ([]byte, error) {
 	spec, blobs := withBlobs(s)
 	for _, hash := range slices.Sorted(maps.Keys(blobs)) {
 		if err := c.putBlob(ctx, hash, blobs[hash], false); err != nil {
@@ -76,7 +80,8 @@ func (c *Client) sendSpec(ctx context.Context, s runspec.Spec, send func(runspec
 		}
 	}
 	answer, err := send(spec)
-	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == "missing_blobs" { // they were deleted in between
+	// they were deleted in between
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == "missing_blobs" {
 		for _, hash := range refused.Missing {
 			if content, ok := blobs[hash]; ok {
 				if err := c.putBlob(ctx, hash, content, true); err != nil {
@@ -110,17 +115,22 @@ func (c *Client) putBlob(ctx context.Context, hash string, content []byte, again
 	path := "/api/v1/blobs/" + hash
 	if !again {
 		_, err := c.ask(ctx, firm(), call{method: http.MethodHead, path: path})
-		if refused, ok := errors.AsType[*RefusedError](err); err == nil || !ok || refused.Status != http.StatusNotFound {
+		if refused, ok := errors.AsType[*RefusedError](err); err == nil || !ok ||
+			refused.Status != http.StatusNotFound {
 			return err
 		}
 	}
-	_, err := c.ask(ctx, firm(), call{method: http.MethodPut, path: path, body: content, header: map[string]string{"Content-Type": "application/octet-stream"}})
+	_, err := c.ask(ctx, firm(), call{method: http.MethodPut, path: path, body: content, header: map[string]string{
+		"Content-Type": "application/octet-stream",
+	}})
 	return err
 }
 
 // Cancel ends a run. One that has ended already is no error.
 func (c *Client) Cancel(ctx context.Context, id string) (Run, error) {
-	answer, err := c.ask(ctx, firm(), call{method: http.MethodPost, path: pathOf(id) + "/cancel", accept: "application/json"})
+	answer, err := c.ask(ctx, firm(), call{
+		method: http.MethodPost, path: pathOf(id) + "/cancel", accept: "application/json",
+	})
 	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == "run_finished" {
 		return c.Show(ctx, id)
 	}
@@ -163,7 +173,9 @@ func (c *Client) Prune(ctx context.Context, olderThan *runspec.Age, keep *int) (
 	if err != nil {
 		return 0, fmt.Errorf("prune the runs: %w", err)
 	}
-	answer, err := c.ask(ctx, firm(), call{method: http.MethodPost, path: runsPath + "/prune", accept: "application/json", body: body})
+	answer, err := c.ask(ctx, firm(), call{
+		method: http.MethodPost, path: runsPath + "/prune", accept: "application/json", body: body,
+	})
 	if err != nil {
 		return 0, fmt.Errorf("prune the runs: %w", err)
 	}
@@ -177,7 +189,8 @@ func (c *Client) Prune(ctx context.Context, olderThan *runspec.Age, keep *int) (
 }
 
 // items returns the first items of a list, at most limit.
-func (c *Client) items(ctx context.Context, path string, query url.Values, limit int) (items []json.RawMessage, err error) {
+func (c *Client) items(ctx context.Context, path string, query url.Values,
+	limit int) (items []json.RawMessage, err error) {
 	for len(items) < limit {
 		query.Set("limit", fmt.Sprint(min(maxPage, limit-len(items))))
 		answer, err := c.Get(ctx, path+"?"+query.Encode())

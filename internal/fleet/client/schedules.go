@@ -53,7 +53,9 @@ func (c *Client) AddSchedule(ctx context.Context, name, cron, zone string, s run
 		if err != nil {
 			return nil, err
 		}
-		return c.ask(ctx, once, call{method: http.MethodPost, path: schedulesPath, accept: "application/json", body: body})
+		return c.ask(ctx, once, call{
+			method: http.MethodPost, path: schedulesPath, accept: "application/json", body: body,
+		})
 	})
 	if err != nil {
 		return Schedule{}, fmt.Errorf("add the schedule %s: %w", name, err)
@@ -88,7 +90,8 @@ func (c *Client) RemoveSchedule(ctx context.Context, name string) error {
 // RunSchedule submits a run of a schedule now, once.
 func (c *Client) RunSchedule(ctx context.Context, name string) (Run, error) {
 	answer, err := c.ask(ctx, firm(), call{
-		method: http.MethodPost, path: scheduleAt(name) + "/run", accept: "application/json", header: map[string]string{"Idempotency-Key": rand.Text()},
+		method: http.MethodPost, path: scheduleAt(name) + "/run", accept: "application/json",
+		header: map[string]string{"Idempotency-Key": rand.Text()},
 	})
 	if err != nil {
 		return Run{}, fmt.Errorf("run the schedule %s: %w", name, err)

@@ -60,7 +60,9 @@ const (
 )
 
 // kinds are those of artifacts that a worker may send.
-var kinds = []string{collect.Prompt, collect.Exchange, collect.ToolResult, collect.MemoryDelta, collect.JudgePrompt, collect.JudgeReply}
+var kinds = []string{
+	collect.Prompt, collect.Exchange, collect.ToolResult, collect.MemoryDelta, collect.JudgePrompt, collect.JudgeReply,
+}
 
 // receiveArtifacts keeps what a worker has gathered of a conversation, before its record is kept. What cannot be kept
 // has no hash in the record.
@@ -73,7 +75,9 @@ func (l *led) receiveArtifacts(ctx context.Context, t *result.Test) {
 		t.Artifacts = nil
 		return
 	}
-	t.Artifacts = slices.DeleteFunc(t.Artifacts, func(a result.Artifact) bool { return !slices.Contains(kinds, a.Kind) })
+	t.Artifacts = slices.DeleteFunc(t.Artifacts, func(a result.Artifact) bool {
+		return !slices.Contains(kinds, a.Kind)
+	})
 	t.Artifacts = t.Artifacts[:min(len(t.Artifacts), mostArtifacts)]
 	var hashes []string
 	for _, a := range t.Artifacts {
@@ -111,11 +115,13 @@ func (l *led) fetch(ctx context.Context, a *result.Artifact) bool {
 		return false
 	}
 	data, err := l.sent.Get(ctx, a.SHA256)
-	if sum := sha256.Sum256(data); err == nil && (hex.EncodeToString(sum[:]) != a.SHA256 || int64(len(data)) != a.Bytes || len(data) > artifact.MaxBytes) {
+	if sum := sha256.Sum256(data); err == nil &&
+		(hex.EncodeToString(sum[:]) != a.SHA256 || int64(len(data)) != a.Bytes || len(data) > artifact.MaxBytes) {
 		err = natsconn.ErrDamaged
 	}
 	if err != nil {
-		l.service.Log.Warn("an artifact of a worker cannot be fetched", "run_id", l.run, "sha256", a.SHA256, "error", err)
+		l.service.Log.Warn("an artifact of a worker cannot be fetched", "run_id", l.run, "sha256", a.SHA256,
+			"error", err)
 		return false
 	}
 	return l.artifacts.Put(ctx, a.SHA256, data)
@@ -125,7 +131,9 @@ func (l *led) fetch(ctx context.Context, a *result.Artifact) bool {
 func rowsOf(t *result.Test) (rows []store.Artifact) {
 	for _, a := range t.Artifacts {
 		if a.SHA256 != "" {
-			rows = append(rows, store.Artifact{Turn: a.Turn, Kind: a.Kind, SHA256: a.SHA256, Bytes: a.Bytes, Truncated: a.Truncated})
+			rows = append(rows, store.Artifact{
+				Turn: a.Turn, Kind: a.Kind, SHA256: a.SHA256, Bytes: a.Bytes, Truncated: a.Truncated,
+			})
 		}
 	}
 	return rows

@@ -24,8 +24,10 @@ import (
 // leadWith starts a server that keeps artifacts in a place.
 func (h *house) leadWith(name string, place artifact.Storage) (s *coordinator.Service, stop func()) {
 	s = coordinator.New(coordinator.Config{
-		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name, Lease: 3 * time.Second, Artifacts: place,
-		Setup: wire.Options{NoCommands: true, Submitted: &wire.Submitted{AllowPrivate: true}}, Log: slog.New(slog.DiscardHandler),
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name),
+		Owner: name, Lease: 3 * time.Second, Artifacts: place,
+		Setup: wire.Options{NoCommands: true, Submitted: &wire.Submitted{AllowPrivate: true}},
+		Log:   slog.New(slog.DiscardHandler),
 	})
 	return s, h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 }
@@ -50,10 +52,14 @@ func (h *house) kept(id string, place artifact.Storage) (records []*result.Test)
 				continue
 			}
 			data, err := place.Get(ctx, a.SHA256)
-			if sum := sha256.Sum256(data); err != nil || hex.EncodeToString(sum[:]) != a.SHA256 || int64(len(data)) != a.Bytes {
+			if sum := sha256.Sum256(data); err != nil || hex.EncodeToString(sum[:]) != a.SHA256 ||
+				int64(len(data)) != a.Bytes {
 				h.t.Errorf("%s %+v: %d bytes, %v", test.TestID, a, len(data), err)
 			}
-			named[store.Artifact{Suite: test.Suite, TestID: test.TestID, Target: test.Target, Trial: test.Trial, Kind: a.Kind, SHA256: a.SHA256, Bytes: a.Bytes}]++
+			named[store.Artifact{
+				Suite: test.Suite, TestID: test.TestID, Target: test.Target, Trial: test.Trial, Kind: a.Kind,
+				SHA256: a.SHA256, Bytes: a.Bytes,
+			}]++
 		}
 	}
 	page, err := h.store.Artifacts(ctx, id, store.PageOf{Limit: 1000})
@@ -108,7 +114,8 @@ func TestArtifacts(t *testing.T) {
 			t.Errorf("%s: %d records", name, len(records))
 		}
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			if _, err := h.conn.RunArtifacts(run.ID).Get(t.Context(), records[0].Artifacts[0].SHA256); errors.Is(err, natsconn.ErrNoArtifact) {
+			if _, err := h.conn.RunArtifacts(run.ID).Get(t.Context(), records[0].Artifacts[0].SHA256); errors.Is(err,
+				natsconn.ErrNoArtifact) {
 				break
 			}
 			if time.Now().After(deadline) {
@@ -155,7 +162,9 @@ func TestArtifactsTakeOver(t *testing.T) {
 	run = h.ended(run.ID)
 	records := h.kept(run.ID, place)
 	for _, r := range records {
-		if len(r.Artifacts) != 2 || slices.ContainsFunc(r.Artifacts, func(a result.Artifact) bool { return a.SHA256 == "" }) {
+		if len(r.Artifacts) != 2 || slices.ContainsFunc(r.Artifacts, func(a result.Artifact) bool {
+			return a.SHA256 == ""
+		}) {
 			t.Errorf("%s: %+v", r.TestID, r.Artifacts)
 		}
 	}
@@ -245,7 +254,9 @@ func TestArtifactsOfDeletedRuns(t *testing.T) {
 		}
 	}
 	list(&after)
-	if records := h.kept(ids[1], place); len(records) != 2 || len(after) == 0 || len(before)-len(after) != len(place.deleted) || len(place.deleted) == 0 {
-		t.Errorf("%d records, %d before, %d after, %d deleted", len(records), len(before), len(after), len(place.deleted))
+	if records := h.kept(ids[1], place); len(records) != 2 || len(after) == 0 ||
+		len(before)-len(after) != len(place.deleted) || len(place.deleted) == 0 {
+		t.Errorf("%d records, %d before, %d after, %d deleted", len(records), len(before), len(after),
+			len(place.deleted))
 	}
 }

@@ -28,11 +28,16 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Ch
 	switch suites := spec.Kind == "" || spec.Kind == runspec.KindSuite; {
 	case suites && (len(spec.Suites) == 0 || len(spec.Files) == 0):
 		return p, &InvalidError{Message: "a run needs `suites`, and in `files` everything that they read"}
-	case len(spec.Files) == 0 && spec.Kind != runspec.KindReplay: // which says itself what of a variant or target is missing
-		return p, &InvalidError{Message: "a run of the kind " + spec.Kind + " needs in `files` everything that it reads"}
+	case len(spec.Files) == 0 && spec.Kind != runspec.KindReplay:
+		// which says itself what of a variant or target is missing
+		return p, &InvalidError{
+			Message: "a run of the kind " + spec.Kind + " needs in `files` everything that it reads",
+		}
 	}
 	if spec.IsInterim() {
-		return p, &InvalidError{Message: "replay: `look` is for the watches of the server's own configuration: leave it out"}
+		return p, &InvalidError{
+			Message: "replay: `look` is for the watches of the server's own configuration: leave it out",
+		}
 	}
 	if err := s.checkBaseline(ctx, spec.Baseline); err != nil {
 		return p, err
@@ -52,7 +57,8 @@ func (s *Service) Check(ctx context.Context, spec runspec.Spec, by Caller) (p Ch
 		return p, err
 	}
 	if p.Conversations > maxConversations {
-		return p, &InvalidError{Message: fmt.Sprintf("the run has %d conversations: one run has at most %d", p.Conversations, maxConversations)}
+		return p, &InvalidError{Message: fmt.Sprintf("the run has %d conversations: one run has at most %d",
+			p.Conversations, maxConversations)}
 	}
 	return p, nil
 }
@@ -122,7 +128,8 @@ func (s *Service) checkCommands(p Checked, by Caller) error {
 	case !p.programs:
 		return nil
 	case s.Setup.NoCommands:
-		refused.Hint = "start the server and its workers with --allow-commands, or leave out targets and graders that are commands"
+		refused.Hint = "start the server and its workers with --allow-commands, " +
+			"or leave out targets and graders that are commands"
 	case !by.Commands:
 		refused.Hint = "submit it with a token of the scope admin"
 	default:
@@ -152,11 +159,15 @@ func (s *Service) checkBaseline(ctx context.Context, id string) error {
 	run, err := s.Store.Run(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrUnknown):
-		return &InvalidError{Message: fmt.Sprintf("the baseline %s is no run of this server: `rehearse runs list` shows its runs", id)}
+		return &InvalidError{
+			Message: fmt.Sprintf("the baseline %s is no run of this server: `rehearse runs list` shows its runs", id),
+		}
 	case err != nil:
 		return err
 	case !run.Status.Ended():
-		return &InvalidError{Message: fmt.Sprintf("the baseline %s is %s: compare with a run that has ended", id, run.Status)}
+		return &InvalidError{
+			Message: fmt.Sprintf("the baseline %s is %s: compare with a run that has ended", id, run.Status),
+		}
 	}
 	return nil
 }

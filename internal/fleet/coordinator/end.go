@@ -61,18 +61,21 @@ func (s *Service) end(ctx context.Context, id string, fence store.Fence, ended *
 	}
 	s.setActive(id, false)
 	kept(string(status))
-	s.Log.Info("the run has ended", "run_id", id, "status", status, "exit_reason", ended.ExitReason, "exit_code", ended.Code())
+	s.Log.Info("the run has ended", "run_id", id, "status", status, "exit_reason", ended.ExitReason, "exit_code",
+		ended.Code())
 	s.hasEnded()
 	if reported {
 		s.keepFiles(id)
 	}
-	if err := errors.Join(s.Queue.Purge(ctx, id), s.Conn.Forget(ctx, id), s.Conn.RunArtifacts(id).Drop(ctx), s.dropBundles(ctx, id)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(s.Queue.Purge(ctx, id), s.Conn.Forget(ctx, id), s.Conn.RunArtifacts(id).Drop(ctx),
+		s.dropBundles(ctx, id)); err != nil && ctx.Err() == nil {
 		s.Log.Warn("what NATS has of the run stays for a while", "run_id", id, "error", err)
 	}
 }
 
 // ended keeps how a run ended.
-func (s *Service) ended(ctx context.Context, id string, fence store.Fence, status store.RunStatus, ended *result.Run) error {
+func (s *Service) ended(ctx context.Context, id string, fence store.Fence, status store.RunStatus,
+	ended *result.Run) error {
 	_, err := s.Store.UpdateRun(ctx, id, fence, func(r *store.Run) error {
 		r.Status, r.EndedAt = status, new(s.Now())
 		r.Totals, r.PassRate = &ended.Totals, ended.PassRate

@@ -124,7 +124,8 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir, stamp strin
 	if err := runlog.WriteRun(made, record); err != nil {
 		return err
 	}
-	if err := report.New(record, runlog.ReadAll(made, record)).Write(made, report.Formats().Choose(reports)); err != nil {
+	if err := report.New(record, runlog.ReadAll(made, record)).
+		Write(made, report.Formats().Choose(reports)); err != nil {
 		return err
 	}
 	switch run.Kind {
@@ -206,7 +207,10 @@ func (s *Service) cutShort(ctx context.Context, id string, code int, reason, mes
 
 // countStored returns the record of a run by what is stored of it. An error says what could not be counted.
 func (s *Service) countStored(ctx context.Context, id string) (*result.Run, error) {
-	r := &result.Run{Schema: result.Schema, ID: id, Version: s.Version, Commit: evaluation.Commit(), StartedAt: s.Now().UTC(), EndedAt: s.Now().UTC()}
+	r := &result.Run{
+		Schema: result.Schema, ID: id, Version: s.Version, Commit: evaluation.Commit(), StartedAt: s.Now().UTC(),
+		EndedAt: s.Now().UTC(),
+	}
 	run, unknown := s.Store.Run(ctx, id)
 	if unknown == nil {
 		r.Fingerprint, r.Suites, r.Targets, r.StartedAt = run.Fingerprint, run.Suites, run.Targets, run.CreatedAt
@@ -243,7 +247,8 @@ func (s *Service) countStored(ctx context.Context, id string) (*result.Run, erro
 }
 
 // planned returns how many tests a run set out to hold with each target, and which of them have no record.
-func (s *Service) planned(ctx context.Context, id string, has func(result.Key) bool) (byTarget map[string]int, notRun []result.Key, err error) {
+func (s *Service) planned(ctx context.Context, id string,
+	has func(result.Key) bool) (byTarget map[string]int, notRun []result.Key, err error) {
 	spec, err := s.spec(ctx, id)
 	if err != nil {
 		return nil, nil, err

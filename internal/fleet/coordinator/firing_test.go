@@ -89,14 +89,17 @@ func newFiring(t *testing.T) *firing {
 	}
 	t.Cleanup(func() { _ = kept.Close() })
 	log := &bytes.Buffer{}
-	return &firing{New(Config{Store: kept.Fleet(), Dir: dir, Owner: "one", Log: slog.New(slog.NewTextHandler(log, nil))}), t, log}
+	return &firing{
+		New(Config{Store: kept.Fleet(), Dir: dir, Owner: "one", Log: slog.New(slog.NewTextHandler(log, nil))}), t, log,
+	}
 }
 
 func spec() runspec.Spec {
 	return runspec.Spec{
 		Schema: 1, Suites: []string{"s.suite.yaml"}, Files: map[string]runspec.File{
-			"s.suite.yaml": {Content: []byte("name: s\ntarget: 'scripted:s.yaml'\ntests: [{id: a, input: x, assertions: [{type: contains, value: x}]}]\n")},
-			"s.yaml":       {Content: []byte("default: {reply: x}\n")},
+			"s.suite.yaml": {Content: []byte("name: s\ntarget: 'scripted:s.yaml'\ntests: [{id: a, input: x, " +
+				"assertions: [{type: contains, value: x}]}]\n")},
+			"s.yaml": {Content: []byte("default: {reply: x}\n")},
 		},
 	}
 }
@@ -137,14 +140,16 @@ func TestFire(t *testing.T) {
 		t.Errorf("%+v, %s", last, next)
 	}
 	run, err := f.Store.Run(t.Context(), last.RunID)
-	if err != nil || run.Schedule == nil || *run.Schedule != "s" || *run.Progress.Conversations != 1 || !slices.Equal(run.Suites, []string{"s"}) {
+	if err != nil || run.Schedule == nil || *run.Schedule != "s" || *run.Progress.Conversations != 1 ||
+		!slices.Equal(run.Suites, []string{"s"}) {
 		t.Errorf("%+v, %v", run, err)
 	}
 	// While that goes on: skipped, each time for itself, also when the server comes late.
 	late := next.Add(25 * time.Second)
 	for range 3 {
 		due = next
-		if last, next = f.fired("s", due.Add(-time.Minute), late); last.Outcome != store.FiringSkipped || last.RunID != "" || !last.At.Equal(due) || !next.Equal(due.Add(10*time.Second)) {
+		if last, next = f.fired("s", due.Add(-time.Minute), late); last.Outcome != store.FiringSkipped ||
+			last.RunID != "" || !last.At.Equal(due) || !next.Equal(due.Add(10*time.Second)) {
 			t.Errorf("%+v, %s", last, next)
 		}
 	}
@@ -154,7 +159,8 @@ func TestFire(t *testing.T) {
 	// Before there was a server: missed, up to then, and no run.
 	due = next
 	there := due.Add(34 * time.Second)
-	if last, next = f.fired("s", there, there.Add(time.Minute)); last.Outcome != store.FiringMissed || !last.At.Equal(due.Add(30*time.Second)) || !next.Equal(due.Add(40*time.Second)) {
+	if last, next = f.fired("s", there, there.Add(time.Minute)); last.Outcome != store.FiringMissed ||
+		!last.At.Equal(due.Add(30*time.Second)) || !next.Equal(due.Add(40*time.Second)) {
 		t.Errorf("%+v, %s", last, next)
 	}
 	// After that, on time again.
@@ -177,7 +183,8 @@ func TestFireBehind(t *testing.T) {
 	f := newFiring(t)
 	due := f.due("s", "@every 1s", spec()).NextAt
 	last, next := f.fired("s", due.Add(-time.Minute), due.Add(time.Hour))
-	if last.Outcome != store.FiringStarted || !next.Equal(due.Add(time.Hour)) || !strings.Contains(f.log.String(), "left out") {
+	if last.Outcome != store.FiringStarted || !next.Equal(due.Add(time.Hour)) ||
+		!strings.Contains(f.log.String(), "left out") {
 		t.Errorf("%+v, %s, %s", last, next, f.log)
 	}
 }
@@ -189,7 +196,8 @@ func TestFireFails(t *testing.T) {
 	f.Dir = filepath.Join(f.Dir, "\x00") // nothing can be unpacked there
 	last, _ := f.fired("s", due.Add(-time.Minute), due)
 	run, err := f.Store.Run(t.Context(), last.RunID)
-	if err != nil || last.Outcome != store.FiringStarted || run.Status != store.RunFailed || run.Error == nil || *run.Error == "" || *run.ExitCode != 3 || run.Totals == nil {
+	if err != nil || last.Outcome != store.FiringStarted || run.Status != store.RunFailed || run.Error == nil ||
+		*run.Error == "" || *run.ExitCode != 3 || run.Totals == nil {
 		t.Errorf("%+v, %+v, %v", last, run, err)
 	}
 	if !strings.Contains(f.log.String(), "cannot be begun") {

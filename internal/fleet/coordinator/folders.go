@@ -35,7 +35,8 @@ func (r *Running) Folders(ctx context.Context) (dirs []string) {
 	for _, run := range page.Items {
 		if run.Status.Ended() {
 			if err := r.dropErased(run.ID, stamps); err != nil {
-				r.log.WarnContext(ctx, "files with words that are erased cannot be removed", "run_id", run.ID, "error", err)
+				r.log.WarnContext(ctx, "files with words that are erased cannot be removed", "run_id", run.ID,
+					"error", err)
 				continue
 			}
 		}

@@ -26,11 +26,13 @@ func TestJobsOfAnotherVersion(t *testing.T) {
 	}
 	var said lockedBuffer
 	w := worker.New(worker.Config{
-		Conn: h.conn, Queue: h.queue, Name: "w1", Workers: 1, Version: "test", Log: slog.New(slog.NewTextHandler(&said, nil)),
+		Conn: h.conn, Queue: h.queue, Name: "w1", Workers: 1,
+		Version: "test", Log: slog.New(slog.NewTextHandler(&said, nil)),
 		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, "w1"), wire.Options{}),
 	})
 	h.run(func(ctx context.Context) error { return w.Run(ctx, nil) })
-	for end := time.Now().Add(natsconntest.Patience); !strings.Contains(said.String(), "jobs of another version"); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(natsconntest.Patience); !strings.Contains(said.String(),
+		"jobs of another version"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the worker says nothing of the job: %s", said.String())
 		}

@@ -37,7 +37,8 @@ func TestGivenUp(t *testing.T) {
 	if len(got) != 1 || got[0].Verdict != result.Error || len(got[0].Attempts) != queue.MaxDeliveries {
 		t.Fatalf("%+v", got)
 	}
-	if why := got[0].Failures[0].Message; !strings.HasPrefix(why, "given up after 5 deliveries: delivery 1: given back by ") {
+	if why := got[0].Failures[0].Message; !strings.HasPrefix(why,
+		"given up after 5 deliveries: delivery 1: given back by ") {
 		t.Errorf("it says %q", why)
 	}
 	for i, a := range got[0].Attempts {

@@ -27,7 +27,8 @@ import (
 func (h *house) submitted(allowed wire.Submitted, workers wire.Options) *coordinator.Service {
 	h.t.Helper()
 	s := coordinator.New(coordinator.Config{
-		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "leader"), Owner: "leader", Lease: 3 * time.Second,
+		Store: h.store, Conn: h.conn, Queue: h.queue,
+		Dir: filepath.Join(h.dir, "leader"), Owner: "leader", Lease: 3 * time.Second,
 		Setup: wire.Options{Submitted: &allowed, Environ: workers.Environ, LookupEnv: workers.LookupEnv},
 	})
 	h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
@@ -40,7 +41,8 @@ func (h *house) workWith(name string, q *queue.JetStream, o wire.Options) (stop 
 	h.t.Cleanup(leased.Close)
 	o.Limits = worker.Limits(leased)
 	w := worker.New(worker.Config{
-		Conn: h.conn, Queue: q, Name: name, Workers: 8, Version: "test", Open: worker.FromNATS(h.conn, filepath.Join(h.dir, name), o),
+		Conn: h.conn, Queue: q, Name: name, Workers: 8, Version: "test",
+		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, name), o),
 	})
 	return h.run(func(ctx context.Context) error { return w.Run(ctx, nil) })
 }
@@ -85,7 +87,9 @@ func said(t *result.Test) (all string) {
 // A name that leads to a private address is reached by no kind of target, by no model and by no grader. Nothing of the
 // address is told.
 func TestNamesAreCheckedWhereTheyAreDialled(t *testing.T) {
-	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s was sent", r.Method, r.URL) }))
+	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s was sent", r.Method, r.URL)
+	}))
 	t.Cleanup(inside.Close)
 	resolver, _ := httpclienttest.Resolver("127.0.0.1")
 	before := net.DefaultResolver
@@ -120,7 +124,8 @@ func TestNamesAreCheckedWhereTheyAreDialled(t *testing.T) {
 	t.Logf("%s for %d targets", time.Since(began), len(spec.Targets))
 	for name, test := range h.records(run.ID) {
 		said := said(test)
-		if len(test.Failures) == 0 || test.Failures[0].Code != "ENGINE_ERROR" || !strings.Contains(said, "private address") {
+		if len(test.Failures) == 0 || test.Failures[0].Code != "ENGINE_ERROR" ||
+			!strings.Contains(said, "private address") {
 			t.Errorf("%s: %+v %s", name, test.Failures, said)
 		}
 		if !strings.Contains(name, "templated") && strings.Contains(said, "127.0.0.1") {
@@ -133,7 +138,8 @@ func TestNamesAreCheckedWhereTheyAreDialled(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.ended(run.ID)
-	if text := said(h.records(run.ID)["l/a"]); !strings.Contains(text, "inside.example") || !strings.Contains(text, "private address") {
+	if text := said(h.records(run.ID)["l/a"]); !strings.Contains(text, "inside.example") ||
+		!strings.Contains(text, "private address") {
 		t.Errorf("the grader: %s", text)
 	}
 }
@@ -165,28 +171,39 @@ func TestKeysOfProviders(t *testing.T) {
 	other, toOther := provider(t)
 	h := newHouse(t)
 	s := h.submitted(wire.Submitted{AllowPrivate: true, AllowEnv: []string{"SHOP_*"}},
-		environ("OPENAI_BASE_URL="+own+"/v1", "OPENAI_API_KEY=sk-secret", "SHOP_KEY=sk-shop", "REHEARSE_TARGET_KEY=sk-target", "REHEARSE_TARGET_URL="+other))
+		environ("OPENAI_BASE_URL="+own+"/v1", "OPENAI_API_KEY=sk-secret", "SHOP_KEY=sk-shop",
+			"REHEARSE_TARGET_KEY=sk-target", "REHEARSE_TARGET_URL="+other))
 	for name, one := range map[string]struct {
 		target, own, other string
 		verdict            result.Verdict
 	}{
-		"the provider's own":      {"openai:m", "Bearer sk-secret", "", result.Pass},
-		"the same address":        {"{model: openai:m, base_url: '" + own + "/v1/'}", "Bearer sk-secret", "", result.Pass},
-		"another address":         {"{model: openai:m, base_url: '" + other + "/v1'}", "", "none", result.Pass},
-		"another path":            {"{model: openai:m, base_url: '" + own + "/v2'}", "none", "", result.Pass},
-		"behind @":                {"'openai:m@" + other + "/v1'", "", "none", result.Pass},
-		"a listed key":            {"{model: openai:m, base_url: '" + other + "/v1', api_key_env: SHOP_KEY}", "", "Bearer sk-shop", result.Pass},
-		"a listed key, own":       {"{model: openai:m, api_key_env: SHOP_KEY}", "Bearer sk-shop", "", result.Pass},
-		"a header that is filled": {"{model: openai:m, base_url: '" + other + "/v1', headers: {X: '${{ SHOP_KEY }}'}}", "", "none", result.Pass},
+		"the provider's own": {"openai:m", "Bearer sk-secret", "", result.Pass},
+		"the same address": {
+			"{model: openai:m, base_url: '" + own + "/v1/'}", "Bearer sk-secret", "", result.Pass,
+		},
+		"another address": {"{model: openai:m, base_url: '" + other + "/v1'}", "", "none", result.Pass},
+		"another path":    {"{model: openai:m, base_url: '" + own + "/v2'}", "none", "", result.Pass},
+		"behind @":        {"'openai:m@" + other + "/v1'", "", "none", result.Pass},
+		"a listed key": {
+			"{model: openai:m, base_url: '" + other + "/v1', api_key_env: SHOP_KEY}", "", "Bearer sk-shop", result.Pass,
+		},
+		"a listed key, own": {"{model: openai:m, api_key_env: SHOP_KEY}", "Bearer sk-shop", "", result.Pass},
+		"a header that is filled": {
+			"{model: openai:m, base_url: '" + other + "/v1', headers: {X: '${{ SHOP_KEY }}'}}", "", "none", result.Pass,
+		},
 	} {
-		run, _, err := s.Submit(t.Context(), written("targets: {t: "+one.target+"}", plainTest), "", coordinator.Caller{})
+		run, _, err := s.Submit(t.Context(), written("targets: {t: "+one.target+"}", plainTest), "",
+			coordinator.Caller{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if ended := h.ended(run.ID); ended.Totals.Passed != 1 {
 			t.Errorf("%s: %+v", name, h.records(run.ID)["t/a"])
 		}
-		for where, got := range map[string][2]string{"own": {one.own, strings.Join(toOwn(), ",")}, "other": {one.other, strings.Join(toOther(), ",")}} {
+		for where, got := range map[string][2]string{
+			"own":   {one.own, strings.Join(toOwn(), ",")},
+			"other": {one.other, strings.Join(toOther(), ",")},
+		} {
 			_, key, _ := strings.Cut(got[1], " ")
 			if got[1] != "" && key == "" {
 				key = "none"
@@ -205,7 +222,8 @@ func TestAddressesOfTheEnvironment(t *testing.T) {
 	redirecting := httptest.NewServer(http.RedirectHandler(other+"/stolen", http.StatusTemporaryRedirect))
 	t.Cleanup(redirecting.Close)
 	h := newHouse(t)
-	s := h.submitted(wire.Submitted{AllowEnv: []string{"SHOP_*"}}, environ("OPENAI_BASE_URL="+own+"/v1", "OPENAI_API_KEY=sk-secret", "SHOP_URL="+redirecting.URL))
+	s := h.submitted(wire.Submitted{AllowEnv: []string{"SHOP_*"}},
+		environ("OPENAI_BASE_URL="+own+"/v1", "OPENAI_API_KEY=sk-secret", "SHOP_URL="+redirecting.URL))
 	run, _, err := s.Submit(t.Context(), written("targets: {t: openai:m}", plainTest), "", coordinator.Caller{})
 	if err != nil {
 		t.Fatal(err)
@@ -213,14 +231,17 @@ func TestAddressesOfTheEnvironment(t *testing.T) {
 	if ended := h.ended(run.ID); ended.Totals.Passed != 1 || len(toOwn()) != 1 {
 		t.Errorf("%+v", h.records(run.ID)["t/a"])
 	}
-	run, _, err = s.Submit(t.Context(), written("targets: {t: {url: '${{ SHOP_URL }}/chat'}}", plainTest), "", coordinator.Caller{})
+	run, _, err = s.Submit(t.Context(), written("targets: {t: {url: '${{ SHOP_URL }}/chat'}}", plainTest), "",
+		coordinator.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ended := h.ended(run.ID); ended.Totals.Errors != 1 || len(toOther()) != 0 || !strings.Contains(said(h.records(run.ID)["t/a"]), "redirect") {
+	if ended := h.ended(run.ID); ended.Totals.Errors != 1 || len(toOther()) != 0 ||
+		!strings.Contains(said(h.records(run.ID)["t/a"]), "redirect") {
 		t.Errorf("%+v", h.records(run.ID)["t/a"])
 	}
-	if _, _, err := s.Submit(t.Context(), written("targets: {t: {url: '"+other+"'}}", plainTest), "", coordinator.Caller{}); code(err) != wire.RefusedAddress {
+	if _, _, err := s.Submit(t.Context(), written("targets: {t: {url: '"+other+"'}}", plainTest), "",
+		coordinator.Caller{}); code(err) != wire.RefusedAddress {
 		t.Error(err)
 	}
 }
@@ -228,11 +249,15 @@ func TestAddressesOfTheEnvironment(t *testing.T) {
 // A worker that starts no programs leaves such conversations to others, and holds the rest of the run.
 func TestCommandsGoToWorkersThatAllowThem(t *testing.T) {
 	h := newHouse(t)
-	s := coordinator.New(coordinator.Config{Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "leader"), Owner: "leader", Lease: 3 * time.Second})
+	s := coordinator.New(coordinator.Config{
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "leader"), Owner: "leader",
+		Lease: 3 * time.Second,
+	})
 	h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 	h.workWith("plain", h.queue, wire.Options{NoCommands: true})
 	spec := written("targets: {l: 'scripted:bot.yaml', c: {kind: command, command: [cat]}}", plainTest)
-	spec.Files["graded.suite.yaml"] = written("", "assertions: [{type: command, command: [echo, '{\"score\": 1}']}]").Files["s.suite.yaml"]
+	spec.Files["graded.suite.yaml"] = written("",
+		"assertions: [{type: command, command: [echo, '{\"score\": 1}']}]").Files["s.suite.yaml"]
 	spec.Suites, spec.Targets = []string{"s.suite.yaml", "graded.suite.yaml"}, []string{"l", "c"}
 	run, _, err := s.Submit(t.Context(), spec, "", coordinator.Caller{Commands: true})
 	if err != nil {
@@ -245,7 +270,9 @@ func TestCommandsGoToWorkersThatAllowThem(t *testing.T) {
 	if all := h.records(run.ID); len(all) != 1 || all["l/a"] == nil {
 		t.Errorf("without a worker for commands: %d results", len(all))
 	}
-	commands, err := queue.NewJetStream(t.Context(), h.conn, queue.Options{AckWait: 3 * time.Second, Worker: "commands", Commands: true})
+	commands, err := queue.NewJetStream(t.Context(), h.conn, queue.Options{
+		AckWait: 3 * time.Second, Worker: "commands", Commands: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

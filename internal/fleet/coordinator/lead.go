@@ -51,7 +51,8 @@ func (s *Service) lead(ctx context.Context, cancels *natsconn.Cancels, id string
 	lose()
 	<-renewing
 	s.forgetOffers(id) // of a run that goes on elsewhere
-	if err := s.Store.GiveUpLease(context.WithoutCancel(ctx), lease); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+	if err := s.Store.GiveUpLease(context.WithoutCancel(ctx), lease); err != nil &&
+		!errors.Is(err, store.ErrLeaseLost) {
 		log.Warn("the lease of the run stays until it runs out", "error", err)
 	}
 }
@@ -94,7 +95,8 @@ func (s *Service) holdOn(ctx context.Context, id string, fence store.Fence) (*re
 // of the store are none of it.
 func passes(err error) bool {
 	_, stored := errors.AsType[*store.Error](err)
-	return stored && store.IsUnavailable(err) || errors.Is(err, natsconn.ErrDisplaced) || natsconn.Unwritten(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return stored && store.IsUnavailable(err) || errors.Is(err, natsconn.ErrDisplaced) || natsconn.Unwritten(err) ||
+		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // hold has the conversations of a run held that have no result yet.
@@ -153,8 +155,12 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		}
 	}
 	concluding, c, err := worker.Planned(evaluation.Config{
-		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version, Formats: []string{"html", "md", "junit"}, Sink: l, Quarantines: s.Store.Annotations().Quarantines,
-		Fleet: &evaluation.Fleet{RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.window(ctx), Store: l.store, Durations: l.durations},
+		Setup: opened.Setup, Spec: spec, Out: s.leadingDir(id), Resume: resumed, Version: s.Version,
+		Formats: []string{"html", "md", "junit"}, Sink: l, Quarantines: s.Store.Annotations().Quarantines,
+		Fleet: &evaluation.Fleet{
+			RunID: id, Queue: l, Returns: l, Payload: payload.with, Window: s.window(ctx), Store: l.store,
+			Durations: l.durations,
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -60,10 +60,12 @@ var (
 )
 
 // newLed returns a run that is led here. It looks up what workers have returned already.
-func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fence, returns *natsconn.Returns) (*led, error) {
+func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fence,
+	returns *natsconn.Returns) (*led, error) {
 	l := &led{
-		service: s, ctx: ctx, run: run, bundle: bundle, fence: fence, returns: returns, workers: map[result.Key]string{},
-		out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{}, back: map[string]bool{}, in: make(chan orchestrator.Return, 64),
+		service: s, ctx: ctx, run: run, bundle: bundle, fence: fence, returns: returns,
+		workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{},
+		back: map[string]bool{}, in: make(chan orchestrator.Return, 64),
 	}
 	return l, natsconn.Again(ctx, func(ctx context.Context) error {
 		waiting, err := s.Conn.ReturnsOf(ctx, run)

@@ -100,7 +100,8 @@ func TestBudgetOfLostWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	record, err := runlog.ReadRun(dir)
-	if said := strings.Join(record.Warnings, "\n"); err != nil || !strings.Contains(said, "attempts that were lost: 2") {
+	if said := strings.Join(record.Warnings, "\n"); err != nil ||
+		!strings.Contains(said, "attempts that were lost: 2") {
 		t.Errorf("the run says %q, %v", said, err)
 	}
 }
@@ -134,7 +135,8 @@ func TestWorkerEndsWithoutNATS(t *testing.T) {
 	h := houseOn(t, natsconn.ConnConfig{URL: p.URL})
 	address, asked, open := gated(t)
 	s := coordinator.New(coordinator.Config{
-		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "one"), Owner: "one", Setup: wire.Options{Submitted: &wire.Submitted{AllowPrivate: true}},
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "one"), Owner: "one",
+		Setup: wire.Options{Submitted: &wire.Submitted{AllowPrivate: true}},
 	})
 	over := h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 	end := h.work("w1", 1)

@@ -52,7 +52,8 @@ const (
 // tellWaiting says that nothing of a look is held yet, and how many workers there are.
 func (s *Service) tellWaiting(ctx context.Context, run store.Run) {
 	workers, err := s.Conn.Workers(ctx)
-	s.Log.Warn("the look of a watch waits: none of its sessions is held yet", "watch", run.Name, "run_id", run.ID, "status", run.Status, "workers", len(workers), "error", err)
+	s.Log.Warn("the look of a watch waits: none of its sessions is held yet", "watch", run.Name, "run_id", run.ID,
+		"status", run.Status, "workers", len(workers), "error", err)
 }
 
 // submitLook keeps the run of a look, with every file that it reads.
@@ -77,10 +78,12 @@ func (s *Service) submitLook(ctx context.Context, id string, spec runspec.Spec) 
 		return run, err
 	}
 	if programs && s.Setup.NoCommands {
-		return run, errors.New("it starts programs, which workers do only where server and workers have --allow-commands")
+		return run,
+			errors.New("it starts programs, which workers do only where server and workers have --allow-commands")
 	}
 	planned := Checked{Fingerprint: spec.Fingerprint()}
-	planned.Suites, planned.Targets = []string{spec.Replay.FlowID}, []string{spec.Replay.VariantID, spec.Replay.BaselineID}
+	planned.Suites, planned.Targets = []string{spec.Replay.FlowID},
+		[]string{spec.Replay.VariantID, spec.Replay.BaselineID}
 	n, err := s.newRun(spec, planned)
 	if err != nil {
 		return run, err

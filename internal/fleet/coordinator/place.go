@@ -140,7 +140,8 @@ func (l Local) Show(ctx context.Context, id string) (store.Run, error) {
 
 // Cancel refuses: a run without a server ends where it runs.
 func (l Local) Cancel(context.Context, string) (store.Run, error) {
-	return store.Run{}, source.Invalid("a run of this folder is cancelled where it runs: press Ctrl-C there; for the runs of a server, name it with --server or its store with --store")
+	return store.Run{}, source.Invalid("a run of this folder is cancelled where it runs: press Ctrl-C there; " +
+		"for the runs of a server, name it with --server or its store with --store")
 }
 
 // Prune takes runs that have ended and that neither limit keeps out of the index, and removes what they have written.
@@ -188,9 +189,10 @@ func localRun(entry store.RunEntry) store.Run {
 		record.ExitReason = result.ReasonDied
 	}
 	run := store.Run{
-		ID: record.ID, Schema: runspec.Schema, Kind: "suite", Labels: map[string]string{}, Fingerprint: record.Fingerprint,
-		Suites: append([]string{}, record.Suites...), Targets: append([]string{}, record.Targets...),
-		CreatedAt: record.StartedAt.UTC(), StartedAt: new(record.StartedAt.UTC()), Status: store.RunCompleted,
+		ID: record.ID, Schema: runspec.Schema, Kind: "suite", Labels: map[string]string{},
+		Fingerprint: record.Fingerprint, Suites: append([]string{}, record.Suites...),
+		Targets: append([]string{}, record.Targets...), CreatedAt: record.StartedAt.UTC(),
+		StartedAt: new(record.StartedAt.UTC()), Status: store.RunCompleted,
 	}
 	run.Progress.Done = record.Totals.Conversations
 	switch record.ExitReason {

@@ -34,7 +34,8 @@ func replayID(run string, spec *runspec.Spec) string {
 
 // openReplay opens a replay run whose files are unpacked: with the log, the variants and the results of the server's
 // store.
-func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec runspec.Spec, change func(*replayrun.Config)) (*replayrun.Run, error) {
+func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec runspec.Spec,
+	change func(*replayrun.Config)) (*replayrun.Run, error) {
 	c, err := replayrun.Submitted(opened.Setup, spec)
 	var r *replayrun.Run
 	if err == nil {
@@ -49,7 +50,8 @@ func (s *Service) openReplay(ctx context.Context, opened *worker.Opened, spec ru
 		return nil, errors.Join(refused, err)
 	}
 	if unknown, ok := errors.AsType[*replayrun.UnknownError](err); ok { // where the store is, is the server's own
-		err = source.Invalid("%s is not in the store of the server: add it with `rehearse replay variant add`", unknown.What)
+		err = source.Invalid("%s is not in the store of the server: add it with `rehearse replay variant add`",
+			unknown.What)
 	}
 	return r, opened.Masked(err)
 }
@@ -101,11 +103,13 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 		c.Spec.RunID, c.Out = replayID(run.ID, &spec), s.leadingDir(run.ID)
 		c.Lead = func(e *replay.Evaluation) {
 			l.target = e.Head.Run.VariantID
-			places := cmp.Or(spec.Limits.Workers, s.window(ctx)) // else the author bounds what is under way, wherever it is held
+			// else the author bounds what is under way, wherever it is held
+			places := cmp.Or(spec.Limits.Workers, s.window(ctx))
 			e.Workers, e.Store, e.Known = max(places/8, 1), l.storeSessions, l.known
 			e.Pool = replayrun.Pool{
-				StreamConfig: orchestrator.StreamConfig{RunID: run.ID, Workers: places, MaxBytes: room, Queue: l, Returns: l, Log: s.Log},
-				Commands:     opened.Setup.StartsPrograms(), FailOnLost: spec.IsInterim(),
+				StreamConfig: orchestrator.StreamConfig{
+					RunID: run.ID, Workers: places, MaxBytes: room, Queue: l, Returns: l, Log: s.Log,
+				}, Commands: opened.Setup.StartsPrograms(), FailOnLost: spec.IsInterim(),
 				Payload: func(ctx context.Context, session *replay.Session) ([]byte, error) {
 					return s.sessionPayload(ctx, run.ID, payload, r.Definitions(), session)
 				},
@@ -131,7 +135,8 @@ const (
 )
 
 // sessionPayload returns what the job of a session carries.
-func (s *Service) sessionPayload(ctx context.Context, run string, p payload, d replayrun.Definitions, session *replay.Session) ([]byte, error) {
+func (s *Service) sessionPayload(ctx context.Context, run string, p payload, d replayrun.Definitions,
+	session *replay.Session) ([]byte, error) {
 	data, err := json.Marshal(session)
 	if err != nil {
 		return nil, fmt.Errorf("write session %s: %w", session.ID, err)
@@ -149,7 +154,8 @@ func (s *Service) sessionPayload(ctx context.Context, run string, p payload, d r
 }
 
 // replayed keeps the report of a run, and says how it ended.
-func (s *Service) replayed(ctx context.Context, id string, fence store.Fence, report *replay.Report, failed error) (*result.Run, error) {
+func (s *Service) replayed(ctx context.Context, id string, fence store.Fence, report *replay.Report,
+	failed error) (*result.Run, error) {
 	switch {
 	case errors.Is(failed, replay.ErrNothingReplayed):
 		return s.cutShort(ctx, id, result.ExitNotRun, result.ReasonErrors, failed.Error()), nil
@@ -190,21 +196,26 @@ func (s *Service) replayReports(ctx context.Context, id, dir string) error {
 func sessionRecord(run string, h *replay.PairResult, target string) *result.Test {
 	p := h.Pair
 	t := &result.Test{
-		Schema: result.Schema, RunID: run, Suite: p.FlowID, TestID: p.SessionID, Target: target, SessionID: p.SessionID, Threshold: 1,
-		Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{}, Failures: []result.Failure{}, StartedAt: p.Started.UTC(),
+		Schema: result.Schema, RunID: run, Suite: p.FlowID, TestID: p.SessionID, Target: target, SessionID: p.SessionID,
+		Threshold: 1, Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{},
+		Failures: []result.Failure{}, StartedAt: p.Started.UTC(),
 	}
 	candidate := p.Variation(replay.Candidate)
 	switch {
 	case h.Outcome.Dropped != "" || candidate == nil || candidate.Metrics == nil:
 		t.Verdict, t.ExecutionStatus = result.Error, result.ExecutionError
-		t.Failures = []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: cmp.Or(h.Outcome.Dropped, "the session has no figures")}}
+		t.Failures = []result.Failure{{
+			Code: result.EngineError, Source: "orchestrator",
+			Message: cmp.Or(h.Outcome.Dropped, "the session has no figures"),
+		}}
 	case candidate.Metrics.CompletionMatch == nil:
 		t.Verdict, t.ExecutionStatus = result.Skip, result.OK
 		t.SkipReason = "it is not known how the logged session ended, so the end of the replay says nothing"
 	case *candidate.Metrics.CompletionMatch < 1:
 		t.Verdict, t.ExecutionStatus = result.Fail, result.QualityFailure
 		t.Failures = []result.Failure{{
-			Code: result.NodeMismatch, Source: "structured", Message: fmt.Sprintf("wanted the end of the log, which is %s; the replay ended otherwise", p.Outcome),
+			Code: result.NodeMismatch, Source: "structured",
+			Message: fmt.Sprintf("wanted the end of the log, which is %s; the replay ended otherwise", p.Outcome),
 		}}
 	default:
 		t.Score, t.Verdict, t.ExecutionStatus = 1, result.Pass, result.OK
@@ -220,7 +231,9 @@ func sessionRecord(run string, h *replay.PairResult, target string) *result.Test
 
 // turnOf returns a turn of a lane as records have it.
 func turnOf(index int, t *replay.VariationTurn) result.Turn {
-	turn := result.Turn{Index: index, Input: chat.Content{Text: t.User}, Output: t.Bot, Attempts: 1, Node: t.State, Cost: t.Cost}
+	turn := result.Turn{
+		Index: index, Input: chat.Content{Text: t.User}, Output: t.Bot, Attempts: 1, Node: t.State, Cost: t.Cost,
+	}
 	if t.LatencyMS != nil {
 		turn.LatencyMS = *t.LatencyMS
 	}

@@ -39,13 +39,18 @@ func (h *house) loggedSaying(sessions int, said string) {
 			id := fmt.Sprintf("s%03d", i)
 			for j, row := range [][3]string{
 				{replay.Started, "begin", `{}`},
-				{replay.Message, "begin", `{"sender":"user","message_text":"tea","state_transition":true,"next_state":"ask"}`},
+				{
+					replay.Message, "begin",
+					`{"sender":"user","message_text":"tea","state_transition":true,"next_state":"ask"}`,
+				},
 				{replay.Message, "ask", `{"sender":"bot","message_text":"` + said + `"}`},
 				{replay.DroppedOff, "ask", `{}`},
 			} {
 				e := replay.Event{
-					ID: fmt.Sprint(id, "-", j), Type: row[0], SessionID: id, FlowID: "tea", Time: at.Add(time.Duration(j) * time.Second),
-					Context: json.RawMessage(`{"session_id":"` + id + `","flow_id":"tea","current_state":"` + row[1] + `"}`), Payload: json.RawMessage(row[2]),
+					ID: fmt.Sprint(id, "-", j), Type: row[0], SessionID: id, FlowID: "tea",
+					Time: at.Add(time.Duration(j) * time.Second), Context: json.RawMessage(`{"session_id":"` +
+						id + `","flow_id":"tea","current_state":"` + row[1] + `"}`),
+					Payload: json.RawMessage(row[2]),
 				}
 				if !yield(e, nil) {
 					return
@@ -54,7 +59,9 @@ func (h *house) loggedSaying(sessions int, said string) {
 		}
 	})
 	if err == nil {
-		err = history.Variants.PutPrompt(h.t.Context(), replay.PromptVersion{ID: "p", FilePath: "p.md", ModelProvider: "lexical"})
+		err = history.Variants.PutPrompt(h.t.Context(), replay.PromptVersion{
+			ID: "p", FilePath: "p.md", ModelProvider: "lexical",
+		})
 	}
 	if err == nil {
 		err = history.Variants.PutVariant(h.t.Context(), replay.Variant{ID: "a", Config: json.RawMessage(
@@ -70,8 +77,10 @@ func (h *house) history() string { return "sqlite:" + filepath.Join(h.dir, "rehe
 // leadReplays starts a server that leads replays, too.
 func (h *house) leadReplays(name string) (s *coordinator.Service, stop func()) {
 	s = coordinator.New(coordinator.Config{
-		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name, Lease: 3 * time.Second, History: h.history(),
-		Setup: wire.Options{NoCommands: true, Submitted: &wire.Submitted{}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name),
+		Owner: name, Lease: 3 * time.Second, History: h.history(),
+		Setup: wire.Options{NoCommands: true, Submitted: &wire.Submitted{}},
+		Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	return s, h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 }
@@ -82,8 +91,9 @@ func tea(change func(*runspec.Replay)) runspec.Spec {
 		change(r)
 	}
 	return runspec.Spec{Schema: 1, Kind: runspec.KindReplay, Replay: r, Files: map[string]runspec.File{
-		"flows/tea.yaml": {Content: []byte("id: tea\nstart: begin\nnodes:\n  - {id: begin, type: start, prompt: Greet., next: [ask]}\n" +
-			"  - {id: ask, type: conversation, prompt: Ask., options: [{id: done, label: Done, next: null}]}\n")},
+		"flows/tea.yaml": {Content: []byte(
+			"id: tea\nstart: begin\nnodes:\n  - {id: begin, type: start, prompt: Greet., next: [ask]}\n" +
+				"  - {id: ask, type: conversation, prompt: Ask., options: [{id: done, label: Done, next: null}]}\n")},
 		"prompts/p.md": {Content: []byte("Be kind.")},
 	}}
 }
@@ -149,7 +159,8 @@ func TestSessionsAreLostAloud(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := h.ended(run.ID)
-	if ended.Status != store.RunCompleted || ended.Progress.Conversations == nil || *ended.Progress.Conversations != 8 || ended.Totals.Tests != 8 || ended.Totals.Errors != 2 {
+	if ended.Status != store.RunCompleted || ended.Progress.Conversations == nil ||
+		*ended.Progress.Conversations != 8 || ended.Totals.Tests != 8 || ended.Totals.Errors != 2 {
 		t.Errorf("%+v, totals %+v", ended, ended.Totals)
 	}
 	r := h.report(run.ID)
@@ -178,7 +189,8 @@ func TestEverySessionLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := h.ended(run.ID)
-	if ended.ExitCode == nil || *ended.ExitCode != result.ExitNotRun || *ended.ExitReason != result.ReasonErrors || ended.Totals.Errors != 3 {
+	if ended.ExitCode == nil || *ended.ExitCode != result.ExitNotRun || *ended.ExitReason != result.ReasonErrors ||
+		ended.Totals.Errors != 3 {
 		t.Errorf("exit code %v, %+v", ended.ExitCode, ended.Totals)
 	}
 	if data, err := h.store.RunFile(t.Context(), run.ID, "report.json"); data != nil || err != nil {
@@ -211,7 +223,8 @@ func TestReplayIsTakenOver(t *testing.T) {
 	h.work("w2", 4)
 	ended := h.ended(run.ID)
 	r := h.report(run.ID)
-	if ended.Status != store.RunCompleted || r.Run.Sessions+r.Run.PairsDropped != 40 || ended.Totals.Tests != 40 || len(h.results(run.ID)) != 40 {
+	if ended.Status != store.RunCompleted || r.Run.Sessions+r.Run.PairsDropped != 40 || ended.Totals.Tests != 40 ||
+		len(h.results(run.ID)) != 40 {
 		t.Errorf("%+v, %d sessions, %d lost; %d results before", ended, r.Run.Sessions, r.Run.PairsDropped, before)
 	}
 }
@@ -252,7 +265,9 @@ func TestRefusedReplays(t *testing.T) {
 	h.logged(1)
 	s, _ := h.leadReplays("server")
 	private := tea(nil)
-	private.Files["rehearse.yaml"] = runspec.File{Content: []byte("models: {m: {model: 'openai:m', base_url: 'http://127.0.0.1/v1'}}")}
+	private.Files["rehearse.yaml"] = runspec.File{
+		Content: []byte("models: {m: {model: 'openai:m', base_url: 'http://127.0.0.1/v1'}}"),
+	}
 	variable := tea(nil)
 	variable.Env = []string{"HOME_KEY"}
 	for name, c := range map[string]struct {
@@ -261,17 +276,22 @@ func TestRefusedReplays(t *testing.T) {
 	}{
 		"fine":           {tea(nil), ""},
 		"a private host": {private, wire.RefusedAddress},
-		"a user":         {tea(func(r *runspec.Replay) { r.Mode, r.User = "simulated", "openai:m@http://127.0.0.1:1/v1" }), "invalid"},
-		"a variable":     {variable, wire.RefusedEnv},
-		"a target":       {tea(func(r *runspec.Replay) { r.VariantID, r.Candidate = "", "target:http://10.0.0.1/chat" }), wire.RefusedAddress},
-		"a reference":    {tea(func(r *runspec.Replay) { r.VariantID, r.Candidate = "", "variant:a" }), ""},
-		"no variant":     {tea(func(r *runspec.Replay) { r.VariantID = "b" }), "invalid"},
-		"no flows":       {tea(func(r *runspec.Replay) { r.Flows = "nowhere" }), "invalid"},
-		"flows outside":  {tea(func(r *runspec.Replay) { r.Flows = "../../.." }), "invalid"},
-		"prompts":        {tea(func(r *runspec.Replay) { r.Prompts = "/etc" }), "invalid"},
-		"a mode":         {tea(func(r *runspec.Replay) { r.Mode = "fast" }), "invalid"},
-		"a margin":       {tea(func(r *runspec.Replay) { r.Margin = []string{"completion_match=-1"} }), "invalid"},
-		"a share":        {tea(func(r *runspec.Replay) { r.MaxLost = new(2.0) }), "invalid"},
+		"a user": {
+			tea(func(r *runspec.Replay) { r.Mode, r.User = "simulated", "openai:m@http://127.0.0.1:1/v1" }), "invalid",
+		},
+		"a variable": {variable, wire.RefusedEnv},
+		"a target": {
+			tea(func(r *runspec.Replay) { r.VariantID, r.Candidate = "", "target:http://10.0.0.1/chat" }),
+			wire.RefusedAddress,
+		},
+		"a reference":   {tea(func(r *runspec.Replay) { r.VariantID, r.Candidate = "", "variant:a" }), ""},
+		"no variant":    {tea(func(r *runspec.Replay) { r.VariantID = "b" }), "invalid"},
+		"no flows":      {tea(func(r *runspec.Replay) { r.Flows = "nowhere" }), "invalid"},
+		"flows outside": {tea(func(r *runspec.Replay) { r.Flows = "../../.." }), "invalid"},
+		"prompts":       {tea(func(r *runspec.Replay) { r.Prompts = "/etc" }), "invalid"},
+		"a mode":        {tea(func(r *runspec.Replay) { r.Mode = "fast" }), "invalid"},
+		"a margin":      {tea(func(r *runspec.Replay) { r.Margin = []string{"completion_match=-1"} }), "invalid"},
+		"a share":       {tea(func(r *runspec.Replay) { r.MaxLost = new(2.0) }), "invalid"},
 	} {
 		if _, err := s.Check(t.Context(), c.spec, coordinator.Caller{}); code(err) != c.code {
 			t.Errorf("%s: %v, want %q", name, err, c.code)

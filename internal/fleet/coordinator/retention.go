@@ -22,7 +22,8 @@ func (s *Service) Prune(ctx context.Context, limits store.Pruning) (pruned int, 
 }
 
 // prune deletes runs of a store, and with remove their files.
-func prune(ctx context.Context, runs *store.Fleet, limits store.Pruning, remove func(id string) error) (pruned int, err error) {
+func prune(ctx context.Context, runs *store.Fleet, limits store.Pruning,
+	remove func(id string) error) (pruned int, err error) {
 	if limits == (store.Pruning{}) {
 		limits.OlderThan = 1 // everything that has ended by now
 	}

@@ -88,7 +88,8 @@ func TestCancelInTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); run.Status == store.RunQueued && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); run.Status == store.RunQueued &&
+		time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if run, err = h.store.Run(t.Context(), run.ID); err != nil {
 			t.Fatal(err)
 		}

@@ -101,8 +101,9 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.Service = New(Config{
-		Store: runs, History: o.Store, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits), Dir: filepath.Join(o.Data, "leading"), Owner: o.Name,
-		Lease: o.Lease, MaxRuns: o.MaxRuns, Webhooks: o.Webhooks, Retention: o.Retention, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
+		Store: runs, History: o.Store, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits),
+		Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease, MaxRuns: o.MaxRuns, Webhooks: o.Webhooks,
+		Retention: o.Retention, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
 	})
 	working, cut := context.WithCancel(context.WithoutCancel(ctx))
 	r.cut = cut
@@ -148,7 +149,9 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 		o.Log.Warn("NATS is waited for", "error", l.Err)
 	}}
 	if o.NATS == "" {
-		server, err := natsconn.StartServer(ctx, natsconn.ServerConfig{Dir: filepath.Join(o.Data, "nats"), Listen: o.Listen, Token: o.Token, Log: o.Log})
+		server, err := natsconn.StartServer(ctx, natsconn.ServerConfig{
+			Dir: filepath.Join(o.Data, "nats"), Listen: o.Listen, Token: o.Token, Log: o.Log,
+		})
 		if errors.Is(err, ErrServed) {
 			return nil, source.Invalid("%w %s: choose another one with --data", err, o.Data)
 		}
@@ -169,7 +172,9 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.last = append(r.last, func() error { conn.Close(); return nil })
-	jobs, err := queue.NewJetStream(ctx, conn, queue.Options{AckWait: o.AckWait, Commands: o.AllowCommands, Worker: o.Name})
+	jobs, err := queue.NewJetStream(ctx, conn, queue.Options{
+		AckWait: o.AckWait, Commands: o.AllowCommands, Worker: o.Name,
+	})
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -188,7 +193,8 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 func (o *Options) reclaim(ctx context.Context, jobs *queue.JetStream) {
 	switch n, err := jobs.Reclaim(ctx); {
 	case err != nil:
-		o.Log.Warn("conversations that have died with this server before are held again when their time is over", "after", jobs.AckWait(), "error", err)
+		o.Log.Warn("conversations that have died with this server before are held again when their time is over",
+			"after", jobs.AckWait(), "error", err)
 	case n > 0:
 		o.Log.Info("conversations that have died with this server before are held again", "jobs", n)
 	}

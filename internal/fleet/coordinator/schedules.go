@@ -33,7 +33,8 @@ func (e *FieldError) Unwrap() error { return e.Err }
 
 // AddSchedule keeps a schedule, whose spec is checked as that of a submission. A name, a cron expression or a time zone
 // that cannot be is a *FieldError, a spec an *InvalidError; a name that is taken gives store.ErrExists.
-func (s *Service) AddSchedule(ctx context.Context, name, expression, zone string, spec runspec.Spec, by Caller) (store.Schedule, error) {
+func (s *Service) AddSchedule(ctx context.Context, name, expression, zone string, spec runspec.Spec,
+	by Caller) (store.Schedule, error) {
 	made := store.Schedule{Name: name, Cron: strings.TrimSpace(expression)}
 	if err := checkName(name); err != nil {
 		return made, err
@@ -63,15 +64,19 @@ func (s *Service) AddSchedule(ctx context.Context, name, expression, zone string
 // checkName refuses names that cannot stand in a path.
 func checkName(name string) error {
 	plain := func(r rune) bool { return unicode.IsPrint(r) && r != '/' && r != '\\' }
-	if name == "" || len(name) > maxName || name == "." || name == ".." || strings.TrimSpace(name) != name || !utf8.ValidString(name) ||
-		strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
-		return &FieldError{"name", source.Invalid("the name of a schedule has 1 to %d bytes of printed characters and no slash", maxName)}
+	if name == "" || len(name) > maxName || name == "." || name == ".." || strings.TrimSpace(name) != name ||
+		!utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return &FieldError{
+			"name",
+			source.Invalid("the name of a schedule has 1 to %d bytes of printed characters and no slash", maxName),
+		}
 	}
 	return nil
 }
 
 // RunSchedule submits a run of a schedule now, whether or not its last one goes on. A key counts as in Submit.
-func (s *Service) RunSchedule(ctx context.Context, name, key string, by Caller) (run store.Run, created bool, err error) {
+func (s *Service) RunSchedule(ctx context.Context, name, key string,
+	by Caller) (run store.Run, created bool, err error) {
 	spec, err := s.scheduled(ctx, name)
 	if err != nil {
 		return run, false, err
@@ -128,7 +133,8 @@ func (s *Service) keepSchedules(ctx context.Context) {
 				continue
 			}
 			err := s.fire(ctx, one, since, now)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrUnknown) {
+			if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrChanged) &&
+				!errors.Is(err, store.ErrUnknown) {
 				s.Log.Warn("the schedule could not be fired; it is tried again", "schedule", one.Name, "error", err)
 			}
 		}
@@ -149,7 +155,8 @@ func (s *Service) fire(ctx context.Context, one store.Schedule, since, now time.
 	next := times.Next(one.NextAt)
 	if now.Sub(next) > behind {
 		_, next = times.NextFrom(next, now)
-		s.Log.Warn("firings are left out, as there is no time for all", "schedule", one.Name, "from", times.Next(one.NextAt), "until", next)
+		s.Log.Warn("firings are left out, as there is no time for all", "schedule", one.Name, "from",
+			times.Next(one.NextAt), "until", next)
 	}
 	log := s.Log.With("schedule", one.Name, "at", one.NextAt)
 	goesOn, err := s.goesOn(ctx, one.Name)
@@ -176,10 +183,11 @@ func (s *Service) fire(ctx context.Context, one store.Schedule, since, now time.
 
 // miss notes that times went by, the last of them at a given one.
 func (s *Service) miss(ctx context.Context, one store.Schedule, last, next time.Time, why string) error {
-	err := s.Store.FireSchedule(ctx, one.Name, one.NextAt, next, store.Firing{At: last, Outcome: store.FiringMissed}, store.Fence{})
+	err := s.Store.FireSchedule(ctx, one.Name, one.NextAt, next, store.Firing{At: last, Outcome: store.FiringMissed},
+		store.Fence{})
 	if err == nil {
-		s.Log.Warn("the schedule was missed, which is not made up for", "schedule", one.Name, "at", one.NextAt, "outcome", store.FiringMissed,
-			"last", last, "why", why)
+		s.Log.Warn("the schedule was missed, which is not made up for", "schedule", one.Name, "at", one.NextAt,
+			"outcome", store.FiringMissed, "last", last, "why", why)
 	}
 	return err
 }
@@ -221,7 +229,8 @@ func (s *Service) start(ctx context.Context, one store.Schedule, next time.Time)
 		last, err = s.Store.FireRun(ctx, one.Name, one.NextAt, next, n)
 	}
 	if err == nil && n.Failed != "" && last.Outcome == store.FiringStarted {
-		s.Log.Warn("the run of the schedule cannot be begun", "schedule", one.Name, "run_id", last.RunID, "error", n.Failed)
+		s.Log.Warn("the run of the schedule cannot be begun", "schedule", one.Name, "run_id", last.RunID,
+			"error", n.Failed)
 	}
 	return last, err
 }

@@ -47,8 +47,8 @@ func TestTwoServersFireOnce(t *testing.T) {
 	log := &lines{}
 	server := func(name string) (*coordinator.Service, func()) {
 		s := coordinator.New(coordinator.Config{
-			Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name, Lease: 3 * time.Second,
-			Setup: wire.Options{NoCommands: true}, Log: slog.New(slog.NewTextHandler(log, nil)),
+			Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name,
+			Lease: 3 * time.Second, Setup: wire.Options{NoCommands: true}, Log: slog.New(slog.NewTextHandler(log, nil)),
 		})
 		return s, h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 	}
@@ -57,8 +57,9 @@ func TestTwoServersFireOnce(t *testing.T) {
 	h.work("w1", 4)
 	made, err := one.AddSchedule(t.Context(), "often", "@every 1s", "", runspec.Spec{
 		Schema: 1, Suites: []string{"s.suite.yaml"}, Files: map[string]runspec.File{
-			"s.suite.yaml": {Content: []byte("name: s\ntarget: 'scripted:s.yaml'\ntests: [{id: a, input: x, assertions: [{type: contains, value: x}]}]\n")},
-			"s.yaml":       {Content: []byte("default: {reply: x}\n")},
+			"s.suite.yaml": {Content: []byte("name: s\ntarget: 'scripted:s.yaml'\ntests: [{id: a, input: x, " +
+				"assertions: [{type: contains, value: x}]}]\n")},
+			"s.yaml": {Content: []byte("default: {reply: x}\n")},
 		},
 	}, coordinator.Caller{})
 	if err != nil {
@@ -86,7 +87,8 @@ func TestTwoServersFireOnce(t *testing.T) {
 	}
 	// Each time has one outcome, and none was missed.
 	seen := map[string]int{}
-	for _, found := range regexp.MustCompile(`schedule=often at=(\S+) outcome=(\w+)`).FindAllStringSubmatch(log.String(), -1) {
+	for _, found := range regexp.MustCompile(`schedule=often at=(\S+) outcome=(\w+)`).
+		FindAllStringSubmatch(log.String(), -1) {
 		seen[found[1]]++
 		if found[2] == string(store.FiringMissed) {
 			t.Errorf("%s was missed", found[1])

@@ -116,8 +116,8 @@ func New(c Config) *Service {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		Config: c, news: make(chan struct{}, 1), endings: make(chan struct{}, 1), leading: map[string]bool{}, active: map[string]bool{},
-		incoming: map[string]int{}, offered: map[string]map[string]bool{},
+		Config: c, news: make(chan struct{}, 1), endings: make(chan struct{}, 1), leading: map[string]bool{},
+		active: map[string]bool{}, incoming: map[string]int{}, offered: map[string]map[string]bool{},
 	}
 	s.Metrics.Lead(state{s})
 	return s

@@ -52,7 +52,9 @@ func houseOn(t *testing.T, c natsconn.ConnConfig) *house {
 	h := &house{t: t, dir: t.TempDir()}
 	h.conn = natsconntest.Connect(t, c)
 	var err error
-	if h.queue, err = queue.NewJetStream(t.Context(), h.conn, queue.Options{AckWait: 3 * time.Second, Worker: "test"}); err != nil {
+	if h.queue, err = queue.NewJetStream(t.Context(), h.conn, queue.Options{
+		AckWait: 3 * time.Second, Worker: "test",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(h.queue.Close)
@@ -69,8 +71,9 @@ func houseOn(t *testing.T, c natsconn.ConnConfig) *house {
 func (h *house) lead(name string) (s *coordinator.Service, stop func()) {
 	h.t.Helper()
 	s = coordinator.New(coordinator.Config{
-		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name, Lease: 3 * time.Second,
-		Setup: wire.Options{NoCommands: true, Submitted: &wire.Submitted{AllowPrivate: true}}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, name), Owner: name,
+		Lease: 3 * time.Second, Setup: wire.Options{NoCommands: true, Submitted: &wire.Submitted{AllowPrivate: true}},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	return s, h.run(func(ctx context.Context) error { return s.Run(ctx, nil) })
 }
@@ -81,7 +84,9 @@ func (h *house) work(name string, places int) (stop func()) {
 	h.t.Cleanup(leased.Close)
 	w := worker.New(worker.Config{
 		Conn: h.conn, Queue: h.queue, Name: name, Workers: places, Version: "test",
-		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, name), wire.Options{NoCommands: true, Limits: worker.Limits(leased)}),
+		Open: worker.FromNATS(h.conn, filepath.Join(h.dir, name), wire.Options{
+			NoCommands: true, Limits: worker.Limits(leased),
+		}),
 	})
 	return h.run(func(ctx context.Context) error { return w.Run(ctx, nil) })
 }
@@ -162,7 +167,8 @@ func shop(tests int, agent string) runspec.Spec {
 		fmt.Fprintf(&suite, "  - {id: t%d, input: say %d, assertions: [{type: contains, value: %s}]}\n", i, i, want)
 	}
 	return runspec.Spec{
-		Schema: 1, Name: "nightly", Labels: map[string]string{"branch": "main"}, Suites: []string{"evals/shop.suite.yaml"},
+		Schema: 1, Name: "nightly", Labels: map[string]string{"branch": "main"},
+		Suites: []string{"evals/shop.suite.yaml"},
 		Files: map[string]runspec.File{
 			"evals/shop.suite.yaml": {Content: []byte(suite.String())},
 			"evals/rehearse.yaml":   {Content: []byte("targets:\n  shop: {url: '" + agent + "'}\n")},
@@ -200,11 +206,13 @@ func TestRun(t *testing.T) {
 	if err != nil || !created || run.Status != store.RunQueued {
 		t.Fatalf("%+v, %v", run, err)
 	}
-	if again, created, err := s.Submit(t.Context(), shop(40, address), "key", coordinator.Caller{}); err != nil || created || again.ID != run.ID {
+	if again, created, err := s.Submit(t.Context(), shop(40, address), "key", coordinator.Caller{}); err != nil ||
+		created || again.ID != run.ID {
 		t.Errorf("the same key gives %s, %v, %v", again.ID, created, err)
 	}
 	run = h.ended(run.ID)
-	if run.Status != store.RunCompleted || *run.ExitCode != 1 || *run.ExitReason != "failed" || run.Totals.Passed != 39 || run.Progress.Done != 40 {
+	if run.Status != store.RunCompleted || *run.ExitCode != 1 || *run.ExitReason != "failed" ||
+		run.Totals.Passed != 39 || run.Progress.Done != 40 {
 		t.Errorf("%+v, totals %+v", run, run.Totals)
 	}
 	if all := h.results(run.ID); len(all) != 40 || all["shop/t1/shop/0"] != "fail" || asked.Load() != 40 {
@@ -233,7 +241,8 @@ func (h *house) reported(s *coordinator.Service, run store.Run) {
 	}
 	record, err := runlog.ReadRun(dir)
 	if err != nil || record.ID != run.ID || record.ExitReason != *run.ExitReason || record.Code() != *run.ExitCode ||
-		record.Fingerprint != run.Fingerprint || record.Totals.Passed != run.Totals.Passed || record.Totals.Planned != run.Totals.Planned {
+		record.Fingerprint != run.Fingerprint || record.Totals.Passed != run.Totals.Passed ||
+		record.Totals.Planned != run.Totals.Planned {
 		h.t.Errorf("run.json %+v, %v, of the run %+v with %+v", record, err, run, run.Totals)
 	}
 }
@@ -260,7 +269,8 @@ func TestTakeOver(t *testing.T) {
 	}
 	h.lead("two")
 	run = h.ended(run.ID)
-	if all := h.results(run.ID); run.Status != store.RunCompleted || len(all) != 60 || run.Totals.Tests != 60 || run.Totals.Passed != 59 {
+	if all := h.results(run.ID); run.Status != store.RunCompleted || len(all) != 60 || run.Totals.Tests != 60 ||
+		run.Totals.Passed != 59 {
 		t.Errorf("%+v: %d results, totals %+v", run, len(all), run.Totals)
 	}
 	t.Logf("%d requests for 60 conversations", asked.Load())
@@ -290,7 +300,8 @@ func TestNATSLosesEverything(t *testing.T) {
 	h.work("w2", 2) // has never seen the files
 	stop()
 	run = h.ended(run.ID)
-	if all := h.results(run.ID); run.Status != store.RunCompleted || len(all) != 60 || run.Totals.Passed != 59 || run.Totals.Errors != 0 {
+	if all := h.results(run.ID); run.Status != store.RunCompleted || len(all) != 60 || run.Totals.Passed != 59 ||
+		run.Totals.Errors != 0 {
 		t.Errorf("%+v: %d results, totals %+v", run, len(all), run.Totals)
 	}
 	t.Logf("%d requests for 60 conversations", asked.Load())
@@ -322,7 +333,8 @@ func TestAttempts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := test.Attempts; len(a) != 2 || a[0].Code != result.WorkerLost || a[1].Code != "" || a[1].N != 2 || *a[1].DurationMS < 1000 || found.Worker != "w2" {
+	if a := test.Attempts; len(a) != 2 || a[0].Code != result.WorkerLost || a[1].Code != "" || a[1].N != 2 ||
+		*a[1].DurationMS < 1000 || found.Worker != "w2" {
 		t.Errorf("attempts %+v by %s", a, found.Worker)
 	}
 }
@@ -334,7 +346,8 @@ func TestWorkerWithoutRoom(t *testing.T) {
 	s, _ := h.lead("one")
 	full := make(chan struct{}, 100)
 	w := worker.New(worker.Config{
-		Conn: h.conn, Queue: h.queue, Name: "full", Workers: 2, Open: func(context.Context, string, json.RawMessage) (worker.Runner, error) {
+		Conn: h.conn, Queue: h.queue, Name: "full", Workers: 2,
+		Open: func(context.Context, string, json.RawMessage) (worker.Runner, error) {
 			full <- struct{}{}
 			return nil, fmt.Errorf("unpack a run: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
 		},
@@ -376,7 +389,8 @@ func TestCancel(t *testing.T) {
 	if _, err := s.Cancel(t.Context(), run.ID); err != nil {
 		t.Fatal(err)
 	}
-	if run = h.ended(run.ID); run.Status != store.RunCancelled || *run.ExitCode != 130 || *run.ExitReason != "interrupted" || len(h.results(run.ID)) != 0 {
+	if run = h.ended(run.ID); run.Status != store.RunCancelled || *run.ExitCode != 130 ||
+		*run.ExitReason != "interrupted" || len(h.results(run.ID)) != 0 {
 		t.Errorf("%+v", run)
 	}
 }
@@ -398,7 +412,8 @@ func TestRefused(t *testing.T) {
 	} {
 		p := shop(1, "http://127.0.0.1:1")
 		change(&p)
-		if _, _, err := s.Submit(t.Context(), p, "", coordinator.Caller{}); !errors.As(err, new(*coordinator.InvalidError)) {
+		if _, _, err := s.Submit(t.Context(), p, "", coordinator.Caller{}); !errors.As(err,
+			new(*coordinator.InvalidError)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -419,15 +434,22 @@ func TestExpensiveSubmissions(t *testing.T) {
 		files map[string]string
 		at    string // of the problem
 	}{
-		"a suite":         {map[string]string{"evals/shop.suite.yaml": "name: x\n" + merges + "tests: []\n"}, "evals/shop.suite.yaml"},
+		"a suite": {
+			map[string]string{"evals/shop.suite.yaml": "name: x\n" + merges + "tests: []\n"}, "evals/shop.suite.yaml",
+		},
 		"a configuration": {map[string]string{"evals/rehearse.yaml": merges}, "evals/rehearse.yaml"},
-		"rows":            {map[string]string{"evals/shop.suite.yaml": "name: x\ntests: rows.jsonl\n", "evals/rows.jsonl": rows}, "evals/rows.jsonl"},
+		"rows": {
+			map[string]string{"evals/shop.suite.yaml": "name: x\ntests: rows.jsonl\n", "evals/rows.jsonl": rows},
+			"evals/rows.jsonl",
+		},
 		"cells": {map[string]string{
-			"evals/shop.suite.yaml": "name: x\ntests: rows.csv\n", "evals/rows.csv": "id,input\n" + strings.Repeat("a,b\n", 60_000),
+			"evals/shop.suite.yaml": "name: x\ntests: rows.csv\n",
+			"evals/rows.csv":        "id,input\n" + strings.Repeat("a,b\n", 60_000),
 		}, "evals/rows.csv"},
 		"a script": {map[string]string{
-			"evals/shop.suite.yaml": "name: x\ntests: [{id: a, input: hi}]\n", "evals/rehearse.yaml": "targets: {shop: {kind: model, model: \"scripted:m.yaml\"}}\n",
-			"evals/m.yaml": merges,
+			"evals/shop.suite.yaml": "name: x\ntests: [{id: a, input: hi}]\n",
+			"evals/rehearse.yaml":   "targets: {shop: {kind: model, model: \"scripted:m.yaml\"}}\n",
+			"evals/m.yaml":          merges,
 		}, "evals/m.yaml"},
 		"200 files": {map[string]string{}, ""},
 	} {
@@ -446,8 +468,8 @@ func TestExpensiveSubmissions(t *testing.T) {
 		}
 		_, err := s.Check(t.Context(), p, coordinator.Caller{Commands: true})
 		invalid, ok := errors.AsType[*coordinator.InvalidError](err)
-		if !ok || len(invalid.Problems) != 1 || !strings.Contains(invalid.Message, "the submission has more than 250000 nodes") ||
-			c.at != "" && invalid.Problems[0].File != c.at {
+		if !ok || len(invalid.Problems) != 1 || !strings.Contains(invalid.Message,
+			"the submission has more than 250000 nodes") || c.at != "" && invalid.Problems[0].File != c.at {
 			t.Errorf("%s: %v %+v", name, err, invalid)
 		}
 	}
@@ -517,7 +539,8 @@ func TestBaseline(t *testing.T) {
 	s, _ := h.lead("two")
 	candidate := submit(s, func(spec *runspec.Spec) {
 		spec.Baseline = baseline.ID
-		text := strings.Replace(string(spec.Files["evals/shop.suite.yaml"].Content), "value: echo", "value: what is never said", 1)
+		text := strings.Replace(string(spec.Files["evals/shop.suite.yaml"].Content), "value: echo",
+			"value: what is never said", 1)
 		spec.Files["evals/shop.suite.yaml"] = runspec.File{Content: []byte(text)}
 	})
 	dir, err := s.Files(t.Context(), candidate.ID)
@@ -525,12 +548,14 @@ func TestBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	record, err := runlog.ReadRun(dir)
-	if c := record.Comparison; err != nil || c == nil || c.Baseline.RunID != baseline.ID || len(c.Regressed)+len(c.Unconfirmed) != 0 || len(c.Redefined) != 1 || len(c.StillFailing) != 1 {
+	if c := record.Comparison; err != nil || c == nil || c.Baseline.RunID != baseline.ID ||
+		len(c.Regressed)+len(c.Unconfirmed) != 0 || len(c.Redefined) != 1 || len(c.StillFailing) != 1 {
 		t.Errorf("%+v, %v", record.Comparison, err)
 	}
 	spec := shop(1, address)
 	spec.Baseline = "20200101-000000-00000"
-	if _, _, err := s.Submit(t.Context(), spec, "", coordinator.Caller{}); !strings.Contains(fmt.Sprint(err), "is no run of this server") {
+	if _, _, err := s.Submit(t.Context(), spec, "", coordinator.Caller{}); !strings.Contains(fmt.Sprint(err),
+		"is no run of this server") {
 		t.Errorf("an unknown baseline: %v", err)
 	}
 }
@@ -538,7 +563,9 @@ func TestBaseline(t *testing.T) {
 // TestCancelledWhileItWaits: the run has files that say so.
 func TestCancelledWhileItWaits(t *testing.T) {
 	h := newHouse(t)
-	s := coordinator.New(coordinator.Config{Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "idle"), Owner: "idle"})
+	s := coordinator.New(coordinator.Config{
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "idle"), Owner: "idle",
+	})
 	run, _, err := s.Submit(t.Context(), shop(3, "http://shop.example"), "", coordinator.Caller{})
 	if err != nil {
 		t.Fatal(err)
@@ -557,13 +584,16 @@ func TestCancelledWhileItWaits(t *testing.T) {
 	if diff := cmp.Diff(&record.Totals, run.Totals); diff != "" {
 		t.Errorf("the totals of the run are not those of its record: %s", diff)
 	}
-	if err != nil || record.Code() != result.ExitInterrupted || record.Totals.Planned != 3 || record.Totals.NotRun != 3 {
+	if err != nil || record.Code() != result.ExitInterrupted || record.Totals.Planned != 3 ||
+		record.Totals.NotRun != 3 {
 		t.Errorf("%+v, %v", record, err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(data), "Stopped (interrupted): 0 of 3 tests completed") {
+	if data, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil ||
+		!strings.Contains(string(data), "Stopped (interrupted): 0 of 3 tests completed") {
 		t.Errorf("%.200s, %v", data, err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil || strings.Count(string(data), `<skipped message="not run`) != 3 {
+	if data, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil ||
+		strings.Count(string(data), `<skipped message="not run`) != 3 {
 		t.Errorf("the tests that were not run: %s, %v", data, err)
 	}
 }
@@ -572,7 +602,10 @@ func TestCancelledWhileItWaits(t *testing.T) {
 func TestTurns(t *testing.T) {
 	h := newHouse(t)
 	address, _ := agent(t, 0)
-	idle := coordinator.New(coordinator.Config{Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "idle"), Owner: "idle", Setup: wire.Options{Submitted: &wire.Submitted{AllowPrivate: true}}})
+	idle := coordinator.New(coordinator.Config{
+		Store: h.store, Conn: h.conn, Queue: h.queue, Dir: filepath.Join(h.dir, "idle"), Owner: "idle",
+		Setup: wire.Options{Submitted: &wire.Submitted{AllowPrivate: true}},
+	})
 	run, _, err := idle.Submit(t.Context(), shop(3, address), "", coordinator.Caller{})
 	if err != nil {
 		t.Fatal(err)
@@ -624,7 +657,8 @@ func TestProviderLimits(t *testing.T) {
 	h.work("w2", 4)
 	spec := shop(24, "")
 	spec.Files["evals/rehearse.yaml"] = runspec.File{Content: []byte(
-		"models: {agent: {provider: ollama, model: a, base_url: '" + provider.URL + "/v1', concurrency: 2}}\ntargets: {shop: {model: agent}}\n")}
+		"models: {agent: {provider: ollama, model: a, base_url: '" + provider.URL +
+			"/v1', concurrency: 2}}\ntargets: {shop: {model: agent}}\n")}
 	run, _, err := s.Submit(t.Context(), spec, "", coordinator.Caller{})
 	if err != nil {
 		t.Fatal(err)
@@ -664,7 +698,8 @@ func TestLongestFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		if first == "say 7" {
-			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); time.Now().
+				Before(deadline); time.Sleep(10 * time.Millisecond) {
 				if n, err := h.queue.Count(t.Context()); err == nil && n.Waiting == 10 {
 					break
 				}

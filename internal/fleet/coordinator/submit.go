@@ -15,12 +15,14 @@ import (
 
 // Submit keeps a run, which is begun when it is its turn. A key that the caller used within a day gives the run that it
 // was used for; created is false then. With another spec it is store.ErrOtherSubmission.
-func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string, by Caller) (run store.Run, created bool, err error) {
+func (s *Service) Submit(ctx context.Context, spec runspec.Spec, key string,
+	by Caller) (run store.Run, created bool, err error) {
 	return s.create(ctx, spec, key, "", by)
 }
 
 // create keeps a run of a schedule, or of none.
-func (s *Service) create(ctx context.Context, spec runspec.Spec, key, schedule string, by Caller) (run store.Run, created bool, err error) {
+func (s *Service) create(ctx context.Context, spec runspec.Spec, key, schedule string,
+	by Caller) (run store.Run, created bool, err error) {
 	planned, err := s.Check(ctx, spec, by)
 	if err != nil {
 		return run, false, err
@@ -64,8 +66,8 @@ func (s *Service) newRun(spec runspec.Spec, planned Checked) (n store.NewRun, er
 	unheld.Count(&result.Tallies{}, planned.ByTarget)
 	return store.NewRun{
 		Run: store.Run{
-			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: cmp.Or(spec.Kind, "suite"), Name: spec.Name, Labels: spec.Labels,
-			Fingerprint: planned.Fingerprint, Suites: planned.Suites, Targets: planned.Targets,
+			ID: evaluation.RunID(s.Now()), Schema: runspec.Schema, Kind: cmp.Or(spec.Kind, "suite"), Name: spec.Name,
+			Labels: spec.Labels, Fingerprint: planned.Fingerprint, Suites: planned.Suites, Targets: planned.Targets,
 			Progress: progress,
 		},
 		Spec: data, Blobs: blobsOf(spec), MaxWaiting: maxWaiting, Unheld: &unheld.Totals,

@@ -103,8 +103,10 @@ func (s *Service) announce(ctx context.Context) {
 		if err == nil {
 			err = s.Store.Announce(ctx, run.ID, deliveries)
 		}
-		if err != nil && ctx.Err() == nil && !store.IsUnavailable(err) && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrUnknown) {
-			s.Log.Warn("webhooks cannot be told of the end of the run; it is tried again", "run_id", run.ID, "error", err)
+		if err != nil && ctx.Err() == nil && !store.IsUnavailable(err) && !errors.Is(err, store.ErrChanged) &&
+			!errors.Is(err, store.ErrUnknown) {
+			s.Log.Warn("webhooks cannot be told of the end of the run; it is tried again", "run_id", run.ID,
+				"error", err)
 		}
 	}
 }
@@ -143,7 +145,9 @@ func (s *Service) deliveries(ctx context.Context, run store.Run) (all []store.De
 			return nil, err
 		}
 		add := func(address string, own bool) {
-			all = append(all, store.Delivery{ID: rand.Text(), Run: run.ID, Event: event, URL: address, Own: own, Body: body})
+			all = append(all, store.Delivery{
+				ID: rand.Text(), Run: run.ID, Event: event, URL: address, Own: own, Body: body,
+			})
 		}
 		if s.Webhooks.URL != "" {
 			add(s.Webhooks.URL, true)
@@ -160,7 +164,9 @@ func wants(hook *runspec.Webhook, event string) bool {
 	if len(hook.On) == 0 {
 		return event == eventFinished
 	}
-	return slices.Contains(hook.On, map[string]string{eventFinished: runspec.OnFinish, eventRegressed: runspec.OnRegression}[event])
+	return slices.Contains(hook.On, map[string]string{
+		eventFinished: runspec.OnFinish, eventRegressed: runspec.OnRegression,
+	}[event])
 }
 
 // hookOf returns the webhook of a run's spec; nil if it has none.

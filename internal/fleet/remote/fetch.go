@@ -35,7 +35,8 @@ type Fetching struct {
 
 // Run writes the files of a run that has ended into a folder, and calls show with the folder, which is locked until
 // then. An invalid folder is the user's mistake (source.IsInvalid).
-func (f *Fetching) Run(ctx context.Context, ended client.Run, show func(dir string, run *result.Run) error) (err error) {
+func (f *Fetching) Run(ctx context.Context, ended client.Run,
+	show func(dir string, run *result.Run) error) (err error) {
 	dir := f.Dir
 	if dir == "" {
 		dir = filepath.Join(wire.StateDir, "runs", filepath.Base(filepath.Clean(ended.ID)))
@@ -106,7 +107,8 @@ func (f *Fetching) take(ctx context.Context, dir string) (release func() error, 
 	maps.Copy(writes, f.Writes)
 	foreign, err := runlog.Unrelated(dir, writes)
 	if err == nil && foreign != "" {
-		err = fmt.Errorf("%s is there and no run has written it: move it away, or choose another folder with --out", filepath.Join(dir, foreign))
+		err = fmt.Errorf("%s is there and no run has written it: move it away, or choose another folder with --out",
+			filepath.Join(dir, foreign))
 	}
 	aside := ""
 	if err == nil {

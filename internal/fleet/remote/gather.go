@@ -29,7 +29,8 @@ type Gathered struct {
 
 // Gather returns a run of the disk with every file that it reads. planned completes the configuration of its
 // evaluation; nil has nothing to add.
-func Gather(ctx context.Context, open Opener, spec runspec.Spec, planned func(evaluation.Config) (evaluation.Config, error)) (g Gathered, err error) {
+func Gather(ctx context.Context, open Opener, spec runspec.Spec,
+	planned func(evaluation.Config) (evaluation.Config, error)) (g Gathered, err error) {
 	g.Spec, g.root, err = bundle.Gather(spec, reading(open, func(opened *wire.Setup, s runspec.Spec) ([]string, error) {
 		c := evaluation.Config{Setup: opened, Spec: s}
 		if planned != nil {
@@ -58,9 +59,12 @@ func GatherReplay(ctx context.Context, open Opener, spec runspec.Spec) (g Gather
 }
 
 // reading returns what reads every file of a run through files that note it. The server tells the warnings.
-func reading(open Opener, read func(*wire.Setup, runspec.Spec) ([]string, error)) func(source.Files, runspec.Spec) ([]string, error) {
+func reading(open Opener,
+	read func(*wire.Setup, runspec.Spec) ([]string, error)) func(source.Files, runspec.Spec) ([]string, error) {
 	return func(files source.Files, s runspec.Spec) (suites []string, err error) {
-		opened, err := open(wire.Options{Files: files, Config: s.Config, Model: s.Model, Dry: true, Warn: func(string) {}})
+		opened, err := open(wire.Options{
+			Files: files, Config: s.Config, Model: s.Model, Dry: true, Warn: func(string) {},
+		})
 		if err != nil {
 			return nil, err
 		}

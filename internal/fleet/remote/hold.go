@@ -40,7 +40,8 @@ func Run(ctx context.Context, server *client.Client, spec runspec.Spec, h Option
 
 // cancelOn cancels a run on a server once stop is closed. The returned function ends the watch; a cancellation under
 // way is waited for.
-func cancelOn(ctx context.Context, stop <-chan struct{}, server *client.Client, id string, note func(string)) (done func()) {
+func cancelOn(ctx context.Context, stop <-chan struct{}, server *client.Client, id string,
+	note func(string)) (done func()) {
 	over, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)

@@ -31,9 +31,14 @@ func TestFetchReplay(t *testing.T) {
 		"the report is greener":   {200, passed, client.Run{ExitCode: new(1)}, -1, "disagree"},
 		"the record says nothing": {200, passed, client.Run{}, -1, "disagree"},
 		"no JSON":                 {200, "passed", client.Run{ExitCode: new(0)}, -1, "read the report"},
-		"none, and it passed":     {404, none, client.Run{ExitCode: new(0), Status: "completed"}, result.ExitNotRun, "no report: it is completed"},
-		"none, and it failed":     {404, none, client.Run{ExitCode: new(1), Error: new("every lane failed")}, 1, "every lane failed"},
-		"none, and no word":       {404, none, client.Run{Status: "cancelled"}, result.ExitNotRun, "cancelled"},
+		"none, and it passed": {
+			404, none, client.Run{ExitCode: new(0), Status: "completed"}, result.ExitNotRun,
+			"no report: it is completed",
+		},
+		"none, and it failed": {
+			404, none, client.Run{ExitCode: new(1), Error: new("every lane failed")}, 1, "every lane failed",
+		},
+		"none, and no word": {404, none, client.Run{Status: "cancelled"}, result.ExitNotRun, "cancelled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -31,7 +31,8 @@ func Parse(expression, zone string) (*Times, error) {
 	t := &Times{zone: time.UTC}
 	if zone != "" && zone != "UTC" {
 		var err error
-		if t.zone, err = time.LoadLocation(zone); err != nil || zone == "Local" { // which would be another one on each server
+		// which would be another one on each server
+		if t.zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
 			return nil, source.Invalid("there is no time zone %q: write a name such as Europe/Berlin, or UTC", zone)
 		}
 	}
@@ -39,13 +40,16 @@ func Parse(expression, zone string) (*Times, error) {
 	if every, ok := strings.CutPrefix(expression, "@every "); ok {
 		d, err := time.ParseDuration(strings.TrimSpace(every))
 		if err != nil || d < Shortest {
-			return nil, source.Invalid("schedule %q: write a time of a second or more behind @every, such as 90s or 12h", expression)
+			return nil, source.Invalid(
+				"schedule %q: write a time of a second or more behind @every, such as 90s or 12h", expression)
 		}
 		t.every = d
 		return t, nil
 	}
-	if fields := len(strings.Fields(expression)); fields != 5 || strings.HasPrefix(expression, "@") || strings.Contains(expression, "=") {
-		return nil, source.Invalid("schedule %q: write five fields (minute, hour, day of the month, month, day of the week), such as 0 3 * * 1-5, or @every 12h", expression)
+	if fields := len(strings.Fields(expression)); fields != 5 || strings.HasPrefix(expression, "@") ||
+		strings.Contains(expression, "=") {
+		return nil, source.Invalid("schedule %q: write five fields (minute, hour, day of the month, month, "+
+			"day of the week), such as 0 3 * * 1-5, or @every 12h", expression)
 	}
 	parser, err := cron.TryNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.DowOrDom)
 	if err != nil {
@@ -146,7 +150,8 @@ const change = 26 * time.Hour
 // nextOnClock returns the first moment, after another one, that stands for a time of the schedule.
 func (t *Times) nextOnClock(after time.Time) time.Time {
 	shown := t.onClock(after)
-	if start, end := after.In(t.zone).ZoneBounds(); after.Sub(start) < change && !start.IsZero() || end.Sub(after) < change && !end.IsZero() {
+	if start, end := after.In(t.zone).ZoneBounds(); after.Sub(start) < change && !start.IsZero() ||
+		end.Sub(after) < change && !end.IsZero() {
 		shown = shown.Add(-change) // times that the clock shows again, or leaves out
 	}
 	for {
@@ -164,7 +169,8 @@ func (t *Times) moment(shown time.Time) time.Time {
 		return time.Duration(seconds) * time.Second
 	}
 	before, behind := offset(shown.Add(-change)), offset(shown.Add(change))
-	for _, o := range []time.Duration{max(before, behind), min(before, behind)} { // the larger offset is the earlier moment
+	// the larger offset is the earlier moment
+	for _, o := range []time.Duration{max(before, behind), min(before, behind)} {
 		if at := shown.Add(-o); offset(at) == o {
 			return at
 		}

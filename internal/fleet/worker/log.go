@@ -12,7 +12,8 @@ import (
 
 // jobLog returns the log of everything about one job.
 func (w *Worker) jobLog(j orchestrator.Job, attempt int) *slog.Logger {
-	log := w.Log.With("run_id", j.Run, "suite", j.Key.Suite, "test_case_id", j.Key.TestID, "target", wire.Shown(j.Key.Target))
+	log := w.Log.With("run_id", j.Run, "suite", j.Key.Suite, "test_case_id", j.Key.TestID, "target",
+		wire.Shown(j.Key.Target))
 	if j.Key.Trial > 0 {
 		log = log.With("trial", j.Key.Trial)
 	}
@@ -30,7 +31,9 @@ func logHeld(log *slog.Logger, t *result.Test, o *natsconn.Return) {
 		}
 		return
 	}
-	fields := []any{"verdict", t.Verdict, "duration_ms", o.EndedAt.Sub(o.StartedAt).Milliseconds(), "turns", len(t.Turns)}
+	fields := []any{
+		"verdict", t.Verdict, "duration_ms", o.EndedAt.Sub(o.StartedAt).Milliseconds(), "turns", len(t.Turns),
+	}
 	if t.ConversationID != "" {
 		fields = append(fields, "conversation_id", t.ConversationID, "trace_id", trace.ID(t.ConversationID))
 	}

@@ -50,7 +50,8 @@ type Opened struct {
 
 // Unpack puts the files of a spec into a new folder below dir, and opens a setup that reads nothing else. options are
 // those of the process; what the spec says goes before.
-func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blobs, options wire.Options) (_ *Opened, err error) {
+func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blobs,
+	options wire.Options) (_ *Opened, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("unpack a run: %w", err)
 	}
@@ -72,7 +73,8 @@ func Unpack(ctx context.Context, dir string, spec runspec.Spec, blobs bundle.Blo
 	if o.root, err = os.OpenRoot(o.dir); err != nil {
 		return nil, fmt.Errorf("unpack a run: %w", err)
 	}
-	options.Files, options.Config, options.Model = source.Within(o.root).Limited(options.Allowance), spec.Config, spec.Model
+	options.Files, options.Config, options.Model = source.Within(o.root).Limited(options.Allowance),
+		spec.Config, spec.Model
 	o.Setup, err = wire.Open(options)
 	return o, err
 }
@@ -115,7 +117,8 @@ func (o *Opened) Close() error {
 }
 
 // FromNATS returns a Config.Open that gets the bundles of runs from NATS and unpacks them below dir.
-func FromNATS(conn *natsconn.Conn, dir string, options wire.Options) func(context.Context, string, json.RawMessage) (Runner, error) {
+func FromNATS(conn *natsconn.Conn, dir string,
+	options wire.Options) func(context.Context, string, json.RawMessage) (Runner, error) {
 	return func(ctx context.Context, run string, payload json.RawMessage) (Runner, error) {
 		var p Payload
 		if err := json.Unmarshal(payload, &p); err != nil {
@@ -141,14 +144,16 @@ func FromNATS(conn *natsconn.Conn, dir string, options wire.Options) func(contex
 			return openSessions(ctx, conn, dir, options, spec, p.Definitions)
 		}
 		return hold(ctx, dir, options, evaluation.Config{
-			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Artifacts: conn.RunArtifacts(run), Turned: func(k result.Key, turn, of int) {
+			Spec: withoutFiles(spec), Verdicts: conn.Verdicts(), Artifacts: conn.RunArtifacts(run),
+			Turned: func(k result.Key, turn, of int) {
 				_ = conn.Notify(natsconn.Notice{Run: run, Kind: kind, Key: k, Turn: turn, Of: of}) // nobody may listen
 			},
 		}, spec)
 	}
 }
 
-func hold(ctx context.Context, dir string, options wire.Options, c evaluation.Config, spec runspec.Spec) (h *heldRun, err error) {
+func hold(ctx context.Context, dir string, options wire.Options, c evaluation.Config,
+	spec runspec.Spec) (h *heldRun, err error) {
 	o, err := Unpack(ctx, dir, spec, nil, options)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ var submits = map[string]func(evaluation.Config) (Concluding, evaluation.Config,
 	runspec.KindE2E:      submitted(evaluation.SubmitAnswers),
 }
 
-func submitted[C Concluding](submit func(evaluation.Config) (C, evaluation.Config, error)) func(evaluation.Config) (Concluding, evaluation.Config, error) {
+func submitted[C Concluding](submit func(evaluation.Config) (C,
+	evaluation.Config, error)) func(evaluation.Config) (Concluding, evaluation.Config, error) {
 	return func(c evaluation.Config) (Concluding, evaluation.Config, error) { return submit(c) }
 }
 

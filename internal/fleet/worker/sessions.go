@@ -26,7 +26,8 @@ type heldSessions struct {
 // openSessions opens what the sessions of a run are replayed against: the variants that came with the job, and the
 // files of the bundle.
 func openSessions(
-	ctx context.Context, conn *natsconn.Conn, dir string, options wire.Options, spec runspec.Spec, definitions *replayrun.Definitions,
+	ctx context.Context, conn *natsconn.Conn, dir string, options wire.Options, spec runspec.Spec,
+	definitions *replayrun.Definitions,
 ) (h *heldSessions, err error) {
 	if definitions == nil {
 		return nil, errors.New("the job does not say what its session is replayed against")

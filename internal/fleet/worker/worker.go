@@ -115,14 +115,18 @@ func (w *Worker) tellForeign(ctx context.Context) {
 			continue // the queue is away, which the pulling tells
 		}
 		if n.OtherVersions > 0 && !told {
-			w.Log.Warn("jobs of another version of this program are left alone: start a worker of that version for them", "jobs", n.OtherVersions)
+			w.Log.Warn(
+				"jobs of another version of this program are left alone: start a worker of that version for them",
+				"jobs", n.OtherVersions)
 		}
 		told = n.OtherVersions > 0
 	}
 }
 
 func (w *Worker) state() natsconn.Worker {
-	return natsconn.Worker{Name: w.Name, Version: w.Version, Workers: w.Workers, Busy: int(w.busy.Load()), Done: int(w.done.Load())}
+	return natsconn.Worker{
+		Name: w.Name, Version: w.Version, Workers: w.Workers, Busy: int(w.busy.Load()), Done: int(w.done.Load()),
+	}
 }
 
 // work holds conversations, one after the other.
@@ -151,8 +155,14 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	defer ended()
 	held, stop := w.cancels.Context(trace.Attempted(ctx, d.Attempt()), j.Run)
 	defer stop()
-	o := natsconn.Return{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, StartedAt: w.Now().UTC(), Tries: d.Tries()}
-	_ = w.Conn.Notify(natsconn.Notice{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, At: o.StartedAt}) // nobody may listen
+	o := natsconn.Return{
+		Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, StartedAt: w.Now().UTC(),
+		Tries: d.Tries(),
+	}
+	// nobody may listen
+	_ = w.Conn.Notify(natsconn.Notice{
+		Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: w.Name, At: o.StartedAt,
+	})
 	beating, silence := context.WithCancel(held)
 	var extending sync.WaitGroup
 	extending.Go(func() { w.extend(beating, d) })
@@ -166,7 +176,8 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 	case ctx.Err() != nil && o.Record == nil && o.Fault == "":
 		log.Info("the conversation goes back to the queue: this worker ends")
 		err = d.Retry(ending, 0)
-	case errors.Is(err, natsconn.ErrNoBundle): // whoever leads the run misses the job, and puts it in again with what it needs
+	case errors.Is(err, natsconn.ErrNoBundle):
+		// whoever leads the run misses the job, and puts it in again with what it needs
 		log.Warn("what the job needs is gone from NATS; its server puts it in again", "error", err)
 		err = d.Ack(ending)
 	case exhausted(err):

@@ -26,7 +26,9 @@ func TestReadCard(t *testing.T) {
 			{"url": "https://b.example/1", "protocolBinding": "JSONRPC", "protocolVersion": "1.1"}]}`: {
 			URL: "https://b.example/1", Binding: JSONRPC, Version: V1,
 		},
-		`{"url": "https://b.example/a", "protocolVersion": "0.3.0", "capabilities": {}}`: {URL: "https://b.example/a", Binding: JSONRPC, Version: V03},
+		`{"url": "https://b.example/a", "protocolVersion": "0.3.0", "capabilities": {}}`: {
+			URL: "https://b.example/a", Binding: JSONRPC, Version: V03,
+		},
 		`{"url": "https://b.example/g", "preferredTransport": "GRPC", "protocolVersion": "0.3.0",
 			"additionalInterfaces": [{"url": "https://b.example/h", "transport": "HTTP+JSON"}]}`: {
 			URL: "https://b.example/h", Binding: HTTPJSON, Version: V03,
@@ -40,9 +42,12 @@ func TestReadCard(t *testing.T) {
 	for card, says := range map[string]string{
 		`{}`: "neither supportedInterfaces nor url",
 		`[]`: "not an agent card",
-		`{"supportedInterfaces": [{"url": "g:1", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]}`: "offers only GRPC 1.0",
-		`{"url": "http://agent.example/a", "protocolVersion": "0.3.0"}`:                                  "must not lead to an http address",
-		`{"url": "file:///etc/passwd", "protocolVersion": "0.3.0"}`:                                      "not an http or https address",
+		`{"supportedInterfaces": [{"url": "g:1", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]}`: "offers " +
+			"only GRPC 1.0",
+		`{"url": "http://agent.example/a", "protocolVersion": "0.3.0"}`: "must not " +
+			"lead to an http address",
+		`{"url": "file:///etc/passwd", "protocolVersion": "0.3.0"}`: "not an " +
+			"http or https address",
 	} {
 		if _, err := ReadCard([]byte(card), at); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v lacks %q", card, err, says)
@@ -66,13 +71,34 @@ func TestRequests(t *testing.T) {
 		{Direct("http://x/rpc"), false, false, "POST", "http://x/rpc", "1.0", rpc("SendMessage", v1)},
 		{Direct("http://x/rpc"), true, false, "POST", "http://x/rpc", "1.0", rpc("SendStreamingMessage", v1)},
 		{Direct("http://x/rpc"), false, true, "POST", "http://x/rpc", "1.0", rpc("GetTask", `{"id": "t/1"}`)},
-		{Interface{"http://x", JSONRPC, V03, "ignored", false}, false, false, "POST", "http://x", "", rpc("message/send", v03)},
-		{Interface{"http://x", JSONRPC, V03, "", false}, true, false, "POST", "http://x", "", rpc("message/stream", v03)},
-		{Interface{"http://x", JSONRPC, V03, "", false}, false, true, "POST", "http://x", "", rpc("tasks/get", `{"id": "t/1"}`)},
-		{Interface{"http://x/a/", HTTPJSON, V1, "a b", false}, false, false, "POST", "http://x/a/message:send", "1.0", tenant},
-		{Interface{"http://x/a?k=v", HTTPJSON, V1, "", false}, true, false, "POST", "http://x/a/message:stream?k=v", "1.0", v1},
-		{Interface{"http://x/a?k=v", HTTPJSON, V1, "a b", false}, false, true, "GET", "http://x/a/tasks/t%2F1?tenant=a+b&k=v", "1.0", ""},
-		{Interface{"http://x", HTTPJSON, V03, "", false}, false, false, "POST", "http://x/v1/message:send", "", buffers},
+		{
+			Interface{"http://x", JSONRPC, V03, "ignored", false}, false, false, "POST", "http://x", "",
+			rpc("message/send", v03),
+		},
+		{
+			Interface{"http://x", JSONRPC, V03, "", false}, true, false, "POST", "http://x", "",
+			rpc("message/stream", v03),
+		},
+		{
+			Interface{"http://x", JSONRPC, V03, "", false}, false, true, "POST", "http://x", "",
+			rpc("tasks/get", `{"id": "t/1"}`),
+		},
+		{
+			Interface{"http://x/a/", HTTPJSON, V1, "a b", false}, false, false, "POST", "http://x/a/message:send",
+			"1.0", tenant,
+		},
+		{
+			Interface{"http://x/a?k=v", HTTPJSON, V1, "", false}, true, false, "POST", "http://x/a/message:stream?k=v",
+			"1.0", v1,
+		},
+		{
+			Interface{"http://x/a?k=v", HTTPJSON, V1, "a b", false}, false, true, "GET",
+			"http://x/a/tasks/t%2F1?tenant=a+b&k=v", "1.0", "",
+		},
+		{
+			Interface{"http://x", HTTPJSON, V03, "", false}, false, false, "POST", "http://x/v1/message:send", "",
+			buffers,
+		},
 	} {
 		var r Request
 		var err error
@@ -95,13 +121,24 @@ func TestTurn(t *testing.T) {
 		reply, context, task, node string
 		rest, input                bool
 	}{
-		"a message": {[]string{`{"jsonrpc": "2.0", "result": {"message": {"messageId": "1", "contextId": "c", "parts": [{"text": "a"}, {"data": 1}, {"text": "b"}]}}}`}, "ab", "c", "", "", true, false},
-		"0.3":       {[]string{`{"jsonrpc": "2.0", "result": {"kind": "message", "contextId": "c", "parts": [{"kind": "text", "text": "a"}]}}`}, "a", "c", "", "", true, false},
+		"a message": {[]string{
+			`{"jsonrpc": "2.0", "result": {"message": {"messageId": "1", "contextId": "c", "parts": [{"text": "a"}, {"data": 1}, {"text": "b"}]}}}`,
+		}, "ab", "c", "", "", true, false},
+		"0.3": {[]string{
+			`{"jsonrpc": "2.0", "result": {"kind": "message", "contextId": "c", "parts": [{"kind": "text", "text": "a"}]}}`,
+		}, "a", "c", "", "", true, false},
 		"artifacts": {[]string{`{"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED", "message": {"parts": [{"text": "no"}]}},
-			"artifacts": [{"parts": [{"text": "one "}, {"text": "two"}]}, {"parts": [{"data": {}}]}, {"parts": [{"text": "three"}]}]}}`}, "one two\nthree", "c", "t", "TASK_STATE_COMPLETED", true, false},
-		"asks":      {[]string{`{"task": {"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"parts": [{"text": "where to?"}]}}}}`}, "where to?", "", "t", "TASK_STATE_INPUT_REQUIRED", true, true},
-		"asks, 0.3": {[]string{`{"kind": "task", "id": "t", "status": {"state": "input-required", "message": {"parts": [{"text": "where to?"}]}}}`}, "where to?", "", "t", "input-required", true, true},
-		"working":   {[]string{`{"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING", "message": {"parts": [{"text": "wait"}]}}}}`}, "wait", "", "t", "TASK_STATE_WORKING", false, false},
+			"artifacts": [{"parts": [{"text": "one "}, {"text": "two"}]}, {"parts": [{"data": {}}]}, {"parts": [{"text": "three"}]}]}}`},
+			"one two\nthree", "c", "t", "TASK_STATE_COMPLETED", true, false},
+		"asks": {[]string{
+			`{"task": {"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"parts": [{"text": "where to?"}]}}}}`,
+		}, "where to?", "", "t", "TASK_STATE_INPUT_REQUIRED", true, true},
+		"asks, 0.3": {[]string{
+			`{"kind": "task", "id": "t", "status": {"state": "input-required", "message": {"parts": [{"text": "where to?"}]}}}`,
+		}, "where to?", "", "t", "input-required", true, true},
+		"working": {[]string{
+			`{"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING", "message": {"parts": [{"text": "wait"}]}}}}`,
+		}, "wait", "", "t", "TASK_STATE_WORKING", false, false},
 		"polled": {[]string{
 			`{"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}}`,
 			`{"jsonrpc": "2.0", "result": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"parts": [{"text": "done"}]}]}}`,
@@ -118,9 +155,15 @@ func TestTurn(t *testing.T) {
 			`{"jsonrpc": "2.0", "result": {"kind": "artifact-update", "taskId": "t", "contextId": "c", "artifact": {"parts": [{"kind": "text", "text": "x"}]}}}`,
 			`{"jsonrpc": "2.0", "result": {"kind": "status-update", "taskId": "t", "status": {"state": "completed"}, "final": true}}`,
 		}, "x", "c", "t", "completed", true, false},
-		"a message of 0.3 over HTTP+JSON": {[]string{`{"message": {"messageId": "1", "contextId": "c", "role": "ROLE_AGENT", "content": [{"text": "a"}]}}`}, "a", "c", "", "", true, false},
-		"a status of 0.3 over HTTP+JSON":  {[]string{`{"task": {"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"content": [{"text": "where to?"}]}}}}`}, "where to?", "", "t", "TASK_STATE_INPUT_REQUIRED", true, true},
-		"an empty text":                   {[]string{`{"message": {"parts": [{"text": ""}]}}`}, "", "", "", "", true, false},
+		"a message of 0.3 over HTTP+JSON": {[]string{
+			`{"message": {"messageId": "1", "contextId": "c", "role": "ROLE_AGENT", "content": [{"text": "a"}]}}`,
+		}, "a", "c", "", "", true, false},
+		"a status of 0.3 over HTTP+JSON": {[]string{
+			`{"task": {"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"content": [{"text": "where to?"}]}}}}`,
+		}, "where to?", "", "t", "TASK_STATE_INPUT_REQUIRED", true, true},
+		"an empty text": {
+			[]string{`{"message": {"parts": [{"text": ""}]}}`}, "", "", "", "", true, false,
+		},
 	} {
 		var turn Turn
 		for _, event := range tc.events {
@@ -130,9 +173,10 @@ func TestTurn(t *testing.T) {
 		}
 		rest, err := turn.AtRest()
 		reply, ok := turn.Reply()
-		if !ok || err != nil || reply != tc.reply || turn.ContextID() != tc.context || turn.TaskID() != tc.task || turn.State() != tc.node ||
-			rest != tc.rest || turn.NeedsInput() != tc.input {
-			t.Errorf("%s: %q %v, context %q, task %q, state %q, at rest %v %v, asks %v", name, reply, ok, turn.ContextID(), turn.TaskID(), turn.State(), rest, err, turn.NeedsInput())
+		if !ok || err != nil || reply != tc.reply || turn.ContextID() != tc.context || turn.TaskID() != tc.task ||
+			turn.State() != tc.node || rest != tc.rest || turn.NeedsInput() != tc.input {
+			t.Errorf("%s: %q %v, context %q, task %q, state %q, at rest %v %v, asks %v", name, reply, ok,
+				turn.ContextID(), turn.TaskID(), turn.State(), rest, err, turn.NeedsInput())
 		}
 	}
 }
@@ -156,9 +200,10 @@ func TestTurnFails(t *testing.T) {
 		}
 	}
 	for _, answer := range []string{
-		``, `null`, `[]`, `{}`, `{"jsonrpc": "2.0"}`, `{"jsonrpc": "2.0", "result": null}`, `{"task": {"id": "t"}}`, `{"task": {"id": 7, "status": {"state": "x"}}}`,
-		`{"message": {"parts": [{"data": 1}]}}`, `{"message": {"role": "ROLE_USER", "parts": [{"text": "what was asked"}]}}`, `{"message": {"parts": "x"}}`, `{"statusUpdate": {}}`, `{"artifactUpdate": {}}`,
-		`{"artifactUpdate": {"artifact": null, "append": true}}`,
+		``, `null`, `[]`, `{}`, `{"jsonrpc": "2.0"}`, `{"jsonrpc": "2.0", "result": null}`, `{"task": {"id": "t"}}`,
+		`{"task": {"id": 7, "status": {"state": "x"}}}`, `{"message": {"parts": [{"data": 1}]}}`,
+		`{"message": {"role": "ROLE_USER", "parts": [{"text": "what was asked"}]}}`, `{"message": {"parts": "x"}}`,
+		`{"statusUpdate": {}}`, `{"artifactUpdate": {}}`, `{"artifactUpdate": {"artifact": null, "append": true}}`,
 	} {
 		if err := new(Turn).Accept([]byte(answer)); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: %v", answer, err)
@@ -191,7 +236,8 @@ func TestTask(t *testing.T) {
 }
 
 func FuzzTurn(f *testing.F) {
-	f.Add([]byte(`{"task": {"id": "t", "status": {"state": "s"}, "artifacts": [{"parts": [{"text": "x"}]}]}}`), []byte(`{"artifactUpdate": {"append": true, "artifact": {"parts": []}}}`))
+	f.Add([]byte(`{"task": {"id": "t", "status": {"state": "s"}, "artifacts": [{"parts": [{"text": "x"}]}]}}`),
+		[]byte(`{"artifactUpdate": {"append": true, "artifact": {"parts": []}}}`))
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		var turn Turn
 		for _, event := range [][]byte{one, two} {

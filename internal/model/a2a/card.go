@@ -97,9 +97,13 @@ func ReadCard(data []byte, at string) (Interface, error) {
 		if err != nil {
 			return Interface{}, fmt.Errorf("the agent card has an interface at %q: %w", d.URL, err)
 		}
-		return Interface{URL: address, Binding: d.Binding, Version: version, Tenant: d.Tenant, Streaming: c.Capabilities.Streaming}, nil
+		return Interface{
+			URL: address, Binding: d.Binding, Version: version, Tenant: d.Tenant, Streaming: c.Capabilities.Streaming,
+		}, nil
 	}
-	return Interface{}, fmt.Errorf("the agent card offers only %s: JSONRPC and HTTP+JSON of versions 1.0 and 0.3 are spoken", strings.Join(unknown, ", "))
+	return Interface{},
+		fmt.Errorf("the agent card offers only %s: JSONRPC and HTTP+JSON of versions 1.0 and 0.3 are spoken",
+			strings.Join(unknown, ", "))
 }
 
 // spoken returns the version whose format a declared one has. A card without a version is one of 0.3.

@@ -52,7 +52,9 @@ type (
 // Send returns the request that sends a message. With stream, the answer is a stream of events; the agent must be able
 // to.
 func (i Interface) Send(m Message, stream bool) (Request, error) {
-	w := wireMessage{MessageID: m.ID, Role: "ROLE_USER", Parts: []wirePart{{Text: m.Text}}, ContextID: m.ContextID, TaskID: m.TaskID}
+	w := wireMessage{
+		MessageID: m.ID, Role: "ROLE_USER", Parts: []wirePart{{Text: m.Text}}, ContextID: m.ContextID, TaskID: m.TaskID,
+	}
 	switch {
 	case i.Version == V03 && i.Binding == HTTPJSON: // the JSON of that version's protocol buffers, as its SDKs read it
 		w.Content, w.Parts = w.Parts, nil

@@ -37,10 +37,10 @@ func New(c Config) (*Client, error) {
 	}
 	pair := base64.StdEncoding.EncodeToString([]byte(c.PublicKey + ":" + c.SecretKey))
 	return &Client{
-		where: c.String(), base: strings.TrimRight(cmp.Or(c.Host, CloudHost), "/"), auth: "Basic " + pair, environment: c.Environment,
-		secrets: newSecrets(c.PublicKey, c.SecretKey, pair), http: httpclient.Client(c.Transport),
-		timeout: cmp.Or(c.Timeout, defaultTimeout), maxAnswer: int64(cmp.Or(c.MaxAnswer, defaultMaxAnswer)),
-		policy: newPolicy(cmp.Or(c.Attempts, defaultAttempts)),
+		where: c.String(), base: strings.TrimRight(cmp.Or(c.Host, CloudHost), "/"), auth: "Basic " + pair,
+		environment: c.Environment, secrets: newSecrets(c.PublicKey, c.SecretKey, pair),
+		http: httpclient.Client(c.Transport), timeout: cmp.Or(c.Timeout, defaultTimeout),
+		maxAnswer: int64(cmp.Or(c.MaxAnswer, defaultMaxAnswer)), policy: newPolicy(cmp.Or(c.Attempts, defaultAttempts)),
 	}, nil
 }
 
@@ -91,11 +91,13 @@ func (c *Client) decode(r request, header http.Header, data []byte, into answer)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return c.malformed(r, "in the answer "+clip(c.secrets.scrub(cmp.Or(wrong.Field, "the whole")), 100)+" is of a type that Langfuse does not document")
+		return c.malformed(r, "in the answer "+clip(c.secrets.scrub(cmp.Or(wrong.Field, "the whole")), 100)+
+			" is of a type that Langfuse does not document")
 	case err != nil && incomplete(data):
 		return c.broken(r, io.ErrUnexpectedEOF, false)
 	case err != nil && json.Valid(data):
-		return c.malformed(r, "the answer holds something that cannot be read: "+clip(c.secrets.scrub(err.Error()), maxMessage))
+		return c.malformed(r, "the answer holds something that cannot be read: "+
+			clip(c.secrets.scrub(err.Error()), maxMessage))
 	case err != nil:
 		return c.malformed(r, "the answer is not JSON: is "+HostEnv+" the address of a Langfuse?")
 	}

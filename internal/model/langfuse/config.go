@@ -32,8 +32,8 @@ const (
 )
 
 // ErrNotConfigured is the error of FromEnv when none of the variables is set.
-var ErrNotConfigured = errors.New("langfuse: not configured: set " + PublicKeyEnv + ", " + SecretKeyEnv + " and " + HostEnv +
-	" (the keys are in the project's settings)")
+var ErrNotConfigured = errors.New("langfuse: not configured: set " + PublicKeyEnv + ", " + SecretKeyEnv + " and " +
+	HostEnv + " (the keys are in the project's settings)")
 
 // Config is how Langfuse is reached. Its printed form has the host only.
 type Config struct {
@@ -97,15 +97,19 @@ func (c Config) check() error {
 	}
 	switch {
 	case len(missing) > 0:
-		return fmt.Errorf("langfuse: no %s: copy the keys from the project's settings", strings.Join(missing, " and no "))
+		return fmt.Errorf("langfuse: no %s: copy the keys from the project's settings",
+			strings.Join(missing, " and no "))
 	case strings.ContainsAny(c.PublicKey, ": \t\r\n") || strings.ContainsAny(c.SecretKey, " \t\r\n"):
 		return fmt.Errorf("langfuse: %s or %s is not a key: copy it anew, without blanks", PublicKeyEnv, SecretKeyEnv)
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fmt.Errorf("langfuse: %s is not an http address: write one such as %s", HostEnv, CloudHost)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("langfuse: %s has more than a host and a path: the keys go into %s and %s", HostEnv, PublicKeyEnv, SecretKeyEnv)
-	case c.Environment != "" && (!environmentName.MatchString(c.Environment) || strings.HasPrefix(c.Environment, "langfuse")):
-		return fmt.Errorf("langfuse: %s: write lower-case letters, digits, - and _, not beginning with langfuse", EnvironmentEnv)
+		return fmt.Errorf("langfuse: %s has more than a host and a path: the keys go into %s and %s", HostEnv,
+			PublicKeyEnv, SecretKeyEnv)
+	case c.Environment != "" &&
+		(!environmentName.MatchString(c.Environment) || strings.HasPrefix(c.Environment, "langfuse")):
+		return fmt.Errorf("langfuse: %s: write lower-case letters, digits, - and _, not beginning with langfuse",
+			EnvironmentEnv)
 	case c.Timeout < 0 || c.MaxAnswer < 0 || c.Attempts < 0:
 		return errors.New("langfuse: a timeout, a size or a number of attempts is below 0")
 	}

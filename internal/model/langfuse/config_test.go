@@ -21,7 +21,10 @@ func TestFromEnv(t *testing.T) {
 	}{
 		{"keys alone", "", nil, ""},
 		{"a host", "", map[string]string{"LANGFUSE_HOST": " http://localhost:3000/ "}, "http://localhost:3000/"},
-		{"both hosts", "", map[string]string{"LANGFUSE_HOST": "http://a", "LANGFUSE_BASE_URL": "http://b/langfuse"}, "http://b/langfuse"},
+		{
+			"both hosts", "", map[string]string{"LANGFUSE_HOST": "http://a", "LANGFUSE_BASE_URL": "http://b/langfuse"},
+			"http://b/langfuse",
+		},
 		{"no public key", "no LANGFUSE_PUBLIC_KEY: copy", map[string]string{"LANGFUSE_PUBLIC_KEY": ""}, ""},
 		{"no keys", "no LANGFUSE_PUBLIC_KEY and no LANGFUSE_SECRET_KEY", map[string]string{
 			"LANGFUSE_PUBLIC_KEY": "", "LANGFUSE_SECRET_KEY": " ", "LANGFUSE_HOST": "http://a",
@@ -30,9 +33,15 @@ func TestFromEnv(t *testing.T) {
 		{"two lines", "is not a key", map[string]string{"LANGFUSE_SECRET_KEY": "sk\nlf"}, ""},
 		{"no scheme", "LANGFUSE_HOST is not an http address", map[string]string{"LANGFUSE_HOST": "localhost:3000"}, ""},
 		{"a file", "not an http address", map[string]string{"LANGFUSE_HOST": "file:///etc/passwd"}, ""},
-		{"a key in it", "more than a host and a path", map[string]string{"LANGFUSE_HOST": "https://pk:sk-secret@a.example"}, ""},
-		{"an environment", "LANGFUSE_TRACING_ENVIRONMENT: write", map[string]string{"LANGFUSE_TRACING_ENVIRONMENT": "Prod uction"}, ""},
-		{"a reserved one", "not beginning with langfuse", map[string]string{"LANGFUSE_TRACING_ENVIRONMENT": "langfuse-x"}, ""},
+		{"a key in it", "more than a host and a path", map[string]string{
+			"LANGFUSE_HOST": "https://pk:sk-secret@a.example",
+		}, ""},
+		{"an environment", "LANGFUSE_TRACING_ENVIRONMENT: write", map[string]string{
+			"LANGFUSE_TRACING_ENVIRONMENT": "Prod uction",
+		}, ""},
+		{"a reserved one", "not beginning with langfuse", map[string]string{
+			"LANGFUSE_TRACING_ENVIRONMENT": "langfuse-x",
+		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := langfuse.FromEnv(func(name string) string {
@@ -57,7 +66,9 @@ func TestFromEnv(t *testing.T) {
 
 // TestPrinting prints a configuration and a client in every way.
 func TestPrinting(t *testing.T) {
-	config := langfuse.Config{Host: "https://lf.example/x", PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey}
+	config := langfuse.Config{
+		Host: "https://lf.example/x", PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey,
+	}
 	client, err := langfuse.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +82,8 @@ func TestPrinting(t *testing.T) {
 	}
 	hides(t, string(bytes.ReplaceAll(logged.Bytes(), []byte("\n"), nil))+string(data))
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		hides(t, fmt.Sprintf(format, config)+fmt.Sprintf(format, &config)+fmt.Sprintf(format, client)+fmt.Sprintf(format, struct{ C langfuse.Config }{config}))
+		hides(t, fmt.Sprintf(format, config)+fmt.Sprintf(format, &config)+fmt.Sprintf(format, client)+
+			fmt.Sprintf(format, struct{ C langfuse.Config }{config}))
 	}
 	if client.String() != "langfuse https://lf.example" {
 		t.Errorf("the client calls itself %s", client)

@@ -38,7 +38,8 @@ func lacking(pairs ...string) string {
 func (c *Client) Dataset(ctx context.Context, name string) (Dataset, error) {
 	var d Dataset
 	err := c.do(ctx, request{
-		what: "get the dataset " + quote(name), method: http.MethodGet, path: []string{"v2", "datasets", name}, retry: true,
+		what: "get the dataset " + quote(name), method: http.MethodGet, path: []string{"v2", "datasets", name},
+		retry: true,
 	}, &d)
 	return d, err
 }
@@ -46,7 +47,9 @@ func (c *Client) Dataset(ctx context.Context, name string) (Dataset, error) {
 // Datasets yields all datasets of the project, each once, even if some are added or deleted meanwhile. An error ends
 // the sequence.
 func (c *Client) Datasets(ctx context.Context) iter.Seq2[Dataset, error] {
-	return pages[Dataset](ctx, c, request{what: "list the datasets", method: http.MethodGet, path: []string{"v2", "datasets"}, retry: true})
+	return pages[Dataset](ctx, c, request{
+		what: "list the datasets", method: http.MethodGet, path: []string{"v2", "datasets"}, retry: true,
+	})
 }
 
 // CreateDataset creates a dataset with d's name, description and metadata, or updates the one with that name.
@@ -64,7 +67,9 @@ func (c *Client) CreateDataset(ctx context.Context, d Dataset) (Dataset, error) 
 		return Dataset{}, c.invalid(what, "%s", err)
 	}
 	var created Dataset
-	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"v2", "datasets"}, body: body, retry: true}, &created)
+	err = c.do(ctx, request{
+		what: what, method: http.MethodPost, path: []string{"v2", "datasets"}, body: body, retry: true,
+	}, &created)
 	return created, err
 }
 

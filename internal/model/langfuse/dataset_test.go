@@ -16,7 +16,9 @@ import (
 func TestDatasets(t *testing.T) {
 	s, c := online(t)
 	for _, name := range []string{"main", "folder/sub folder/größe", "a?b#c%20d&e=f+g", "hexa.com-v1", "..a", "100%"} {
-		made, err := c.CreateDataset(t.Context(), langfuse.Dataset{Name: name, Description: "what it is", Metadata: raw(`{"a":1}`)})
+		made, err := c.CreateDataset(t.Context(), langfuse.Dataset{
+			Name: name, Description: "what it is", Metadata: raw(`{"a":1}`),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,14 +57,15 @@ func TestItems(t *testing.T) {
 	s.AddDataset("main set")
 	s.AddDataset("other")
 	item := langfuse.Item{
-		ID: "item/1 é", Dataset: "main set", Input: raw(`{"message":"hi","n":12345678901234567890}`), ExpectedOutput: raw(`"LEARN"`),
-		Metadata: raw(`{"history":[]}`), SourceTraceID: "t1",
+		ID: "item/1 é", Dataset: "main set", Input: raw(`{"message":"hi","n":12345678901234567890}`),
+		ExpectedOutput: raw(`"LEARN"`), Metadata: raw(`{"history":[]}`), SourceTraceID: "t1",
 	}
 	put(t, c, item)
 	put(t, c, langfuse.Item{ID: item.ID, Dataset: "main set", ExpectedOutput: raw(`"SUPPORT"`)})
 	got, err := c.Item(t.Context(), item.ID)
-	if err != nil || string(got.ExpectedOutput) != `"SUPPORT"` || !strings.Contains(string(got.Input), `"message":"hi"`) ||
-		got.Status != langfuse.Active || got.SourceTraceID != "t1" || got.Dataset != "main set" || got.DatasetID == "" {
+	if err != nil || string(got.ExpectedOutput) != `"SUPPORT"` ||
+		!strings.Contains(string(got.Input), `"message":"hi"`) || got.Status != langfuse.Active ||
+		got.SourceTraceID != "t1" || got.Dataset != "main set" || got.DatasetID == "" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	put(t, c, langfuse.Item{ID: "old", Dataset: "main set", Status: langfuse.Archived})
@@ -96,7 +99,11 @@ func TestItems(t *testing.T) {
 		t.Errorf("at the moment of its update: %s", d)
 	}
 	wants(t, second(failure(c.Items(t.Context(), "", langfuse.ItemsOptions{}))), "no dataset is named")
-	for _, bad := range []langfuse.Item{{ID: "x"}, {Dataset: "main set"}, {ID: strings.Repeat("x", 256), Dataset: "main set"}} {
+	for _, bad := range []langfuse.Item{
+		{ID: "x"},
+		{Dataset: "main set"},
+		{ID: strings.Repeat("x", 256), Dataset: "main set"},
+	} {
 		wants(t, second(c.PutItem(t.Context(), bad)), "needs a dataset and an id")
 	}
 }
@@ -132,7 +139,8 @@ func TestStopEarly(t *testing.T) {
 	for range c.Items(t.Context(), "d", langfuse.ItemsOptions{}) {
 		break
 	}
-	if got := s.Requests(); len(got) != 1 || !slices.Contains(got, "GET /api/public/dataset-items?datasetName=d&limit=50&page=1") {
+	if got := s.Requests(); len(got) != 1 ||
+		!slices.Contains(got, "GET /api/public/dataset-items?datasetName=d&limit=50&page=1") {
 		t.Errorf("asked %v", got)
 	}
 }

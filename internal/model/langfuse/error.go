@@ -83,13 +83,19 @@ func (c *Client) malformed(r request, message string) error {
 }
 
 func (c *Client) tooLarge(r request, status int) error {
-	return &Error{Where: c.where, What: r.what, Status: status, Message: fmt.Sprintf("the answer is larger than %d bytes", c.maxAnswer)}
+	return &Error{
+		Where: c.where, What: r.what, Status: status,
+		Message: fmt.Sprintf("the answer is larger than %d bytes", c.maxAnswer),
+	}
 }
 
 // unreached returns the error of a request without an answer; late means that its time ran out. Without a connection,
 // nothing was done.
 func (c *Client) unreached(r request, err error, late bool) error {
-	e := &Error{Where: c.where, What: r.what, Hint: "check " + HostEnv + ", and that the server runs", trouble: true, retry: r.retry}
+	e := &Error{
+		Where: c.where, What: r.what, Hint: "check " + HostEnv + ", and that the server runs", trouble: true,
+		retry: r.retry,
+	}
 	if late {
 		e.Message = "no answer within " + c.timeout.String()
 		return e
@@ -122,7 +128,8 @@ func (c *Client) refusal(r request, res *http.Response, data []byte) error {
 	switch status := res.StatusCode; {
 	case status/100 == 3:
 		e.Message = c.said(nil) // the answer's own words repeat the whole address
-		e.Hint = "it redirects: set " + HostEnv + " to the address that it redirects" + cmp.Or(strings.TrimPrefix(httpclient.Redirect(res), "it redirects"), " to")
+		e.Hint = "it redirects: set " + HostEnv + " to the address that it redirects" +
+			cmp.Or(strings.TrimPrefix(httpclient.Redirect(res), "it redirects"), " to")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.Hint = "check " + PublicKeyEnv + " and " + SecretKeyEnv + ", and that they belong to " + HostEnv
 	case status == http.StatusNotFound && foreign:
@@ -131,11 +138,13 @@ func (c *Client) refusal(r request, res *http.Response, data []byte) error {
 		e.Hint = "send less at once"
 	case status == http.StatusTooManyRequests: // refused before anything was carried out
 		e.retry, e.trouble = true, true
-	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError && status != http.StatusNotImplemented:
+	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError &&
+		status != http.StatusNotImplemented:
 		e.retry, e.trouble = r.retry, true
 	}
 	if e.RetryAfter = retry.After(res.Header, time.Now()); e.trouble && e.RetryAfter > maxAfter {
-		e.retry, e.Hint = false, "it asks to wait "+e.RetryAfter.Round(time.Second).String()+": try again then, or send less at a time"
+		e.retry, e.Hint = false, "it asks to wait "+e.RetryAfter.Round(time.Second).String()+
+			": try again then, or send less at a time"
 	}
 	return e
 }

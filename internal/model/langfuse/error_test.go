@@ -22,14 +22,22 @@ func TestRefusals(t *testing.T) {
 	}{
 		{
 			"keys refused", 401, `{"message":"Invalid credentials."}`,
-			"status 401: Invalid credentials.; check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, and that they belong to LANGFUSE_HOST",
+			"status 401: Invalid credentials.; check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, " +
+				"and that they belong to LANGFUSE_HOST",
 			langfuse.ErrUnauthorized,
 		},
-		{"not allowed", 403, `{"message":"Ingestion suspended"}`, "status 403: Ingestion suspended; check LANGFUSE_PUBLIC_KEY", langfuse.ErrUnauthorized},
-		{"absent", 404, `{"message":"Dataset not found","error":"LangfuseNotFoundError"}`, "status 404: Dataset not found", langfuse.ErrNotFound},
+		{
+			"not allowed", 403, `{"message":"Ingestion suspended"}`,
+			"status 403: Ingestion suspended; check LANGFUSE_PUBLIC_KEY", langfuse.ErrUnauthorized,
+		},
+		{
+			"absent", 404, `{"message":"Dataset not found","error":"LangfuseNotFoundError"}`,
+			"status 404: Dataset not found", langfuse.ErrNotFound,
+		},
 		{
 			"another server", 404, `<html><h1>Not Found</h1>`,
-			"status 404: <html><h1>Not Found</h1>; this is no answer of Langfuse's API: check LANGFUSE_HOST", langfuse.ErrNotFound,
+			"status 404: <html><h1>Not Found</h1>; this is no answer of Langfuse's API: check LANGFUSE_HOST",
+			langfuse.ErrNotFound,
 		},
 		{
 			"faults listed", 400, `{"message":"Invalid request data","error":[{"code":"x","path":["batch",0,"name"],"message":"Required"},{}]}`,
@@ -39,9 +47,15 @@ func TestRefusals(t *testing.T) {
 		{"odd message", 400, `{"message":{"a":[1]}}`, `status 400: {"a":[1]}`, nil},
 		{"nothing", 405, ``, "status 405: it gave no reason", nil},
 		{"too large", 413, `Body exceeded 4.5mb limit`, "Body exceeded 4.5mb limit; send less at once", nil},
-		{"keys quoted", 400, `{"message":"bad ` + langfusetest.SecretKey + ` for ` + langfusetest.PublicKey + `"}`, "bad *** for ***", nil},
+		{
+			"keys quoted", 400, `{"message":"bad ` + langfusetest.SecretKey + ` for ` + langfusetest.PublicKey + `"}`,
+			"bad *** for ***", nil,
+		},
 		{"a key at the edge", 422, `{"message":"` + half + langfusetest.SecretKey + `"}`, half + "***", nil},
-		{"a key torn by a control character", 422, `{"message":"` + langfusetest.SecretKey[:4] + `\u0007` + langfusetest.SecretKey[4:] + `"}`, "***", nil},
+		{
+			"a key torn by a control character", 422,
+			`{"message":"` + langfusetest.SecretKey[:4] + `\u0007` + langfusetest.SecretKey[4:] + `"}`, "***", nil,
+		},
 		{"the whole header", 400, `cGstbGYtMDEyMzQ1Njc4OTpzay1sZi1hYmNkZWZnaGlq`, "***", nil},
 		{"a terminal", 400, "{\"message\":\"a\\u001b[31m\\n\\nb\"}", "a[31m b", nil},
 		{"a novel", 400, strings.Repeat("long ", 1e5), "long long", nil},
@@ -65,7 +79,8 @@ func TestRefusals(t *testing.T) {
 			_, err := client.Dataset(t.Context(), "d")
 			wants(t, err, c.want)
 			wants(t, err, `langfuse http://langfuse.example: get the dataset "d": `)
-			if e, ok := errors.AsType[*langfuse.Error](err); !ok || e.Attempts != 1 || e.Status != c.status && c.status != 200 {
+			if e, ok := errors.AsType[*langfuse.Error](err); !ok || e.Attempts != 1 ||
+				e.Status != c.status && c.status != 200 {
 				t.Errorf("%+v", e)
 			}
 			for _, sentinel := range []error{langfuse.ErrNotFound, langfuse.ErrUnauthorized} {

@@ -37,17 +37,22 @@ func conversation() langfuse.Trace {
 		ID: traceOne, Name: "turn", SessionID: "s1", UserID: "u1", Version: "v2", Tags: []string{"e2e", "nightly"},
 		Metadata: map[string]string{"site": "hexa.com"},
 		Experiment: &langfuse.Experiment{
-			ID: "e1", Name: "nightly", Description: "all", Metadata: map[string]string{"model": "m"}, DatasetID: "ds", ItemID: "i1",
-			ExpectedOutput: raw(`{"response":"yes"}`),
+			ID: "e1", Name: "nightly", Description: "all", Metadata: map[string]string{"model": "m"}, DatasetID: "ds",
+			ItemID: "i1", ExpectedOutput: raw(`{"response":"yes"}`),
 		},
 		Spans: []langfuse.Span{
 			{
-				ID: "aaaaaaaaaaaaaaaa", ParentID: spanOne, Name: "answer", Kind: langfuse.KindGeneration, Start: moment, End: moment.Add(time.Millisecond),
-				Input: raw(`[{"role":"user","content":"hi"}]`), Output: raw(`"hello \"you\""`), Model: "gpt-4.1", Failure: "no tokens left",
-				Parameters: map[string]string{"temperature": "0"}, Usage: map[string]int{"input": 3, "output": 4}, Cost: map[string]float64{"total": 0.5},
-				Metadata: map[string]string{"node": "writer"}, Attributes: map[string]any{"b": true, "i": 7, "l": int64(8), "f": 0.5, "s": []string{"x"}, "e": ""},
+				ID: "aaaaaaaaaaaaaaaa", ParentID: spanOne, Name: "answer", Kind: langfuse.KindGeneration, Start: moment,
+				End: moment.Add(time.Millisecond), Input: raw(`[{"role":"user","content":"hi"}]`),
+				Output: raw(`"hello \"you\""`), Model: "gpt-4.1", Failure: "no tokens left",
+				Parameters: map[string]string{"temperature": "0"}, Usage: map[string]int{"input": 3, "output": 4},
+				Cost: map[string]float64{"total": 0.5}, Metadata: map[string]string{"node": "writer"},
+				Attributes: map[string]any{"b": true, "i": 7, "l": int64(8), "f": 0.5, "s": []string{"x"}, "e": ""},
 			},
-			{ID: spanOne, Name: "item", Start: moment, End: moment.Add(time.Second), Input: raw(`{"message":"hi"}`), Output: raw(`null`)},
+			{
+				ID: spanOne, Name: "item", Start: moment, End: moment.Add(time.Second), Input: raw(`{"message":"hi"}`),
+				Output: raw(`null`),
+			},
 		},
 	}
 }
@@ -63,24 +68,31 @@ func TestExport(t *testing.T) {
 	}
 	shared := func(more map[string]any) map[string]any {
 		all := map[string]any{
-			"service.name": "rehearse", "langfuse.environment": "experiment", "langfuse.trace.name": "turn", "langfuse.session.id": "s1",
-			"langfuse.user.id": "u1", "langfuse.version": "v2", "langfuse.trace.tags": []string{"e2e", "nightly"},
-			"langfuse.trace.metadata.site": "hexa.com", "langfuse.experiment.id": "e1", "langfuse.experiment.name": "nightly",
-			"langfuse.experiment.description": "all", "langfuse.experiment.metadata.model": "m", "langfuse.experiment.dataset.id": "ds",
-			"langfuse.experiment.item.id": "i1", "langfuse.experiment.item.root_observation_id": spanOne,
+			"service.name": "rehearse", "langfuse.environment": "experiment", "langfuse.trace.name": "turn",
+			"langfuse.session.id": "s1", "langfuse.user.id": "u1", "langfuse.version": "v2",
+			"langfuse.trace.tags": []string{"e2e", "nightly"}, "langfuse.trace.metadata.site": "hexa.com",
+			"langfuse.experiment.id": "e1", "langfuse.experiment.name": "nightly",
+			"langfuse.experiment.description": "all", "langfuse.experiment.metadata.model": "m",
+			"langfuse.experiment.dataset.id": "ds", "langfuse.experiment.item.id": "i1",
+			"langfuse.experiment.item.root_observation_id": spanOne,
 		}
 		maps.Copy(all, more)
 		return all
 	}
 	want := []langfusetest.Span{
 		{
-			TraceID: traceOne, ID: "aaaaaaaaaaaaaaaa", ParentID: spanOne, Name: "answer", Start: moment, End: moment.Add(time.Millisecond), Failed: true,
+			TraceID: traceOne, ID: "aaaaaaaaaaaaaaaa", ParentID: spanOne, Name: "answer", Start: moment,
+			End: moment.Add(time.Millisecond), Failed: true,
 			Attributes: shared(map[string]any{
-				"langfuse.observation.type": "generation", "langfuse.observation.input": `[{"role":"user","content":"hi"}]`,
-				"langfuse.observation.output": `hello "you"`, "langfuse.observation.metadata.node": "writer", "langfuse.observation.level": "ERROR",
+				"langfuse.observation.type":          "generation",
+				"langfuse.observation.input":         `[{"role":"user","content":"hi"}]`,
+				"langfuse.observation.output":        `hello "you"`,
+				"langfuse.observation.metadata.node": "writer", "langfuse.observation.level": "ERROR",
 				"langfuse.observation.status_message": "no tokens left", "langfuse.observation.model.name": "gpt-4.1",
-				"langfuse.observation.model.parameters": `{"temperature":"0"}`, "langfuse.observation.usage_details": `{"input":3,"output":4}`,
-				"langfuse.observation.cost_details": `{"total":0.5}`, "b": true, "i": 7.0, "l": 8.0, "f": 0.5, "s": []string{"x"},
+				"langfuse.observation.model.parameters": `{"temperature":"0"}`,
+				"langfuse.observation.usage_details":    `{"input":3,"output":4}`,
+				"langfuse.observation.cost_details":     `{"total":0.5}`, "b": true, "i": 7.0, "l": 8.0, "f": 0.5,
+				"s": []string{"x"},
 			}),
 		},
 		{
@@ -99,23 +111,29 @@ func TestExport(t *testing.T) {
 func TestExportRefuses(t *testing.T) {
 	s, c := inside(t)
 	for want, change := range map[string]func(*langfuse.Trace){
-		`"XYZ" is no trace id`:              func(t *langfuse.Trace) { t.ID = "XYZ" },
-		`is no trace id: it`:                func(t *langfuse.Trace) { t.ID = strings.Repeat("0", 32) },
-		`is no span id`:                     func(t *langfuse.Trace) { t.Spans[0].ID = strings.ToUpper(spanOne) },
-		`which is no span id`:               func(t *langfuse.Trace) { t.Spans[0].ParentID = "x" },
-		`two spans have the id`:             func(t *langfuse.Trace) { t.Spans[0].ID = spanOne },
-		`2 of its spans have no parent`:     func(t *langfuse.Trace) { t.Spans[0].ParentID = "" },
-		`0 of its spans have no parent`:     func(t *langfuse.Trace) { t.Spans = nil },
-		`has no name`:                       func(t *langfuse.Trace) { t.Spans[1].Name = "" },
-		`the kind "llm"`:                    func(t *langfuse.Trace) { t.Spans[1].Kind = "llm" },
-		`ends before it`:                    func(t *langfuse.Trace) { t.Spans[1].End = t.Spans[1].Start.Add(-1) },
-		`has no start`:                      func(t *langfuse.Trace) { t.Spans[1].Start = time.Time{} },
-		`its experiment has no dataset`:     func(t *langfuse.Trace) { t.Experiment.DatasetID = "" },
-		`observation.input is not JSON`:     func(t *langfuse.Trace) { t.Spans[1].Input = raw(`{`) },
-		`expected_output is not JSON`:       func(t *langfuse.Trace) { t.Experiment.ExpectedOutput = raw(`{`) },
-		`"x" is not a finite number`:        func(t *langfuse.Trace) { t.Spans[1].Attributes = map[string]any{"x": math.NaN()} },
-		`"x" has the type chan int`:         func(t *langfuse.Trace) { t.Spans[1].Attributes = map[string]any{"x": make(chan int)} },
-		`cost_details cannot be written as`: func(t *langfuse.Trace) { t.Spans[1].Cost = map[string]float64{"x": math.Inf(1)} },
+		`"XYZ" is no trace id`:          func(t *langfuse.Trace) { t.ID = "XYZ" },
+		`is no trace id: it`:            func(t *langfuse.Trace) { t.ID = strings.Repeat("0", 32) },
+		`is no span id`:                 func(t *langfuse.Trace) { t.Spans[0].ID = strings.ToUpper(spanOne) },
+		`which is no span id`:           func(t *langfuse.Trace) { t.Spans[0].ParentID = "x" },
+		`two spans have the id`:         func(t *langfuse.Trace) { t.Spans[0].ID = spanOne },
+		`2 of its spans have no parent`: func(t *langfuse.Trace) { t.Spans[0].ParentID = "" },
+		`0 of its spans have no parent`: func(t *langfuse.Trace) { t.Spans = nil },
+		`has no name`:                   func(t *langfuse.Trace) { t.Spans[1].Name = "" },
+		`the kind "llm"`:                func(t *langfuse.Trace) { t.Spans[1].Kind = "llm" },
+		`ends before it`:                func(t *langfuse.Trace) { t.Spans[1].End = t.Spans[1].Start.Add(-1) },
+		`has no start`:                  func(t *langfuse.Trace) { t.Spans[1].Start = time.Time{} },
+		`its experiment has no dataset`: func(t *langfuse.Trace) { t.Experiment.DatasetID = "" },
+		`observation.input is not JSON`: func(t *langfuse.Trace) { t.Spans[1].Input = raw(`{`) },
+		`expected_output is not JSON`:   func(t *langfuse.Trace) { t.Experiment.ExpectedOutput = raw(`{`) },
+		`"x" is not a finite number`: func(t *langfuse.Trace) {
+			t.Spans[1].Attributes = map[string]any{"x": math.NaN()}
+		},
+		`"x" has the type chan int`: func(t *langfuse.Trace) {
+			t.Spans[1].Attributes = map[string]any{"x": make(chan int)}
+		},
+		`cost_details cannot be written as`: func(t *langfuse.Trace) {
+			t.Spans[1].Cost = map[string]float64{"x": math.Inf(1)}
+		},
 	} {
 		trace := conversation()
 		change(&trace)
@@ -131,7 +149,9 @@ func TestExportRefuses(t *testing.T) {
 // sized is a trace whose input has so many bytes.
 func sized(id string, bytes int) langfuse.Trace {
 	in, _ := json.Marshal(strings.Repeat("x", bytes))
-	return langfuse.Trace{ID: langfuse.TraceID(id), Spans: []langfuse.Span{{ID: langfuse.SpanID(id), Name: id, Start: moment, End: moment, Input: in}}}
+	return langfuse.Trace{ID: langfuse.TraceID(id), Spans: []langfuse.Span{{
+		ID: langfuse.SpanID(id), Name: id, Start: moment, End: moment, Input: in,
+	}}}
 }
 
 // TestBatches sends large traces in several requests, of which one is refused, with a trace between that cannot be
@@ -139,7 +159,8 @@ func sized(id string, bytes int) langfuse.Trace {
 func TestBatches(t *testing.T) {
 	s, c := inside(t)
 	traces := []langfuse.Trace{
-		sized("a", 300_000), sized("b", 300_000), sized("c", 1_000_000), {ID: "bad"}, sized("d", 2_000_000), sized("e", 100), sized("f", 300),
+		sized("a", 300_000), sized("b", 300_000), sized("c", 1_000_000), {ID: "bad"}, sized("d", 2_000_000),
+		sized("e", 100), sized("f", 300),
 	}
 	s.Fail(langfusetest.Fault{}, langfusetest.Broken(400))
 	ids := func(names ...string) (list []string) {
@@ -163,11 +184,14 @@ func TestPartialSuccess(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"message":"OK"}`: "", `{"successes":[{"id":"a"}],"errors":[]}`: "",
 		`{"successes":[],"errors":[{"status":400,"message":"bad"}]}`: "1 of 2 spans were refused: bad",
-		`{"partialSuccess":{"rejectedSpans":-1}}`:                    "-1 of 2 spans were refused", `{"partialSuccess":{"rejectedSpans":"x"}}`: "cannot be read",
-		`[]`: "cannot be read", ``: "the answer is not JSON", `<html>`: "the answer is not JSON",
-		`{}`: "", `{"partialSuccess":{}}`: "", `{"partialSuccess":{"rejectedSpans":"0","errorMessage":"all is well"}}`: "", `{"partialSuccess":null}`: "",
-		`{"partialSuccess":{"rejectedSpans":2,"errorMessage":"too\nold ` + langfusetest.SecretKey + `"}}`: "2 of 2 spans were refused: too old ***",
-		`{"partialSuccess":{"rejectedSpans":"1"}}`:                                                        "1 of 2 spans were refused: it gave no reason",
+		`{"partialSuccess":{"rejectedSpans":-1}}`:                    "-1 of 2 spans were refused",
+		`{"partialSuccess":{"rejectedSpans":"x"}}`:                   "cannot be read", `[]`: "cannot be read",
+		``: "the answer is not JSON", `<html>`: "the answer is not JSON", `{}`: "", `{"partialSuccess":{}}`: "",
+		`{"partialSuccess":{"rejectedSpans":"0","errorMessage":"all is well"}}`: "", `{"partialSuccess":null}`: "",
+		`{"partialSuccess":{"rejectedSpans":2,"errorMessage":"too\nold ` + langfusetest.SecretKey +
+			`"}}`: "2 of 2 spans were refused: too old ***",
+		`{"partialSuccess":{"rejectedSpans":"1"}}`: "1 of 2 " +
+			"spans were refused: it gave no reason",
 	} {
 		err := answering(t, says(200, body)).Export(t.Context(), []langfuse.Trace{conversation()})
 		if want != "" {
@@ -177,12 +201,16 @@ func TestPartialSuccess(t *testing.T) {
 		}
 	}
 	refused, err := proto.Marshal(&collector.ExportTraceServiceResponse{
-		PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 2, ErrorMessage: "too old " + langfusetest.SecretKey},
+		PartialSuccess: &collector.ExportTracePartialSuccess{
+			RejectedSpans: 2, ErrorMessage: "too old " + langfusetest.SecretKey,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for body, want := range map[string]string{"": "", string(refused): "2 of 2 spans were refused: too old ***", "{}": "the answer is not protobuf"} {
+	for body, want := range map[string]string{
+		"": "", string(refused): "2 of 2 spans were refused: too old ***", "{}": "the answer is not protobuf",
+	} {
 		err := answering(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/x-protobuf")
 			says(200, body)(w, r)
@@ -205,7 +233,8 @@ func TestInvalidText(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.Spans()[0]
-	texts := fmt.Sprintln(got.Name, got.Attributes["langfuse.session.id"], got.Attributes["langfuse.observation.input"], got.Attributes["k\uFFFD"])
+	texts := fmt.Sprintln(got.Name, got.Attributes["langfuse.session.id"], got.Attributes["langfuse.observation.input"],
+		got.Attributes["k\uFFFD"])
 	if texts != "n\uFFFD s\uFFFD [\"\uFFFD\"] [\uFFFD]\n" {
 		t.Error(texts)
 	}
@@ -216,7 +245,8 @@ func TestBatchSize(t *testing.T) {
 	var traces []langfuse.Trace
 	for n := range 200 {
 		t := conversation()
-		t.ID, t.Tags, t.Metadata = langfuse.TraceID(strconv.Itoa(n)), slices.Repeat([]string{"t"}, 300), map[string]string{}
+		t.ID, t.Tags, t.Metadata = langfuse.TraceID(strconv.Itoa(n)), slices.Repeat([]string{"t"}, 300),
+			map[string]string{}
 		for m := range 300 {
 			t.Metadata[strconv.Itoa(m)] = "v"
 		}
@@ -238,8 +268,8 @@ func TestBatchSize(t *testing.T) {
 // TestExportRetry has requests for spans fail on their way. The variables of OpenTelemetry change nothing.
 func TestExportRetry(t *testing.T) {
 	for name, value := range map[string]string{
-		"ENDPOINT": "http://collector.example:1", "HEADERS": "X-Other=secret", "COMPRESSION": "gzip", "PROTOCOL": "http/json", "TIMEOUT": "1",
-		"CERTIFICATE": "absent.pem", "INSECURE": "nonsense",
+		"ENDPOINT": "http://collector.example:1", "HEADERS": "X-Other=secret", "COMPRESSION": "gzip",
+		"PROTOCOL": "http/json", "TIMEOUT": "1", "CERTIFICATE": "absent.pem", "INSECURE": "nonsense",
 	} {
 		t.Setenv("OTEL_EXPORTER_OTLP_"+name, value)
 	}
@@ -254,9 +284,12 @@ func TestExportRetry(t *testing.T) {
 		"cut off":       {repeat(langfusetest.Fault{Cut: true}, 1), 2, "", 250 * time.Millisecond},
 		"too long":      {repeat(langfusetest.TooMany("3600"), 1), 1, "it asks to wait 1h0m0s", 0},
 		"no answer": {
-			repeat(langfusetest.Fault{Delay: time.Hour}, 9), 4, "send traces: no answer within 30s (4 attempts); check LANGFUSE_HOST", 2 * time.Minute,
+			repeat(langfusetest.Fault{Delay: time.Hour}, 9), 4,
+			"send traces: no answer within 30s (4 attempts); check LANGFUSE_HOST", 2 * time.Minute,
 		},
-		"keys refused": {repeat(langfusetest.Broken(401), 1), 1, "check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY", 0},
+		"keys refused": {
+			repeat(langfusetest.Broken(401), 1), 1, "check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY", 0,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, client := inside(t)
@@ -320,8 +353,10 @@ func TestIDs(t *testing.T) {
 func TestRealTime(t *testing.T) {
 	client := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
-		got := fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("X-Langfuse-Ingestion-Version"), " ", r.Header.Get("Content-Type"), " ", r.Header.Get("User-Agent"), " ", user, " ", password)
-		if got != "POST /base/api/public/otel/v1/traces 4 application/x-protobuf rehearse "+langfusetest.PublicKey+" "+langfusetest.SecretKey {
+		got := fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("X-Langfuse-Ingestion-Version"), " ",
+			r.Header.Get("Content-Type"), " ", r.Header.Get("User-Agent"), " ", user, " ", password)
+		if got != "POST /base/api/public/otel/v1/traces 4 application/x-protobuf rehearse "+langfusetest.PublicKey+" "+
+			langfusetest.SecretKey {
 			t.Error(got)
 		}
 		says(400, `{"error":"Failed to parse OTel Protobuf Trace"}`)(w, r)

@@ -54,8 +54,8 @@ type ItemsOptions struct {
 // error ends the sequence; it is ErrNotFound for a dataset that does not exist.
 func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter.Seq2[Item, error] {
 	r := request{
-		what: "list the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
-		query: url.Values{"datasetName": {dataset}},
+		what: "list the items of the dataset " + quote(dataset), method: http.MethodGet,
+		path: []string{"dataset-items"}, retry: true, query: url.Values{"datasetName": {dataset}},
 	}
 	if !o.At.IsZero() {
 		r.query.Set("version", o.At.UTC().Format(time.RFC3339Nano))
@@ -79,7 +79,9 @@ func (c *Client) Items(ctx context.Context, dataset string, o ItemsOptions) iter
 // Item returns the item with an ID, or ErrNotFound.
 func (c *Client) Item(ctx context.Context, id string) (Item, error) {
 	var item Item
-	err := c.do(ctx, request{what: "get the item " + quote(id), method: http.MethodGet, path: []string{"dataset-items", id}, retry: true}, &item)
+	err := c.do(ctx, request{
+		what: "get the item " + quote(id), method: http.MethodGet, path: []string{"dataset-items", id}, retry: true,
+	}, &item)
 	return item, err
 }
 
@@ -103,7 +105,9 @@ func (c *Client) PutItem(ctx context.Context, item Item) (Item, error) {
 		return Item{}, err
 	}
 	var put Item
-	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"dataset-items"}, body: body, retry: true}, &put)
+	err = c.do(ctx, request{
+		what: what, method: http.MethodPost, path: []string{"dataset-items"}, body: body, retry: true,
+	}, &put)
 	return put, err
 }
 
@@ -138,7 +142,8 @@ func (c *Client) DeleteItems(ctx context.Context, ids []string) error {
 // when there is no such dataset.
 func (c *Client) CountItems(ctx context.Context, dataset string) (int, error) {
 	r := request{
-		what: "count the items of the dataset " + quote(dataset), method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
+		what:   "count the items of the dataset " + quote(dataset),
+		method: http.MethodGet, path: []string{"dataset-items"}, retry: true,
 		query: url.Values{"datasetName": {dataset}, "page": {"1"}, "limit": {"1"}},
 	}
 	if dataset == "" { // without a name, Langfuse would count the whole project

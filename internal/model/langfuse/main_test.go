@@ -50,8 +50,8 @@ func connect(t *testing.T, s *langfusetest.Server, tr http.RoundTripper, c langf
 func answering(t *testing.T, handler http.HandlerFunc) *langfuse.Client {
 	t.Helper()
 	c, err := langfuse.New(langfuse.Config{
-		Host: "http://langfuse.example/base/", PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey, Attempts: 1,
-		Transport: handled{handler},
+		Host: "http://langfuse.example/base/", PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey,
+		Attempts: 1, Transport: handled{handler},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,8 @@ func pages[T row](ctx context.Context, c *Client, r request) iter.Seq2[T, error]
 			}
 		}
 		if len(w.seen) < w.total {
-			yield(*new(T), c.malformed(r, fmt.Sprintf("%d of %d rows came: the list changes faster than it can be read; try again", len(w.seen), w.total)))
+			yield(*new(T), c.malformed(r, fmt.Sprintf(
+				"%d of %d rows came: the list changes faster than it can be read; try again", len(w.seen), w.total)))
 		}
 	}
 }

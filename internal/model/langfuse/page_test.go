@@ -130,7 +130,8 @@ func TestHostileLists(t *testing.T) {
 	}
 	asked := 0
 	page := func(data string, total any) string {
-		return fmt.Sprintf(`{"data":[%s],"meta":{"page":1,"limit":50,"totalItems":%v,"totalPages":7},"more":{}}`, data, total)
+		return fmt.Sprintf(`{"data":[%s],"meta":{"page":1,"limit":50,"totalItems":%v,"totalPages":7},"more":{}}`,
+			data, total)
 	}
 	for _, c := range []struct {
 		name, want  string
@@ -140,8 +141,12 @@ func TestHostileLists(t *testing.T) {
 		{"a million in empty pages", "0 of 1000000 rows came", 0, 3, func() string { return page("", 1_000_000) }},
 		{"more than a million", "more than 1000000 rows", 1, 1, func() string { return page(item("a"), 1_000_001) }},
 		{"the same page for ever", "1 of 1000 rows came", 1, 60, func() string { return page(item("a"), 1000) }},
-		{"a total that grows", "rows came: the list changes", 1, 60, func() string { return page(item("a"), min(1000, 60+asked)) }},
-		{"a total that jumps", "shrinks without end", 1, 3000, func() string { return page(item("a"), 500+asked%2*400) }},
+		{"a total that grows", "rows came: the list changes", 1, 60, func() string {
+			return page(item("a"), min(1000, 60+asked))
+		}},
+		{"a total that jumps", "shrinks without end", 1, 3000, func() string {
+			return page(item("a"), 500+asked%2*400)
+		}},
 		{"a total below 0", "", 1, 2, func() string { return page(item("a"), -5) }},
 		{"no total", "lacks meta.totalItems", 0, 1, func() string { return `{"data":[],"meta":{"totalItems":null}}` }},
 		{"no meta", "lacks meta.totalItems", 0, 1, func() string { return `{"data":[],"meta":null}` }},
@@ -151,8 +156,12 @@ func TestHostileLists(t *testing.T) {
 		{"a total as text", "meta.totalItems is of a type that", 0, 1, func() string { return page("", `"12"`) }},
 		{"an item without id", "lacks data[1].id", 0, 1, func() string { return page(item("a")+","+item(""), 2) }},
 		{"an item of null", "lacks data[0].id", 0, 1, func() string { return page("null", 1) }},
-		{"an item without status", "lacks data[0].status", 0, 1, func() string { return page(`{"id":"a","status":null,"datasetName":"d"}`, 1) }},
-		{"a giant id", "a short name or id in data[0]", 0, 1, func() string { return page(item(strings.Repeat("x", 1001)), 1) }},
+		{"an item without status", "lacks data[0].status", 0, 1, func() string {
+			return page(`{"id":"a","status":null,"datasetName":"d"}`, 1)
+		}},
+		{"a giant id", "a short name or id in data[0]", 0, 1, func() string {
+			return page(item(strings.Repeat("x", 1001)), 1)
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked = 0
@@ -182,7 +191,8 @@ func TestEndless(t *testing.T) {
 			n++
 			rows = append(rows, fmt.Sprintf(`{"id":"%d","status":"ACTIVE","datasetName":"d"}`, n))
 		}
-		says(200, fmt.Sprintf(`{"data":[%s],"meta":{"limit":50,"totalItems":%d}}`, strings.Join(rows, ","), 200*n))(w, r)
+		says(200, fmt.Sprintf(`{"data":[%s],"meta":{"limit":50,"totalItems":%d}}`,
+			strings.Join(rows, ","), 200*n))(w, r)
 	})
 	rows, err := failure(client.Items(t.Context(), "d", langfuse.ItemsOptions{}))
 	wants(t, err, "more than 1000000 rows")

@@ -41,7 +41,8 @@ type PromptAt struct {
 // prompt, version or label; a caller can then use a prompt of its own.
 func (c *Client) Prompt(ctx context.Context, name string, at PromptAt) (Prompt, error) {
 	r := request{
-		what: "get the prompt " + quote(name), method: http.MethodGet, path: []string{"v2", "prompts", name}, retry: true, query: url.Values{},
+		what: "get the prompt " + quote(name), method: http.MethodGet, path: []string{"v2", "prompts", name},
+		retry: true, query: url.Values{},
 	}
 	switch {
 	case at.Version < 0 || at.Version > 0 && at.Label != "":

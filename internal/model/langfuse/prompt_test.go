@@ -14,7 +14,10 @@ func TestPrompts(t *testing.T) {
 	const name = "rose-internal/response-agents/redirect handler"
 	s.AddPrompt(name, "first {{lf_agent_instructions}}", "production")
 	s.AddPrompt(name, "second", "staging")
-	s.AddPrompt("router", []map[string]string{{"role": "system", "content": "You are {{x}}."}, {"type": "placeholder", "name": "history"}}, "production")
+	s.AddPrompt("router", []map[string]string{
+		{"role": "system", "content": "You are {{x}}."},
+		{"type": "placeholder", "name": "history"},
+	}, "production")
 	get := func(name string, at langfuse.PromptAt) langfuse.Prompt {
 		t.Helper()
 		p, err := c.Prompt(t.Context(), name, at)
@@ -24,7 +27,8 @@ func TestPrompts(t *testing.T) {
 		return p
 	}
 	first := langfuse.Prompt{
-		Name: name, Version: 1, Text: "first {{lf_agent_instructions}}", Labels: []string{"production"}, Tags: []string{}, Config: raw(`{}`),
+		Name: name, Version: 1, Text: "first {{lf_agent_instructions}}", Labels: []string{"production"},
+		Tags: []string{}, Config: raw(`{}`),
 	}
 	for _, at := range []langfuse.PromptAt{{}, {Version: 1}, {Label: "production"}} {
 		if d := cmp.Diff(first, get(name, at)); d != "" {
@@ -59,10 +63,14 @@ func TestHostilePrompts(t *testing.T) {
 		{"no version", `{"name":"p","version":null,"prompt":"x"}`, "lacks version"},
 		{"no prompt", `{"name":"p","version":1,"prompt":null}`, "lacks prompt"},
 		{"a number", `{"name":"p","version":1,"prompt":7}`, "neither a text nor a list of messages"},
-		{"a text as chat", `{"name":"p","version":1,"type":"chat","prompt":"x"}`, "neither a text nor a list of messages"},
+		{
+			"a text as chat", `{"name":"p","version":1,"type":"chat","prompt":"x"}`,
+			"neither a text nor a list of messages",
+		},
 		{"no messages", `{"name":"p","version":1,"type":"chat","prompt":[]}`, "neither a text nor a list of messages"},
 		{
-			"an empty message", `{"name":"p","version":1,"type":"chat","prompt":[{"role":"user","content":"x"},{"content":"y"}]}`,
+			"an empty message",
+			`{"name":"p","version":1,"type":"chat","prompt":[{"role":"user","content":"x"},{"content":"y"}]}`,
 			"message 2 of the prompt has no role",
 		},
 	} {

@@ -81,7 +81,8 @@ func push(what string, parcels []parcel) error {
 		if e != nil && e.trouble {
 			trouble++
 		}
-		if trouble == maxTrouble || errors.Is(err, ErrUnauthorized) || e == nil && !errors.Is(err, errTwice) { // the context has ended
+		// the context has ended
+		if trouble == maxTrouble || errors.Is(err, ErrUnauthorized) || e == nil && !errors.Is(err, errTwice) {
 			for _, rest := range parcels[i+1:] {
 				result.Rest = append(result.Rest, rest.ids...)
 			}

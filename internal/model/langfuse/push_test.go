@@ -51,23 +51,32 @@ func TestPush(t *testing.T) {
 			list[1].Dataset = "absent"
 			list[3].Input = raw(`{`)
 			return list
-		}, fate{[]string{"item-0", "item-2", "item-4"}, []string{"item-1", "item-3"}, nil}, `2 of 5 dataset items failed: "item-1": langfuse http`},
+		}, fate{
+			[]string{"item-0", "item-2", "item-4"}, []string{"item-1", "item-3"}, nil,
+		}, `2 of 5 dataset items failed: "item-1": langfuse http`},
 		{"the same id twice", func(s *langfusetest.Server, list []langfuse.Item) []langfuse.Item {
 			list[2].ID = "item-1"
 			return list
-		}, fate{[]string{"item-0", "item-1", "item-3", "item-4"}, []string{"item-1"}, nil}, `an earlier one has the same id`},
+		}, fate{
+			[]string{"item-0", "item-1", "item-3", "item-4"}, []string{"item-1"}, nil,
+		}, `an earlier one has the same id`},
 		{"server down", func(s *langfusetest.Server, list []langfuse.Item) []langfuse.Item {
 			s.Fail(down...)
 			return list
-		}, fate{nil, []string{"item-0", "item-1", "item-2"}, []string{"item-3", "item-4"}}, "3 of 5 dataset items failed and 2 were not tried"},
+		}, fate{
+			nil, []string{"item-0", "item-1", "item-2"}, []string{"item-3", "item-4"},
+		}, "3 of 5 dataset items failed and 2 were not tried"},
 		{"down for a while", func(s *langfusetest.Server, list []langfuse.Item) []langfuse.Item {
 			s.Fail(down[:6]...)
 			return list
-		}, fate{[]string{"item-1", "item-2", "item-3", "item-4"}, []string{"item-0"}, nil}, "1 of 5 dataset items failed: "},
+		}, fate{
+			[]string{"item-1", "item-2", "item-3", "item-4"}, []string{"item-0"}, nil,
+		}, "1 of 5 dataset items failed: "},
 		{"keys refused", func(s *langfusetest.Server, list []langfuse.Item) []langfuse.Item {
 			s.Fail(langfusetest.Fault{}, langfusetest.Broken(401))
 			return list
-		}, fate{[]string{"item-0"}, []string{"item-1"}, []string{"item-2", "item-3", "item-4"}}, "check LANGFUSE_PUBLIC_KEY"},
+		}, fate{[]string{"item-0"}, []string{"item-1"}, []string{"item-2", "item-3", "item-4"}},
+			"check LANGFUSE_PUBLIC_KEY"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, client := inside(t)
@@ -126,7 +135,8 @@ func TestLongPushError(t *testing.T) {
 	}
 	err := client.PutItems(t.Context(), list)
 	wants(t, err, "500 of 500 dataset items failed: ")
-	if !strings.HasSuffix(err.Error(), "; and 497 more") || !errors.Is(err, langfuse.ErrNotFound) || len(fateOf(t, err).Failed) != 500 {
+	if !strings.HasSuffix(err.Error(), "; and 497 more") || !errors.Is(err, langfuse.ErrNotFound) ||
+		len(fateOf(t, err).Failed) != 500 {
 		t.Error(err)
 	}
 }

@@ -87,7 +87,9 @@ func askedToWait(err error) time.Duration {
 
 // do sends a request until it is answered or refused for good, or the attempts are used up.
 func (c *Client) do(ctx context.Context, r request, into answer) error {
-	_, attempts, err := retry.Do(ctx, c.policy, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.once(ctx, r, into) })
+	_, attempts, err := retry.Do(ctx, c.policy, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, c.once(ctx, r, into)
+	})
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: %s: %w", c.where, r.what, ctx.Err())
 	}

@@ -33,7 +33,8 @@ func TestRetry(t *testing.T) {
 	}
 	remove := func(ctx context.Context, c *langfuse.Client) error { return c.DeleteItem(ctx, "a") }
 	health := func(ctx context.Context, c *langfuse.Client) error { return second(c.Health(ctx)) }
-	date := time.Date(2000, 1, 1, 0, 0, 20, 0, time.UTC).Format(http.TimeFormat) // synctest's clock begins at 2000-01-01
+	// synctest's clock begins at 2000-01-01
+	date := time.Date(2000, 1, 1, 0, 0, 20, 0, time.UTC).Format(http.TimeFormat)
 	cut := langfusetest.Fault{Cut: true}
 	hangs := langfusetest.Fault{Delay: time.Hour}
 	for _, c := range []struct {
@@ -47,18 +48,36 @@ func TestRetry(t *testing.T) {
 		{"no fault", get, nil, 1, "", 0, 0},
 		{"seconds", get, repeat(langfusetest.TooMany("7"), 1), 2, "", 7 * time.Second, 8 * time.Second},
 		{"a date", get, repeat(langfusetest.TooMany(date), 1), 2, "", 20 * time.Second, 22 * time.Second},
-		{"a date that is over", get, repeat(langfusetest.TooMany("Sat, 01 Jan 1990 00:00:00 GMT"), 1), 2, "", 250 * time.Millisecond, 500 * time.Millisecond},
+		{
+			"a date that is over", get, repeat(langfusetest.TooMany("Sat, 01 Jan 1990 00:00:00 GMT"), 1), 2, "",
+			250 * time.Millisecond, 500 * time.Millisecond,
+		},
 		{"no word", get, repeat(langfusetest.TooMany(""), 1), 2, "", 250 * time.Millisecond, 500 * time.Millisecond},
-		{"nonsense", get, repeat(langfusetest.TooMany("soon"), 1), 2, "", 250 * time.Millisecond, 500 * time.Millisecond},
+		{
+			"nonsense", get, repeat(langfusetest.TooMany("soon"), 1), 2, "", 250 * time.Millisecond,
+			500 * time.Millisecond,
+		},
 		{"too long", get, repeat(langfusetest.TooMany("3600"), 1), 1, "it asks to wait 1h0m0s", 0, 0},
 		{"absurd", get, repeat(langfusetest.TooMany("1e300"), 1), 1, "it asks to wait 8760h0m0s", 0, 0},
-		{"for ever", get, repeat(langfusetest.TooMany("60"), 9), 4, "status 429: 429 - rate limit exceeded (4 attempts)", 3 * time.Minute, 4 * time.Minute},
+		{
+			"for ever", get, repeat(langfusetest.TooMany("60"), 9), 4,
+			"status 429: 429 - rate limit exceeded (4 attempts)", 3 * time.Minute, 4 * time.Minute,
+		},
 		{"a run item, refused", run, repeat(langfusetest.TooMany("1"), 1), 2, "", time.Second, 2 * time.Second},
 		{"500", get, repeat(langfusetest.Broken(500), 2), 3, "", 750 * time.Millisecond, 1500 * time.Millisecond},
-		{"503 for ever", put, repeat(langfusetest.Broken(503), 9), 4, "status 503: Internal Server Error (4 attempts)", time.Second, 4 * time.Second},
-		{"502 for an upsert", put, repeat(langfusetest.Broken(502), 1), 2, "", 250 * time.Millisecond, 500 * time.Millisecond},
+		{
+			"503 for ever", put, repeat(langfusetest.Broken(503), 9), 4,
+			"status 503: Internal Server Error (4 attempts)", time.Second, 4 * time.Second,
+		},
+		{
+			"502 for an upsert", put, repeat(langfusetest.Broken(502), 1), 2, "", 250 * time.Millisecond,
+			500 * time.Millisecond,
+		},
 		{"500 for a run item", run, repeat(langfusetest.Broken(500), 1), 1, "status 500: Internal Server Error", 0, 0},
-		{"503 with a time", get, []langfusetest.Fault{{Status: 503, RetryAfter: "5"}}, 2, "", 5 * time.Second, 6 * time.Second},
+		{
+			"503 with a time", get, []langfusetest.Fault{{Status: 503, RetryAfter: "5"}}, 2, "", 5 * time.Second,
+			6 * time.Second,
+		},
 		{"501", get, repeat(langfusetest.Broken(501), 1), 1, "status 501", 0, 0},
 		{"health", health, repeat(langfusetest.Broken(503), 1), 1, "status 503", 0, 0},
 		{"400", get, repeat(langfusetest.Broken(400), 1), 1, "status 400", 0, 0},
@@ -67,8 +86,14 @@ func TestRetry(t *testing.T) {
 		{"a run item cut off", run, repeat(cut, 1), 1, "the answer broke off", 0, 0},
 		{"a deletion cut off", remove, repeat(cut, 1), 1, "", 0, 0}, // the answer says nothing that is needed
 		{"no answer", get, repeat(hangs, 1), 2, "", 30 * time.Second, 31 * time.Second},
-		{"never an answer", get, repeat(hangs, 9), 4, "no answer within 30s (4 attempts); check LANGFUSE_HOST", 2 * time.Minute, 3 * time.Minute},
-		{"no answer for a run item", run, repeat(hangs, 1), 1, "no answer within 30s", 30 * time.Second, 30 * time.Second},
+		{
+			"never an answer", get, repeat(hangs, 9), 4, "no answer within 30s (4 attempts); check LANGFUSE_HOST",
+			2 * time.Minute, 3 * time.Minute,
+		},
+		{
+			"no answer for a run item", run, repeat(hangs, 1), 1, "no answer within 30s", 30 * time.Second,
+			30 * time.Second,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, client := inside(t)
@@ -190,7 +215,9 @@ func TestSlowBody(t *testing.T) {
 	client, err := langfuse.New(langfuse.Config{
 		PublicKey: langfusetest.PublicKey, SecretKey: langfusetest.SecretKey, Attempts: 1, Timeout: 5 * time.Second,
 		Transport: function(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: endless{r.Context(), strings.NewReader(`{"data":[`)}}, nil
+			return &http.Response{
+				StatusCode: 200, Header: http.Header{}, Body: endless{r.Context(), strings.NewReader(`{"data":[`)},
+			}, nil
 		}),
 	})
 	if err != nil {

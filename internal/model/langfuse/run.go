@@ -57,7 +57,9 @@ func (c *Client) AddRunItem(ctx context.Context, i NewRunItem) (RunItem, error) 
 		return RunItem{}, err
 	}
 	var added RunItem
-	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"dataset-run-items"}, body: body}, &added)
+	err = c.do(ctx, request{
+		what: what, method: http.MethodPost, path: []string{"dataset-run-items"}, body: body,
+	}, &added)
 	return added, err
 }
 

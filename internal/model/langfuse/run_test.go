@@ -31,14 +31,18 @@ func TestRuns(t *testing.T) {
 				s.AddItem("folder/d", id, i, nil, nil)
 				root := langfuse.SpanID(name, id)
 				trace := langfuse.Trace{
-					ID: langfuse.TraceID(name, id), Spans: []langfuse.Span{{ID: root, Name: "item", Start: moment, End: moment.Add(time.Second)}},
-					Experiment: &langfuse.Experiment{ID: "run-1", Name: name, Description: "all of it", DatasetID: d.ID, ItemID: id},
+					ID: langfuse.TraceID(name, id), Spans: []langfuse.Span{{
+						ID: root, Name: "item", Start: moment, End: moment.Add(time.Second),
+					}}, Experiment: &langfuse.Experiment{
+						ID: "run-1", Name: name, Description: "all of it", DatasetID: d.ID, ItemID: id,
+					},
 				}
 				if err := c.Export(t.Context(), []langfuse.Trace{trace}); err != nil {
 					t.Fatal(err)
 				}
 				added, err := c.AddRunItem(t.Context(), langfuse.NewRunItem{
-					Run: name, Description: "all of it", Metadata: raw(`{"commit":"abc"}`), ItemID: id, TraceID: trace.ID, ObservationID: root,
+					Run: name, Description: "all of it", Metadata: raw(`{"commit":"abc"}`), ItemID: id,
+					TraceID: trace.ID, ObservationID: root,
 				})
 				if err != nil || added.TraceID != trace.ID || added.ItemID != id || added.RunID == "" {
 					t.Fatalf("%+v, %v", added, err)
@@ -50,7 +54,8 @@ func TestRuns(t *testing.T) {
 				items = nil
 				for _, span := range s.Spans() {
 					items = append(items, langfusetest.RunItem{
-						Run: name, ItemID: span.Attributes["langfuse.experiment.item.id"].(string), TraceID: span.TraceID, ObservationID: span.ID,
+						Run: name, ItemID: span.Attributes["langfuse.experiment.item.id"].(string),
+						TraceID: span.TraceID, ObservationID: span.ID,
 					})
 				}
 			}
@@ -81,7 +86,11 @@ func TestAddRunItem(t *testing.T) {
 	if wants(t, err, "Dataset item not found"); !errors.Is(err, langfuse.ErrNotFound) {
 		t.Error(err)
 	}
-	for _, i := range []langfuse.NewRunItem{{ItemID: "a", TraceID: "t"}, {Run: "r", TraceID: "t"}, {Run: "r", ItemID: "a"}} {
+	for _, i := range []langfuse.NewRunItem{
+		{ItemID: "a", TraceID: "t"},
+		{Run: "r", TraceID: "t"},
+		{Run: "r", ItemID: "a"},
+	} {
 		wants(t, second(c.AddRunItem(t.Context(), i)), "it has no ")
 	}
 }

@@ -50,12 +50,17 @@ func (c *Client) CreateScore(ctx context.Context, s Score) (string, error) {
 		Comment       string         `json:"comment,omitempty"`
 		Metadata      map[string]any `json:"metadata,omitempty"`
 		Environment   string         `json:"environment,omitempty"`
-	}{s.ID, s.Name, s.Value, "NUMERIC", s.TraceID, s.ObservationID, s.RunID, s.SessionID, clip(s.Comment, maxComment), s.Metadata, c.environment})
+	}{
+		s.ID, s.Name, s.Value, "NUMERIC", s.TraceID, s.ObservationID, s.RunID, s.SessionID, clip(s.Comment, maxComment),
+		s.Metadata, c.environment,
+	})
 	if err != nil {
 		return "", err
 	}
 	var created identity
-	err = c.do(ctx, request{what: what, method: http.MethodPost, path: []string{"scores"}, body: body, retry: true}, &created)
+	err = c.do(ctx, request{
+		what: what, method: http.MethodPost, path: []string{"scores"}, body: body, retry: true,
+	}, &created)
 	return created.ID, err
 }
 

@@ -26,24 +26,33 @@ func TestScores(t *testing.T) {
 		}
 	}
 	want := []map[string]any{
-		{"id": "s1", "name": "correct", "value": 0.0, "dataType": "NUMERIC", "traceId": "t", "environment": "evaluation"},
+		{
+			"id": "s1", "name": "correct", "value": 0.0, "dataType": "NUMERIC", "traceId": "t",
+			"environment": "evaluation",
+		},
 		{
 			"id": "s2", "name": "macro_f1", "value": 0.75, "dataType": "NUMERIC", "datasetRunId": "run",
 			"metadata": map[string]any{"threshold": 0.8}, "environment": "evaluation",
 		},
-		{"id": "s3", "name": "verdict", "value": 0.5, "dataType": "NUMERIC", "sessionId": "session", "environment": "evaluation"},
+		{
+			"id": "s3", "name": "verdict", "value": 0.5, "dataType": "NUMERIC", "sessionId": "session",
+			"environment": "evaluation",
+		},
 	}
 	if d := cmp.Diff(want, s.Scores()); d != "" {
 		t.Error(d)
 	}
-	if id, err := c.CreateScore(t.Context(), langfuse.Score{Name: "n", Value: -0.5, TraceID: "t"}); err != nil || len(id) < 20 {
+	if id, err := c.CreateScore(t.Context(), langfuse.Score{Name: "n", Value: -0.5, TraceID: "t"}); err != nil ||
+		len(id) < 20 {
 		t.Errorf("without an id: %q, %v", id, err)
 	}
 }
 
 func TestComment(t *testing.T) {
 	s, c := inside(t)
-	_, err := c.CreateScore(t.Context(), langfuse.Score{Name: "n", Value: 1, TraceID: "t", Comment: strings.Repeat("é", 5001)})
+	_, err := c.CreateScore(t.Context(), langfuse.Score{
+		Name: "n", Value: 1, TraceID: "t", Comment: strings.Repeat("é", 5001),
+	})
 	if got, _ := s.Scores()[0]["comment"].(string); err != nil || got != strings.Repeat("é", 4999)+"…" {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -62,7 +71,10 @@ func TestScoresRefused(t *testing.T) {
 		{langfuse.Score{Name: "n", Value: one}, "one of a trace, a run and a session"},
 		{langfuse.Score{Name: "n", Value: one, TraceID: "t", RunID: "r"}, "one of a trace, a run and a session"},
 		{langfuse.Score{Name: "n", Value: one, RunID: "r", ObservationID: "o"}, "a span but no trace"},
-		{langfuse.Score{Name: "n", Value: one, TraceID: "t", Metadata: map[string]any{"x": math.NaN()}}, "cannot be written as JSON"},
+		{
+			langfuse.Score{Name: "n", Value: one, TraceID: "t", Metadata: map[string]any{"x": math.NaN()}},
+			"cannot be written as JSON",
+		},
 	} {
 		wants(t, second(c.CreateScore(t.Context(), score.Score)), score.want)
 	}
@@ -70,10 +82,12 @@ func TestScoresRefused(t *testing.T) {
 		t.Errorf("%d were sent", n)
 	}
 	scores := []langfuse.Score{
-		{Name: "a", Value: one, TraceID: "t"}, {Name: "b", Value: math.NaN(), TraceID: "t"}, {ID: "c", Name: "c", Value: one, RunID: "r"},
+		{Name: "a", Value: one, TraceID: "t"}, {Name: "b", Value: math.NaN(), TraceID: "t"},
+		{ID: "c", Name: "c", Value: one, RunID: "r"},
 	}
 	err := c.CreateScores(t.Context(), scores)
-	if d := cmp.Diff(fate{[]string{scores[0].ID, "c"}, []string{scores[1].ID}, nil}, fateOf(t, err)); d != "" || scores[1].ID == "" {
+	if d := cmp.Diff(fate{[]string{scores[0].ID, "c"}, []string{scores[1].ID}, nil}, fateOf(t, err)); d != "" ||
+		scores[1].ID == "" {
 		t.Error(d)
 	}
 	if _, ours := errors.AsType[*langfuse.Error](err); !ours || len(s.Scores()) != 2 {

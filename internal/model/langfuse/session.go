@@ -90,7 +90,9 @@ const maxExchanges = 10_000
 // Session returns the traces of a session ordered by time, each with its input and output, or ErrNotFound. It asks for
 // each trace that the session itself does not include.
 func (c *Client) Session(ctx context.Context, id string) ([]Exchange, error) {
-	r := request{what: "get the session " + quote(id), method: http.MethodGet, path: []string{"sessions", id}, retry: true}
+	r := request{
+		what: "get the session " + quote(id), method: http.MethodGet, path: []string{"sessions", id}, retry: true,
+	}
 	var s session
 	err := c.do(ctx, r, &s)
 	if gone(err) {

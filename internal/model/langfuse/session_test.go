@@ -21,7 +21,8 @@ func TestEraseSession(t *testing.T) {
 		s, c := online(t)
 		s.SetVersion(version)
 		for i := range 130 {
-			s.AddTrace("chat/42 é", fmt.Sprintf("%032x", i+1), "turn", "x", "y", moment.Add(time.Duration(i)*time.Minute))
+			s.AddTrace("chat/42 é", fmt.Sprintf("%032x", i+1), "turn", "x", "y",
+				moment.Add(time.Duration(i)*time.Minute))
 		}
 		s.AddTrace("another", strings.Repeat("f", 32), "turn", "x", "y", moment)
 		for range 2 { // also where there is nothing
@@ -55,8 +56,9 @@ func TestSessions(t *testing.T) {
 				at := moment.Add(time.Duration(i) * time.Minute)
 				s.AddTrace(session, id, "turn", fmt.Sprintf(`{"message":"%d"}`, i), "so be it", at)
 				want = append(want, langfuse.Exchange{
-					TraceID: id, Name: "turn", SessionID: session, At: at, Input: raw(fmt.Sprintf(`{"message":"%d"}`, i)), Output: raw(`"so be it"`),
-					Metadata: raw(`{}`), Tags: []string{},
+					TraceID: id, Name: "turn", SessionID: session, At: at,
+					Input: raw(fmt.Sprintf(`{"message":"%d"}`, i)), Output: raw(`"so be it"`), Metadata: raw(`{}`),
+					Tags: []string{},
 				})
 			}
 			s.AddTrace("another", strings.Repeat("f", 32), "turn", "x", "y", moment)
@@ -67,7 +69,8 @@ func TestSessions(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
 			}
-			if _, err := c.Session(t.Context(), "absent"); !errors.Is(err, langfuse.ErrNotFound) || !strings.Contains(err.Error(), `get the session "absent"`) {
+			if _, err := c.Session(t.Context(), "absent"); !errors.Is(err, langfuse.ErrNotFound) ||
+				!strings.Contains(err.Error(), `get the session "absent"`) {
 				t.Error(err)
 			}
 		})
@@ -89,16 +92,18 @@ func TestTrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := langfuse.Exchange{
-				TraceID: sent.ID, Name: "turn", SessionID: "s1", UserID: "u1", At: moment, Input: raw(`{"message":"hi"}`), Output: raw(`null`),
-				Metadata: raw(`{}`), Tags: []string{"e2e", "nightly"},
+				TraceID: sent.ID, Name: "turn", SessionID: "s1", UserID: "u1", At: moment,
+				Input: raw(`{"message":"hi"}`), Output: raw(`null`), Metadata: raw(`{}`),
+				Tags: []string{"e2e", "nightly"},
 				Observations: []langfuse.Observation{
 					{
-						ID: "aaaaaaaaaaaaaaaa", ParentID: spanOne, Type: "GENERATION", Name: "answer", Level: "ERROR", Model: "gpt-4.1",
-						Start: moment, End: moment.Add(time.Millisecond), Input: raw(`[{"content":"hi","role":"user"}]`), Output: raw(`"hello \"you\""`),
+						ID: "aaaaaaaaaaaaaaaa", ParentID: spanOne, Type: "GENERATION", Name: "answer", Level: "ERROR",
+						Model: "gpt-4.1", Start: moment, End: moment.Add(time.Millisecond),
+						Input: raw(`[{"content":"hi","role":"user"}]`), Output: raw(`"hello \"you\""`),
 					},
 					{
-						ID: spanOne, Type: "SPAN", Name: "item", Level: "DEFAULT", Start: moment, End: moment.Add(time.Second),
-						Input: raw(`{"message":"hi"}`), Output: raw(`null`),
+						ID: spanOne, Type: "SPAN", Name: "item", Level: "DEFAULT", Start: moment,
+						End: moment.Add(time.Second), Input: raw(`{"message":"hi"}`), Output: raw(`null`),
 					},
 				},
 			}
@@ -138,13 +143,17 @@ func TestHostileSessions(t *testing.T) {
 		{"no traces", `{"id":"s","traces":null}`, "lacks traces"},
 		{"a trace without id", `{"traces":[` + trace + `,{"id":null}]}`, "lacks traces.id"},
 		{"a trace without time", `{"traces":[{"id":"t","timestamp":null}]}`, "lacks traces.timestamp"},
-		{"a wrong time", `{"traces":[{"id":"t","timestamp":"yesterday"}]}`, "the answer holds something that cannot be read: parsing time"},
+		{
+			"a wrong time", `{"traces":[{"id":"t","timestamp":"yesterday"}]}`,
+			"the answer holds something that cannot be read: parsing time",
+		},
 		{"too many", `{"traces":[` + strings.Repeat(trace+",", 10_000) + trace + `]}`, "more than 10,000 traces"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wants(t, second(answering(t, says(200, c.body)).Session(t.Context(), "s")), c.want)
 		})
 	}
-	wants(t, second(answering(t, says(200, `{"id":"t","timestamp":"2026-01-01T00:00:00Z","observations":[{"id":"o","type":"SPAN","startTime":null}]}`)).
+	wants(t, second(answering(t, says(200,
+		`{"id":"t","timestamp":"2026-01-01T00:00:00Z","observations":[{"id":"o","type":"SPAN","startTime":null}]}`)).
 		Trace(t.Context(), "t")), "lacks data[0].startTime")
 }

@@ -65,7 +65,8 @@ const (
 )
 
 var kinds = []Kind{
-	"", KindSpan, KindGeneration, KindAgent, KindTool, KindChain, KindRetriever, KindEvaluator, KindEmbedding, KindGuardrail, KindEvent,
+	"", KindSpan, KindGeneration, KindAgent, KindTool, KindChain, KindRetriever, KindEvaluator, KindEmbedding,
+	KindGuardrail, KindEvent,
 }
 
 // Span is a finished step.

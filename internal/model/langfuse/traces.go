@@ -38,7 +38,10 @@ func (t RawTrace) key() string   { return t.ID }
 // were read. Zero is no bound; until is excluded. Of Langfuse 4, which has no traces, they are made of the outermost
 // spans.
 func (c *Client) Traces(ctx context.Context, since, until time.Time) iter.Seq2[RawTrace, error] {
-	r := request{what: "list the traces", method: http.MethodGet, path: []string{"traces"}, query: within("Timestamp", since, until), retry: true}
+	r := request{
+		what: "list the traces", method: http.MethodGet, path: []string{"traces"},
+		query: within("Timestamp", since, until), retry: true,
+	}
 	r.query.Set("orderBy", "timestamp.asc")
 	return func(yield func(RawTrace, error) bool) {
 		for t, err := range pages[RawTrace](ctx, c, r) {
@@ -69,7 +72,10 @@ func within(what string, since, until time.Time) url.Values {
 func (c *Client) outermost(ctx context.Context, query url.Values) iter.Seq2[RawTrace, error] {
 	query.Set("fields", "core,basic,io,metadata,model,trace_context")
 	query.Set("isRootObservation", "true")
-	r := request{what: "list the traces", method: http.MethodGet, path: []string{"v2", "observations"}, query: query, retry: true}
+	r := request{
+		what: "list the traces", method: http.MethodGet, path: []string{"v2", "observations"}, query: query,
+		retry: true,
+	}
 	return func(yield func(RawTrace, error) bool) {
 		for e, err := range stretches[event](ctx, c, r) {
 			if err != nil {
@@ -77,7 +83,8 @@ func (c *Client) outermost(ctx context.Context, query url.Values) iter.Seq2[RawT
 				return
 			}
 			trace := map[string]any{
-				"id": e.TraceID, "sessionId": e.SessionID, "userId": e.UserID, "timestamp": e.Start, "input": unquoted(e.Input), "output": unquoted(e.Output), "metadata": e.Metadata,
+				"id": e.TraceID, "sessionId": e.SessionID, "userId": e.UserID, "timestamp": e.Start,
+				"input": unquoted(e.Input), "output": unquoted(e.Output), "metadata": e.Metadata,
 			}
 			if took := e.End.Sub(e.Start); !e.End.IsZero() && took >= 0 {
 				trace["latency"] = took.Seconds()

@@ -65,16 +65,21 @@ func alternate(messages []chat.Message) dialogue {
 		}
 	}
 	a.answerAll()
-	if n := len(a.turns); n > 0 && a.turns[n-1].role == chat.Assistant { // what the model goes on from may not end in white space
+	// what the model goes on from may not end in white space
+	if n := len(a.turns); n > 0 && a.turns[n-1].role == chat.Assistant {
 		said := a.turns[n-1].said
 		said[len(said)-1].Content = chat.Content{Text: strings.TrimSpace(said[len(said)-1].Content.String())}
 	}
 	d := dialogue{system: strings.Join(a.system, "\n\n"), turns: a.turns}
 	switch {
 	case len(d.turns) == 0: // instructions alone are what is asked
-		d.turns, d.system = []turn{{role: chat.User, said: []chat.Message{chat.NewMessage(chat.User, orElse(d.system, silence))}}}, ""
+		d.turns, d.system = []turn{{
+			role: chat.User, said: []chat.Message{chat.NewMessage(chat.User, orElse(d.system, silence))},
+		}}, ""
 	case d.turns[0].role == chat.Assistant:
-		d.turns = slices.Insert(d.turns, 0, turn{role: chat.User, said: []chat.Message{chat.NewMessage(chat.User, beforeUser)}})
+		d.turns = slices.Insert(d.turns, 0, turn{
+			role: chat.User, said: []chat.Message{chat.NewMessage(chat.User, beforeUser)},
+		})
 	}
 	return d
 }

@@ -13,17 +13,19 @@ import (
 // anthropic is the Messages API (https://platform.claude.com/docs/en/api/messages), which has no seed.
 func anthropic() Provider {
 	return hosted("anthropic", "Claude", &vendor{
-		base: "https://api.anthropic.com", baseEnv: "ANTHROPIC_BASE_URL", keyEnvs: []string{"ANTHROPIC_API_KEY"}, list: "v1/models", keyHeader: "x-api-key",
-		headers: map[string]string{"anthropic-version": "2023-06-01"},
+		base: "https://api.anthropic.com", baseEnv: "ANTHROPIC_BASE_URL", keyEnvs: []string{"ANTHROPIC_API_KEY"},
+		list: "v1/models", keyHeader: "x-api-key", headers: map[string]string{"anthropic-version": "2023-06-01"},
 		wire: func(m config.Model, _ bool) (wire, *Error) {
 			if m.API != "" {
 				return wire{}, unknownAPI(m, "leave `api:` out: anthropic has one")
 			}
 			return wire{
-				path:     place{path: "v1/messages"},
-				encode:   func(r Request, streamed bool) (any, error) { return encodeAnthropic(m, r, streamed) },
-				decode:   decodeAnthropic,
-				assemble: func(r Request, token func(string)) assembler { return &anthropicAssembly{request: r, token: token} },
+				path:   place{path: "v1/messages"},
+				encode: func(r Request, streamed bool) (any, error) { return encodeAnthropic(m, r, streamed) },
+				decode: decodeAnthropic,
+				assemble: func(r Request, token func(string)) assembler {
+					return &anthropicAssembly{request: r, token: token}
+				},
 				seedless: true,
 			}, nil
 		},
@@ -66,7 +68,10 @@ type anthropicMessage struct {
 
 func encodeAnthropic(m config.Model, r Request, streamed bool) (any, error) {
 	d := alternate(r.Messages)
-	body := anthropicBody{Model: m.Name, MaxTokens: r.MaxTokens, System: d.system, sampling: sampling{r.Temperature, r.TopP}, Stream: streamed}
+	body := anthropicBody{
+		Model: m.Name, MaxTokens: r.MaxTokens, System: d.system, sampling: sampling{r.Temperature, r.TopP},
+		Stream: streamed,
+	}
 	if body.MaxTokens == 0 {
 		body.MaxTokens = defaultMaxTokens
 	}
@@ -143,7 +148,9 @@ func anthropicContent(t turn) ([]any, error) {
 		content = append(content, blocks...)
 	}
 	for _, call := range t.calls {
-		content = append(content, object{"type": "tool_use", "id": call.ID, "name": call.Name, "input": argsObject(call.Args)})
+		content = append(content, object{
+			"type": "tool_use", "id": call.ID, "name": call.Name, "input": argsObject(call.Args),
+		})
 	}
 	return content, nil
 }
@@ -155,7 +162,9 @@ func anthropicBlocks(m chat.Message) (blocks []any, err error) {
 		case b.Type == "image" && m.Role == chat.Assistant: // it cannot say one
 			blocks = append(blocks, object{"type": "text", "text": chat.Content{Blocks: []chat.Block{b}}.String()})
 		case b.Type == "image" && inline:
-			blocks = append(blocks, object{"type": "image", "source": object{"type": "base64", "media_type": media, "data": data}})
+			blocks = append(blocks, object{
+				"type": "image", "source": object{"type": "base64", "media_type": media, "data": data},
+			})
 		case b.Type == "image":
 			blocks = append(blocks, object{"type": "image", "source": object{"type": "url", "url": b.Value}})
 		case b.Type == "text" || b.Type == "file":

@@ -67,7 +67,9 @@ func (a *anthropicAnswer) reply(replyTool string) (chat.Reply, error) {
 		case b.Type == "tool_use" && b.Name == replyTool:
 			reply.Text, spoke, reply.FinishReason = string(b.Input), true, finishedReply(reply.FinishReason)
 		case b.Type == "tool_use":
-			reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: b.ID, Name: b.Name, Args: ParseArgs(string(b.Input))})
+			reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{
+				ID: b.ID, Name: b.Name, Args: ParseArgs(string(b.Input)),
+			})
 		default:
 			thought = true
 		}
@@ -102,10 +104,11 @@ type anthropicError struct {
 func (e *anthropicError) fault() *Error {
 	message := clip(oneLine(e.Message))
 	status := map[string]int{
-		"invalid_request_error": http.StatusBadRequest, "authentication_error": http.StatusUnauthorized, "billing_error": http.StatusPaymentRequired,
-		"permission_error": http.StatusForbidden, "not_found_error": http.StatusNotFound, "request_too_large": http.StatusRequestEntityTooLarge,
-		"rate_limit_error": http.StatusTooManyRequests, "api_error": http.StatusInternalServerError, "timeout_error": http.StatusGatewayTimeout,
-		"overloaded_error": 529,
+		"invalid_request_error": http.StatusBadRequest, "authentication_error": http.StatusUnauthorized,
+		"billing_error": http.StatusPaymentRequired, "permission_error": http.StatusForbidden,
+		"not_found_error": http.StatusNotFound, "request_too_large": http.StatusRequestEntityTooLarge,
+		"rate_limit_error": http.StatusTooManyRequests, "api_error": http.StatusInternalServerError,
+		"timeout_error": http.StatusGatewayTimeout, "overloaded_error": 529,
 	}[e.Type]
 	if status == 0 {
 		return &Error{Fault: Malformed, Message: "the answer holds an error instead of a reply: " + message}

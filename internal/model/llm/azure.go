@@ -11,8 +11,8 @@ import (
 // it.
 func azure() Provider {
 	return hosted("azure", "deployments of Azure OpenAI", &vendor{
-		baseEnv: "AZURE_OPENAI_ENDPOINT", keyEnvs: []string{"AZURE_OPENAI_API_KEY"}, list: "openai/v1/models", keyHeader: "api-key", tokens: true,
-		hosts: []string{".azure.com", ".azure.us", ".azure.cn"},
+		baseEnv: "AZURE_OPENAI_ENDPOINT", keyEnvs: []string{"AZURE_OPENAI_API_KEY"}, list: "openai/v1/models",
+		keyHeader: "api-key", tokens: true, hosts: []string{".azure.com", ".azure.us", ".azure.cn"},
 		wire: func(m config.Model, _ bool) (wire, *Error) {
 			// Versions before this one know neither max_completion_tokens nor stream_options.
 			old := m.APIVersion != "" && m.APIVersion < "2024-09-01"

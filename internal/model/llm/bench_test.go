@@ -28,7 +28,8 @@ func longTalk() Request {
 	var r Request
 	for range 8 {
 		r.Messages = append(r.Messages,
-			chat.NewMessage(chat.User, strings.Repeat("question words ", 15)), chat.NewMessage(chat.Assistant, strings.Repeat("answer words ", 30)))
+			chat.NewMessage(chat.User, strings.Repeat("question words ", 15)),
+			chat.NewMessage(chat.Assistant, strings.Repeat("answer words ", 30)))
 	}
 	r.Messages = append(r.Messages, chat.NewMessage(chat.User, "And now?"))
 	return r
@@ -58,7 +59,9 @@ func BenchmarkGenerate(b *testing.B) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		reply(w, hello)
 	})
-	o := Options{Getenv: env(map[string]string{"OPENAI_BASE_URL": base, "OPENAI_API_KEY": testKey}), Transport: transport(b)}
+	o := Options{
+		Getenv: env(map[string]string{"OPENAI_BASE_URL": base, "OPENAI_API_KEY": testKey}), Transport: transport(b),
+	}
 	m, err := Open(config.Model{Provider: "openai", Name: "agent"}, o)
 	if err != nil {
 		b.Fatal(err)
@@ -81,14 +84,19 @@ func BenchmarkScriptedLoop(b *testing.B) {
 		chat.NewMessage(chat.System, strings.Repeat("instructions of the flow and the current node ", 20)),
 		chat.NewMessage(chat.System, strings.Repeat("- key: value\n", 10)))
 	for range 6 {
-		first.Messages = append(first.Messages, chat.NewMessage(chat.User, strings.Repeat("question ", 10)), chat.NewMessage(chat.Assistant, strings.Repeat("answer ", 15)))
+		first.Messages = append(first.Messages, chat.NewMessage(chat.User, strings.Repeat("question ", 10)),
+			chat.NewMessage(chat.Assistant, strings.Repeat("answer ", 15)))
 	}
 	first.Messages = append(first.Messages, chat.NewMessage(chat.User, "I would like a refund, please."))
 	second := first
 	second.ToolChoice = "auto"
 	second.Messages = append(slices.Clip(second.Messages),
-		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "process_node", Args: []byte("{}")}}},
-		chat.Message{Role: chat.Tool, ToolCallID: "a", Content: chat.Content{Text: `{"next_node_id":"b","next_node_descriptor":{"id":"b","prompt":"Which order?"}}`}})
+		chat.Message{
+			Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "process_node", Args: []byte("{}")}},
+		},
+		chat.Message{Role: chat.Tool, ToolCallID: "a", Content: chat.Content{
+			Text: `{"next_node_id":"b","next_node_descriptor":{"id":"b","prompt":"Which order?"}}`,
+		}})
 	for name, request := range map[string]Request{"first": first, "second": second} {
 		b.Run(name, func(b *testing.B) {
 			s := script(b, loop)
@@ -104,17 +112,20 @@ func BenchmarkScriptedLoop(b *testing.B) {
 
 // BenchmarkLexical is one choice among 8 options of 20 examples each.
 func BenchmarkLexical(b *testing.B) {
-	words := strings.Fields("order parcel invoice refund charge account password login error crash slow update address phone delivery late broken return price plan")
+	words := strings.Fields("order parcel invoice refund charge account password login error crash slow update " +
+		"address phone delivery late broken return price plan")
 	var options []Option
 	for i := range 8 {
 		o := Option{ID: words[i], Label: words[i] + " and " + words[i+8], When: "asks about the " + words[i]}
 		for j := range 20 {
-			o.Examples = append(o.Examples, "I would like to know about my "+words[i]+" and the "+words[(i+j)%20]+" of "+words[(i*j)%20])
+			o.Examples = append(o.Examples, "I would like to know about my "+words[i]+" and the "+words[(i+j)%20]+
+				" of "+words[(i*j)%20])
 		}
 		options = append(options, o)
 	}
 	menu := NewMenu("option_id", options, "-1")
-	request := step(menu, "process_node", "Hello, I would like to know why the invoice for my last order has such a high price")
+	request := step(menu, "process_node",
+		"Hello, I would like to know why the invoice for my last order has such a high price")
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := (Lexical{}).Generate(b.Context(), request); err != nil {

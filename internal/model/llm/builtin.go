@@ -77,8 +77,12 @@ func Providers() []Provider {
 		compatible("together", "https://api.together.xyz/v1", dialect{seed: "seed"}),
 		compatible("xai", "https://api.x.ai/v1", dialect{seed: "seed"}),
 		{Name: "scripted", Doc: "a model played from a YAML file of rules; FILE#NAME says as whom", open: openScripted},
-		{Name: "lexical", Doc: "a small deterministic model inside the program, for flows and classifiers: it chooses by the words of a message", open: openLexical, final: true},
-		{Name: "cassette", Doc: "recorded exchanges, played back; FILE#NAME says whose", open: openCassette, final: true},
+		{Name: "lexical", Doc: "a small deterministic model inside the program, for flows and classifiers: " +
+			"it chooses by the words of a message", open: openLexical, final: true},
+		{
+			Name: "cassette", Doc: "recorded exchanges, played back; FILE#NAME says whose", open: openCassette,
+			final: true,
+		},
 	}
 }
 
@@ -100,7 +104,9 @@ func findProvider(name string) (Provider, error) {
 	if !strings.HasPrefix(hint, "known: ") {
 		hint += " known: " + strings.Join(names, ", ")
 	}
-	return Provider{}, &Error{Fault: Refused, Model: name, Message: fmt.Sprintf("unknown provider %q", name), Hint: hint}
+	return Provider{}, &Error{
+		Fault: Refused, Model: name, Message: fmt.Sprintf("unknown provider %q", name), Hint: hint,
+	}
 }
 
 // Open returns the model that m describes, with its time per call, limits, retries and price. What m leaves open of the

@@ -32,7 +32,9 @@ rules:
   - {when: {user: busy}, fault: {status: 503, times: 2}, reply: at last}
   - {when: {user: hang}, fault: timeout}
 default: {reply: hello you}`})}
-		m := config.Model{Provider: "scripted", Name: "demo.yaml", Dir: "suites", Price: config.Price{Input: new(1e6), Output: new(2e6)}, Timeout: time.Second}
+		m := config.Model{Provider: "scripted", Name: "demo.yaml", Dir: "suites", Price: config.Price{
+			Input: new(1e6), Output: new(2e6),
+		}, Timeout: time.Second}
 		agent, err := Open(m, o)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +43,9 @@ default: {reply: hello you}`})}
 		if err != nil {
 			t.Fatal(err)
 		}
-		diff(t, "reply", chat.Reply{Text: "at last", Usage: chat.Usage{InputTokens: 2, OutputTokens: 2}, Cost: chat.Cost{USD: 6}, Attempts: 3, FinishReason: "stop"}, got)
+		diff(t, "reply", chat.Reply{Text: "at last", Usage: chat.Usage{
+			InputTokens: 2, OutputTokens: 2,
+		}, Cost: chat.Cost{USD: 6}, Attempts: 3, FinishReason: "stop"}, got)
 		_, err = agent.Generate(t.Context(), say("hang"))
 		e := wantError(t, err)
 		diff(t, "fault", TimedOut, e.Fault)
@@ -65,14 +69,19 @@ func TestFilesInErrors(t *testing.T) {
 	t.Chdir(here)
 	agent, tape := filepath.Join(here, "agent.yaml"), filepath.Join(here, "tape.jsonl")
 	var recorded strings.Builder
-	if _, err := NewRecorder(&recorded, nil).Record("a", script(t, "default: {reply: a}")).Generate(t.Context(), say("x")); err != nil {
+	if _, err := NewRecorder(&recorded, nil).Record("a", script(t, "default: {reply: a}")).
+		Generate(t.Context(), say("x")); err != nil {
 		t.Fatal(err)
 	}
 	o := Options{ReadFile: func(name string) ([]byte, error) {
-		return []byte(map[string]string{agent: "rules:\n  - {when: {user: broken}, fault: malformed}\n  - {when: {user: ^known$}, reply: yes}\n", tape: recorded.String()}[name]), nil
+		return []byte(map[string]string{
+			agent: "rules:\n  - {when: {user: broken}, fault: malformed}\n  - {when: {user: ^known$}, reply: yes}\n",
+			tape:  recorded.String(),
+		}[name]), nil
 	}}
 	for _, m := range []config.Model{
-		{Provider: "scripted", Name: "agent.yaml", Dir: here, Retries: new(0)}, {Provider: "cassette", Name: "tape.jsonl", Dir: here}, {Provider: "cassette", Name: "tape.jsonl#b", Dir: here},
+		{Provider: "scripted", Name: "agent.yaml", Dir: here, Retries: new(0)},
+		{Provider: "cassette", Name: "tape.jsonl", Dir: here}, {Provider: "cassette", Name: "tape.jsonl#b", Dir: here},
 	} {
 		model, err := Open(m, o)
 		if err != nil {
@@ -111,7 +120,8 @@ func TestOpenOpenAI(t *testing.T) {
 func TestOpenCassette(t *testing.T) {
 	var tape strings.Builder
 	for _, name := range []string{"a", "b"} {
-		if _, err := NewRecorder(&tape, nil).Record(name, script(t, "default: {reply: "+name+"}")).Generate(t.Context(), say("x")); err != nil {
+		if _, err := NewRecorder(&tape, nil).Record(name, script(t, "default: {reply: "+name+"}")).
+			Generate(t.Context(), say("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,12 +147,19 @@ func TestOpenProblems(t *testing.T) {
 	}{
 		{config.Model{Provider: "opnai", Name: "x"}, o, `opnai: unknown provider "opnai" (did you mean "openai"? known: openai, azure, anthropic, google, ollama, openrouter, groq, mistral, deepseek, together, xai, scripted, lexical, cassette)`},
 		{config.Model{Provider: "telepathy", Name: "x"}, o, `telepathy: unknown provider "telepathy" (known: anthropic, azure, cassette, deepseek, google, groq, lexical, mistral, ollama, openai, openrouter, scripted, together, xai)`},
-		{config.Model{Provider: "openai", Name: "gpt-5"}, o, "openai:gpt-5 at https://api.openai.com/v1: no API key (set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint)"},
-		{config.Model{Provider: "scripted", Name: "none.yaml", Dir: "d"}, o, "scripted:none.yaml: the file cannot be read: open " + filepath.Join("d", "none.yaml") + ": file does not exist (relative names start at the configuration's directory)"},
+		{config.Model{Provider: "openai", Name: "gpt-5"}, o, "openai:gpt-5 at https://api.openai.com/v1: " +
+			"no API key (set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint)"},
+		{
+			config.Model{Provider: "scripted", Name: "none.yaml", Dir: "d"}, o,
+			"scripted:none.yaml: the file cannot be read: open " + filepath.Join("d", "none.yaml") +
+				": file does not exist (relative names start at the configuration's directory)",
+		},
 		{config.Model{Provider: "scripted", Name: "x"}, Options{}, "scripted:x: no files can be read here"},
 		{config.Model{Provider: "cassette", Name: "x"}, Options{}, "cassette:x: no files can be read here"},
-		{config.Model{Provider: "scripted", Name: "bad.yaml"}, o, "bad.yaml:1:8: rules: expected a list, got a number (write a list: each element on its own line behind `- `)"},
-		{config.Model{Provider: "cassette", Name: "bad.jsonl"}, o, "bad.jsonl:1:1: not a recorded exchange: invalid character 'x' looking for beginning of value (record the cassette again)"},
+		{config.Model{Provider: "scripted", Name: "bad.yaml"}, o, "bad.yaml:1:8: rules: expected a list, " +
+			"got a number (write a list: each element on its own line behind `- `)"},
+		{config.Model{Provider: "cassette", Name: "bad.jsonl"}, o, "bad.jsonl:1:1: not a recorded exchange: " +
+			"invalid character 'x' looking for beginning of value (record the cassette again)"},
 	} {
 		m, err := Open(tc.model, tc.o)
 		if err == nil || m != nil {
@@ -182,7 +199,10 @@ func TestParseModel(t *testing.T) {
 		{" : ", config.Model{}, `model " : ": no model is named (write PROVIDER:MODEL, such as openai:gpt-5)`},
 		{":x", config.Model{}, `model ":x": there is no provider (write it before the colon: openai, azure, anthropic, google, ollama, openrouter, groq, mistral, deepseek, together, xai, scripted, lexical, cassette)`},
 		{"openai", config.Model{}, `model "openai": the provider openai is named without a model (write openai:MODEL)`},
-		{"openai: ", config.Model{}, `model "openai: ": the provider openai is named without a model (write openai:MODEL)`},
+		{
+			"openai: ", config.Model{},
+			`model "openai: ": the provider openai is named without a model (write openai:MODEL)`,
+		},
 		{"gpt-5", config.Model{}, `model "gpt-5": there is no provider (write PROVIDER:MODEL, such as openai:gpt-5)`},
 		{"opena:gpt-5", config.Model{}, `model "opena:gpt-5": unknown provider "opena" (did you mean "openai"?)`},
 		{"xyz:gpt-5", config.Model{}, `model "xyz:gpt-5": unknown provider "xyz" (known: anthropic, azure, cassette, deepseek, google, groq, lexical, mistral, ollama, openai, openrouter, scripted, together, xai)`},

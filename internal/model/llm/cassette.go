@@ -142,8 +142,9 @@ func (r *Recorder) write(ctx context.Context, e entry, asked any, started time.T
 		switch {
 		case ok:
 			e.Error = &recordedError{
-				Fault: failure.Fault, At: r.mask.text(failure.At), Status: failure.Status, Message: r.mask.text(failure.Message),
-				Hint: r.mask.text(failure.Hint), RetryAfter: failure.RetryAfter, Attempts: failure.Attempts,
+				Fault: failure.Fault, At: r.mask.text(failure.At), Status: failure.Status,
+				Message: r.mask.text(failure.Message), Hint: r.mask.text(failure.Hint), RetryAfter: failure.RetryAfter,
+				Attempts: failure.Attempts,
 			}
 		case ctx.Err() == nil || givenUp(ctx):
 			return nil

@@ -109,7 +109,9 @@ func TestCassetteMask(t *testing.T) {
 	}
 	request := func(secret string) Request {
 		r := say("token " + secret)
-		r.Messages[0].ToolCalls = []chat.ToolCall{{ID: "1", Name: "f", Args: json.RawMessage(`{"` + secret + `": [12345678, "` + secret + `"]}`)}}
+		r.Messages[0].ToolCalls = []chat.ToolCall{{
+			ID: "1", Name: "f", Args: json.RawMessage(`{"` + secret + `": [12345678, "` + secret + `"]}`),
+		}}
 		r.Tools = []Tool{{Name: secret, Parameters: json.RawMessage(`{"const": "` + secret + `"}`)}}
 		r.Seed = new(12345678)
 		return r
@@ -122,11 +124,14 @@ func TestCassetteMask(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails := &Error{Fault: Refused, Message: "no vectors for 12345678"}
-	e := recorder.RecordEmbedder("e", embedFunc(func(context.Context, []string) ([][]float64, error) { return nil, fails }))
+	e := recorder.RecordEmbedder("e", embedFunc(func(context.Context, []string) ([][]float64, error) {
+		return nil, fails
+	}))
 	if _, err := e.Embed(InConversation(t.Context(), held), []string{"12345678"}); !errors.Is(err, fails) {
 		t.Fatal(err)
 	}
-	if rest := strings.ReplaceAll(strings.ReplaceAll(tape.String(), `"seed":12345678`, ""), `[12345678,`, ""); strings.Contains(rest, "12345678") {
+	if rest := strings.ReplaceAll(strings.ReplaceAll(tape.String(), `"seed":12345678`, ""),
+		`[12345678,`, ""); strings.Contains(rest, "12345678") {
 		t.Errorf("the cassette has the secret: %s", rest)
 	}
 	c, err := Play("tape", bytes.NewReader(tape.Bytes()), int64(tape.Len()), mask("other one"))
@@ -135,10 +140,12 @@ func TestCassetteMask(t *testing.T) {
 	}
 	later := request("other one")
 	later.Messages[0].ToolCalls[0].Args = json.RawMessage(`{"other one": [12345678, "other one"]}`)
-	if got, err := c.As("m").Generate(InConversation(t.Context(), Conversation{Suite: "other one"}), later); err != nil || got.Text != "1" {
+	if got, err := c.As("m").Generate(InConversation(t.Context(), Conversation{Suite: "other one"}),
+		later); err != nil || got.Text != "1" {
 		t.Errorf("got %q, %v", got.Text, err)
 	}
-	if _, err := c.EmbedderAs("e").Embed(InConversation(t.Context(), Conversation{Suite: "other one"}), []string{"other one"}); wantError(t, err).Fault != Refused {
+	if _, err := c.EmbedderAs("e").Embed(InConversation(t.Context(), Conversation{Suite: "other one"}),
+		[]string{"other one"}); wantError(t, err).Fault != Refused {
 		t.Error(err)
 	}
 }
@@ -187,7 +194,8 @@ func TestAbandonedCall(t *testing.T) {
 		}
 		whole, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := m.Generate(InConversation(whole, Conversation{Test: "b"}), say("x")); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := m.Generate(InConversation(whole, Conversation{Test: "b"}),
+			say("x")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		diff(t, "lines", 2, strings.Count(tape.String(), "\n"))
@@ -233,7 +241,8 @@ func TestAnswerForACallerThatGaveUp(t *testing.T) {
 	}
 	whole, cancelWhole := context.WithCancel(t.Context())
 	cancelWhole()
-	if _, err := c.Generate(InConversation(whole, Conversation{Test: "a"}), say("x")); !errors.Is(err, context.Canceled) {
+	if _, err := c.Generate(InConversation(whole, Conversation{Test: "a"}),
+		say("x")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a conversation that was given up: %v", err)
 	}
 	if reply, err := c.Generate(gone, say("x")); err != nil || reply.Text != "known" {
@@ -279,7 +288,8 @@ func TestRecorderAfterHalfALine(t *testing.T) {
 		askIn(t, m, Conversation{}, "hello")
 	}
 	w.left = 1 << 20 // somebody made room
-	if got := askIn(t, m, Conversation{}, "hello"); !strings.Contains(got, "the exchange could not be recorded: no space left on device") {
+	if got := askIn(t, m, Conversation{}, "hello"); !strings.Contains(got,
+		"the exchange could not be recorded: no space left on device") {
 		t.Errorf("got %q", got)
 	}
 	c, err := playBytes("tape", w.Bytes())
@@ -318,11 +328,13 @@ func TestCassetteFaults(t *testing.T) {
 	for name, tc := range map[string]struct{ tape, want string }{
 		"a newer format": {
 			strings.Replace(head, "2", "3", 1) + `{"kind":"hologram"}` + "\n",
-			"tape:1:1: the recording has the format version 3, and this program knows 2 (play it with the program that recorded it, or record it again)",
+			"tape:1:1: the recording has the format version 3, and this program knows 2 (play it with the program " +
+				"that recorded it, or record it again)",
 		},
 		"an older one": {
 			x,
-			"tape:1:1: the recording has an older format, which does not say to which conversation an exchange belongs (record the cassette again)",
+			"tape:1:1: the recording has an older format, which does not say to which conversation an exchange " +
+				"belongs (record the cassette again)",
 		},
 		"a line twice": {
 			head + x + x + y,
@@ -338,7 +350,8 @@ func TestCassetteFaults(t *testing.T) {
 		},
 		"no key": {
 			head + `{"n":1,"model":"m","reply":{"text":"x"}}` + "\n",
-			"tape:2:1: not a recorded exchange: it needs a key and either a reply or an error (record the cassette again)",
+			"tape:2:1: not a recorded exchange: it needs a key and either a reply or an error (record the " +
+				"cassette again)",
 		},
 		"another kind": {
 			head + `{"kind":"video"}` + "\n",
@@ -346,14 +359,18 @@ func TestCassetteFaults(t *testing.T) {
 		},
 		"no answer": {
 			head + `{"kind":"embedding","n":1,"key":"` + strings.Repeat("0", 64) + `","texts":["a"]}` + "\n",
-			"tape:2:1: not a recorded exchange: it needs a key and either a reply or an error (record the cassette again)",
+			"tape:2:1: not a recorded exchange: it needs a key and either a reply or an error (record the " +
+				"cassette again)",
 		},
 	} {
 		_, err := playBytes("tape", []byte(tc.tape))
 		diff(t, name, tc.want, fmt.Sprint(err))
 	}
 	// Lines may be missing, at the end and in between: requests that need them fail. The last line needs no end.
-	for tape, want := range map[string]string{head + y: "2", head + y + "\n" + x[:20]: "2", b.String() + b.String(): "2", head + "\n" + x + y[:len(y)-1]: "does not hold"} {
+	for tape, want := range map[string]string{
+		head + y: "2", head + y + "\n" + x[:20]: "2", b.String() + b.String(): "2",
+		head + "\n" + x + y[:len(y)-1]: "does not hold",
+	} {
 		c, err := playBytes("tape", []byte(tape))
 		if err != nil {
 			t.Fatal(err)
@@ -370,7 +387,8 @@ func BenchmarkPlay(b *testing.B) {
 		return chat.Reply{Text: strings.Repeat("word ", 200)}, nil
 	}))
 	for i := range 10_000 {
-		if _, err := m.Generate(InConversation(b.Context(), Conversation{Test: fmt.Sprint(i / 4)}), say(strings.Repeat("word ", 200))); err != nil {
+		if _, err := m.Generate(InConversation(b.Context(), Conversation{Test: fmt.Sprint(i / 4)}),
+			say(strings.Repeat("word ", 200))); err != nil {
 			b.Fatal(err)
 		}
 	}

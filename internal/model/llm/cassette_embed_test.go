@@ -28,9 +28,12 @@ func lengths(_ context.Context, texts []string) ([][]float64, error) {
 func TestEmbeddingCassette(t *testing.T) {
 	var tape bytes.Buffer
 	recorder := NewRecorder(&tape, nil)
-	failure := &Error{Fault: Unavailable, Model: "openai:small", Status: 503, Message: "busy", Attempts: 3, Err: errors.New("cause")}
+	failure := &Error{
+		Fault: Unavailable, Model: "openai:small", Status: 503, Message: "busy", Attempts: 3, Err: errors.New("cause"),
+	}
 	next := error(nil)
-	e := recorder.RecordEmbedder("openai:small", embedFunc(func(ctx context.Context, texts []string) ([][]float64, error) {
+	e := recorder.RecordEmbedder("openai:small", embedFunc(func(ctx context.Context,
+		texts []string) ([][]float64, error) {
 		if next != nil {
 			return nil, next
 		}
@@ -97,7 +100,8 @@ func TestEmbeddingCassette(t *testing.T) {
 
 func TestEmbeddingNotRecorded(t *testing.T) {
 	var tape bytes.Buffer
-	if _, err := NewRecorder(&tape, nil).RecordEmbedder("small", embedFunc(lengths)).Embed(t.Context(), []string{"a", "b"}); err != nil {
+	if _, err := NewRecorder(&tape, nil).RecordEmbedder("small", embedFunc(lengths)).
+		Embed(t.Context(), []string{"a", "b"}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := playBytes("tape.jsonl", tape.Bytes())
@@ -120,13 +124,15 @@ func TestEmbeddingNotRecorded(t *testing.T) {
 
 func TestEmbeddingRecordingFails(t *testing.T) {
 	_, err := NewRecorder(full{}, nil).RecordEmbedder("small", embedFunc(lengths)).Embed(t.Context(), []string{"a"})
-	diff(t, "error", "small: the exchange could not be recorded: no space left on device (check the disk and the path of the cassette)", err.Error())
+	diff(t, "error", "small: the exchange could not be recorded: no space left on device (check the disk and the "+
+		"path of the cassette)", err.Error())
 }
 
 func TestEmbeddingRecordingConcurrently(t *testing.T) {
 	var tape bytes.Buffer // not safe by itself
 	recorder := NewRecorder(&tape, nil)
-	e, m := recorder.RecordEmbedder("small", embedFunc(lengths)), recorder.Record("agent", script(t, "default: {reply: x}"))
+	e, m := recorder.RecordEmbedder("small", embedFunc(lengths)),
+		recorder.Record("agent", script(t, "default: {reply: x}"))
 	var wg sync.WaitGroup
 	both := func(e Embedder, m Model) {
 		for range 20 {

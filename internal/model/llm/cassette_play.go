@@ -187,7 +187,8 @@ func (c *Recording) find(ctx context.Context, key exchangeKey, a asked) (span, e
 	case t.next < len(t.at):
 		t.next++
 	case a.kind != kindEmbedding:
-		return span{}, c.unrecorded(ctx, a, fmt.Sprintf("the cassette holds this request %d times, and all were played", len(t.at)), held)
+		return span{}, c.unrecorded(ctx, a,
+			fmt.Sprintf("the cassette holds this request %d times, and all were played", len(t.at)), held)
 	}
 	return t.at[t.next-1], nil
 }
@@ -204,8 +205,10 @@ func (c *Recording) wait(ctx context.Context, name string, waited time.Duration)
 		return ctx.Err()
 	case <-late.C:
 		return lacking(ctx, &Error{
-			Fault: Unrecorded, Model: name, At: c.file, Hint: "play it with the time limits of the recording, or record it again",
-			Message: fmt.Sprintf("the recorded call was given up after %s without an answer", waited.Round(time.Millisecond)),
+			Fault: Unrecorded, Model: name, At: c.file,
+			Hint: "play it with the time limits of the recording, or record it again",
+			Message: fmt.Sprintf("the recorded call was given up after %s without an answer",
+				waited.Round(time.Millisecond)),
 		})
 	}
 }
@@ -227,7 +230,9 @@ func (c *Recording) unrecorded(ctx context.Context, a asked, message string, hel
 	if held != (Conversation{}) && c.conversations[held] == nil {
 		hint = c.strange(held) + "; " + hint
 	}
-	return lacking(ctx, &Error{Fault: Unrecorded, Model: a.name, At: c.file, Message: message + ", with " + a.what, Hint: hint})
+	return lacking(ctx, &Error{
+		Fault: Unrecorded, Model: a.name, At: c.file, Message: message + ", with " + a.what, Hint: hint,
+	})
 }
 
 // strange says in which way a conversation is not one of the cassette.

@@ -99,11 +99,13 @@ func (x *cassetteIndex) add(line []byte) error {
 	case e.Kind == kindPart:
 		x.part, x.last, x.newer, x.drawKey = x.part+1, 0, e.Version > cassetteVersion, e.DrawKey
 		if x.newer {
-			return fmt.Errorf("the recording has the format version %d, and this program knows %d", e.Version, cassetteVersion)
+			return fmt.Errorf("the recording has the format version %d, and this program knows %d", e.Version,
+				cassetteVersion)
 		}
 		return nil
 	case x.part == 0:
-		return errors.New("the recording has an older format, which does not say to which conversation an exchange belongs")
+		return errors.New(
+			"the recording has an older format, which does not say to which conversation an exchange belongs")
 	case e.N <= x.last:
 		return fmt.Errorf("exchange %d stands behind exchange %d: lines were repeated or moved", e.N, x.last)
 	}

@@ -26,7 +26,8 @@ func TestCassette(t *testing.T) {
 	replies := modelFunc(func(_ context.Context, r Request) (chat.Reply, error) {
 		count++
 		return chat.Reply{
-			Text: fmt.Sprintf("<%s> %d", r.Messages[0].Content.Text, count), Latency: time.Second, Attempts: 2, Cost: chat.Cost{USD: 0.25},
+			Text:    fmt.Sprintf("<%s> %d", r.Messages[0].Content.Text, count),
+			Latency: time.Second, Attempts: 2, Cost: chat.Cost{USD: 0.25},
 			ToolCalls: []chat.ToolCall{{ID: "a", Name: "f", Args: json.RawMessage(`{"x": [1, 2]}`)}, {Name: "g"}},
 			Usage:     chat.Usage{InputTokens: 3, OutputTokens: 4},
 		}, nil
@@ -50,7 +51,8 @@ func TestCassette(t *testing.T) {
 	if _, err := judge.Generate(t.Context(), say("a")); !errors.Is(err, failure) {
 		t.Errorf("recording changed the error: %v", err)
 	}
-	if _, err := recorder.Record("openai:agent", gone).Generate(t.Context(), say("c")); !errors.Is(err, context.Canceled) {
+	if _, err := recorder.Record("openai:agent", gone).Generate(t.Context(), say("c")); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("recording changed the error: %v", err)
 	}
 	diff(t, "lines with the head", 5, strings.Count(tape.String(), "\n"))
@@ -109,7 +111,8 @@ func TestRequestKey(t *testing.T) {
 	keys := map[string]string{}
 	for name, r := range map[string]Request{
 		"plain": say("a"), "text": say("b"), "role": {Messages: []chat.Message{chat.NewMessage(chat.System, "a")}},
-		"temperature": {Messages: say("a").Messages, Temperature: new(0.0)}, "tools": {Messages: say("a").Messages, Tools: []Tool{{Name: "x"}}},
+		"temperature": {Messages: say("a").Messages, Temperature: new(0.0)},
+		"tools":       {Messages: say("a").Messages, Tools: []Tool{{Name: "x"}}},
 	} {
 		for _, model := range []string{"m", "n"} {
 			key, err := requestKey(model, r)
@@ -180,5 +183,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 
 func TestRecordingFails(t *testing.T) {
 	_, err := NewRecorder(full{}, nil).Record("m", script(t, "default: {reply: x}")).Generate(t.Context(), say("a"))
-	diff(t, "error", "m: the exchange could not be recorded: no space left on device (check the disk and the path of the cassette)", err.Error())
+	diff(t, "error",
+		"m: the exchange could not be recorded: no space left on device (check the disk and the path of the cassette)",
+		err.Error())
 }

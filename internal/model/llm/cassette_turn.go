@@ -10,7 +10,9 @@ import (
 // RecordTurn writes how long an agent took for a turn. An agent made of several calls says nothing of that itself, and
 // a playback, in which all calls are answered at once, could not tell. The error is an *Error of fault Unrecorded.
 func (r *Recorder) RecordTurn(ctx context.Context, message string, took time.Duration) error {
-	e := entry{Kind: kindTurn, Model: kindTurn, Texts: []string{r.mask.text(message)}, Reply: &chat.Reply{Latency: took}}
+	e := entry{
+		Kind: kindTurn, Model: kindTurn, Texts: []string{r.mask.text(message)}, Reply: &chat.Reply{Latency: took},
+	}
 	if problem := r.write(ctx, e, e.Texts, time.Time{}, nil); problem != nil {
 		return unwritten(ctx, kindTurn, problem)
 	}

@@ -132,7 +132,9 @@ func (c *Client) request(ctx context.Context, r Request, token func(string)) (ch
 			Hint: "check the tools, the schema and the content blocks", Err: err,
 		})
 	}
-	request := call{place: c.wire.path, body: data, node: r.Node, values: valuesOf(ctx, r), conversation: conversationID(r)}
+	request := call{
+		place: c.wire.path, body: data, node: r.Node, values: valuesOf(ctx, r), conversation: conversationID(r),
+	}
 	start := time.Now()
 	var reply chat.Reply
 	if token == nil {

@@ -50,7 +50,9 @@ func NewEmbedder(m config.Model, o Options) (*EndpointEmbedder, error) {
 		return nil, err
 	}
 	if e.vendor.embedding == nil {
-		return nil, e.fail(&Error{Fault: Refused, Message: m.Provider + " has no embedding models", Hint: "choose one of another provider"})
+		return nil, e.fail(&Error{
+			Fault: Refused, Message: m.Provider + " has no embedding models", Hint: "choose one of another provider",
+		})
 	}
 	return &EndpointEmbedder{e, e.vendor.embedding(m), newRetrier[[][]float64](policyOf(m, e.at))}, nil
 }
@@ -62,7 +64,8 @@ func (e *EndpointEmbedder) Embed(ctx context.Context, texts []string) ([][]float
 		batch := texts[:min(len(texts), e.format.batch)]
 		texts = texts[len(batch):]
 		more, _, err := e.retrier.do(ctx, func(ctx context.Context) ([][]float64, error) {
-			return within(ctx, callTimeoutOf(e.endpoint.model, e.endpoint.at), func(ctx context.Context) ([][]float64, error) { return e.ask(ctx, batch) })
+			return within(ctx, callTimeoutOf(e.endpoint.model, e.endpoint.at),
+				func(ctx context.Context) ([][]float64, error) { return e.ask(ctx, batch) })
 		})
 		if err != nil {
 			return nil, err

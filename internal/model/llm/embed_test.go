@@ -13,7 +13,9 @@ import (
 func embedder(t *testing.T, base string) *EndpointEmbedder {
 	t.Helper()
 	m := config.Model{Provider: "openai", Name: "small", BaseURL: base, Retries: new(0)}
-	e, err := NewEmbedder(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: transport(t)})
+	e, err := NewEmbedder(m, Options{
+		Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: transport(t),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +29,8 @@ func TestEmbed(t *testing.T) {
 			Model string   `json:"model"`
 			Input []string `json:"input"`
 		}
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body.Model != "small" || r.URL.Path != "/v1/embeddings" {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body.Model != "small" ||
+			r.URL.Path != "/v1/embeddings" {
 			t.Errorf("%s %+v %v", r.URL.Path, body, err)
 		}
 		sizes = append(sizes, len(body.Input))

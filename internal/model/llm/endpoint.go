@@ -55,7 +55,9 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 	}
 	e.base, e.at, e.public = address, shownAddress(address), e.vendor.isPublic(address)
 	if m.TokenEnv != "" && !e.vendor.tokens {
-		return nil, e.fail(&Error{Fault: Refused, Message: m.Provider + " takes no token", Hint: "name the variable of the key: api_key_env"})
+		return nil, e.fail(&Error{
+			Fault: Refused, Message: m.Provider + " takes no token", Hint: "name the variable of the key: api_key_env",
+		})
 	}
 	e.key, e.keyName = e.vendor.keyOf(m, o)
 	e.bearer = e.vendor.keyHeader == "" || m.TokenEnv != ""
@@ -68,7 +70,9 @@ func newEndpoint(m config.Model, o Options) (*endpoint, error) {
 	e.secrets = newSecrets(e.key, address)
 	e.secrets.mask = o.Mask
 	if e.extras, err = newExtras(m); err != nil {
-		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error())), Hint: "check `headers:` and `body:` of the model"})
+		return nil, e.fail(&Error{
+			Fault: Refused, Message: clip(oneLine(err.Error())), Hint: "check `headers:` and `body:` of the model",
+		})
 	}
 	transport := o.Transport
 	if o.Named != nil && m.BaseURL != "" {
@@ -126,7 +130,8 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 	if err != nil {
 		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error()))})
 	}
-	req, err := http.NewRequestWithContext(ctx, orElse(c.method, http.MethodPost), e.address(c.place), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, orElse(c.method, http.MethodPost), e.address(c.place),
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, e.unreachable(err)
 	}

@@ -39,7 +39,8 @@ func (e *endpoint) refusal(res *http.Response, body []byte) *Error {
 	case res.StatusCode < http.StatusBadRequest:
 		err.Message = fmt.Sprintf("answered with the redirect %d, which is not followed", res.StatusCode)
 		if to, bad := res.Location(); bad == nil {
-			err.Message = fmt.Sprintf("answered with a redirect (%d) to %s, which is not followed", res.StatusCode, clip(to.Host))
+			err.Message = fmt.Sprintf("answered with a redirect (%d) to %s, which is not followed", res.StatusCode,
+				clip(to.Host))
 			err.Hint = "if the server has moved, use its new address as the base URL: " + clip(shownAddress(to))
 		}
 	}
@@ -77,7 +78,8 @@ func (e *endpoint) unreachable(cause error) *Error {
 
 // brokeOff reports whether a connection broke that had been made.
 func brokeOff(cause error) bool {
-	return errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) || errors.Is(cause, syscall.ECONNRESET) || errors.Is(cause, syscall.EPIPE)
+	return errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) || errors.Is(cause, syscall.ECONNRESET) ||
+		errors.Is(cause, syscall.EPIPE)
 }
 
 const brokenOff = "the connection broke before the answer was complete"

@@ -44,9 +44,18 @@ func TestBaseURL(t *testing.T) {
 	}{
 		{"as it is", func(base string) string { return base }, testKey, "/v1/chat/completions", "Bearer " + testKey},
 		{"with a slash", func(base string) string { return base + "/" }, "", "/v1/chat/completions", ""},
-		{"without a path", func(base string) string { return strings.TrimSuffix(base, "/v1") }, "", "/chat/completions", ""},
-		{"with an escaped path", func(base string) string { return base + "/a%2Fb" }, "", "/v1/a%2Fb/chat/completions", ""},
-		{"with a query", func(base string) string { return base + "?api-version=1" }, "", "/v1/chat/completions?api-version=1", ""},
+		{
+			"without a path", func(base string) string { return strings.TrimSuffix(base, "/v1") }, "",
+			"/chat/completions", "",
+		},
+		{
+			"with an escaped path", func(base string) string { return base + "/a%2Fb" }, "",
+			"/v1/a%2Fb/chat/completions", "",
+		},
+		{
+			"with a query", func(base string) string { return base + "?api-version=1" }, "",
+			"/v1/chat/completions?api-version=1", "",
+		},
 		{
 			"with a password", func(base string) string { return strings.Replace(base, "://", "://user:pass@", 1) }, "",
 			"/v1/chat/completions", "Basic dXNlcjpwYXNz",
@@ -59,7 +68,9 @@ func TestBaseURL(t *testing.T) {
 				reply(w, hello)
 			})
 			m := config.Model{Provider: "openai", Name: "agent", BaseURL: tc.change(base)}
-			c, err := NewClient(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": tc.key}), Transport: transport(t)})
+			c, err := NewClient(m, Options{
+				Getenv: env(map[string]string{"OPENAI_API_KEY": tc.key}), Transport: transport(t),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +96,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		e := wantError(t, err)
 		diff(t, "fault", Refused, e.Fault)
 		diff(t, "status", status, e.Status)
-		if host := strings.TrimSuffix(strings.TrimPrefix(elsewhere, "http://"), "/v1"); !strings.Contains(e.Message, host) {
+		if host := strings.TrimSuffix(strings.TrimPrefix(elsewhere, "http://"),
+			"/v1"); !strings.Contains(e.Message, host) {
 			t.Errorf("%q does not name the host %s", e.Message, host)
 		}
 		_, _, err = collect(t.Context(), dial(t, base), say("hi"))

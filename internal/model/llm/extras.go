@@ -136,7 +136,10 @@ func instruct(model Model, m config.Model) (Model, error) {
 	}
 	t, err := template.Of(m.System, template.Scope{})
 	if err != nil {
-		return nil, &Error{Fault: Refused, Model: m.String(), Message: clip(oneLine(err.Error())), Hint: "check `system:` of the model", Err: err}
+		return nil, &Error{
+			Fault: Refused, Model: m.String(), Message: clip(oneLine(err.Error())),
+			Hint: "check `system:` of the model", Err: err,
+		}
 	}
 	return &instructed{model, t}, nil
 }
@@ -151,7 +154,9 @@ func (m *instructed) Stream(ctx context.Context, r Request, token func(string)) 
 		v := valuesOf(ctx, r)
 		text, _, err := m.system.Text(&v, template.Plain)
 		if err != nil {
-			return chat.Reply{}, &Error{Fault: Refused, Message: "the system message: " + clip(oneLine(err.Error())), Err: err}
+			return chat.Reply{}, &Error{
+				Fault: Refused, Message: "the system message: " + clip(oneLine(err.Error())), Err: err,
+			}
 		}
 		r.Messages = slices.Insert(slices.Clone(r.Messages), 0, chat.NewMessage(chat.System, text))
 	}

@@ -16,7 +16,8 @@ import (
 func google() Provider {
 	return hosted("google", "Gemini", &vendor{
 		base: "https://generativelanguage.googleapis.com", baseEnv: "GOOGLE_GEMINI_BASE_URL",
-		keyEnvs: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, list: "v1beta/models", keyHeader: "x-goog-api-key", embedding: googleEmbedding,
+		keyEnvs: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, list: "v1beta/models", keyHeader: "x-goog-api-key",
+		embedding: googleEmbedding,
 		wire: func(m config.Model, _ bool) (wire, *Error) {
 			if m.API != "" {
 				return wire{}, unknownAPI(m, "leave `api:` out: google has one")
@@ -79,7 +80,9 @@ func encodeGoogle(r Request) (any, error) {
 			return nil, err
 		}
 		ids = googleIDs(t)
-		body.Contents = append(body.Contents, googleContent{map[chat.Role]string{chat.User: "user", chat.Assistant: "model"}[t.role], parts})
+		body.Contents = append(body.Contents, googleContent{
+			map[chat.Role]string{chat.User: "user", chat.Assistant: "model"}[t.role], parts,
+		})
 	}
 	var tools []object
 	for _, tool := range r.Tools {
@@ -179,7 +182,9 @@ func googleParts(t turn, ids []string) ([]any, error) {
 		}
 	}
 	for _, call := range t.calls {
-		parts = append(parts, object{"functionCall": object{"id": call.ID, "name": call.Name, "args": argsObject(call.Args)}})
+		parts = append(parts, object{"functionCall": object{
+			"id": call.ID, "name": call.Name, "args": argsObject(call.Args),
+		}})
 	}
 	return parts, nil
 }

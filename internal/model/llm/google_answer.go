@@ -53,7 +53,10 @@ func (u *googleUsage) count() chat.Usage {
 	if u == nil || u.Prompt+u.ToolUse+u.Candidates+u.Thoughts == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	return chat.Usage{InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CachedTokens: u.Cached, ReasoningTokens: u.Thoughts}
+	return chat.Usage{
+		InputTokens: u.Prompt + u.ToolUse, OutputTokens: u.Candidates + u.Thoughts, CachedTokens: u.Cached,
+		ReasoningTokens: u.Thoughts,
+	}
 }
 
 func decodeGoogle(body []byte) (chat.Reply, error) {
@@ -125,7 +128,9 @@ func (a *googleAssembly) take(answer googleAnswer) error {
 				return fmt.Errorf("the answer is not what the protocol says: it calls more than %d tools", maxCalls)
 			}
 			id := orElse(part.Call.ID, fmt.Sprintf("call_%d", len(a.calls)+1))
-			a.calls = append(a.calls, chat.ToolCall{ID: id, Name: part.Call.Name, Args: ParseArgs(string(part.Call.Args))})
+			a.calls = append(a.calls, chat.ToolCall{
+				ID: id, Name: part.Call.Name, Args: ParseArgs(string(part.Call.Args)),
+			})
 		default:
 			a.spoke = a.spoke || strings.Contains(string(raw), `"text"`)
 			if part.Text != "" {
@@ -144,7 +149,10 @@ func (a *googleAssembly) reply() (chat.Reply, error) {
 		}
 		return chat.Reply{}, errSilent("parts", a.finish, a.why)
 	}
-	reply := chat.Reply{Text: a.text.String(), ToolCalls: a.calls, Usage: a.usage.count(), FinishReason: a.reason(), Model: string(a.model)}
+	reply := chat.Reply{
+		Text: a.text.String(), ToolCalls: a.calls, Usage: a.usage.count(), FinishReason: a.reason(),
+		Model: string(a.model),
+	}
 	if len(a.calls) > 0 && reply.FinishReason == "stop" {
 		reply.FinishReason = "tool_calls"
 	}

@@ -76,8 +76,9 @@ func lexicalReply(r *Request) (chat.Reply, error) {
 	}
 	return chat.Reply{}, &Error{
 		Fault: Refused, Model: lexicalName, Attempts: 1,
-		Message: "there is nothing to choose: it only takes steps in a flow and labels of a classifier, by the words that a message shares with them",
-		Hint:    "use a language model for this, such as openai:gpt-5, or a script",
+		Message: "there is nothing to choose: it only takes steps in a flow and labels of a classifier, " +
+			"by the words that a message shares with them",
+		Hint: "use a language model for this, such as openai:gpt-5, or a script",
 	}
 }
 
@@ -118,7 +119,8 @@ const lexicalName = "lexical:default"
 func openLexical(m config.Model, _ Options) (Model, string, error) {
 	if m.Name != "" && m.Name != "default" {
 		return nil, "", &Error{
-			Fault: Refused, Model: m.String(), Message: fmt.Sprintf("there is no lexical model %q", m.Name), Hint: "write lexical: there is one only",
+			Fault: Refused, Model: m.String(), Message: fmt.Sprintf("there is no lexical model %q", m.Name),
+			Hint: "write lexical: there is one only",
 		}
 	}
 	return Lexical{}, "", nil

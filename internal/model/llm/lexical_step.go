@@ -13,7 +13,8 @@ import (
 func (m *Menu) choose(text string) string {
 	ranked := m.Rank(text)
 	switch {
-	case len(ranked) == 0, ranked[0].Score < lexicalLeast, len(ranked) > 1 && ranked[0].Score-ranked[1].Score < lexicalMargin:
+	case len(ranked) == 0, ranked[0].Score < lexicalLeast, len(ranked) > 1 &&
+		ranked[0].Score-ranked[1].Score < lexicalMargin:
 		return m.certain(nil)
 	}
 	return ranked[0].ID
@@ -37,8 +38,8 @@ func (m *Menu) certain(allowed []any) string {
 func (m *Menu) call(r *Request, tool, id string) (chat.Reply, error) {
 	if id == "" {
 		return chat.Reply{}, &Error{
-			Fault: Refused, Model: lexicalName, Attempts: 1, Message: "the menu of the tool " + tool + " has no options",
-			Hint: "give it at least one, or a way to stay",
+			Fault: Refused, Model: lexicalName, Attempts: 1,
+			Message: "the menu of the tool " + tool + " has no options", Hint: "give it at least one, or a way to stay",
 		}
 	}
 	args := map[string]string{m.argument: id}

@@ -21,7 +21,9 @@ func step(menu *Menu, choice, user string, results ...string) Request {
 	for _, result := range results {
 		id := callID(len(r.Messages), 1)
 		r.Messages = append(r.Messages,
-			chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: id, Name: "process_node", Args: json.RawMessage("{}")}}},
+			chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{
+				ID: id, Name: "process_node", Args: json.RawMessage("{}"),
+			}}},
 			chat.Message{Role: chat.Tool, ToolCallID: id, Content: chat.Content{Text: result}})
 	}
 	return r
@@ -35,7 +37,9 @@ const (
 func TestLexical(t *testing.T) {
 	must := NewMenu("next_node_id", []Option{{ID: "a"}, {ID: "b", Label: "billing"}}, "")
 	called := func(args string) chat.Reply {
-		return chat.Reply{Attempts: 1, ToolCalls: []chat.ToolCall{{ID: "call_2_1", Name: "process_node", Args: json.RawMessage(args)}}}
+		return chat.Reply{Attempts: 1, ToolCalls: []chat.ToolCall{{
+			ID: "call_2_1", Name: "process_node", Args: json.RawMessage(args),
+		}}}
 	}
 	retried := func(args string) chat.Reply {
 		reply := called(args)
@@ -53,25 +57,50 @@ func TestLexical(t *testing.T) {
 		request Request
 		want    chat.Reply
 	}{
-		{"the best option", step(triage(), "process_node", "my parcel is late"), called(`{"current_node_id":"triage","option_id":"order"}`)},
-		{"a free choice", step(triage(), "auto", "billing: a refund"), called(`{"current_node_id":"triage","option_id":"billing"}`)},
-		{"required", step(triage(), "required", "the invoice"), called(`{"current_node_id":"triage","option_id":"billing"}`)},
+		{
+			"the best option", step(triage(), "process_node", "my parcel is late"),
+			called(`{"current_node_id":"triage","option_id":"order"}`),
+		},
+		{
+			"a free choice", step(triage(), "auto", "billing: a refund"),
+			called(`{"current_node_id":"triage","option_id":"billing"}`),
+		},
+		{
+			"required", step(triage(), "required", "the invoice"),
+			called(`{"current_node_id":"triage","option_id":"billing"}`),
+		},
 		{"nothing like it", step(triage(), "", "What's the weather?"), called(stay)},
 		{"two alike", step(triage(), "", "order, delivery, invoice, refund"), called(stay)},
 		{"one must be chosen", step(must, "", "hm"), called(`{"next_node_id":"a"}`)},
 		{"one must be chosen, and fits", step(must, "", "billing"), called(`{"next_node_id":"b"}`)},
 		{"only a way to stay", step(NewMenu("option_id", nil, "-1"), "", "hm"), called(`{"option_id":"-1"}`)},
 		{"no user yet", Request{Tools: []Tool{{Name: "process_node", Menu: must}}}, chat.Reply{
-			Attempts: 1, ToolCalls: []chat.ToolCall{{ID: "call_0_1", Name: "process_node", Args: json.RawMessage(`{"next_node_id":"a"}`)}},
+			Attempts: 1, ToolCalls: []chat.ToolCall{{
+				ID: "call_0_1", Name: "process_node", Args: json.RawMessage(`{"next_node_id":"a"}`),
+			}},
 		}},
 		{"the prompt of the step", step(triage(), "auto", "my parcel", nextStep), said("Which order?")},
 		{"forced although done", step(triage(), "process_node", "my parcel", nextStep), said("Which order?")},
 		{"tools off", step(triage(), "none", "my parcel", nextStep), said("Which order?")},
 		{"no tools", none(step(nil, "", "my parcel", nextStep)), said("Which order?")},
-		{"the flow's end", step(triage(), "", "bye", `{"next_node_id":null,"next_node_descriptor":null,"instructions":"Say goodbye: Farewell!"}`), said("Farewell!")},
-		{"instructions without a colon", step(triage(), "", "bye", `{"instructions":"Say goodbye."}`), said("Say goodbye.")},
-		{"instructions about nothing", step(triage(), "", "bye", `{"next_node_descriptor":{"prompt":" "},"instructions":"Reply to the user following this prompt: "}`), said(again)},
-		{"instructions about nothing, cut", step(triage(), "", "bye", `{"instructions":"Reply to the user following this prompt:"}`), said(again)},
+		{
+			"the flow's end", step(triage(), "", "bye",
+				`{"next_node_id":null,"next_node_descriptor":null,"instructions":"Say goodbye: Farewell!"}`),
+			said("Farewell!"),
+		},
+		{
+			"instructions without a colon", step(triage(), "", "bye", `{"instructions":"Say goodbye."}`),
+			said("Say goodbye."),
+		},
+		{
+			"instructions about nothing", step(triage(), "", "bye",
+				`{"next_node_descriptor":{"prompt":" "},"instructions":"Reply to the user following this prompt: "}`),
+			said(again),
+		},
+		{
+			"instructions about nothing, cut",
+			step(triage(), "", "bye", `{"instructions":"Reply to the user following this prompt:"}`), said(again),
+		},
 		{"nothing to say", step(triage(), "", "bye", `{}`), said(again)},
 		{"not JSON", step(triage(), "", "bye", `oops`), said(again)},
 		{"an error", step(triage(), "", "my parcel", badStep), retried(stay)},
@@ -109,8 +138,11 @@ func TestLexicalSchema(t *testing.T) {
 		}
 	}
 	for _, schema := range []string{
-		``, `{`, `{"type":"string"}`, `{"type":"array","minItems":1}`, `{"type":"object","required":["passed"],"properties":{"passed":{"type":"boolean"}}}`,
-		`{"type":"object","required":["x"]}`, strings.Repeat(`{"type":"object","required":["x"],"properties":{"x":`, 99) + `{"type":"array"}` + strings.Repeat(`}}`, 99),
+		``, `{`, `{"type":"string"}`, `{"type":"array","minItems":1}`,
+		`{"type":"object","required":["passed"],"properties":{"passed":{"type":"boolean"}}}`,
+		`{"type":"object","required":["x"]}`,
+		strings.Repeat(`{"type":"object","required":["x"],"properties":{"x":`, 99) + `{"type":"array"}` +
+			strings.Repeat(`}}`, 99),
 	} {
 		if got, err := ask(schema); err == nil {
 			t.Errorf("%s: got %s", schema, got.Text)
@@ -119,17 +151,20 @@ func TestLexicalSchema(t *testing.T) {
 }
 
 func TestLexicalRefuses(t *testing.T) {
-	const what = "lexical:default: there is nothing to choose: it only takes steps in a flow and labels of a classifier, " +
-		"by the words that a message shares with them (use a language model for this, such as openai:gpt-5, or a script)"
+	const what = "lexical:default: there is nothing to choose: it only takes steps in a flow and labels of a " +
+		"classifier, " +
+		"by the words that a message shares with them (use a language model for this, such as openai:gpt-5, " +
+		"or a script)"
 	for name, tc := range map[string]struct {
 		request Request
 		want    string
 	}{
-		"no tools":         {say("hi"), what},
-		"no menu":          {step(nil, "", "hi"), what},
-		"another tool":     {step(triage(), "other", "hi"), what},
-		"tools off":        {step(triage(), "none", "hi"), what},
-		"nothing to offer": {step(NewMenu("id", nil, ""), "", "hi"), "lexical:default: the menu of the tool process_node has no options (give it at least one, or a way to stay)"},
+		"no tools":     {say("hi"), what},
+		"no menu":      {step(nil, "", "hi"), what},
+		"another tool": {step(triage(), "other", "hi"), what},
+		"tools off":    {step(triage(), "none", "hi"), what},
+		"nothing to offer": {step(NewMenu("id", nil, ""), "", "hi"), "lexical:default: " +
+			"the menu of the tool process_node has no options (give it at least one, or a way to stay)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Lexical{}.Generate(t.Context(), tc.request)
@@ -167,7 +202,8 @@ func TestLexicalConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				got, err := Lexical{}.Generate(t.Context(), step(menu, "", "Where is my parcel?"))
-				if err != nil || string(got.ToolCalls[0].Args) != `{"current_node_id":"triage","option_id":"order"}` || got.Latency > time.Minute {
+				if err != nil || string(got.ToolCalls[0].Args) != `{"current_node_id":"triage","option_id":"order"}` ||
+					got.Latency > time.Minute {
 					t.Errorf("got %+v, %v", got, err)
 				}
 			}

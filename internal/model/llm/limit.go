@@ -62,7 +62,8 @@ func (l *Limits) share(c config.Model, at string) *limiter {
 	if !ok {
 		// The burst is large only so that a limit starts with a full bucket when it is set.
 		shared = &limiter{
-			requests: rate.NewLimiter(rate.Inf, 1<<40), tokens: rate.NewLimiter(rate.Inf, 1<<40), slots: semaphore.NewWeighted(slotSpace),
+			requests: rate.NewLimiter(rate.Inf, 1<<40), tokens: rate.NewLimiter(rate.Inf, 1<<40),
+			slots: semaphore.NewWeighted(slotSpace),
 		}
 		l.shared[key] = shared
 	}

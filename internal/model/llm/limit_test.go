@@ -170,8 +170,12 @@ func TestSharedLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := &counted{asked: map[string][]Allowance{}}
 		limits := SharedLimits(over)
-		a := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "a", Concurrency: 3, RequestsPerMinute: 60}, "here")
-		b := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "b", Concurrency: 2, TokensPerMinute: 9}, "here")
+		a := limits.Limit(&slow{}, config.Model{
+			Provider: "openai", Name: "a", Concurrency: 3, RequestsPerMinute: 60,
+		}, "here")
+		b := limits.Limit(&slow{}, config.Model{
+			Provider: "openai", Name: "b", Concurrency: 2, TokensPerMinute: 9,
+		}, "here")
 		c := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "c"}, "here")
 		there := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "c"}, "there")
 		together(t, 4, a, b, c, there)

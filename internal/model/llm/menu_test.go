@@ -13,8 +13,14 @@ import (
 // triage is the menu of a support desk.
 func triage() *Menu {
 	m := NewMenu("option_id", []Option{
-		{ID: "order", Label: "Order or delivery", When: "asks about an order or a parcel", Examples: []string{"Where is my parcel?", "Wo bleibt meine Bestellung?"}},
-		{ID: "billing", Label: "Invoice or refund", When: "asks about a charge, an invoice or money", Examples: []string{"我想退款", "Je veux un remboursement"}},
+		{
+			ID: "order", Label: "Order or delivery", When: "asks about an order or a parcel",
+			Examples: []string{"Where is my parcel?", "Wo bleibt meine Bestellung?"},
+		},
+		{
+			ID: "billing", Label: "Invoice or refund", When: "asks about a charge, an invoice or money",
+			Examples: []string{"我想退款", "Je veux un remboursement"},
+		},
 		{ID: "tech", Label: "Technical problem", When: "something does not work"},
 		{ID: "number", Label: "AC-000000"},
 	}, "-1")
@@ -67,7 +73,8 @@ func TestRank(t *testing.T) {
 			t.Errorf("%q: %v, want %s first", text, ranked, want)
 		}
 	}
-	diff(t, "equals keep the menu's order", []Ranked{{"order", 0}, {"billing", 0}, {"tech", 0}, {"number", 0}}, m.Rank("zebra"))
+	diff(t, "equals keep the menu's order", []Ranked{{"order", 0}, {"billing", 0}, {"tech", 0}, {"number", 0}},
+		m.Rank("zebra"))
 	diff(t, "no options", 0, len(NewMenu("x", nil, "").Rank("a")))
 }
 
@@ -142,7 +149,8 @@ func TestMenuStaysInside(t *testing.T) {
 func FuzzRank(f *testing.F) {
 	f.Add("Where is my parcel?", "我想退款 AC-104729 cafe\u0301")
 	f.Fuzz(func(t *testing.T, example, text string) {
-		m := NewMenu("id", []Option{{ID: "a", Label: "parcel", Examples: []string{example}}, {ID: "b", When: text}}, "-1")
+		m := NewMenu("id", []Option{{ID: "a", Label: "parcel", Examples: []string{example}}, {ID: "b", When: text}},
+			"-1")
 		for _, r := range m.Rank(text) {
 			if !(r.Score >= 0 && r.Score <= 1) {
 				t.Errorf("%s scores %v", r.ID, r.Score)

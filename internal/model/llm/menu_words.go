@@ -113,21 +113,24 @@ func isFunctionWord(word []byte) bool {
 		return word[0] < '0' || word[0] > '9'
 	}
 	switch string(word) {
-	case "an", "the", "this", "that", "these", "those", "it", "its", "he", "she", "we", "you", "they", "me", "my", "your", "our", "us",
-		"am", "is", "are", "was", "were", "be", "been", "being", "do", "does", "did", "don", "have", "has", "had", "having",
-		"can", "could", "will", "would", "should", "shall", "may", "might", "must", "ll", "ve", "re",
-		"of", "to", "in", "on", "at", "by", "for", "from", "with", "as", "about", "into", "and", "or", "but", "if", "so", "then", "than", "not",
-		"what", "which", "who", "how", "when", "where", "there", "here", "please", "just", "want", "like", "get", "some", "any":
+	case "an", "the", "this", "that", "these", "those", "it", "its", "he", "she", "we", "you", "they", "me",
+		"my", "your", "our", "us", "am", "is", "are", "was", "were", "be", "been", "being", "do", "does", "did", "don",
+		"have", "has", "had", "having", "can", "could", "will", "would", "should", "shall", "may", "might", "must",
+		"ll", "ve", "re", "of", "to", "in", "on", "at", "by", "for", "from", "with", "as", "about", "into", "and", "or",
+		"but", "if", "so", "then", "than", "not", "what", "which", "who", "how", "when", "where", "there", "here",
+		"please", "just", "want", "like", "get", "some", "any":
 		return true
-	case "der", "die", "das", "den", "dem", "ein", "eine", "einen", "einem", "einer", "ich", "du", "er", "sie", "es", "wir", "ihr",
-		"mich", "mir", "mein", "meine", "meinen", "ist", "sind", "bin", "war", "habe", "hat", "haben", "und", "oder", "zu", "im", "mit",
-		"von", "auf", "für", "bitte", "möchte", "kann", "wie", "wo", "nicht":
+	case "der", "die", "das", "den", "dem", "ein", "eine", "einen", "einem", "einer", "ich", "du", "er", "sie", "es",
+		"wir", "ihr", "mich", "mir", "mein", "meine", "meinen", "ist", "sind", "bin", "war", "habe", "hat", "haben",
+		"und", "oder", "zu", "im", "mit", "von", "auf", "für", "bitte", "möchte", "kann", "wie", "wo", "nicht":
 		return true
-	case "le", "la", "les", "un", "une", "des", "de", "et", "je", "tu", "il", "elle", "nous", "vous", "mon", "ma", "mes", "votre",
-		"est", "sont", "ai", "que", "qui", "ce", "cette", "au", "pour", "avec", "dans", "sur", "veux", "voudrais", "plaît", "ne", "pas":
+	case "le", "la", "les", "un", "une", "des", "de", "et", "je", "tu", "il", "elle", "nous", "vous", "mon", "ma",
+		"mes", "votre", "est", "sont", "ai", "que", "qui", "ce", "cette", "au", "pour", "avec", "dans", "sur", "veux",
+		"voudrais", "plaît", "ne", "pas":
 		return true
-	case "el", "los", "las", "uno", "una", "lo", "yo", "mi", "mis", "su", "se", "son", "está", "en", "del", "al", "por", "para",
-		"con", "quiero", "puedo", "como", "favor", "gli", "di", "che", "per", "sono", "ho", "vorrei", "os", "um", "uma", "eu", "meu", "minha":
+	case "el", "los", "las", "uno", "una", "lo", "yo", "mi", "mis", "su", "se", "son", "está", "en", "del", "al", "por",
+		"para", "con", "quiero", "puedo", "como", "favor", "gli", "di", "che", "per", "sono", "ho", "vorrei", "os",
+		"um", "uma", "eu", "meu", "minha":
 		return true
 	}
 	return false

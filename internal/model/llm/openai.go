@@ -11,7 +11,8 @@ import (
 // openAI is OpenAI, and any server with its API.
 func openAI() Provider {
 	return hosted("openai", "OpenAI and any server with its API", &vendor{
-		base: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL", keyEnvs: []string{"OPENAI_API_KEY"}, list: "models", embedding: openAIEmbedding,
+		base: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL", keyEnvs: []string{"OPENAI_API_KEY"},
+		list: "models", embedding: openAIEmbedding,
 		wire: func(m config.Model, public bool) (wire, *Error) {
 			return openAIWire(m, dialect{maxCompletion: public, seed: "seed"})
 		},
@@ -21,7 +22,8 @@ func openAI() Provider {
 // ollama is a local server. OpenAI's key does not belong there.
 func ollama() Provider {
 	return hosted("ollama", "a local Ollama server", &vendor{
-		base: "http://localhost:11434/v1", baseEnv: "OLLAMA_HOST", fromEnv: ollamaBase, list: "models", embedding: openAIEmbedding,
+		base: "http://localhost:11434/v1", baseEnv: "OLLAMA_HOST",
+		fromEnv: ollamaBase, list: "models", embedding: openAIEmbedding,
 		wire: func(m config.Model, _ bool) (wire, *Error) { return openAIWire(m, dialect{seed: "seed"}) },
 	})
 }
@@ -80,11 +82,12 @@ func openAIWire(m config.Model, d dialect) (wire, *Error) {
 	switch m.API {
 	case "", "chat_completions":
 		return wire{
-			path:           place{path: "chat/completions"},
-			encode:         func(r Request, streamed bool) (any, error) { return encodeChat(m, r, d, streamed) },
-			decode:         func(_ Request, body []byte) (chat.Reply, error) { return decodeChat(body, d) },
-			assemble:       func(_ Request, token func(string)) assembler { return &assembly{token: token, dialect: d} },
-			optionalSchema: true, seedless: d.seed == "",
+			path:   place{path: "chat/completions"},
+			encode: func(r Request, streamed bool) (any, error) { return encodeChat(m, r, d, streamed) },
+			decode: func(_ Request, body []byte) (chat.Reply, error) { return decodeChat(body, d) },
+			assemble: func(_ Request, token func(string)) assembler {
+				return &assembly{token: token, dialect: d}
+			}, optionalSchema: true, seedless: d.seed == "",
 		}, nil
 	case "responses":
 		return wire{

@@ -122,9 +122,14 @@ func (a *assembly) reply() (chat.Reply, error) {
 	if !a.spoke && len(a.calls) == 0 && a.refusal.Len() == 0 {
 		return chat.Reply{}, errNoContent(a.finish)
 	}
-	reply := chat.Reply{Text: a.text.String(), Usage: a.usage.count(), FinishReason: chat.FinishReason(a.finish), Model: string(a.model)}
+	reply := chat.Reply{
+		Text: a.text.String(), Usage: a.usage.count(), FinishReason: chat.FinishReason(a.finish),
+		Model: string(a.model),
+	}
 	for _, call := range a.calls {
-		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.id, Name: call.name, Args: ParseArgs(call.args.String())})
+		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{
+			ID: call.id, Name: call.name, Args: ParseArgs(call.args.String()),
+		})
 	}
 	if len(reply.ToolCalls) > 0 {
 		reply.Native = a.thoughts()

@@ -94,7 +94,9 @@ func encodeChat(m config.Model, r Request, d dialect, streamed bool) (any, error
 	case d.plainJSON:
 		body.Format = object{"type": "json_object"}
 	default:
-		body.Format = object{"type": "json_schema", "json_schema": object{"name": r.Schema.Name, "schema": r.Schema.JSON, "strict": true}}
+		body.Format = object{"type": "json_schema", "json_schema": object{
+			"name": r.Schema.Name, "schema": r.Schema.JSON, "strict": true,
+		}}
 	}
 	return body, nil
 }
@@ -118,7 +120,9 @@ func chatMessages(messages []chat.Message, d dialect) ([]chatMessage, error) {
 			ids.message()
 		}
 		for _, call := range message.ToolCalls {
-			encoded.ToolCalls = append(encoded.ToolCalls, chatCall{ids.call(call.ID), "function", functionCall{call.Name, FormatArgs(call.Args)}})
+			encoded.ToolCalls = append(encoded.ToolCalls, chatCall{
+				ids.call(call.ID), "function", functionCall{call.Name, FormatArgs(call.Args)},
+			})
 		}
 		if message.Role == chat.Tool {
 			encoded.ToolCallID, _ = ids.answer(message.ToolCallID)
@@ -132,7 +136,9 @@ func chatMessages(messages []chat.Message, d dialect) ([]chatMessage, error) {
 		}
 		list[i] = encoded
 	}
-	if n := len(list); d.userLast && n > 0 && !slices.ContainsFunc(list, func(m chatMessage) bool { return m.Role != chat.System }) {
+	if n := len(list); d.userLast && n > 0 && !slices.ContainsFunc(list, func(m chatMessage) bool {
+		return m.Role != chat.System
+	}) {
 		list[n-1].Role = chat.User
 	}
 	return list, nil
@@ -170,8 +176,12 @@ func (u *answerUsage) count() chat.Usage {
 	if u == nil || u.Input+u.Output == 0 {
 		return chat.Usage{Unknown: true}
 	}
-	usage := chat.Usage{InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached, ReasoningTokens: u.Details.Reasoning}
-	if u.Details.Reasoning > 0 && u.Total == u.Input+u.Output+u.Details.Reasoning { // xAI counts them beside the completion
+	usage := chat.Usage{
+		InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached,
+		ReasoningTokens: u.Details.Reasoning,
+	}
+	// xAI counts them beside the completion
+	if u.Details.Reasoning > 0 && u.Total == u.Input+u.Output+u.Details.Reasoning {
 		usage.OutputTokens += u.Details.Reasoning
 	}
 	return usage
@@ -188,7 +198,9 @@ type chatAnswer struct {
 
 // thoughts returns what has to come back with a message that calls tools.
 func (a *chatAnswer) thoughts(d dialect) chat.Native {
-	value := map[string]json.RawMessage{"reasoning_content": a.ReasoningContent, "reasoning_details": a.ReasoningDetails}[d.thoughts]
+	value := map[string]json.RawMessage{
+		"reasoning_content": a.ReasoningContent, "reasoning_details": a.ReasoningDetails,
+	}[d.thoughts]
 	if len(a.ToolCalls) == 0 || len(value) == 0 || string(value) == "null" {
 		return chat.Native{}
 	}
@@ -223,9 +235,14 @@ func decodeChat(body []byte, d dialect) (chat.Reply, error) {
 	if message.Content == nil && len(message.ToolCalls) == 0 && message.Refusal == "" {
 		return chat.Reply{}, errNoContent(finish)
 	}
-	reply := chat.Reply{Text: text, FinishReason: chat.FinishReason(finish), Usage: answer.Usage.count(), Native: message.thoughts(d), Model: string(answer.Model)}
+	reply := chat.Reply{
+		Text: text, FinishReason: chat.FinishReason(finish), Usage: answer.Usage.count(), Native: message.thoughts(d),
+		Model: string(answer.Model),
+	}
 	for _, call := range message.ToolCalls {
-		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name, Args: call.args()})
+		reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{
+			ID: call.ID, Name: call.Function.Name, Args: call.args(),
+		})
 	}
 	if strings.TrimSpace(reply.Text) == "" && len(reply.ToolCalls) == 0 && message.Refusal != "" {
 		reply.Text = message.Refusal

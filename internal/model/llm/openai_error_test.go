@@ -27,21 +27,45 @@ func TestStatus(t *testing.T) {
 		want         Error
 		hint         string
 	}{
-		{401, "", `{"error":{"message":"bad key ` + testKey + `"}}`, Error{Fault: Unauthorized, Message: "refused the key (401): bad key ***"}, "OPENAI_API_KEY"},
-		{403, "", `{"error":"not you"}`, Error{Fault: Unauthorized, Message: "refused the key (403): not you"}, "OPENAI_API_KEY"},
-		{404, "", `404 page not found`, Error{Fault: Refused, Message: "found nothing there (404): 404 page not found"}, `ends in /v1 and that the model "agent"`},
+		{401, "", `{"error":{"message":"bad key ` + testKey + `"}}`, Error{
+			Fault: Unauthorized, Message: "refused the key (401): bad key ***",
+		}, "OPENAI_API_KEY"},
+		{
+			403, "", `{"error":"not you"}`, Error{Fault: Unauthorized, Message: "refused the key (403): not you"},
+			"OPENAI_API_KEY",
+		},
+		{404, "", `404 page not found`, Error{
+			Fault: Refused, Message: "found nothing there (404): 404 page not found",
+		}, `ends in /v1 and that the model "agent"`},
 		{400, "", `{"message":"too long"}`, Error{Fault: Refused, Message: "refused the request (400): too long"}, ""},
-		{422, "", `{"detail":[{"loc":["body"]}]}`, Error{Fault: Refused, Message: `refused the request (422): [{"loc":["body"]}]`}, ""},
+		{422, "", `{"detail":[{"loc":["body"]}]}`, Error{
+			Fault: Refused, Message: `refused the request (422): [{"loc":["body"]}]`,
+		}, ""},
 		{409, "", ``, Error{Fault: Refused, Message: "refused the request (409): it gave no reason"}, ""},
-		{429, "Retry-After: 7", `{"error":{"message":"slow\n down"}}`, Error{Fault: RateLimited, RetryAfter: 7 * time.Second, Message: "asks for fewer requests (429): slow down"}, "fewer workers"},
-		{429, "Retry-After-Ms: 150", ``, Error{Fault: RateLimited, RetryAfter: 150 * time.Millisecond, Message: "asks for fewer requests (429): it gave no reason"}, ""},
-		{408, "", `{"error":{"message":"too slow"}}`, Error{Fault: Unavailable, Message: "is not available (408): too slow"}, ""},
+		{429, "Retry-After: 7", `{"error":{"message":"slow\n down"}}`, Error{
+			Fault: RateLimited, RetryAfter: 7 * time.Second, Message: "asks for fewer requests (429): slow down",
+		}, "fewer workers"},
+		{429, "Retry-After-Ms: 150", ``, Error{
+			Fault: RateLimited, RetryAfter: 150 * time.Millisecond,
+			Message: "asks for fewer requests (429): it gave no reason",
+		}, ""},
+		{408, "", `{"error":{"message":"too slow"}}`, Error{
+			Fault: Unavailable, Message: "is not available (408): too slow",
+		}, ""},
 		{500, "", `{"error":{"code":5}}`, Error{Fault: Unavailable, Message: `is not available (500): {"code":5}`}, ""},
-		{502, "", "<html>\n<b>Bad\x1b[31m gateway</b>", Error{Fault: Unavailable, Message: "is not available (502): <html> <b>Bad[31m gateway</b>"}, ""},
-		{503, "Retry-After: 120", `[]`, Error{Fault: Unavailable, RetryAfter: 2 * time.Minute, Message: "is not available (503): []"}, ""},
-		{302, "Location: https://me:secret@elsewhere.example/v1?k=secret", ``, Error{Fault: Refused, Message: "answered with a redirect (302) to elsewhere.example, which is not followed"}, "as the base URL: https://elsewhere.example/v1"},
+		{502, "", "<html>\n<b>Bad\x1b[31m gateway</b>", Error{
+			Fault: Unavailable, Message: "is not available (502): <html> <b>Bad[31m gateway</b>",
+		}, ""},
+		{503, "Retry-After: 120", `[]`, Error{
+			Fault: Unavailable, RetryAfter: 2 * time.Minute, Message: "is not available (503): []",
+		}, ""},
+		{302, "Location: https://me:secret@elsewhere.example/v1?k=secret", ``, Error{
+			Fault: Refused, Message: "answered with a redirect (302) to elsewhere.example, which is not followed",
+		}, "as the base URL: https://elsewhere.example/v1"},
 		{304, "", ``, Error{Fault: Refused, Message: "answered with the redirect 304, which is not followed"}, ""},
-		{503, "", strings.Repeat("x", 1000), Error{Fault: Unavailable, Message: "is not available (503): " + strings.Repeat("x", 299) + "…"}, ""},
+		{503, "", strings.Repeat("x", 1000), Error{
+			Fault: Unavailable, Message: "is not available (503): " + strings.Repeat("x", 299) + "…",
+		}, ""},
 	} {
 		t.Run(fmt.Sprint(tc.status), func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -89,22 +113,52 @@ func TestBrokenAnswers(t *testing.T) {
 		{"not JSON", body("<html>no</html>"), Malformed, "the answer is not JSON: <html>no</html>"},
 		{"a stream that nobody asked for", body("data: {}\n\n"), Malformed, "the answer is not JSON: data: {}"},
 		{"empty", body(""), Malformed, "the answer is empty"},
-		{"another shape", body(`{"choices":"none"}`), Malformed, "the answer is not what the protocol says: choices is a string"},
-		{"no content", body(`{"choices":[{"message":{"role":"assistant"},"finish_reason":"stop"}]}`), Malformed, "the answer has neither content nor tool calls: message.content is null or absent (finish_reason stop)"},
-		{"null for content", body(`{"choices":[{"message":{"content":null,"tool_calls":[]}}]}`), Malformed, "the answer has neither content nor tool calls: message.content is null or absent"},
-		{"content that was filtered away", body(`{"choices":[{"message":{"content":null},"finish_reason":"content_filter"}]}`), Malformed, "the answer has neither content nor tool calls: message.content is null or absent (finish_reason content_filter)"},
-		{"no UTF-8", body("{\"choices\":[{\"message\":{\"content\":\"caf\xe9\"}}]}"), Malformed, "the answer is not UTF-8 text"},
-		{"content that is no text", body(`{"choices":[{"message":{"content":5}}]}`), Malformed, "the answer is not what the protocol says: its content is not text"},
+		{
+			"another shape", body(`{"choices":"none"}`), Malformed,
+			"the answer is not what the protocol says: choices is a string",
+		},
+		{
+			"no content", body(`{"choices":[{"message":{"role":"assistant"},"finish_reason":"stop"}]}`), Malformed,
+			"the answer has neither content nor tool calls: message.content is null or absent (finish_reason stop)",
+		},
+		{
+			"null for content", body(`{"choices":[{"message":{"content":null,"tool_calls":[]}}]}`), Malformed,
+			"the answer has neither content nor tool calls: message.content is null or absent",
+		},
+		{
+			"content that was filtered away",
+			body(`{"choices":[{"message":{"content":null},"finish_reason":"content_filter"}]}`), Malformed,
+			"the answer has neither content nor tool calls: message.content is null or absent (finish_reason " +
+				"content_filter)",
+		},
+		{
+			"no UTF-8", body("{\"choices\":[{\"message\":{\"content\":\"caf\xe9\"}}]}"), Malformed,
+			"the answer is not UTF-8 text",
+		},
+		{
+			"content that is no text", body(`{"choices":[{"message":{"content":5}}]}`), Malformed,
+			"the answer is not what the protocol says: its content is not text",
+		},
 		{"no object", body(`[]`), Malformed, "the answer is not what the protocol says: it is a array"},
-		{"an error with a good status", body(`{"error":{"message":"oops","code":"x"}}`), Malformed, "the answer holds an error instead of a reply: oops"},
-		{"a status in a good status", body(`{"error":{"message":"busy","code":429}}`), RateLimited, "asks for fewer requests (429): busy"},
+		{
+			"an error with a good status", body(`{"error":{"message":"oops","code":"x"}}`), Malformed,
+			"the answer holds an error instead of a reply: oops",
+		},
+		{
+			"a status in a good status", body(`{"error":{"message":"busy","code":429}}`), RateLimited,
+			"asks for fewer requests (429): busy",
+		},
 		{"cut", raw(head + "Content-Length: 200\r\n\r\n" + hello[:60]), Unreachable, brokenOff},
 		{"cut between chunks", raw(head + "Transfer-Encoding: chunked\r\n\r\n4\r\n{\"ch\r\n"), Unreachable, brokenOff},
 		{"cut without a length", raw(head + "Connection: close\r\n\r\n" + hello[:60]), Unreachable, brokenOff},
 		{"cut in the header", raw("HTTP/1.1 200 OK\r\n"), Unreachable, brokenOff},
 		{"no answer", raw(""), Unreachable, brokenOff},
-		{"an error that is cut", raw("HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\n{"), Unavailable, "is not available (503): it gave no reason"},
-		{"not HTTP", raw("SSH-2.0-OpenSSH\r\n"), Unreachable, "no connection: net/http: HTTP/1.x transport connection broken: malformed HTTP response \"SSH-2.0-OpenSSH\""},
+		{
+			"an error that is cut", raw("HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\n{"), Unavailable,
+			"is not available (503): it gave no reason",
+		},
+		{"not HTTP", raw("SSH-2.0-OpenSSH\r\n"), Unreachable, "no connection: net/http: " +
+			"HTTP/1.x transport connection broken: malformed HTTP response \"SSH-2.0-OpenSSH\""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := dial(t, serve(t, tc.handler)).Generate(t.Context(), say("hi"))
@@ -158,11 +212,16 @@ func TestUnreachable(t *testing.T) {
 	}{
 		{"refused", closed, transport(t), "the connection was refused", "is the server running? check OPENAI_BASE_URL"},
 		{"no such host", gone, lost, "the host models.invalid was not found", "check the host name"},
-		{"another reason", gone, failing{errors.New("proxy says no to Bearer " + testKey)}, "no connection: proxy says no to Bearer ***", ""},
+		{
+			"another reason", gone, failing{errors.New("proxy says no to Bearer " + testKey)},
+			"no connection: proxy says no to Bearer ***", "",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := config.Model{Provider: "openai", Name: "agent", BaseURL: tc.base}
-			c, err := NewClient(m, Options{Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: tc.transport})
+			c, err := NewClient(m, Options{
+				Getenv: env(map[string]string{"OPENAI_API_KEY": testKey}), Transport: tc.transport,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +249,8 @@ func noSecret(t *testing.T, err *Error) {
 		texts = append(texts, cause.Error(), fmt.Sprintf("%+v", cause))
 	}
 	for _, text := range texts {
-		if strings.Contains(text, testKey) || strings.Contains(text, "pass%2Fword") || strings.Contains(text, "pass/word") {
+		if strings.Contains(text, testKey) || strings.Contains(text, "pass%2Fword") ||
+			strings.Contains(text, "pass/word") {
 			t.Errorf("a secret is in %s", text)
 		}
 	}
@@ -213,7 +273,8 @@ func TestEchoedSecrets(t *testing.T) {
 					text := strings.NewReplacer("AUTH", auth, "KEY", strings.TrimPrefix(auth, "Bearer ")).Replace(body)
 					_, _ = io.WriteString(w, text)
 				})
-				_, err := dial(t, strings.Replace(base, "://", "://user:pass%2Fword@", 1)).Generate(t.Context(), say("hi"))
+				_, err := dial(t, strings.Replace(base, "://", "://user:pass%2Fword@", 1)).
+					Generate(t.Context(), say("hi"))
 				e := wantError(t, err)
 				noSecret(t, e)
 				if !strings.Contains(e.At, "127.0.0.1") {
@@ -245,17 +306,46 @@ func TestNewClient(t *testing.T) {
 		at            string
 		message, hint string
 	}{
-		{"a key for OpenAI", config.Model{}, map[string]string{"OPENAI_API_KEY": "k"}, "https://api.openai.com/v1", "", ""},
+		{
+			"a key for OpenAI", config.Model{}, map[string]string{"OPENAI_API_KEY": "k"}, "https://api.openai.com/v1",
+			"", "",
+		},
 		{"no key for OpenAI", config.Model{}, nil, "", "no API key", "set OPENAI_API_KEY"},
-		{"a blank key for OpenAI", config.Model{}, map[string]string{"OPENAI_API_KEY": " \n"}, "", "no API key", "set OPENAI_API_KEY"},
-		{"no key in the variable that is named", config.Model{APIKeyEnv: "MINE"}, map[string]string{"OPENAI_API_KEY": "k"}, "", "no API key", "set MINE"},
-		{"no key for OpenAI by its address", config.Model{BaseURL: "https://api.openai.com/v1/"}, nil, "", "no API key", "set OPENAI_API_KEY"},
-		{"no key for a local server", config.Model{BaseURL: "http://localhost:8000/v1"}, nil, "http://localhost:8000/v1", "", ""},
-		{"an address from the environment", config.Model{}, map[string]string{"OPENAI_BASE_URL": "http://u:p@h:1/v1?k=secret"}, "http://h:1/v1", "", ""},
-		{"the configuration's address first", config.Model{BaseURL: "http://a/v1"}, map[string]string{"OPENAI_BASE_URL": "http://b/v1"}, "http://a/v1", "", ""},
-		{"ollama", config.Model{Provider: "ollama"}, map[string]string{"OPENAI_BASE_URL": "http://b/v1"}, "http://localhost:11434/v1", "", ""},
-		{"not an address", config.Model{BaseURL: "localhost:8000/v1"}, nil, "", "the base URL is not an http or https address", "write it like https"},
-		{"another API", config.Model{BaseURL: "http://a/v1", API: "chat"}, nil, "", `unknown API "chat"`, "use chat_completions or responses"},
+		{
+			"a blank key for OpenAI", config.Model{}, map[string]string{"OPENAI_API_KEY": " \n"}, "", "no API key",
+			"set OPENAI_API_KEY",
+		},
+		{
+			"no key in the variable that is named", config.Model{APIKeyEnv: "MINE"},
+			map[string]string{"OPENAI_API_KEY": "k"}, "", "no API key", "set MINE",
+		},
+		{
+			"no key for OpenAI by its address", config.Model{BaseURL: "https://api.openai.com/v1/"}, nil, "",
+			"no API key", "set OPENAI_API_KEY",
+		},
+		{
+			"no key for a local server", config.Model{BaseURL: "http://localhost:8000/v1"}, nil,
+			"http://localhost:8000/v1", "", "",
+		},
+		{"an address from the environment", config.Model{}, map[string]string{
+			"OPENAI_BASE_URL": "http://u:p@h:1/v1?k=secret",
+		}, "http://h:1/v1", "", ""},
+		{
+			"the configuration's address first", config.Model{BaseURL: "http://a/v1"},
+			map[string]string{"OPENAI_BASE_URL": "http://b/v1"}, "http://a/v1", "", "",
+		},
+		{
+			"ollama", config.Model{Provider: "ollama"}, map[string]string{"OPENAI_BASE_URL": "http://b/v1"},
+			"http://localhost:11434/v1", "", "",
+		},
+		{
+			"not an address", config.Model{BaseURL: "localhost:8000/v1"}, nil, "",
+			"the base URL is not an http or https address", "write it like https",
+		},
+		{
+			"another API", config.Model{BaseURL: "http://a/v1", API: "chat"}, nil, "", `unknown API "chat"`,
+			"use chat_completions or responses",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.model.Provider, tc.model.Name = orElse(tc.model.Provider, "openai"), "m"
@@ -382,5 +472,6 @@ func TestQueryKeyInAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "scrubbed", "called https://host/v1?***", newSecrets("", address).scrub("called https://host/v1?api-key=abcd1234"))
+	diff(t, "scrubbed", "called https://host/v1?***",
+		newSecrets("", address).scrub("called https://host/v1?api-key=abcd1234"))
 }

@@ -27,7 +27,10 @@ type responsesBody struct {
 }
 
 func encodeResponses(m config.Model, r Request, streamed bool) (any, error) {
-	body := responsesBody{Model: m.Name, Input: []object{}, sampling: sampling{r.Temperature, r.TopP}, MaxTokens: r.MaxTokens, Stream: streamed}
+	body := responsesBody{
+		Model: m.Name, Input: []object{}, sampling: sampling{r.Temperature, r.TopP}, MaxTokens: r.MaxTokens,
+		Stream: streamed,
+	}
 	if t := r.Thread; t != nil && t.State == stateConversation {
 		body.Conversation = t.ID
 	} else if t != nil {
@@ -60,7 +63,9 @@ func encodeResponses(m config.Model, r Request, streamed bool) (any, error) {
 		body.ToolChoice = object{"type": "function", "name": r.ToolChoice}
 	}
 	if r.Schema != nil {
-		body.Text = object{"format": object{"type": "json_schema", "name": r.Schema.Name, "schema": r.Schema.JSON, "strict": true}}
+		body.Text = object{"format": object{
+			"type": "json_schema", "name": r.Schema.Name, "schema": r.Schema.JSON, "strict": true,
+		}}
 	}
 	return body, nil
 }
@@ -93,7 +98,10 @@ func responsesItems(m chat.Message, ids *callIDs) ([]object, error) {
 		ids.message()
 	}
 	for _, call := range m.ToolCalls {
-		items = append(items, object{"type": "function_call", "call_id": ids.call(call.ID), "name": call.Name, "arguments": FormatArgs(call.Args)})
+		items = append(items, object{
+			"type": "function_call", "call_id": ids.call(call.ID), "name": call.Name,
+			"arguments": FormatArgs(call.Args),
+		})
 	}
 	return items, nil
 }
@@ -147,7 +155,8 @@ func (a *responsesAnswer) reply() (chat.Reply, error) {
 	reply := chat.Reply{Usage: chat.Usage{Unknown: true}, Thread: a.ID, Model: string(a.Model)}
 	if u := a.Usage; u != nil && u.Input+u.Output > 0 {
 		reply.Usage = chat.Usage{
-			InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached, ReasoningTokens: u.OutputDetails.Reasoning,
+			InputTokens: u.Input, OutputTokens: u.Output, CachedTokens: u.InputDetails.Cached,
+			ReasoningTokens: u.OutputDetails.Reasoning,
 		}
 	}
 	var refusal strings.Builder
@@ -161,7 +170,9 @@ func (a *responsesAnswer) reply() (chat.Reply, error) {
 				refusal.WriteString(part.Refusal)
 			}
 		case "function_call":
-			reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{ID: item.CallID, Name: item.Name, Args: ParseArgs(item.Arguments)})
+			reply.ToolCalls = append(reply.ToolCalls, chat.ToolCall{
+				ID: item.CallID, Name: item.Name, Args: ParseArgs(item.Arguments),
+			})
 		}
 	}
 	reply.FinishReason = a.finish(reply)

@@ -18,8 +18,8 @@ import (
 
 const (
 	helloStream = ": keep-alive\n\n" +
-		`data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}` + "\n\n" +
-		`data: {"choices":[{"index":0,"delta":{"content":"Hel"},"finish_reason":null}]}` + "\n\n" +
+		`data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}` +
+		"\n\n" + `data: {"choices":[{"index":0,"delta":{"content":"Hel"},"finish_reason":null}]}` + "\n\n" +
 		"event: message\r\ndata:{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo!\"}},{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\r\n\r\n" +
 		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
 	usageEvent = `data: {"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3}}` + "\n\n"
@@ -36,28 +36,57 @@ func TestStreamedReply(t *testing.T) {
 		tokens     []string
 		want       chat.Reply
 	}{
-		{"text", helloStream + usageEvent + doneEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}, FinishReason: "stop"}},
-		{"without usage", helloStream + doneEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", FinishReason: "stop"}},
-		{"without the last event", helloStream + usageEvent, []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}, FinishReason: "stop"}},
-		{"something after the last event", helloStream + doneEvent + "data: oops\n\n", []string{"Hel", "lo!"}, chat.Reply{Text: "Hello!", FinishReason: "stop"}},
+		{
+			"text", helloStream + usageEvent + doneEvent, []string{"Hel", "lo!"},
+			chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}, FinishReason: "stop"},
+		},
+		{
+			"without usage", helloStream + doneEvent, []string{"Hel", "lo!"},
+			chat.Reply{Text: "Hello!", FinishReason: "stop"},
+		},
+		{
+			"without the last event", helloStream + usageEvent, []string{"Hel", "lo!"},
+			chat.Reply{Text: "Hello!", Usage: usage, Cost: chat.Cost{USD: 54e-6}, FinishReason: "stop"},
+		},
+		{
+			"something after the last event", helloStream + doneEvent + "data: oops\n\n", []string{"Hel", "lo!"},
+			chat.Reply{Text: "Hello!", FinishReason: "stop"},
+		},
 		{"an empty text", delta(`"content":""`) + doneEvent, nil, chat.Reply{}},
-		{"cut by length", delta(`"content":"a"`) + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\n" + doneEvent, []string{"a"}, chat.Reply{Text: "a", FinishReason: "length"}},
+		{
+			"cut by length", delta(`"content":"a"`) +
+				"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\n" + doneEvent,
+			[]string{"a"}, chat.Reply{Text: "a", FinishReason: "length"},
+		},
 		{
 			"tool calls, interleaved", delta(`"content":"Let me see."`) +
 				delta(`"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]`) +
 				delta(`"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":"}},{"index":3,"id":"b","function":{"name":"g","arguments":"{oops"}}]`) +
 				delta(`"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":" 1}"}}]`) + doneEvent,
 			[]string{"Let me see."},
-			chat.Reply{Text: "Let me see.", ToolCalls: []chat.ToolCall{{ID: "a", Name: "f", Args: args(`{"x": 1}`)}, {ID: "b", Name: "g", Args: args(`"{oops"`)}}},
+			chat.Reply{Text: "Let me see.", ToolCalls: []chat.ToolCall{
+				{ID: "a", Name: "f", Args: args(`{"x": 1}`)},
+				{ID: "b", Name: "g", Args: args(`"{oops"`)},
+			}},
 		},
 		{
-			"tool calls without an index", delta(`"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"y":2}}}]`) +
-				delta(`"tool_calls":[{"id":"b","function":{"name":"g","arguments":"{"}},{"function":{"arguments":"}"}}]`) + doneEvent, nil,
-			chat.Reply{ToolCalls: []chat.ToolCall{{ID: "a", Name: "f", Args: args(`{"y":2}`)}, {ID: "b", Name: "g", Args: args(`{}`)}}},
+			"tool calls without an index",
+			delta(`"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"y":2}}}]`) + delta(
+				`"tool_calls":[{"id":"b","function":{"name":"g","arguments":"{"}},{"function":{"arguments":"}"}}]`) +
+				doneEvent, nil, chat.Reply{ToolCalls: []chat.ToolCall{
+				{ID: "a", Name: "f", Args: args(`{"y":2}`)},
+				{ID: "b", Name: "g", Args: args(`{}`)},
+			}},
 		},
-		{"a refusal", delta(`"refusal":"I "`) + delta(`"refusal":"can't."`) + doneEvent, []string{"I can't."}, chat.Reply{Text: "I can't."}},
+		{
+			"a refusal", delta(`"refusal":"I "`) + delta(`"refusal":"can't."`) + doneEvent, []string{"I can't."},
+			chat.Reply{Text: "I can't."},
+		},
 		{"parts", delta(`"content":[{"type":"text","text":"a"}]`) + doneEvent, []string{"a"}, chat.Reply{Text: "a"}},
-		{"several lines of data", "data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"a\"}}]}\n\n" + doneEvent, []string{"a"}, chat.Reply{Text: "a"}},
+		{
+			"several lines of data", "data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"a\"}}]}\n\n" + doneEvent,
+			[]string{"a"}, chat.Reply{Text: "a"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request) { writeSSE(w, tc.body) })
@@ -69,7 +98,8 @@ func TestStreamedReply(t *testing.T) {
 			tc.want.Attempts = 1
 			tc.want.Usage.Unknown, tc.want.Cost.Unknown = tc.want.Usage.Total() == 0, tc.want.Usage.Total() == 0
 			diff(t, "tokens", tc.tokens, tokens)
-			diff(t, "reply", tc.want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency", "FirstText"), cmpopts.EquateApprox(1e-9, 0))
+			diff(t, "reply", tc.want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency", "FirstText"),
+				cmpopts.EquateApprox(1e-9, 0))
 		})
 	}
 }
@@ -86,10 +116,16 @@ func TestStreamErrors(t *testing.T) {
 			w.Header().Set("Content-Length", "9999")
 			writeSSE(w, helloStream[:len(helloStream)-100])
 		}, 1, brokenOff, Unreachable},
-		{"cut between events", func(w http.ResponseWriter, _ *http.Request) { writeSSE(w, delta(`"content":"Hel"`)) }, 1, brokenOff, Unreachable},
-		{"cut in an event", func(w http.ResponseWriter, _ *http.Request) { writeSSE(w, `data: {"choices":[{"delta":{"con`) }, 0, brokenOff, Unreachable},
+		{"cut between events", func(w http.ResponseWriter, _ *http.Request) {
+			writeSSE(w, delta(`"content":"Hel"`))
+		}, 1, brokenOff, Unreachable},
+		{"cut in an event", func(w http.ResponseWriter, _ *http.Request) {
+			writeSSE(w, `data: {"choices":[{"delta":{"con`)
+		}, 0, brokenOff, Unreachable},
 		{"empty", func(w http.ResponseWriter, _ *http.Request) { writeSSE(w, "") }, 0, brokenOff, Unreachable},
-		{"not JSON", func(w http.ResponseWriter, _ *http.Request) { writeSSE(w, delta(`"content":"x"`)+"data: oops\n\n") }, 1, "the answer is not JSON: oops", Malformed},
+		{"not JSON", func(w http.ResponseWriter, _ *http.Request) {
+			writeSSE(w, delta(`"content":"x"`)+"data: oops\n\n")
+		}, 1, "the answer is not JSON: oops", Malformed},
 		{
 			"an error", func(w http.ResponseWriter, _ *http.Request) {
 				writeSSE(w, `data: {"error":{"message":"too much `+testKey+`","code":"server_error"}}`+"\n\n")
@@ -99,7 +135,10 @@ func TestStreamErrors(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = io.WriteString(w, `{"error":{"message":"slow down"}}`)
 		}, 0, "asks for fewer requests (429): slow down", RateLimited},
-		{"no stream, no JSON", func(w http.ResponseWriter, _ *http.Request) { reply(w, "<html>") }, 0, "the answer is not JSON: <html>", Malformed},
+		{
+			"no stream, no JSON", func(w http.ResponseWriter, _ *http.Request) { reply(w, "<html>") }, 0,
+			"the answer is not JSON: <html>", Malformed,
+		},
 		{"a huge line", func(w http.ResponseWriter, _ *http.Request) {
 			writeSSE(w, delta(`"content":"x"`)+"data: "+strings.Repeat("x", maxEvent))
 		}, 1, errEventTooLarge.Error(), Malformed},
@@ -142,7 +181,8 @@ func TestStreamRequest(t *testing.T) {
 	}
 	diff(t, "accept", "text/event-stream", accept)
 	diff(t, "requests, the schema being refused once", 3, len(bodies))
-	diff(t, "body", decoded(t, []byte(`{"model":"agent","messages":[{"role":"user","content":"hi"}],"temperature":0,"tool_choice":"none",
+	diff(t, "body", decoded(t,
+		[]byte(`{"model":"agent","messages":[{"role":"user","content":"hi"}],"temperature":0,"tool_choice":"none",
 		"stream":true,"stream_options":{"include_usage":true}}`)), decoded(t, []byte(bodies[2])))
 }
 

@@ -27,7 +27,8 @@ var conversation = Request{
 		{Role: chat.Tool, ToolCallID: "c1", Content: chat.Content{Text: `{"sky":"blue"}`}},
 		chat.NewMessage(chat.Assistant, ""),
 		{Role: chat.User, Content: chat.Content{Blocks: []chat.Block{
-			{Type: "text", Value: "Look:"}, {Type: "file", Value: "a,b\n1,2"}, {Type: "image", Value: "data:image/png;base64,AA=="},
+			{Type: "text", Value: "Look:"}, {Type: "file", Value: "a,b\n1,2"},
+			{Type: "image", Value: "data:image/png;base64,AA=="},
 		}}},
 	},
 }
@@ -56,7 +57,13 @@ const responsesJSON = `[
 func everything() Request {
 	r := conversation
 	r.Temperature, r.TopP, r.Seed, r.MaxTokens = new(0.0), new(0.5), new(7), 100
-	r.Tools = []Tool{{Menu: NewMenu("x", []Option{{ID: "a"}}, ""), Name: "weather", Description: "tells", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "clock"}}
+	r.Tools = []Tool{
+		{
+			Menu: NewMenu("x", []Option{{ID: "a"}}, ""), Name: "weather", Description: "tells",
+			Parameters: json.RawMessage(`{"type":"object"}`),
+		},
+		{Name: "clock"},
+	}
 	r.ToolChoice = "weather"
 	r.Schema = &Schema{Name: "verdict", JSON: json.RawMessage(`{"type":"object","properties":{}}`)}
 	return r
@@ -74,12 +81,18 @@ func TestRequestBody(t *testing.T) {
 		path    string
 		want    string
 	}{
-		{"only what is set", func(*config.Model) {}, conversation, "/v1/chat/completions", `{"model":"agent","messages":` + conversationJSON + `}`},
-		{"everything", configured, everything(), "/v1/chat/completions", `{"model":"agent","messages":` + conversationJSON + `,
+		{
+			"only what is set", func(*config.Model) {}, conversation, "/v1/chat/completions",
+			`{"model":"agent","messages":` + conversationJSON + `}`,
+		},
+		{
+			"everything", configured, everything(), "/v1/chat/completions",
+			`{"model":"agent","messages":` + conversationJSON + `,
 			"temperature":0,"top_p":0.5,"seed":7,"max_tokens":100,
 			"tools":[{"type":"function","function":{"name":"weather","description":"tells","parameters":{"type":"object"}}},{"type":"function","function":{"name":"clock"}}],
 			"tool_choice":{"type":"function","function":{"name":"weather"}},
-			"response_format":{"type":"json_schema","json_schema":{"name":"verdict","schema":{"type":"object","properties":{}},"strict":true}}}`},
+			"response_format":{"type":"json_schema","json_schema":{"name":"verdict","schema":{"type":"object","properties":{}},"strict":true}}}`,
+		},
 		{
 			"the configuration's parameters", configured, say("hi"), "/v1/chat/completions",
 			`{"model":"agent","messages":[{"role":"user","content":"hi"}],"temperature":0.3,"top_p":0.9,"seed":1,"max_tokens":50}`,
@@ -97,12 +110,18 @@ func TestRequestBody(t *testing.T) {
 			`{"model":"agent","input":[{"role":"user","content":"hi"}],"tool_choice":"none"}`,
 		},
 		{"no messages", func(*config.Model) {}, Request{}, "/v1/chat/completions", `{"model":"agent","messages":[]}`},
-		{"responses, only what is set", responses, conversation, "/v1/responses", `{"model":"agent","input":` + responsesJSON + `}`},
-		{"responses, everything", responses, everything(), "/v1/responses", `{"model":"agent","input":` + responsesJSON + `,
+		{
+			"responses, only what is set", responses, conversation, "/v1/responses",
+			`{"model":"agent","input":` + responsesJSON + `}`,
+		},
+		{
+			"responses, everything", responses, everything(), "/v1/responses",
+			`{"model":"agent","input":` + responsesJSON + `,
 			"temperature":0,"top_p":0.5,"max_output_tokens":100,
 			"tools":[{"type":"function","name":"weather","description":"tells","parameters":{"type":"object"},"strict":false},{"type":"function","name":"clock","strict":false}],
 			"tool_choice":{"type":"function","name":"weather"},
-			"text":{"format":{"type":"json_schema","name":"verdict","schema":{"type":"object","properties":{}},"strict":true}}}`},
+			"text":{"format":{"type":"json_schema","name":"verdict","schema":{"type":"object","properties":{}},"strict":true}}}`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var path, auth, contentType string
@@ -123,7 +142,9 @@ func TestRequestBody(t *testing.T) {
 
 // Mistral refuses instructions alone, which a simulated user without an opening begins with.
 func TestInstructionsAlone(t *testing.T) {
-	only := Request{Messages: []chat.Message{chat.NewMessage(chat.System, "rules"), chat.NewMessage(chat.System, "persona")}}
+	only := Request{Messages: []chat.Message{
+		chat.NewMessage(chat.System, "rules"), chat.NewMessage(chat.System, "persona"),
+	}}
 	for _, tc := range []struct {
 		provider string
 		request  Request
@@ -131,7 +152,10 @@ func TestInstructionsAlone(t *testing.T) {
 	}{
 		{"mistral", only, `[{"role":"system","content":"rules"},{"role":"user","content":"persona"}]`},
 		{"mistral", Request{Messages: only.Messages[:1]}, `[{"role":"user","content":"rules"}]`},
-		{"mistral", Request{Messages: append(slices.Clip(only.Messages[:1]), chat.NewMessage(chat.User, "hi"))}, `[{"role":"system","content":"rules"},{"role":"user","content":"hi"}]`},
+		{
+			"mistral", Request{Messages: append(slices.Clip(only.Messages[:1]), chat.NewMessage(chat.User, "hi"))},
+			`[{"role":"system","content":"rules"},{"role":"user","content":"hi"}]`,
+		},
 		{"mistral", Request{}, `[]`},
 		{"openai", only, `[{"role":"system","content":"rules"},{"role":"system","content":"persona"}]`},
 	} {
@@ -179,7 +203,9 @@ func TestReply(t *testing.T) {
 		body   string
 		want   chat.Reply
 	}{
-		{"text", nil, hello, chat.Reply{Text: "Hello!", FinishReason: "stop", Usage: usage, Cost: chat.Cost{USD: 54e-6}, Attempts: 1}},
+		{"text", nil, hello, chat.Reply{
+			Text: "Hello!", FinishReason: "stop", Usage: usage, Cost: chat.Cost{USD: 54e-6}, Attempts: 1,
+		}},
 		{
 			"tool calls", nil,
 			`{"choices":[{"message":{"content":null,"tool_calls":[
@@ -196,23 +222,49 @@ func TestReply(t *testing.T) {
 				{ID: "e", Name: "j", Args: json.RawMessage(`{}`)},
 			}},
 		},
-		{"content parts", nil, `{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}`, chat.Reply{Text: "ab", Attempts: 1}},
-		{"a refusal", nil, `{"choices":[{"message":{"content":null,"refusal":"I can't."}}]}`, chat.Reply{Text: "I can't.", Attempts: 1}},
-		{"an empty reply", nil, `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`, chat.Reply{FinishReason: "stop", Attempts: 1}},
-		{"an unknown end", nil, `{"choices":[{"message":{"content":"a"},"finish_reason":"abort"}]}`, chat.Reply{Text: "a", FinishReason: "other", Attempts: 1}},
-		{"the word of another provider", nil, `{"choices":[{"message":{"content":"a"},"finish_reason":"MAX_TOKENS"}]}`, chat.Reply{Text: "a", FinishReason: "length", Attempts: 1}},
+		{
+			"content parts", nil,
+			`{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}`,
+			chat.Reply{Text: "ab", Attempts: 1},
+		},
+		{
+			"a refusal", nil, `{"choices":[{"message":{"content":null,"refusal":"I can't."}}]}`,
+			chat.Reply{Text: "I can't.", Attempts: 1},
+		},
+		{
+			"an empty reply", nil, `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`,
+			chat.Reply{FinishReason: "stop", Attempts: 1},
+		},
+		{
+			"an unknown end", nil, `{"choices":[{"message":{"content":"a"},"finish_reason":"abort"}]}`,
+			chat.Reply{Text: "a", FinishReason: "other", Attempts: 1},
+		},
+		{
+			"the word of another provider", nil,
+			`{"choices":[{"message":{"content":"a"},"finish_reason":"MAX_TOKENS"}]}`,
+			chat.Reply{Text: "a", FinishReason: "length", Attempts: 1},
+		},
 		{
 			"responses", responses,
 			`{"output":[{"type":"reasoning","summary":[]},
 				{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hi "},{"type":"output_text","text":"you"}]},
 				{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}],"usage":{"input_tokens":12,"output_tokens":3}}`,
-			chat.Reply{Text: "Hi you", Usage: usage, Cost: chat.Cost{USD: 54e-6}, Attempts: 1, ToolCalls: []chat.ToolCall{{ID: "a", Name: "f", Args: json.RawMessage(`{"x":1}`)}}},
+			chat.Reply{
+				Text: "Hi you", Usage: usage, Cost: chat.Cost{USD: 54e-6}, Attempts: 1,
+				ToolCalls: []chat.ToolCall{{ID: "a", Name: "f", Args: json.RawMessage(`{"x":1}`)}},
+			},
 		},
-		{"responses, a refusal", responses, `{"output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}`, chat.Reply{Text: "No.", Attempts: 1}},
+		{
+			"responses, a refusal", responses,
+			`{"output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}`,
+			chat.Reply{Text: "No.", Attempts: 1},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, tc.body) })
-			c := dial(t, base, func(m *config.Model) { m.Price = config.Price{Input: new(2.0), Output: new(10.0)} }, func(m *config.Model) {
+			c := dial(t, base, func(m *config.Model) {
+				m.Price = config.Price{Input: new(2.0), Output: new(10.0)}
+			}, func(m *config.Model) {
 				if tc.change != nil {
 					tc.change(m)
 				}

@@ -153,7 +153,8 @@ func decodeJSON(body []byte, into any) error {
 		return nil
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("the answer is not what the protocol says: %s is a %s", orElse(mistyped.Field, "it"), mistyped.Value)
+		return fmt.Errorf("the answer is not what the protocol says: %s is a %s", orElse(mistyped.Field, "it"),
+			mistyped.Value)
 	}
 	return notJSON(body)
 }

@@ -13,7 +13,9 @@ import (
 func ParseModel(text string) (config.Model, error) {
 	names := providerNames()
 	fail := func(hint, format string, args ...any) (config.Model, error) {
-		return config.Model{}, &Error{Fault: Refused, Model: fmt.Sprintf("model %q", text), Message: fmt.Sprintf(format, args...), Hint: hint}
+		return config.Model{}, &Error{
+			Fault: Refused, Model: fmt.Sprintf("model %q", text), Message: fmt.Sprintf(format, args...), Hint: hint,
+		}
 	}
 	name, rest, colon := strings.Cut(strings.TrimSpace(text), ":")
 	m := config.Model{Provider: name, Name: strings.TrimSpace(rest)}

@@ -14,8 +14,9 @@ import (
 func TestPriceOf(t *testing.T) {
 	price := func(in, out float64) config.Price { return config.Price{Input: &in, Output: &out} }
 	prices := map[string]config.Price{
-		"openai:gpt-5": price(7, 8), "openai:gpt-5-2025-08-07": price(9, 10), "openai:*": price(1, 1), "openai:local-*-chat": price(2, 2),
-		"ollama:*": price(0, 0), "openai:vectors": {Input: new(0.5)}, "x:*a*b*": price(3, 3),
+		"openai:gpt-5": price(7, 8), "openai:gpt-5-2025-08-07": price(9, 10), "openai:*": price(1, 1),
+		"openai:local-*-chat": price(2, 2), "ollama:*": price(0, 0), "openai:vectors": {Input: new(0.5)},
+		"x:*a*b*": price(3, 3),
 	}
 	for _, tc := range []struct {
 		name       string
@@ -26,8 +27,14 @@ func TestPriceOf(t *testing.T) {
 	}{
 		{"table", config.Model{Provider: "openai", Name: "gpt-5-mini"}, nil, 0.25, 2, false},
 		{"snapshot", config.Model{Provider: "openai", Name: "gpt-5-mini-2025-08-07"}, nil, 0.25, 2, false},
-		{"snapshot of anthropic", config.Model{Provider: "anthropic", Name: "claude-haiku-4-5-20251001"}, nil, 1, 5, false},
-		{"snapshot with a price of its own", config.Model{Provider: "openai", Name: "gpt-4o-2024-05-13"}, nil, 5, 15, false},
+		{
+			"snapshot of anthropic", config.Model{Provider: "anthropic", Name: "claude-haiku-4-5-20251001"}, nil, 1, 5,
+			false,
+		},
+		{
+			"snapshot with a price of its own", config.Model{Provider: "openai", Name: "gpt-4o-2024-05-13"}, nil, 5, 15,
+			false,
+		},
 		{"google", config.Model{Provider: "google", Name: "gemini-2.5-pro"}, nil, 1.25, 10, false},
 		{"another provider", config.Model{Provider: "ollama", Name: "gpt-5-mini"}, nil, -1, -1, false},
 		{"not a snapshot", config.Model{Provider: "openai", Name: "gpt-5-mini-large"}, nil, -1, -1, false},
@@ -36,8 +43,13 @@ func TestPriceOf(t *testing.T) {
 		{"lexical", config.Model{Provider: "lexical", Name: "default"}, nil, 0, 0, false},
 		{"own before all", config.Model{Provider: "openai", Name: "gpt-5", Price: price(4, 5)}, prices, 4, 5, true},
 		{"own 0 is a price", config.Model{Provider: "openai", Name: "gpt-5", Price: price(0, 0)}, prices, 0, 0, true},
-		{"half of its own", config.Model{Provider: "openai", Name: "gpt-5", Price: config.Price{Input: new(4.0)}}, prices, 4, 8, true},
-		{"half of its own, nothing else", config.Model{Provider: "openai", Name: "agent", Price: config.Price{Input: new(4.0)}}, nil, 4, -1, true},
+		{
+			"half of its own", config.Model{Provider: "openai", Name: "gpt-5", Price: config.Price{Input: new(4.0)}},
+			prices, 4, 8, true,
+		},
+		{"half of its own, nothing else", config.Model{
+			Provider: "openai", Name: "agent", Price: config.Price{Input: new(4.0)},
+		}, nil, 4, -1, true},
 		{"exact key", config.Model{Provider: "openai", Name: "gpt-5-2025-08-07"}, prices, 9, 10, true},
 		{"key of the undated model", config.Model{Provider: "openai", Name: "gpt-5-2026-01-31"}, prices, 7, 8, true},
 		{"pattern before the table", config.Model{Provider: "openai", Name: "gpt-5-mini"}, prices, 1, 1, true},
@@ -49,7 +61,8 @@ func TestPriceOf(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := PriceOf(tc.m, tc.prices)
-			if in, out := orUnknown(got.Input), orUnknown(got.Output); in != tc.in || out != tc.out || got.Configured != tc.configured {
+			if in, out := orUnknown(got.Input), orUnknown(got.Output); in != tc.in || out != tc.out ||
+				got.Configured != tc.configured {
 				t.Errorf("got %g, %g, configured: %v", in, out, got.Configured)
 			}
 		})
@@ -78,8 +91,8 @@ func TestPriceTable(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"openai:text-embedding-3-small", "openai:text-embedding-3-large", "google:gemini-embedding-001", "openai:gpt-5", "openai:gpt-4.1",
-		"anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "google:gemini-3.8-flash",
+		"openai:text-embedding-3-small", "openai:text-embedding-3-large", "google:gemini-embedding-001", "openai:gpt-5",
+		"openai:gpt-4.1", "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "google:gemini-3.8-flash",
 	} {
 		if _, ok := PriceTable()[name]; !ok {
 			t.Errorf("%s has no price", name)
@@ -99,23 +112,40 @@ func TestCost(t *testing.T) {
 		usage chat.Usage
 		want  chat.Cost
 	}{
-		"priced":                                 {price(2, 10), used, chat.Cost{USD: 0.003}},
-		"free":                                   {price(0, 0), used, chat.Cost{}},
-		"free, not counted":                      {price(0, 0), chat.Usage{Unknown: true}, chat.Cost{}},
-		"not counted":                            {price(0, 1), chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
-		"no price":                               {config.Price{}, used, chat.Cost{Unknown: true}},
-		"no price of output":                     {config.Price{Input: new(1.0)}, used, chat.Cost{Unknown: true}},
-		"counted as nothing":                     {price(2, 10), chat.Usage{}, chat.Cost{}},
-		"no price, not counted":                  {config.Price{}, chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
-		"cached":                                 {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600}, chat.Cost{USD: 0.0021}},
-		"cached for nothing":                     {cached(2, 10, 0), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600}, chat.Cost{USD: 0.0018}},
-		"cached at full price":                   {price(2, 10), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600}, chat.Cost{USD: 0.003}},
-		"all cached":                             {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: 1000}, chat.Cost{USD: 0.0005}},
-		"more cached than sent":                  {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: 9000}, chat.Cost{USD: 0.0005}},
-		"less than none cached":                  {cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: -9000}, chat.Cost{USD: 0.002}},
-		"cached, only that is paid, not counted": {cached(0, 0, 0.5), chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
+		"priced":                {price(2, 10), used, chat.Cost{USD: 0.003}},
+		"free":                  {price(0, 0), used, chat.Cost{}},
+		"free, not counted":     {price(0, 0), chat.Usage{Unknown: true}, chat.Cost{}},
+		"not counted":           {price(0, 1), chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
+		"no price":              {config.Price{}, used, chat.Cost{Unknown: true}},
+		"no price of output":    {config.Price{Input: new(1.0)}, used, chat.Cost{Unknown: true}},
+		"counted as nothing":    {price(2, 10), chat.Usage{}, chat.Cost{}},
+		"no price, not counted": {config.Price{}, chat.Usage{Unknown: true}, chat.Cost{Unknown: true}},
+		"cached": {
+			cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600},
+			chat.Cost{USD: 0.0021},
+		},
+		"cached for nothing": {
+			cached(2, 10, 0), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600},
+			chat.Cost{USD: 0.0018},
+		},
+		"cached at full price": {
+			price(2, 10), chat.Usage{InputTokens: 1000, OutputTokens: 100, CachedTokens: 600}, chat.Cost{USD: 0.003},
+		},
+		"all cached": {
+			cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: 1000}, chat.Cost{USD: 0.0005},
+		},
+		"more cached than sent": {
+			cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: 9000}, chat.Cost{USD: 0.0005},
+		},
+		"less than none cached": {
+			cached(2, 10, 0.5), chat.Usage{InputTokens: 1000, CachedTokens: -9000}, chat.Cost{USD: 0.002},
+		},
+		"cached, only that is paid, not counted": {
+			cached(0, 0, 0.5), chat.Usage{Unknown: true}, chat.Cost{Unknown: true},
+		},
 	} {
-		if got := cost(config.Model{Price: tc.price}, tc.usage); got.Unknown != tc.want.Unknown || math.Abs(got.USD-tc.want.USD) > 1e-12 {
+		if got := cost(config.Model{Price: tc.price}, tc.usage); got.Unknown != tc.want.Unknown ||
+			math.Abs(got.USD-tc.want.USD) > 1e-12 {
 			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
 		}
 	}

@@ -65,7 +65,9 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 	if !r.breaker.circuit.TryAcquirePermit() {
 		return none, 0, r.breakerOpen()
 	}
-	policy := retry.Policy{Retries: max(0, r.policy.Retries), Transient: transient, After: askedToWait, MaxAfter: r.policy.MaxAfter}
+	policy := retry.Policy{
+		Retries: max(0, r.policy.Retries), Transient: transient, After: askedToWait, MaxAfter: r.policy.MaxAfter,
+	}
 	value, attempts, err := retry.Do(ctx, policy, call)
 	r.breaker.record(err)
 	e, ok := asError(err)
@@ -75,7 +77,8 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 	failure := *e // the model may hand out one error many times
 	failure.Attempts = attempts
 	if failure.RetryAfter > r.policy.MaxAfter && failure.Transient() {
-		failure.Message += ", and asks to wait " + failure.RetryAfter.Round(time.Second).String() + ", longer than " + r.policy.MaxAfter.String()
+		failure.Message += ", and asks to wait " + failure.RetryAfter.Round(time.Second).String() + ", longer than " +
+			r.policy.MaxAfter.String()
 		failure.Hint = "try again later, or send less at a time"
 	}
 	return none, attempts, &failure

@@ -133,10 +133,14 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 
 func TestRetryAfterTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &failures{errs: []error{&Error{Fault: RateLimited, Model: "m", Message: "slow down", RetryAfter: 2 * time.Hour}}}
+		f := &failures{errs: []error{&Error{
+			Fault: RateLimited, Model: "m", Message: "slow down", RetryAfter: 2 * time.Hour,
+		}}}
 		start := time.Now()
 		_, err := Retry(f, Policy{Retries: 5}).Generate(t.Context(), Request{})
-		diff(t, "error", "m: slow down, and asks to wait 2h0m0s, longer than 1m0s (try again later, or send less at a time)", err.Error())
+		diff(t, "error",
+			"m: slow down, and asks to wait 2h0m0s, longer than 1m0s (try again later, or send less at a time)",
+			err.Error())
 		diff(t, "waited", time.Duration(0), time.Since(start))
 	})
 }
@@ -208,7 +212,8 @@ func TestBreakerCountsOnlyInARow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var next error
-				m := Retry(modelFunc(func(context.Context, Request) (chat.Reply, error) { return chat.Reply{}, next }), Policy{})
+				m := Retry(modelFunc(func(context.Context, Request) (chat.Reply, error) { return chat.Reply{}, next }),
+					Policy{})
 				for range 20 {
 					for range 4 {
 						next = fails(Unreachable)
@@ -294,7 +299,9 @@ func TestTimeout(t *testing.T) {
 		m := Retry(Timeout(hang, 3*time.Second, "openai:agent", "here"), Policy{Retries: 1})
 		_, err := m.Generate(t.Context(), Request{})
 		e := wantError(t, err)
-		diff(t, "error", "openai:agent at here: no answer within 3s, after 2 attempts (raise timeout if it needs longer)", err.Error())
+		diff(t, "error",
+			"openai:agent at here: no answer within 3s, after 2 attempts (raise timeout if it needs longer)",
+			err.Error())
 		diff(t, "fault", TimedOut, e.Fault)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Error("a timeout is not context.DeadlineExceeded")

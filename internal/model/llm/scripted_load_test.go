@@ -13,7 +13,10 @@ import (
 func TestScriptProblems(t *testing.T) {
 	for _, tc := range []struct{ name, yaml, want string }{
 		{"empty", "", "demo.yaml: expected a mapping, got nothing (write `key: value` pairs)"},
-		{"no rules", "name: x", "demo.yaml:1:1: the script has no rules (write `rules:` with a list of {when, reply}, or a default)"},
+		{
+			"no rules", "name: x",
+			"demo.yaml:1:1: the script has no rules (write `rules:` with a list of {when, reply}, or a default)",
+		},
 		{"not YAML", "rules: [", `demo.yaml:1:8: not valid YAML: did not find expected node content while parsing a flow node (check the quotes, brackets and indentation here)`},
 		{"many at once", `
 rule: []
@@ -36,7 +39,8 @@ rules:
 default: {reply: "${1}", when: {}}
 `, `demo.yaml:2:1: rule: unknown key "rule" (did you mean "rules"?)
 demo.yaml:4:5: rules[0]: there is no answer (add reply, tool_calls, json, verdicts or fault)
-demo.yaml:4:18: rules[0].when.user: bad pattern: missing closing ): ` + "`(`" + ` (write a Go regular expression (RE2); quote special characters with \)
+demo.yaml:4:18: rules[0].when.user: bad pattern: missing closing ): ` + "`(`" +
+			` (write a Go regular expression (RE2); quote special characters with \)
 demo.yaml:4:23: rules[0].when.turns: unknown key "turns" (did you mean "turn"?)
 demo.yaml:5:5: rules[0].replay: unknown key "replay" (did you mean "reply"?)
 demo.yaml:6:39: rules[1].when.turn: 0 is too small (use 1 or more)
@@ -50,7 +54,8 @@ demo.yaml:12:5: rules[5].fault: a fault needs either status or kind (write statu
 demo.yaml:13:5: rules[6]: the fault always strikes, so the answer beside it is never given (limit the fault with times, or remove the answer)
 demo.yaml:15:5: rules[7]: there is no answer (add reply, tool_calls, json, verdicts or fault)
 demo.yaml:16:19: rules[8].tool_calls[0]: a tool call needs a name (add ` + "`name:`" + `, the name of a tool)
-demo.yaml:17:28: rules[9].verdicts[0].criterion: bad pattern: missing closing ]: ` + "`[`" + ` (write a Go regular expression (RE2); quote special characters with \)
+demo.yaml:17:28: rules[9].verdicts[0].criterion: bad pattern: missing closing ]: ` + "`[`" +
+			` (write a Go regular expression (RE2); quote special characters with \)
 demo.yaml:17:40: rules[9].verdicts[0].score: 11 is out of range (use a number from 0 to 10)
 demo.yaml:17:44: rules[9].verdicts[0].reason: unknown key "reason" (known: canary, criterion, output, score)
 demo.yaml:18:5: rules[10]: expected a mapping, got text (write ` + "`key: value`" + ` pairs)

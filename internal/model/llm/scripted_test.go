@@ -65,7 +65,8 @@ func TestScriptedAnswers(t *testing.T) {
 	}
 	system := func(texts ...string) (list []chat.Message) {
 		for i, text := range texts {
-			list = append(list, chat.NewMessage([]chat.Role{chat.System, chat.User, chat.Assistant, chat.User}[i], text))
+			list = append(list,
+				chat.NewMessage([]chat.Role{chat.System, chat.User, chat.Assistant, chat.User}[i], text))
 		}
 		return list
 	}
@@ -79,26 +80,43 @@ func TestScriptedAnswers(t *testing.T) {
 		words   int
 	}{
 		{
-			name: "tool calls", request: Request{Messages: say("weather in Bern").Messages, Tools: tools("x", "get_weather")},
+			name:    "tool calls",
+			request: Request{Messages: say("weather in Bern").Messages, Tools: tools("x", "get_weather")},
 			calls: []chat.ToolCall{
-				{ID: "call_1_1", Name: "get_weather", Args: json.RawMessage(`{"city":"Bern","unit of $1":[1,16,2.50,true,null,"$5"]}`)},
+				{
+					ID: "call_1_1", Name: "get_weather",
+					Args: json.RawMessage(`{"city":"Bern","unit of $1":[1,16,2.50,true,null,"$5"]}`),
+				},
 				{ID: "call_1_2", Name: "log", Args: json.RawMessage(`{}`)},
 			}, words: 1 + 3 + 1 + 1,
 		},
 		{
-			name: "text and a call", request: Request{Messages: say("weather in Bern now").Messages, Tools: tools("b", "a")}, text: "both",
+			name:    "text and a call",
+			request: Request{Messages: say("weather in Bern now").Messages, Tools: tools("b", "a")}, text: "both",
 			calls: []chat.ToolCall{{ID: "call_1_1", Name: "a", Args: json.RawMessage(`"not json"`)}}, words: 1 + 1 + 2,
 		},
-		{name: "captures", request: say("weather in Bern"), text: "Bern, Bern! weather in Bern. It is $5 off, $20 or $1; {$} $", words: 14},
+		{
+			name: "captures", request: say("weather in Bern"),
+			text: "Bern, Bern! weather in Bern. It is $5 off, $20 or $1; {$} $", words: 14,
+		},
 		{name: "a group that took no part", request: say("b"), text: "<|b>", words: 1},
 		{name: "system", request: Request{Messages: system("You are pirate", "x")}, text: "Arr", words: 1},
-		{name: "turn", request: Request{Messages: system("You are a pirate", "x", "y", "z")}, text: "Arr again", words: 2},
+		{
+			name: "turn", request: Request{Messages: system("You are a pirate", "x", "y", "z")}, text: "Arr again",
+			words: 2,
+		},
 		{name: "call", request: say("x"), text: "seventh", words: 1},
 		{name: "default", request: say("x y"), text: "I don't know about <x y>.", words: 6},
-		{name: "JSON", request: say(`json "quoted"`), text: `{"z":"\"quoted\"","a":{"list":["\"quoted\"","x"],"n":-0.5,"big":12345678901234567890}}`, words: 1},
+		{
+			name: "JSON", request: say(`json "quoted"`),
+			text: `{"z":"\"quoted\"","a":{"list":["\"quoted\"","x"],"n":-0.5,"big":12345678901234567890}}`, words: 1,
+		},
 		{name: "another model", as: "judge", request: say("x"), text: "I judge", words: 2},
 		{name: "empty", request: say("empty")},
-		{name: "no user message", request: Request{Messages: system("You are polite")}, text: "I don't know about <>.", words: 5},
+		{
+			name: "no user message", request: Request{Messages: system("You are polite")},
+			text: "I don't know about <>.", words: 5,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := Model(s)
@@ -113,7 +131,10 @@ func TestScriptedAnswers(t *testing.T) {
 			for _, m := range tc.request.Messages {
 				input += len(strings.Fields(m.Content.Text))
 			}
-			want := chat.Reply{Text: tc.text, ToolCalls: tc.calls, Usage: chat.Usage{InputTokens: input, OutputTokens: tc.words}, Attempts: 1}
+			want := chat.Reply{
+				Text: tc.text, ToolCalls: tc.calls, Usage: chat.Usage{InputTokens: input, OutputTokens: tc.words},
+				Attempts: 1,
+			}
 			want.FinishReason = ended(want)
 			diff(t, "reply", want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency"), cmpopts.EquateEmpty())
 		})
@@ -166,7 +187,10 @@ func TestScriptedFaults(t *testing.T) {
 	}{
 		{
 			"{status: 429, retry_after: 1s, body: slow down}",
-			Error{Fault: RateLimited, Status: 429, RetryAfter: time.Second, Message: "asks for fewer requests (429): slow down"},
+			Error{
+				Fault: RateLimited, Status: 429, RetryAfter: time.Second,
+				Message: "asks for fewer requests (429): slow down",
+			},
 			Injected{InjectStatus, "slow down"},
 		},
 		{
@@ -179,10 +203,19 @@ func TestScriptedFaults(t *testing.T) {
 			Error{Fault: Unavailable, Status: 599, Message: "is not available (599): odd"},
 			Injected{InjectStatus, `{"error":{"message":"odd"}}`},
 		},
-		{"malformed", Error{Fault: Malformed, Message: "the answer is not JSON: <html>this is not JSON</html>"}, Injected{InjectMalformed, "<html>this is not JSON</html>"}},
-		{"{kind: malformed, body: oops}", Error{Fault: Malformed, Message: "the answer is not JSON: oops"}, Injected{InjectMalformed, "oops"}},
+		{
+			"malformed", Error{Fault: Malformed, Message: "the answer is not JSON: <html>this is not JSON</html>"},
+			Injected{InjectMalformed, "<html>this is not JSON</html>"},
+		},
+		{
+			"{kind: malformed, body: oops}", Error{Fault: Malformed, Message: "the answer is not JSON: oops"},
+			Injected{InjectMalformed, "oops"},
+		},
 		{"cut-stream", Error{Fault: Unreachable, Message: brokenOff}, Injected{Kind: InjectCut}},
-		{"refuse_connection", Error{Fault: Unreachable, Message: "the connection was refused"}, Injected{Kind: InjectRefusal}},
+		{
+			"refuse_connection", Error{Fault: Unreachable, Message: "the connection was refused"},
+			Injected{Kind: InjectRefusal},
+		},
 	} {
 		t.Run(tc.fault, func(t *testing.T) {
 			_, err := script(t, "default: {fault: "+tc.fault+"}").Generate(t.Context(), say("x"))
@@ -300,9 +333,18 @@ func TestScriptedVerdicts(t *testing.T) {
 			"named criteria", `{"assistant_message":"yes please","expected_criteria":{"is polite":true,"greets":true},"context_excerpt":""}`,
 			`{"scores":{"is polite":0.7,"greets":0},"fail_reasons":["greets: the output does not match (?i)hello|hi"]}`,
 		},
-		{"one score by criteria", `{"task":"Score it.","criteria":"greets","input":[],"output":"hi"}`, `{"score":1,"reasoning":"the output has what the script looks for"}`},
-		{"one score by task", `{"task":"Is this polite? Yes, please."}`, `{"score":0.7,"reasoning":"the output has what the script looks for"}`},
-		{"one score, unknown", `{"task":"?","output":"hi"}`, `{"score":0,"reasoning":"the script has no verdict on this criterion"}`},
+		{
+			"one score by criteria", `{"task":"Score it.","criteria":"greets","input":[],"output":"hi"}`,
+			`{"score":1,"reasoning":"the output has what the script looks for"}`,
+		},
+		{
+			"one score by task", `{"task":"Is this polite? Yes, please."}`,
+			`{"score":0.7,"reasoning":"the output has what the script looks for"}`,
+		},
+		{
+			"one score, unknown", `{"task":"?","output":"hi"}`,
+			`{"score":0,"reasoning":"the script has no verdict on this criterion"}`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := script(t, verdicts)
@@ -312,7 +354,8 @@ func TestScriptedVerdicts(t *testing.T) {
 				t.Fatal(err)
 			}
 			diff(t, "reply", decoded(t, []byte(tc.want)), decoded(t, []byte(got.Text)))
-			request.Messages = append(request.Messages, got.Message(), chat.NewMessage(chat.User, "That cannot be used. Answer again."))
+			request.Messages = append(request.Messages, got.Message(),
+				chat.NewMessage(chat.User, "That cannot be used. Answer again."))
 			again, err := s.Generate(t.Context(), request)
 			if err != nil {
 				t.Fatal(err)
@@ -321,6 +364,7 @@ func TestScriptedVerdicts(t *testing.T) {
 		})
 	}
 	_, err := script(t, verdicts).Generate(t.Context(), say("hello"))
-	diff(t, "error", "scripted:demo at demo.yaml: the rule at demo.yaml:3 cannot answer: no user message is the JSON object of a judge's request "+
+	diff(t, "error", "scripted:demo at demo.yaml: the rule at demo.yaml:3 cannot answer: "+
+		"no user message is the JSON object of a judge's request "+
 		"(`verdicts` answer a judge's request; narrow `when`)", err.Error())
 }

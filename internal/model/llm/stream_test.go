@@ -25,7 +25,8 @@ func collect(ctx context.Context, m Model, r Request) (tokens []string, reply ch
 // Whatever wraps a model, a streamed reply is the one that Generate returns, and its pieces are its text.
 func TestStreamConformance(t *testing.T) {
 	const text = "  two\twords \n and é more. "
-	scripted := script(t, "rules: [{when: {user: call}, tool_calls: [{name: f}]}, {when: {user: both}, reply: so, tool_calls: [{name: f}]}]\n"+
+	scripted := script(t, "rules: [{when: {user: call}, tool_calls: [{name: f}]}, {when: {user: both}, reply: so, "+
+		"tool_calls: [{name: f}]}]\n"+
 		`default: {reply: "  two\twords \n and é more. "}`)
 	plain := modelFunc(scripted.Generate)
 	var tape strings.Builder
@@ -34,16 +35,20 @@ func TestStreamConformance(t *testing.T) {
 		model  Model
 		pieces int
 	}{
-		"scripted":                         {scripted, 6},
-		"scripted as":                      {scripted.As("x"), 6},
-		"without a stream":                 {plain, 1},
-		"retried":                          {Retry(scripted, Policy{}), 6},
-		"limited":                          {NewLimits().Limit(scripted, config.Model{Concurrency: 1}, ""), 6},
-		"timed":                            {Timeout(scripted, time.Minute, "m", ""), 6},
-		"priced":                           {&priced{scripted, config.Model{}}, 6},
-		"recorded":                         {recorder.Record("m", scripted), 6},
-		"all":                              {Retry(NewLimits().Limit(Timeout(&priced{recorder.Record("n", scripted), config.Model{}}, time.Minute, "", ""), config.Model{}, ""), Policy{}), 6},
-		"all, around one without a stream": {Retry(NewLimits().Limit(Timeout(plain, time.Minute, "", ""), config.Model{}, ""), Policy{}), 1},
+		"scripted":         {scripted, 6},
+		"scripted as":      {scripted.As("x"), 6},
+		"without a stream": {plain, 1},
+		"retried":          {Retry(scripted, Policy{}), 6},
+		"limited":          {NewLimits().Limit(scripted, config.Model{Concurrency: 1}, ""), 6},
+		"timed":            {Timeout(scripted, time.Minute, "m", ""), 6},
+		"priced":           {&priced{scripted, config.Model{}}, 6},
+		"recorded":         {recorder.Record("m", scripted), 6},
+		"all": {Retry(NewLimits().Limit(Timeout(&priced{
+			recorder.Record("n", scripted), config.Model{},
+		}, time.Minute, "", ""), config.Model{}, ""), Policy{}), 6},
+		"all, around one without a stream": {
+			Retry(NewLimits().Limit(Timeout(plain, time.Minute, "", ""), config.Model{}, ""), Policy{}), 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for user, pieces := range map[string]int{"x": tc.pieces, "call": 0, "both": 1} {
@@ -140,7 +145,8 @@ func TestStreamBreaker(t *testing.T) {
 
 func TestScriptedStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := script(t, "rules: [{when: {user: cut}, fault: cut_stream, delay: 1s}, {when: {user: hang}, fault: timeout}]\ndefault: {reply: one two three, delay: 2s}")
+		s := script(t, "rules: [{when: {user: cut}, fault: cut_stream, delay: 1s}, {when: {user: hang}, fault: "+
+			"timeout}]\ndefault: {reply: one two three, delay: 2s}")
 		start := time.Now()
 		var first time.Duration
 		reply, err := s.Stream(t.Context(), say("x"), func(string) { first = time.Since(start) })

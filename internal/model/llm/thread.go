@@ -15,7 +15,10 @@ func (c *Client) begun(ctx context.Context, r Request) (Request, error) {
 	if r.Thread == nil || r.Thread.State != stateConversation || r.Thread.ID != "" {
 		return r, nil
 	}
-	answer, err := c.endpoint.post(ctx, call{place: c.wire.conversations, body: []byte("{}"), bare: true, values: valuesOf(ctx, r), conversation: conversationID(r)})
+	answer, err := c.endpoint.post(ctx, call{
+		place: c.wire.conversations, body: []byte("{}"), bare: true, values: valuesOf(ctx, r),
+		conversation: conversationID(r),
+	})
 	if err != nil {
 		return r, err
 	}

@@ -37,8 +37,8 @@ func beginCall(ctx context.Context, m config.Model, r Request) (context.Context,
 		return ctx, nil
 	}
 	span.Set(
-		trace.A(trace.Operation, trace.Chat), trace.A(trace.Provider, trace.ProviderName(m.Provider)), trace.A(trace.RequestModel, name),
-		trace.A(trace.Role, trace.RoleOf(ctx)),
+		trace.A(trace.Operation, trace.Chat), trace.A(trace.Provider, trace.ProviderName(m.Provider)),
+		trace.A(trace.RequestModel, name), trace.A(trace.Role, trace.RoleOf(ctx)),
 	)
 	if span.Text() {
 		span.Set(trace.Text(trace.InputMessages, tracedMessages(r.Messages)))
@@ -65,7 +65,8 @@ func endCall(span *trace.Span, reply chat.Reply, err error) {
 		span.Set(trace.A(trace.ResponseModel, reply.Model))
 	}
 	if !reply.Usage.Unknown {
-		span.Set(trace.A(trace.InputTokens, reply.Usage.InputTokens), trace.A(trace.OutputTokens, reply.Usage.OutputTokens))
+		span.Set(trace.A(trace.InputTokens, reply.Usage.InputTokens),
+			trace.A(trace.OutputTokens, reply.Usage.OutputTokens))
 	}
 	if span.Text() {
 		span.Set(trace.Text(trace.OutputMessages, tracedMessages([]chat.Message{reply.Message()})))
@@ -91,7 +92,9 @@ func tracedMessages(messages []chat.Message) string {
 		out := message{Role: m.Role, Parts: []part{}}
 		switch {
 		case m.Role == chat.Tool:
-			out.Parts = append(out.Parts, part{Type: "tool_call_response", ID: m.ToolCallID, Response: m.Content.String()})
+			out.Parts = append(out.Parts, part{
+				Type: "tool_call_response", ID: m.ToolCallID, Response: m.Content.String(),
+			})
 		case !m.Content.Empty():
 			out.Parts = append(out.Parts, part{Type: "text", Content: m.Content.String()})
 		}

@@ -37,8 +37,8 @@ type vendor struct {
 func compatible(name, base string, d dialect) Provider {
 	prefix := strings.ToUpper(name)
 	return hosted(name, "as openai", &vendor{
-		base: base, baseEnv: prefix + "_BASE_URL", keyEnvs: []string{prefix + "_API_KEY"}, list: "models", embedding: openAIEmbedding,
-		wire: func(m config.Model, _ bool) (wire, *Error) { return openAIWire(m, d) },
+		base: base, baseEnv: prefix + "_BASE_URL", keyEnvs: []string{prefix + "_API_KEY"}, list: "models",
+		embedding: openAIEmbedding, wire: func(m config.Model, _ bool) (wire, *Error) { return openAIWire(m, d) },
 	})
 }
 
@@ -126,5 +126,6 @@ func (v *vendor) missing(m config.Model) string {
 	if strings.HasSuffix(v.base, "/v1") {
 		return fmt.Sprintf("check that the base URL ends in /v1 and that the model %q exists there", m.Name)
 	}
-	return fmt.Sprintf("check the base URL, which looks like %s, and that the model %q exists there", v.example(), m.Name)
+	return fmt.Sprintf("check the base URL, which looks like %s, and that the model %q exists there",
+		v.example(), m.Name)
 }

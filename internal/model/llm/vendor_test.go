@@ -24,7 +24,9 @@ func TestOllamaHost(t *testing.T) {
 		"https://gpu.example":      "https://gpu.example:443/v1",
 		"https://gpu.example/llm/": "https://gpu.example:443/llm/v1",
 	} {
-		got, _ := Address(config.Model{Provider: "ollama"}, Options{Getenv: env(map[string]string{"OLLAMA_HOST": value})})
+		got, _ := Address(config.Model{Provider: "ollama"}, Options{
+			Getenv: env(map[string]string{"OLLAMA_HOST": value}),
+		})
 		if got != want {
 			t.Errorf("OLLAMA_HOST=%q: got %s, want %s", value, got, want)
 		}
@@ -34,8 +36,8 @@ func TestOllamaHost(t *testing.T) {
 // A key goes in the provider's own header, and to nobody else; a token of Azure is a bearer token.
 func TestKeyHeaders(t *testing.T) {
 	keys := map[string]string{
-		"OPENAI_API_KEY": "k-openai", "AZURE_OPENAI_API_KEY": "k-azure", "ANTHROPIC_API_KEY": "k-anthropic", "GOOGLE_API_KEY": "k-google",
-		"GROQ_API_KEY": "k-groq", "MINE": "k-mine", "TOKEN": "k-token",
+		"OPENAI_API_KEY": "k-openai", "AZURE_OPENAI_API_KEY": "k-azure", "ANTHROPIC_API_KEY": "k-anthropic",
+		"GOOGLE_API_KEY": "k-google", "GROQ_API_KEY": "k-groq", "MINE": "k-mine", "TOKEN": "k-token",
 	}
 	for _, tc := range []struct {
 		model             config.Model
@@ -46,10 +48,19 @@ func TestKeyHeaders(t *testing.T) {
 		{config.Model{Provider: "groq", APIKeyEnv: "MINE"}, "Authorization", "Bearer k-mine", "/chat/completions"},
 		{config.Model{Provider: "ollama"}, "", "", "/chat/completions"},
 		{config.Model{Provider: "azure"}, "Api-Key", "k-azure", "/openai/v1/chat/completions"},
-		{config.Model{Provider: "azure", TokenEnv: "TOKEN"}, "Authorization", "Bearer k-token", "/openai/v1/chat/completions"},
+		{
+			config.Model{Provider: "azure", TokenEnv: "TOKEN"}, "Authorization", "Bearer k-token",
+			"/openai/v1/chat/completions",
+		},
 		{config.Model{Provider: "azure", API: "responses"}, "Api-Key", "k-azure", "/openai/v1/responses"},
-		{config.Model{Provider: "azure", API: "responses", APIVersion: "2025-04-01-preview"}, "Api-Key", "k-azure", "/openai/responses?api-version=2025-04-01-preview"},
-		{config.Model{Provider: "azure", APIVersion: "2024-10-21"}, "Api-Key", "k-azure", "/openai/deployments/m%2F1/chat/completions?api-version=2024-10-21"},
+		{
+			config.Model{Provider: "azure", API: "responses", APIVersion: "2025-04-01-preview"}, "Api-Key", "k-azure",
+			"/openai/responses?api-version=2025-04-01-preview",
+		},
+		{
+			config.Model{Provider: "azure", APIVersion: "2024-10-21"}, "Api-Key", "k-azure",
+			"/openai/deployments/m%2F1/chat/completions?api-version=2024-10-21",
+		},
 		{config.Model{Provider: "anthropic"}, "X-Api-Key", "k-anthropic", "/v1/messages"},
 		{config.Model{Provider: "google"}, "X-Goog-Api-Key", "k-google", "/v1beta/m/1:generateContent"},
 	} {
@@ -101,7 +112,9 @@ func TestEmbeddingsOfProviders(t *testing.T) {
 		reply(w, `{"embeddings":[{"values":[1,2]},{"values":[3,4]}]}`)
 	})
 	o := Options{Getenv: env(map[string]string{"GEMINI_API_KEY": "k"}), Transport: transport(t)}
-	e, err := NewEmbedder(config.Model{Provider: "google", Name: "gemini-embedding-001", BaseURL: strings.TrimSuffix(base, "/v1")}, o)
+	e, err := NewEmbedder(config.Model{
+		Provider: "google", Name: "gemini-embedding-001", BaseURL: strings.TrimSuffix(base, "/v1"),
+	}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +124,8 @@ func TestEmbeddingsOfProviders(t *testing.T) {
 	}
 	diff(t, "vectors", [][]float64{{1, 2}, {3, 4}}, vectors)
 	diff(t, "path", "/v1beta/models/gemini-embedding-001:batchEmbedContents", at)
-	if len(asked.Requests) != 2 || asked.Requests[1].Model != "models/gemini-embedding-001" || asked.Requests[1].Content.Parts[0].Text != "b" {
+	if len(asked.Requests) != 2 || asked.Requests[1].Model != "models/gemini-embedding-001" ||
+		asked.Requests[1].Content.Parts[0].Text != "b" {
 		t.Errorf("asked %+v", asked)
 	}
 	_, err = NewEmbedder(config.Model{Provider: "anthropic", Name: "m", BaseURL: "http://h"}, o)
@@ -125,7 +139,9 @@ func TestRetryOfGoogle(t *testing.T) {
 		_, _ = io.WriteString(w, `{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED","details":[
 			{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`)
 	})
-	c, err := NewClient(config.Model{Provider: "google", Name: "m", BaseURL: base}, Options{Getenv: env(nil), Transport: transport(t)})
+	c, err := NewClient(config.Model{Provider: "google", Name: "m", BaseURL: base}, Options{
+		Getenv: env(nil), Transport: transport(t),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

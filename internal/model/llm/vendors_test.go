@@ -29,7 +29,8 @@ type vendor struct {
 }
 
 // eachVendor runs a test with every provider, once whole and once streamed.
-func eachVendor(t *testing.T, answer func(llmtest.Request) llmtest.Answer, test func(t *testing.T, s *llmtest.Server, v vendor, m *asking)) {
+func eachVendor(t *testing.T, answer func(llmtest.Request) llmtest.Answer,
+	test func(t *testing.T, s *llmtest.Server, v vendor, m *asking)) {
 	for _, name := range llmtest.Vendors() {
 		for _, streamed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/streamed=%t", name, streamed), func(t *testing.T) {
@@ -61,7 +62,9 @@ func client(t testing.TB, m config.Model, env map[string]string, warn func(strin
 	t.Helper()
 	transport := httpclient.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
-	c, err := llm.NewClient(m, llm.Options{Getenv: func(name string) string { return env[name] }, Transport: transport, Warn: warn})
+	c, err := llm.NewClient(m, llm.Options{
+		Getenv: func(name string) string { return env[name] }, Transport: transport, Warn: warn,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +121,10 @@ func same(t *testing.T, what string, want, got any, options ...cmp.Option) {
 
 // usageOf is what an answer of a vendor counts; Anthropic does not tell the tokens of thoughts apart.
 func usageOf(v vendor) chat.Usage {
-	u := chat.Usage{InputTokens: llmtest.InputTokens, OutputTokens: llmtest.OutputTokens, CachedTokens: llmtest.CachedTokens, ReasoningTokens: llmtest.ThoughtsTokens}
+	u := chat.Usage{
+		InputTokens: llmtest.InputTokens, OutputTokens: llmtest.OutputTokens, CachedTokens: llmtest.CachedTokens,
+		ReasoningTokens: llmtest.ThoughtsTokens,
+	}
 	if v.model.Provider == "anthropic" {
 		u.ReasoningTokens = 0
 	}
@@ -128,17 +134,23 @@ func usageOf(v vendor) chat.Usage {
 func TestVendorsText(t *testing.T) {
 	eachVendor(t, says("Grüezi, 你好!"), func(t *testing.T, s *llmtest.Server, v vendor, m *asking) {
 		r := llm.Request{Temperature: new(0.5), TopP: new(0.9), MaxTokens: 77, Messages: []chat.Message{
-			chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "Hello"),
+			chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, "Hi"),
+			chat.NewMessage(chat.Assistant, "Hello"),
 			{Role: chat.User, Content: chat.Content{Blocks: []chat.Block{
-				{Type: "text", Value: "Look: "}, {Type: "image", Value: "data:image/png;base64,iVBORw0KGgo="}, {Type: "image", Value: "https://pictures.example/a.png"},
+				{Type: "text", Value: "Look: "}, {Type: "image", Value: "data:image/png;base64,iVBORw0KGgo="},
+				{Type: "image", Value: "https://pictures.example/a.png"},
 			}}},
 		}}
 		got := m.mustAsk(r)
-		want := chat.Reply{Text: "Grüezi, 你好!", FinishReason: "stop", Usage: usageOf(v), Cost: chat.Cost{Unknown: true}, Attempts: 1, Model: "model-1"}
+		want := chat.Reply{
+			Text: "Grüezi, 你好!", FinishReason: "stop", Usage: usageOf(v), Cost: chat.Cost{Unknown: true}, Attempts: 1,
+			Model: "model-1",
+		}
 		same(t, "reply", want, got, cmpopts.IgnoreFields(chat.Reply{}, "Latency", "FirstText"))
 		asked := s.Requests()[0]
 		same(t, "asked", llmtest.Request{
-			Model: "model-1", System: "Be kind.", Texts: []string{"Hi", "Hello", "Look: "}, Temperature: new(0.5), MaxTokens: 77, Stream: m.streamed, Images: 2,
+			Model: "model-1", System: "Be kind.", Texts: []string{"Hi", "Hello", "Look: "}, Temperature: new(0.5),
+			MaxTokens: 77, Stream: m.streamed, Images: 2,
 		}, asked, cmpopts.IgnoreFields(llmtest.Request{}, "Header", "Raw"), cmpopts.EquateEmpty())
 	})
 }
@@ -149,7 +161,9 @@ func weather(thought string) func(llmtest.Request) llmtest.Answer {
 		call := func(name, args string) chat.ToolCall { return chat.ToolCall{Name: name, Args: json.RawMessage(args)} }
 		switch {
 		case len(a.Results) == 0:
-			return llmtest.Answer{Text: "Let me see.", Thought: thought, Calls: []chat.ToolCall{call("get_weather", `{"city":"Bern"}`), call("get_time", `{}`)}}
+			return llmtest.Answer{Text: "Let me see.", Thought: thought, Calls: []chat.ToolCall{
+				call("get_weather", `{"city":"Bern"}`), call("get_time", `{}`),
+			}}
 		case len(a.Results) == 2:
 			return llmtest.Answer{Thought: thought, Calls: []chat.ToolCall{call("get_weather", `{"city":"Basel"}`)}}
 		}
@@ -158,7 +172,10 @@ func weather(thought string) func(llmtest.Request) llmtest.Answer {
 }
 
 var tools = []llm.Tool{
-	{Name: "get_weather", Description: "Tells the weather", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)},
+	{
+		Name: "get_weather", Description: "Tells the weather",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
+	},
 	{Name: "get_time"},
 }
 
@@ -185,10 +202,13 @@ func TestVendorsTools(t *testing.T) {
 						t.Errorf("said %q", reply.Text)
 					}
 				}
-				same(t, "finish reason", map[bool]string{true: "tool_calls", false: "stop"}[round < 2], reply.FinishReason)
+				same(t, "finish reason", map[bool]string{true: "tool_calls", false: "stop"}[round < 2],
+					reply.FinishReason)
 				r.Messages = append(r.Messages, reply.Message())
 				for _, call := range reply.ToolCalls {
-					r.Messages = append(r.Messages, chat.Message{Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: results[call.Name]}})
+					r.Messages = append(r.Messages, chat.Message{
+						Role: chat.Tool, ToolCallID: call.ID, Content: chat.Content{Text: results[call.Name]},
+					})
 				}
 			}
 			same(t, "tools", []string{"get_weather", "get_time"}, s.Requests()[0].Tools)
@@ -222,7 +242,8 @@ func TestVendorsToolChoice(t *testing.T) {
 			switch {
 			case !ok && choice != "get_time":
 				want = choice
-			case !ok && !strings.Contains(string(s.Requests()[i].Raw), `"name":"get_time"},"type":"function"`) && v.model.API != "responses":
+			case !ok && !strings.Contains(string(s.Requests()[i].Raw), `"name":"get_time"},"type":"function"`) &&
+				v.model.API != "responses":
 				t.Errorf("the tool is not chosen in %s", s.Requests()[i].Raw)
 			}
 			same(t, "choice "+choice, want, s.Requests()[i].ToolChoice)
@@ -231,7 +252,9 @@ func TestVendorsToolChoice(t *testing.T) {
 }
 
 func TestVendorsSchema(t *testing.T) {
-	schema := &llm.Schema{Name: "verdict", JSON: json.RawMessage(`{"type":"object","properties":{"ok":{"type":"boolean"}}}`)}
+	schema := &llm.Schema{
+		Name: "verdict", JSON: json.RawMessage(`{"type":"object","properties":{"ok":{"type":"boolean"}}}`),
+	}
 	eachVendor(t, says(`{"ok":true}`), func(t *testing.T, s *llmtest.Server, v vendor, m *asking) {
 		r := user("Answer in JSON.")
 		r.Schema = schema
@@ -301,7 +324,9 @@ func TestVendorsSeed(t *testing.T) {
 			r.Seed = new(7)
 			m.mustAsk(r)
 			if name == "anthropic" || name == "deepseek" || v.model.API == "responses" {
-				same(t, "warnings", []string{v.model.String() + " has no seed: it is left out of the requests"}, warnings)
+				same(t, "warnings", []string{
+					v.model.String() + " has no seed: it is left out of the requests",
+				}, warnings)
 				return
 			}
 			same(t, "warnings", []string(nil), warnings)
@@ -322,7 +347,10 @@ func TestVendorsErrors(t *testing.T) {
 		{529, llm.Unavailable, "is not available (529): the vendor says no"},
 	} {
 		answer := func(llmtest.Request) llmtest.Answer {
-			return llmtest.Answer{Status: tc.status, Error: "the vendor says no to " + llmtest.Key, Header: http.Header{"Retry-After": {"3"}}}
+			return llmtest.Answer{
+				Status: tc.status, Error: "the vendor says no to " + llmtest.Key,
+				Header: http.Header{"Retry-After": {"3"}},
+			}
 		}
 		eachVendor(t, answer, func(t *testing.T, _ *llmtest.Server, v vendor, m *asking) {
 			_, err := m.ask(user("hi"))
@@ -330,7 +358,8 @@ func TestVendorsErrors(t *testing.T) {
 			if !errors.As(err, &failed) {
 				t.Fatalf("got %v", err)
 			}
-			if failed.Fault != tc.fault || failed.Status != tc.status || !strings.HasPrefix(failed.Message, tc.words) || failed.RetryAfter.Seconds() != 3 {
+			if failed.Fault != tc.fault || failed.Status != tc.status || !strings.HasPrefix(failed.Message, tc.words) ||
+				failed.RetryAfter.Seconds() != 3 {
 				t.Errorf("got %+v", failed)
 			}
 			if strings.Contains(err.Error(), llmtest.Key) && v.name != "ollama" { // which has no key
@@ -356,7 +385,8 @@ func TestVendorsKeys(t *testing.T) {
 		v.env[variable] = "wrong-key-9876"
 		m.model = client(t, v.model, v.env, nil)
 		_, err := m.ask(user("hi"))
-		if err == nil || !strings.Contains(err.Error(), "refused the key (401)") || !strings.Contains(err.Error(), variable) || strings.Contains(err.Error(), "wrong-key") {
+		if err == nil || !strings.Contains(err.Error(), "refused the key (401)") ||
+			!strings.Contains(err.Error(), variable) || strings.Contains(err.Error(), "wrong-key") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -406,7 +436,9 @@ func TestVendorsAnsweredHistories(t *testing.T) {
 			for range rapid.IntRange(0, 3).Draw(t, "calls") {
 				id := rapid.SampledFrom([]string{"", "a", "b", "call-with-a-long-name"}).Draw(t, "id")
 				m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: id, Name: "f", Args: json.RawMessage(`{}`)})
-				answers = append(answers, chat.Message{Role: chat.Tool, ToolCallID: id, Content: chat.Content{Text: "r"}})
+				answers = append(answers, chat.Message{
+					Role: chat.Tool, ToolCallID: id, Content: chat.Content{Text: "r"},
+				})
 			}
 			messages = append(append(messages, m), answers...)
 		}
@@ -414,7 +446,9 @@ func TestVendorsAnsweredHistories(t *testing.T) {
 		for _, name := range llmtest.Vendors() {
 			m := modelAt(name, "m")
 			m.BaseURL, m.APIKeyEnv = s.Base(name), "KEY"
-			c, err := llm.NewClient(m, llm.Options{Getenv: func(string) string { return llmtest.Key }, Transport: http.DefaultTransport})
+			c, err := llm.NewClient(m, llm.Options{
+				Getenv: func(string) string { return llmtest.Key }, Transport: http.DefaultTransport,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -430,18 +464,25 @@ func anyHistory(t *rapid.T) []chat.Message {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) chat.Message {
 		text := rapid.SampledFrom([]string{"", " ", "\n", "hello", "[1, 2]", `{"a": 1}`, "trailing "})
 		id := rapid.SampledFrom([]string{"", "a", "b", "ä/ö"})
-		m := chat.NewMessage(rapid.SampledFrom([]chat.Role{chat.System, chat.User, chat.Assistant, chat.Tool}).Draw(t, "role"), text.Draw(t, "text"))
+		m := chat.NewMessage(rapid.SampledFrom([]chat.Role{
+			chat.System, chat.User, chat.Assistant, chat.Tool,
+		}).Draw(t, "role"), text.Draw(t, "text"))
 		switch m.Role {
 		case chat.Tool:
 			m.ToolCallID = id.Draw(t, "answers")
 		case chat.Assistant:
 			for range rapid.IntRange(0, 3).Draw(t, "calls") {
 				args := rapid.SampledFrom([]string{"", `{}`, `{"x":1}`, `[1]`, `"{broken"`, "null"}).Draw(t, "args")
-				m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: id.Draw(t, "id"), Name: "f", Args: json.RawMessage(args)})
+				m.ToolCalls = append(m.ToolCalls, chat.ToolCall{
+					ID: id.Draw(t, "id"), Name: "f", Args: json.RawMessage(args),
+				})
 			}
 		case chat.User:
 			if rapid.Bool().Draw(t, "blocks") {
-				m.Content = chat.Content{Blocks: []chat.Block{{Type: "file", Value: text.Draw(t, "file")}, {Type: "text", Value: m.Content.Text}}}
+				m.Content = chat.Content{Blocks: []chat.Block{
+					{Type: "file", Value: text.Draw(t, "file")},
+					{Type: "text", Value: m.Content.Text},
+				}}
 			}
 		}
 		return m
@@ -455,9 +496,20 @@ func TestVendorsErrorInStream(t *testing.T) {
 		fault          llm.Fault
 		words          string
 	}{
-		{"anthropic", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", llm.Unavailable, "is not available (529): Overloaded"},
-		{"google", "data: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}\n\n", llm.Unavailable, "is not available (503): The model is overloaded."},
-		{"openrouter", "data: {\"error\":{\"code\":502,\"message\":\"Provider disconnected\"},\"choices\":[]}\n\n", llm.Unavailable, "is not available (502): Provider disconnected"},
+		{
+			"anthropic", "event: error\n" +
+				"data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+			llm.Unavailable, "is not available (529): Overloaded",
+		},
+		{
+			"google",
+			"data: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}\n\n",
+			llm.Unavailable, "is not available (503): The model is overloaded.",
+		},
+		{
+			"openrouter", "data: {\"error\":{\"code\":502,\"message\":\"Provider disconnected\"},\"choices\":[]}\n\n",
+			llm.Unavailable, "is not available (502): Provider disconnected",
+		},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")

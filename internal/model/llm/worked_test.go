@@ -24,8 +24,13 @@ func TestWorked(t *testing.T) {
 		worked bool
 		late   time.Duration
 	}{
-		{"no choices", func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"choices":[],"usage":{"prompt_tokens":3}}`) }, true, 0},
-		{"no content", func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"choices":[{"message":{}}]}`) }, true, 0},
+		{"no choices", func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"choices":[],"usage":{"prompt_tokens":3}}`)
+		}, true, 0},
+		{
+			"no content", func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"choices":[{"message":{}}]}`) },
+			true, 0,
+		},
 		{"no JSON", func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, true, 0},
 		{"broke off", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Length", "1000")
@@ -36,7 +41,9 @@ func TestWorked(t *testing.T) {
 		{"busy", func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, false, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { tc.answer(w) }))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				tc.answer(w)
+			}))
 			t.Cleanup(server.Close)
 			if tc.late > 0 {
 				t.Cleanup(func() { close(hang) })
@@ -62,11 +69,15 @@ func TestWorked(t *testing.T) {
 // failed returns the error of a call that may take so long, 0 for any time.
 func failed(t *testing.T, address string, limit time.Duration) error {
 	t.Helper()
-	c, err := llm.NewClient(config.Model{Provider: "openai", Name: "m", BaseURL: address}, llm.Options{Getenv: func(string) string { return "" }})
+	c, err := llm.NewClient(config.Model{Provider: "openai", Name: "m", BaseURL: address}, llm.Options{
+		Getenv: func(string) string { return "" },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = llm.Timeout(c, limit, "openai:m", address).Generate(t.Context(), llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, "hi")}})
+	_, err = llm.Timeout(c, limit, "openai:m", address).Generate(t.Context(), llm.Request{Messages: []chat.Message{
+		chat.NewMessage(chat.User, "hi"),
+	}})
 	if err == nil {
 		t.Fatal("the call succeeded")
 	}

@@ -166,7 +166,8 @@ func (c *Conversation) join(name string, args json.RawMessage) (t *turn, at int,
 		return nil, 0, r, refusal("no turn is under way: tools can be called from the user's message to its reply")
 	}
 	if len(t.calls) == maxCalls || t.size+len(name)+len(args) > maxArgs {
-		many := fmt.Sprintf("%q is one call too many: a turn may have %d calls and %d MB of arguments", text.OneLine(name, 100), maxCalls, maxArgs>>20)
+		many := fmt.Sprintf("%q is one call too many: a turn may have %d calls and %d MB of arguments",
+			text.OneLine(name, 100), maxCalls, maxArgs>>20)
 		t.fault = cmp.Or(t.fault, many)
 		return nil, 0, r, refusal(many)
 	}

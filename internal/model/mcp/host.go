@@ -51,7 +51,10 @@ func Listen() (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{address: "http://" + listener.Addr().String(), ended: make(chan struct{}), conversations: map[string]*Conversation{}}
+	h := &Host{
+		address: "http://" + listener.Addr().String(), ended: make(chan struct{}),
+		conversations: map[string]*Conversation{},
+	}
 	// A conversation is known by its address. So an agent may begin a session anew for each turn, and a little one may
 	// call without any.
 	h.protocol = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
@@ -129,7 +132,8 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no conversation is held here: it is over, or the address is wrong")
 		return
 	}
-	r.Header.Set("Accept", "application/json, text/event-stream") // little agents accept JSON alone, which is what they get
+	// little agents accept JSON alone, which is what they get
+	r.Header.Set("Accept", "application/json, text/event-stream")
 	h.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, c.server)))
 }
 

@@ -114,13 +114,16 @@ func TestConversation(t *testing.T) {
 	}
 	early := post(t, c.URL(), calling("ping", "{}"), nil)
 	c.Begin()
-	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_order", Arguments: map[string]any{"id": "1"}})
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{
+		Name: "get_order", Arguments: map[string]any{"id": "1"},
+	})
 	if err != nil || result.IsError {
 		t.Errorf("call: %+v, %v", result, err)
 	}
 	second := post(t, c.URL(), calling("get_order", `{"id":"1"}`), nil) // another session counts on
 	_, err = session.CallTool(t.Context(), &sdk.CallToolParams{Name: "teleport"})
-	if refusal, ok := errors.AsType[*jsonrpc.Error](err); !ok || refusal.Code != -32602 || !strings.Contains(refusal.Message, "teleport") {
+	if refusal, ok := errors.AsType[*jsonrpc.Error](err); !ok || refusal.Code != -32602 ||
+		!strings.Contains(refusal.Message, "teleport") {
 		t.Errorf("an unknown tool: %v", err)
 	}
 	unfit := post(t, c.URL(), calling("get_order", `{"id":"<3>"}`), nil)
@@ -149,7 +152,8 @@ func TestConversation(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		`get_order {"id":"1"} {"status":"new"} mcp`, `get_order {"id":"1"} "shipped" mcp`, `teleport {} {"error":"unknown tool \"teleport\""} mcp`,
+		`get_order {"id":"1"} {"status":"new"} mcp`, `get_order {"id":"1"} "shipped" mcp`,
+		`teleport {} {"error":"unknown tool \"teleport\""} mcp`,
 		`get_order {"id":"<3>"} {"error":"the tool get_order has no result for {\"id\":\"\u003c3\u003e\"}"} mcp`,
 	}, namesOf(first.Calls)); diff != "" {
 		t.Errorf("first turn (-want +got):\n%s", diff)
@@ -175,7 +179,8 @@ func TestAnotherAttempt(t *testing.T) {
 	c.Again()
 	post(t, c.URL(), calling("get_order", `{"id":"1"}`), nil)
 	turn := c.End()
-	if diff := cmp.Diff([]string{`get_order {"id":"1"} {"status":"new"} mcp`}, namesOf(turn.Calls)); diff != "" || turn.Fault != "" {
+	if diff := cmp.Diff([]string{`get_order {"id":"1"} {"status":"new"} mcp`}, namesOf(turn.Calls)); diff != "" ||
+		turn.Fault != "" {
 		t.Errorf("%s (-want +got):\n%s", turn.Fault, diff)
 	}
 }
@@ -189,7 +194,8 @@ func TestCallAtTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := host(t)
-			c := h.Open(toolSet(t, "- {name: slow, results: [{result: 1, delay: 1h}]}\n- {name: quick, results: [{result: 1}]}"), nil)
+			c := h.Open(toolSet(t,
+				"- {name: slow, results: [{result: 1, delay: 1h}]}\n- {name: quick, results: [{result: 1}]}"), nil)
 			c.Begin()
 			answer := make(chan plain)
 			go func() { answer <- post(t, c.URL(), calling("slow", "{}"), nil) }()
@@ -258,9 +264,12 @@ func TestCallsOfATurnAreBounded(t *testing.T) {
 	for i := range 1001 {
 		fmt.Fprintf(&batch, `,{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ping"}}`, i+1)
 	}
-	post(t, c.URL(), "["+batch.String()[1:]+"]", func(r *http.Request) { r.Header.Set("Mcp-Protocol-Version", "2025-03-26") })
+	post(t, c.URL(), "["+batch.String()[1:]+"]", func(r *http.Request) {
+		r.Header.Set("Mcp-Protocol-Version", "2025-03-26")
+	})
 	turn := c.End()
-	if len(turn.Calls) != 1000 || turn.Fault != `"ping" is one call too many: a turn may have 1000 calls and 8 MB of arguments` {
+	if len(turn.Calls) != 1000 ||
+		turn.Fault != `"ping" is one call too many: a turn may have 1000 calls and 8 MB of arguments` {
 		t.Errorf("%d calls, fault %q", len(turn.Calls), turn.Fault)
 	}
 	c.Begin()
@@ -284,7 +293,8 @@ func TestConversationsAreApart(t *testing.T) {
 			for turn := range 2 {
 				c.Begin()
 				for n := range 5 {
-					if got := post(t, c.URL(), calling("count", fmt.Sprintf(`{"of":"%d/%d/%d"}`, i, turn, n)), nil).said(); got != "ok" {
+					if got := post(t, c.URL(), calling("count", fmt.Sprintf(`{"of":"%d/%d/%d"}`, i, turn, n)), nil).
+						said(); got != "ok" {
 						t.Errorf("got %q", got)
 					}
 				}

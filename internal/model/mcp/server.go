@@ -90,7 +90,9 @@ type answerer interface {
 
 // offering returns a server of the protocol that offers tools.
 func offering(set tool.Set, version string, a answerer) *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: "rehearse", Version: version}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}})
+	server := mcp.NewServer(&mcp.Implementation{Name: "rehearse", Version: version}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+	})
 	known := map[string]bool{}
 	for _, t := range set {
 		known[t.Name] = true

@@ -89,7 +89,8 @@ func TestServer(t *testing.T) {
 			}
 			defer func() { _ = session.Close() }()
 			list, err := session.ListTools(t.Context(), nil)
-			if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "get_order" || list.Tools[0].Description != "Looks up an order" {
+			if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "get_order" ||
+				list.Tools[0].Description != "Looks up an order" {
 				t.Fatalf("tools: %+v, %v", list, err)
 			}
 			for _, tc := range []struct {
@@ -115,7 +116,9 @@ func TestServer(t *testing.T) {
 					t.Errorf("%s %s: got %q, %v", tc.tool, tc.id, text.Text, result.IsError)
 				}
 			}
-			_, err = session.CallTool(t.Context(), &sdk.CallToolParams{Name: "teleport", Arguments: map[string]any{"to": "Bern"}})
+			_, err = session.CallTool(t.Context(), &sdk.CallToolParams{
+				Name: "teleport", Arguments: map[string]any{"to": "Bern"},
+			})
 			var refused *jsonrpc.Error
 			if !errors.As(err, &refused) || refused.Code != -32602 || !strings.Contains(refused.Message, "teleport") {
 				t.Errorf("an unknown tool: %v", err)

@@ -210,7 +210,8 @@ func (r Report) Text(w io.Writer) error {
 		of   Part
 	}{{"nodes", r.Nodes}, {"options", r.Options}} {
 		if err == nil {
-			_, err = fmt.Fprintf(w, "  %-8s %d of %d (%s)\n", part.name, part.of.Covered, part.of.Total, text.Percent(part.of.Share()))
+			_, err = fmt.Fprintf(w, "  %-8s %d of %d (%s)\n", part.name, part.of.Covered, part.of.Total,
+				text.Percent(part.of.Share()))
 		}
 		for _, name := range part.of.Missing[:min(len(part.of.Missing), maxMissing)] {
 			if err == nil {

@@ -57,9 +57,11 @@ func told(s *sitebot.Session, turns []sitebot.SessionTurn, begun bool) (events [
 			happened = append([]happening{first}, happened...)
 		}
 		if t.Note.Converted {
-			happened = append(happened, happening{kind: replay.Completed, at: t.Note.At, state: before(t), payload: map[string]any{
-				"completion_reason": "converted", "final_state": t.Route, "data_collected": filled(t.Note.Values),
-			}})
+			happened = append(happened, happening{
+				kind: replay.Completed, at: t.Note.At, state: before(t), payload: map[string]any{
+					"completion_reason": "converted", "final_state": t.Route, "data_collected": filled(t.Note.Values),
+				},
+			})
 		}
 		for _, h := range happened {
 			if events, err = with(events, h.of(s, t)); err != nil {
@@ -103,7 +105,9 @@ type happening struct {
 func said(t *sitebot.SessionTurn, user bool) happening {
 	h := happening{
 		kind: replay.Message, sender: "bot", at: t.Note.At, state: before(t), metrics: map[string]any{},
-		payload: map[string]any{"sender": "bot", "message_text": t.Response, "state_transition": t.Route != "" && t.Route != before(t)},
+		payload: map[string]any{
+			"sender": "bot", "message_text": t.Response, "state_transition": t.Route != "" && t.Route != before(t),
+		},
 	}
 	if t.Route != "" {
 		h.payload["next_state"] = t.Route
@@ -121,9 +125,11 @@ func said(t *sitebot.SessionTurn, user bool) happening {
 
 // left is the event of a visitor who has said nothing for a while after a turn.
 func left(s *sitebot.Session, t *sitebot.SessionTurn) made {
-	h := happening{kind: replay.DroppedOff, at: s.Row.Last.Add(Idle), state: cmp.Or(t.Route, start), payload: map[string]any{
-		"drop_off_reason": "idle", "last_active_state": cmp.Or(t.Route, start),
-	}}
+	h := happening{
+		kind: replay.DroppedOff, at: s.Row.Last.Add(Idle), state: cmp.Or(t.Route, start), payload: map[string]any{
+			"drop_off_reason": "idle", "last_active_state": cmp.Or(t.Route, start),
+		},
+	}
 	return h.of(s, t)
 }
 
@@ -138,9 +144,12 @@ func (h happening) of(s *sitebot.Session, t *sitebot.SessionTurn) made {
 	metrics := map[string]any{"turn_number": t.Number}
 	maps.Copy(metrics, h.metrics)
 	e := replay.Event{
-		ID: hex.EncodeToString(sum[:16]), Type: h.kind, UnitType: "user", UnitID: t.Note.Person, Time: h.at, SessionID: s.Row.Session, FlowID: s.Row.Site,
+		ID: hex.EncodeToString(sum[:16]), Type: h.kind, UnitType: "user", UnitID: t.Note.Person, Time: h.at,
+		SessionID: s.Row.Session, FlowID: s.Row.Site,
 	}
-	if e.Context, err = json.Marshal(map[string]string{"session_id": s.Row.Session, "flow_id": s.Row.Site, "current_state": h.state}); err != nil {
+	if e.Context, err = json.Marshal(map[string]string{
+		"session_id": s.Row.Session, "flow_id": s.Row.Site, "current_state": h.state,
+	}); err != nil {
 		return made{err: err}
 	}
 	if e.Metrics, err = json.Marshal(metrics); err != nil {

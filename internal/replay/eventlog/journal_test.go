@@ -62,7 +62,8 @@ func (l *log) said() string {
 	defer l.mu.Unlock()
 	var all []string
 	for _, e := range l.events {
-		words := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(e.Type, "conversation_"), "message_"), "user_")
+		words := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(e.Type, "conversation_"), "message_"),
+			"user_")
 		if strings.Contains(string(e.Payload), `"sender":"user"`) {
 			words = "user"
 		} else if e.Type == replay.Message {
@@ -101,7 +102,10 @@ func (h house) turn(t *testing.T, session string, n int, changes ...func(*sessio
 	now := time.Now().UTC()
 	e := sessionindex.Entry{
 		Site: "tea.example", Session: session, At: now, Turns: n, Route: "ANSWER",
-		Turn: &sessionindex.Turn{Number: n, Checkpoint: fmt.Sprint(n), Route: "ANSWER", Started: now.Add(-time.Second), At: now, Latency: 1000, Tokens: 9, Person: "p1"},
+		Turn: &sessionindex.Turn{
+			Number: n, Checkpoint: fmt.Sprint(n), Route: "ANSWER", Started: now.Add(-time.Second), At: now,
+			Latency: 1000, Tokens: 9, Person: "p1",
+		},
 	}
 	if n > 1 {
 		e.Turn.Before = "ANSWER"
@@ -122,7 +126,9 @@ func open(t *testing.T, l *log) (house, func() *eventlog.EventLog, *[]string) {
 	h := house{sessionindex.NewMemory(graph.MemoryLimits{TTL: 24 * time.Hour})}
 	trouble := &[]string{}
 	return h, func() *eventlog.EventLog {
-		return eventlog.New(eventlog.Config{Register: h, Sessions: h, Log: l, Now: time.Now, Trouble: func(err error) { *trouble = append(*trouble, err.Error()) }})
+		return eventlog.New(eventlog.Config{Register: h, Sessions: h, Log: l, Now: time.Now, Trouble: func(err error) {
+			*trouble = append(*trouble, err.Error())
+		}})
 	}, trouble
 }
 
@@ -143,9 +149,11 @@ func TestJournal(t *testing.T) {
 		time.Sleep(time.Second)
 		want("within a second", "started user bot")
 		e := l.events[2]
-		if e.SessionID != "a" || e.FlowID != "tea.example" || e.UnitID != "p1" || string(e.Context) != `{"current_state":"START","flow_id":"tea.example","session_id":"a"}` ||
+		if e.SessionID != "a" || e.FlowID != "tea.example" || e.UnitID != "p1" ||
+			string(e.Context) != `{"current_state":"START","flow_id":"tea.example","session_id":"a"}` ||
 			string(e.Metrics) != `{"latency_ms":1000,"token_count":9,"turn_number":1}` ||
-			string(e.Payload) != `{"message_text":"answer 1","next_state":"ANSWER","sender":"bot","state_transition":true}` {
+			string(e.Payload) !=
+				`{"message_text":"answer 1","next_state":"ANSWER","sender":"bot","state_transition":true}` {
 			t.Errorf("%+v %s %s %s", e, e.Context, e.Metrics, e.Payload)
 		}
 		h.turn(t, "a", 2)
@@ -165,7 +173,8 @@ func TestJournal(t *testing.T) {
 		})
 		time.Sleep(2 * time.Hour)
 		want("converted", "started user bot flow_completed")
-		if p := string(l.events[3].Payload); p != `{"completion_reason":"converted","data_collected":{"email":"a@x.example"},"final_state":"ANSWER"}` {
+		if p := string(l.events[3].Payload); p !=
+			`{"completion_reason":"converted","data_collected":{"email":"a@x.example"},"final_state":"ANSWER"}` {
 			t.Error(p)
 		}
 	})
@@ -237,8 +246,12 @@ func TestEventsOfCopied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &log{}
 		h, keep, _ := open(t, l)
-		copied := sessionindex.Entry{Site: "tea.example", Session: "a", At: time.Now(), Turns: 1, Turn: &sessionindex.Turn{Number: 1, Copied: true}}
-		if err := h.SaveTurn(t.Context(), "tea.example:a", graph.Record{ID: "1", Source: graph.SourceFork}, nil, copied); err != nil {
+		copied := sessionindex.Entry{
+			Site: "tea.example", Session: "a", At: time.Now(), Turns: 1,
+			Turn: &sessionindex.Turn{Number: 1, Copied: true},
+		}
+		if err := h.SaveTurn(t.Context(), "tea.example:a", graph.Record{ID: "1", Source: graph.SourceFork},
+			nil, copied); err != nil {
 			t.Fatal(err)
 		}
 		h.turn(t, "a", 2)
@@ -257,7 +270,8 @@ func TestEventsOfInjected(t *testing.T) {
 		l := &log{}
 		h, keep, _ := open(t, l)
 		put := sessionindex.Entry{Site: "tea.example", Session: "a", At: time.Now(), Turns: 1}
-		if err := h.SaveTurn(t.Context(), "tea.example:a", graph.Record{ID: "1", Source: graph.SourceUpdate}, nil, put); err != nil {
+		if err := h.SaveTurn(t.Context(), "tea.example:a", graph.Record{ID: "1", Source: graph.SourceUpdate},
+			nil, put); err != nil {
 			t.Fatal(err)
 		}
 		h.turn(t, "a", 2)
@@ -269,7 +283,8 @@ func TestEventsOfInjected(t *testing.T) {
 		}
 		s, _ := h.Recorded(t.Context(), sessionindex.Row{Site: "tea.example", Session: "a"})
 		told, err := eventlog.Events(s, time.Now().Add(time.Hour))
-		if err != nil || len(told) != 6 || told[5].Type != replay.DroppedOff || !strings.Contains(string(told[1].Payload), "question 1") {
+		if err != nil || len(told) != 6 || told[5].Type != replay.DroppedOff ||
+			!strings.Contains(string(told[1].Payload), "question 1") {
 			t.Errorf("%+v, %v", told, err)
 		}
 	})

@@ -276,7 +276,8 @@ func (b *builder) event(id string, s *session, kind string, m *said, payload map
 	}
 	e := replay.Event{
 		ID: m.eventID, Type: kind, UnitID: s.unit, SessionID: id, FlowID: flow, Time: m.at,
-		Context: json.RawMessage(jsonOf(of)), Metrics: json.RawMessage(jsonOf(metrics)), Payload: json.RawMessage(jsonOf(payload)),
+		Context: json.RawMessage(jsonOf(of)), Metrics: json.RawMessage(jsonOf(metrics)),
+		Payload: json.RawMessage(jsonOf(payload)),
 	}
 	if s.unit != "" {
 		e.UnitType = "user"

@@ -12,11 +12,13 @@ import (
 // chatNames are the names under which a conversation has its fields, and turnNames those of its messages.
 var (
 	chatNames = map[string][]string{
-		"session_id": {"session_id", "id"}, "flow_id": {"flow_id"}, "unit_id": {"unit_id", "user_id"}, "timestamp": {"timestamp"},
-		"outcome": {"outcome"}, "data": {"data"},
+		"session_id": {"session_id", "id"}, "flow_id": {"flow_id"}, "unit_id": {"unit_id", "user_id"},
+		"timestamp": {"timestamp"},
+		"outcome":   {"outcome"}, "data": {"data"},
 	}
 	turnNames = map[string][]string{
-		"event_id": {"event_id"}, "sender": {"role", "sender"}, "text": {"content", "message_text", "text"}, "timestamp": {"timestamp"}, "state": {"state"},
+		"event_id": {"event_id"}, "sender": {"role", "sender"}, "text": {"content", "message_text", "text"},
+		"timestamp": {"timestamp"}, "state": {"state"},
 		"next_state": {"next_state"}, "turn_number": {"turn_number"}, "latency_ms": {"latency_ms"},
 	}
 )

@@ -46,7 +46,8 @@ func readerOf(r *bufio.Reader, name string, o *Options) (reader, error) {
 		return nil, err
 	}
 	if bytes.HasPrefix(begin, []byte("SQLite format 3\x00")) {
-		return nil, source.Invalid("it is a database of SQLite: write its rows as CSV, such as with `sqlite3 -header -csv FILE 'SELECT * FROM messages' > log.csv`, and import that; a store of rehearse is named with --store")
+		return nil, source.Invalid("it is a database of SQLite: write its rows as CSV, such as with `sqlite3 -header " +
+			"-csv FILE 'SELECT * FROM messages' > log.csv`, and import that; a store of rehearse is named with --store")
 	}
 	if name == "" {
 		if name = formatOf(begin, o); name == "" {
@@ -84,7 +85,8 @@ func formatOf(begin []byte, o *Options) string {
 		return "events"
 	case has("messages"):
 		return "chat"
-	case has("data") && !has("session_id", "id"), has("input", "output") && has("sessionId", "timestamp", "traceId", "projectId"):
+	case has("data") && !has("session_id", "id"), has("input", "output") &&
+		has("sessionId", "timestamp", "traceId", "projectId"):
 		return "langfuse"
 	case len(o.Map) > 0, has("sender", "role", "text", "message_text", "content", "message"):
 		return "csv"
@@ -138,7 +140,8 @@ func firstKeys(text []byte) map[string]bool {
 func readEvents(r *bufio.Reader, _ *Options) iter.Seq2[row, error] {
 	read := replay.ReadJSONL
 	begin, _ := r.Peek(looked) // an error comes again when it is read
-	if text := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\ufeff"))); len(text) > 0 && text[0] != '{' && text[0] != '[' && bytes.Contains(firstLine(text), []byte("event_id")) {
+	if text := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\ufeff"))); len(text) > 0 && text[0] != '{' &&
+		text[0] != '[' && bytes.Contains(firstLine(text), []byte("event_id")) {
 		read = replay.ReadCSV
 	}
 	return func(yield func(row, error) bool) {

@@ -35,8 +35,8 @@ type Options struct {
 
 // fieldNames are the names that Options.Map may have.
 var fieldNames = []string{
-	"event_id", "event_type", "session_id", "flow_id", "unit_id", "timestamp", "sender", "text", "reply", "state", "next_state", "turn_number", "latency_ms",
-	"outcome", "data",
+	"event_id", "event_type", "session_id", "flow_id", "unit_id", "timestamp", "sender", "text", "reply", "state",
+	"next_state", "turn_number", "latency_ms", "outcome", "data",
 }
 
 // ReadMap reads FIELD=PATH, several times.
@@ -60,7 +60,8 @@ func ReadMap(flags []string) (map[string]string, error) {
 // Check returns wrong options as an error (source.IsInvalid).
 func (o *Options) Check() error {
 	if _, known := formats[o.From]; o.From != "" && !known {
-		return source.Invalid("unknown --from %q: the formats are %s", o.From, strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
+		return source.Invalid("unknown --from %q: the formats are %s", o.From,
+			strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
 	}
 	return nil
 }
@@ -194,5 +195,7 @@ func (r *Report) Err() error {
 	for _, kind := range slices.Sorted(maps.Keys(r.RejectedBy)) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, r.RejectedBy[kind]))
 	}
-	return source.Invalid("every row of %s was rejected (%s): name the format with --from, or where the fields stand with --map", strings.Join(r.Useless, ", "), strings.Join(kinds, ", "))
+	return source.Invalid(
+		"every row of %s was rejected (%s): name the format with --from, or where the fields stand with --map",
+		strings.Join(r.Useless, ", "), strings.Join(kinds, ", "))
 }

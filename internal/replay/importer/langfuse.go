@@ -12,8 +12,10 @@ import (
 
 // traceNames are the names of Langfuse's public API for traces (https://api.reference.langfuse.com).
 var traceNames = map[string][]string{
-	"event_id": {}, "session_id": {"sessionId"}, "flow_id": {"metadata.flow_id"}, "unit_id": {"userId"}, "timestamp": {"timestamp"}, "state": {"metadata.state"},
-	"next_state": {"metadata.next_state"}, "turn_number": {"metadata.turn_number"}, "outcome": {"metadata.outcome"}, "data": {"metadata.data"},
+	"event_id": {}, "session_id": {"sessionId"}, "flow_id": {"metadata.flow_id"}, "unit_id": {"userId"},
+	"timestamp": {"timestamp"}, "state": {"metadata.state"},
+	"next_state": {"metadata.next_state"}, "turn_number": {"metadata.turn_number"}, "outcome": {"metadata.outcome"},
+	"data": {"metadata.data"},
 	"text": {"input"}, "reply": {"output"},
 }
 
@@ -47,8 +49,8 @@ func readTraces(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 // trace makes a turn of a trace; one in which nobody says anything is passed over.
 func (b *builder) trace(l lookup, v cells) row {
 	m := said{
-		session: l.text(v.object, "session_id"), flow: l.text(v.object, "flow_id"), unit: l.text(v.object, "unit_id"), state: l.text(v.object, "state"),
-		next: l.text(v.object, "next_state"), outcome: l.text(v.object, "outcome"),
+		session: l.text(v.object, "session_id"), flow: l.text(v.object, "flow_id"), unit: l.text(v.object, "unit_id"),
+		state: l.text(v.object, "state"), next: l.text(v.object, "next_state"), outcome: l.text(v.object, "outcome"),
 	}
 	var err error
 	if m.at, err = l.time(v.object, "timestamp"); err == nil {

@@ -154,7 +154,8 @@ func content(v any) (text string, ok bool) {
 			case string:
 				b.WriteString(p)
 			case object:
-				if kind, named := p["type"].(string); named && kind != "text" && kind != "input_text" && kind != "output_text" {
+				if kind, named := p["type"].(string); named && kind != "text" && kind != "input_text" &&
+					kind != "output_text" {
 					continue
 				}
 				said, is := p["text"].(string)

@@ -16,9 +16,11 @@ import (
 // messageNames are the names under which a table of messages has its fields.
 var messageNames = map[string][]string{
 	"event_id": {"event_id"}, "event_type": {"event_type"},
-	"session_id": {"session_id", "conversation_id", "context.session_id"}, "flow_id": {"flow_id", "context.flow_id"}, "unit_id": {"unit_id", "user_id"},
+	"session_id": {"session_id", "conversation_id", "context.session_id"}, "flow_id": {"flow_id", "context.flow_id"},
+	"unit_id":   {"unit_id", "user_id"},
 	"timestamp": {"timestamp", "time", "created_at"}, "sender": {"sender", "role", "payload.sender", "payload.role"},
-	"text": {"text", "message_text", "content", "message", "payload.message_text", "payload.content"}, "reply": {"reply"},
+	"text":  {"text", "message_text", "content", "message", "payload.message_text", "payload.content"},
+	"reply": {"reply"},
 	"state": {"state", "current_state", "context.current_state"}, "next_state": {"next_state", "payload.next_state"},
 	"turn_number": {"turn_number", "metrics.turn_number"}, "latency_ms": {"latency_ms", "metrics.latency_ms"},
 	"outcome": {"outcome"}, "data": {"data", "payload.data_collected"},
@@ -122,7 +124,9 @@ func (b *builder) outcome(line int, m said) row {
 		m.at = s.latest
 	}
 	if m.at.IsZero() {
-		return row{rejected: replay.Reject{Line: line, Kind: replay.NoTime, Reason: "it has no timestamp: give the day with --date"}}
+		return row{rejected: replay.Reject{
+			Line: line, Kind: replay.NoTime, Reason: "it has no timestamp: give the day with --date",
+		}}
 	}
 	s.note(&m)
 	return row{}
@@ -153,8 +157,9 @@ func (b *builder) other(line int, m said) row {
 // readMessage reads the fields of a row; reply is nil where it has none.
 func readMessage(l lookup, o object) (m said, reply *string, err error) {
 	m = said{
-		eventID: l.text(o, "event_id"), eventType: l.text(o, "event_type"), session: l.text(o, "session_id"), flow: l.text(o, "flow_id"), unit: l.text(o, "unit_id"),
-		sender: l.text(o, "sender"), state: l.text(o, "state"), next: l.text(o, "next_state"), outcome: l.text(o, "outcome"),
+		eventID: l.text(o, "event_id"), eventType: l.text(o, "event_type"), session: l.text(o, "session_id"),
+		flow: l.text(o, "flow_id"), unit: l.text(o, "unit_id"), sender: l.text(o, "sender"), state: l.text(o, "state"),
+		next: l.text(o, "next_state"), outcome: l.text(o, "outcome"),
 	}
 	m.text, err = l.said(o, "text")
 	if m.sender == "" && l.has(o, "reply") && err == nil {

@@ -64,13 +64,15 @@ func each(events []replay.Event) func(func(replay.Event, error) bool) {
 // the rows come the newest first or in several files.
 func TestStatesInAnyOrder(t *testing.T) {
 	want := []string{
-		" > a taxi > where", "Where to?", "where > home > when", "When? after a while", "when > er > when", "When?", "when > now > bye", "It comes.",
+		" > a taxi > where", "Where to?", "where > home > when", "When? after a while", "when > er > when", "When?",
+		"when > now > bye", "It comes.",
 	}
 	backward := slices.Clone(taxi)
 	slices.Reverse(backward)
 	file := func(rows []string) string { return taxiHead + strings.Join(rows, "\n") }
 	for name, files := range map[string][]string{
-		"as it was said": {file(taxi)}, "newest first": {file(backward)}, "in two files": {file(taxi[:4]), file(taxi[4:])},
+		"as it was said": {file(taxi)}, "newest first": {file(backward)},
+		"in two files":         {file(taxi[:4]), file(taxi[4:])},
 		"the later file first": {file(taxi[4:]), file(taxi[:4])},
 	} {
 		store := &memory{}
@@ -89,9 +91,11 @@ func TestStatesInAnyOrder(t *testing.T) {
 // times.
 func TestOverlap(t *testing.T) {
 	trace := func(id, at, said, next string) string {
-		return `{"id":"` + id + `","sessionId":"s","timestamp":"2026-03-01T10:0` + at + `:00Z","input":"` + said + `","output":"ok","metadata":{"next_state":"` + next + `"}}`
+		return `{"id":"` + id + `","sessionId":"s","timestamp":"2026-03-01T10:0` + at + `:00Z","input":"` + said +
+			`","output":"ok","metadata":{"next_state":"` + next + `"}}`
 	}
-	one, two, three := trace("1", "0", "a taxi", "where"), trace("2", "1", "home", "when"), trace("3", "2", "now", "bye")
+	one, two, three := trace("1", "0", "a taxi", "where"), trace("2", "1", "home", "when"),
+		trace("3", "2", "now", "bye")
 	store := &memory{}
 	for _, text := range []string{one, two + "\n" + three, three + "\n" + two + "\n" + one} {
 		r, err := importer.Import(t.Context(), inputs(text), store, importer.Options{From: "langfuse"})
@@ -99,7 +103,8 @@ func TestOverlap(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	if want, got := []string{" > a taxi > where", "ok", "where > home > when", "ok", "when > now > bye", "ok"}, paths(t, store); !slices.Equal(got, want) {
+	if want, got := []string{" > a taxi > where", "ok", "where > home > when", "ok", "when > now > bye", "ok"},
+		paths(t, store); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }

@@ -25,9 +25,11 @@ type span struct {
 
 // spanNames are the attributes of a turn, those of GenAI by the conventions of OpenTelemetry.
 var spanNames = map[string][]string{
-	"session_id": {"gen_ai.conversation.id"}, "flow_id": {"rehearse.flow_id"}, "unit_id": {"user.id"}, "state": {"rehearse.state"},
-	"next_state": {"rehearse.next_state"}, "outcome": {"rehearse.outcome"}, "data": {"rehearse.data"}, "turn_number": {"rehearse.turn_number"},
-	"text": {"gen_ai.input.messages"}, "reply": {"gen_ai.output.messages"},
+	"session_id": {"gen_ai.conversation.id"}, "flow_id": {"rehearse.flow_id"}, "unit_id": {"user.id"},
+	"state":      {"rehearse.state"},
+	"next_state": {"rehearse.next_state"}, "outcome": {"rehearse.outcome"}, "data": {"rehearse.data"},
+	"turn_number": {"rehearse.turn_number"},
+	"text":        {"gen_ai.input.messages"}, "reply": {"gen_ai.output.messages"},
 }
 
 // turnSpan is a span that is a turn unless another one is around it.
@@ -140,7 +142,9 @@ func spansOf(raw json.RawMessage) ([]json.RawMessage, error) {
 func readSpan(raw json.RawMessage, line int, parents map[spanKey]string, l lookup) (*turnSpan, row) {
 	var s span
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, row{rejected: replay.Reject{Line: line, Kind: replay.BadField, Reason: "the span cannot be read: " + err.Error()}}
+		return nil, row{rejected: replay.Reject{
+			Line: line, Kind: replay.BadField, Reason: "the span cannot be read: " + err.Error(),
+		}}
 	}
 	key := spanKey{s.TraceID, s.SpanID}
 	parents[key] = s.ParentID
@@ -162,7 +166,10 @@ func readSpan(raw json.RawMessage, line int, parents map[spanKey]string, l looku
 			if of.from == "" {
 				kind = replay.NoTime
 			}
-			return nil, row{rejected: replay.Reject{Line: line, Kind: kind, Reason: fmt.Sprintf("the span's time %.40q is no number of nanoseconds", of.from)}}
+			return nil, row{rejected: replay.Reject{
+				Line: line, Kind: kind,
+				Reason: fmt.Sprintf("the span's time %.40q is no number of nanoseconds", of.from),
+			}}
 		}
 		*of.to = time.Unix(0, nanos).UTC().Truncate(time.Microsecond)
 	}
@@ -173,8 +180,9 @@ func readSpan(raw json.RawMessage, line int, parents map[spanKey]string, l looku
 func (b *builder) span(l lookup, t *turnSpan) row {
 	o := t.attributes
 	m := said{
-		session: cmp.Or(l.text(o, "session_id"), t.key.trace), flow: l.text(o, "flow_id"), unit: l.text(o, "unit_id"), state: l.text(o, "state"),
-		next: l.text(o, "next_state"), outcome: l.text(o, "outcome"), position: "span " + t.key.trace + " " + t.key.span, at: t.start,
+		session: cmp.Or(l.text(o, "session_id"), t.key.trace), flow: l.text(o, "flow_id"), unit: l.text(o, "unit_id"),
+		state: l.text(o, "state"), next: l.text(o, "next_state"), outcome: l.text(o, "outcome"),
+		position: "span " + t.key.trace + " " + t.key.span, at: t.start,
 	}
 	var err error
 	if m.data, err = l.object(o, "data"); err == nil {

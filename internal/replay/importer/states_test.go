@@ -95,7 +95,8 @@ func events(all []walk, way string) string {
 			payload["state_transition"], payload["next_state"] = true, r.next
 		}
 		line, _ := json.Marshal(map[string]any{
-			"event_id": at.Format(time.RFC3339), "event_type": kind, "context": context, "payload": payload, "timestamp": at.Format(time.RFC3339),
+			"event_id": at.Format(time.RFC3339), "event_type": kind, "context": context, "payload": payload,
+			"timestamp": at.Format(time.RFC3339),
 		})
 		lines.WriteString(string(line) + "\n")
 	}
@@ -148,7 +149,8 @@ func chats(all []walk, way string) string {
 			outcome = "dropped_off"
 		}
 		line, _ := json.Marshal(map[string]any{
-			"session_id": w.id, "flow_id": "f", "timestamp": "2026-01-01T09:00:00Z", "messages": messages, "outcome": outcome,
+			"session_id": w.id, "flow_id": "f", "timestamp": "2026-01-01T09:00:00Z", "messages": messages,
+			"outcome": outcome,
 		})
 		lines.WriteString(string(line) + "\n")
 	}
@@ -168,7 +170,8 @@ func TestStatesWhereverTheyAre(t *testing.T) {
 			}
 			for format, text := range logs {
 				store := &memory{}
-				if _, err := importer.Import(t.Context(), inputs(text), store, importer.Options{From: format}); err != nil {
+				if _, err := importer.Import(t.Context(), inputs(text), store,
+					importer.Options{From: format}); err != nil {
 					t.Fatal(err)
 				}
 				slices.SortStableFunc(store.events, func(a, b replay.Event) int {
@@ -190,7 +193,8 @@ func TestStatesWhereverTheyAre(t *testing.T) {
 					for _, state := range w.path() {
 						p.Turns = append(p.Turns, replay.PlayedTurn{State: state})
 					}
-					if m := replay.Score(s, p, replay.Measuring{}); *m.StateProgression != 1 || *m.CompletionMatch != 1 {
+					if m := replay.Score(s, p, replay.Measuring{}); *m.StateProgression != 1 ||
+						*m.CompletionMatch != 1 {
 						t.Fatalf("seed %d, %s as %s, session %s: %v", seed, way, format, s.ID, *m.StateProgression)
 					}
 					i++

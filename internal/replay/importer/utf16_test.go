@@ -13,13 +13,16 @@ import (
 
 // TestUTF16 reads what spreadsheets save as Unicode text, in either order of bytes. A half of a letter is no letter.
 func TestUTF16(t *testing.T) {
-	table := "session_id\ttimestamp\tsender\ttext\n" + strings.Repeat("s\t2026-03-01T10:00:00Z\tuser\tżółć 😀, \"why\"\n", 40_000)
+	table := "session_id\ttimestamp\tsender\ttext\n" +
+		strings.Repeat("s\t2026-03-01T10:00:00Z\tuser\tżółć 😀, \"why\"\n", 40_000)
 	lines := `{"session_id":"s","timestamp":1,"sender":"user","text":"żółć 😀, \"why\""}` + "\n"
 	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, text := range []string{strings.ReplaceAll(table, `"why"`, "why"), lines} {
 			store := &memory{}
-			r, err := importer.Import(t.Context(), inputs(packed(order, "\ufeff"+text)), store, importer.Options{FlowID: "f"})
-			if err != nil || r.Rejected != 0 || r.Rows != strings.Count(text, "żółć") || !strings.Contains(string(store.events[len(store.events)-1].Payload), "żółć 😀") {
+			r, err := importer.Import(t.Context(), inputs(packed(order, "\ufeff"+text)), store,
+				importer.Options{FlowID: "f"})
+			if err != nil || r.Rejected != 0 || r.Rows != strings.Count(text, "żółć") ||
+				!strings.Contains(string(store.events[len(store.events)-1].Payload), "żółć 😀") {
 				t.Fatalf("%v: %+v, %v", order, r, err)
 			}
 		}

@@ -44,11 +44,16 @@ func values(r *bufio.Reader) iter.Seq2[value, error] {
 			v := value{line: line.Number, raw: line.Text}
 			switch {
 			case line.Long:
-				v.rejected = replay.Reject{Line: line.Number, Kind: replay.TooLong, Reason: fmt.Sprintf("the line is longer than %d MB", maxValue>>20)}
+				v.rejected = replay.Reject{
+					Line: line.Number, Kind: replay.TooLong,
+					Reason: fmt.Sprintf("the line is longer than %d MB", maxValue>>20),
+				}
 			case !json.Valid(line.Text):
 				v.rejected = replay.Reject{Line: line.Number, Kind: replay.NotJSON, Reason: "the line is not JSON"}
 			case line.Text[0] != '{':
-				v.rejected = replay.Reject{Line: line.Number, Kind: replay.NotAnObject, Reason: "the line is no JSON object"}
+				v.rejected = replay.Reject{
+					Line: line.Number, Kind: replay.NotAnObject, Reason: "the line is no JSON object",
+				}
 			}
 			if !yield(v, nil) {
 				return
@@ -71,7 +76,10 @@ func documents(r io.Reader) iter.Seq2[value, error] {
 			if text := bytes.TrimSpace(v.raw); len(text) == 0 || text[0] != '{' {
 				v.rejected = replay.Reject{Line: n, Kind: replay.NotAnObject, Reason: "the element is no JSON object"}
 			} else if len(text) > maxValue {
-				v.rejected = replay.Reject{Line: n, Kind: replay.TooLong, Reason: fmt.Sprintf("the element is longer than %d MB", maxValue>>20)}
+				v.rejected = replay.Reject{
+					Line: n, Kind: replay.TooLong,
+					Reason: fmt.Sprintf("the element is longer than %d MB", maxValue>>20),
+				}
 			}
 			return yield(v, nil), nil
 		}
@@ -81,7 +89,9 @@ func documents(r io.Reader) iter.Seq2[value, error] {
 			case errors.Is(err, errNoMore):
 				return
 			case err != nil && syntax(err):
-				yield(value{rejected: replay.Reject{Line: n, Kind: replay.NotJSON, Reason: "the document is not JSON from here on: " + err.Error()}}, nil)
+				yield(value{rejected: replay.Reject{
+					Line: n, Kind: replay.NotJSON, Reason: "the document is not JSON from here on: " + err.Error(),
+				}}, nil)
 				return
 			case err != nil:
 				yield(value{}, err)

@@ -36,7 +36,8 @@ func (n *Node) addEnd(s *state, steps []step, most int) {
 		if said.ended == 0 || most != All && len(end.Examples) == most {
 			break
 		}
-		elsewhere := func(m step) bool { return m.said.count(said.key) >= said.count } // it is an example of that option
+		// it is an example of that option
+		elsewhere := func(m step) bool { return m.said.count(said.key) >= said.count }
 		if !slices.ContainsFunc(steps, elsewhere) {
 			end.Examples = append(end.Examples, said.shown)
 		}

@@ -129,14 +129,18 @@ func (t *tally) enough(least int) error {
 	case t.learned.Sessions == 0 && t.left.Short == 0:
 		return &NothingError{"there is no session", "choose other days, or another flow"}
 	case t.learned.Sessions == 0:
-		return &NothingError{"there are too few messages of the user's in " + text.Plural(t.left.Short, "session"), "ask for fewer turns, or choose other days"}
+		return &NothingError{
+			"there are too few messages of the user's in " + text.Plural(t.left.Short, "session"),
+			"ask for fewer turns, or choose other days",
+		}
 	case most == 0:
 		return &NothingError{
 			fmt.Sprintf("in %s no message leads from one state to another", text.Plural(t.learned.Sessions, "session")),
 			"a message of the user's tells where it leads by payload.state_transition and payload.next_state",
 		}
 	case most < least:
-		return &NothingError{fmt.Sprintf("the most frequent transition has %s, and %d are asked for", text.Plural(most, "message"), least), "ask for fewer"}
+		return &NothingError{fmt.Sprintf("the most frequent transition has %s, and %d are asked for",
+			text.Plural(most, "message"), least), "ask for fewer"}
 	}
 	return nil
 }
@@ -160,7 +164,8 @@ func (l *Left) Lines() []string {
 	}
 	tell(l.Short, "sessions with too few messages of the user's: %d", l.Short)
 	tell(l.States, "states that are too rare or cannot be reached: %d", l.States)
-	tell(l.Transitions, "transitions that are too rare or belong to such states: %d, with %s", l.Transitions, text.Plural(l.Moves, "message"))
+	tell(l.Transitions, "transitions that are too rare or belong to such states: %d, with %s", l.Transitions,
+		text.Plural(l.Moves, "message"))
 	tell(l.AfterEnd, "messages after an end: %d", l.AfterEnd)
 	tell(l.Stateless, "messages without a state, or beyond %d states: %d", maxStates, l.Stateless)
 	tell(l.Jumps, "changes of the state without a message of the user's: %d", l.Jumps)

@@ -35,7 +35,9 @@ func shape(t *tally, o Options) *Flow {
 		n := &Node{ID: ids[s], State: s.name, Prompt: prompt(s), Count: s.entered, Stop: stops[s]}
 		examples := choose(s, moves[s], o.Examples)
 		for i, m := range moves[s] {
-			n.Options = append(n.Options, &Option{ID: ids[m.to], Label: label(m.to.name), Next: ids[m.to], Count: m.count, Examples: examples[i]})
+			n.Options = append(n.Options, &Option{
+				ID: ids[m.to], Label: label(m.to.name), Next: ids[m.to], Count: m.count, Examples: examples[i],
+			})
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
@@ -82,7 +84,9 @@ func (t *tally) movesBetween(kept []*state, stops map[*state]bool, least int) ma
 		}
 	}
 	for from, steps := range moves {
-		slices.SortFunc(steps, func(a, b step) int { return cmp.Or(b.count-a.count, strings.Compare(a.to.name, b.to.name)) })
+		slices.SortFunc(steps, func(a, b step) int {
+			return cmp.Or(b.count-a.count, strings.Compare(a.to.name, b.to.name))
+		})
 		n := 1
 		for n < len(steps) && steps[n].count >= least {
 			n++

@@ -154,7 +154,9 @@ func free(id string, taken map[string]bool) string {
 
 // label returns a readable form of a state's name.
 func label(name string) string {
-	text := strings.Join(strings.FieldsFunc(tidy(name, maxStateName), func(r rune) bool { return unicode.IsSpace(r) || r == '_' }), " ")
+	text := strings.Join(strings.FieldsFunc(tidy(name, maxStateName), func(r rune) bool {
+		return unicode.IsSpace(r) || r == '_'
+	}), " ")
 	for i, r := range text {
 		return text[:i] + string(unicode.ToUpper(r)) + text[i+len(string(r)):]
 	}

@@ -15,8 +15,8 @@ import (
 func (f *Flow) Write(w io.Writer, command string) error {
 	text := f.heading(command) + string(f.document().YAML())
 	if len(text) > maxFile {
-		return fmt.Errorf("the flow would be %d MB, more than the %d that a file of flows may have: keep fewer examples, or ask for a larger count",
-			len(text)>>20, maxFile>>20)
+		return fmt.Errorf("the flow would be %d MB, more than the %d that a file of flows may have: "+
+			"keep fewer examples, or ask for a larger count", len(text)>>20, maxFile>>20)
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -28,8 +28,10 @@ const maxFile = 16 << 20
 // heading returns the comment at the top: where the flow comes from.
 func (f *Flow) heading(command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Learned from %s with %s of users, begun from %s to %s:\n#   %s\n", text.Plural(f.Learned.Sessions, "session"), text.Plural(f.Learned.Messages, "message"),
-		f.Learned.First.UTC().Format(time.DateOnly), f.Learned.Last.UTC().Format(time.DateOnly), tidy(command, maxPromptLength))
+	fmt.Fprintf(&b, "# Learned from %s with %s of users, begun from %s to %s:\n#   %s\n",
+		text.Plural(f.Learned.Sessions, "session"), text.Plural(f.Learned.Messages, "message"),
+		f.Learned.First.UTC().Format(time.DateOnly), f.Learned.Last.UTC().Format(time.DateOnly),
+		tidy(command, maxPromptLength))
 	b.WriteString("# count is how often a state was entered or a transition was made.")
 	for _, n := range f.Nodes {
 		if n.State != n.ID {
@@ -44,8 +46,8 @@ func (f *Flow) heading(command string) string {
 // document returns the file as it is written.
 func (f *Flow) document() source.Value {
 	nodes := []source.Value{mapping(
-		entry("id", source.Text(f.Start)), entry("type", source.Text("start")), entry("metadata", mapping(entry("count", whole(f.Learned.Sessions)))),
-		entry("next", listOf(f.First)))}
+		entry("id", source.Text(f.Start)), entry("type", source.Text("start")),
+		entry("metadata", mapping(entry("count", whole(f.Learned.Sessions)))), entry("next", listOf(f.First)))}
 	for _, n := range f.Nodes {
 		kind, metadata := "conversation", mapping(entry("count", whole(n.Count)))
 		if n.Stop {
@@ -65,8 +67,8 @@ func (f *Flow) document() source.Value {
 				entry("metadata", mapping(entry("count", whole(o.Count)))), entry("examples", listOf(o.Examples))))
 		}
 		nodes = append(nodes, mapping(
-			entry("id", source.Text(n.ID)), entry("type", source.Text(kind)), entry("metadata", metadata), entry("prompt", source.Text(n.Prompt)),
-			entry("options", options)))
+			entry("id", source.Text(n.ID)), entry("type", source.Text(kind)), entry("metadata", metadata),
+			entry("prompt", source.Text(n.Prompt)), entry("options", options)))
 	}
 	return mapping(
 		entry("id", source.Text(f.ID)), entry("version", whole(1)), entry("start", source.Text(f.Start)),
@@ -78,7 +80,8 @@ func entry(name string, v source.Value) source.Field { return source.Field{Name:
 // mapping returns a mapping without its empty texts and lists. An entry that is Null stays.
 func mapping(fields ...source.Field) source.Value {
 	return source.Value{Kind: source.Map, Fields: slices.DeleteFunc(fields, func(f source.Field) bool {
-		return f.Value.Kind == source.String && f.Value.Scalar == "" || f.Value.Kind == source.List && len(f.Value.Items) == 0
+		return f.Value.Kind == source.String && f.Value.Scalar == "" ||
+			f.Value.Kind == source.List && len(f.Value.Items) == 0
 	})}
 }
 

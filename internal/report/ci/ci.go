@@ -83,7 +83,8 @@ func Invalid(problems source.Problems) Summary {
 		failing := make([]report.Failing, 0, min(most, len(problems)))
 		for _, p := range problems[:cap(failing)] {
 			failing = append(failing, report.Failing{
-				Key: result.Key{TestID: "invalid"}, Verdict: result.Error, File: p.File, Line: max(1, p.Line), Message: text.OneLine(p.Text(), 1_000),
+				Key: result.Key{TestID: "invalid"}, Verdict: result.Error, File: p.File, Line: max(1, p.Line),
+				Message: text.OneLine(p.Text(), 1_000),
 			})
 		}
 		return failing, len(problems) - len(failing), nil
@@ -127,7 +128,9 @@ func Verdict(dir, name, sentence string, passed bool) Summary {
 		if passed {
 			return nil, 0, nil
 		}
-		return []report.Failing{{Key: result.Key{TestID: name}, Verdict: result.Fail, Message: text.OneLine(sentence, 1_000)}}, 0, nil
+		return []report.Failing{{
+			Key: result.Key{TestID: name}, Verdict: result.Fail, Message: text.OneLine(sentence, 1_000),
+		}}, 0, nil
 	}}
 }
 

@@ -40,11 +40,13 @@ func TestDetect(t *testing.T) {
 // What a run says is never more than one command a line, whatever stands in it.
 func TestAnnotationsAreOneCommandEach(t *testing.T) {
 	f := report.Failing{
-		Key: result.Key{TestID: "a\r\n::warning::forged,b:c%"}, Verdict: result.Fail, File: "x,y:z\n::error::%.yaml", Line: 3,
-		Code: result.AssistantContent, Message: "one\r\n::error::two 100% : , three",
+		Key: result.Key{TestID: "a\r\n::warning::forged,b:c%"}, Verdict: result.Fail, File: "x,y:z\n::error::%.yaml",
+		Line: 3, Code: result.AssistantContent, Message: "one\r\n::error::two 100% : , three",
 	}
 	var b bytes.Buffer
-	if err := (System{Name: GitHub}).Report(&b, Summary{Failing: func(int) ([]report.Failing, int, error) { return []report.Failing{f}, 0, nil }}); err != nil {
+	if err := (System{Name: GitHub}).Report(&b, Summary{Failing: func(int) ([]report.Failing, int, error) {
+		return []report.Failing{f}, 0, nil
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `::error file=x%2Cy%3Az%0A%3A%3Aerror%3A%3A%25.yaml,line=3,title=a%0A%3A%3Awarning%3A%3Aforged%2Cb%3Ac%25::ASSISTANT_CONTENT: one%0A::error::two 100%25 : , three` + "\n"
@@ -92,7 +94,8 @@ func TestSummaryIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary, err := os.ReadFile(s.Summary)
-	if err != nil || len(summary) > maxSummary || !strings.HasSuffix(string(summary), "see report.md of the run\n") || strings.Contains(string(summary), "\ufffd") {
+	if err != nil || len(summary) > maxSummary || !strings.HasSuffix(string(summary), "see report.md of the run\n") ||
+		strings.Contains(string(summary), "\ufffd") {
 		t.Errorf("%d bytes, ends with %q, %v", len(summary), summary[max(0, len(summary)-80):], err)
 	}
 }
@@ -100,18 +103,25 @@ func TestSummaryIsBounded(t *testing.T) {
 // A run that was stopped says so, whatever failed.
 func TestStoppedRuns(t *testing.T) {
 	for name, want := range map[string]string{
-		GitHub: "::error title=rehearse::Stopped (budget): 2 of 5 tests completed, 3 not run\n", GitLab: "error: Stopped (budget): 2 of 5 tests completed, 3 not run\n",
+		GitHub: "::error title=rehearse::Stopped (budget): 2 of 5 tests completed, 3 not run\n",
+		GitLab: "error: Stopped (budget): 2 of 5 tests completed, 3 not run\n",
 	} {
 		var b bytes.Buffer
-		said := Summary{Stopped: "Stopped (budget): 2 of 5 tests completed, 3 not run", Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil }}
+		said := Summary{
+			Stopped: "Stopped (budget): 2 of 5 tests completed, 3 not run",
+			Failing: func(int) ([]report.Failing, int, error) { return nil, 0, nil },
+		}
 		if err := (System{Name: name}).Report(&b, said); err != nil || b.String() != want {
 			t.Errorf("%s: %q, %v; want %q", name, b.String(), err, want)
 		}
 	}
 	many := make([]report.Failing, maxAnnotations-1)
 	var b bytes.Buffer
-	said := Summary{Stopped: "Stopped", Deciding: len(many) + 4, Failing: func(int) ([]report.Failing, int, error) { return many, 4, nil }}
-	if err := (System{Name: GitHub}).Report(&b, said); err != nil || strings.Count(b.String(), "\n") != maxAnnotations || !strings.HasSuffix(b.String(), "5 more failing tests\n") {
+	said := Summary{Stopped: "Stopped", Deciding: len(many) + 4, Failing: func(int) ([]report.Failing, int, error) {
+		return many, 4, nil
+	}}
+	if err := (System{Name: GitHub}).Report(&b, said); err != nil ||
+		strings.Count(b.String(), "\n") != maxAnnotations || !strings.HasSuffix(b.String(), "5 more failing tests\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -122,13 +132,20 @@ func TestOthersInQuarantine(t *testing.T) {
 		deciding, quarantined int
 		github, gitlab        string
 	}{
-		{0, 12, "::warning title=3 more failing tests in quarantine::3 more failing tests in quarantine", "warning: 3 more failing tests in quarantine"},
+		{
+			0, 12, "::warning title=3 more failing tests in quarantine::3 more failing tests in quarantine",
+			"warning: 3 more failing tests in quarantine",
+		},
 		{10, 0, "::error title=1 more failing test::1 more failing test", "error: 1 more failing test"},
 		{
-			11, 1, "::error title=2 more failing tests::2 more failing tests\n::warning title=1 more failing test in quarantine::1 more failing test in quarantine",
+			11, 1, "::error title=2 more failing tests::2 more failing tests\n" +
+				"::warning title=1 more failing test in quarantine::1 more failing test in quarantine",
 			"error: 2 more failing tests\nwarning: 1 more failing test in quarantine",
 		},
-		{4, 6, "::warning title=1 more failing test in quarantine::1 more failing test in quarantine", "warning: 1 more failing test in quarantine"},
+		{
+			4, 6, "::warning title=1 more failing test in quarantine::1 more failing test in quarantine",
+			"warning: 1 more failing test in quarantine",
+		},
 	} {
 		said := Summary{Deciding: c.deciding, Failing: func(most int) ([]report.Failing, int, error) {
 			all := make([]report.Failing, c.deciding+c.quarantined)
@@ -155,7 +172,8 @@ func TestOthersInQuarantine(t *testing.T) {
 // file.
 func TestIssuesAreWhole(t *testing.T) {
 	dir := t.TempDir()
-	if err := (System{Name: GitLab}).Report(&bytes.Buffer{}, Verdict(dir, "replay", "Not passed: worse", false)); err != nil {
+	if err := (System{Name: GitLab}).Report(&bytes.Buffer{},
+		Verdict(dir, "replay", "Not passed: worse", false)); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, CodeQuality))
@@ -166,7 +184,8 @@ func TestIssuesAreWhole(t *testing.T) {
 	if err := json.Unmarshal(data, &issues); err != nil || len(issues) != 1 {
 		t.Fatalf("%s: %v", data, err)
 	}
-	if i := issues[0]; i.CheckName != "fail" || i.Location.Path != "rehearse" || i.Location.Lines.Begin != 1 || i.Fingerprint == "" || i.Description == "" {
+	if i := issues[0]; i.CheckName != "fail" || i.Location.Path != "rehearse" || i.Location.Lines.Begin != 1 ||
+		i.Fingerprint == "" || i.Description == "" {
 		t.Errorf("%+v", i)
 	}
 }

@@ -38,7 +38,8 @@ func (s System) gitHub(w io.Writer, said Summary) error {
 		if f.File != "" {
 			properties = fmt.Sprintf("file=%s,line=%d,", property(s.file(f.File)), f.Line)
 		}
-		fmt.Fprintf(w, "::%s %stitle=%s::%s\n", kind(f.Quarantined), properties, property(title(f, targets)), data(message(f)))
+		fmt.Fprintf(w, "::%s %stitle=%s::%s\n", kind(f.Quarantined), properties, property(title(f, targets)),
+			data(message(f)))
 	}
 	for _, r := range said.others(failing, more) {
 		fmt.Fprintf(w, "::%s title=%s::%s\n", r.kind, property(r.what), r.what)

@@ -59,7 +59,8 @@ func (s System) gitLab(w io.Writer, said Summary) error {
 			if at != "" {
 				where = fmt.Sprintf("%s:%d: ", at, f.Line)
 			}
-			fmt.Fprintln(w, text.NoCommand(text.OneLine(fmt.Sprintf("%s: %s%s: %s", kind(f.Quarantined), where, title(f, targets), message(f)), 2_000)))
+			fmt.Fprintln(w, text.NoCommand(text.OneLine(
+				fmt.Sprintf("%s: %s%s: %s", kind(f.Quarantined), where, title(f, targets), message(f)), 2_000)))
 		}
 		sum := sha256.Sum256([]byte(f.Suite + "\x00" + f.TestID + "\x00" + f.Target + "\x00" + string(f.Code)))
 		severity := "major"
@@ -70,7 +71,9 @@ func (s System) gitLab(w io.Writer, said Summary) error {
 			severity = "critical"
 		}
 		issues = append(issues, issue{
-			Description: text.OneLine(title(f, targets)+": "+message(f), 2_000), CheckName: cmp.Or(string(f.Code), string(f.Verdict)), Fingerprint: hex.EncodeToString(sum[:16]), Severity: severity,
+			Description: text.OneLine(title(f, targets)+": "+message(f), 2_000),
+			CheckName:   cmp.Or(string(f.Code), string(f.Verdict)),
+			Fingerprint: hex.EncodeToString(sum[:16]), Severity: severity,
 			Location: location{Path: cmp.Or(at, f.Suite, "rehearse"), Lines: lines{Begin: max(1, f.Line)}},
 		})
 	}

@@ -20,7 +20,8 @@ const matrixSource = `{{define "matrix"}}
 {{range .Rows}}<tr><th scope="row">{{.Label}}</th>
 {{- range .Cells}}<td{{with .Class}} class="{{.}}"{{end}}{{with .Title}} title="{{.}}"{{end}}>{{with .Count}}{{.}}{{end}}</td>{{end}}</tr>
 {{end}}</table></div>
-<p class="note">Each item with its labels: <a href="` + rowsFile + `">` + rowsFile + `</a>; all figures: <a href="` + dataFile + `">` + dataFile + `</a>.</p>
+<p class="note">Each item with its labels: <a href="` + rowsFile + `">` + rowsFile + `</a>; all figures: <a href="` +
+	dataFile + `">` + dataFile + `</a>.</p>
 {{end}}`
 
 // maxMatrix is how many labels the matrix has room for: the worst ones, and those that they are taken for.
@@ -45,7 +46,8 @@ type matrixCell struct {
 // matrix returns the confusion matrix as a heat map.
 func (r *Report) matrix() (document.Section, error) {
 	labels := r.matrixLabels()
-	lead := "A row is the true label, a column the predicted one. Blue is right, red is not; the darker, the larger the share of the row."
+	lead := "A row is the true label, a column the predicted one. Blue is right, red is not; the darker, " +
+		"the larger the share of the row."
 	if n := len(r.PerClass); len(labels) < n {
 		lead += fmt.Sprintf(" The %d labels of %d that are worst or taken for these.", len(labels), n)
 	}

@@ -29,8 +29,8 @@ type said struct {
 // NewRecords returns an empty Records of a set. Labels are all that there are.
 func NewRecords(set dataset.Set, labels []string) *Records {
 	r := &Records{
-		set: set, labels: grader.Labels{Known: labels, Several: set.Several}, items: make(map[string]int, len(set.Items)),
-		said: make([][]said, len(set.Items)),
+		set: set, labels: grader.Labels{Known: labels, Several: set.Several},
+		items: make(map[string]int, len(set.Items)), said: make([][]said, len(set.Items)),
 	}
 	for i := range set.Items {
 		r.items[set.Items[i].ID] = i
@@ -49,7 +49,9 @@ func (r *Records) Add(t *result.Test) (i int, ok bool) {
 		turn := &t.Turns[n-1]
 		p := r.labels.Prediction(turn.Output, turn.Node, turn.State)
 		p.ID = t.TestID
-		r.said[i] = append(r.said[i], said{t.Trial, p, t.StartedAt, t.StartedAt.Add(time.Duration(t.DurationMS * float64(time.Millisecond)))})
+		r.said[i] = append(r.said[i], said{
+			t.Trial, p, t.StartedAt, t.StartedAt.Add(time.Duration(t.DurationMS * float64(time.Millisecond))),
+		})
 	}
 	return i, t.Trial == 0 && len(r.said[i]) > 0
 }
@@ -89,7 +91,8 @@ func (r *Records) Prediction(i int) (p label.Prediction, start, end time.Time) {
 
 // same reports whether two predictions have the same labels, in any order.
 func same(a, b *label.Prediction) bool {
-	return a.Null == b.Null && slices.Equal(slices.Sorted(slices.Values(a.Labels)), slices.Sorted(slices.Values(b.Labels)))
+	return a.Null == b.Null &&
+		slices.Equal(slices.Sorted(slices.Values(a.Labels)), slices.Sorted(slices.Values(b.Labels)))
 }
 
 // Predictions returns those of all items, in their order.

@@ -11,7 +11,11 @@ import (
 
 // TestRecords reads predictions from records, whose trials may come in any order.
 func TestRecords(t *testing.T) {
-	set := dataset.Set{Items: []dataset.Item{{ID: "1", Labels: []string{"a"}}, {ID: "2", Labels: []string{"b"}}, {ID: "3", Labels: []string{"a"}}}}
+	set := dataset.Set{Items: []dataset.Item{
+		{ID: "1", Labels: []string{"a"}},
+		{ID: "2", Labels: []string{"b"}},
+		{ID: "3", Labels: []string{"a"}},
+	}}
 	r := classification.NewRecords(set, []string{"a", "b"})
 	add := func(id string, trial int, label string, verdict result.Verdict) bool {
 		state, err := json.Marshal(map[string]any{"label": label, "labels": []string{label}})
@@ -21,7 +25,8 @@ func TestRecords(t *testing.T) {
 		_, ok := r.Add(&result.Test{TestID: id, Trial: trial, Verdict: verdict, Turns: []result.Turn{{State: state}}})
 		return ok
 	}
-	if !add("1", 0, "a", result.Pass) || add("2", 3, "a", result.Fail) || add("2", 2, "b", result.Pass) || add("2", 1, "b", result.Pass) {
+	if !add("1", 0, "a", result.Pass) || add("2", 3, "a", result.Fail) || add("2", 2, "b", result.Pass) ||
+		add("2", 1, "b", result.Pass) {
 		t.Error("an item is finished with its last record only")
 	}
 	if i, ok := r.Add(&result.Test{TestID: "2", Verdict: result.Fail}); i != 1 || !ok {

@@ -82,7 +82,9 @@ type Least struct {
 
 // New compares predictions with the items that they are of, in the same order.
 func New(set dataset.Set, predictions []label.Prediction, o Options) *Report {
-	r := &Report{Several: set.Several, show: o.Rows, trueLabels: o.TrueLabels, Unseen: []string{}, PerClass: map[string]Class{}}
+	r := &Report{
+		Several: set.Several, show: o.Rows, trueLabels: o.TrueLabels, Unseen: []string{}, PerClass: map[string]Class{},
+	}
 	var counts stats.Confusion
 	for i := range predictions {
 		counts.Add(set.Items[i].Labels, labelsOf(&predictions[i]))
@@ -110,7 +112,8 @@ func labelsOf(p *label.Prediction) []string {
 func (r *Report) score(s stats.Classification) {
 	r.N, r.Correct, r.Accuracy, r.AccuracyInterval = s.N, s.Correct, s.Accuracy, stats.Wilson(s.Correct, s.N)
 	r.MacroF1, r.MacroF1True, r.WeightedF1, r.MinClassF1 = s.MacroF1, s.MacroF1True, s.WeightedF1, s.MinClassF1
-	r.MacroPrecision, r.MacroRecall, r.MicroPrecision, r.MicroRecall = s.MacroPrecision, s.MacroRecall, s.MicroPrecision, s.MicroRecall
+	r.MacroPrecision, r.MacroRecall, r.MicroPrecision, r.MicroRecall = s.MacroPrecision, s.MacroRecall,
+		s.MicroPrecision, s.MicroRecall
 	for _, c := range s.Classes {
 		r.PerClass[c.Label] = Class{c.Precision, c.Recall, c.F1, c.Support}
 		switch {
@@ -160,7 +163,8 @@ func (r *Report) Sentence() string {
 	var missed []string
 	for _, t := range r.Thresholds {
 		if !t.Passed {
-			missed = append(missed, fmt.Sprintf("%s is %.3f, needs %.3f", strings.ReplaceAll(t.Metric, "_", " "), t.Value, t.Least))
+			missed = append(missed, fmt.Sprintf("%s is %.3f, needs %.3f", strings.ReplaceAll(t.Metric, "_", " "),
+				t.Value, t.Least))
 		}
 	}
 	return strings.Join(missed, "; ")

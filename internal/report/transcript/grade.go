@@ -77,12 +77,16 @@ func unplaced(t *result.Test) (failures []result.Failure, further int) {
 }
 
 func shownFailure(f result.Failure) result.Failure {
-	f.Code, f.Source, f.Message = result.Code(text.OneLine(string(f.Code), 40)), text.OneLine(f.Source, 80), text.OneLine(f.Message, 2_000)
+	f.Code, f.Source, f.Message = result.Code(text.OneLine(string(f.Code), 40)), text.OneLine(f.Source, 80),
+		text.OneLine(f.Message, 2_000)
 	return f
 }
 
 func itemOf(s result.Score) Item {
-	i := Item{Name: text.OneLine(s.Name, 100), Verdict: s.Verdict, Score: scoreOf(s.Verdict, s.Score), Partial: s.PartialTranscript, Left: max(0, len(s.Assertions)-maxAssertions)}
+	i := Item{
+		Name: text.OneLine(s.Name, 100), Verdict: s.Verdict, Score: scoreOf(s.Verdict, s.Score),
+		Partial: s.PartialTranscript, Left: max(0, len(s.Assertions)-maxAssertions),
+	}
 	for _, a := range s.Assertions[:len(s.Assertions)-i.Left] {
 		a.Text, a.Grader = text.OneLine(a.Text, 1_000), text.OneLine(a.Grader, 80)
 		i.Assertions = append(i.Assertions, a)

@@ -65,7 +65,8 @@ func (m *Message) say(said string, marks []markdown.Mark, as Messages) {
 		p.Head = markdown.Plain(head, marks)
 	} else {
 		var hidden bool
-		if p.Head, hidden = markdown.Markdown(head, before(marks, head)); hidden { // the characters have what a grader decided on
+		// the characters have what a grader decided on
+		if p.Head, hidden = markdown.Markdown(head, before(marks, head)); hidden {
 			p.Plain = markdown.Plain(head, marks)
 		} else if as == Both && markdown.Formatted(head) {
 			p.Plain = markdown.Plain(head, nil)

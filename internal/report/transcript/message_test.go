@@ -27,8 +27,13 @@ func TestEvidenceOfAMessage(t *testing.T) {
 		{"behind the fold", long + " no", 20_001, 20_003, transcript.Rendered, "", "", "no"},
 		{"across the fold", long + "no", 19_999, 20_001, transcript.Raw, "é", "", "n"},
 	} {
-		part := transcript.MessageOf("assistant", chat.Content{Text: tc.said}, []markdown.Mark{{From: tc.from, To: tc.to, Grader: "contains"}}, tc.as).Parts[0]
-		for name, pair := range map[string][2]string{"head": {string(part.Head), tc.head}, "plain": {string(part.Plain), tc.plain}, "folded": {string(part.Folded), tc.folded}} {
+		part := transcript.MessageOf("assistant", chat.Content{Text: tc.said},
+			[]markdown.Mark{{From: tc.from, To: tc.to, Grader: "contains"}}, tc.as).Parts[0]
+		for name, pair := range map[string][2]string{
+			"head":   {string(part.Head), tc.head},
+			"plain":  {string(part.Plain), tc.plain},
+			"folded": {string(part.Folded), tc.folded},
+		} {
 			marked := ""
 			if _, rest, found := strings.Cut(pair[0], `<mark data-evidence data-grader="contains">`); found {
 				marked, _, _ = strings.Cut(rest, "</mark>")

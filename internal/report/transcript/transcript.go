@@ -28,7 +28,8 @@ var Style string
 // Functions are what the templates call beside the page's own.
 func Functions() template.FuncMap {
 	return template.FuncMap{
-		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} }, "known": known, "rounded": rounded,
+		"delta": func(name string, rows []Change, left int) changed { return changed{name, rows, left} },
+		"known": known, "rounded": rounded,
 	}
 }
 
@@ -221,7 +222,8 @@ func (k *Transcript) unheld(items map[int]Item) {
 			continue
 		}
 		k.Turns = append(k.Turns, Turn{
-			N: n, Row: rowOf(n), ID: k.id(n), Verdict: i.Verdict, Score: i.Score, Item: &i, NoReply: i.Verdict == result.Error,
+			N: n, Row: rowOf(n), ID: k.id(n), Verdict: i.Verdict, Score: i.Score, Item: &i,
+			NoReply: i.Verdict == result.Error,
 		})
 	}
 	slices.SortFunc(k.Turns, func(a, b Turn) int { return a.N - b.N })

@@ -77,7 +77,8 @@ func TestLeftOut(t *testing.T) {
 func TestDelta(t *testing.T) {
 	x := talk(3)
 	x.Turns[0].State = json.RawMessage(`{"facts":[{"key":"account","value":12345678901},{"key":"town","value":"Bonn"},{"key":"none","value":null}],"step":1}`)
-	x.Turns[2].State = json.RawMessage(`{"facts":[{"key":"account","value":12345678901},{"key":"town","value":"Köln"}],"step":1}`)
+	x.Turns[2].State = json.RawMessage(
+		`{"facts":[{"key":"account","value":12345678901},{"key":"town","value":"Köln"}],"step":1}`)
 	shown := transcript.Of(x, "", transcript.Rendered)
 	learned := fmt.Sprint(shown.Turns[0].Learned)
 	if want := "[{account added  12345678901} {none added  null} {town added  Bonn}]"; learned != want {

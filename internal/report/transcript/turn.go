@@ -11,7 +11,8 @@ import (
 
 func turnOf(x, before result.Turn, of Item, said Messages) Turn {
 	t := Turn{
-		N: x.Index, User: MessageOf("user", x.Input, nil, said), Reply: MessageOf("assistant", chat.Content{Text: x.Output}, marksOf(of.Assertions), said),
+		N: x.Index, User: MessageOf("user", x.Input, nil, said),
+		Reply:     MessageOf("assistant", chat.Content{Text: x.Output}, marksOf(of.Assertions), said),
 		StateJSON: Pretty(x.State), CallsLeft: max(0, len(x.ToolCalls)-maxCalls),
 	}
 	t.State, t.StateLeft = deltaOf(before.State, x.State)

@@ -29,7 +29,8 @@ func warning(r *replay.Report) string {
 }
 
 // wordsUnread says what a gate cannot see: states and ends are what an agent tells of itself.
-const wordsUnread = "What was said is not judged: a candidate that tells the right states and ends passes with wrong words, too. Read some of the sessions."
+const wordsUnread = "What was said is not judged: a candidate that tells the right states and ends passes with wrong " +
+	"words, too. Read some of the sessions."
 
 // supportedSentence compares what the gate saw with the same on supported turns alone: every metric of which the sign
 // turns, and of those that are better or worse whether they are so there, too.

@@ -123,7 +123,8 @@ func unseenSentence(r *replay.Report) string {
 	loss := lossWords(unseen.Loss, m)
 	switch {
 	case loss != "" && m.Difference != nil && isHarmless(m.Difference):
-		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed in a run of this size. In this one, the interval of the difference, %s, holds no loss beyond the margin.",
+		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed in a run of this size. In this one, "+
+			"the interval of the difference, %s, holds no loss beyond the margin.",
 			loss, name, intervalOf(m.Difference, m.Unit))
 	case loss != "":
 		return fmt.Sprintf("A loss of up to %s of %s could have gone unnoticed; %s.", loss, name,

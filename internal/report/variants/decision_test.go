@@ -27,7 +27,8 @@ func TestDecision(t *testing.T) {
 		}, "## ✅ ", "Ship", []string{
 			"Each metric by itself, the candidate is better in turn count ratio and average latency, and non-inferior",
 			"too little to call the candidate better",
-			"A loss of up to 8.1 points of completion match could have gone unnoticed in a run of this size. In this one, the interval of the difference, [−15.0, −2.9], holds no loss beyond the margin.",
+			"A loss of up to 8.1 points of completion match could have gone unnoticed in a run of this size. " +
+				"In this one, the interval of the difference, [−15.0, −2.9], holds no loss beyond the margin.",
 			"2 of 120 pairs lost: 2 by the candidate.",
 		}},
 		"worse": {replay.NotPassed, reason("worse", "ended_early", "ended_early is worse: 15.4 points higher"), nil,
@@ -55,7 +56,8 @@ func TestDecision(t *testing.T) {
 			func(r *replay.Report) { r.Metrics[0].Difference.Verdict = "inconclusive" }, "## ⚠️ ", "Cannot say",
 			[]string{
 				"take --margin completion_match=9pp.", "would have been found with probability 0.8 decided here",
-				"A loss of up to 8.1 points of completion match could have gone unnoticed; more than 5.0 points matters.",
+				"A loss of up to 8.1 points of completion match could have gone unnoticed; " +
+					"more than 5.0 points matters.",
 			},
 		},
 		"not shown": {
@@ -195,7 +197,8 @@ func TestUnseenLossIsSaidOnce(t *testing.T) {
 	r.Gate.Outcome, r.Metrics[0].Difference.Verdict = replay.Underpowered, "inconclusive"
 	r.Gate.Reasons = []replay.Reason{{Code: "power", Metric: replay.CompletionMatch,
 		Text: "a loss of up to 8.1 points of completion match could have gone unnoticed, " +
-			"and more than 5.0 points matters; about 306 sessions would decide it, or take --margin completion_match=8.1pp"}}
+			"and more than 5.0 points matters; about 306 sessions would decide it, " +
+			"or take --margin completion_match=8.1pp"}}
 	top := plain(between(t, replayText(t, ".html", r), "<h1>", "May it be believed"))
 	if n := strings.Count(top, "8.1 points"); n != 1 || !strings.Contains(top,
 		"The log is too small to tell: about 306 sessions would decide it, or take --margin completion_match=8.1pp.") {

@@ -19,7 +19,8 @@ const maxMetrics = 60
 // Marks tell the files of a replay's reports from other files: each of ours has the text.
 func Marks() map[string][]string {
 	return map[string][]string{
-		"report.json": {`"evaluation_run_id":`}, "report.md": {"<sub>rehearse · replay run "}, "report.html": {" · rehearse</title>"},
+		"report.json": {`"evaluation_run_id":`}, "report.md": {"<sub>rehearse · replay run "},
+		"report.html": {" · rehearse</title>"},
 	}
 }
 

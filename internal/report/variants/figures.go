@@ -195,10 +195,12 @@ func supportSection(r *replay.Report, groups metricGroups) document.Section {
 	s := document.Section{ID: "figures", Title: "On supported turns", Tables: []document.Table{t}}
 	if len(t.Rows) > 0 {
 		s.Notes = []string{supportedMeans(r.Run.Mode) +
-			". Where these figures differ from those above, messages that answer another question are part of the reason."}
+			". Where these figures differ from those above, messages that answer another question are part of " +
+			"the reason."}
 	}
 	if len(wide) > 0 {
-		s.Notes = append(s.Notes, "Look at "+listed(wide)+": a figure marked with ! lies outside the interval of the one over whole sessions.")
+		s.Notes = append(s.Notes, "Look at "+listed(wide)+
+			": a figure marked with ! lies outside the interval of the one over whole sessions.")
 	}
 	return s
 }
@@ -273,8 +275,10 @@ func clustersSection(r *replay.Report, groups metricGroups) document.Section {
 	}
 	if len(t.Rows) > 0 {
 		s.Tables = []document.Table{t}
-		s.Notes = []string{"ICC: how alike the differences of one user’s sessions are, from 0 to 1; unknown where no user has two. " +
-			"Design effect: by how much that widens an interval’s square; 1 when every session is independent."}
+		s.Notes = []string{
+			"ICC: how alike the differences of one user’s sessions are, from 0 to 1; unknown where no user has two. " +
+				"Design effect: by how much that widens an interval’s square; 1 when every session is independent.",
+		}
 	}
 	return s
 }
@@ -315,8 +319,10 @@ func slicesSection(r *replay.Report) document.Section {
 			"session")
 	}
 	if len(s.Tables) > 0 {
-		s.Lead = "A slice decides nothing. Slices of fewer than 10 sessions, and those beyond the 20 largest of a kind, are together in " +
-			"other, so that each kind adds up to the sessions that were compared. A difference is told apart from chance among all " +
+		s.Lead = "A slice decides nothing. Slices of fewer than 10 sessions, and those beyond the 20 largest of a " +
+			"kind, are together in " +
+			"other, so that each kind adds up to the sessions that were compared. " +
+			"A difference is told apart from chance among all " +
 			"slices of all kinds (Holm, p < 0.05)."
 	}
 	return s

@@ -160,7 +160,8 @@ func alarmWords(r *replay.Report) string {
 	if a.Worse == 0 && a.Better == 0 || r.Gate.Name == replay.GateSpec {
 		return ""
 	}
-	return fmt.Sprintf("Were the two equal, the gate would say “worse” in at most %s of such runs, and “better” in at most %s.",
+	return fmt.Sprintf(
+		"Were the two equal, the gate would say “worse” in at most %s of such runs, and “better” in at most %s.",
 		quantity(a.Worse, replay.Share), quantity(a.Better, replay.Share))
 }
 

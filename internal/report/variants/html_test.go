@@ -25,7 +25,8 @@ func TestReplayHoldsNothingHostile(t *testing.T) {
 		if acting.MatchString(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(" "+attributes, `""`)) {
 			t.Errorf("attribute that acts: %s", tag)
 		}
-		for _, link := range regexp.MustCompile(`(?i)\shref\s*=\s*"([^"]*)"`).FindAllStringSubmatch(" "+attributes, -1) {
+		for _, link := range regexp.MustCompile(`(?i)\shref\s*=\s*"([^"]*)"`).
+			FindAllStringSubmatch(" "+attributes, -1) {
 			if !regexp.MustCompile(`^#[a-z][A-Za-z0-9:._-]*$`).MatchString(link[1]) {
 				t.Errorf("link to %q: %s", link[1], tag)
 			}

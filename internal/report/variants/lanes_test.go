@@ -164,7 +164,8 @@ func TestReplayForestPointsToTheBetter(t *testing.T) {
 	page := replayText(t, ".html", replayed(t))
 	for metric, right := range map[string]bool{"Completion match": false, "Average latency": true,
 		"Turn count ratio": true} {
-		row := regexp.MustCompile(`(?s)<bdi>` + metric + `</bdi> <small>.*?class="dot" d="M([0-9.]+) `).FindStringSubmatch(page)
+		row := regexp.MustCompile(`(?s)<bdi>` + metric + `</bdi> <small>.*?class="dot" d="M([0-9.]+) `).
+			FindStringSubmatch(page)
 		if row == nil {
 			t.Fatalf("%s is not drawn", metric)
 		}
@@ -189,7 +190,9 @@ func TestReplayForestDrawsMarginAndSupport(t *testing.T) {
 		return drawn
 	}
 	for metric, wants := range map[string][]string{
-		"Completion match":        {`class="margin" d="M54 0H100`, `class="reach light" d="M62.59 23H112.88"`, `class="ring" d="M87.73 23h0"`},
+		"Completion match": {
+			`class="margin" d="M54 0H100`, `class="reach light" d="M62.59 23H112.88"`, `class="ring" d="M87.73 23h0"`,
+		},
 		"Turn count ratio":        {`class="margin" d="M0 0H100`},
 		"State progression match": {`H200"/><path class="end light" d="M`, `class="ring"`},
 	} {
@@ -209,7 +212,8 @@ func TestReplayForestDrawsMarginAndSupport(t *testing.T) {
 // hostileReplay returns a report in which every text from a log, a model or a store tries to act.
 func hostileReplay(t *testing.T) *replay.Report {
 	t.Helper()
-	attack := `"'><script>alert(12)</script><img src=x onerror=alert(13)>javascript:alert(14)` + "\x1b[31m\u202e | `x` @everyone"
+	attack := `"'><script>alert(12)</script><img src=x onerror=alert(13)>javascript:alert(14)` +
+		"\x1b[31m\u202e | `x` @everyone"
 	r := replayed(t)
 	r.Run.ID, r.Run.FlowID, r.Run.DatasetVersion, r.Run.Error, r.Run.Gate = attack, attack, attack, attack, attack
 	r.Run.Mode, r.Run.Status = replay.Mode(attack), replay.Status(attack)

@@ -152,7 +152,8 @@ func supportedMeans(mode replay.Mode) string {
 	case replay.Forced:
 		return "A turn is supported when the agent could take it: it has the logged state, and goes on from there"
 	case replay.Simulated:
-		return "A turn is supported when a logged message answers what was asked there; from the first that does not, a simulated user speaks"
+		return "A turn is supported when a logged message answers what was asked there; " +
+			"from the first that does not, a simulated user speaks"
 	}
 	return "A turn is supported when the logged message answers what was asked there"
 }

@@ -65,7 +65,8 @@ func timeWords(r *replay.Report) (said []string) {
 		said = append(said, "Latency averaged over all turns, not session by session: "+strings.Join(lanes, ", ")+".")
 	}
 	if e := r.UserThinkSeconds; e != nil {
-		said = append(said, "Users in the log took "+text.Milliseconds(1000*e.Value)+" a session to think before they answered; that counts in neither lane.")
+		said = append(said, "Users in the log took "+text.Milliseconds(1000*e.Value)+
+			" a session to think before they answered; that counts in neither lane.")
 	}
 	return said
 }

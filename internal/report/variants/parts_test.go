@@ -176,7 +176,8 @@ func TestSlicesAddUp(t *testing.T) {
 	sums := map[string]int{}
 	for _, s := range r.Slices {
 		sums[s.By] += s.Sessions
-		row := fmt.Sprintf(`<th scope="row"><bdi>%s</bdi></th><td data-label="Sessions"><bdi>%d</bdi></td>`, s.Value, s.Sessions)
+		row := fmt.Sprintf(`<th scope="row"><bdi>%s</bdi></th><td data-label="Sessions"><bdi>%d</bdi></td>`, s.Value,
+			s.Sessions)
 		if !strings.Contains(page, row) {
 			t.Errorf("the page lacks %s %s", s.By, s.Value)
 		}
@@ -204,7 +205,8 @@ func TestEndsStandInTheirCells(t *testing.T) {
 	r.Outcomes[replay.Baseline] = replay.Ends{CompletedCompleted: 70, CompletedNot: 21, DroppedNot: 9}
 	for kind, wants := range map[string][]string{
 		".html": {
-			"completed passed 70 failed 21 91 passed 79 failed 12 91 dropped off failed 0 passed 9 9 failed 1 passed 12 13",
+			"completed passed 70 failed 21 91 passed 79 failed 12 91 dropped off failed 0 passed 9 9 failed 1 " +
+				"passed 12 13",
 			"Not counted: 14 sessions with an unknown end in the log.",
 			"Not counted: 4 sessions of which the baseline tells no end.",
 		},
@@ -231,9 +233,10 @@ func TestEndsOfALaneThatTellsNone(t *testing.T) {
 	r := replayed(t)
 	r.Outcomes[replay.Candidate] = replay.Ends{}
 	for kind, want := range map[string]string{
-		".html": "completed passed 88 failed 3 91 unknown unknown unknown dropped off failed 1 passed 12 13 unknown unknown unknown",
-		".txt":  "completed ✓ 88 ✗ 3 91 unknown unknown unknown",
-		".md":   "| completed | ✅ 88 | ❌ 3 | 91 | unknown | unknown | unknown |",
+		".html": "completed passed 88 failed 3 91 unknown unknown unknown dropped off failed 1 passed 12 13 unknown " +
+			"unknown unknown",
+		".txt": "completed ✓ 88 ✗ 3 91 unknown unknown unknown",
+		".md":  "| completed | ✅ 88 | ❌ 3 | 91 | unknown | unknown | unknown |",
 	} {
 		said := replayText(t, kind, r)
 		if kind == ".html" {
@@ -253,7 +256,8 @@ func simulated(t *testing.T) *replay.Report {
 	for i := range r.Sessions {
 		r.Sessions[i].Mode, r.Sessions[i].Repeat = replay.Simulated, 1
 	}
-	r.Reliability = "A simulated user spoke from the first message on that did not fit: 12 of 590 turns of the candidate are simulated."
+	r.Reliability = "A simulated user spoke from the first message on that did not fit: " +
+		"12 of 590 turns of the candidate are simulated."
 	r.Fidelity = &replay.Fidelity{Kinds: 0.91, Fields: 0.64, Length: 0.97, End: 0.82, Overall: 0.64, Minimum: 0.7,
 		Sessions: 118}
 	r.Simulated = map[string]replay.SimulatedTurns{replay.Candidate: {Messages: 590, Simulated: 12, Invented: 3,
@@ -338,7 +342,8 @@ func TestLoggedStates(t *testing.T) {
 		case ".html":
 			said = html.UnescapeString(plain(said))
 		}
-		if flat := strings.ReplaceAll(strings.Join(strings.Fields(said), " "), `\_`, "_"); !strings.Contains(flat, source) || strings.Contains(flat, "Warning") {
+		if flat := strings.ReplaceAll(strings.Join(strings.Fields(said), " "),
+			`\_`, "_"); !strings.Contains(flat, source) || strings.Contains(flat, "Warning") {
 			t.Errorf("%s does not name the source alone", kind)
 		}
 		r.States.SelfMatch, r.States.Below, r.States.Examples = new(0.5), 2, []string{"s1", "s2"}

@@ -59,7 +59,8 @@ func endsSection(r *replay.Report) document.Section {
 		s.Notes = append(s.Notes, "Not counted: "+text.Plural(r.Unknown, "session")+" with an unknown end in the log.")
 	}
 	if r.Repeats != nil {
-		s.Notes = append(s.Notes, "A session counts as completed when at least half of its "+text.Count(r.Repeats.K)+" replays completed.")
+		s.Notes = append(s.Notes, "A session counts as completed when at least half of its "+text.Count(r.Repeats.K)+
+			" replays completed.")
 	}
 	return s
 }
@@ -415,8 +416,8 @@ func fidelitySection(r *replay.Report) document.Section {
 }
 
 func fidelitySentence(f *replay.Fidelity) string {
-	return fmt.Sprintf("The simulated user talked to the logged bot in %s, from the first message. Its fidelity is %.2f, and %.3g is needed for a verdict.",
-		text.Plural(f.Sessions, "session"), f.Overall, f.Minimum)
+	return fmt.Sprintf("The simulated user talked to the logged bot in %s, from the first message. Its fidelity is "+
+		"%.2f, and %.3g is needed for a verdict.", text.Plural(f.Sessions, "session"), f.Overall, f.Minimum)
 }
 
 type fidelityPart struct {

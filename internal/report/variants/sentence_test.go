@@ -49,29 +49,43 @@ func TestReplaySentences(t *testing.T) {
 		report *replay.Report
 		want   []string
 	}{
-		"endless": {endless, []string{"only 1 of its 2 rules hold (70% are needed), and completion match, of which it asks for 80%, is unknown."}},
+		"endless": {endless, []string{
+			"only 1 of its 2 rules hold (70% are needed), and completion match, of which it asks for 80%, is unknown.",
+		}},
 		"better": {better, []string{
-			"The candidate is better in completion match and state progression match, and non-inferior (no loss beyond the margin) in turn count ratio " +
+			"The candidate is better in completion match and state progression match, " +
+				"and non-inferior (no loss beyond the margin) in turn count ratio " +
 				"and average latency.",
 		}},
 		"half": {half, []string{
-			"Better in completion match, and non-inferior (no loss beyond the margin) in state progression match; turn count ratio and average latency " +
+			"Better in completion match, and non-inferior (no loss beyond the margin) in state progression match; " +
+				"turn count ratio and average latency " +
 				"are left open.",
 			"May it be believed? The logged user spoke: 81.2 % of its messages answer what the candidate had asked",
 			"completion match is left open. ",
 		}},
-		"open":    {open, []string{"Completion match, turn count ratio, state progression match and average latency are left open."}},
-		"guarded": {guarded, []string{"The candidate is worse in ended early, and non-inferior (no loss beyond the margin) in completion match,"}},
+		"open": {open, []string{
+			"Completion match, turn count ratio, state progression match and average latency are left open.",
+		}},
+		"guarded": {guarded, []string{
+			"The candidate is worse in ended early, and non-inferior (no loss beyond the margin) in completion match,",
+		}},
 		"forced": {forced, []string{
-			"Better in completion match, turn count ratio and average latency; the share of turns to the logged state is left open.",
+			"Better in completion match, turn count ratio and average latency; the share of turns to the logged " +
+				"state is left open.",
 			"all of its 2 rules hold, but completion match is below the 80% that it asks for.",
 		}},
 		"turned":  {turned, []string{"On the supported turns alone, completion match comes out the other way;"}},
 		"leaning": {leaning, []string{"state progression match (+22.4 points, not −1.8 points) leans the other way."}},
-		"noise":   {noise, []string{"Yet it differs from itself in completion match: a difference as large as that may be chance."}},
-		"quiet":   {quiet, []string{"The same variant twice: what differs is noise. No metric differs by more than chance, as it should be."}},
+		"noise": {noise, []string{
+			"Yet it differs from itself in completion match: a difference as large as that may be chance.",
+		}},
+		"quiet": {quiet, []string{
+			"The same variant twice: what differs is noise. No metric differs by more than chance, as it should be.",
+		}},
 		"spec": {spec, []string{
-			"The spec gate is not passed: only 2 of its 4 rules hold (70% are needed), and completion match is below the 80% that it asks for.",
+			"The spec gate is not passed: only 2 of its 4 rules hold (70% are needed), " +
+				"and completion match is below the 80% that it asks for.",
 		}},
 	} {
 		text := told(t, tc.report)
@@ -86,10 +100,13 @@ func TestReplaySentences(t *testing.T) {
 // A note on a metric reads as a sentence; what a reason tells is not told again.
 func TestReplayNotesRead(t *testing.T) {
 	r := replayed(t)
-	r.Notes = append(r.Notes, replay.Note{Text: "avg_latency_ms is left open: about 2907 sessions would show a difference of 0.044 ms", Count: 2907})
+	r.Notes = append(r.Notes, replay.Note{
+		Text: "avg_latency_ms is left open: about 2907 sessions would show a difference of 0.044 ms", Count: 2907,
+	})
 	for _, kind := range []string{".txt", ".md", ".html"} {
 		text := strings.Join(strings.Fields(replayText(t, kind, r)), " ")
-		if want := "Average latency is left open: about 2,907 sessions would show a difference of 0.044 ms"; !strings.Contains(text, want) {
+		if want := "Average latency is left open: about 2,907 sessions would show a difference of 0.044 " +
+			"ms"; !strings.Contains(text, want) {
 			t.Errorf("%s does not say %q", kind, want)
 		}
 		if strings.Contains(text, "2,907 ×") || strings.Contains(text, "as a lane failed") {

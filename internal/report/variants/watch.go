@@ -76,7 +76,9 @@ func WatchTrend(r *replay.WatchReport, metrics []string) string {
 	case len(r.Interims) == 0:
 		b.WriteString("No look yet.\n")
 	case !r.Compared():
-		fmt.Fprintf(&b, "Nothing could be compared in %s: nothing could have alarmed. Has the log of the flow been imported?\n", text.Plural(len(r.Interims), "look"))
+		fmt.Fprintf(&b,
+			"Nothing could be compared in %s: nothing could have alarmed. Has the log of the flow been imported?\n",
+			text.Plural(len(r.Interims), "look"))
 	default:
 		fmt.Fprintf(&b, "No alarm in %s%s.\n", text.Plural(len(r.Interims), "look"), butFor(r.Interims))
 	}

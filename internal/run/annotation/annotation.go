@@ -75,7 +75,9 @@ func (a *Annotation) Terms() quarantine.Terms {
 
 // Check refuses an annotation that lacks something or cannot be meant.
 func (a *Annotation) Check(now time.Time) error {
-	for _, text := range []string{a.Suite, a.TestID, a.Target, a.Item, a.Assertion, a.Comment, a.Owner, a.Reason, a.Dataset, a.Author} {
+	for _, text := range []string{
+		a.Suite, a.TestID, a.Target, a.Item, a.Assertion, a.Comment, a.Owner, a.Reason, a.Dataset, a.Author,
+	} {
 		if utf8.RuneCountInString(text) > maxText {
 			return fmt.Errorf("a text has more than %d characters", maxText)
 		}

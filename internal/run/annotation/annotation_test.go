@@ -13,7 +13,10 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func override(verdict string, minutes int) Annotation {
-	return Annotation{Kind: Override, Suite: "s", TestID: "t", Target: "x", Verdict: verdict, Comment: "why", Author: "ada", At: noon.Add(time.Duration(minutes) * time.Minute)}
+	return Annotation{
+		Kind: Override, Suite: "s", TestID: "t", Target: "x", Verdict: verdict, Comment: "why", Author: "ada",
+		At: noon.Add(time.Duration(minutes) * time.Minute),
+	}
 }
 
 func TestCheck(t *testing.T) {
@@ -30,12 +33,22 @@ func TestCheck(t *testing.T) {
 		"long in bytes alone": {func(a *Annotation) { a.Comment = strings.Repeat("語", maxText) }, ""},
 		"another kind":        {func(a *Annotation) { a.Kind = "praise" }, "unknown kind"},
 		"a label":             {func(a *Annotation) { a.Kind, a.Label = Label, "unclear" }, ""},
-		"a wrong label":       {func(a *Annotation) { a.Kind, a.Label = Label, "maybe" }, "none of pass, fail and unclear"},
-		"a quarantine":        {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-02", "x" }, ""},
-		"one that is over":    {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-01", "x" }, "choose tomorrow"},
-		"one for ever":        {func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2036-03-01", "x" }, "within 90 days"},
-		"a dataset":           {func(a *Annotation) { a.Kind, a.Dataset = Dataset, "hard" }, ""},
-		"a nameless dataset":  {func(a *Annotation) { a.Kind = Dataset }, "name the dataset"},
+		"a wrong label": {
+			func(a *Annotation) { a.Kind, a.Label = Label, "maybe" }, "none of pass, fail and unclear",
+		},
+		"a quarantine": {
+			func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-02", "x" }, "",
+		},
+		"one that is over": {
+			func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2026-03-01", "x" },
+			"choose tomorrow",
+		},
+		"one for ever": {
+			func(a *Annotation) { a.Kind, a.Owner, a.Until, a.Reason = Quarantine, "ada", "2036-03-01", "x" },
+			"within 90 days",
+		},
+		"a dataset":          {func(a *Annotation) { a.Kind, a.Dataset = Dataset, "hard" }, ""},
+		"a nameless dataset": {func(a *Annotation) { a.Kind = Dataset }, "name the dataset"},
 	} {
 		a := override("pass", 0)
 		c.change(&a)
@@ -51,7 +64,8 @@ func TestBook(t *testing.T) {
 	key := result.Key{Suite: "s", TestID: "t", Target: "x"}
 	list := []Annotation{override("fail", 2), override("pass", 1)}
 	b := BookOf(list, list)
-	if len(b.All) != 2 || b.Verdict(key, result.Error) != result.Fail || !b.HasOverrides("s", "t", "x") || b.Override(key).Author != "ada" {
+	if len(b.All) != 2 || b.Verdict(key, result.Error) != result.Fail || !b.HasOverrides("s", "t", "x") ||
+		b.Override(key).Author != "ada" {
 		t.Errorf("%+v", b)
 	}
 	b = BookOf(list, []Annotation{override(None, 3)})
@@ -60,7 +74,8 @@ func TestBook(t *testing.T) {
 	}
 	item := override("pass", 4)
 	item.Item = "turn-2"
-	if b = BookOf([]Annotation{item}); b.Override(key) != nil || len(b.Overrides(key)) != 1 || !b.HasOverrides("s", "t", "x") {
+	if b = BookOf([]Annotation{item}); b.Override(key) != nil || len(b.Overrides(key)) != 1 ||
+		!b.HasOverrides("s", "t", "x") {
 		t.Errorf("of an item: %+v", b)
 	}
 	// One that was taken back at a trial leaves that of another trial.
@@ -69,11 +84,13 @@ func TestBook(t *testing.T) {
 	if b = BookOf([]Annotation{first, second}); b.Verdict(key, result.Error) != result.Pass {
 		t.Errorf("of two trials: %+v", b)
 	}
-	if b = BookOf([]Annotation{first, second, back}); b.Verdict(key, result.Error) != result.Fail || !b.HasOverrides("s", "t", "x") {
+	if b = BookOf([]Annotation{first, second, back}); b.Verdict(key, result.Error) != result.Fail ||
+		!b.HasOverrides("s", "t", "x") {
 		t.Errorf("taken back at one trial: %+v", b)
 	}
 	var none *Book
-	if none.Verdict(key, result.Pass) != result.Pass || none.HasOverrides("s", "t", "x") || none.Label(key, "turn-1", "x") != nil {
+	if none.Verdict(key, result.Pass) != result.Pass || none.HasOverrides("s", "t", "x") ||
+		none.Label(key, "turn-1", "x") != nil {
 		t.Error("no book says something")
 	}
 }

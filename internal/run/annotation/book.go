@@ -31,7 +31,8 @@ func (a *Annotation) place() place { return place{a.Key(), a.Item, a.Assertion} 
 // BookOf makes a book of annotations of one run, which may come from several places and more than once.
 func BookOf(lists ...[]Annotation) *Book {
 	b := &Book{
-		overrides: map[place]Annotation{}, labels: map[place]Annotation{}, quarantined: map[result.Key]Annotation{}, tests: map[result.Key]Annotation{}, touched: map[result.Key]bool{},
+		overrides: map[place]Annotation{}, labels: map[place]Annotation{}, quarantined: map[result.Key]Annotation{},
+		tests: map[result.Key]Annotation{}, touched: map[result.Key]bool{},
 	}
 	seen := map[Annotation]bool{}
 	for _, list := range lists {

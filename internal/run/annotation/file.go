@@ -36,7 +36,8 @@ func Append(dir string, of ...Annotation) (err error) {
 		lines = append(append(lines, line...), '\n')
 	}
 	path := filepath.Join(dir, File)
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // a folder may come from others: nothing is written where a link leads
+	// a folder may come from others: nothing is written where a link leads
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("annotation: %s is no file", path)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)

@@ -83,7 +83,9 @@ func (k *Writer) Before(sha256 string, size int64) {
 func (k *Writer) Store(ctx context.Context, p collect.Piece, mask func([]byte) []byte) result.Artifact {
 	data, truncated := cut(mask(p.Data), MaxBytes)
 	sum := sha256.Sum256(data)
-	a := result.Artifact{Kind: p.Kind, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), Truncated: truncated}
+	a := result.Artifact{
+		Kind: p.Kind, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), Truncated: truncated,
+	}
 	if p.Turn > 0 {
 		a.Turn = new(p.Turn)
 	}

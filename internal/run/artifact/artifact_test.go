@@ -53,19 +53,22 @@ func TestNoHalfOfASecret(t *testing.T) {
 	mask := redact.New([]string{"MY_TOKEN=" + secret}).Private().Bytes
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, form := range []string{
-		secret, hex.EncodeToString([]byte(secret)), "WnE3L1pxOCJacTlcWnFBK1pxQg==", "Zq7%2FZq8%22Zq9%5CZqA%2BZqB", `Zq7\/Zq8\"Zq9\\ZqA+ZqB`, "Zq7/Zq8&quot;Zq9\\ZqA+ZqB",
+		secret, hex.EncodeToString([]byte(secret)), "WnE3L1pxOCJacTlcWnFBK1pxQg==", "Zq7%2FZq8%22Zq9%5CZqA%2BZqB",
+		`Zq7\/Zq8\"Zq9\\ZqA+ZqB`, "Zq7/Zq8&quot;Zq9\\ZqA+ZqB",
 	} {
 		for at := 0; at < 80; at += 1 + random.IntN(8) {
 			place := kept{}
 			data := strings.Repeat("x y ", MaxBytes/4-10)
-			data = data[:len(data)-random.IntN(4)] + strings.Repeat("-", at) + " " + form + " " + strings.Repeat("z ", 100)
+			data = data[:len(data)-random.IntN(4)] + strings.Repeat("-", at) + " " + form + " " +
+				strings.Repeat("z ", 100)
 			a := New(place, MaxRun, func(text string) { t.Error(text) }).keepOne(t, data, mask)
 			got := string(place[a.SHA256])
 			if len(got) > MaxBytes || a.Bytes != int64(len(got)) || !a.Truncated {
 				t.Fatalf("%+v of %d bytes", a, len(got))
 			}
 			end := strings.TrimRight(got[len(got)-200:], "z ")
-			if !strings.HasSuffix(end, "[redacted MY_TOKEN]") && !strings.HasSuffix(end, "-") && !strings.HasSuffix(end, "y") {
+			if !strings.HasSuffix(end, "[redacted MY_TOKEN]") && !strings.HasSuffix(end, "-") &&
+				!strings.HasSuffix(end, "y") {
 				t.Fatalf("%s at %d: …%s", form, at, end)
 			}
 		}

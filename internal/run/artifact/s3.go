@@ -46,7 +46,8 @@ var noRetryWait = sync.OnceFunc(func() { minio.DefaultRetryUnit = 0 })
 func openS3(at string, getenv func(string) string, transport http.RoundTripper) (*s3, error) {
 	bucket, prefix, _ := strings.Cut(at, "/")
 	if s3utils.CheckValidBucketName(bucket) != nil || strings.ContainsAny(at, "?#@") {
-		return nil, source.Invalid("--artifacts s3://…: write s3://BUCKET/PREFIX; keys and the server are in AWS_* variables")
+		return nil,
+			source.Invalid("--artifacts s3://…: write s3://BUCKET/PREFIX; keys and the server are in AWS_* variables")
 	}
 	id, secret := getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY")
 	if id == "" || secret == "" {
@@ -83,7 +84,8 @@ func (s *s3) Put(ctx context.Context, sha256 string, data []byte) error {
 	_, err := s.do(ctx, http.MethodPut, sha256, func(ctx context.Context, key string) ([]byte, error) {
 		// Without streaming, the hash of the whole body is signed.
 		options := minio.PutObjectOptions{DisableContentSha256: true}
-		stored, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(data), int64(len(data)), "", sha256, options)
+		stored, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(data), int64(len(data)), "",
+			sha256, options)
 		if err == nil && stored.ETag == "" {
 			err = errNotS3
 		}
@@ -157,7 +159,8 @@ func (s *s3) explain(method string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, errTooLarge) || errors.Is(err, errNotS3):
 		return err
-	case ok && refused.StatusCode == http.StatusNotFound && refused.Code != minio.NoSuchBucket && method != http.MethodPut:
+	case ok && refused.StatusCode == http.StatusNotFound && refused.Code != minio.NoSuchBucket &&
+		method != http.MethodPut:
 		return ErrNone
 	case ok:
 		return &refusedError{refused, method}
@@ -192,7 +195,8 @@ func (e *refusedError) Error() string {
 	if fix != "" {
 		fix = " (" + text.OneLine(fix, 100) + ")"
 	}
-	return fmt.Sprintf("S3 answered a %s with %s: %s%s", e.method, status, strings.TrimRight(text.OneLine(said, 300), "."), fix)
+	return fmt.Sprintf("S3 answered a %s with %s: %s%s", e.method, status,
+		strings.TrimRight(text.OneLine(said, 300), "."), fix)
 }
 
 // transient reports whether a request may succeed when it is sent again.

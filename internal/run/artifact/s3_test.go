@@ -46,7 +46,8 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.answers = f.answers[1:]
 		return
 	}
-	if got := r.Header.Get("Authorization"); !authorization.MatchString(got) || r.Header.Get("X-Amz-Security-Token") != "lent" {
+	if got := r.Header.Get("Authorization"); !authorization.MatchString(got) ||
+		r.Header.Get("X-Amz-Security-Token") != "lent" {
 		f.t.Errorf("%s is signed %q", r.Method, got)
 	}
 	if got := r.Header.Get("X-Amz-Content-Sha256"); got != hashOf(string(body)) {
@@ -72,7 +73,8 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // openTest opens s3://NAME with the variables of a test, to which more override some.
 func openTest(name string, transport http.RoundTripper, more map[string]string) (Storage, error) {
 	env := map[string]string{
-		"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "s3cret/KEY+1", "AWS_SESSION_TOKEN": "lent", "AWS_REGION": "eu-north-1",
+		"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "s3cret/KEY+1", "AWS_SESSION_TOKEN": "lent",
+		"AWS_REGION": "eu-north-1",
 	}
 	return Open("s3://"+name, nil, func(name string) string {
 		if value, ok := more[name]; ok {
@@ -125,7 +127,8 @@ func TestS3(t *testing.T) {
 		}
 	}
 	fake.answers = []string{"200 <html>log in</html>"}
-	if err := s.Put(t.Context(), hashOf("y"), []byte("y")); err == nil || !strings.Contains(err.Error(), "without an ETag") {
+	if err := s.Put(t.Context(), hashOf("y"), []byte("y")); err == nil ||
+		!strings.Contains(err.Error(), "without an ETag") {
 		t.Errorf("an answer of another server counts as stored: %v", err)
 	}
 	fake.objects["/bucket/a b/c$+/"+x] = make([]byte, MaxBytes+1)
@@ -133,7 +136,8 @@ func TestS3(t *testing.T) {
 		t.Errorf("a large object: %v", err)
 	}
 	for answer, want := range map[string]string{
-		"403 <Error><Code>SignatureDoesNotMatch</Code><Message>No.\n</Message></Error>": "S3 answered a PUT with 403 Forbidden: " +
+		"403 <Error><Code>SignatureDoesNotMatch</Code><Message>No.\n</Message></Error>": "S3 answered a PUT with 403 " +
+			"Forbidden: " +
 			"SignatureDoesNotMatch: No (check AWS_SECRET_ACCESS_KEY)",
 		"404 <Error><Code>NoSuchBucket</Code></Error>": "S3 answered a PUT with 404 Not Found: " +
 			"NoSuchBucket: The specified bucket does not exist (create the bucket, or name another one)",
@@ -172,11 +176,18 @@ func TestS3Address(t *testing.T) {
 	}{
 		{"bucket", nil, "https://bucket.s3.eu-north-1.amazonaws.com/" + x},
 		{"my.bucket/p", nil, "https://s3.eu-north-1.amazonaws.com/my.bucket/p/" + x},
-		{"bucket", map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "sa-east-1"}, "https://bucket.s3.sa-east-1.amazonaws.com/" + x},
-		{"bucket//../p/", map[string]string{"AWS_ENDPOINT_URL": "http://localhost:9000"}, "http://localhost:9000/bucket/p/" + x},
 		{
-			"bucket", map[string]string{"AWS_ENDPOINT_URL": "http://no.example", "AWS_ENDPOINT_URL_S3": "https://[::1]:9000"},
-			"https://[::1]:9000/bucket/" + x,
+			"bucket", map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "sa-east-1"},
+			"https://bucket.s3.sa-east-1.amazonaws.com/" + x,
+		},
+		{
+			"bucket//../p/", map[string]string{"AWS_ENDPOINT_URL": "http://localhost:9000"},
+			"http://localhost:9000/bucket/p/" + x,
+		},
+		{
+			"bucket", map[string]string{
+				"AWS_ENDPOINT_URL": "http://no.example", "AWS_ENDPOINT_URL_S3": "https://[::1]:9000",
+			}, "https://[::1]:9000/bucket/" + x,
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,9 @@ type Repeats struct {
 // Check returns an error, fit for whoever asked, if the targets of a run cannot be ignored. Name says which run it is.
 func (o Options) Check(name string, targets int) error {
 	if o.IgnoreTarget && targets > 1 {
-		return source.Invalid("--ignore-target: the %s has %d targets: compare runs of one target each, or leave the flag out", name, targets)
+		return source.Invalid(
+			"--ignore-target: the %s has %d targets: compare runs of one target each, or leave the flag out",
+			name, targets)
 	}
 	return nil
 }
@@ -72,7 +74,9 @@ func Runs(baseline, candidate Side, o Options) (*result.Comparison, error) {
 func (m *Matched) Conclude(d stats.Difference) {
 	c := m.Comparison
 	c.Verdict = string(stats.Inconclusive)
-	c.Paired = result.Paired{N: d.N, Clusters: d.Clusters, ICC: d.ICC, DesignEffect: d.DesignEffect, LargestCluster: m.largest}
+	c.Paired = result.Paired{
+		N: d.N, Clusters: d.Clusters, ICC: d.ICC, DesignEffect: d.DesignEffect, LargestCluster: m.largest,
+	}
 	if d.N == 0 {
 		return
 	}

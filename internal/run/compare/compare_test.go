@@ -58,7 +58,8 @@ func runs(t interface {
 // listed returns the ids of the tests by the name of their list.
 func listed(c *result.Comparison) map[string][]string {
 	names := []string{
-		"regressed", "unconfirmed", "still_failing", "not_graded", "redefined", "within_noise", "fixed", "moved", "new", "gone", "unchanged",
+		"regressed", "unconfirmed", "still_failing", "not_graded", "redefined", "within_noise", "fixed", "moved", "new",
+		"gone", "unchanged",
 	}
 	lists := map[string][]string{}
 	for i, list := range c.Lists() {
@@ -71,10 +72,12 @@ func listed(c *result.Comparison) map[string][]string {
 
 // Each pair of verdicts belongs in one list; "" is a run without the test, not_run one that planned it.
 func TestListOfEveryPair(t *testing.T) {
-	const p, f, e, s, u, none, not = result.Pass, result.Fail, result.Error, result.Skip, result.Ungraded, result.Verdict(""), result.NotRun
+	const p, f, e, s, u, none, not = result.Pass, result.Fail, result.Error, result.Skip, result.Ungraded,
+		result.Verdict(""), result.NotRun
 	want := map[[2]result.Verdict]string{
-		{p, p}: "unchanged", {p, f}: "unconfirmed", {f, p}: "fixed", {f, f}: "still_failing", {e, p}: "fixed", {e, f}: "still_failing",
-		{s, p}: "fixed", {s, f}: "still_failing", {u, p}: "fixed", {u, f}: "still_failing", {not, not}: "", {none, not}: "", {not, none}: "",
+		{p, p}: "unchanged", {p, f}: "unconfirmed", {f, p}: "fixed", {f, f}: "still_failing", {e, p}: "fixed",
+		{e, f}: "still_failing", {s, p}: "fixed", {s, f}: "still_failing", {u, p}: "fixed", {u, f}: "still_failing",
+		{not, not}: "", {none, not}: "", {not, none}: "",
 	}
 	for _, was := range []result.Verdict{p, f, e, s, u} {
 		for _, now := range []result.Verdict{e, s, u} {
@@ -91,7 +94,8 @@ func TestListOfEveryPair(t *testing.T) {
 			return sideOf("r")
 		case not:
 			of := sideOf("r")
-			of.Run.NotRun, of.Run.Totals = []result.Key{{Suite: "s", TestID: "t", Target: "agent"}}, result.Totals{Planned: 1, NotRun: 1}
+			of.Run.NotRun, of.Run.Totals = []result.Key{{Suite: "s", TestID: "t", Target: "agent"}},
+				result.Totals{Planned: 1, NotRun: 1}
 			of.Run.ExitReason = result.ReasonBudget
 			return of
 		}
@@ -109,12 +113,14 @@ func TestListOfEveryPair(t *testing.T) {
 		}
 		for _, list := range c.Lists() {
 			for _, x := range *list {
-				if x.Was != pair[0] || x.Now != pair[1] || (x.WasScore != nil) != pair[0].Graded() || (x.NowScore != nil) != pair[1].Graded() {
+				if x.Was != pair[0] || x.Now != pair[1] || (x.WasScore != nil) != pair[0].Graded() ||
+					(x.NowScore != nil) != pair[1].Graded() {
 					t.Errorf("%q then %q is listed as %+v", pair[0], pair[1], x)
 				}
 			}
 		}
-		if both := pair[0].Graded() && pair[1].Graded(); (c.Paired.N == 1) != both || c.Paired.Interval != nil || c.Verdict != "inconclusive" {
+		if both := pair[0].Graded() && pair[1].Graded(); (c.Paired.N == 1) != both || c.Paired.Interval != nil ||
+			c.Verdict != "inconclusive" {
 			t.Errorf("%q then %q: paired %+v, %s", pair[0], pair[1], c.Paired, c.Verdict)
 		}
 	}
@@ -125,9 +131,11 @@ func TestMovedFromAHundredthOn(t *testing.T) {
 		was, now float64
 		list     string
 	}{
-		{0.9, 0.91, "moved"}, {0.91, 0.9, "moved"}, {0.9, 0.9099, "unchanged"}, {0.9, 0.8901, "unchanged"}, {1, 0.85, "moved"}, {1, 1, "unchanged"},
+		{0.9, 0.91, "moved"}, {0.91, 0.9, "moved"}, {0.9, 0.9099, "unchanged"}, {0.9, 0.8901, "unchanged"},
+		{1, 0.85, "moved"}, {1, 1, "unchanged"},
 	} {
-		c := runs(t, sideOf("a", came("t", result.Pass, tc.was)), sideOf("b", came("t", result.Pass, tc.now)), compare.Options{})
+		c := runs(t, sideOf("a", came("t", result.Pass, tc.was)), sideOf("b", came("t", result.Pass, tc.now)),
+			compare.Options{})
 		if diff := cmp.Diff(map[string][]string{tc.list: {"t"}}, listed(c)); diff != "" {
 			t.Errorf("%v to %v (-want +got):\n%s", tc.was, tc.now, diff)
 		}
@@ -146,7 +154,8 @@ func TestTrials(t *testing.T) {
 		x.Trials = &result.Trials{Count: 2}
 		return x
 	}
-	a := sideOf("a", trial("whole", 1, result.Fail), trial("whole", 2, result.Pass), sum("whole", result.Pass, 1), came("half", result.Pass, 1))
+	a := sideOf("a", trial("whole", 1, result.Fail), trial("whole", 2, result.Pass), sum("whole", result.Pass, 1),
+		came("half", result.Pass, 1))
 	b := sideOf("b", sum("whole", result.Fail, 0.5), trial("whole", 1, result.Fail), trial("half", 1, result.Pass))
 	b.Run.Totals.Planned, b.Run.Totals.NotRun, b.Run.ExitReason = 2, 1, result.ReasonInterrupted
 	c := runs(t, a, b, compare.Options{})
@@ -188,7 +197,9 @@ func TestDiedRun(t *testing.T) {
 	died.Run.Totals, died.Run.ExitReason = result.Totals{Planned: 3, NotRun: 3}, result.ReasonDied
 	a := sideOf("a", came("t1", result.Pass, 1), came("t2", result.Pass, 1), came("t3", result.Fail, 0))
 	c := runs(t, a, died, compare.Options{})
-	if want := (result.Compared{RunID: "b", ExitReason: "died", Planned: 3, Completed: 1, NotRun: 2, Graded: 1}); c.Candidate != want {
+	if want := (result.Compared{
+		RunID: "b", ExitReason: "died", Planned: 3, Completed: 1, NotRun: 2, Graded: 1,
+	}); c.Candidate != want {
 		t.Errorf("candidate %+v, want %+v", c.Candidate, want)
 	}
 	for _, x := range c.Gone {
@@ -215,11 +226,13 @@ func TestIgnoreTarget(t *testing.T) {
 	if diff := cmp.Diff(map[string][]string{"new": {"t"}, "gone": {"t"}}, listed(c)); diff != "" {
 		t.Errorf("with targets (-want +got):\n%s", diff)
 	}
-	if compare.Unmatched(c) != "no test is in both runs with the same target: --ignore-target compares by suite and id alone" {
+	if compare.Unmatched(c) !=
+		"no test is in both runs with the same target: --ignore-target compares by suite and id alone" {
 		t.Errorf("unmatched: %q", compare.Unmatched(c))
 	}
 	c = runs(t, a, b, compare.Options{IgnoreTarget: true})
-	if diff := cmp.Diff(map[string][]string{"unconfirmed": {"t"}}, listed(c)); diff != "" || c.Unconfirmed[0].Target != "other" {
+	if diff := cmp.Diff(map[string][]string{"unconfirmed": {"t"}}, listed(c)); diff != "" ||
+		c.Unconfirmed[0].Target != "other" {
 		t.Errorf("without targets: %+v\n%s", c.Unconfirmed, diff)
 	}
 	two := sideOf("b", came("t", result.Pass, 1), elsewhere(result.Fail))
@@ -258,19 +271,27 @@ func TestPaired(t *testing.T) {
 		{"no pair differs", make([]float64, 8), make([]float64, 8), 0, &[2]float64{-0.375, 0.375}, "inconclusive"},
 		// Student's t: mean 0.2, standard error √(0.01/4)/√5… of 0.1, 0.15, 0.2, 0.25, 0.3: 0.2 ± 2.7764 ·
 		// 0.0790569/√5.
-		{"better", []float64{0.5, 0.5, 0.5, 0.5, 0.5}, []float64{0.6, 0.65, 0.7, 0.75, 0.8}, 0.2, &[2]float64{0.101839, 0.298161}, "better"},
-		{"worse", []float64{0.6, 0.65, 0.7, 0.75, 0.8}, []float64{0.5, 0.5, 0.5, 0.5, 0.5}, -0.2, &[2]float64{-0.298161, -0.101839}, "worse"},
+		{
+			"better", []float64{0.5, 0.5, 0.5, 0.5, 0.5}, []float64{0.6, 0.65, 0.7, 0.75, 0.8}, 0.2,
+			&[2]float64{0.101839, 0.298161}, "better",
+		},
+		{
+			"worse", []float64{0.6, 0.65, 0.7, 0.75, 0.8}, []float64{0.5, 0.5, 0.5, 0.5, 0.5}, -0.2,
+			&[2]float64{-0.298161, -0.101839}, "worse",
+		},
 	} {
 		c := runs(t, sideOf("a", scores(tc.was...)...), sideOf("b", scores(tc.now...)...), compare.Options{})
 		p := c.Paired
-		if p.N != len(tc.was) || c.Verdict != tc.verdict || (p.Interval == nil) != (tc.interval == nil) || (p.MeanDifference == nil) != math.IsNaN(tc.mean) {
+		if p.N != len(tc.was) || c.Verdict != tc.verdict || (p.Interval == nil) != (tc.interval == nil) ||
+			(p.MeanDifference == nil) != math.IsNaN(tc.mean) {
 			t.Errorf("%s: %+v, %s", tc.name, p, c.Verdict)
 			continue
 		}
 		if p.MeanDifference != nil && math.Abs(*p.MeanDifference-tc.mean) > 1e-9 {
 			t.Errorf("%s: mean %v, want %v", tc.name, *p.MeanDifference, tc.mean)
 		}
-		if p.Interval != nil && (math.Abs(p.Interval[0]-tc.interval[0]) > 1e-5 || math.Abs(p.Interval[1]-tc.interval[1]) > 1e-5) {
+		if p.Interval != nil && (math.Abs(p.Interval[0]-tc.interval[0]) > 1e-5 ||
+			math.Abs(p.Interval[1]-tc.interval[1]) > 1e-5) {
 			t.Errorf("%s: interval %v, want %v", tc.name, *p.Interval, *tc.interval)
 		}
 	}
@@ -280,7 +301,8 @@ func TestPaired(t *testing.T) {
 func TestEveryTestInOneList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(label string) (tests []*result.Test) {
-			ids := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}), rapid.ID).Draw(t, label)
+			ids := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}), rapid.ID).
+				Draw(t, label)
 			for _, id := range ids {
 				v := rapid.SampledFrom(result.Verdicts).Draw(t, "verdict")
 				tests = append(tests, came(id, v, rapid.Float64Range(0, 1).Draw(t, "score")))
@@ -304,7 +326,9 @@ func TestEveryTestInOneList(t *testing.T) {
 		one, other := listed(there), listed(back)
 		slices.Sort(one["moved"])
 		slices.Sort(other["moved"])
-		for list, counterpart := range map[string]string{"new": "gone", "gone": "new", "moved": "moved", "unchanged": "unchanged"} {
+		for list, counterpart := range map[string]string{
+			"new": "gone", "gone": "new", "moved": "moved", "unchanged": "unchanged",
+		} {
 			if diff := cmp.Diff(one[list], other[counterpart]); diff != "" {
 				t.Fatalf("%s there, %s back:\n%s", list, counterpart, diff)
 			}
@@ -314,10 +338,12 @@ func TestEveryTestInOneList(t *testing.T) {
 				t.Fatalf("%s regressed there and is %v back", x.TestID, other)
 			}
 		}
-		if p, q := there.Paired, back.Paired; p.N != q.N || p.MeanDifference != nil && math.Abs(*p.MeanDifference+*q.MeanDifference) > 1e-9 {
+		if p, q := there.Paired, back.Paired; p.N != q.N ||
+			p.MeanDifference != nil && math.Abs(*p.MeanDifference+*q.MeanDifference) > 1e-9 {
 			t.Fatalf("paired %+v there, %+v back", p, q)
 		}
-		if p := there.Paired; p.Interval != nil && (p.Interval[0] < -1 || p.Interval[1] > 1 || p.Interval[0] > *p.MeanDifference || p.Interval[1] < *p.MeanDifference) {
+		if p := there.Paired; p.Interval != nil && (p.Interval[0] < -1 || p.Interval[1] > 1 ||
+			p.Interval[0] > *p.MeanDifference || p.Interval[1] < *p.MeanDifference) {
 			t.Fatalf("interval %v of %v", *p.Interval, *p.MeanDifference)
 		}
 	})
@@ -353,7 +379,9 @@ func TestRedefined(t *testing.T) {
 	judged := func(t *result.Test) { t.Judge.CacheHits = 1 }
 	same := func(*result.Test) {}
 	judges := func(definition string) map[string]any {
-		return map[string]any{result.JudgesKey: map[string]result.JudgeIdentity{"s": {Name: "j", Definition: definition}}}
+		return map[string]any{result.JudgesKey: map[string]result.JudgeIdentity{"s": {
+			Name: "j", Definition: definition,
+		}}}
 	}
 	for _, tc := range []struct {
 		name         string
@@ -367,19 +395,31 @@ func TestRedefined(t *testing.T) {
 		{"rounding", same, func(t *result.Test) { t.Threshold = 0.1 + 0.7 }, nil, nil, "", false},
 		{"strictness", same, func(t *result.Test) { t.Strict = true }, nil, nil, "strictness", true},
 		{"definition", same, func(t *result.Test) { t.Definition = "other" }, nil, nil, "definition", true},
-		{"an unknown definition", same, func(t *result.Test) { t.Definition, t.Strict = "", true }, nil, nil, "definition", false},
+		{
+			"an unknown definition", same, func(t *result.Test) { t.Definition, t.Strict = "", true }, nil, nil,
+			"definition", false,
+		},
 		{"trials", same, trials(3, 3, "mean"), nil, nil, "trials", true},
 		{"one trial", same, trials(1, 1, "pass_all"), nil, nil, "", false},
 		{"fewer trials", trials(5, 5, "mean"), trials(3, 3, "mean"), nil, nil, "trials", true},
 		{"early stopping", trials(5, 1, "pass_at_k"), trials(5, 3, "pass_at_k"), nil, nil, "", false},
-		{"early stopping in an earlier version", trials(0, 1, "pass_at_k"), trials(5, 3, "pass_at_k"), nil, nil, "", false},
+		{
+			"early stopping in an earlier version", trials(0, 1, "pass_at_k"), trials(5, 3, "pass_at_k"), nil, nil, "",
+			false,
+		},
 		{"strategy", trials(5, 5, "mean"), trials(5, 5, "pass_all"), nil, nil, "strategy", true},
 		{"another judge of a judged test", judged, same, judges("1"), judges("2"), "judge", true},
 		{"another judge of a test that none decides", same, same, judges("1"), judges("2"), "judge", false},
 		{"the same judge", judged, judged, judges("1"), judges("1"), "", false},
 		{"a judge of an earlier version", judged, judged, nil, judges("1"), "", false},
-		{"another user", func(t *result.Test) { t.User = &result.User{Model: "a"} }, func(t *result.Test) { t.User = &result.User{Model: "b"} }, nil, nil, "user", true},
-		{"a sample", same, same, nil, map[string]any{result.SelectionKey: result.Selection{Sample: "2"}}, "sample", false},
+		{
+			"another user", func(t *result.Test) { t.User = &result.User{Model: "a"} },
+			func(t *result.Test) { t.User = &result.User{Model: "b"} }, nil, nil, "user", true,
+		},
+		{
+			"a sample", same, same, nil, map[string]any{result.SelectionKey: result.Selection{Sample: "2"}}, "sample",
+			false,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, b := sideOf("a", terms("t", result.Fail, tc.was)), sideOf("b", terms("t", result.Pass, tc.now))
@@ -392,7 +432,8 @@ func TestRedefined(t *testing.T) {
 			if diff := cmp.Diff(map[string][]string{list: {"t"}}, listed(c)); diff != "" || c.Paired.N != n {
 				t.Errorf("paired %+v (-want +got):\n%s", c.Paired, diff)
 			}
-			if differs := len(c.Differences) == 1 && c.Differences[0].What == tc.differ; differs != (tc.differ != "") || len(c.Differences) > 1 {
+			if differs := len(c.Differences) == 1 && c.Differences[0].What == tc.differ; differs != (tc.differ != "") ||
+				len(c.Differences) > 1 {
 				t.Errorf("differences %+v, want %q", c.Differences, tc.differ)
 			}
 		})
@@ -424,7 +465,8 @@ func TestFalls(t *testing.T) {
 	} {
 		was, now := came("t", p, 1), came("t", f, 0)
 		was.Required = tc.required // the candidate's suite no longer says so
-		if diff := cmp.Diff(map[string][]string{tc.list: {"t"}}, listed(runs(t, sideOf("a", was), sideOf("b", now), tc.o))); diff != "" {
+		if diff := cmp.Diff(map[string][]string{tc.list: {"t"}},
+			listed(runs(t, sideOf("a", was), sideOf("b", now), tc.o))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
 	}
@@ -441,7 +483,9 @@ func TestFallsByTrials(t *testing.T) {
 				of = passed
 			}
 			x := terms(fmt.Sprint("t", i), result.Pass, func(t *result.Test) {
-				t.Trials = &result.Trials{Planned: 10, Count: 10, Passed: of, Strategy: strategy, PassHatK: make([]float64, 10)}
+				t.Trials = &result.Trials{
+					Planned: 10, Count: 10, Passed: of, Strategy: strategy, PassHatK: make([]float64, 10),
+				}
 			})
 			all = append(all, x)
 		}
@@ -464,9 +508,11 @@ func TestFallsByTrials(t *testing.T) {
 		{1000, 0, "mean", 1},   // p = 0.0054
 		{10000, 0, "mean", 0},  // p = 0.054
 	} {
-		c := runs(t, side("a", tc.tests, 10, tc.strategy), side("b", tc.tests, tc.passed, tc.strategy), compare.Options{})
+		c := runs(t, side("a", tc.tests, 10, tc.strategy), side("b", tc.tests, tc.passed, tc.strategy),
+			compare.Options{})
 		if len(c.Regressed) != tc.want {
-			t.Errorf("%d tests, 10 of 10 trials passed and %d then, %s: %d regressed, want %d", tc.tests, tc.passed, tc.strategy, len(c.Regressed), tc.want)
+			t.Errorf("%d tests, 10 of 10 trials passed and %d then, %s: %d regressed, want %d", tc.tests, tc.passed,
+				tc.strategy, len(c.Regressed), tc.want)
 		}
 	}
 }
@@ -491,11 +537,13 @@ func TestClusters(t *testing.T) {
 		clusters, failing, want int
 		verdict                 string
 	}{
-		{0, 1, 40, "worse"}, {5, 2, 5, "inconclusive"}, {5, 5, 5, "inconclusive"}, {8, 2, 8, "inconclusive"}, {10, 6, 10, "worse"},
+		{0, 1, 40, "worse"}, {5, 2, 5, "inconclusive"}, {5, 5, 5, "inconclusive"}, {8, 2, 8, "inconclusive"},
+		{10, 6, 10, "worse"},
 	} {
 		c := runs(t, side("a", tc.clusters, 0), side("b", tc.clusters, tc.failing), compare.Options{})
 		if c.Paired.Clusters != tc.want || c.Verdict != tc.verdict {
-			t.Errorf("%d clusters of which %d fail: %+v, %s, want %s", tc.clusters, tc.failing, c.Paired, c.Verdict, tc.verdict)
+			t.Errorf("%d clusters of which %d fail: %+v, %s, want %s", tc.clusters, tc.failing, c.Paired, c.Verdict,
+				tc.verdict)
 		}
 	}
 }
@@ -505,14 +553,17 @@ func TestPowerOfAComparison(t *testing.T) {
 	for n, want := range map[int]float64{2: 1, 3: 1, 10: 0.3, 100: 0.03} {
 		var was, now []*result.Test
 		for i := range n {
-			was, now = append(was, came(fmt.Sprint(i), result.Pass, 1)), append(now, came(fmt.Sprint(i), result.Pass, 1))
+			was, now = append(was, came(fmt.Sprint(i), result.Pass, 1)),
+				append(now, came(fmt.Sprint(i), result.Pass, 1))
 		}
 		c := runs(t, sideOf("a", was...), sideOf("b", now...), compare.Options{})
-		if c.Detectable == nil || math.Abs(*c.Detectable-want) > 1e-9 || c.TestsNeeded == nil || float64(*c.TestsNeeded) != 6/want {
+		if c.Detectable == nil || math.Abs(*c.Detectable-want) > 1e-9 || c.TestsNeeded == nil ||
+			float64(*c.TestsNeeded) != 6/want {
 			t.Errorf("%d equal tests: %v, %v tests", n, c.Detectable, c.TestsNeeded)
 		}
 	}
-	few := runs(t, sideOf("a", came("x", result.Pass, 1), came("y", result.Pass, 1)), sideOf("b", came("x", result.Fail, 0), came("y", result.Pass, 1)), compare.Options{})
+	few := runs(t, sideOf("a", came("x", result.Pass, 1), came("y", result.Pass, 1)),
+		sideOf("b", came("x", result.Fail, 0), came("y", result.Pass, 1)), compare.Options{})
 	if few.Detectable != nil || few.TestsNeeded == nil {
 		t.Errorf("two tests of which one changed: %v, %v", few.Detectable, few.TestsNeeded)
 	}
@@ -522,7 +573,9 @@ func TestGate(t *testing.T) {
 	change := func(was, now result.Verdict) result.Change { return result.Change{TestID: "t", Was: was, Now: now} }
 	fell := []result.Change{change(result.Pass, result.Fail)}
 	required := []result.Change{{TestID: "t", Was: result.Pass, Now: result.Skip, Required: true}}
-	changed := []result.Change{{TestID: "t", Was: result.Pass, Now: result.Fail, Required: true, Differs: []string{"threshold"}}}
+	changed := []result.Change{{
+		TestID: "t", Was: result.Pass, Now: result.Fail, Required: true, Differs: []string{"threshold"},
+	}}
 	lost := []result.Change{change(result.Fail, result.Error), change(result.Pass, result.Error)}
 	asBefore := []result.Change{change(result.Error, result.Error)}
 	const own = 7
@@ -538,39 +591,50 @@ func TestGate(t *testing.T) {
 		{"the mean score is worse", 10, result.Comparison{Verdict: "worse"}, 1, 0},
 		{"better", 10, result.Comparison{Verdict: "better"}, 0, 0},
 		{"not confirmed", 10, result.Comparison{Unconfirmed: fell}, 0, 1},
-		{"not confirmed for want of budget", 10, result.Comparison{Unconfirmed: fell, Confirmation: &result.Confirmation{Missing: "the budget is spent"}}, 3, 1},
+		{"not confirmed for want of budget", 10, result.Comparison{
+			Unconfirmed: fell, Confirmation: &result.Confirmation{Missing: "the budget is spent"},
+		}, 3, 1},
 		{"within noise", 10, result.Comparison{WithinNoise: fell}, 0, 1},
 		{"an error now", 10, result.Comparison{NotGraded: lost[:1]}, 3, 0},
 		{"passed before, an error now", 10, result.Comparison{NotGraded: lost}, 3, 3},
 		{"an error as before", 10, result.Comparison{NotGraded: asBefore}, 0, 0},
 		{"a new test has an error", 10, result.Comparison{New: []result.Change{change("", result.Error)}}, 3, 0},
 		{"a redefined test has an error", 10, result.Comparison{Redefined: lost}, 3, 0},
-		{"failing as before, and a new one", 10, result.Comparison{StillFailing: fell, New: []result.Change{change("", result.Fail)}}, 0, 0},
+		{"failing as before, and a new one", 10, result.Comparison{
+			StillFailing: fell, New: []result.Change{change("", result.Fail)},
+		}, 0, 0},
 		{"nine of ten", 9, result.Comparison{}, 0, 0},
 		{"eight of ten", 8, result.Comparison{}, 3, 0},
 		{"none of ten", 0, result.Comparison{}, 3, 0},
 		{"a required test is skipped", 9, result.Comparison{NotGraded: required}, 3, 3},
 		{"a required test is gone", 9, result.Comparison{Gone: required}, 3, 0},
 		{"a required test is redefined and fails", 9, result.Comparison{Redefined: changed}, 3, 0},
-		{"stopped", 10, result.Comparison{Regressed: fell, Candidate: result.Compared{ExitReason: result.ReasonInterrupted, NotRun: 1}}, own, own},
+		{"stopped", 10, result.Comparison{
+			Regressed: fell, Candidate: result.Compared{ExitReason: result.ReasonInterrupted, NotRun: 1},
+		}, own, own},
 		{"died", 10, result.Comparison{Candidate: result.Compared{ExitReason: result.ReasonDied}}, own, own},
 	} {
 		tc.c.Baseline.Graded, tc.c.Paired.N = 10, tc.n
 		if tc.c.Candidate.ExitReason == "" {
 			tc.c.Candidate.ExitReason = result.ReasonFailed
 		}
-		for gate, want := range map[compare.Gate]int{compare.Any: own, "": own, compare.Regression: tc.regression, compare.AnyChange: tc.other} {
+		for gate, want := range map[compare.Gate]int{
+			compare.Any: own, "": own, compare.Regression: tc.regression, compare.AnyChange: tc.other,
+		} {
 			code, why := compare.Rule{Gate: gate, MinOverlap: runspec.DefaultMinOverlap}.Exit(&tc.c, own)
 			if code != want || (why == "") != (want == own) {
 				t.Errorf("%s, %q: %d (%s), want %d", tc.name, gate, code, why, want)
 			}
 		}
 	}
-	if code, _ := (compare.Rule{Gate: compare.Regression}).Exit(&result.Comparison{Candidate: result.Compared{ExitReason: "failed"}}, 0); code != 3 {
+	if code, _ := (compare.Rule{Gate: compare.Regression}).Exit(&result.Comparison{
+		Candidate: result.Compared{ExitReason: "failed"},
+	}, 0); code != 3 {
 		t.Errorf("nothing was compared: %d", code)
 	}
 	for name, want := range map[string]compare.Gate{
-		"": compare.Any, "any": compare.Any, "regression": compare.Regression, "regressions": compare.Regression, "any-change": compare.AnyChange,
+		"": compare.Any, "any": compare.Any, "regression": compare.Regression, "regressions": compare.Regression,
+		"any-change": compare.AnyChange,
 	} {
 		if got, err := runspec.ParseGate(name); got != want || err != nil {
 			t.Errorf("ParseGate(%q) = %q, %v", name, got, err)
@@ -596,7 +660,9 @@ func TestRepeats(t *testing.T) {
 // A stored comparison of an earlier version is read.
 func TestEarlierComparison(t *testing.T) {
 	var c result.Comparison
-	if err := json.Unmarshal([]byte(`{"ungraded": [{"test_id": "x", "was": "pass", "now": "error"}], "verdict": "worse"}`), &c); err != nil || len(c.NotGraded) != 1 || c.Verdict != "worse" {
+	if err := json.Unmarshal([]byte(
+		`{"ungraded": [{"test_id": "x", "was": "pass", "now": "error"}], "verdict": "worse"}`), &c); err != nil ||
+		len(c.NotGraded) != 1 || c.Verdict != "worse" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -65,7 +65,8 @@ func (r Rule) Exit(c *result.Comparison, own int) (code int, why string) {
 		return result.ExitNotRun, why + reason
 	}
 	if n := len(c.WithinNoise) + len(c.Unconfirmed); n > 0 {
-		return result.ExitPassed, why + "no regression is confirmed; " + text.Plural(n, "test") + " that passed before failed"
+		return result.ExitPassed, why + "no regression is confirmed; " + text.Plural(n, "test") +
+			" that passed before failed"
 	}
 	return result.ExitPassed, why + "no test regressed"
 }
@@ -105,13 +106,15 @@ func (r Rule) unusable(c *result.Comparison) string {
 	var reasons []string
 	add := func(format string, values ...any) { reasons = append(reasons, fmt.Sprintf(format, values...)) }
 	if errors := Errors(c); len(errors) > 0 {
-		add("%s could not be graded and had no error in the baseline, such as %s", text.Plural(len(errors), "test"), errors[0].TestID)
+		add("%s could not be graded and had no error in the baseline, such as %s", text.Plural(len(errors), "test"),
+			errors[0].TestID)
 	}
 	switch n, graded := c.Paired.N, c.Baseline.Graded; {
 	case graded == 0:
 		add("the baseline graded no test")
 	case n == 0, float64(n) < r.MinOverlap*float64(graded)-1e-9:
-		add("%d of %d tests that the baseline graded were compared, at least %.3g%% are needed", n, graded, 100*r.MinOverlap)
+		add("%d of %d tests that the baseline graded were compared, at least %.3g%% are needed", n, graded,
+			100*r.MinOverlap)
 	}
 	for _, list := range c.Lists() {
 		missing := first(*list, func(x result.Change) bool {

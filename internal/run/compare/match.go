@@ -45,7 +45,9 @@ func Match(baseline, candidate Side, o Options) (*Matched, error) {
 	if err := cmp.Or(noBefore, noNow); err != nil {
 		return nil, err
 	}
-	m := &Matched{Comparison: &result.Comparison{Baseline: result.ComparedOf(before.run), Candidate: result.ComparedOf(now.run)}}
+	m := &Matched{Comparison: &result.Comparison{
+		Baseline: result.ComparedOf(before.run), Candidate: result.ComparedOf(now.run),
+	}}
 	met := meet(before.tests, now.tests)
 	m.settle(met, &judgings{was: before.run, now: now.run})
 	shownToFall(met)
@@ -207,7 +209,8 @@ func (x *meeting) fallIn(c *result.Comparison, o Options) *[]result.Change {
 		return &c.Regressed
 	case slices.Contains(repeats, result.Pass):
 		return &c.WithinNoise
-	case o.Repeats.N > 0 && len(repeats) >= o.Repeats.N && !slices.ContainsFunc(repeats, func(v result.Verdict) bool { return v != result.Fail }):
+	case o.Repeats.N > 0 && len(repeats) >= o.Repeats.N &&
+		!slices.ContainsFunc(repeats, func(v result.Verdict) bool { return v != result.Fail }):
 		return &c.Regressed
 	}
 	return &c.Unconfirmed
@@ -228,7 +231,9 @@ func (t *test) record() result.Key { return result.Key{Suite: t.suite, TestID: t
 // Scores returns the scores of the tests that were graded in both runs, and how they are compared: by the clusters of
 // Pairs.
 func (m *Matched) Scores() stats.Metric {
-	of := stats.Metric{Pairs: stats.NewPairs(len(m.Pairs)), Criterion: stats.Criterion{PassFail: true, Range: 1, Seed: 42}}
+	of := stats.Metric{
+		Pairs: stats.NewPairs(len(m.Pairs)), Criterion: stats.Criterion{PassFail: true, Range: 1, Seed: 42},
+	}
 	for _, p := range m.Pairs {
 		of.Pairs.AddNumbered(p.Cluster, p.wasScore, p.nowScore)
 	}
@@ -242,7 +247,10 @@ type scores []float64
 func (s *scores) change(x *meeting, o Options) result.Change {
 	was, now := cmp.Or(x.was, &test{}), cmp.Or(x.now, &test{})
 	name := cmp.Or(x.now, x.was)
-	c := result.Change{Suite: name.suite, TestID: name.id, Target: name.of, Was: was.verdict, Now: now.verdict, Codes: now.codes, Required: x.required()}
+	c := result.Change{
+		Suite: name.suite, TestID: name.id, Target: name.of, Was: was.verdict, Now: now.verdict, Codes: now.codes,
+		Required: x.required(),
+	}
 	for _, d := range x.differs {
 		c.Differs = append(c.Differs, d.what)
 	}

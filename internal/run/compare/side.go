@@ -66,7 +66,10 @@ func read(name string, from Side, o Options) (*side, error) {
 		return nil, err
 	}
 	expected := min(max(from.Run.Totals.Tests, 0), maxExpected)
-	s := &side{run: from.Run, tests: make([]test, 0, expected), named: map[key]bool{}, begun: map[key]bool{}, ended: map[key]bool{}}
+	s := &side{
+		run: from.Run, tests: make([]test, 0, expected), named: map[key]bool{}, begun: map[key]bool{},
+		ended: map[key]bool{},
+	}
 	for _, k := range from.Run.NotRun {
 		s.named[keyOf(k, o)] = true
 	}
@@ -112,10 +115,11 @@ func read(name string, from Side, o Options) (*side, error) {
 // testOf returns what a comparison remembers of a record.
 func testOf(key key, t *result.Test, nth int) test {
 	x := test{
-		key: key, of: t.Target, verdict: deciding(t), score: t.Score, graded: t.GradedScore, codes: t.Codes(), terms: termsOf(t), cluster: t.Cluster,
-		required: t.Required, quarantined: t.Quarantined != nil, nth: nth,
+		key: key, of: t.Target, verdict: deciding(t), score: t.Score, graded: t.GradedScore, codes: t.Codes(),
+		terms: termsOf(t), cluster: t.Cluster, required: t.Required, quarantined: t.Quarantined != nil, nth: nth,
 	}
-	if t.Trials != nil && len(t.Trials.PassHatK) > 0 && t.Trials.Strategy != string(suite.PassAtK) { // which stops at the first pass
+	// which stops at the first pass
+	if t.Trials != nil && len(t.Trials.PassHatK) > 0 && t.Trials.Strategy != string(suite.PassAtK) {
 		x.passed, x.trials = t.Trials.Passed, len(t.Trials.PassHatK)
 	}
 	return x
@@ -153,7 +157,8 @@ func (s *side) nameNotRun(lacking []result.Change, o Options, verdict func(*resu
 	unnamed := 0
 	for i := range lacking {
 		x := &lacking[i]
-		if key := keyOf(result.Key{Suite: x.Suite, TestID: x.TestID, Target: x.Target}, o); s.named[key] || s.begun[key] {
+		if key := keyOf(result.Key{Suite: x.Suite, TestID: x.TestID, Target: x.Target}, o); s.named[key] ||
+			s.begun[key] {
 			*verdict(x) = result.NotRun
 		} else {
 			unnamed++

@@ -28,7 +28,8 @@ type terms struct {
 
 func termsOf(t *result.Test) terms {
 	x := terms{
-		definition: t.Definition, threshold: t.Threshold, strict: t.Strict, trials: 1, judged: t.Judge.Calls+t.Judge.CacheHits > 0,
+		definition: t.Definition, threshold: t.Threshold, strict: t.Strict, trials: 1,
+		judged: t.Judge.Calls+t.Judge.CacheHits > 0,
 	}
 	if t.User != nil {
 		x.user = t.User.Model
@@ -172,7 +173,8 @@ func (d *differences) list(judges *judgings, unknown int) []result.SettingDiffer
 	list := []result.SettingDifference{}
 	a, b := was.Selection(), now.Selection()
 	for _, s := range []setting{
-		{result.DifferentSample, a.Sample, b.Sample}, {result.DifferentFilter, a.Filter, b.Filter}, {result.DifferentTags, a.Tags, b.Tags},
+		{result.DifferentSample, a.Sample, b.Sample}, {result.DifferentFilter, a.Filter, b.Filter},
+		{result.DifferentTags, a.Tags, b.Tags},
 	} {
 		if s.was != s.now {
 			list = append(list, result.SettingDifference{What: s.what, Was: s.was, Now: s.now})
@@ -180,10 +182,14 @@ func (d *differences) list(judges *judgings, unknown int) []result.SettingDiffer
 	}
 	for _, what := range d.order {
 		x := d.of[what]
-		list = append(list, result.SettingDifference{What: what, Was: several(x.was), Now: several(x.now), Tests: x.tests})
+		list = append(list, result.SettingDifference{
+			What: what, Was: several(x.was), Now: several(x.now), Tests: x.tests,
+		})
 	}
 	if unknown > 0 {
-		list = append(list, result.SettingDifference{What: result.DifferentDefinition, Was: result.Unknown, Now: result.Unknown, Tests: unknown})
+		list = append(list, result.SettingDifference{
+			What: result.DifferentDefinition, Was: result.Unknown, Now: result.Unknown, Tests: unknown,
+		})
 	}
 	return list
 }

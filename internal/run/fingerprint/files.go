@@ -45,7 +45,8 @@ func New(from source.Files) *Files {
 
 // Named returns the files that the strings in a plain value name, whole folders too; relative names start in dir.
 func (f *Files) Named(value any, dir string) []Content {
-	return f.namedIn(value, dir, f.from.Bounded()) // configurations of submitted runs hold names from the top of the files
+	// configurations of submitted runs hold names from the top of the files
+	return f.namedIn(value, dir, f.from.Bounded())
 }
 
 // Defined is Named for the definition of a target or judge. Its names start in the folder of the configuration or,
@@ -159,7 +160,8 @@ func (f *Files) at(name, dir string, seen map[string]bool, depth int) []Content 
 // isOutput reports whether a file is one that programs write while they run.
 func isOutput(path string) bool {
 	base := filepath.Base(path)
-	return strings.HasPrefix(base, ".") || strings.Contains(base, ".db") || filepath.Ext(base) == ".log" || filepath.Ext(base) == ".lock"
+	return strings.HasPrefix(base, ".") || strings.Contains(base, ".db") || filepath.Ext(base) == ".log" ||
+		filepath.Ext(base) == ".lock"
 }
 
 // nestedName is what looks like the name of a file in a flow, a site or a list of tests.

@@ -37,8 +37,9 @@ func laid(t *testing.T, files map[string]string) string {
 // TestDefinition: what decides counts, at any depth; where it stands and with which key it is asked do not.
 func TestDefinition(t *testing.T) {
 	files := map[string]string{
-		"flows/a.yaml": "other: b.yaml", "flows/b.yaml": "says: hello", "know/one.md": "opening hours", "know/deep/two.md": "prices",
-		"know/.hidden": "x", "know/cache.db": "x", "know/run.log": "x", "agent.py": "print(1)", "unnamed.md": "x",
+		"flows/a.yaml": "other: b.yaml", "flows/b.yaml": "says: hello", "know/one.md": "opening hours",
+		"know/deep/two.md": "prices", "know/.hidden": "x", "know/cache.db": "x", "know/run.log": "x",
+		"agent.py": "print(1)", "unnamed.md": "x",
 	}
 	sum := func(files map[string]string, key, model string, absolute bool) string {
 		t.Helper()
@@ -49,7 +50,10 @@ func TestDefinition(t *testing.T) {
 			}
 			return file
 		}
-		definition := map[string]any{"flow": "flow:" + name("flows/a.yaml") + "#main", "knowledge": name("know/"), "command": "python3 ./agent.py", "key": key, "model": model}
+		definition := map[string]any{
+			"flow": "flow:" + name("flows/a.yaml") + "#main", "knowledge": name("know/"),
+			"command": "python3 ./agent.py", "key": key, "model": model,
+		}
 		got, err := fingerprint.New(source.Files{}).Definition(masker(key), definition, dir)
 		if err != nil {
 			t.Fatal(err)
@@ -63,18 +67,24 @@ func TestDefinition(t *testing.T) {
 	}
 	want := sum(files, "key-1", "m", false)
 	for what, got := range map[string]string{
-		"another folder": sum(files, "key-1", "m", false), "whole paths": sum(files, "key-1", "m", true), "another key": sum(files, "key-2", "m", false),
-		"a file that nothing names": sum(with("unnamed.md", "y"), "key-1", "m", false), "a hidden file": sum(with("know/.hidden", "y"), "key-1", "m", false),
-		"a database": sum(with("know/cache.db", "y"), "key-1", "m", false), "a log": sum(with("know/run.log", "y"), "key-1", "m", false),
+		"another folder": sum(files, "key-1", "m", false),
+		"whole paths":    sum(files, "key-1", "m", true), "another key": sum(files, "key-2", "m", false),
+		"a file that nothing names": sum(with("unnamed.md", "y"), "key-1", "m", false),
+		"a hidden file":             sum(with("know/.hidden", "y"), "key-1", "m", false),
+		"a database":                sum(with("know/cache.db", "y"), "key-1", "m", false),
+		"a log":                     sum(with("know/run.log", "y"), "key-1", "m", false),
 	} {
 		if got != want {
 			t.Errorf("%s gives another fingerprint", what)
 		}
 	}
 	for what, got := range map[string]string{
-		"another model": sum(files, "key-1", "other", false), "a named file": sum(with("flows/a.yaml", "other: b.yaml\n"), "key-1", "m", false),
-		"a file that a file names": sum(with("flows/b.yaml", "says: bye"), "key-1", "m", false), "a file of a folder": sum(with("know/deep/two.md", "none"), "key-1", "m", false),
-		"a new file in a folder": sum(with("know/three.md", "y"), "key-1", "m", false), "a program": sum(with("agent.py", "print(2)"), "key-1", "m", false),
+		"another model":            sum(files, "key-1", "other", false),
+		"a named file":             sum(with("flows/a.yaml", "other: b.yaml\n"), "key-1", "m", false),
+		"a file that a file names": sum(with("flows/b.yaml", "says: bye"), "key-1", "m", false),
+		"a file of a folder":       sum(with("know/deep/two.md", "none"), "key-1", "m", false),
+		"a new file in a folder":   sum(with("know/three.md", "y"), "key-1", "m", false),
+		"a program":                sum(with("agent.py", "print(2)"), "key-1", "m", false),
 	} {
 		if got == want {
 			t.Errorf("%s gives the same fingerprint", what)
@@ -85,7 +95,9 @@ func TestDefinition(t *testing.T) {
 // TestNamed leaves words alone, and finds each file once.
 func TestNamed(t *testing.T) {
 	dir := laid(t, map[string]string{"a.md": "x", "gpt-5": "a file with the name of a model"})
-	found := fingerprint.New(source.Files{}).Named([]any{"a.md", "./a.md", "gpt-5", ".", "/", "file://a.md", "none.md", "two\nlines.md"}, dir)
+	found := fingerprint.New(source.Files{}).Named([]any{
+		"a.md", "./a.md", "gpt-5", ".", "/", "file://a.md", "none.md", "two\nlines.md",
+	}, dir)
 	if len(found) != 1 || found[0].Name != "a.md" {
 		t.Errorf("found %+v", found)
 	}

@@ -80,7 +80,8 @@ func (m *Metrics) Lead(state State) {
 			"Results that this server stored; each is counted once, and of a test with trials each trial.", "verdict"),
 		turns: newCounters(of, "rehearse_turns_total", "Turns of these results."),
 		attempts: newCounters(of, "rehearse_attempts_total",
-			"How often the conversations of these results were held, and what came of it: ok is the one that counts, whatever its verdict.",
+			"How often the conversations of these results were held, and what came of it: ok is the one that counts, "+
+				"whatever its verdict.",
 			"outcome"),
 		failures:   newCounters(of, "rehearse_failures_total", "Failures of these results.", "code"),
 		judgeCalls: newCounters(of, "rehearse_judge_calls_total", "Calls of judges for these results."),
@@ -89,7 +90,8 @@ func (m *Metrics) Lead(state State) {
 		tokens: newCounters(of, "rehearse_tokens_total",
 			"Tokens of these results. A result that does not know how many it took is left out.", "role", "direction"),
 		cost: newCounters(of, "rehearse_cost_usd_total",
-			"Cost of these results in US dollars. A result that does not know its cost is left out, so that the true cost may be higher.",
+			"Cost of these results in US dollars. A result that does not know its cost is left out, "+
+				"so that the true cost may be higher.",
 			"role"),
 	}
 	for _, total := range []*prometheus.CounterVec{l.turns, l.judgeCalls, l.judgeHits} {

@@ -44,13 +44,15 @@ func New(version, commit string) *Metrics {
 	return &Metrics{
 		registry: registry, handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		calls: newHistograms(of, "rehearse_target_seconds",
-			"Time of the turns of targets that this process asked, those that failed too, by the provider of a model, or by the kind of any other target.",
+			"Time of the turns of targets that this process asked, those that failed too, "+
+				"by the provider of a model, or by the kind of any other target.",
 			"provider"),
 		judgings: newHistograms(of, "rehearse_judge_seconds",
 			"Time of the calls of judges by this process, those that failed too, by the provider of the model.",
 			"provider"),
 		requests: newCounters(of, "rehearse_http_requests_total",
-			"HTTP requests that were answered. The route is other where nothing is served, and of what was refused at the door.",
+			"HTTP requests that were answered. The route is other where nothing is served, "+
+				"and of what was refused at the door.",
 			httpLabels...),
 		answers: newHistograms(of, "rehearse_http_seconds",
 			"Time from an HTTP request to the end of its answer; a stream takes long.", httpLabels...),
@@ -112,7 +114,8 @@ func (m *Metrics) Answered(route, method string, status int, took time.Duration)
 }
 
 var methods = []string{
-	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace,
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions, http.MethodConnect, http.MethodTrace,
 }
 
 // known returns a word that is in a list, and other in place of one that is not.

@@ -38,7 +38,8 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 	t.Helper()
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if got := w.Header().Get("Content-Type"); got != string(expfmt.NewFormat(expfmt.TypeTextPlain)) && !strings.HasPrefix(got, "text/plain; version=0.0.4") {
+	if got := w.Header().Get("Content-Type"); got != string(expfmt.NewFormat(expfmt.TypeTextPlain)) &&
+		!strings.HasPrefix(got, "text/plain; version=0.0.4") {
 		t.Errorf("the media type is %s", got)
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -65,13 +66,16 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 			case dto.MetricType_GAUGE:
 				all[key] = one.GetGauge().GetValue()
 			case dto.MetricType_HISTOGRAM:
-				all[key+" count"], all[key+" sum"] = float64(one.GetHistogram().GetSampleCount()), one.GetHistogram().GetSampleSum()
+				all[key+" count"], all[key+" sum"] = float64(one.GetHistogram().GetSampleCount()),
+					one.GetHistogram().GetSampleSum()
 				for _, b := range one.GetHistogram().GetBucket() {
 					if b.GetUpperBound() == 0.1 {
 						all[key+" 0.1"] = float64(b.GetCumulativeCount())
 					}
-					if math.IsInf(b.GetUpperBound(), 1) && b.GetCumulativeCount() != one.GetHistogram().GetSampleCount() {
-						t.Errorf("%s: the last bucket has %d of %d", key, b.GetCumulativeCount(), one.GetHistogram().GetSampleCount())
+					if math.IsInf(b.GetUpperBound(), 1) &&
+						b.GetCumulativeCount() != one.GetHistogram().GetSampleCount() {
+						t.Errorf("%s: the last bucket has %d of %d", key, b.GetCumulativeCount(),
+							one.GetHistogram().GetSampleCount())
 					}
 				}
 			}
@@ -105,19 +109,29 @@ func TestStored(t *testing.T) {
 	unknown := chat.Usage{InputTokens: 7, Unknown: true}
 	for _, one := range []*result.Test{
 		{
-			Verdict: result.Pass, Turns: []result.Turn{{Cost: chat.Cost{USD: 0.25}}, {Cost: chat.Cost{USD: 0.25}}, {}}, Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 2},
-			Judge:    result.JudgeUse{Calls: 2, CacheHits: 1, Usage: chat.Usage{InputTokens: 100, OutputTokens: 20}, Cost: chat.Cost{Unknown: true}},
+			Verdict: result.Pass, Turns: []result.Turn{{Cost: chat.Cost{USD: 0.25}}, {Cost: chat.Cost{USD: 0.25}}, {}},
+			Usage: chat.Usage{InputTokens: 10, OutputTokens: 2}, Cost: chat.Cost{USD: 2}, Judge: result.JudgeUse{
+				Calls: 2, CacheHits: 1, Usage: chat.Usage{InputTokens: 100, OutputTokens: 20},
+				Cost: chat.Cost{Unknown: true},
+			},
 			Attempts: []result.Attempt{{N: 1, Code: result.WorkerLost}, {N: 2, Code: result.EngineError}, {N: 3}},
 		},
 		{
-			Verdict: result.Error, Turns: []result.Turn{{Cost: chat.Cost{USD: 9, Unknown: true}}}, Usage: unknown, Cost: chat.Cost{USD: 9, Unknown: true},
-			Failures: []result.Failure{{Code: result.EngineError}, {Code: result.EngineError}, {Code: "NO_SUCH\"CODE\n"}},
-			User:     &result.User{Usage: chat.Usage{OutputTokens: 4}, Cost: chat.Cost{USD: 0.25}},
+			Verdict: result.Error, Turns: []result.Turn{{Cost: chat.Cost{USD: 9, Unknown: true}}}, Usage: unknown,
+			Cost: chat.Cost{USD: 9, Unknown: true}, Failures: []result.Failure{
+				{Code: result.EngineError},
+				{Code: result.EngineError},
+				{Code: "NO_SUCH\"CODE\n"},
+			},
+			User: &result.User{Usage: chat.Usage{OutputTokens: 4}, Cost: chat.Cost{USD: 0.25}},
 		},
 		{Verdict: result.Skip},
 		{Verdict: "splendid", Usage: chat.Usage{InputTokens: -5}},
 		// The summary of two trials.
-		{Verdict: result.Fail, Turns: make([]result.Turn, 9), Trials: &result.Trials{Count: 2}, Failures: []result.Failure{{Code: result.Flaky}}},
+		{
+			Verdict: result.Fail, Turns: make([]result.Turn, 9), Trials: &result.Trials{Count: 2},
+			Failures: []result.Failure{{Code: result.Flaky}},
+		},
 	} {
 		m.Stored(one)
 	}
@@ -125,16 +139,19 @@ func TestStored(t *testing.T) {
 	m.Ending()("splendid")
 	m.Ending()("")
 	holds(t, scrape(t, m), map[string]float64{
-		"rehearse_conversations_total verdict=pass": 1, "rehearse_conversations_total verdict=fail": 0, "rehearse_conversations_total verdict=error": 1,
-		"rehearse_conversations_total verdict=skip": 1, "rehearse_conversations_total verdict=other": 1,
-		"rehearse_turns_total": 4, "rehearse_judge_calls_total": 2, "rehearse_judge_cache_hits_total": 1,
-		"rehearse_attempts_total outcome=ok": 3, "rehearse_attempts_total outcome=WORKER_LOST": 1, "rehearse_attempts_total outcome=ENGINE_ERROR": 1,
-		"rehearse_attempts_total outcome=TIMEOUT":   0,
-		"rehearse_failures_total code=ENGINE_ERROR": 2, "rehearse_failures_total code=other": 1, "rehearse_failures_total code=FLAKY": 0,
-		"rehearse_tokens_total direction=input role=target": 10, "rehearse_tokens_total direction=output role=target": 2,
-		"rehearse_tokens_total direction=input role=judge": 100, "rehearse_tokens_total direction=output role=user": 4,
-		"rehearse_cost_usd_total role=target": 0.5, "rehearse_cost_usd_total role=user": 0.25,
-		"rehearse_runs_total status=completed": 1, "rehearse_runs_total status=other": 1, "rehearse_runs_total status=failed": 0,
+		"rehearse_conversations_total verdict=pass": 1, "rehearse_conversations_total verdict=fail": 0,
+		"rehearse_conversations_total verdict=error": 1, "rehearse_conversations_total verdict=skip": 1,
+		"rehearse_conversations_total verdict=other": 1, "rehearse_turns_total": 4,
+		"rehearse_judge_calls_total": 2, "rehearse_judge_cache_hits_total": 1,
+		"rehearse_attempts_total outcome=ok": 3, "rehearse_attempts_total outcome=WORKER_LOST": 1,
+		"rehearse_attempts_total outcome=ENGINE_ERROR": 1, "rehearse_attempts_total outcome=TIMEOUT": 0,
+		"rehearse_failures_total code=ENGINE_ERROR": 2, "rehearse_failures_total code=other": 1,
+		"rehearse_failures_total code=FLAKY": 0, "rehearse_tokens_total direction=input role=target": 10,
+		"rehearse_tokens_total direction=output role=target": 2,
+		"rehearse_tokens_total direction=input role=judge":   100,
+		"rehearse_tokens_total direction=output role=user":   4, "rehearse_cost_usd_total role=target": 0.5,
+		"rehearse_cost_usd_total role=user": 0.25, "rehearse_runs_total status=completed": 1,
+		"rehearse_runs_total status=other": 1, "rehearse_runs_total status=failed": 0,
 		"rehearse_build_info commit=abc version=1.2.3": 1,
 	})
 }
@@ -142,9 +159,14 @@ func TestStored(t *testing.T) {
 // TestUnknownIsAbsent holds that what is not known has no series, not even one of 0.
 func TestUnknownIsAbsent(t *testing.T) {
 	m := metrics.New("1", "")
-	holds(t, scrape(t, m), map[string]float64{"rehearse_runs_active": absent, "rehearse_turns_total": absent, "rehearse_build_info commit= version=1": 1})
+	holds(t, scrape(t, m), map[string]float64{
+		"rehearse_runs_active": absent, "rehearse_turns_total": absent, "rehearse_build_info commit= version=1": 1,
+	})
 	m.Lead(runs{active: 3, err: errors.New("NATS is away")})
-	m.Stored(&result.Test{Verdict: result.Pass, Turns: []result.Turn{{Cost: chat.Cost{Unknown: true}}}, Usage: chat.Usage{Unknown: true}, Cost: chat.Cost{Unknown: true}})
+	m.Stored(&result.Test{
+		Verdict: result.Pass, Turns: []result.Turn{{Cost: chat.Cost{Unknown: true}}}, Usage: chat.Usage{Unknown: true},
+		Cost: chat.Cost{Unknown: true},
+	})
 	holds(t, scrape(t, m), map[string]float64{
 		"rehearse_queue_jobs state=waiting": absent, "rehearse_workers": absent, "rehearse_runs_active": 3,
 		"rehearse_tokens_total direction=input role=target": absent, "rehearse_cost_usd_total role=target": absent,
@@ -156,7 +178,8 @@ func TestState(t *testing.T) {
 	m := metrics.New("1", "")
 	m.Lead(runs{waiting: 5, running: 2, workers: 3, active: 1})
 	holds(t, scrape(t, m), map[string]float64{
-		"rehearse_queue_jobs state=waiting": 5, "rehearse_queue_jobs state=running": 2, "rehearse_workers": 3, "rehearse_runs_active": 1,
+		"rehearse_queue_jobs state=waiting": 5, "rehearse_queue_jobs state=running": 2, "rehearse_workers": 3,
+		"rehearse_runs_active": 1,
 	})
 }
 
@@ -191,9 +214,10 @@ func TestCalls(t *testing.T) {
 	m.Target("\xff", time.Second) // invalid UTF-8
 	m.Judge("scripted", time.Millisecond)
 	holds(t, scrape(t, m), map[string]float64{
-		"rehearse_target_seconds provider=openai count": 2, "rehearse_target_seconds provider=openai 0.1": 1, "rehearse_target_seconds provider=openai sum": 180.1,
-		"rehearse_target_seconds provider=\uFFFD count": 1,
-		"rehearse_target_seconds provider=http sum":     0, "rehearse_judge_seconds provider=scripted count": 1, "rehearse_judge_seconds provider=openai count": absent,
+		"rehearse_target_seconds provider=openai count": 2, "rehearse_target_seconds provider=openai 0.1": 1,
+		"rehearse_target_seconds provider=openai sum": 180.1, "rehearse_target_seconds provider=\uFFFD count": 1,
+		"rehearse_target_seconds provider=http sum": 0, "rehearse_judge_seconds provider=scripted count": 1,
+		"rehearse_judge_seconds provider=openai count": absent,
 	})
 }
 
@@ -203,8 +227,9 @@ func TestAnswered(t *testing.T) {
 	m.Answered("", "BREW", 0, time.Second)
 	m.Answered("", "get", 99999, time.Second)
 	holds(t, scrape(t, m), map[string]float64{
-		"rehearse_http_requests_total method=GET route=/api/v1/runs/{run_id} status=200": 1, "rehearse_http_requests_total method=other route=other status=other": 2,
-		"rehearse_http_seconds method=other route=other status=other count": 2,
+		"rehearse_http_requests_total method=GET route=/api/v1/runs/{run_id} status=200": 1,
+		"rehearse_http_requests_total method=other route=other status=other":             2,
+		"rehearse_http_seconds method=other route=other status=other count":              2,
 	})
 }
 

@@ -26,7 +26,8 @@ func TestReference(t *testing.T) {
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	var b strings.Builder
 	b.WriteString("# Metrics\n\nGenerated from `/metrics` of `rehearse serve`; do not edit. " +
-		"Workers have those of calls and requests.\nThe metrics `go_*` and `process_*` of Prometheus's Go client are there as well.\n\n" +
+		"Workers have those of calls and requests.\nThe metrics `go_*` and `process_*` of Prometheus's Go client are " +
+		"there as well.\n\n" +
 		"| metric | type | meaning |\n|---|---|---|\n")
 	about := map[string]string{}
 	for line := range strings.Lines(w.Body.String()) {

@@ -114,7 +114,9 @@ func (a *Artifacts) Get(ctx context.Context, sha256 string) (data []byte, err er
 
 // Delete deletes an artifact. One that is not there is no error.
 func (a *Artifacts) Delete(ctx context.Context, sha256 string) error {
-	err := a.with(ctx, func(ctx context.Context, store jetstream.ObjectStore) error { return store.Delete(ctx, sha256) })
+	err := a.with(ctx, func(ctx context.Context, store jetstream.ObjectStore) error {
+		return store.Delete(ctx, sha256)
+	})
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("delete an artifact in NATS: %w", err)
 	}

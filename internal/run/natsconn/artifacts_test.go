@@ -12,7 +12,9 @@ import (
 func TestArtifacts(t *testing.T) {
 	c := embedded(t)
 	data := bytes.Repeat([]byte("artifact "), 100_000)
-	for _, bucket := range []*natsconn.Artifacts{c.Artifacts(), c.RunArtifacts("20261123-035400-00001"), c.RunArtifacts("a run/with.dots")} {
+	for _, bucket := range []*natsconn.Artifacts{
+		c.Artifacts(), c.RunArtifacts("20261123-035400-00001"), c.RunArtifacts("a run/with.dots"),
+	} {
 		if _, err := bucket.Get(soon(t), "x"); !errors.Is(err, natsconn.ErrNoArtifact) {
 			t.Errorf("a missing artifact: %v", err)
 		}

@@ -51,7 +51,8 @@ func (c *Conn) PutBundle(ctx context.Context, sha string, r io.ReadSeeker) error
 	err := c.putOnce(ctx, sha, func(ctx context.Context) (jetstream.ObjectStore, error) { return c.bundles(ctx) },
 		func() (io.Reader, error) {
 			_, err := r.Seek(0, io.SeekStart)
-			return &checked{from: r, sha: sha}, err // its error makes NATS drop what it has got, so a wrong bundle is never to be seen
+			// its error makes NATS drop what it has got, so a wrong bundle is never to be seen
+			return &checked{from: r, sha: sha}, err
 		})
 	if err != nil {
 		return fmt.Errorf("keep bundle %s: %w", sha, err)
@@ -62,7 +63,8 @@ func (c *Conn) PutBundle(ctx context.Context, sha string, r io.ReadSeeker) error
 // putOnce keeps an object that is not there yet, through failures of NATS. What a try has left behind that failed may
 // be a name without its bytes: from then on what is there does not count.
 func (c *Conn) putOnce(
-	ctx context.Context, name string, bucket func(context.Context) (jetstream.ObjectStore, error), bytes func() (io.Reader, error),
+	ctx context.Context, name string, bucket func(context.Context) (jetstream.ObjectStore, error),
+	bytes func() (io.Reader, error),
 ) error {
 	failed := false
 	return Again(ctx, func(ctx context.Context) error {
@@ -88,7 +90,8 @@ func (c *Conn) putOnce(
 // lacks reports whether an object that was not read in time has a name and no bytes, as a writer leaves it whose
 // connection broke. NATS forgets its name then, so that somebody puts it in anew.
 func (c *Conn) lacks(ctx context.Context, store jetstream.ObjectStore, read *jetstream.ObjectInfo, err error) bool {
-	late := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	late := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, os.ErrDeadlineExceeded)
 	if !late || read == nil || !c.nats.IsConnected() {
 		return false
 	}

@@ -59,9 +59,12 @@ type Cancels struct {
 func (c *Conn) Cancels(ctx context.Context) (*Cancels, error) {
 	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Cancels{
-		conn: c, stop: stop, done: make(chan struct{}), runs: map[string]time.Time{}, under: map[string]map[*context.CancelCauseFunc]bool{},
+		conn: c, stop: stop, done: make(chan struct{}), runs: map[string]time.Time{},
+		under: map[string]map[*context.CancelCauseFunc]bool{},
 	}
-	sub, err := c.nats.Subscribe(cancelSubject+"*", func(m *nats.Msg) { s.heard(strings.TrimPrefix(m.Subject, cancelSubject)) })
+	sub, err := c.nats.Subscribe(cancelSubject+"*", func(m *nats.Msg) {
+		s.heard(strings.TrimPrefix(m.Subject, cancelSubject))
+	})
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("listen for cancelled runs: %w", err)

@@ -79,7 +79,8 @@ func TestOneServerForAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{Dir: dir}); !errors.Is(err, natsconn.ErrServed) {
+	if _, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{Dir: dir}); !errors.Is(err,
+		natsconn.ErrServed) {
 		t.Errorf("a second server: %v, want ErrServed", err)
 	}
 	if addr := first.Addr(); addr != "" {
@@ -95,7 +96,8 @@ func TestOneServerForAFolder(t *testing.T) {
 
 func TestListener(t *testing.T) {
 	for listen, allowed := range map[string]bool{
-		"127.0.0.1:0": true, "[::1]:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "[::]:0": false, "example.com:0": false,
+		"127.0.0.1:0": true, "[::1]:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "[::]:0": false,
+		"example.com:0": false,
 	} {
 		s, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{Dir: t.TempDir(), Listen: listen})
 		if refused := errors.Is(err, natsconn.ErrOpenListener); refused == allowed {
@@ -106,7 +108,9 @@ func TestListener(t *testing.T) {
 		}
 	}
 	for _, listen := range []string{"127.0.0.1", "127.0.0.1:http", "127.0.0.1:99999"} {
-		if _, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{Dir: t.TempDir(), Listen: listen}); err == nil {
+		if _, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{
+			Dir: t.TempDir(), Listen: listen,
+		}); err == nil {
 			t.Errorf("it listens at %s", listen)
 		}
 	}
@@ -115,7 +119,9 @@ func TestListener(t *testing.T) {
 // TestTakenPort is said at once, and the folder is free again.
 func TestTakenPort(t *testing.T) {
 	dir, p := t.TempDir(), natsconntest.StartProcess(t)
-	_, err := natsconn.StartServer(soon(t), natsconn.ServerConfig{Dir: dir, Listen: strings.TrimPrefix(p.URL, "nats://")})
+	_, err := natsconn.StartServer(soon(t), natsconn.ServerConfig{
+		Dir: dir, Listen: strings.TrimPrefix(p.URL, "nats://"),
+	})
 	if err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("on a port that is taken: %v", err)
 	}
@@ -129,7 +135,9 @@ func TestTakenPort(t *testing.T) {
 // TestPassword: who joins needs the password, which no error shows.
 func TestPassword(t *testing.T) {
 	const secret = "s3cret-word"
-	s, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: secret})
+	s, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: secret,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +156,11 @@ func TestPassword(t *testing.T) {
 			t.Errorf("the error shows the password: %v", err)
 		}
 	}
-	for _, url := range []string{"nats://user:" + secret + "@host:port:1", "http://" + secret + "@host", "", "nats://" + secret + "@"} {
-		if _, err := natsconn.Connect(soon(t), natsconn.ConnConfig{URL: url}); err == nil || strings.Contains(err.Error(), secret) {
+	for _, url := range []string{
+		"nats://user:" + secret + "@host:port:1", "http://" + secret + "@host", "", "nats://" + secret + "@",
+	} {
+		if _, err := natsconn.Connect(soon(t), natsconn.ConnConfig{URL: url}); err == nil ||
+			strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
@@ -162,7 +173,9 @@ func TestConnectWaits(t *testing.T) {
 	links := make(chan natsconn.Link, 100)
 	conns := make(chan *natsconn.Conn)
 	go func() {
-		conn, err := natsconn.Connect(t.Context(), natsconn.ConnConfig{URL: p.URL, OnLink: func(l natsconn.Link) { links <- l }})
+		conn, err := natsconn.Connect(t.Context(), natsconn.ConnConfig{
+			URL: p.URL, OnLink: func(l natsconn.Link) { links <- l },
+		})
 		if err != nil {
 			t.Error(err)
 		}
@@ -269,7 +282,8 @@ func TestWorkers(t *testing.T) {
 // TestSilentWorkerIsGone after three missed heartbeats.
 func TestSilentWorkerIsGone(t *testing.T) {
 	server := natsconntest.StartEmbedded(t)
-	c, lost := natsconntest.Connect(t, natsconn.ConnConfig{Server: server}), natsconntest.Connect(t, natsconn.ConnConfig{Server: server})
+	c, lost := natsconntest.Connect(t, natsconn.ConnConfig{Server: server}),
+		natsconntest.Connect(t, natsconn.ConnConfig{Server: server})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -366,7 +380,8 @@ func TestVerdicts(t *testing.T) {
 
 func returned(n int, record string) natsconn.Return {
 	return natsconn.Return{
-		Run: "run", Kind: "suite", Key: result.Key{Suite: "s", TestID: fmt.Sprint(n), Target: "t"}, Attempt: 1, Worker: "w", Record: []byte(record),
+		Run: "run", Kind: "suite", Key: result.Key{Suite: "s", TestID: fmt.Sprint(n), Target: "t"}, Attempt: 1,
+		Worker: "w", Record: []byte(record),
 	}
 }
 
@@ -388,7 +403,8 @@ func TestReturns(t *testing.T) {
 	if err := c.Send(t.Context(), returned(2, `{"n":"second"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Send(t.Context(), returned(3, strings.Repeat("1", natsconn.MaxResult+1))); !errors.Is(err, natsconn.ErrTooLarge) {
+	if err := c.Send(t.Context(), returned(3, strings.Repeat("1", natsconn.MaxResult+1))); !errors.Is(err,
+		natsconn.ErrTooLarge) {
 		t.Errorf("a result that is too large: %v, want ErrTooLarge", err)
 	}
 	first, err := old.Next(soon(t))
@@ -463,7 +479,9 @@ func TestNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	want := natsconn.Notice{Run: "run", Kind: "suite", Key: result.Key{TestID: "a"}, Attempt: 1, Worker: "w", Turn: 2, Of: 3}
+	want := natsconn.Notice{
+		Run: "run", Kind: "suite", Key: result.Key{TestID: "a"}, Attempt: 1, Worker: "w", Turn: 2, Of: 3,
+	}
 	for _, n := range []natsconn.Notice{{Run: "other"}, want} {
 		if err := c.Notify(n); err != nil {
 			t.Fatal(err)

@@ -88,7 +88,8 @@ func (s *lease) settle(ctx context.Context, due, leave bool) error {
 		if err != nil {
 			return fmt.Errorf("write a ledger: %w", err)
 		}
-		if _, err = kv.Update(ctx, s.key, data, revision); errors.Is(err, jetstream.ErrKeyExists) || wrongRevision(err) {
+		if _, err = kv.Update(ctx, s.key, data, revision); errors.Is(err, jetstream.ErrKeyExists) ||
+			wrongRevision(err) {
 			continue
 		}
 		if err != nil {
@@ -103,7 +104,8 @@ func (s *lease) settle(ctx context.Context, due, leave bool) error {
 func wrongRevision(err error) bool {
 	var refused *jetstream.APIError
 	return errors.As(err, &refused) &&
-		(refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+		(refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+			refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
 // plan enters this process into the ledger, and takes lost ones out. write is false when nothing has to change.
@@ -141,7 +143,8 @@ func (s *lease) plan(book *ledger, now time.Time, due, leave bool) (me holder, w
 	}
 	me.Have = granted
 	s.base = book.base(id)
-	write = write || !listed || me.Last != before.Last || me.Have != before.Have || me.Want.Slots > before.Want.Slots && me.Want.Slots > me.Have.Slots ||
+	write = write || !listed || me.Last != before.Last || me.Have != before.Have ||
+		me.Want.Slots > before.Want.Slots && me.Want.Slots > me.Have.Slots ||
 		due && (me.Want != before.Want || now.Sub(s.beaten) > s.limits.wait/4)
 	if write {
 		s.beat++
@@ -189,7 +192,10 @@ func (s *lease) measure(now time.Time) {
 
 // want is what this process could use. The lock is held.
 func (s *lease) want() share {
-	all := share{Requests: float64(s.limit.RequestsPerMinute), Tokens: float64(s.limit.TokensPerMinute), Slots: s.used + s.waiting}
+	all := share{
+		Requests: float64(s.limit.RequestsPerMinute), Tokens: float64(s.limit.TokensPerMinute),
+		Slots: s.used + s.waiting,
+	}
 	if s.limit.Concurrency == 0 {
 		all.Slots = 0
 	}
@@ -203,7 +209,9 @@ func (s *lease) want() share {
 		}
 		return min(whole, math.Ceil(16*greed*pace/whole)*whole/16)
 	}
-	return share{Requests: step(s.pace.Requests, all.Requests), Tokens: step(s.pace.Tokens, all.Tokens), Slots: all.Slots}
+	return share{
+		Requests: step(s.pace.Requests, all.Requests), Tokens: step(s.pace.Tokens, all.Tokens), Slots: all.Slots,
+	}
 }
 
 // lower makes the share smaller before others read that it is. The lock is held.

@@ -76,8 +76,8 @@ func (l *Limits) lease(key string) *lease {
 	s, ok := l.known[key]
 	if !ok {
 		s = &lease{
-			limits: l, key: digest(key), wake: make(chan struct{}, 1), changed: make(chan struct{}), gate: make(chan struct{}, 1),
-			requests: emptyBucket(), tokens: emptyBucket(), seen: map[string]sighting{},
+			limits: l, key: digest(key), wake: make(chan struct{}, 1), changed: make(chan struct{}),
+			gate: make(chan struct{}, 1), requests: emptyBucket(), tokens: emptyBucket(), seen: map[string]sighting{},
 		}
 		l.known[key] = s
 		l.group.Go(func() { s.keep(l.ctx) })

@@ -24,7 +24,8 @@ func processes(t *testing.T, n int, wait time.Duration) []*natsconn.Limits {
 }
 
 // crowd makes calls at each process, perProcess at a time, until ctx ends. It returns how many each has made.
-func crowd(ctx context.Context, all []*natsconn.Limits, perProcess int, limit natsconn.Limit, call func() (tokens int)) []int64 {
+func crowd(ctx context.Context, all []*natsconn.Limits, perProcess int, limit natsconn.Limit,
+	call func() (tokens int)) []int64 {
 	made := make([]int64, len(all))
 	var group sync.WaitGroup
 	for i, l := range all {

@@ -38,8 +38,9 @@ func (s *brokenStore) Put(_ context.Context, _ jetstream.ObjectMeta, r io.Reader
 func TestPutOnceAfterAFailure(t *testing.T) {
 	store := &brokenStore{}
 	put := func() error {
-		return (&Conn{}).putOnce(t.Context(), "name", func(context.Context) (jetstream.ObjectStore, error) { return store, nil },
-			func() (io.Reader, error) { return strings.NewReader("whole"), nil })
+		return (&Conn{}).putOnce(t.Context(), "name", func(context.Context) (jetstream.ObjectStore, error) {
+			return store, nil
+		}, func() (io.Reader, error) { return strings.NewReader("whole"), nil })
 	}
 	if err := put(); err != nil || store.bytes != "whole" || store.puts != 2 {
 		t.Errorf("%v: %q after %d puts", err, store.bytes, store.puts)

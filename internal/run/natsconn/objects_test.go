@@ -26,12 +26,16 @@ func TestObjectsWithoutBytes(t *testing.T) {
 		get    func() ([]byte, error)
 		none   error
 	}{
-		"bundle": {"rehearse-bundles", func() error { return conn.PutBundle(t.Context(), sha, bytes.NewReader(data)) }, func() ([]byte, error) {
+		"bundle": {"rehearse-bundles", func() error {
+			return conn.PutBundle(t.Context(), sha, bytes.NewReader(data))
+		}, func() ([]byte, error) {
 			var got bytes.Buffer
 			err := conn.GetBundle(t.Context(), sha, &got)
 			return got.Bytes(), err
 		}, natsconn.ErrNoBundle},
-		"artifact": {"rehearse-artifacts", func() error { return artifacts.Put(t.Context(), sha, data) }, func() ([]byte, error) {
+		"artifact": {"rehearse-artifacts", func() error {
+			return artifacts.Put(t.Context(), sha, data)
+		}, func() ([]byte, error) {
 			return artifacts.Get(t.Context(), sha)
 		}, natsconn.ErrNoArtifact},
 	} {

@@ -33,7 +33,8 @@ var ErrFull = errors.New("NATS has no room for the message")
 // Publish sends a message and waits until a stream has stored it. It tries again for as long as NATS cannot be reached
 // and ctx lasts; ensure makes the stream when it has gone. added is false when the stream has a message of the subject
 // and takes no second one.
-func (c *Conn) Publish(ctx context.Context, subject string, data []byte, ensure func(context.Context) error) (added bool, err error) {
+func (c *Conn) Publish(ctx context.Context, subject string, data []byte,
+	ensure func(context.Context) error) (added bool, err error) {
 	for {
 		err := c.publishOnce(ctx, subject, data)
 		var refused *jetstream.APIError
@@ -100,8 +101,9 @@ func IsUnavailable(err error) bool {
 		return refused.Code == 503 && refused.ErrorCode != full
 	}
 	for _, gone := range []error{
-		context.DeadlineExceeded, os.ErrDeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
-		nats.ErrNoServers, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse,
+		context.DeadlineExceeded, os.ErrDeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
+		nats.ErrConnectionReconnecting, nats.ErrNoServers, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded,
+		jetstream.ErrNoStreamResponse,
 	} {
 		if errors.Is(err, gone) {
 			return true

@@ -40,7 +40,8 @@ func TestConfirmed(t *testing.T) {
 // hold.
 func TestJobToken(t *testing.T) {
 	for _, k := range []result.Key{
-		{}, {Suite: "s.yaml", TestID: "test 1", Target: "agent", Trial: 3}, {Suite: `a"b\c`, TestID: "ä\n\x00", Target: "\xff\u2028", Trial: -1},
+		{}, {Suite: "s.yaml", TestID: "test 1", Target: "agent", Trial: 3},
+		{Suite: `a"b\c`, TestID: "ä\n\x00", Target: "\xff\u2028", Trial: -1},
 	} {
 		for _, kind := range []string{"suite", "a b", ""} {
 			want := digest(fmt.Sprintf("%q %q %q %q %d", kind, k.Suite, k.TestID, k.Target, k.Trial))

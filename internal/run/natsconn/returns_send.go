@@ -48,7 +48,8 @@ func (c *Conn) results(ctx context.Context) (jetstream.ObjectStore, error) {
 }
 
 // objects returns a bucket of objects, and makes it when it is missing.
-func (c *Conn) objects(ctx context.Context, config jetstream.ObjectStoreConfig) (store jetstream.ObjectStore, err error) {
+func (c *Conn) objects(ctx context.Context,
+	config jetstream.ObjectStoreConfig) (store jetstream.ObjectStore, err error) {
 	err = Again(ctx, func(ctx context.Context) error {
 		store, err = c.js.ObjectStore(ctx, config.Bucket)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {

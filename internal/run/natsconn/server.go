@@ -70,9 +70,11 @@ type Server struct {
 // ErrOpenListener for a listener off loopback without a token.
 func StartServer(ctx context.Context, c ServerConfig) (*Server, error) {
 	options := server.Options{
-		ServerName: "rehearse", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, MaxPayload: maxPayload,
+		ServerName: "rehearse", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true,
+		MaxPayload:     maxPayload,
 		NoSublistCache: true, // nearly every subject is one job's, and is never met again
-		JetStream:      true, StoreDir: c.Dir, JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxMemory, DisableJetStreamBanner: true,
+		JetStream:      true, StoreDir: c.Dir, JetStreamMaxStore: maxStore, JetStreamMaxMemory: maxMemory,
+		DisableJetStreamBanner: true,
 	}
 	if c.Listen != "" {
 		if err := listenAt(&options, c); err != nil {

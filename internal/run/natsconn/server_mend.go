@@ -28,7 +28,8 @@ func (s *Server) mend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		s.log.Warn("NATS could not write to its disk, and starts again when there is room", "folder", s.options.StoreDir)
+		s.log.Warn("NATS could not write to its disk, and starts again when there is room", "folder",
+			s.options.StoreDir)
 		for err := errors.New("not yet"); err != nil; {
 			if Pause(ctx, roomTime) != nil {
 				return

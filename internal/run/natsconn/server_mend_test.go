@@ -27,7 +27,9 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	server, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{Dir: filepath.Join(dir, "nats"), Listen: "127.0.0.1:0"})
+	server, err := natsconn.StartServer(t.Context(), natsconn.ServerConfig{
+		Dir: filepath.Join(dir, "nats"), Listen: "127.0.0.1:0",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ func (l Limit) tighten(o Limit) Limit {
 		return a
 	}
 	return Limit{
-		lower(l.RequestsPerMinute, o.RequestsPerMinute), lower(l.TokensPerMinute, o.TokensPerMinute), lower(l.Concurrency, o.Concurrency),
+		lower(l.RequestsPerMinute, o.RequestsPerMinute), lower(l.TokensPerMinute, o.TokensPerMinute),
+		lower(l.Concurrency, o.Concurrency),
 	}
 }
 

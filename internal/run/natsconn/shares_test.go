@@ -11,8 +11,9 @@ import (
 func TestSharesStayWithinTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := Limit{
-			RequestsPerMinute: rapid.IntRange(1, 100).Draw(t, "rpm"), TokensPerMinute: rapid.IntRange(1, 1000).Draw(t, "tpm"),
-			Concurrency: rapid.IntRange(1, 9).Draw(t, "slots"),
+			RequestsPerMinute: rapid.IntRange(1, 100).Draw(t, "rpm"),
+			TokensPerMinute:   rapid.IntRange(1, 1000).Draw(t, "tpm"),
+			Concurrency:       rapid.IntRange(1, 9).Draw(t, "slots"),
 		}
 		book := ledger{Holders: map[string]holder{}}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
@@ -24,8 +25,8 @@ func TestSharesStayWithinTheLimit(t *testing.T) {
 			me := book.Holders[id]
 			me.Limit = limit
 			me.Want = share{
-				Requests: rapid.Float64Range(0, 120).Draw(t, "requests"), Tokens: rapid.Float64Range(0, 1200).Draw(t, "tokens"),
-				Slots: rapid.IntRange(0, 12).Draw(t, "calls"),
+				Requests: rapid.Float64Range(0, 120).Draw(t, "requests"),
+				Tokens:   rapid.Float64Range(0, 1200).Draw(t, "tokens"), Slots: rapid.IntRange(0, 12).Draw(t, "calls"),
 			}
 			book.Holders[id] = me
 			me.Have = book.grant(id)
@@ -37,7 +38,8 @@ func TestSharesStayWithinTheLimit(t *testing.T) {
 				sum.Slots += h.Have.Slots
 			}
 			const dust = 1e-6
-			if sum.Requests > float64(limit.RequestsPerMinute)+dust || sum.Tokens > float64(limit.TokensPerMinute)+dust || sum.Slots > limit.Concurrency {
+			if sum.Requests > float64(limit.RequestsPerMinute)+dust ||
+				sum.Tokens > float64(limit.TokensPerMinute)+dust || sum.Slots > limit.Concurrency {
 				t.Fatalf("shares %+v of %+v", sum, limit)
 			}
 			if me.Have.Slots > me.Want.Slots || me.Have.Requests > me.Want.Requests {

@@ -47,17 +47,20 @@ func EnsureDead(ctx context.Context, c *Conn) error {
 
 func (c *Conn) ensureReturns(ctx context.Context) error {
 	_, err := c.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: returnStream, Subjects: []string{"rehearse.return.>"}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
+		Name: returnStream, Subjects: []string{"rehearse.return.>"}, Retention: jetstream.WorkQueuePolicy,
+		Storage: jetstream.FileStorage,
 		// The first return of a job stands until the leader has stored it.
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, AllowDirect: true, MaxAge: resultAge,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, AllowDirect: true,
+		MaxAge: resultAge,
 	})
 	return err
 }
 
 func (c *Conn) ensureDead(ctx context.Context) error {
 	_, err := c.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: deadStream, Subjects: []string{"rehearse.dead.>"}, Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage,
-		MaxAge: deadAge, MaxMsgs: deadCount, Discard: jetstream.DiscardOld, AllowDirect: true,
+		Name: deadStream, Subjects: []string{"rehearse.dead.>"}, Retention: jetstream.LimitsPolicy,
+		Storage: jetstream.FileStorage, MaxAge: deadAge, MaxMsgs: deadCount, Discard: jetstream.DiscardOld,
+		AllowDirect: true,
 	})
 	return err
 }

@@ -65,8 +65,9 @@ func (v Verdicts) PutVerdict(ctx context.Context, key string, verdict []byte) er
 
 func (v Verdicts) ensure(ctx context.Context) error {
 	_, err := v.conn.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: verdictStream, Subjects: []string{"rehearse.verdict.*"}, Storage: jetstream.FileStorage, AllowDirect: true,
-		MaxMsgsPerSubject: 1, MaxAge: verdictAge, MaxBytes: verdictBytes, Discard: jetstream.DiscardOld,
+		Name: verdictStream, Subjects: []string{"rehearse.verdict.*"}, Storage: jetstream.FileStorage,
+		AllowDirect: true, MaxMsgsPerSubject: 1, MaxAge: verdictAge, MaxBytes: verdictBytes,
+		Discard: jetstream.DiscardOld,
 	})
 	return err
 }

@@ -33,7 +33,9 @@ type Worker struct {
 }
 
 func (c *Conn) workers(ctx context.Context) (jetstream.KeyValue, error) {
-	return c.bucket(ctx, jetstream.KeyValueConfig{Bucket: workerBucket, TTL: 3 * Beat, Storage: jetstream.MemoryStorage})
+	return c.bucket(ctx, jetstream.KeyValueConfig{
+		Bucket: workerBucket, TTL: 3 * Beat, Storage: jetstream.MemoryStorage,
+	})
 }
 
 // Heartbeat tells of a worker until ctx ends; then the worker is gone at once. It calls state for each beat. A beat

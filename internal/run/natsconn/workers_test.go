@@ -16,7 +16,9 @@ func TestWorkersWhileTheLastExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	const life = 100 * time.Millisecond // a worker's is six seconds
-	kv, err := js.CreateKeyValue(soon(t), jetstream.KeyValueConfig{Bucket: "rehearse-workers", TTL: life, Storage: jetstream.MemoryStorage})
+	kv, err := js.CreateKeyValue(soon(t), jetstream.KeyValueConfig{
+		Bucket: "rehearse-workers", TTL: life, Storage: jetstream.MemoryStorage,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,11 @@ func (n *unit) attribution() *result.Attribution {
 	for _, cause := range []struct {
 		name   string
 		varies bool
-	}{{causeAgent, differ && share.Agent > 0}, {causeJudge, differ && share.Judge > 0 || a.Undecided > 0}, {causeTransport, a.Lost+a.Retried > 0}} {
+	}{
+		{causeAgent, differ && share.Agent > 0},
+		{causeJudge, differ && share.Judge > 0 || a.Undecided > 0},
+		{causeTransport, a.Lost+a.Retried > 0},
+	} {
 		if cause.varies {
 			a.Causes = append(a.Causes, cause.name)
 		}
@@ -114,12 +118,16 @@ func (n *unit) attribution() *result.Attribution {
 
 // muted reports whether the simulated user of a trial failed.
 func muted(t *result.Test) bool {
-	return slices.ContainsFunc(t.Failures, func(f result.Failure) bool { return f.Code == result.EngineError && f.Source == "user" })
+	return slices.ContainsFunc(t.Failures, func(f result.Failure) bool {
+		return f.Code == result.EngineError && f.Source == "user"
+	})
 }
 
 // lost reports whether a trial brought no transcript.
 func lost(t *result.Test) bool {
-	return slices.ContainsFunc(t.Failures, func(f result.Failure) bool { return f.Code == result.EngineError || f.Code == result.Timeout })
+	return slices.ContainsFunc(t.Failures, func(f result.Failure) bool {
+		return f.Code == result.EngineError || f.Code == result.Timeout
+	})
 }
 
 // rejudged counts the verdicts on each transcript.

@@ -55,7 +55,9 @@ func TestAttribution(t *testing.T) {
 	} {
 		t.Run(tc.trials, func(t *testing.T) {
 			words := strings.Fields(tc.trials)
-			verdict := map[byte]result.Verdict{'p': result.Pass, 'f': result.Fail, 'e': result.Error, 't': result.Error, 'r': result.Pass}
+			verdict := map[byte]result.Verdict{
+				'p': result.Pass, 'f': result.Fail, 'e': result.Error, 't': result.Error, 'r': result.Pass,
+			}
 			l, again := &ledger{}, map[int]int{}
 			o := made(t, orchestrator.Config{
 				Workers: 1, Queue: queue.NewMemory(1), Results: l,
@@ -80,7 +82,9 @@ func TestAttribution(t *testing.T) {
 					return said(j, verdict[words[trial.Trial-1][again[j.Trial]]], 1), nil
 				},
 			})
-			totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", len(words), suite.MeanScore))}, nil)
+			totals, err := o.Run(t.Context(), orchestrator.Plan{
+				Tests: units(trials("x", len(words), suite.MeanScore)),
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,11 +96,13 @@ func TestAttribution(t *testing.T) {
 				}
 				return
 			}
-			if a == nil || strings.Join(a.Causes, " ") != tc.causes || a.Use.Calls != tc.again || !strings.Contains(a.Unknown, tc.unknown) || a.Unknown != "" && tc.unknown == "" {
+			if a == nil || strings.Join(a.Causes, " ") != tc.causes || a.Use.Calls != tc.again ||
+				!strings.Contains(a.Unknown, tc.unknown) || a.Unknown != "" && tc.unknown == "" {
 				t.Fatalf("%+v, want %s and %d calls", a, tc.causes, tc.again)
 			}
 			// Conversations were paid for once, and judging again as the judge's work alone.
-			if n := len(words); totals.Judge.Calls != n+tc.again || totals.Cost.USD != float64(3*n+tc.again) || sum.Judge.Calls != totals.Judge.Calls {
+			if n := len(words); totals.Judge.Calls != n+tc.again || totals.Cost.USD != float64(3*n+tc.again) ||
+				sum.Judge.Calls != totals.Judge.Calls {
 				t.Errorf("totals %+v, the test's judge %+v", totals, sum.Judge)
 			}
 			flaky := slices.ContainsFunc(sum.Failures, func(f result.Failure) bool {

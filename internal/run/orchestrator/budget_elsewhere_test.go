@@ -69,7 +69,8 @@ func TestBudgetElsewhere(t *testing.T) {
 		tests, least, most int
 		over               bool
 	}{
-		{orchestrator.Budget{USD: 5}, 40, 8, 12, true}, // 4 at a time: up to 7 more are under way when the fifth is known to have ended
+		// 4 at a time: up to 7 more are under way when the fifth is known to have ended
+		{orchestrator.Budget{USD: 5}, 40, 8, 12, true},
 		{orchestrator.Budget{Tokens: 500}, 40, 8, 12, true},
 		{orchestrator.Budget{Time: 2500 * time.Millisecond}, 40, 12, 12, true},
 		{orchestrator.Budget{USD: 5}, 8, 8, 8, false},
@@ -79,8 +80,12 @@ func TestBudgetElsewhere(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v of %d", c.budget, c.tests), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &ledger{}
-				o := &outside{elsewhere: &elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, 100)}, places: 4}
-				totals, err := made(t, orchestrator.Config{Workers: 100, Queue: o, Returns: o, Results: l}).Run(t.Context(), orchestrator.Plan{
+				o := &outside{
+					elsewhere: &elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, 100)}, places: 4,
+				}
+				totals, err := made(t, orchestrator.Config{
+					Workers: 100, Queue: o, Returns: o, Results: l,
+				}).Run(t.Context(), orchestrator.Plan{
 					Tests: costs(make([]float64, c.tests)...), Budget: c.budget,
 				}, nil)
 				if errors.Is(err, orchestrator.ErrBudget) != c.over || err != nil && !c.over {

@@ -174,7 +174,8 @@ func TestUnkept(t *testing.T) {
 		e.settle = func(id string) { settled = append(settled, id) }
 		o := made(t, orchestrator.Config{Workers: 4, Queue: e, Returns: slow{e}, Results: l})
 		_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("c"), test("d"), test("e"), test("f"))}, nil)
-		if err == nil || !strings.Contains(err.Error(), "the disk is full") || len(l.refused) != 1 || len(l.records) != 3 {
+		if err == nil || !strings.Contains(err.Error(), "the disk is full") || len(l.refused) != 1 ||
+			len(l.records) != 3 {
 			t.Fatalf("%v: %d refused, %d kept", err, len(l.refused), len(l.records))
 		}
 		if slices.Contains(settled, l.refused[0]) {
@@ -202,7 +203,9 @@ func (e *ending) Next(ctx context.Context) (orchestrator.Return, error) {
 func TestCrowdCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const jobs = 100
-		l, crowd := &counted{}, &crowded{&elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, jobs)}, jobs}
+		l, crowd := &counted{}, &crowded{
+			&elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return, jobs)}, jobs,
+		}
 		e := &ending{crowd.elsewhere, 25, errors.New("the disk is full")}
 		o := made(t, orchestrator.Config{Workers: jobs, Queue: crowd, Returns: e, Results: l})
 		totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: costs(make([]float64, jobs)...)}, nil)
@@ -219,7 +222,8 @@ func TestElsewhereCancelled(t *testing.T) {
 	e := &elsewhere{pushes: &pushes{}, returns: make(chan orchestrator.Return)}
 	stuck := &stuck{e, cancel}
 	o := made(t, orchestrator.Config{Workers: 2, Queue: stuck, Returns: e, Results: &ledger{}})
-	if _, err := o.Run(ctx, orchestrator.Plan{Tests: units(test("x"), test("y"), test("z"))}, nil); !errors.Is(err, orchestrator.ErrStopped) {
+	if _, err := o.Run(ctx, orchestrator.Plan{Tests: units(test("x"), test("y"), test("z"))}, nil); !errors.Is(err,
+		orchestrator.ErrStopped) {
 		t.Errorf("%v", err)
 	}
 }

@@ -27,7 +27,9 @@ func ExampleOrchestrator() {
 		fmt.Println(err)
 		return
 	}
-	order := &suite.Test{Suite: "shop", ID: "order", DependsOn: []string{"login"}, OnDependencyFailure: suite.SkipUnlessPassed}
+	order := &suite.Test{
+		Suite: "shop", ID: "order", DependsOn: []string{"login"}, OnDependencyFailure: suite.SkipUnlessPassed,
+	}
 	tests := func(yield func(orchestrator.Unit, error) bool) {
 		for _, t := range []*suite.Test{order, {Suite: "shop", ID: "login"}, {Suite: "shop", ID: "browse"}} {
 			if !yield(orchestrator.Unit{Test: t, Target: "agent"}, nil) {

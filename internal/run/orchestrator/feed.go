@@ -83,7 +83,8 @@ func (s *scheduler) begin(ctx context.Context, r ready) error {
 // push puts a conversation into the queue.
 func (s *scheduler) push(ctx context.Context, r ready) error {
 	err := s.Queue.Push(ctx, Job{
-		Schema: JobSchema, Run: s.RunID, Kind: s.Kind, Key: r.Key(), Cost: r.cost, Commands: r.commands, Payload: s.Payload,
+		Schema: JobSchema, Run: s.RunID, Kind: s.Kind, Key: r.Key(), Cost: r.cost, Commands: r.commands,
+		Payload: s.Payload,
 	})
 	if err == nil {
 		return nil

@@ -92,8 +92,8 @@ type Outcome struct {
 // OutcomeOf returns the outcome of a record.
 func OutcomeOf(t *result.Test) Outcome {
 	return Outcome{
-		Verdict: t.Verdict, Status: t.ExecutionStatus, Score: t.Score, Graded: t.GradedScore, Failures: t.Failures, StartedAt: t.StartedAt,
-		Usage: t.Usage, Cost: t.Cost, DurationMS: t.DurationMS, Judge: t.Judge, User: t.User,
+		Verdict: t.Verdict, Status: t.ExecutionStatus, Score: t.Score, Graded: t.GradedScore, Failures: t.Failures,
+		StartedAt: t.StartedAt, Usage: t.Usage, Cost: t.Cost, DurationMS: t.DurationMS, Judge: t.Judge, User: t.User,
 	}
 }
 
@@ -139,7 +139,8 @@ func New(c Config) (*Orchestrator, error) {
 	case c.Queue == nil:
 		return nil, errors.New("an orchestrator needs a queue")
 	case (c.Run == nil) == (c.Returns == nil):
-		return nil, errors.New("an orchestrator needs either a function that holds conversations or returns from where they are held")
+		return nil, errors.New(
+			"an orchestrator needs either a function that holds conversations or returns from where they are held")
 	case c.Results == nil:
 		return nil, errors.New("an orchestrator needs a place for results")
 	case c.Workers < 1:
@@ -165,8 +166,9 @@ var ErrBudget = errors.New("the budget is spent")
 // those in flight, too.
 func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (result.Totals, error) {
 	s := &scheduler{
-		Config: o.config, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{}, under: tasks{open: map[result.Key]Task{}},
-		early: map[result.Key]Return{}, wrote: map[result.Key]bool{}, rejudged: make(chan *frozen, o.config.Workers),
+		Config: o.config, plan: p, units: map[result.Key]*unit{}, ended: map[result.Key]Outcome{},
+		under: tasks{open: map[result.Key]Task{}}, early: map[result.Key]Return{}, wrote: map[result.Key]bool{},
+		rejudged: make(chan *frozen, o.config.Workers),
 	}
 	done, end := s.returns(ctx)
 	err := s.guarded(ctx, done, stop)
@@ -177,9 +179,10 @@ func (o *Orchestrator) Run(ctx context.Context, p Plan, stop <-chan struct{}) (r
 // unheld is the record of a test without a turn. Verdict and ExecutionStatus are the caller's to set.
 func unheld(t Task, at time.Time) *result.Test {
 	return &result.Test{
-		Schema: result.Schema, Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target, Trial: t.Trial, StartedAt: at.UTC(),
-		Tags: t.Test.Tags, Metadata: t.Test.Metadata, Threshold: runner.Threshold(t.Test), Strict: t.Test.Execution.IsStrict(),
-		Scores: []result.Score{}, Turns: []result.Turn{}, Output: []chat.Message{}, Failures: []result.Failure{},
+		Schema: result.Schema, Suite: t.Test.Suite, TestID: t.Test.ID, Target: t.Target, Trial: t.Trial,
+		StartedAt: at.UTC(), Tags: t.Test.Tags, Metadata: t.Test.Metadata, Threshold: runner.Threshold(t.Test),
+		Strict: t.Test.Execution.IsStrict(), Scores: []result.Score{}, Turns: []result.Turn{}, Output: []chat.Message{},
+		Failures: []result.Failure{},
 	}
 }
 

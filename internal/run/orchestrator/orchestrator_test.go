@@ -120,20 +120,47 @@ func TestDependencies(t *testing.T) {
 		of    map[string]result.Verdict
 		want  []string
 	}{
-		{"a dependent waits, also when it is written first", []*suite.Test{test("b", "a"), test("a")}, nil, []string{"a pass", "b pass"}},
-		{"a low score holds nobody back", []*suite.Test{test("a"), test("b", "a"), test("d", "b")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b pass", "d pass"}},
-		{"skip unless passed, and theirs", []*suite.Test{test("a"), policy(skip, test("b", "a")), test("d", "b")}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b skip", "d skip"}},
-		{"an error skips dependents", []*suite.Test{test("b", "a"), test("a")}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip"}},
-		{"an error skips those who want a pass", []*suite.Test{policy(skip, test("b", "a")), test("a")}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip"}},
-		{"run anyway", []*suite.Test{test("a"), policy(run, test("c", "a"))}, map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "c pass"}},
-		{"run anyway after an error and a skip", []*suite.Test{test("a"), test("b", "a"), policy(run, test("c", "a", "b"))}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip", "c pass"}},
-		{"one that is skipped as it comes releases who waited", []*suite.Test{test("c", "b"), test("a"), test("b", "a")}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip", "c skip"}},
-		{"several", []*suite.Test{test("c", "a", "b"), test("a"), test("b", "a")}, nil, []string{"a pass", "b pass", "c pass"}},
+		{
+			"a dependent waits, also when it is written first", []*suite.Test{test("b", "a"), test("a")}, nil,
+			[]string{"a pass", "b pass"},
+		},
+		{
+			"a low score holds nobody back", []*suite.Test{test("a"), test("b", "a"), test("d", "b")},
+			map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b pass", "d pass"},
+		},
+		{
+			"skip unless passed, and theirs", []*suite.Test{test("a"), policy(skip, test("b", "a")), test("d", "b")},
+			map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "b skip", "d skip"},
+		},
+		{
+			"an error skips dependents", []*suite.Test{test("b", "a"), test("a")},
+			map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip"},
+		},
+		{
+			"an error skips those who want a pass", []*suite.Test{policy(skip, test("b", "a")), test("a")},
+			map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip"},
+		},
+		{
+			"run anyway", []*suite.Test{test("a"), policy(run, test("c", "a"))},
+			map[string]result.Verdict{"a": result.Fail}, []string{"a fail", "c pass"},
+		},
+		{"run anyway after an error and a skip", []*suite.Test{
+			test("a"), test("b", "a"), policy(run, test("c", "a", "b")),
+		}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip", "c pass"}},
+		{"one that is skipped as it comes releases who waited", []*suite.Test{
+			test("c", "b"), test("a"), test("b", "a"),
+		}, map[string]result.Verdict{"a": result.Error}, []string{"a error", "b skip", "c skip"}},
+		{
+			"several", []*suite.Test{test("c", "a", "b"), test("a"), test("b", "a")}, nil,
+			[]string{"a pass", "b pass", "c pass"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := &ledger{}
 			o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Run: verdicts(tc.of)})
-			if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(tc.tests...), Needed: always}, nil); err != nil {
+			if _, err := o.Run(t.Context(), orchestrator.Plan{
+				Tests: units(tc.tests...), Needed: always,
+			}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, l.brief()); diff != "" {
@@ -156,8 +183,12 @@ func TestTrials(t *testing.T) {
 		{suite.PassAll, mixed, []string{"x#1 fail", "x#2 pass", "x#3 fail", "x 1/3 0.25 fail"}, "flaky"},
 		{suite.MeanScore, mixed, []string{"x#1 fail", "x#2 pass", "x#3 fail", "x 1/3 0.50 fail"}, "flaky"},
 		{suite.ConfidenceInterval, nil, []string{"x#1 pass", "x#2 pass", "x#3 pass", "x 3/3 1.00 pass"}, "stable_pass"},
-		{suite.MeanScore, map[string]result.Verdict{"x#2": result.Error}, []string{"x#1 pass", "x#2 error", "x#3 pass", "x 2/3 0.00 error"}, ""},
-		{suite.PassAtK, map[string]result.Verdict{"x#1": result.Error}, []string{"x#1 error", "x#2 pass", "x 1/2 1.00 pass"}, ""},
+		{suite.MeanScore, map[string]result.Verdict{"x#2": result.Error}, []string{
+			"x#1 pass", "x#2 error", "x#3 pass", "x 2/3 0.00 error",
+		}, ""},
+		{suite.PassAtK, map[string]result.Verdict{"x#1": result.Error}, []string{
+			"x#1 error", "x#2 pass", "x 1/2 1.00 pass",
+		}, ""},
 	} {
 		t.Run(fmt.Sprintf("%s %v", tc.strategy, tc.of), func(t *testing.T) {
 			l := &ledger{}
@@ -170,7 +201,8 @@ func TestTrials(t *testing.T) {
 				t.Errorf("records mismatch (-want +got):\n%s", diff)
 			}
 			last := l.records[len(l.records)-1]
-			if string(last.Trials.Class) != tc.class || totals.Tests != 1 || totals.Conversations != len(tc.want)-1 || math.Abs(totals.Cost.USD-float64(len(tc.want)-1)) > 1e-9 {
+			if string(last.Trials.Class) != tc.class || totals.Tests != 1 || totals.Conversations != len(tc.want)-1 ||
+				math.Abs(totals.Cost.USD-float64(len(tc.want)-1)) > 1e-9 {
 				t.Errorf("class %s, totals %+v", last.Trials.Class, totals)
 			}
 		})
@@ -184,15 +216,19 @@ func TestFlakyIsFiled(t *testing.T) {
 	} {
 		l := &ledger{}
 		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: verdicts(of)})
-		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 4, suite.MeanScore))}, nil); err != nil {
+		if _, err := o.Run(t.Context(), orchestrator.Plan{
+			Tests: units(trials("x", 4, suite.MeanScore)),
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 		sum := l.records[len(l.records)-1]
 		if flaky := passes == 1 || passes == 3; flaky != (len(sum.Failures) == 1) ||
-			flaky && (sum.Failures[0].Code != result.Flaky || !strings.Contains(sum.Failures[0].Message, fmt.Sprintf("%d passes in 4 trials", passes))) {
+			flaky && (sum.Failures[0].Code != result.Flaky ||
+				!strings.Contains(sum.Failures[0].Message, fmt.Sprintf("%d passes in 4 trials", passes))) {
 			t.Errorf("%d passes: failures = %+v", passes, sum.Failures)
 		}
-		if passes == 3 && (len(sum.Trials.PassHatK) != 4 || sum.Trials.PassHatK[0] != 0.75 || sum.Trials.PassAtK[1] != 1) {
+		if passes == 3 && (len(sum.Trials.PassHatK) != 4 || sum.Trials.PassHatK[0] != 0.75 ||
+			sum.Trials.PassAtK[1] != 1) {
 			t.Errorf("trials = %+v", sum.Trials)
 		}
 	}
@@ -201,12 +237,15 @@ func TestFlakyIsFiled(t *testing.T) {
 func TestAtMostSoManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{}, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
-			most.Store(max(most.Load(), now.Add(1)))
-			time.Sleep(time.Second)
-			now.Add(-1)
-			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
-		}})
+		o := made(t, orchestrator.Config{
+			Workers: 4, Queue: queue.NewMemory(4), Results: &ledger{},
+			Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				time.Sleep(time.Second)
+				now.Add(-1)
+				return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
+			},
+		})
 		var tests []*suite.Test
 		for i := range 20 {
 			tests = append(tests, test(fmt.Sprint(i)))
@@ -214,7 +253,8 @@ func TestAtMostSoManyInFlight(t *testing.T) {
 		started := time.Now()
 		totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(tests...)}, nil)
 		if err != nil || totals.Passed != 20 || most.Load() != 4 || time.Since(started) != 5*time.Second {
-			t.Errorf("Run = %+v, %v with %d at once in %s; want 20 passes, 4 at once, 5s", totals, err, most.Load(), time.Since(started))
+			t.Errorf("Run = %+v, %v with %d at once in %s; want 20 passes, 4 at once, 5s", totals, err, most.Load(),
+				time.Since(started))
 		}
 	})
 }
@@ -222,13 +262,16 @@ func TestAtMostSoManyInFlight(t *testing.T) {
 func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: func(_ context.Context,
+			j orchestrator.Task) (*result.Test, error) {
 			time.Sleep(2 * time.Second)
 			return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
 		}})
 		stop := make(chan struct{})
 		time.AfterFunc(3*time.Second, func() { close(stop) })
-		_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c"), test("d"), test("e"))}, stop)
+		_, err := o.Run(t.Context(), orchestrator.Plan{
+			Tests: units(test("a"), test("b"), test("c"), test("d"), test("e")),
+		}, stop)
 		if !errors.Is(err, orchestrator.ErrStopped) || len(l.records) != 4 {
 			t.Errorf("Run = %v with %d records, want ErrStopped with the 4 that had begun", err, len(l.records))
 		}
@@ -243,17 +286,20 @@ func TestStopComesFirst(t *testing.T) {
 		all = append(all, test(fmt.Sprint(i)))
 	}
 	l := &ledger{}
-	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context,
+		j orchestrator.Task) (*result.Test, error) {
 		if j.Test.ID == "1" {
 			close(stop)
 		}
 		return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
 	}})
-	if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(all...)}, stop); !errors.Is(err, orchestrator.ErrStopped) || len(l.records) != 2 {
+	if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(all...)}, stop); !errors.Is(err,
+		orchestrator.ErrStopped) || len(l.records) != 2 {
 		t.Errorf("Run = %v with %d records, want ErrStopped with 2", err, len(l.records))
 	}
 	l.records = nil
-	if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(all[:1]...)}, stop); !errors.Is(err, orchestrator.ErrStopped) || len(l.records) != 0 {
+	if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(all[:1]...)}, stop); !errors.Is(err,
+		orchestrator.ErrStopped) || len(l.records) != 0 {
 		t.Errorf("Run = %v with %d records, want ErrStopped with none", err, len(l.records))
 	}
 }
@@ -263,10 +309,13 @@ func TestCancelGivesUpWhatIsInFlight(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: func(ctx context.Context, _ orchestrator.Task) (*result.Test, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}})
+		o := made(t, orchestrator.Config{
+			Workers: 2, Queue: queue.NewMemory(2), Results: l,
+			Run: func(ctx context.Context, _ orchestrator.Task) (*result.Test, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		})
 		_, err := o.Run(ctx, orchestrator.Plan{Tests: units(test("a"), test("b"), test("c"))}, nil)
 		if !errors.Is(err, orchestrator.ErrStopped) || len(l.records) != 0 {
 			t.Errorf("Run = %v with %d records", err, len(l.records))
@@ -310,17 +359,21 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 	for _, where := range []panicking{"grading", "grader", "target", "session", "hold"} {
 		t.Run(string(where), func(t *testing.T) {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
-				if j.Test.ID != "a" {
-					return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
-				}
-				where.boom("hold")
-				return runner.Run(ctx, runner.Conversation{Test: j.Test, Target: where, Grading: where})
-			}})
+			o := made(t, orchestrator.Config{
+				Workers: 1, Queue: queue.NewMemory(1), Results: l,
+				Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
+					if j.Test.ID != "a" {
+						return &result.Test{TestID: j.Test.ID, Verdict: result.Pass}, nil
+					}
+					where.boom("hold")
+					return runner.Run(ctx, runner.Conversation{Test: j.Test, Target: where, Grading: where})
+				},
+			})
 			a := test("a")
 			a.Turns = []suite.Turn{{Assertions: []suite.Assertion{{Type: "x", Weight: 1, Threshold: -1}}}}
 			totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(a, test("b"))}, nil)
-			if err != nil || totals.Errors != 1 || totals.Passed != 1 || !strings.Contains(l.records[0].Failures[0].Message, "boom") {
+			if err != nil || totals.Errors != 1 || totals.Passed != 1 ||
+				!strings.Contains(l.records[0].Failures[0].Message, "boom") {
 				t.Errorf("Run = %+v, %v", totals, err)
 			}
 		})
@@ -330,7 +383,9 @@ func TestPanicIsAnErrorOfItsTest(t *testing.T) {
 func TestBudgetStopsTheRun(t *testing.T) {
 	l := &ledger{}
 	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: verdicts(nil)})
-	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"), test("c")), Budget: orchestrator.Budget{USD: 2}}, nil)
+	_, err := o.Run(t.Context(), orchestrator.Plan{
+		Tests: units(test("a"), test("b"), test("c")), Budget: orchestrator.Budget{USD: 2},
+	}, nil)
 	if !errors.Is(err, orchestrator.ErrBudget) || len(l.records) != 2 {
 		t.Errorf("Run = %v with %d records", err, len(l.records))
 	}
@@ -344,7 +399,8 @@ func TestResume(t *testing.T) {
 		of := map[string]result.Verdict{}
 		for i := range rapid.IntRange(1, 8).Draw(t, "tests") {
 			id := string(rune('a' + i))
-			x := trials(id, rapid.IntRange(0, 3).Draw(t, "trials"), rapid.SampledFrom([]suite.Strategy{suite.PassAtK, suite.PassAll, suite.MeanScore}).Draw(t, "strategy"))
+			x := trials(id, rapid.IntRange(0, 3).Draw(t, "trials"),
+				rapid.SampledFrom([]suite.Strategy{suite.PassAtK, suite.PassAll, suite.MeanScore}).Draw(t, "strategy"))
 			if i > 0 && rapid.Bool().Draw(t, "depends") {
 				x.DependsOn = []string{string(rune('a' + rapid.IntRange(0, i-1).Draw(t, "on")))}
 			}
@@ -355,10 +411,13 @@ func TestResume(t *testing.T) {
 			}
 			tests = append(tests, x)
 		}
-		run := func(hold func(context.Context, orchestrator.Task) (*result.Test, error), prior func(result.Key) (orchestrator.Outcome, bool)) (*ledger, error) {
+		run := func(hold func(context.Context, orchestrator.Task) (*result.Test, error),
+			prior func(result.Key) (orchestrator.Outcome, bool)) (*ledger, error) {
 			l := &ledger{}
 			o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: hold})
-			_, err := o.Run(context.Background(), orchestrator.Plan{Tests: units(tests...), Needed: always, Prior: prior}, nil)
+			_, err := o.Run(context.Background(), orchestrator.Plan{
+				Tests: units(tests...), Needed: always, Prior: prior,
+			}, nil)
 			return l, err
 		}
 		whole, err := run(verdicts(of), nil)

@@ -67,7 +67,8 @@ type begun struct {
 // NewStream starts the workers of this process, or the receiving of what others return. They end with ctx.
 func NewStream(ctx context.Context, c StreamConfig) *Stream {
 	s := &Stream{
-		StreamConfig: c, places: make(chan struct{}, c.Workers), open: map[result.Key]*begun{}, early: map[result.Key]Return{}, past: map[result.Key]bool{},
+		StreamConfig: c, places: make(chan struct{}, c.Workers), open: map[result.Key]*begun{},
+		early: map[result.Key]Return{}, past: map[result.Key]bool{},
 	}
 	if c.MaxBytes > 0 {
 		s.room = semaphore.NewWeighted(c.MaxBytes)

@@ -51,7 +51,9 @@ func (e *crewAway) Next(ctx context.Context) (orchestrator.Return, error) {
 // places.
 func TestStreamHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Workers: 3, Queue: queue.NewMemory(3)})
+		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{
+			Kind: orchestrator.KindReplay, Workers: 3, Queue: queue.NewMemory(3),
+		})
 		var mu sync.Mutex
 		ends, under, most := map[result.Key]string{}, 0, 0
 		for i := range 30 {
@@ -103,7 +105,9 @@ func TestStreamHere(t *testing.T) {
 func TestStreamElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &crewAway{returns: make(chan orchestrator.Return)}
-		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{Kind: orchestrator.KindReplay, Workers: 2, MaxBytes: 10, Queue: e, Returns: e})
+		s := orchestrator.NewStream(t.Context(), orchestrator.StreamConfig{
+			Kind: orchestrator.KindReplay, Workers: 2, MaxBytes: 10, Queue: e, Returns: e,
+		})
 		settled, ends := map[string]int{}, map[string]int{}
 		var store func() // what the last one that ended is settled with
 		back := func(i int, body string) {
@@ -133,7 +137,8 @@ func TestStreamElsewhere(t *testing.T) {
 		begin(2)
 		e.returns <- orchestrator.Return{Key: sessionKey(2), Lost: true}
 		synctest.Wait()
-		if jobs := e.jobs(); len(jobs) != 2 || string(jobs[1].Payload) != "session" || jobs[1].Kind != orchestrator.KindReplay {
+		if jobs := e.jobs(); len(jobs) != 2 || string(jobs[1].Payload) != "session" ||
+			jobs[1].Kind != orchestrator.KindReplay {
 			t.Errorf("a job that is lost is not put in again: %v", jobs)
 		}
 		// Two places are free, and room for the payload of one.
@@ -145,7 +150,8 @@ func TestStreamElsewhere(t *testing.T) {
 		}
 		back(2, "held")
 		back(2, "held again")
-		if ends["held"] != 1 || ends["held again"] != 0 || settled["held"] != 0 || settled["held again"] != 0 || !waited {
+		if ends["held"] != 1 || ends["held again"] != 0 || settled["held"] != 0 ||
+			settled["held again"] != 0 || !waited {
 			t.Errorf("before it is stored: ended %v, settled %v, waited %v", ends, settled, waited)
 		}
 		store()
@@ -158,14 +164,17 @@ func TestStreamElsewhere(t *testing.T) {
 		e.returns <- orchestrator.Return{Key: sessionKey(3), Body: []byte("last")}
 		synctest.Wait()
 		_ = s.Begin(t.Context(), orchestrator.Item{
-			Key: sessionKey(4), Payload: func(context.Context) ([]byte, error) { return nil, nil }, Ended: func(r orchestrator.Return) { why = r.Err },
+			Key: sessionKey(4), Payload: func(context.Context) ([]byte, error) { return nil, nil },
+			Ended: func(r orchestrator.Return) { why = r.Err },
 		})
 		e.returns <- orchestrator.Return{Err: errors.New("displaced")}
 		synctest.Wait()
 		if why == nil || !strings.Contains(why.Error(), "displaced") {
 			t.Errorf("what was under way ended with %v", why)
 		}
-		if err := s.Begin(t.Context(), orchestrator.Item{Key: sessionKey(5), Payload: func(context.Context) ([]byte, error) { return nil, nil }}); err == nil {
+		if err := s.Begin(t.Context(), orchestrator.Item{
+			Key: sessionKey(5), Payload: func(context.Context) ([]byte, error) { return nil, nil },
+		}); err == nil {
 			t.Error("an item is begun that nobody can return")
 		}
 		s.Close()

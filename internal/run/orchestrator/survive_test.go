@@ -50,10 +50,14 @@ func TestSkippedRecord(t *testing.T) {
 		status  result.Status
 		reasons []string
 	}{
-		{"after an error", map[string]result.Verdict{"a": result.Error}, test("b", "a"), result.ExecutionError, []string{
+		{"after an error", map[string]result.Verdict{
+			"a": result.Error,
+		}, test("b", "a"), result.ExecutionError, []string{
 			"it depends on a, which could not be run or graded", "it depends on b, which was skipped",
 		}},
-		{"after a low score", map[string]result.Verdict{"a": result.Fail}, unlessPassed, result.QualityFailure, []string{
+		{"after a low score", map[string]result.Verdict{
+			"a": result.Fail,
+		}, unlessPassed, result.QualityFailure, []string{
 			"it depends on a, which did not pass (on_dependency_failure: skip)", "it depends on b, which was skipped",
 		}},
 	} {
@@ -63,16 +67,21 @@ func TestSkippedRecord(t *testing.T) {
 				RunID: "r", Workers: 2, Queue: queue.NewMemory(2), Results: l, Now: func() time.Time { return morning },
 				Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
 					r, err := verdicts(tc.of)(ctx, j)
-					r.ExecutionStatus = map[result.Verdict]result.Status{result.Error: result.ExecutionError, result.Fail: result.QualityFailure}[r.Verdict]
+					r.ExecutionStatus = map[result.Verdict]result.Status{
+						result.Error: result.ExecutionError, result.Fail: result.QualityFailure,
+					}[r.Verdict]
 					return r, err
 				},
 			})
-			totals, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("c", "b"), tc.b, test("a")), Needed: always}, nil)
+			totals, err := o.Run(t.Context(), orchestrator.Plan{
+				Tests: units(test("c", "b"), tc.b, test("a")), Needed: always,
+			}, nil)
 			if err != nil || totals.Skipped != 2 || len(l.records) != 3 {
 				t.Fatalf("Run = %+v, %v with %v", totals, err, l.brief())
 			}
 			for i, r := range l.records[1:] {
-				if r.Verdict != result.Skip || r.Score != 0 || r.ExecutionStatus != tc.status || r.SkipReason != tc.reasons[i] || r.StartedAt != morning {
+				if r.Verdict != result.Skip || r.Score != 0 || r.ExecutionStatus != tc.status ||
+					r.SkipReason != tc.reasons[i] || r.StartedAt != morning {
 					t.Errorf("%s: %s %s %q at %s", r.TestID, r.Verdict, r.ExecutionStatus, r.SkipReason, r.StartedAt)
 				}
 				if r.Failures == nil || r.Turns == nil || len(r.Failures)+len(r.Turns) > 0 {
@@ -95,12 +104,30 @@ func TestStopWithNothingLeft(t *testing.T) {
 		want  []string
 	}{
 		{"the last one", []*suite.Test{test("a"), test("last")}, nil, nil, []string{"a pass", "last pass"}},
-		{"another one is left", []*suite.Test{test("last"), test("a")}, nil, orchestrator.ErrStopped, []string{"last pass"}},
-		{"a dependent is left", []*suite.Test{test("a", "last"), test("last")}, nil, orchestrator.ErrStopped, []string{"last pass"}},
-		{"only tests to be skipped are left", []*suite.Test{test("a", "last"), test("last"), test("b", "a")}, broken, nil, []string{"last error", "a skip", "b skip"}},
-		{"a trial is left", []*suite.Test{trials("last", 2, suite.PassAll)}, nil, orchestrator.ErrStopped, []string{"last#1 pass"}},
-		{"the last trial", []*suite.Test{trials("last", 1, suite.PassAll)}, nil, nil, []string{"last#1 pass", "last 1/1 1.00 pass"}},
-		{"a trial that makes others needless", []*suite.Test{trials("last", 3, suite.PassAtK)}, nil, nil, []string{"last#1 pass", "last 1/1 1.00 pass"}},
+		{
+			"another one is left", []*suite.Test{test("last"), test("a")}, nil, orchestrator.ErrStopped,
+			[]string{"last pass"},
+		},
+		{
+			"a dependent is left", []*suite.Test{test("a", "last"), test("last")}, nil, orchestrator.ErrStopped,
+			[]string{"last pass"},
+		},
+		{
+			"only tests to be skipped are left", []*suite.Test{test("a", "last"), test("last"), test("b", "a")}, broken,
+			nil, []string{"last error", "a skip", "b skip"},
+		},
+		{
+			"a trial is left", []*suite.Test{trials("last", 2, suite.PassAll)}, nil, orchestrator.ErrStopped,
+			[]string{"last#1 pass"},
+		},
+		{
+			"the last trial", []*suite.Test{trials("last", 1, suite.PassAll)}, nil, nil,
+			[]string{"last#1 pass", "last 1/1 1.00 pass"},
+		},
+		{
+			"a trial that makes others needless", []*suite.Test{trials("last", 3, suite.PassAtK)}, nil, nil,
+			[]string{"last#1 pass", "last 1/1 1.00 pass"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -138,23 +165,29 @@ func TestPanicsAroundTheRun(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l, observed := &ledger{}, 0
-	c := orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: verdicts(nil), Log: logger, Observe: func(orchestrator.Progress) {
-		observed++
-		panic("boom")
-	}}
-	if _, err := made(t, c).Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"))}, nil); err != nil || len(l.records) != 2 || observed != 1 {
+	c := orchestrator.Config{
+		Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: verdicts(nil), Log: logger,
+		Observe: func(orchestrator.Progress) {
+			observed++
+			panic("boom")
+		},
+	}
+	if _, err := made(t, c).Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"))}, nil); err != nil ||
+		len(l.records) != 2 || observed != 1 {
 		t.Errorf("an observer: %v with %v, asked %d times", err, l.brief(), observed)
 	}
 	if !strings.Contains(log.String(), "survive_test.go") {
 		t.Errorf("the log has no stack: %s", log.String())
 	}
 	c.Observe, c.Results = nil, full{}
-	if _, err := made(t, c).Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"))}, nil); err == nil || !strings.Contains(err.Error(), "boom") {
+	if _, err := made(t, c).Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b"))}, nil); err == nil ||
+		!strings.Contains(err.Error(), "boom") {
 		t.Errorf("the results: %v", err)
 	}
 	c.Results = l
 	plan := iter.Seq2[orchestrator.Unit, error](func(func(orchestrator.Unit, error) bool) { panic("boom") })
-	if _, err := made(t, c).Run(t.Context(), orchestrator.Plan{Tests: plan}, nil); err == nil || !strings.Contains(err.Error(), "boom") {
+	if _, err := made(t, c).Run(t.Context(), orchestrator.Plan{Tests: plan}, nil); err == nil ||
+		!strings.Contains(err.Error(), "boom") {
 		t.Errorf("the plan: %v", err)
 	}
 }
@@ -184,7 +217,8 @@ func TestFlakyOverGradedTrials(t *testing.T) {
 		}
 		sum := l.records[len(l.records)-1]
 		flaky := slices.ContainsFunc(sum.Failures, func(f result.Failure) bool { return f.Code == result.Flaky })
-		if flaky != tc.flaky || string(sum.Trials.Class) != tc.class || len(sum.Trials.PassHatK) != tc.graded || sum.Trials.Count != 3 {
+		if flaky != tc.flaky || string(sum.Trials.Class) != tc.class || len(sum.Trials.PassHatK) != tc.graded ||
+			sum.Trials.Count != 3 {
 			t.Errorf("%s %v: flaky %t, trials %+v", tc.strategy, tc.of, flaky, sum.Trials)
 		}
 		if sum.Verdict == result.Error && sum.Score != 0 {
@@ -200,12 +234,17 @@ func TestAggregateOfAnyOrder(outer *testing.T) {
 		of := map[int]*result.Test{}
 		for i := range n {
 			of[i+1] = &result.Test{
-				TestID: "x", Trial: i + 1, Verdict: rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.Error}).Draw(t, "verdict"),
-				Score: float64(rapid.IntRange(0, 4).Draw(t, "score")) / 4, DurationMS: float64(i),
-				Failures: []result.Failure{{Code: rapid.SampledFrom(result.Codes[:4]).Draw(t, "code"), Message: fmt.Sprint("trial ", i+1)}},
+				TestID: "x", Trial: i + 1,
+				Verdict: rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.Error}).Draw(t, "verdict"),
+				Score:   float64(rapid.IntRange(0, 4).Draw(t, "score")) / 4, DurationMS: float64(i),
+				Failures: []result.Failure{{
+					Code: rapid.SampledFrom(result.Codes[:4]).Draw(t, "code"), Message: fmt.Sprint("trial ", i+1),
+				}},
 			}
 		}
-		strategy := rapid.SampledFrom([]suite.Strategy{suite.PassAll, suite.MeanScore, suite.ConfidenceInterval}).Draw(t, "strategy")
+		strategy := rapid.SampledFrom([]suite.Strategy{
+			suite.PassAll, suite.MeanScore, suite.ConfidenceInterval,
+		}).Draw(t, "strategy")
 		sum := func(pauses []int) *result.Test {
 			var last *result.Test
 			synctest.Test(outer, func(*testing.T) {
@@ -230,7 +269,8 @@ func TestAggregateOfAnyOrder(outer *testing.T) {
 			inOrder[i] = i
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
-		if diff := cmp.Diff(sum(inOrder), sum(rand.New(rand.NewPCG(seed, 1)).Perm(n)), cmpopts.EquateNaNs()); diff != "" {
+		if diff := cmp.Diff(sum(inOrder), sum(rand.New(rand.NewPCG(seed, 1)).Perm(n)),
+			cmpopts.EquateNaNs()); diff != "" {
 			t.Fatalf("aggregates (-in order +in another):\n%s", diff)
 		}
 	})
@@ -247,7 +287,9 @@ func TestEveryTestHasOneRecord(t *testing.T) {
 		for i := range n {
 			x := test(string(rune('a' + i)))
 			x.Execution.Trials.Count = rapid.IntRange(0, 2).Draw(t, "trials")
-			x.OnDependencyFailure = rapid.SampledFrom([]suite.OnDependencyFailure{"", suite.SkipUnlessPassed, suite.RunAnyway}).Draw(t, "policy")
+			x.OnDependencyFailure = rapid.SampledFrom([]suite.OnDependencyFailure{
+				"", suite.SkipUnlessPassed, suite.RunAnyway,
+			}).Draw(t, "policy")
 			for j := range i {
 				if rapid.IntRange(0, 2).Draw(t, "depends") == 0 {
 					x.DependsOn = append(x.DependsOn, string(rune('a'+j)))
@@ -255,7 +297,9 @@ func TestEveryTestHasOneRecord(t *testing.T) {
 			}
 			for _, target := range targets {
 				list = append(list, orchestrator.Unit{Test: x, Target: target})
-				of[result.Key{TestID: x.ID, Target: target}] = rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.Error}).Draw(t, "verdict")
+				of[result.Key{TestID: x.ID, Target: target}] = rapid.SampledFrom([]result.Verdict{
+					result.Pass, result.Fail, result.Error,
+				}).Draw(t, "verdict")
 			}
 		}
 		list = rapid.Permutation(list).Draw(t, "order")
@@ -267,13 +311,15 @@ func TestEveryTestHasOneRecord(t *testing.T) {
 				return &result.Test{TestID: j.Test.ID, Trial: j.Trial, Verdict: v}, nil
 			},
 		})
-		_, err := o.Run(context.Background(), orchestrator.Plan{Needed: always, Tests: func(yield func(orchestrator.Unit, error) bool) {
-			for _, u := range list {
-				if !yield(u, nil) {
-					return
+		_, err := o.Run(context.Background(), orchestrator.Plan{
+			Needed: always, Tests: func(yield func(orchestrator.Unit, error) bool) {
+				for _, u := range list {
+					if !yield(u, nil) {
+						return
+					}
 				}
-			}
-		}}, nil)
+			},
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,8 @@ func aggregate(n *unit, now time.Time, attributed bool) *result.Test {
 	if sum.Passed > 0 && failed > 0 {
 		t.Failures = append(t.Failures, result.Failure{
 			Code: result.Flaky, Source: "post-processing",
-			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials%s", sum.Passed, graded, varies(sum.Attribution)),
+			Message: fmt.Sprintf("wanted the same verdict every time; got %d passes in %d trials%s", sum.Passed, graded,
+				varies(sum.Attribution)),
 		})
 	}
 	result.SortFailures(t.Failures)

@@ -28,9 +28,12 @@ func paid(j orchestrator.Task) *result.Test {
 	return &result.Test{
 		TestID: j.Test.ID, Trial: n, Verdict: result.Fail, Score: 0.25, GradedScore: new(0.25),
 		Failures:  []result.Failure{{Code: result.FactDrift, Source: "memory", Message: fmt.Sprint("trial ", n)}},
-		StartedAt: morning.Add(time.Duration(1+(n+1)%3) * time.Minute), DurationMS: float64(100 * n), Cost: chat.Cost{USD: float64(n) / 4},
-		Usage: chat.Usage{InputTokens: 10 * n, OutputTokens: n},
-		Judge: result.JudgeUse{Calls: n, CacheHits: 1, Usage: chat.Usage{InputTokens: 7 * n, OutputTokens: 1}, Cost: chat.Cost{USD: float64(n) / 8}},
+		StartedAt: morning.Add(time.Duration(1+(n+1)%3) * time.Minute), DurationMS: float64(100 * n),
+		Cost: chat.Cost{USD: float64(n) / 4}, Usage: chat.Usage{InputTokens: 10 * n, OutputTokens: n},
+		Judge: result.JudgeUse{
+			Calls: n, CacheHits: 1, Usage: chat.Usage{InputTokens: 7 * n, OutputTokens: 1},
+			Cost: chat.Cost{USD: float64(n) / 8},
+		},
 	}
 }
 
@@ -38,8 +41,10 @@ func paid(j orchestrator.Task) *result.Test {
 // an earlier run.
 func TestTrialSums(t *testing.T) {
 	want := &result.Test{
-		StartedAt: morning.Add(time.Minute), DurationMS: 600, Cost: chat.Cost{USD: 1.5}, Usage: chat.Usage{InputTokens: 60, OutputTokens: 6},
-		Judge: result.JudgeUse{Calls: 6, CacheHits: 3, Usage: chat.Usage{InputTokens: 42, OutputTokens: 3}, Cost: chat.Cost{USD: 0.75}},
+		StartedAt: morning.Add(time.Minute), DurationMS: 600, Cost: chat.Cost{USD: 1.5},
+		Usage: chat.Usage{InputTokens: 60, OutputTokens: 6}, Judge: result.JudgeUse{
+			Calls: 6, CacheHits: 3, Usage: chat.Usage{InputTokens: 42, OutputTokens: 3}, Cost: chat.Cost{USD: 0.75},
+		},
 	}
 	for _, strategy := range []suite.Strategy{suite.PassAtK, suite.PassAll} {
 		for _, earlier := range [][]int{nil, {1}, {1, 2}, {2, 3}, {1, 2, 3}} {
@@ -47,23 +52,33 @@ func TestTrialSums(t *testing.T) {
 				continue // it begins a trial when the one before has ended
 			}
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
-				return paid(j), nil
-			}})
+			o := made(t, orchestrator.Config{
+				Workers: 1, Queue: queue.NewMemory(1), Results: l,
+				Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+					return paid(j), nil
+				},
+			})
 			x := trials("x", 3, strategy)
-			_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(x), Prior: func(k result.Key) (orchestrator.Outcome, bool) {
-				return orchestrator.OutcomeOf(paid(orchestrator.Task{Test: x, Trial: k.Trial})), slices.Contains(earlier, k.Trial)
-			}}, nil)
+			_, err := o.Run(t.Context(), orchestrator.Plan{
+				Tests: units(x), Prior: func(k result.Key) (orchestrator.Outcome, bool) {
+					return orchestrator.OutcomeOf(paid(orchestrator.Task{Test: x, Trial: k.Trial})),
+						slices.Contains(earlier, k.Trial)
+				},
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sum := l.records[len(l.records)-1]
-			got := &result.Test{StartedAt: sum.StartedAt, DurationMS: sum.DurationMS, Cost: sum.Cost, Usage: sum.Usage, Judge: sum.Judge}
+			got := &result.Test{
+				StartedAt: sum.StartedAt, DurationMS: sum.DurationMS, Cost: sum.Cost, Usage: sum.Usage,
+				Judge: sum.Judge,
+			}
 			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 				t.Errorf("%s, of an earlier run %v (-want +got):\n%s", strategy, earlier, diff)
 			}
 			if len(sum.Failures) != 1 || sum.Failures[0].Code != result.FactDrift || sum.Trials.Count != 3 {
-				t.Errorf("%s, of an earlier run %v: %d trials, failures %v, want one of a code", strategy, earlier, sum.Trials.Count, sum.Failures)
+				t.Errorf("%s, of an earlier run %v: %d trials, failures %v, want one of a code", strategy, earlier,
+					sum.Trials.Count, sum.Failures)
 			}
 			if len(l.records) != 4-len(earlier) {
 				t.Errorf("%s, of an earlier run %v: %v", strategy, earlier, l.brief())
@@ -76,13 +91,16 @@ func TestTrialSums(t *testing.T) {
 func TestTrialsInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+		o := made(t, orchestrator.Config{Workers: 3, Queue: queue.NewMemory(3), Results: l, Run: func(_ context.Context,
+			j orchestrator.Task) (*result.Test, error) {
 			time.Sleep(time.Hour / time.Duration(j.Trial))
 			r := paid(j)
 			r.Score = float64(j.Trial) / 4
 			return r, nil
 		}})
-		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(trials("x", 3, suite.MeanScore))}, nil); err != nil {
+		if _, err := o.Run(t.Context(), orchestrator.Plan{
+			Tests: units(trials("x", 3, suite.MeanScore)),
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 		sum := l.records[len(l.records)-1]
@@ -122,7 +140,8 @@ func TestBrokenTrials(t *testing.T) {
 			t.Fatal(err)
 		}
 		if sum := l.records[len(l.records)-1]; sum.Verdict != tc.want || sum.ExecutionStatus != tc.status {
-			t.Errorf("%s %v: %s %s, want %s %s", tc.strategy, tc.of, sum.Verdict, sum.ExecutionStatus, tc.want, tc.status)
+			t.Errorf("%s %v: %s %s, want %s %s", tc.strategy, tc.of, sum.Verdict, sum.ExecutionStatus, tc.want,
+				tc.status)
 		}
 	}
 }
@@ -132,9 +151,18 @@ func TestTrialsMeetTheThreshold(t *testing.T) {
 	for _, tc := range []struct {
 		threshold float64
 		want      result.Verdict
-	}{{0.25, result.Pass}, {0.25 + 1e-10, result.Pass}, {0.25 + 2e-9, result.Fail}, {0, result.Pass}, {0.3, result.Fail}} {
+	}{
+		{0.25, result.Pass},
+		{0.25 + 1e-10, result.Pass},
+		{0.25 + 2e-9, result.Fail},
+		{0, result.Pass},
+		{0.3, result.Fail},
+	} {
 		l := &ledger{}
-		o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: verdicts(map[string]result.Verdict{"x#1": result.Fail, "x#2": result.Fail})})
+		o := made(t, orchestrator.Config{
+			Workers: 1, Queue: queue.NewMemory(1), Results: l,
+			Run: verdicts(map[string]result.Verdict{"x#1": result.Fail, "x#2": result.Fail}),
+		})
 		x := trials("x", 2, suite.MeanScore)
 		x.Execution.Threshold = &tc.threshold
 		if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(x)}, nil); err != nil {
@@ -150,8 +178,11 @@ func TestTrialsMeetTheThreshold(t *testing.T) {
 func TestWaitingForever(t *testing.T) {
 	l := &ledger{}
 	o := made(t, orchestrator.Config{Workers: 2, Queue: queue.NewMemory(2), Results: l, Run: verdicts(nil)})
-	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("b", "nowhere"), test("a"), test("c", "b")), Needed: always}, nil)
-	if err == nil || !strings.Contains(err.Error(), "2 tests wait for tests that never ran, b first") || errors.Is(err, orchestrator.ErrStopped) {
+	_, err := o.Run(t.Context(), orchestrator.Plan{
+		Tests: units(test("b", "nowhere"), test("a"), test("c", "b")), Needed: always,
+	}, nil)
+	if err == nil || !strings.Contains(err.Error(), "2 tests wait for tests that never ran, b first") ||
+		errors.Is(err, orchestrator.ErrStopped) {
 		t.Errorf("Run = %v", err)
 	}
 	if diff := cmp.Diff([]string{"a pass"}, l.brief()); diff != "" {
@@ -163,13 +194,18 @@ func TestWaitingForever(t *testing.T) {
 // the run.
 func TestFaultOfHolding(t *testing.T) {
 	fault, l := errors.New("no such grader"), &ledger{}
-	o := made(t, orchestrator.Config{RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l, Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
-		if j.Test.ID == "c" {
-			return nil, fault
-		}
-		return verdicts(map[string]result.Verdict{"a": result.Error})(ctx, j)
-	}})
-	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("a"), test("b", "a"), trials("x", 1, suite.PassAll), test("c"), test("d")), Needed: always}, nil)
+	o := made(t, orchestrator.Config{
+		RunID: "run-1", Workers: 1, Queue: queue.NewMemory(1), Results: l,
+		Run: func(ctx context.Context, j orchestrator.Task) (*result.Test, error) {
+			if j.Test.ID == "c" {
+				return nil, fault
+			}
+			return verdicts(map[string]result.Verdict{"a": result.Error})(ctx, j)
+		},
+	})
+	_, err := o.Run(t.Context(), orchestrator.Plan{
+		Tests: units(test("a"), test("b", "a"), trials("x", 1, suite.PassAll), test("c"), test("d")), Needed: always,
+	}, nil)
 	if !errors.Is(err, fault) || errors.Is(err, orchestrator.ErrStopped) {
 		t.Errorf("Run = %v", err)
 	}
@@ -186,10 +222,13 @@ func TestFaultOfHolding(t *testing.T) {
 // TestStoppedWhileTestsWait holds that a run which was stopped says so, and not that tests wait.
 func TestStoppedWhileTestsWait(t *testing.T) {
 	stop := make(chan struct{})
-	o := made(t, orchestrator.Config{Workers: 1, Queue: queue.NewMemory(1), Results: &ledger{}, Run: func(context.Context, orchestrator.Task) (*result.Test, error) {
-		close(stop)
-		return nil, context.Canceled
-	}})
+	o := made(t, orchestrator.Config{
+		Workers: 1, Queue: queue.NewMemory(1), Results: &ledger{},
+		Run: func(context.Context, orchestrator.Task) (*result.Test, error) {
+			close(stop)
+			return nil, context.Canceled
+		},
+	})
 	_, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(test("b", "a"), test("a")), Needed: always}, stop)
 	if !errors.Is(err, orchestrator.ErrStopped) {
 		t.Errorf("Run = %v, want ErrStopped", err)
@@ -201,9 +240,12 @@ func TestTrialsStopAtTheirCostLimit(t *testing.T) {
 	for _, strategy := range []suite.Strategy{suite.PassAtK, suite.PassAll, suite.MeanScore} {
 		for limit, want := range map[float64]int{0: 4, 0.2: 1, 0.25: 1, 0.26: 2, 0.75: 2, 1.4: 3, 100: 4} {
 			l := &ledger{}
-			o := made(t, orchestrator.Config{Workers: 4, Queue: queue.NewMemory(4), Results: l, Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
-				return paid(j), nil
-			}})
+			o := made(t, orchestrator.Config{
+				Workers: 4, Queue: queue.NewMemory(4), Results: l,
+				Run: func(_ context.Context, j orchestrator.Task) (*result.Test, error) {
+					return paid(j), nil
+				},
+			})
 			x := trials("x", 4, strategy)
 			x.Execution.Trials.CostLimitUSD = limit
 			if _, err := o.Run(t.Context(), orchestrator.Plan{Tests: units(x)}, nil); err != nil {
@@ -211,7 +253,8 @@ func TestTrialsStopAtTheirCostLimit(t *testing.T) {
 			}
 			sum := l.records[len(l.records)-1]
 			if len(l.records) != want+1 || sum.Trials == nil || sum.Trials.Count != want {
-				t.Errorf("%s, limit %v: %d records, %+v, want %d trials", strategy, limit, len(l.records), sum.Trials, want)
+				t.Errorf("%s, limit %v: %d records, %+v, want %d trials", strategy, limit, len(l.records),
+					sum.Trials, want)
 			}
 		}
 	}

@@ -92,8 +92,10 @@ func (s *scheduler) issueTrial(n *unit) error {
 	if s.plan.Prior != nil {
 		if outcome, ok := s.plan.Prior(r.Key()); ok {
 			return s.trialEnded(n, &result.Test{
-				Trial: r.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score, GradedScore: outcome.Graded, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
-				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge, User: outcome.User,
+				Trial: r.Trial, Verdict: outcome.Verdict, ExecutionStatus: outcome.Status, Score: outcome.Score,
+				GradedScore: outcome.Graded, Failures: outcome.Failures, StartedAt: outcome.StartedAt,
+				Usage: outcome.Usage, Cost: outcome.Cost, DurationMS: outcome.DurationMS, Judge: outcome.Judge,
+				User: outcome.User,
 			})
 		}
 	}

@@ -99,8 +99,9 @@ func put(b *testing.B, runs *store.Fleet, batch []*natsconn.Received) (added int
 	results := make([]store.NewResult, len(batch))
 	for i, r := range batch {
 		results[i] = store.NewResult{Worker: r.Worker, Test: &result.Test{
-			Schema: result.Schema, RunID: "run", Suite: r.Key.Suite, TestID: r.Key.TestID, Target: r.Key.Target, Trial: r.Key.Trial,
-			Verdict: result.Pass, Score: 1, ExecutionStatus: result.OK, StartedAt: time.Unix(1_780_000_000, 0).UTC(),
+			Schema: result.Schema, RunID: "run", Suite: r.Key.Suite, TestID: r.Key.TestID, Target: r.Key.Target,
+			Trial: r.Key.Trial, Verdict: result.Pass, Score: 1, ExecutionStatus: result.OK,
+			StartedAt: time.Unix(1_780_000_000, 0).UTC(),
 		}}
 	}
 	put, err := runs.PutResults(b.Context(), "run", store.Fence{}, results)

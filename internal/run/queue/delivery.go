@@ -45,7 +45,8 @@ func (q *JetStream) deliver(ctx context.Context, class string, wait time.Duratio
 		return nil, err
 	}
 	d := &Delivery{
-		queue: q, message: m, attempt: int(meta.NumDelivered), seq: meta.Sequence.Stream, ackWait: q.AckWait(), born: time.Now(),
+		queue: q, message: m, attempt: int(meta.NumDelivered), seq: meta.Sequence.Stream, ackWait: q.AckWait(),
+		born: time.Now(),
 	}
 	if err := json.Unmarshal(m.Data, &d.job); err != nil || subject(d.job) != m.Subject {
 		// Nobody can tell whose it is. Its leader misses it, and puts it in again.
@@ -144,7 +145,8 @@ func (d *Delivery) reject(ctx context.Context, why string) error {
 		return err
 	}
 	err := d.queue.conn.Send(ctx, natsconn.Return{
-		Run: d.job.Run, Kind: d.job.Kind, Key: d.job.Key, Attempt: min(d.attempt, MaxDeliveries), Worker: d.queue.Worker, Fault: why, Tries: d.tries,
+		Run: d.job.Run, Kind: d.job.Kind, Key: d.job.Key, Attempt: min(d.attempt, MaxDeliveries),
+		Worker: d.queue.Worker, Fault: why, Tries: d.tries,
 	})
 	if err != nil {
 		return err

@@ -74,9 +74,11 @@ func (q *JetStream) Close() { q.puller.close() }
 func (q *JetStream) ensure(ctx context.Context) error {
 	js := q.conn.JetStream()
 	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: jobStream, Subjects: []string{"rehearse.job.>"}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
+		Name: jobStream, Subjects: []string{"rehearse.job.>"}, Retention: jetstream.WorkQueuePolicy,
+		Storage: jetstream.FileStorage,
 		// One message for each job: a second push is dropped for as long as the first is queued or held.
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, AllowDirect: true, MaxAge: jobAge,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, AllowDirect: true,
+		MaxAge: jobAge,
 	})
 	if err != nil {
 		return err
@@ -131,7 +133,8 @@ func subject(j orchestrator.Job) string {
 	if j.Commands {
 		class = commands
 	}
-	return "rehearse.job." + strconv.Itoa(j.Schema) + "." + class + "." + natsconn.Token(j.Run) + "." + natsconn.JobToken(j.Kind, j.Key)
+	return "rehearse.job." + strconv.Itoa(j.Schema) + "." + class + "." + natsconn.Token(j.Run) + "." +
+		natsconn.JobToken(j.Kind, j.Key)
 }
 
 // Push adds a job and returns when NATS has it on disk. It waits for NATS for as long as ctx lasts.

@@ -27,7 +27,9 @@ func work(ctx context.Context, conn *natsconn.Conn, q orchestrator.Queue, places
 				j := d.Job()
 				record, err := json.Marshal(map[string]any{"test_id": j.Key.TestID})
 				if err == nil {
-					err = conn.Send(ctx, natsconn.Return{Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: "w", Record: record})
+					err = conn.Send(ctx, natsconn.Return{
+						Run: j.Run, Kind: j.Kind, Key: j.Key, Attempt: d.Attempt(), Worker: "w", Record: record,
+					})
 				}
 				if err == nil {
 					_ = d.Ack(ctx)

@@ -62,7 +62,8 @@ func TestSilentWorkerLosesItsJob(t *testing.T) {
 		t.Errorf("attempt %d after %+v, want the second, after a lost one", d.Attempt(), d.Tries())
 	}
 	for what, err := range map[string]error{
-		"Extend": lost.Extend(t.Context()), "Retry": lost.Retry(t.Context(), 0), "Reject": lost.Reject(t.Context(), "late"),
+		"Extend": lost.Extend(t.Context()), "Retry": lost.Retry(t.Context(), 0),
+		"Reject": lost.Reject(t.Context(), "late"),
 	} {
 		if !errors.Is(err, queue.ErrLapsed) {
 			t.Errorf("%s of a lost job: %v, want ErrLapsed", what, err)
@@ -115,7 +116,8 @@ func TestGivenUp(t *testing.T) {
 	if got.Fault != "given up after 5 deliveries" || got.Key != queuetest.Job("run", 1).Key || len(got.Tries) != 5 {
 		t.Fatalf("the leader got %+v", got.Return)
 	}
-	want := "delivery 1: its worker was lost; delivery 2: given back by w1; delivery 3: w1 was lost; delivery 4: given back by w1; delivery 5: w1 was lost"
+	want := "delivery 1: its worker was lost; delivery 2: given back by w1; delivery 3: w1 was lost; delivery 4: " +
+		"given back by w1; delivery 5: w1 was lost"
 	if words := queue.Reasons(got.Tries); words != want {
 		t.Errorf("reasons: %s\nwant:    %s", words, want)
 	}
@@ -144,7 +146,8 @@ func TestReject(t *testing.T) {
 		t.Errorf("the leader got %+v, %v", got, err)
 	}
 	letters, err := q.Dead(t.Context())
-	if err != nil || len(letters) != 1 || letters[0].Why != "the bundle is gone" || !strings.Contains(string(letters[0].Job), "test 1") {
+	if err != nil || len(letters) != 1 || letters[0].Why != "the bundle is gone" ||
+		!strings.Contains(string(letters[0].Job), "test 1") {
 		t.Errorf("dead letters: %+v, %v", letters, err)
 	}
 }
@@ -190,7 +193,9 @@ func TestMissing(t *testing.T) {
 	}
 	queuetest.Push(t, q, queuetest.Job("other run", 3))
 	back := queuetest.Pull(t, q)
-	if err := conn.Send(t.Context(), natsconn.Return{Run: "run", Kind: jobs[0].Kind, Key: jobs[0].Key, Record: []byte(`{}`)}); err != nil {
+	if err := conn.Send(t.Context(), natsconn.Return{
+		Run: "run", Kind: jobs[0].Kind, Key: jobs[0].Key, Record: []byte(`{}`),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := back.Ack(t.Context()); err != nil {
@@ -299,7 +304,8 @@ func TestReclaim(t *testing.T) {
 		}
 		pulled[d.Job().Key.TestID] = true
 	}
-	for n, err := q.Count(t.Context()); n.Running != 3; n, err = q.Count(t.Context()) { // the acknowledgement is on its way
+	// the acknowledgement is on its way
+	for n, err := q.Count(t.Context()); n.Running != 3; n, err = q.Count(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +340,8 @@ func TestReclaim(t *testing.T) {
 // TestNothingIsLeftRunning after a queue is closed, also of pulls that were given up.
 func TestNothingIsLeftRunning(t *testing.T) {
 	conn := natsconntest.Connect(t, natsconn.ConnConfig{Server: natsconntest.StartEmbedded(t)})
-	if _, err := queue.NewJetStream(t.Context(), conn, queue.Options{}); err != nil { // what the server runs for its streams
+	// what the server runs for its streams
+	if _, err := queue.NewJetStream(t.Context(), conn, queue.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	before := goleak.IgnoreCurrent()
@@ -356,7 +363,9 @@ func TestUnreadableJob(t *testing.T) {
 	server := natsconntest.StartEmbedded(t)
 	conn := natsconntest.Connect(t, natsconn.ConnConfig{Server: server})
 	q := open(t, natsconn.ConnConfig{Server: server}, queue.Options{})
-	for subject, data := range map[string]string{"rehearse.job.1.plain.run.a": "{", "rehearse.job.1.plain.run.b": `{"schema":1,"run":"other"}`} {
+	for subject, data := range map[string]string{
+		"rehearse.job.1.plain.run.a": "{", "rehearse.job.1.plain.run.b": `{"schema":1,"run":"other"}`,
+	} {
 		if _, err := conn.JetStream().Publish(t.Context(), subject, []byte(data)); err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,8 @@ func (q *JetStream) reclaim(ctx context.Context, class string) (n int, err error
 		}
 		// The name of a delivery is that under which it is answered. NATS asks which message it was, and only that the
 		// delivery is one of those under way.
-		name := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.%d.%d.0", jobStream, consumerName(class), m.Sequence, delivered.Consumer, time.Now().UnixNano())
+		name := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.%d.%d.0", jobStream, consumerName(class), m.Sequence,
+			delivered.Consumer, time.Now().UnixNano())
 		if _, err := q.conn.NATS().RequestWithContext(ctx, name, []byte("-NAK")); err != nil {
 			return n, err
 		}

@@ -48,15 +48,21 @@ func TestChangedInPlace(t *testing.T) {
 		name, want string
 		change     func([]byte) []byte
 	}{
-		{"the first record", "a=fail m=pass x=skip z=pass", func(data []byte) []byte { return bytes.Replace(data, []byte(`"verdict":"pass"`), fails, 1) }},
+		{"the first record", "a=fail m=pass x=skip z=pass", func(data []byte) []byte {
+			return bytes.Replace(data, []byte(`"verdict":"pass"`), fails, 1)
+		}},
 		{"one in the middle", "a=pass m=fail x=skip z=pass", func(data []byte) []byte {
-			return bytes.Replace(data, []byte(`"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"pass"`), []byte(`"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"fail"`), 1)
+			return bytes.Replace(data,
+				[]byte(`"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"pass"`),
+				[]byte(`"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"fail"`), 1)
 		}},
 		{"the last one, and one more", "a=pass m=pass x=skip z=fail new=fail", func(data []byte) []byte {
 			at := bytes.LastIndex(data, []byte(`"verdict":"pass"`))
 			return more(append(append(data[:at:at], fails...), data[at+len(fails):]...))
 		}},
-		{"the first one, and one more", "a=fail m=pass x=skip z=pass new=pass", func(data []byte) []byte { return more(bytes.Replace(data, []byte(`"verdict":"pass"`), fails, 1)) }},
+		{"the first one, and one more", "a=fail m=pass x=skip z=pass new=pass", func(data []byte) []byte {
+			return more(bytes.Replace(data, []byte(`"verdict":"pass"`), fails, 1))
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -87,7 +93,10 @@ func TestChangedInPlace(t *testing.T) {
 // Of a run whose log is gone nothing is shown as if it were there.
 func TestLogGone(t *testing.T) {
 	dir := t.TempDir()
-	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonPassed, ExitCode: new(0), Targets: []string{"t"}, Totals: result.Totals{Tests: 1, Passed: 1}})
+	writeRun(t, dir, result.Run{
+		ID: "r", ExitReason: result.ReasonPassed, ExitCode: new(0), Targets: []string{"t"},
+		Totals: result.Totals{Tests: 1, Passed: 1},
+	})
 	appendTo(t, dir, record("a", result.Pass, 1))
 	a := runindex.New(nil)
 	a.Add(dir)
@@ -137,7 +146,8 @@ func TestWordsOfWhatGrows(t *testing.T) {
 	for n := range 8 {
 		var some []*result.Test
 		for i := range 100 {
-			some = append(some, telling(string(rune('a'+n))+string(rune('A'+i%26))+string(rune('A'+i/26)), "Common wörds"))
+			some = append(some, telling(string(rune('a'+n))+string(rune('A'+i%26))+string(rune('A'+i/26)),
+				"Common wörds"))
 		}
 		some = append(some, telling("special"+string(rune('a'+n)), "Unique"+string(rune('a'+n))))
 		appendTo(t, dir, some...)
@@ -147,7 +157,8 @@ func TestWordsOfWhatGrows(t *testing.T) {
 				if got := matching(t, run, "words"); len(got) != 100*(n+1) {
 					t.Errorf("%d tests with words, want %d", len(got), 100*(n+1))
 				}
-				if got := matching(t, run, "unique"+string(rune('a'+n))); len(got) != 1 || got[0] != "special"+string(rune('a'+n)) {
+				if got := matching(t, run, "unique"+string(rune('a'+n))); len(got) != 1 ||
+					got[0] != "special"+string(rune('a'+n)) {
 					t.Errorf("%v", got)
 				}
 			})
@@ -195,7 +206,8 @@ func TestWordsOfALogWrittenAnew(t *testing.T) {
 				t.Errorf("%v", found)
 			}
 			_, err := os.Stat(filepath.Join(dir, runlog.LogFile))
-			if got := matching(t, run, "unique"); err == nil && !slices.Contains(got, "stays") || slices.Contains(got, "gone") {
+			if got := matching(t, run, "unique"); err == nil && !slices.Contains(got, "stays") ||
+				slices.Contains(got, "gone") {
 				t.Errorf("%v", got)
 			}
 		})
@@ -251,7 +263,8 @@ func TestManyPieces(t *testing.T) {
 		t.Fatalf("%d tests", len(index.Tests))
 	}
 	for n, e := range index.Tests {
-		if e.TestID != name(n) || e.Reason != "because of "+name(n) || e.Tags[0] != "tag"+name(n) || e.DurationMS != float64(n) {
+		if e.TestID != name(n) || e.Reason != "because of "+name(n) || e.Tags[0] != "tag"+name(n) ||
+			e.DurationMS != float64(n) {
 			t.Fatalf("test %d is %s of %v ms with the tags %v, as %q", n, e.TestID, e.DurationMS, e.Tags, e.Reason)
 		}
 	}

@@ -54,7 +54,10 @@ func appendTo(t testing.TB, dir string, tests ...*result.Test) {
 }
 
 func record(id string, verdict result.Verdict, score float64) *result.Test {
-	return &result.Test{Schema: result.Schema, RunID: "r", Suite: "s", TestID: id, Target: "t", Verdict: verdict, Score: score, Turns: make([]result.Turn, 2)}
+	return &result.Test{
+		Schema: result.Schema, RunID: "r", Suite: "s", TestID: id, Target: "t", Verdict: verdict, Score: score,
+		Turns: make([]result.Turn, 2),
+	}
 }
 
 func only(t testing.TB, a *runindex.Archive) *runindex.Found {
@@ -88,7 +91,9 @@ func said(index *runindex.Index) string {
 // none is counted.
 func TestGrows(t *testing.T) {
 	dir, at := t.TempDir(), newClock()
-	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}, Totals: result.Totals{Planned: 9}})
+	writeRun(t, dir, result.Run{
+		ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}, Totals: result.Totals{Planned: 9},
+	})
 	a := runindex.New(at.now)
 	a.Add(dir)
 	if got := said(indexOf(t, only(t, a))); got != "" {
@@ -114,7 +119,8 @@ func TestGrows(t *testing.T) {
 	if said(first) != "a=fail b=pass" {
 		t.Error("an index that was given out has changed")
 	}
-	if got := index.Run.Totals; got.Tests != 3 || got.Passed != 2 || got.Errors != 1 || got.Turns != 6 || got.NotRun != 6 || index.Run.Rate != nil || *index.Run.Bounds != [2]float64{2. / 9, 1} {
+	if got := index.Run.Totals; got.Tests != 3 || got.Passed != 2 || got.Errors != 1 || got.Turns != 6 ||
+		got.NotRun != 6 || index.Run.Rate != nil || *index.Run.Bounds != [2]float64{2. / 9, 1} {
 		t.Errorf("%+v", got)
 	}
 	if _, err := log.WriteString("id\":\"d\",\"target\":\"t\",\"verdict\":\"skip\"}\n"); err != nil {
@@ -165,11 +171,16 @@ func TestTrials(t *testing.T) {
 	sum := record("a", result.Pass, 0.5)
 	sum.Trials = &result.Trials{Count: 2, Passed: 1, Class: "flaky"}
 	writeRun(t, dir, result.Run{
-		ID: "r", ExitReason: result.ReasonInterrupted, ExitCode: new(130), Targets: []string{"t"}, Totals: result.Totals{Planned: 4, Completed: 1, Tests: 3, NotRun: 3},
-		NotRun:  []result.Key{{Suite: "s", TestID: "b", Target: "t"}, {Suite: "s", TestID: "old", Target: "t"}, {Suite: "s", TestID: "z", Target: "t"}},
+		ID: "r", ExitReason: result.ReasonInterrupted, ExitCode: new(130), Targets: []string{"t"},
+		Totals: result.Totals{Planned: 4, Completed: 1, Tests: 3, NotRun: 3}, NotRun: []result.Key{
+			{Suite: "s", TestID: "b", Target: "t"},
+			{Suite: "s", TestID: "old", Target: "t"},
+			{Suite: "s", TestID: "z", Target: "t"},
+		},
 		LeftOut: []result.Key{{Suite: "s", TestID: "left", Target: "t"}},
 	})
-	appendTo(t, dir, trial("a", 2, result.Fail), trial("b", 1, result.Pass), trial("a", 1, result.Pass), sum, record("old", result.Pass, 1), record("left", result.Pass, 1))
+	appendTo(t, dir, trial("a", 2, result.Fail), trial("b", 1, result.Pass), trial("a", 1, result.Pass), sum,
+		record("old", result.Pass, 1), record("left", result.Pass, 1))
 	a := runindex.New(nil)
 	a.Add(dir)
 	index := indexOf(t, only(t, a))
@@ -177,7 +188,8 @@ func TestTrials(t *testing.T) {
 	for _, e := range index.Pending {
 		pending = append(pending, fmt.Sprintf("%s %d", e.TestID, len(e.Of)))
 	}
-	if d := cmp.Diff([]string{"b 1", "old 0", "z 0"}, pending); d != "" || said(index) != "a=pass" || len(index.Tests[0].Of) != 2 || index.Tests[0].Of[0].Trial != 1 {
+	if d := cmp.Diff([]string{"b 1", "old 0", "z 0"}, pending); d != "" || said(index) != "a=pass" ||
+		len(index.Tests[0].Of) != 2 || index.Tests[0].Of[0].Trial != 1 {
 		t.Errorf("%s: %s", said(index), d)
 	}
 	if index.Find(runindex.Test{Suite: "s", ID: "left", Target: "t"}) != nil {
@@ -191,7 +203,9 @@ func TestTrials(t *testing.T) {
 // Tests come in the order of the run: suites as they began, targets as they were given.
 func TestOrder(t *testing.T) {
 	dir := t.TempDir()
-	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonPassed, ExitCode: new(0), Targets: []string{"new", "old"}})
+	writeRun(t, dir, result.Run{
+		ID: "r", ExitReason: result.ReasonPassed, ExitCode: new(0), Targets: []string{"new", "old"},
+	})
 	var all []*result.Test
 	for _, name := range []string{"one/a/old", "two/c/new", "one/b/new", "one/a/new", "two/c/old", "one/b/old"} {
 		part := strings.Split(name, "/")
@@ -206,7 +220,9 @@ func TestOrder(t *testing.T) {
 	for _, e := range indexOf(t, only(t, a)).Tests {
 		got = append(got, e.Suite+"/"+e.TestID+"/"+e.Target)
 	}
-	if d := cmp.Diff([]string{"one/a/new", "one/a/old", "one/b/new", "one/b/old", "two/c/new", "two/c/old"}, got); d != "" {
+	if d := cmp.Diff([]string{
+		"one/a/new", "one/a/old", "one/b/new", "one/b/old", "two/c/new", "two/c/old",
+	}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -221,7 +237,9 @@ func TestFinds(t *testing.T) {
 		t.Error("runs of a folder that is not there")
 	}
 	put := func(folder, id string, began int, code *int, reason string) {
-		writeRun(t, filepath.Join(root, "runs", folder), result.Run{ID: id, StartedAt: at.at.Add(time.Duration(began) * time.Hour), ExitCode: code, ExitReason: reason})
+		writeRun(t, filepath.Join(root, "runs", folder), result.Run{
+			ID: id, StartedAt: at.at.Add(time.Duration(began) * time.Hour), ExitCode: code, ExitReason: reason,
+		})
 	}
 	put("one", "first", 1, new(0), result.ReasonPassed)
 	put("two", "second", 2, nil, result.ReasonRunning)
@@ -234,13 +252,15 @@ func TestFinds(t *testing.T) {
 	}
 	at.pass(time.Second)
 	runs, unreadable := a.Runs()
-	if len(runs) != 2 || runs[0].Record.ID != "second" || runs[1].Record.ID != "first" || runs[1].Record.ExitCode == nil || len(unreadable) != 1 {
+	if len(runs) != 2 || runs[0].Record.ID != "second" || runs[1].Record.ID != "first" ||
+		runs[1].Record.ExitCode == nil || len(unreadable) != 1 {
 		t.Fatalf("%d runs %v", len(runs), unreadable)
 	}
 	if got := runs[0].Record.ExitReason; got != result.ReasonDied {
 		t.Errorf("a run that nobody holds: %s", got)
 	}
-	if a.Find(runindex.Latest) != runs[0] || a.Find("first") != runs[1] || a.Find("fir") != nil || a.Find("../one") != nil {
+	if a.Find(runindex.Latest) != runs[0] || a.Find("first") != runs[1] || a.Find("fir") != nil ||
+		a.Find("../one") != nil {
 		t.Error("runs are not found by their ids")
 	}
 	lock, err := runlog.AcquireLock(t.Context(), filepath.Join(root, "runs", "two"))
@@ -278,7 +298,10 @@ func TestOpen(t *testing.T) {
 		{"latest", "20260715-b2", "20260715-b2", "", []string{"latest"}},
 		{"an id", "20260714-a1", "20260714-a1", "", []string{"20260714-a1"}},
 		{"the beginning of one", "20260714-a1", "20260714-a1", "", []string{"20260714"}},
-		{"of several", "", "", `several runs begin with "2026": use latest, a folder, or 20260715-b2, 20260714-a1`, []string{"2026"}},
+		{
+			"of several", "", "", `several runs begin with "2026": use latest, a folder, or 20260715-b2, 20260714-a1`,
+			[]string{"2026"},
+		},
 		{"a folder", "other", "other", "", []string{filepath.Join(root, "elsewhere", "run")}},
 		{"a folder of runs", "", "other", "", []string{filepath.Join(root, "elsewhere")}},
 		{"several", "", "other 20260714-a1", "", []string{filepath.Join(root, "elsewhere"), "20260714-a1"}},
@@ -311,8 +334,9 @@ func TestOpen(t *testing.T) {
 func TestWords(t *testing.T) {
 	text := "Ich möchte die RÜCKERSTATTUNG sofort; bitte zweimal."
 	for q, want := range map[string]bool{
-		"ruckerstattung": true, "Bitte mochte": true, "bitte nie": false, `"bitte zweimal"`: true, `"zweimal bitte"`: false, "rück*": true, "rück": false,
-		`"die rückerstattung" ich`: true, "": true, "***": true, "sofort;": true, `"sofort`: true,
+		"ruckerstattung": true, "Bitte mochte": true, "bitte nie": false, `"bitte zweimal"`: true,
+		`"zweimal bitte"`: false, "rück*": true, "rück": false, `"die rückerstattung" ich`: true, "": true, "***": true,
+		"sofort;": true, `"sofort`: true,
 	} {
 		if got := runindex.ParseWords(q).Fit(text); got != want {
 			t.Errorf("%s: %t", q, got)
@@ -332,7 +356,10 @@ func TestAsReadWhole(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(rt, "pieces") {
 			var tests []*result.Test
 			for range rapid.IntRange(0, 8).Draw(rt, "records") {
-				x := record(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id"), rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.Error, result.Skip}).Draw(rt, "verdict"), 0.5)
+				x := record(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id"),
+					rapid.SampledFrom([]result.Verdict{
+						result.Pass, result.Fail, result.Error, result.Skip,
+					}).Draw(rt, "verdict"), 0.5)
 				x.Target = rapid.SampledFrom([]string{"t", "u"}).Draw(rt, "target")
 				if x.Trial = rapid.IntRange(0, 2).Draw(rt, "trial"); x.Trial == 0 && rapid.Bool().Draw(rt, "trials") {
 					x.Trials = &result.Trials{Count: 2}
@@ -357,7 +384,10 @@ func TestAsReadWhole(t *testing.T) {
 			}
 			want := result.Run{Targets: []string{"t", "u"}}
 			want.Count(&whole, want.Planned())
-			got := result.Run{Totals: index.Run.Totals, ByTarget: index.Run.ByTarget, PassRate: index.Run.PassRate, Targets: index.Run.Targets, ByTag: index.Run.ByTag, Trials: index.Run.Trials}
+			got := result.Run{
+				Totals: index.Run.Totals, ByTarget: index.Run.ByTarget, PassRate: index.Run.PassRate,
+				Targets: index.Run.Targets, ByTag: index.Run.ByTag, Trials: index.Run.Trials,
+			}
 			if d := cmp.Diff(want, got); d != "" || len(index.Tests) != held {
 				rt.Fatalf("%d tests, want %d:\n%s", len(index.Tests), held, d)
 			}

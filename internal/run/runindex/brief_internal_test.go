@@ -27,7 +27,8 @@ func fill(t testing.TB, v reflect.Value, n *int) {
 		v.Set(reflect.ValueOf(time.Date(2026, 7, 14, 9, 0, *n, 123_456_000, time.UTC)))
 		return
 	case json.RawMessage:
-		v.Set(reflect.ValueOf(json.RawMessage(fmt.Sprintf(`{"current_node_id":[%d,null,true,-1.5e3,"a\u0041\n"]}`, *n))))
+		v.Set(
+			reflect.ValueOf(json.RawMessage(fmt.Sprintf(`{"current_node_id":[%d,null,true,-1.5e3,"a\u0041\n"]}`, *n))))
 		return
 	case chat.Usage:
 		v.Set(reflect.ValueOf(chat.Usage{InputTokens: *n, OutputTokens: 2, CachedTokens: 3, ReasoningTokens: 4}))
@@ -138,7 +139,8 @@ func check(t *testing.T, line []byte) (brisk bool) {
 			brisk = got == &b.test
 			one := knownOf(got, err, texts)
 			whole, err := runlog.Decode(line)
-			if d := cmp.Diff(knownOf(whole, err, texts), one, cmp.AllowUnexported(Row{}), cmpopts.EquateEmpty()); d != "" {
+			if d := cmp.Diff(knownOf(whole, err, texts), one, cmp.AllowUnexported(Row{}),
+				cmpopts.EquateEmpty()); d != "" {
 				t.Fatalf("%s\nis read otherwise than whole (texts %t):\n%s", line, texts, d)
 			}
 		}
@@ -188,7 +190,10 @@ func gradesOf(of *result.Test) grades {
 // A record with every field that there is, and one with as few as may be, are read in brief. Who adds a field to
 // records has to add it here: until then each record with it takes ten times as long.
 func TestBriefReadsEveryField(t *testing.T) {
-	bare := &result.Test{Schema: result.Schema, Verdict: result.Skip, SkipReason: "not today", Failures: []result.Failure{{Code: result.Budget, Message: "spent"}}}
+	bare := &result.Test{
+		Schema: result.Schema, Verdict: result.Skip, SkipReason: "not today",
+		Failures: []result.Failure{{Code: result.Budget, Message: "spent"}},
+	}
 	bare.Usage.Unknown, bare.Cost.Unknown = true, true
 	for name, of := range map[string]*result.Test{"full": full(t), "bare": bare} {
 		if line := logged(t, of); !check(t, line) {
@@ -200,16 +205,23 @@ func TestBriefReadsEveryField(t *testing.T) {
 // Whatever a line holds, it is read as runlog.Decode reads it: what is no record for one is none for the other.
 func TestBriefIsAsWhole(t *testing.T) {
 	terms := &quarantine.Terms{Owner: "a", Until: "2026-10-01", Reason: "b"}
-	small := &result.Test{Schema: 1, TestID: "a", Verdict: result.Fail, Tags: []string{"x"}, Quarantined: terms, Turns: make([]result.Turn, 1), Failures: []result.Failure{{Code: result.Flaky}}}
+	small := &result.Test{
+		Schema: 1, TestID: "a", Verdict: result.Fail, Tags: []string{"x"}, Quarantined: terms,
+		Turns: make([]result.Turn, 1), Failures: []result.Failure{{Code: result.Flaky}},
+	}
 	lines := [][]byte{logged(t, full(t)), logged(t, small)}
-	pieces := strings.Split("{ } [ ] , : \" \\ \\u00e9 \\ud83d \\x null true -0 01 1e999 0.5 1. \x00 \xff é 1 {} [] \"verdict\":\"pass\", \"Verdict\":\"pass\", \"more\":1,", " ")
-	pieces = append(pieces, " ", "", strings.Repeat("[", 300), `"trial":1,`, `"score":null`, `"schema":2`, `"turns":null`)
+	pieces := strings.Split("{ } [ ] , : \" \\ \\u00e9 \\ud83d \\x null true -0 01 1e999 0.5 1. \x00 \xff é 1 {} [] "+
+		"\"verdict\":\"pass\", \"Verdict\":\"pass\", \"more\":1,", " ")
+	pieces = append(pieces, " ", "", strings.Repeat("[", 300), `"trial":1,`, `"score":null`, `"schema":2`,
+		`"turns":null`)
 	random := rand.New(rand.NewPCG(1, 2))
 	rounds := 10_000
 	if testing.Short() {
 		rounds = 2_000
 	}
-	atNode := &result.Test{Schema: 1, TestID: "a", Turns: []result.Turn{{State: json.RawMessage(`{"current_node_id":"n"}`)}}}
+	atNode := &result.Test{
+		Schema: 1, TestID: "a", Turns: []result.Turn{{State: json.RawMessage(`{"current_node_id":"n"}`)}},
+	}
 	lines = append(lines, logged(t, atNode))
 	for _, change := range [][2]string{ // what chance seldom makes
 		{`"schema":1`, `"schema":2`},
@@ -254,20 +266,33 @@ func FuzzBrief(f *testing.F) {
 // oddLines are lines that programs other than this one may write, or that somebody has changed by hand.
 func oddLines(t testing.TB) (lines [][]byte) {
 	whole := string(logged(t, full(t)))
-	plain := string(logged(t, &result.Test{Schema: 1, Suite: "s", TestID: "a", Target: "t", Verdict: result.Fail, Score: 0.25, Scores: []result.Score{{
-		Name: "turn-1", Verdict: result.Fail, Score: 0.25, Assertions: []result.Assertion{{Text: "is kind", Grader: "rubrics"}},
-	}}, Output: []chat.Message{{Role: chat.User, Content: chat.Content{Text: "hi"}}}, Turns: make([]result.Turn, 1)}))
+	plain := string(logged(t, &result.Test{
+		Schema: 1, Suite: "s", TestID: "a", Target: "t", Verdict: result.Fail, Score: 0.25, Scores: []result.Score{{
+			Name: "turn-1", Verdict: result.Fail, Score: 0.25,
+			Assertions: []result.Assertion{{Text: "is kind", Grader: "rubrics"}},
+		}}, Output: []chat.Message{{Role: chat.User, Content: chat.Content{Text: "hi"}}}, Turns: make([]result.Turn, 1),
+	}))
 	bare := plain[:len(plain)-1] // without its last brace
 	for _, behind := range []string{
-		`"verdict":"pass"`, `"Verdict":"pass"`, `"VERDICT":"pass"`, `"verd\u0069ct":"pass"`, `"score":1`, `"\u017fcore":1`, `"ſcore":1`, `"test_id":"b"`, `"trial":2`, `"turns":[]`, `"turns":null`,
-		`"scores":[]`, `"scores":[{"name":"turn-1","assertions":[{"text":"is kind","passed":true,"grader":"rubrics"}]}]`, `"Scores":[{"assertions":[{"passed":true}]}]`, `"failures":null`, `"output":null`,
-		`"metadata":{"a":1e400}`, `"metadata":{"a":123456789012345678901234567890}`, `"position":9223372036854775808`, `"position":1e2`, `"schema":2`, `"schema":-1`, `"more":"\ud800"`, `"more":` + strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990),
-		`"more":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), `"quarantined":null`, `"quarantined":{}`, `"trials":{"count":1}`, `"tags":null`, `"tags":["a",null]`, `"":1`, `"started_at":null`, `"started_at":"2026-02-30T00:00:00Z"`,
+		`"verdict":"pass"`, `"Verdict":"pass"`, `"VERDICT":"pass"`, `"verd\u0069ct":"pass"`, `"score":1`,
+		`"\u017fcore":1`, `"ſcore":1`, `"test_id":"b"`, `"trial":2`, `"turns":[]`, `"turns":null`, `"scores":[]`,
+		`"scores":[{"name":"turn-1","assertions":[{"text":"is kind","passed":true,"grader":"rubrics"}]}]`,
+		`"Scores":[{"assertions":[{"passed":true}]}]`, `"failures":null`, `"output":null`,
+		`"metadata":{"a":1e400}`, `"metadata":{"a":123456789012345678901234567890}`,
+		`"position":9223372036854775808`, `"position":1e2`, `"schema":2`, `"schema":-1`, `"more":"\ud800"`,
+		`"more":` + strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990),
+		`"more":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), `"quarantined":null`, `"quarantined":{}`,
+		`"trials":{"count":1}`, `"tags":null`, `"tags":["a",null]`, `"":1`, `"started_at":null`,
+		`"started_at":"2026-02-30T00:00:00Z"`,
 	} {
-		lines = append(lines, []byte(bare+","+behind+"}"), []byte("{"+behind+","+plain[1:]), []byte(strings.Replace(plain, `"output":`, behind+`,"output":`, 1)), []byte(strings.Replace(whole, `"turns":`, behind+`,"turns":`, 1)))
+		lines = append(lines, []byte(bare+","+behind+"}"), []byte("{"+behind+","+plain[1:]),
+			[]byte(strings.Replace(plain, `"output":`, behind+`,"output":`, 1)),
+			[]byte(strings.Replace(whole, `"turns":`, behind+`,"turns":`, 1)))
 	}
 	for _, line := range []string{whole, plain, `{}`, `null`, `[]`, ``} {
-		lines = append(lines, []byte(line), []byte("\ufeff"+line), []byte(line+"\x00"), []byte(line+"}"), []byte(line+" "), []byte(" "+line), []byte(line+line), []byte(strings.ReplaceAll(line, ",", ", ")), []byte(line[:len(line)/2]))
+		lines = append(lines, []byte(line), []byte("\ufeff"+line), []byte(line+"\x00"), []byte(line+"}"),
+			[]byte(line+" "), []byte(" "+line), []byte(line+line), []byte(strings.ReplaceAll(line, ",", ", ")),
+			[]byte(line[:len(line)/2]))
 		for _, change := range [][2]string{
 			{`"a"`, "\"\xff\""},
 			{`"a"`, "\"\xed\xa0\x80\""},
@@ -294,7 +319,8 @@ func oddLines(t testing.TB) (lines [][]byte) {
 			{`:`, `:[],"x":`},
 			{`"failures":`, `"tags":[],"failures":`},
 		} {
-			lines = append(lines, []byte(strings.Replace(line, change[0], change[1], 1)), []byte(strings.ReplaceAll(line, change[0], change[1])))
+			lines = append(lines, []byte(strings.Replace(line, change[0], change[1], 1)),
+				[]byte(strings.ReplaceAll(line, change[0], change[1])))
 		}
 	}
 	return lines

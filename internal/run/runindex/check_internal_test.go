@@ -18,7 +18,9 @@ import (
 func edited(t *testing.T, padding int) (run *Run, edit func(name, from, to string)) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := runlog.WriteRun(dir, result.Run{Schema: result.Schema, ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}}); err != nil {
+	if err := runlog.WriteRun(dir, result.Run{
+		Schema: result.Schema, ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := runlog.AcquireLock(t.Context(), dir)
@@ -28,7 +30,10 @@ func edited(t *testing.T, padding int) (run *Run, edit func(name, from, to strin
 	t.Cleanup(func() { _ = lock.Release() })
 	said := strings.Repeat("word ", padding/10)
 	line := func(id string) []byte {
-		return logged(t, &result.Test{Schema: 1, Suite: "s", TestID: id, Target: "t", Verdict: result.Pass, Score: 1, Turns: []result.Turn{{Index: 1, Output: said}}})
+		return logged(t, &result.Test{
+			Schema: 1, Suite: "s", TestID: id, Target: "t", Verdict: result.Pass, Score: 1,
+			Turns: []result.Turn{{Index: 1, Output: said}},
+		})
 	}
 	path := filepath.Join(dir, runlog.LogFile)
 	write := func(data []byte) {
@@ -63,7 +68,8 @@ func verdicts(t *testing.T, run *Run) (said string, index *Index) {
 	return said, index
 }
 
-const passedM, failedM = `"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"pass"`, `"test_id":"m","target":"t","score":0,"graded_score":null,"verdict":"fail"`
+const passedM, failedM = `"test_id":"m","target":"t","score":1,"graded_score":null,"verdict":"pass"`,
+	`"test_id":"m","target":"t","score":0,"graded_score":null,"verdict":"fail"`
 
 // A short log is held against its rows before it is told what it says.
 func TestEditedInTheMiddleAndAppended(t *testing.T) {

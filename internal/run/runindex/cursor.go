@@ -55,7 +55,8 @@ func (c *cursor) key(name string) bool {
 		from++
 	}
 	end := from + len(name) + 3
-	if end > len(c.line) || c.line[from] != '"' || c.line[end-2] != '"' || c.line[end-1] != ':' || string(c.line[from+1:end-2]) != name {
+	if end > len(c.line) || c.line[from] != '"' || c.line[end-2] != '"' || c.line[end-1] != ':' ||
+		string(c.line[from+1:end-2]) != name {
 		return false
 	}
 	c.at = end

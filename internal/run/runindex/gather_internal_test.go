@@ -24,7 +24,9 @@ func TestGathererForgets(t *testing.T) {
 		g.add([]Passage{{Text: text}})
 		x.take(g.gathered, known)
 	}
-	for word, want := range map[string]string{"w5": "[0 1 2]", "w7": "[0 2]", "w6": "[0]", "other": "[1 2]", "new": "[2]"} {
+	for word, want := range map[string]string{
+		"w5": "[0 1 2]", "w7": "[0 2]", "w6": "[0]", "other": "[1 2]", "new": "[2]",
+	} {
 		var texts []uint32
 		x.words[word].read(func(text uint32) { texts = append(texts, text) })
 		if got := fmt.Sprint(texts); got != want {

@@ -18,7 +18,9 @@ func TestGrades(t *testing.T) {
 	writeRun(t, dir, result.Run{ID: "r", ExitReason: result.ReasonRunning, Targets: []string{"t"}})
 	graded := func(id, said string) *result.Test {
 		x := record(id, result.Fail, 0)
-		x.Scores = []result.Score{{Name: "turn-1", Verdict: result.Fail, Assertions: []result.Assertion{{Text: said, Grader: "rubrics"}}}}
+		x.Scores = []result.Score{{
+			Name: "turn-1", Verdict: result.Fail, Assertions: []result.Assertion{{Text: said, Grader: "rubrics"}},
+		}}
 		return x
 	}
 	appendTo(t, dir, graded("a", "Is polite"), graded("b", "Is kind"))
@@ -44,7 +46,9 @@ func TestGrades(t *testing.T) {
 		rows = append(rows, e.Row)
 	}
 	said := make([]string, len(rows))
-	if err := run.Grades(rows, func(i int, x *result.Test) { said[i] = x.TestID + " " + x.Scores[0].Assertions[0].Text }); err != nil {
+	if err := run.Grades(rows, func(i int, x *result.Test) {
+		said[i] = x.TestID + " " + x.Scores[0].Assertions[0].Text
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"a Is polite", "b Is kind", "c Sorted", "d Behind", "e Last"} {

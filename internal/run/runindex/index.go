@@ -142,7 +142,8 @@ func (x *Index) sort(all []*Entry, named map[Test]bool) {
 		places[i] = placed{of, rank(suites, e.Suite), rank(targets, e.Target), e}
 	}
 	slices.SortStableFunc(places, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.suite, b.suite), cmp.Compare(a.nth, b.nth), cmp.Compare(a.target, b.target))
+		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.suite, b.suite), cmp.Compare(a.nth, b.nth),
+			cmp.Compare(a.target, b.target))
 	})
 	for i, p := range places {
 		all[i] = p.e

@@ -94,7 +94,9 @@ func (r *Run) readWords(x *lexicon) error {
 	x.mu.RUnlock()
 	var failed error
 	buffers := newSpares()
-	err = inOrder(max(1, runtime.GOMAXPROCS(0)-1), lessons(log, rows, buffers), func() func(lesson) learned { return pupil(buffers) }, func(some learned) {
+	err = inOrder(max(1, runtime.GOMAXPROCS(0)-1), lessons(log, rows, buffers), func() func(lesson) learned {
+		return pupil(buffers)
+	}, func(some learned) {
 		if failed = cmp.Or(failed, some.err); failed == nil {
 			x.take(some.gathered, some.known)
 		}

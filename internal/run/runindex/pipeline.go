@@ -32,7 +32,8 @@ func (s spares) put(buffer []byte) {
 
 // inOrder has workers make something of each batch, and takes what they have made in the order of the batches. Each
 // worker is begun once and makes one batch after another. At most twice as many batches as workers wait.
-func inOrder[Batch, Made any](workers int, batches iter.Seq2[Batch, error], begin func() func(Batch) Made, take func(Made)) error {
+func inOrder[Batch, Made any](workers int, batches iter.Seq2[Batch, error], begin func() func(Batch) Made,
+	take func(Made)) error {
 	type job struct {
 		batch Batch
 		done  chan Made

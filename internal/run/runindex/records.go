@@ -67,16 +67,17 @@ type facts struct {
 
 func factsOf(r *Row) facts {
 	return facts{
-		Key: r.Key, verdict: r.Verdict, score: r.Score, threshold: r.Threshold, graded: r.Graded, strict: r.Strict, required: r.Required,
-		cluster: r.Cluster, definition: r.Definition, judged: r.Judge.Calls + r.Judge.CacheHits, codes: r.Codes, user: r.User, trials: r.Trials,
-		quarantined: r.Quarantined,
+		Key: r.Key, verdict: r.Verdict, score: r.Score, threshold: r.Threshold, graded: r.Graded, strict: r.Strict,
+		required: r.Required, cluster: r.Cluster, definition: r.Definition, judged: r.Judge.Calls + r.Judge.CacheHits,
+		codes: r.Codes, user: r.User, trials: r.Trials, quarantined: r.Quarantined,
 	}
 }
 
 // fill writes them into a record, each field by itself: a whole record is large.
 func (f *facts) fill(t *result.Test) {
 	t.Suite, t.TestID, t.Target, t.Trial, t.Verdict, t.Score = f.Suite, f.TestID, f.Target, f.Trial, f.verdict, f.score
-	t.Threshold, t.GradedScore, t.Strict, t.Required, t.Cluster, t.Definition = f.threshold, f.graded, f.strict, f.required, f.cluster, f.definition
+	t.Threshold, t.GradedScore, t.Strict, t.Required, t.Cluster, t.Definition = f.threshold, f.graded, f.strict,
+		f.required, f.cluster, f.definition
 	t.Judge.Calls, t.User, t.Trials, t.Quarantined = f.judged, f.user, f.trials, f.quarantined
 	t.Failures = t.Failures[:0]
 	for _, code := range f.codes {

@@ -74,8 +74,10 @@ const maxReason = 240
 func rowOf(t *result.Test, start int64, length int) Row {
 	r := Row{
 		Key: t.Key(), Verdict: t.Verdict, Score: t.Score, Threshold: t.Threshold,
-		Graded: t.GradedScore, CheckFailed: t.FailedChecks().Failed > 0, Strict: t.Strict, Required: t.Required, Cluster: t.Cluster, Definition: t.Definition, DurationMS: t.DurationMS, StartedAt: t.StartedAt, Turns: len(t.Turns),
-		Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials, Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
+		Graded: t.GradedScore, CheckFailed: t.FailedChecks().Failed > 0, Strict: t.Strict, Required: t.Required,
+		Cluster: t.Cluster, Definition: t.Definition, DurationMS: t.DurationMS, StartedAt: t.StartedAt,
+		Turns: len(t.Turns), Usage: t.Usage, Cost: t.Cost, Judge: t.Judge, User: t.User, Trials: t.Trials,
+		Codes: t.Codes(), Tags: t.Tags, Position: t.Position, Quarantined: t.Quarantined, Reason: reasonOf(t),
 		start: start, length: length,
 	}
 	for _, f := range t.Failures {
@@ -126,8 +128,9 @@ func (r *Row) Tokens() chat.Usage { return r.Usage.Add(r.Judge.Usage) }
 // counted returns a record with what counts of a row, for result.Tallies.
 func (r *Row) counted(turns []result.Turn) *result.Test {
 	t := &result.Test{
-		Suite: r.Suite, TestID: r.TestID, Target: r.Target, Trial: r.Trial, Verdict: r.Verdict, Score: r.Score, Usage: r.Usage, Cost: r.Cost, Judge: r.Judge,
-		User: r.User, Trials: r.Trials, Turns: turns[:r.Turns], Quarantined: r.Quarantined, Tags: r.Tags, Cluster: r.Cluster,
+		Suite: r.Suite, TestID: r.TestID, Target: r.Target, Trial: r.Trial, Verdict: r.Verdict, Score: r.Score,
+		Usage: r.Usage, Cost: r.Cost, Judge: r.Judge, User: r.User, Trials: r.Trials, Turns: turns[:r.Turns],
+		Quarantined: r.Quarantined, Tags: r.Tags, Cluster: r.Cluster,
 	}
 	if r.CheckFailed {
 		t.Scores = []result.Score{{Assertions: []result.Assertion{{}}}}

@@ -106,7 +106,8 @@ func (r *Run) rowsWith(ctx context.Context, index *Index, words Words) (rows []*
 // Hits returns the texts of tests in which the words of a question stand, in the order of the run, at most so many;
 // more is true where there may be others. A negative number bounds nothing. Roles are those that said it; none means
 // all. Fits chooses the tests. Fill reads what the texts say.
-func (r *Run) Hits(ctx context.Context, index *Index, words Words, roles []string, most int, fits func(*Row) bool) (hits []Hit, more bool, err error) {
+func (r *Run) Hits(ctx context.Context, index *Index, words Words, roles []string, most int,
+	fits func(*Row) bool) (hits []Hit, more bool, err error) {
 	x := index.lexicon
 	if x == nil || len(words) == 0 {
 		return nil, false, nil

@@ -74,7 +74,9 @@ func Fold(s string) string {
 
 // unspaced are scripts that set no blanks between words: each of their characters is a word, so that what is looked for
 // is found as a row of them.
-var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
 
 // firstUnspaced is the first character of these scripts: most texts have none behind it.
 const firstUnspaced = '\u0e01'

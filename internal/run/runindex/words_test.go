@@ -16,7 +16,9 @@ import (
 
 // Words are found in scripts that set no blanks between them, too.
 func TestWordsWithoutBlanks(t *testing.T) {
-	for question, wants := range map[string]bool{"東京": true, "京東": false, "住む 東京": true, `"京に住"`: true, "order": true, "tokyo": false, "order98": false} {
+	for question, wants := range map[string]bool{
+		"東京": true, "京東": false, "住む 東京": true, `"京に住"`: true, "order": true, "tokyo": false, "order98": false,
+	} {
 		if got := runindex.ParseWords(question).Fit("私は東京に住む。order東98"); got != wants {
 			t.Errorf("%s fits: %t", question, got)
 		}
@@ -33,8 +35,9 @@ func TestLexiconAgreesWithTheTexts(t *testing.T) {
 	dir := filepath.Join(root, "r")
 	writeRun(t, dir, result.Run{ID: "r"})
 	said := []string{
-		"Wo ist mein Paket?", "das PAKET kam nicht an: Nr. 98765, Straße 4", "私は東京に住む。order東98", "cafe\u0301 au lait, CAFÉ", "naïve coöperation", "ขอสวัสดีครับ",
-		"mail@example.com/path?q=1", "a-b_c", "İstanbul und ISTANBUL", "", "½ ≠ ⅷ", "paket paket nicht",
+		"Wo ist mein Paket?", "das PAKET kam nicht an: Nr. 98765, Straße 4", "私は東京に住む。order東98",
+		"cafe\u0301 au lait, CAFÉ", "naïve coöperation", "ขอสวัสดีครับ", "mail@example.com/path?q=1", "a-b_c",
+		"İstanbul und ISTANBUL", "", "½ ≠ ⅷ", "paket paket nicht",
 	}
 	a := runindex.New(nil)
 	a.AddRoot(root)
@@ -42,13 +45,20 @@ func TestLexiconAgreesWithTheTexts(t *testing.T) {
 		var tests []*result.Test
 		for i, text := range texts {
 			test := record(fmt.Sprintf("t%d", i), result.Pass, 1)
-			test.Turns = []result.Turn{{Index: 1, Input: chat.NewMessage("user", text).Content, Output: "kam Paket"}, {Index: 2, Input: chat.NewMessage("user", "nicht").Content, Output: said[(i+3)%len(said)]}}
+			test.Turns = []result.Turn{
+				{Index: 1, Input: chat.NewMessage("user", text).Content, Output: "kam Paket"},
+				{Index: 2, Input: chat.NewMessage("user", "nicht").Content, Output: said[(i+3)%len(said)]},
+			}
 			tests = append(tests, test)
 		}
 		appendTo(t, dir, tests...)
 		run := only(t, a)
 		index := indexOf(t, run)
-		for _, q := range []string{"paket", "PAKET nicht", `"paket kam"`, `"kam nicht"`, "pak*", "strasse", "cafe", "98765", "東京", "京東", `"京に住"`, "istanbul", "naive", "coop*", "a b c", "q 1 path", "สวัส*", "t3", "replaced", "order98", "nothing", "", "*", `"`} {
+		for _, q := range []string{
+			"paket", "PAKET nicht", `"paket kam"`, `"kam nicht"`, "pak*", "strasse", "cafe", "98765", "東京", "京東",
+			`"京に住"`, "istanbul", "naive", "coop*", "a b c", "q 1 path", "สวัส*", "t3", "replaced", "order98", "nothing",
+			"", "*", `"`,
+		} {
 			words := runindex.ParseWords(q)
 			want, got := map[string]bool{}, map[string]bool{}
 			for _, e := range index.Tests {
@@ -56,7 +66,9 @@ func TestLexiconAgreesWithTheTexts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if slices.ContainsFunc(runindex.Passages(record), func(p runindex.Passage) bool { return words.Fit(p.Text) }) {
+				if slices.ContainsFunc(runindex.Passages(record), func(p runindex.Passage) bool {
+					return words.Fit(p.Text)
+				}) {
 					want[e.TestID] = true
 				}
 			}
@@ -70,7 +82,9 @@ func TestLexiconAgreesWithTheTexts(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("round %d: %s (-by the texts +by the lexicon):\n%s", round, q, d)
 			}
-			hits, _, err := run.Hits(t.Context(), index, words, []string{"user"}, 100, func(*runindex.Row) bool { return true })
+			hits, _, err := run.Hits(t.Context(), index, words, []string{"user"}, 100, func(*runindex.Row) bool {
+				return true
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +111,8 @@ func TestAwait(t *testing.T) {
 	a := runindex.New(nil)
 	a.AddRoot(root)
 	run := only(t, a)
-	if index, read, err := run.Await(t.Context(), 0); err != nil || read < 0 || read > 1 || index != nil && len(index.Tests) != 3000 {
+	if index, read, err := run.Await(t.Context(), 0); err != nil || read < 0 || read > 1 ||
+		index != nil && len(index.Tests) != 3000 {
 		t.Fatalf("at once: %v %g %v", index, read, err)
 	}
 	index, _, err := run.Await(t.Context(), time.Minute)

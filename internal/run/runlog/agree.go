@@ -25,7 +25,8 @@ func Agree(dir string, run result.Run) error {
 			return err
 		}
 		if t.RunID != "" && t.RunID != run.ID {
-			return fmt.Errorf("%s has a record of run %s in the log of run %s", filepath.Join(dir, LogFile), t.RunID, run.ID)
+			return fmt.Errorf("%s has a record of run %s in the log of run %s", filepath.Join(dir, LogFile),
+				t.RunID, run.ID)
 		}
 		records++
 		if !left[t.Key()] {
@@ -37,14 +38,16 @@ func Agree(dir string, run result.Run) error {
 	case err != nil:
 		return err
 	case lines > records:
-		return fmt.Errorf("%s has %d lines for %d records: some tests stand in it twice", filepath.Join(dir, LogFile), lines, records)
+		return fmt.Errorf("%s has %d lines for %d records: some tests stand in it twice", filepath.Join(dir, LogFile),
+			lines, records)
 	}
 	has, counts := tally.Totals(), run.Totals
-	if has.Tests == counts.Tests && has.Passed == counts.Passed && has.Failed == counts.Failed && has.Errors == counts.Errors && has.Skipped == counts.Skipped &&
-		has.Ungraded == counts.Ungraded {
+	if has.Tests == counts.Tests && has.Passed == counts.Passed && has.Failed == counts.Failed &&
+		has.Errors == counts.Errors && has.Skipped == counts.Skipped && has.Ungraded == counts.Ungraded {
 		return nil
 	}
-	return fmt.Errorf("%s has %d passed, %d failed, %d errors, %d ungraded and %d skipped; %s counts %d, %d, %d, %d and %d",
+	return fmt.Errorf(
+		"%s has %d passed, %d failed, %d errors, %d ungraded and %d skipped; %s counts %d, %d, %d, %d and %d",
 		filepath.Join(dir, LogFile), has.Passed, has.Failed, has.Errors, has.Ungraded, has.Skipped,
 		RunFile, counts.Passed, counts.Failed, counts.Errors, counts.Ungraded, counts.Skipped)
 }

@@ -17,8 +17,10 @@ func TestAgree(t *testing.T) {
 		log  string
 		want bool
 	}{
-		"as counted":     {pass + "\n" + fail + "\n", true},
-		"a trial":        {pass + "\n" + fail + "\n" + `{"suite":"s","test_id":"a","trial":1,"verdict":"fail"}` + "\n", true},
+		"as counted": {pass + "\n" + fail + "\n", true},
+		"a trial": {
+			pass + "\n" + fail + "\n" + `{"suite":"s","test_id":"a","trial":1,"verdict":"fail"}` + "\n", true,
+		},
 		"one less":       {pass + "\n", false},
 		"one more":       {pass + "\n" + fail + "\n" + `{"suite":"s","test_id":"c","verdict":"fail"}` + "\n", false},
 		"another":        {`{"suite":"s","test_id":"a","verdict":"fail"}` + "\n" + fail + "\n", false},

@@ -44,7 +44,8 @@ func MoveAside(dir string, marks map[string][]string) (aside string, err error) 
 			if _, ours, err := marked(filepath.Join(dir, e.Name()), texts); err != nil || !ours {
 				continue
 			}
-		} else if !kept && e.Name() != LogFile && e.Name() != TornFile && e.Name() != RepeatFile && e.Name() != RunFile && e.Name() != AnnotationFile {
+		} else if !kept && e.Name() != LogFile && e.Name() != TornFile && e.Name() != RepeatFile &&
+			e.Name() != RunFile && e.Name() != AnnotationFile {
 			continue
 		}
 		if err := os.Rename(filepath.Join(dir, e.Name()), filepath.Join(aside, e.Name())); err != nil {

@@ -58,14 +58,16 @@ func TestMoveAside(t *testing.T) {
 	move("one-2") // never over what is there
 	fill("../../../outside")
 	move("unknown")
-	if err := os.WriteFile(filepath.Join(dir, runlog.LogFile), []byte("{}\n"), 0o600); err != nil { // without its run.json
+	// without its run.json
+	if err := os.WriteFile(filepath.Join(dir, runlog.LogFile), []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	move("unknown-2")
 	want := []string{
-		"earlier/one/report.md", "earlier/one/results.before-1.jsonl", "earlier/one/results.jsonl", "earlier/one/results.jsonl.torn", "earlier/one/run.json",
-		"earlier/one-2/junit.xml", "earlier/one-2/results.jsonl", "earlier/one-2/run.json",
-		"earlier/unknown/results.jsonl", "earlier/unknown/run.json", "earlier/unknown-2/results.jsonl", "notes.txt", "report.md",
+		"earlier/one/report.md", "earlier/one/results.before-1.jsonl", "earlier/one/results.jsonl",
+		"earlier/one/results.jsonl.torn", "earlier/one/run.json", "earlier/one-2/junit.xml",
+		"earlier/one-2/results.jsonl", "earlier/one-2/run.json", "earlier/unknown/results.jsonl",
+		"earlier/unknown/run.json", "earlier/unknown-2/results.jsonl", "notes.txt", "report.md",
 	}
 	if d := cmp.Diff(want, files(t, dir)); d != "" {
 		t.Errorf("files mismatch (-want +got):\n%s", d)

@@ -15,13 +15,14 @@ const manyTests = 100_000
 // conversationNo makes the i-th of many tests: four turns with their checks.
 func conversationNo(i int) *result.Test {
 	x := test(fmt.Sprintf("suites/s%d.yaml", i%3), fmt.Sprintf("conversation-%06d", i),
-		"I would like to change the address of my order, please.", "Of course. Could you give me the number of the order?",
-		"It is 4711-0815.", "Thank you. I see an order of two books. What is the new address?",
-		"12 Harbour Lane, Bergen.", "Done: the parcel goes to 12 Harbour Lane, Bergen.",
-		"Thanks!", "You're welcome. Have a good day.")
+		"I would like to change the address of my order, please.",
+		"Of course. Could you give me the number of the order?", "It is 4711-0815.",
+		"Thank you. I see an order of two books. What is the new address?", "12 Harbour Lane, Bergen.",
+		"Done: the parcel goes to 12 Harbour Lane, Bergen.", "Thanks!", "You're welcome. Have a good day.")
 	for n := range x.Scores {
 		x.Scores[n].Assertions = []result.Assertion{
-			{Text: "answers politely", Passed: true, Grader: "rubrics", Evidence: "The reply is polite."}, {Text: `contains "order"`, Passed: true, Grader: "contains"},
+			{Text: "answers politely", Passed: true, Grader: "rubrics", Evidence: "The reply is polite."},
+			{Text: `contains "order"`, Passed: true, Grader: "contains"},
 		}
 	}
 	return x

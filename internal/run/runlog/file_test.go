@@ -31,7 +31,10 @@ func TestWriteFile(t *testing.T) {
 	if names := files(t, filepath.Dir(path)); len(names) != 1 {
 		t.Errorf("the folder holds %v", names)
 	}
-	if err := runlog.WriteFile(os.DevNull, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
+	if err := runlog.WriteFile(os.DevNull, func(w io.Writer) error {
+		_, err := io.WriteString(w, "x")
+		return err
+	}); err != nil {
 		t.Errorf("WriteFile of a device: %v", err)
 	}
 }

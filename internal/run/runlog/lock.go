@@ -53,7 +53,8 @@ func AcquireLock(ctx context.Context, dir string) (*Lock, error) {
 		run, _ := ReadRun(dir) // a run without a record has no ID
 		return nil, &BusyError{ID: run.ID, PID: writerOf(path)}
 	case err != nil || !taken:
-		return nil, fmt.Errorf("lock %s, so that no other run writes there (choose another folder with --out): %w", path, err)
+		return nil, fmt.Errorf("lock %s, so that no other run writes there (choose another folder with --out): %w",
+			path, err)
 	}
 	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o644); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())

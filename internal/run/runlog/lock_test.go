@@ -33,7 +33,9 @@ func TestLock(t *testing.T) {
 	if runlog.Locked(dir) {
 		t.Error("a folder without a run is locked")
 	}
-	if err := runlog.WriteRun(dir, result.Run{Schema: result.Schema, ID: "one", ExitReason: result.ReasonRunning}); err != nil {
+	if err := runlog.WriteRun(dir, result.Run{
+		Schema: result.Schema, ID: "one", ExitReason: result.ReasonRunning,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	holder := exec.Command(os.Args[0])

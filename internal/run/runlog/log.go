@@ -116,7 +116,8 @@ func (l *Log) Line(t *result.Test) ([]byte, error) {
 		line = redacted
 	}
 	if len(line) >= maxLine {
-		return nil, fmt.Errorf("record test %s: its record of %d MB is over the limit of %d MB", t.TestID, len(line)>>20, maxLine>>20)
+		return nil, fmt.Errorf("record test %s: its record of %d MB is over the limit of %d MB", t.TestID,
+			len(line)>>20, maxLine>>20)
 	}
 	return line, nil
 }

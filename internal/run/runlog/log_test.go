@@ -82,11 +82,19 @@ func wantIDs(t *testing.T, dir string, want ...string) {
 func sample() []*result.Test {
 	rich := test("s", "rich", "Hi <b> & \u2028", "I call a tool.", "And?", "Done \U0001f469\u200d\U0001f467.")
 	rich.Tags, rich.Metadata = []string{"billing"}, map[string]any{"owner": "support", "ticket": 4312.0}
-	rich.Judge = result.JudgeUse{Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140}, Cost: chat.Cost{USD: 0.0041}}
-	rich.Turns[0].ToolCalls = []chat.ToolCall{{ID: "c1", Name: "search", Args: json.RawMessage(`{"from":"LIS","n":1.50}`), LatencyMS: 412}}
+	rich.Judge = result.JudgeUse{
+		Calls: 3, CacheHits: 1, Usage: chat.Usage{InputTokens: 2_140}, Cost: chat.Cost{USD: 0.0041},
+	}
+	rich.Turns[0].ToolCalls = []chat.ToolCall{{
+		ID: "c1", Name: "search", Args: json.RawMessage(`{"from":"LIS","n":1.50}`), LatencyMS: 412,
+	}}
 	rich.Turns[1].State = json.RawMessage(`{"node":"end"}`)
-	rich.Turns[1].Input = chat.Content{Blocks: []chat.Block{{Type: "text", Value: "And?"}, {Type: "image", Value: "data:image/png;base64,AA=="}}}
-	rich.Failures = []result.Failure{{Code: result.AssistantContent, Source: "contains", Turn: 1, Message: `wanted "x"`}}
+	rich.Turns[1].Input = chat.Content{
+		Blocks: []chat.Block{{Type: "text", Value: "And?"}, {Type: "image", Value: "data:image/png;base64,AA=="}},
+	}
+	rich.Failures = []result.Failure{{
+		Code: result.AssistantContent, Source: "contains", Turn: 1, Message: `wanted "x"`,
+	}}
 	hostile := test("s", "hos\"tile\n", "\x1b[2J", "bad \xff utf-8")
 	hostile.Turns[0].ToolCalls = []chat.ToolCall{{Name: "</b>", Args: json.RawMessage(`{"a": not json`)}}
 	first, sum := test("s", "often", "a", "b"), test("s", "often")
@@ -97,13 +105,18 @@ func sample() []*result.Test {
 // test makes a conversation of alternating user and assistant texts that passed.
 func test(suite, id string, said ...string) *result.Test {
 	t := &result.Test{
-		Schema: result.Schema, RunID: "20260714-093000-k3x9", Suite: suite, TestID: id, Target: "openai:gpt-5-mini", Score: 1,
-		Verdict: result.Pass, Threshold: 0.8, ExecutionStatus: result.OK, StartedAt: time.Date(2026, 7, 14, 9, 30, 0, 0, time.UTC),
+		Schema: result.Schema, RunID: "20260714-093000-k3x9", Suite: suite, TestID: id, Target: "openai:gpt-5-mini",
+		Score: 1, Verdict: result.Pass, Threshold: 0.8, ExecutionStatus: result.OK,
+		StartedAt: time.Date(2026, 7, 14, 9, 30, 0, 0, time.UTC),
 	}
 	for i := 0; i+1 < len(said); i += 2 {
-		t.Turns = append(t.Turns, result.Turn{Index: i/2 + 1, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: 840, Attempts: 1})
+		t.Turns = append(t.Turns, result.Turn{
+			Index: i/2 + 1, Input: chat.Content{Text: said[i]}, Output: said[i+1], LatencyMS: 840, Attempts: 1,
+		})
 		t.Output = append(t.Output, chat.NewMessage(chat.User, said[i]), chat.NewMessage(chat.Assistant, said[i+1]))
-		t.Scores = append(t.Scores, result.Score{Name: fmt.Sprintf("turn-%d", i/2+1), Type: "contains", Score: 1, Verdict: result.Pass})
+		t.Scores = append(t.Scores, result.Score{
+			Name: fmt.Sprintf("turn-%d", i/2+1), Type: "contains", Score: 1, Verdict: result.Pass,
+		})
 	}
 	return t
 }
@@ -270,7 +283,10 @@ func TestBrokenLineIsNamedAndPassedOver(t *testing.T) {
 	if len(tests) != 1 || tests[0].TestID != "other order" || len(errs) != 3 {
 		t.Fatalf("%d records, errors %q", len(tests), errs)
 	}
-	for i, want := range []string{"line 2: invalid character", "line 4: schema 99 was written by a newer rehearse", "line 6: json: cannot unmarshal"} {
+	for i, want := range []string{
+		"line 2: invalid character", "line 4: schema 99 was written by a newer rehearse",
+		"line 6: json: cannot unmarshal",
+	} {
 		if !strings.Contains(errs[i], want) || !strings.Contains(errs[i], path) {
 			t.Errorf("error %q, want %q in it", errs[i], want)
 		}
@@ -297,7 +313,8 @@ func TestLongLines(t *testing.T) {
 	log := openLog(t, dir)
 	defer log.Close()
 	log.Redact = func(line []byte) []byte { return append(line, bytes.Repeat([]byte(" "), 65<<20)...) }
-	if err := log.Append(test("s", "huge")); err == nil || !strings.Contains(err.Error(), "record test huge: its record of 65 MB is over the limit of 64 MB") {
+	if err := log.Append(test("s", "huge")); err == nil ||
+		!strings.Contains(err.Error(), "record test huge: its record of 65 MB is over the limit of 64 MB") {
 		t.Errorf("Append of 65 MB: %v", err)
 	}
 	wantIDs(t, dir, "a", "big", "b")
@@ -312,12 +329,14 @@ func TestRedact(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, runlog.LogFile))
-	if err != nil || bytes.Contains(data, []byte("sk-secret")) || !bytes.Contains(data, []byte("my key is [redacted]")) {
+	if err != nil || bytes.Contains(data, []byte("sk-secret")) ||
+		!bytes.Contains(data, []byte("my key is [redacted]")) {
 		t.Errorf("log: %v\n%s", err, data)
 	}
 	for _, broken := range []string{"", "{", "{}\n{}"} {
 		log.Redact = func([]byte) []byte { return []byte(broken) }
-		if err := log.Append(test("s", "b")); err == nil || !strings.Contains(err.Error(), "redaction left no valid line") {
+		if err := log.Append(test("s", "b")); err == nil ||
+			!strings.Contains(err.Error(), "redaction left no valid line") {
 			t.Errorf("redaction to %q: %v", broken, err)
 		}
 	}
@@ -331,7 +350,8 @@ func TestLogOfMany(t *testing.T) {
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 100 {
-				if err := log.Append(test("s", fmt.Sprintf("%d-%d", g, i), "hello", strings.Repeat("y", i*50))); err != nil {
+				if err := log.Append(test("s", fmt.Sprintf("%d-%d", g, i), "hello",
+					strings.Repeat("y", i*50))); err != nil {
 					t.Error(err)
 				}
 			}

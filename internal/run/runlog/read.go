@@ -105,7 +105,8 @@ func all(dir string, run result.Run, tests Tests) Tests {
 			}
 		}
 		if found < run.Totals.Tests {
-			yield(nil, fmt.Errorf("read results %s: it has %d of the %d records that %s counts", filepath.Join(dir, LogFile), found, run.Totals.Tests, RunFile))
+			yield(nil, fmt.Errorf("read results %s: it has %d of the %d records that %s counts",
+				filepath.Join(dir, LogFile), found, run.Totals.Tests, RunFile))
 		}
 	}
 }
@@ -141,7 +142,8 @@ func (unread) UnmarshalJSON([]byte) error { return nil }
 // known returns the record, or an error if its schema is newer than this program's.
 func known(t *result.Test) (*result.Test, error) {
 	if t.Schema > result.Schema {
-		return nil, fmt.Errorf("schema %d was written by a newer rehearse; this program knows %d", t.Schema, result.Schema)
+		return nil, fmt.Errorf("schema %d was written by a newer rehearse; this program knows %d", t.Schema,
+			result.Schema)
 	}
 	return t, nil
 }

@@ -69,7 +69,8 @@ func (r *Records) Keys() iter.Seq[result.Key] { return maps.Keys(r.at) }
 func (r *Records) Line(key result.Key) ([]byte, error) {
 	at, ok := r.at[key]
 	if !ok {
-		return nil, fmt.Errorf("read results %s: there is no record of test %s (%s), trial %d", r.file.Name(), key.TestID, key.Target, key.Trial)
+		return nil, fmt.Errorf("read results %s: there is no record of test %s (%s), trial %d", r.file.Name(),
+			key.TestID, key.Target, key.Trial)
 	}
 	line := make([]byte, at.length)
 	if _, err := io.ReadFull(io.NewSectionReader(r.file, at.start, int64(at.length)), line); err != nil {

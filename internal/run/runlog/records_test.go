@@ -46,7 +46,9 @@ func TestRecords(t *testing.T) {
 			got[key.TestID] = ""
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"rich": "later", "hos\"tile\n": "\x1b[2J", "often#": "a", "often": ""}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{
+		"rich": "later", "hos\"tile\n": "\x1b[2J", "often#": "a", "often": "",
+	}, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	if _, err := records.Line(result.Key{Suite: "s", TestID: "new"}); err == nil {
@@ -56,7 +58,9 @@ func TestRecords(t *testing.T) {
 
 // A log that has lost something is refused: nobody would miss it.
 func TestRecordsRefuse(t *testing.T) {
-	for name, lines := range map[string]string{"line 2: it is no record": "{}\njunk\n{}\n", "line 1: it is no record": "[1]\n"} {
+	for name, lines := range map[string]string{
+		"line 2: it is no record": "{}\njunk\n{}\n", "line 1: it is no record": "[1]\n",
+	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, runlog.LogFile), []byte(lines), 0o600); err != nil {
 			t.Fatal(err)

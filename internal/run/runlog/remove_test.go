@@ -21,7 +21,8 @@ func TestRemove(t *testing.T) {
 		dir := t.TempDir()
 		for _, name := range append(names, "results.jsonl", "results.before-1.jsonl", "report.md", artifact) {
 			path := filepath.Join(dir, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("ours"), 0o600)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+				os.WriteFile(path, []byte("ours"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -60,7 +61,9 @@ func TestRemove(t *testing.T) {
 	}
 	left := files(t, dir)
 	slices.Sort(left)
-	if want := []string{"artifacts/notes.txt", "earlier/x/run.json", "junit.xml", "notes.txt"}; !slices.Equal(left, want) {
+	if want := []string{
+		"artifacts/notes.txt", "earlier/x/run.json", "junit.xml", "notes.txt",
+	}; !slices.Equal(left, want) {
 		t.Errorf("%v is left, want %v", left, want)
 	}
 }

@@ -49,8 +49,9 @@ func ReadRun(dir string) (result.Run, error) {
 		return run, fmt.Errorf("read record of run %s: %w", path, err)
 	}
 	if run.Schema > result.Schema {
-		return run, fmt.Errorf("read record of run %s: schema %d was written by a newer rehearse; this program knows %d",
-			path, run.Schema, result.Schema)
+		return run,
+			fmt.Errorf("read record of run %s: schema %d was written by a newer rehearse; this program knows %d",
+				path, run.Schema, result.Schema)
 	}
 	return run, nil
 }

@@ -41,14 +41,17 @@ func TestSpent(t *testing.T) {
 		&result.Test{TestID: "b", Trial: 1, Verdict: result.Pass, Cost: chat.Cost{USD: 2}},
 		&result.Test{TestID: "b", Verdict: result.Pass, Trials: &result.Trials{Count: 1}, Cost: chat.Cost{USD: 2}},
 		&result.Test{
-			TestID: "c", Verdict: result.Pass, Cost: chat.Cost{Unknown: true}, Judge: result.JudgeUse{Cost: chat.Cost{USD: 4}},
+			TestID: "c", Verdict: result.Pass, Cost: chat.Cost{Unknown: true},
+			Judge: result.JudgeUse{Cost: chat.Cost{USD: 4}},
 			Turns: []result.Turn{{Cost: chat.Cost{USD: 8}}, {Cost: chat.Cost{Unknown: true}}},
 		},
 		&result.Test{TestID: "d", Verdict: result.Skip},
 	)
 	spent(15)
 	for range 2 { // held again, and again
-		keep(&result.Test{TestID: "a", Verdict: result.Pass, Cost: chat.Cost{USD: 16}, DurationMS: float64(len(logs(t, dir)))})
+		keep(&result.Test{
+			TestID: "a", Verdict: result.Pass, Cost: chat.Cost{USD: 16}, DurationMS: float64(len(logs(t, dir))),
+		})
 		if err := runlog.Compact(dir, func(result.Key) bool { return false }); err != nil {
 			t.Fatal(err)
 		}

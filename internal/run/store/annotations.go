@@ -32,7 +32,9 @@ func (s *Annotations) Add(ctx context.Context, a annotation.Annotation) error {
 	if err != nil {
 		return fmt.Errorf("write an annotation: %w", err)
 	}
-	return s.table.add(ctx, annotationRow{plainText(a.RunID), a.Kind, plainText(a.Suite), plainText(a.TestID), string(record)})
+	return s.table.add(ctx, annotationRow{
+		plainText(a.RunID), a.Kind, plainText(a.Suite), plainText(a.TestID), string(record),
+	})
 }
 
 // Of returns the annotations of a run in the order in which they were made.
@@ -70,7 +72,8 @@ type sqliteAnnotations struct{ store *Store }
 func (t sqliteAnnotations) place() string { return fileName(t.store.path) }
 
 func (t sqliteAnnotations) add(ctx context.Context, a annotationRow) error {
-	err := t.store.exec(ctx, `INSERT INTO annotations (run_id, kind, suite, test_id, record) VALUES (?, ?, ?, ?, ?)`, a.run, a.kind, a.suite, a.test, a.record)
+	err := t.store.exec(ctx, `INSERT INTO annotations (run_id, kind, suite, test_id, record) VALUES (?, ?, ?, ?, ?)`,
+		a.run, a.kind, a.suite, a.test, a.record)
 	return t.store.explain(ctx, "write an annotation to", err)
 }
 
@@ -97,7 +100,9 @@ type postgresAnnotations struct{ db *Postgres }
 func (t postgresAnnotations) place() string { return t.db.server.String() }
 
 func (t postgresAnnotations) add(ctx context.Context, a annotationRow) error {
-	_, err := t.db.pool.Exec(ctx, `INSERT INTO exp.annotations (run_id, kind, suite, test_id, record) VALUES ($1, $2, $3, $4, $5)`, a.run, a.kind, a.suite, a.test, a.record)
+	_, err := t.db.pool.Exec(ctx,
+		`INSERT INTO exp.annotations (run_id, kind, suite, test_id, record) VALUES ($1, $2, $3, $4, $5)`, a.run, a.kind,
+		a.suite, a.test, a.record)
 	return t.db.explain(ctx, "write an annotation to", err)
 }
 

@@ -27,7 +27,9 @@ func IsUnavailable(err error) bool {
 		return true
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return slices.ContainsFunc(awayCodes[:], func(code string) bool { return len(refused.Code) >= len(code) && refused.Code[:len(code)] == code })
+		return slices.ContainsFunc(awayCodes[:], func(code string) bool {
+			return len(refused.Code) >= len(code) && refused.Code[:len(code)] == code
+		})
 	}
 	if refused, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch refused.Code() & 0xff {

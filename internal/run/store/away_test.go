@@ -52,7 +52,9 @@ func TestAwayOfStores(t *testing.T) {
 	if err := s.Fleet().Ping(t.Context()); err == nil || store.IsUnavailable(err) {
 		t.Errorf("a closed file: %v", err)
 	}
-	nobody := url.URL{Scheme: "postgres", User: url.UserPassword("u", "p"), Host: "127.0.0.1:" + servertest.FreePort(t), Path: "/d"}
+	nobody := url.URL{
+		Scheme: "postgres", User: url.UserPassword("u", "p"), Host: "127.0.0.1:" + servertest.FreePort(t), Path: "/d",
+	}
 	if _, err := store.OpenPostgres(t.Context(), nobody.String()); !store.IsUnavailable(err) {
 		t.Errorf("nothing listens: %v", err)
 	}

@@ -35,7 +35,8 @@ func (s *Store) Checkpoints(ttl time.Duration) *Checkpoints {
 	}
 	return &Checkpoints{
 		Saver: sqlite.On(file, ttl), store: s, ttl: ttl,
-		enter: sqlite.NewStatement(s.db, enterQuery), putNote: sqlite.NewStatement(s.db, putNoteQuery), lastRow: sqlite.NewStatement(s.db, lastQuery), addRow: rowAdders(s.db),
+		enter: sqlite.NewStatement(s.db, enterQuery), putNote: sqlite.NewStatement(s.db, putNoteQuery),
+		lastRow: sqlite.NewStatement(s.db, lastQuery), addRow: rowAdders(s.db),
 	}
 }
 
@@ -44,12 +45,16 @@ func (c *Checkpoints) SaveWith(ctx context.Context, thread string, r graph.Recor
 	if len(rows) == 0 {
 		return c.Save(ctx, thread, r)
 	}
-	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error { return c.addRows(ctx, tx, rows) })
+	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error {
+		return c.addRows(ctx, tx, rows)
+	})
 }
 
 // AddLeads adds rows to the outbox by themselves: see SessionIndex.
 func (c *Checkpoints) AddLeads(ctx context.Context, rows []lead.Row) error {
-	return explain("add leads to", c.store.path, c.store.write(ctx, func(tx *sql.Tx) error { return c.addRows(ctx, tx, rows) }))
+	return explain("add leads to", c.store.path, c.store.write(ctx, func(tx *sql.Tx) error {
+		return c.addRows(ctx, tx, rows)
+	}))
 }
 
 // Erase forgets a thread, the leads of its session and what the register has of it, and waits until none of it is left

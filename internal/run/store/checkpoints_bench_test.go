@@ -40,7 +40,8 @@ func BenchmarkCheckpointsSave(b *testing.B) {
 func benchmarkSave(b *testing.B, c graph.Checkpointer) {
 	cpu := sitebottest.CPU(b)
 	for i := 0; b.Loop(); i++ {
-		if err := c.Save(b.Context(), fmt.Sprint("site:session-", i%sessionsAtOnce), turnRecord(1+i/sessionsAtOnce)); err != nil {
+		if err := c.Save(b.Context(), fmt.Sprint("site:session-", i%sessionsAtOnce),
+			turnRecord(1+i/sessionsAtOnce)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -32,7 +32,8 @@ type sizedCheckpoints struct {
 }
 
 func (s sizedCheckpoints) Size(ctx context.Context, _ string) (size int64, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT sum(length(name) + length(state) + length(appended)) FROM checkpoints`).Scan(&size)
+	err = s.db.QueryRowContext(ctx, `SELECT sum(length(name) + length(state) + length(appended)) FROM checkpoints`).
+		Scan(&size)
 	return size, err
 }
 
@@ -61,7 +62,8 @@ func TestCheckpointsAreShared(t *testing.T) {
 	one, two := open(t, path), open(t, path)
 	mustSave(t, one.Checkpoints(0), turnRecord(1))
 	mustSave(t, two.Checkpoints(0), turnRecord(2))
-	if err := one.Checkpoints(0).Save(t.Context(), "thread", turnRecord(2)); err == nil || !strings.Contains(err.Error(), path) {
+	if err := one.Checkpoints(0).Save(t.Context(), "thread", turnRecord(2)); err == nil ||
+		!strings.Contains(err.Error(), path) {
 		t.Errorf("a turn that another process has saved: %v", err)
 	}
 	if err := one.Close(); err != nil {
@@ -83,7 +85,8 @@ func TestCheckpointsOfAClosedStore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Save(t.Context(), "thread", turnRecord(2)); err == nil || !strings.Contains(err.Error(), "it is closed") {
+	if err := c.Save(t.Context(), "thread", turnRecord(2)); err == nil ||
+		!strings.Contains(err.Error(), "it is closed") {
 		t.Errorf("Save: %v", err)
 	}
 	if _, err := c.Load(t.Context(), "thread", ""); err == nil || !strings.Contains(err.Error(), "it is closed") {

@@ -38,7 +38,8 @@ type datasetTable interface {
 	// change calls do within a transaction and records the time of the change. Only one call at a time changes a
 	// dataset. It reports whether the dataset exists. It does not call do for a missing dataset, unless the options
 	// create it.
-	change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error)
+	change(ctx context.Context, name string, o dataset.PutOptions,
+		do func(datasetChanges) error) (known bool, err error)
 	// erase deletes the items that say they were made of a session, of this site or of one that is not named. It
 	// returns how many there were.
 	erase(ctx context.Context, site, session string, now time.Time) (int64, error)
@@ -109,7 +110,9 @@ func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Rec
 			return
 		}
 		after := int64(0)
-		items := pages[placedItem]{size: func(i placedItem) int { return i.size() }, read: func(ctx context.Context, limit int, take func(placedItem) bool) error {
+		items := pages[placedItem]{size: func(i placedItem) int {
+			return i.size()
+		}, read: func(ctx context.Context, limit int, take func(placedItem) bool) error {
 			return d.table.page(ctx, plainText(name), after, limit, func(item placedItem) bool {
 				after = item.position
 				return take(item)
@@ -126,7 +129,8 @@ func (d *Datasets) Items(ctx context.Context, name string) iter.Seq2[dataset.Rec
 // Put adds items to a dataset, all or none. An item with a known ID replaces the earlier one; of several with the same
 // ID, the last counts. Unchanged items are not written. If the dataset does not exist, the error wraps
 // dataset.ErrUnknown.
-func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record, o dataset.PutOptions) (change dataset.Change, err error) {
+func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record,
+	o dataset.PutOptions) (change dataset.Change, err error) {
 	rows, err := newItemRows(items)
 	if err != nil {
 		return dataset.Change{}, err
@@ -137,7 +141,8 @@ func (d *Datasets) Put(ctx context.Context, name string, items []dataset.Record,
 			if err != nil {
 				return err
 			}
-			change.New, change.Changed, change.Unchanged = change.New+counted.New, change.Changed+counted.Changed, change.Unchanged+counted.Unchanged
+			change.New, change.Changed, change.Unchanged = change.New+counted.New, change.Changed+counted.Changed,
+				change.Unchanged+counted.Unchanged
 		}
 		return nil
 	})
@@ -191,7 +196,8 @@ func (d *Datasets) EraseSession(ctx context.Context, site, session string, now t
 // Update puts the item that change returns. change gets the item that has the ID already, or nil. No other caller
 // changes the dataset in between. An error of change is returned as it is, and nothing is changed.
 func (d *Datasets) Update(
-	ctx context.Context, name, id string, o dataset.PutOptions, change func(old *dataset.Record) (dataset.Record, error),
+	ctx context.Context, name, id string, o dataset.PutOptions,
+	change func(old *dataset.Record) (dataset.Record, error),
 ) error {
 	return d.change(ctx, name, o, func(tx datasetChanges) error {
 		found, err := tx.find(ctx, []string{plainText(id)})

@@ -18,7 +18,8 @@ type postgresDatasets struct{ db *Postgres }
 func (t postgresDatasets) place() string { return t.db.server.String() }
 
 func (t postgresDatasets) list(ctx context.Context, name string) ([]dataset.Entry, error) {
-	rows, _ := t.db.pool.Query(ctx, `SELECT name, description, created_at, updated_at, (SELECT count(*) FROM exp.dataset_items WHERE dataset = name)
+	rows, _ := t.db.pool.Query(ctx,
+		`SELECT name, description, created_at, updated_at, (SELECT count(*) FROM exp.dataset_items WHERE dataset = name)
 		FROM exp.datasets WHERE name = $1 OR $1 = '' ORDER BY name`, name) // CollectRows returns its error
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d dataset.Entry, err error) {
 		err = row.Scan(&d.Name, &d.Description, &d.Created, &d.Updated, &d.Items)
@@ -36,7 +37,8 @@ func (t postgresDatasets) create(ctx context.Context, name, description string, 
 	return t.db.explain(ctx, "write a dataset to", err)
 }
 
-func (t postgresDatasets) change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error) {
+func (t postgresDatasets) change(ctx context.Context, name string, o dataset.PutOptions,
+	do func(datasetChanges) error) (known bool, err error) {
 	var refused error // by do, which may not be the server's fault
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
 		if o.Create {
@@ -78,7 +80,8 @@ type postgresDatasetChanges struct {
 const itemText = `position, id, coalesce(input::text, ''), coalesce(expected_output::text, ''), coalesce(metadata::text, '')`
 
 func (c postgresDatasetChanges) find(ctx context.Context, ids []string) ([]itemRow, error) {
-	rows, _ := c.tx.Query(ctx, `SELECT `+itemText+` FROM exp.dataset_items WHERE dataset = $1 AND id = ANY ($2)`, c.name, ids)
+	rows, _ := c.tx.Query(ctx, `SELECT `+itemText+` FROM exp.dataset_items WHERE dataset = $1 AND id = ANY ($2)`,
+		c.name, ids)
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (itemRow, error) {
 		var i placedItem
 		err := i.scan(row)
@@ -110,8 +113,10 @@ func (c postgresDatasetChanges) purge(ctx context.Context) (int, error) {
 	return int(done.RowsAffected()), c.table.db.explain(ctx, "delete items from", err)
 }
 
-func (t postgresDatasets) page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error {
-	err := t.db.page(ctx, `SELECT `+itemText+` FROM exp.dataset_items WHERE dataset = $1 AND position > $2 ORDER BY position LIMIT $3`,
+func (t postgresDatasets) page(ctx context.Context, name string, after int64, limit int,
+	take func(placedItem) bool) error {
+	err := t.db.page(ctx,
+		`SELECT `+itemText+` FROM exp.dataset_items WHERE dataset = $1 AND position > $2 ORDER BY position LIMIT $3`,
 		[]any{name, after, limit}, func(rows pgx.Rows) (goOn bool, err error) {
 			var i placedItem
 			err = i.scan(rows)

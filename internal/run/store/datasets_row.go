@@ -52,7 +52,11 @@ func newItemRow(r *dataset.Record) (itemRow, error) {
 		name string
 		json json.RawMessage
 		to   *string
-	}{{"input", r.Input, &row.input}, {"expected_output", r.Expected, &row.expected}, {"metadata", r.Metadata, &row.metadata}} {
+	}{
+		{"input", r.Input, &row.input},
+		{"expected_output", r.Expected, &row.expected},
+		{"metadata", r.Metadata, &row.metadata},
+	} {
 		text, ok := plainJSON(part.json)
 		if !ok {
 			check.errorf("its %s is no JSON: correct it", part.name)
@@ -65,12 +69,15 @@ func newItemRow(r *dataset.Record) (itemRow, error) {
 func (r itemRow) size() int { return len(r.id) + len(r.input) + len(r.expected) + len(r.metadata) }
 
 func (r itemRow) record() dataset.Record {
-	return dataset.Record{ID: r.id, Input: jsonOrNil(r.input), Expected: jsonOrNil(r.expected), Metadata: jsonOrNil(r.metadata)}
+	return dataset.Record{
+		ID: r.id, Input: jsonOrNil(r.input), Expected: jsonOrNil(r.expected), Metadata: jsonOrNil(r.metadata),
+	}
 }
 
 // same reports whether two rows are the same item, however their JSON is written.
 func (r itemRow) same(as itemRow) bool {
-	return r.id == as.id && sameText(r.input, as.input) && sameText(r.expected, as.expected) && sameText(r.metadata, as.metadata)
+	return r.id == as.id && sameText(r.input, as.input) && sameText(r.expected, as.expected) &&
+		sameText(r.metadata, as.metadata)
 }
 
 // sameText compares two JSON texts by their values. Numbers are equal when they are written alike.

@@ -19,7 +19,8 @@ type sqliteDatasets struct{ store *Store }
 func (t sqliteDatasets) place() string { return fileName(t.store.path) }
 
 func (t sqliteDatasets) list(ctx context.Context, name string) (all []dataset.Entry, err error) {
-	err = t.store.each(ctx, `SELECT name, description, created_at, updated_at, (SELECT count(*) FROM dataset_items WHERE dataset = name)
+	err = t.store.each(ctx,
+		`SELECT name, description, created_at, updated_at, (SELECT count(*) FROM dataset_items WHERE dataset = name)
 		FROM datasets WHERE name = ?1 OR ?1 = '' ORDER BY name`, []any{name},
 		func(rows *sql.Rows) error {
 			var d dataset.Entry
@@ -39,7 +40,8 @@ func (t sqliteDatasets) create(ctx context.Context, name, description string, no
 	return t.store.explain(ctx, "write a dataset to", err)
 }
 
-func (t sqliteDatasets) change(ctx context.Context, name string, o dataset.PutOptions, do func(datasetChanges) error) (known bool, err error) {
+func (t sqliteDatasets) change(ctx context.Context, name string, o dataset.PutOptions,
+	do func(datasetChanges) error) (known bool, err error) {
 	var refused error // by do, which may not be the store's fault
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
 		now := o.Now.UnixMicro()
@@ -93,14 +95,16 @@ func (c sqliteDatasetChanges) find(ctx context.Context, ids []string) (found []i
 
 func (c sqliteDatasetChanges) put(ctx context.Context, rows []itemRow) (err error) {
 	defer func() { err = c.table.store.explain(ctx, "write items to", err) }()
-	statement, err := c.tx.PrepareContext(ctx, `INSERT INTO dataset_items (dataset, id, input, expected_output, metadata) VALUES (?, ?, ?, ?, ?)
+	statement, err := c.tx.PrepareContext(ctx,
+		`INSERT INTO dataset_items (dataset, id, input, expected_output, metadata) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (dataset, id) DO UPDATE SET input = excluded.input, expected_output = excluded.expected_output, metadata = excluded.metadata`)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, statement.Close()) }()
 	for _, r := range rows {
-		if _, err := statement.ExecContext(ctx, c.name, r.id, orNull(r.input), orNull(r.expected), orNull(r.metadata)); err != nil {
+		if _, err := statement.ExecContext(ctx, c.name, r.id, orNull(r.input), orNull(r.expected),
+			orNull(r.metadata)); err != nil {
 			return err
 		}
 	}
@@ -120,7 +124,8 @@ func (t sqliteDatasets) erase(ctx context.Context, site, session string, now tim
 	const ofSession = `json_extract(metadata, '$.source.session') = ?1 AND coalesce(json_extract(metadata, '$.source.site'), ?2) = ?2`
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE datasets SET updated_at = ?3
-			WHERE name IN (SELECT dataset FROM dataset_items WHERE `+ofSession+`)`, session, site, now.UnixMicro()); err != nil {
+			WHERE name IN (SELECT dataset FROM dataset_items WHERE `+ofSession+`)`, session, site,
+			now.UnixMicro()); err != nil {
 			return err
 		}
 		done, err := tx.ExecContext(ctx, `DELETE FROM dataset_items WHERE `+ofSession, session, site)
@@ -142,9 +147,10 @@ func (i *placedItem) scan(row interface{ Scan(to ...any) error }) error {
 	return row.Scan(&i.position, &i.id, &i.input, &i.expected, &i.metadata)
 }
 
-func (t sqliteDatasets) page(ctx context.Context, name string, after int64, limit int, take func(placedItem) bool) error {
-	err := t.store.each(ctx, `SELECT `+itemColumns+` FROM dataset_items WHERE dataset = ? AND position > ? ORDER BY position LIMIT ?`,
-		[]any{name, after, limit},
+func (t sqliteDatasets) page(ctx context.Context, name string, after int64, limit int,
+	take func(placedItem) bool) error {
+	err := t.store.each(ctx, `SELECT `+itemColumns+
+		` FROM dataset_items WHERE dataset = ? AND position > ? ORDER BY position LIMIT ?`, []any{name, after, limit},
 		func(rows *sql.Rows) error {
 			var i placedItem
 			if err := i.scan(rows); err != nil {

@@ -62,7 +62,9 @@ func (s server) hide(err error) error {
 // scrub makes a text one line and removes secrets from it, also in the form that URLs have.
 func scrub(text string, secrets ...string) string {
 	for _, secret := range secrets {
-		for _, written := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]} {
+		for _, written := range []string{
+			secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:],
+		} {
 			if written != "" {
 				text = strings.ReplaceAll(text, written, "***")
 			}
@@ -80,11 +82,13 @@ func diagnoseNetwork(err error) (problem, hint string, ok bool) {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
 		return "nothing listens there", "start the server or correct the URL", true
-	case timeout != nil && timeout.Timeout(), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+	case timeout != nil && timeout.Timeout(), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.Is(err, context.DeadlineExceeded):
 		return "it did not answer in time", "see whether the server is overloaded or a firewall is in between", true
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
-		errors.Is(err, net.ErrClosed):
-		return "it broke the connection", "see whether the server runs and try again; the next call connects again", true
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
+		return "it broke the connection",
+			"see whether the server runs and try again; the next call connects again", true
 	}
 	return "", "", false
 }
@@ -124,7 +128,8 @@ func diagnoseFile(err error) (problem, hint string) {
 		return "a part of the path is a file, not a folder", "name another store"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it took too long", "see whether another process holds the file"
-	case errors.Is(err, sql.ErrConnDone), errors.Is(err, errClosed), err.Error() == "sql: database is closed": // which has no name
+	case errors.Is(err, sql.ErrConnDone), errors.Is(err, errClosed), err.Error() == "sql: database is closed":
+		// which has no name
 		return "it is closed", ""
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)
@@ -137,15 +142,18 @@ func diagnoseFile(err error) (problem, hint string) {
 	case sqlite3.SQLITE_CORRUPT:
 		return "the file is damaged", moveAway
 	case sqlite3.SQLITE_CANTOPEN:
-		return "the file cannot be opened (is it a folder, or is its folder not writable?)", "make it writable or name another store"
+		return "the file cannot be opened (is it a folder, or is its folder not writable?)",
+			"make it writable or name another store"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		return "the file is not writable", "make it and its folder writable or name another store"
 	case sqlite3.SQLITE_FULL:
 		return "the disk is full", "free some space"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Sprintf("another process has held the file for more than %v", busyTimeout), "end that process or name another store"
+		return fmt.Sprintf("another process has held the file for more than %v", busyTimeout),
+			"end that process or name another store"
 	case sqlite3.SQLITE_IOERR:
-		return "the disk failed to read or write (" + err.Error() + ")", "see whether the disk is full, or a network drive that SQLite cannot lock"
+		return "the disk failed to read or write (" + err.Error() + ")",
+			"see whether the disk is full, or a network drive that SQLite cannot lock"
 	}
 	return err.Error(), ""
 }

@@ -67,7 +67,8 @@ func (e *Events) EachAfter(ctx context.Context, f replay.Filter, session string)
 func (e *Events) from(ctx context.Context, f replay.Filter, after eventPlace) iter.Seq2[replay.Event, error] {
 	return func(yield func(replay.Event, error) bool) {
 		query, after := newEventQuery(f), after
-		inOrder(ctx, pages[storedEvent]{size: eventSize, read: func(ctx context.Context, limit int, take func(storedEvent) bool) error {
+		inOrder(ctx, pages[storedEvent]{size: eventSize, read: func(ctx context.Context, limit int,
+			take func(storedEvent) bool) error {
 			return e.table.page(ctx, query, after, limit, func(event storedEvent) bool {
 				after = placeAfter(event)
 				return take(event)
@@ -115,7 +116,8 @@ func inOrder(ctx context.Context, events iter.Seq2[storedEvent, error]) iter.Seq
 			return true
 		}
 		for e, err := range events {
-			if n := len(tied); n > 0 && (err != nil || e.SessionID != tied[0].SessionID || !e.Time.Equal(tied[0].Time) || n == maxTied || size > maxTiedBytes) && !hand() {
+			if n := len(tied); n > 0 && (err != nil || e.SessionID != tied[0].SessionID ||
+				!e.Time.Equal(tied[0].Time) || n == maxTied || size > maxTiedBytes) && !hand() {
 				return
 			}
 			if err != nil {

@@ -110,7 +110,8 @@ func (c *eventCount) compare(ctx context.Context, rows []*eventRow) error {
 // same reports whether a stored event has the content of a row.
 func (r *eventRow) same(e *replay.Event) bool {
 	return r.kind == e.Type && r.unitType == e.UnitType && r.unitID == e.UnitID && r.micros == e.Time.UnixMicro() &&
-		sameDocument(r.experiments, e.Experiments) && sameDocument(r.context, e.Context) && sameDocument(r.metrics, e.Metrics) && sameDocument(r.payload, e.Payload)
+		sameDocument(r.experiments, e.Experiments) && sameDocument(r.context, e.Context) &&
+		sameDocument(r.metrics, e.Metrics) && sameDocument(r.payload, e.Payload)
 }
 
 func sameDocument(put string, stored json.RawMessage) bool {

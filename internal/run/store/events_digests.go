@@ -16,7 +16,9 @@ var digestSeed = maphash.MakeSeed()
 // many; none are returned where there would be more.
 func (e *Events) Digests(ctx context.Context, most int) (map[string]uint64, error) {
 	digests := map[string]uint64{}
-	err := e.table.marks(ctx, most+1, func(session, marks string) { digests[session] = maphash.String(digestSeed, marks) })
+	err := e.table.marks(ctx, most+1, func(session, marks string) {
+		digests[session] = maphash.String(digestSeed, marks)
+	})
 	if err != nil || len(digests) > most {
 		return nil, err
 	}

@@ -75,7 +75,8 @@ func eventsOverHTTP(t *testing.T, events *store.Events) {
 		body := bodies[from/300%3]
 		status, text := post("/batch", body[0], body[1])
 		var answer struct{ Added, Known, Rejected int }
-		if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusOK || answer.Added+answer.Known != len(part) || answer.Rejected > 0 {
+		if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusOK ||
+			answer.Added+answer.Known != len(part) || answer.Rejected > 0 {
 			t.Fatalf("batch at %d: %d %s, %v", from, status, text, err)
 		}
 		added += answer.Added
@@ -83,14 +84,17 @@ func eventsOverHTTP(t *testing.T, events *store.Events) {
 	if added != len(lines) {
 		t.Errorf("%d events were new, want %d", added, len(lines))
 	}
-	status, text := post("/batch", "application/x-ndjson", lines[0]+"\nnothing\n"+strings.Replace(lines[1], `"event_id":"`, `"event_id":"new-`, 1)+"\n"+`{"event_id":"x"}`)
-	if status != http.StatusMultiStatus || !strings.HasPrefix(text, `{"added":1,"known":1,"rejected":2,"results":[{"index":0,"event_id":`) ||
+	status, text := post("/batch", "application/x-ndjson", lines[0]+"\nnothing\n"+
+		strings.Replace(lines[1], `"event_id":"`, `"event_id":"new-`, 1)+"\n"+`{"event_id":"x"}`)
+	if status != http.StatusMultiStatus ||
+		!strings.HasPrefix(text, `{"added":1,"known":1,"rejected":2,"results":[{"index":0,"event_id":`) ||
 		!strings.Contains(text, `{"index":1,"status":422,"error":"it is not the JSON of an event`) ||
 		!strings.Contains(text, `{"index":3,"event_id":"x","status":422,"error":"it has no timestamp"}`) {
 		t.Errorf("%d %s", status, text)
 	}
 
-	want, got := sessionsFrom(t, replay.ReadJSONL(strings.NewReader(strings.Join(lines, "\n")), nil)), sessionsFrom(t, events.Each(t.Context(), replay.Filter{}))
+	want, got := sessionsFrom(t, replay.ReadJSONL(strings.NewReader(strings.Join(lines, "\n")), nil)),
+		sessionsFrom(t, events.Each(t.Context(), replay.Filter{}))
 	if got != want {
 		t.Errorf("sessions that can be replayed: %s; of the file: %s", got, want)
 	}
@@ -153,13 +157,16 @@ func refusedOverHTTP(t *testing.T, server postgresServer) {
 		experiments jsonb, context jsonb, metrics jsonb, payload jsonb, "timestamp" timestamptz)`)
 	post := eventServer(t, openPostgres(t, u).Events())
 	event := func(id, kind string) string {
-		return fmt.Sprintf(`{"event_id":%q,"event_type":%q,"context":{"session_id":"s"},"timestamp":"2026-01-31T12:00:00Z"}`, id, kind)
+		return fmt.Sprintf(
+			`{"event_id":%q,"event_type":%q,"context":{"session_id":"s"},"timestamp":"2026-01-31T12:00:00Z"}`, id, kind)
 	}
 	status, text := post("", "", event("1", strings.Repeat("long", 20)))
-	if status != http.StatusUnprocessableEntity || !strings.Contains(text, "the store cannot keep it") || strings.Contains(text, "postgres") {
+	if status != http.StatusUnprocessableEntity || !strings.Contains(text, "the store cannot keep it") ||
+		strings.Contains(text, "postgres") {
 		t.Errorf("%d %s", status, text)
 	}
-	status, text = post("/batch", "", "["+event("1", "a")+","+event("2", strings.Repeat("long", 20))+","+event("3", "c")+"]")
+	status, text = post("/batch", "", "["+event("1", "a")+","+event("2", strings.Repeat("long", 20))+","+
+		event("3", "c")+"]")
 	if status != http.StatusMultiStatus || !strings.Contains(text, `{"added":2,"known":0,"rejected":1,`) ||
 		!strings.Contains(text, `{"index":1,"event_id":"2","status":422,"error":"the store cannot keep it`) {
 		t.Errorf("%d %s", status, text)
@@ -180,7 +187,8 @@ func awayOverHTTP(t *testing.T, server postgresServer) {
 			body = "[" + line + "]"
 		}
 		status, text := post(path, "", body)
-		if status != http.StatusServiceUnavailable || !strings.Contains(text, `"code":"store_unavailable"`) || strings.Contains(text, "127.0.0.1") {
+		if status != http.StatusServiceUnavailable || !strings.Contains(text, `"code":"store_unavailable"`) ||
+			strings.Contains(text, "127.0.0.1") {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}

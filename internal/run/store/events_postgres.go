@@ -27,7 +27,8 @@ const (
 	documentedColumns = `event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload, "timestamp"`
 	// intoEvents begins a statement that inserts; the source of the rows follows. What it adds to a row's place is one
 	// number for all of them.
-	intoEvents = `WITH arrival AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 4096 AS first) INSERT INTO exp.events (` + documentedColumns + `, rehearse_arrival) `
+	intoEvents = `WITH arrival AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 4096 AS first) INSERT INTO exp.events (` +
+		documentedColumns + `, rehearse_arrival) `
 	// returningAdded ends that statement.
 	returningAdded = ` ON CONFLICT (event_id) DO NOTHING RETURNING event_id, context ->> 'session_id'`
 )
@@ -85,24 +86,31 @@ func (t postgresEvents) insertArrays(ctx context.Context, rows []eventRow, order
 // insertCopy copies rows into a temporary table, and the new ones from there into exp.events.
 func (t postgresEvents) insertCopy(ctx context.Context, rows []eventRow, order []int) (added []addedEvent, err error) {
 	const incoming = "rehearse_incoming_events"
-	columns := []string{"event_id", "event_type", "unit_type", "unit_id", "experiments", "context", "metrics", "payload", "timestamp", "place"}
+	columns := []string{
+		"event_id", "event_type", "unit_type", "unit_id", "experiments", "context", "metrics", "payload", "timestamp",
+		"place",
+	}
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `CREATE TEMPORARY TABLE `+incoming+` (event_id text, event_type text, unit_type text, unit_id text,
+		_, err := tx.Exec(ctx, `CREATE TEMPORARY TABLE `+incoming+
+			` (event_id text, event_type text, unit_type text, unit_id text,
 			experiments jsonb, context jsonb, metrics jsonb, payload jsonb, "timestamp" timestamptz, place int) ON COMMIT DROP`)
 		if err != nil {
 			return err
 		}
-		_, err = tx.CopyFrom(ctx, pgx.Identifier{"pg_temp", incoming}, columns, pgx.CopyFromSlice(len(order), func(i int) ([]any, error) {
+		_, err = tx.CopyFrom(ctx, pgx.Identifier{
+			"pg_temp", incoming,
+		}, columns, pgx.CopyFromSlice(len(order), func(i int) ([]any, error) {
 			r := &rows[order[i]]
 			return []any{
-				r.id, r.kind, r.unitType, r.unitID, orNull(r.experiments), orNull(r.context), orNull(r.metrics), orNull(r.payload),
-				time.UnixMicro(r.micros), int32(order[i]),
+				r.id, r.kind, r.unitType, r.unitID, orNull(r.experiments), orNull(r.context), orNull(r.metrics),
+				orNull(r.payload), time.UnixMicro(r.micros), int32(order[i]),
 			}, nil
 		}))
 		if err != nil {
 			return err
 		}
-		found, err := tx.Query(ctx, intoEvents+`SELECT `+documentedColumns+`, arrival.first + place FROM arrival, pg_temp.`+incoming+returningAdded)
+		found, err := tx.Query(ctx, intoEvents+`SELECT `+documentedColumns+
+			`, arrival.first + place FROM arrival, pg_temp.`+incoming+returningAdded)
 		if err != nil {
 			return err
 		}
@@ -117,7 +125,8 @@ func scanAdded(row pgx.CollectableRow) (e addedEvent, err error) {
 	return e, err
 }
 
-func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) error {
+func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int,
+	take func(storedEvent) bool) error {
 	query, args := q.postgres(after, limit)
 	err := t.db.page(ctx, query, args, func(rows pgx.Rows) (goOn bool, err error) {
 		e, err := scanPostgresEvent(rows)
@@ -129,7 +138,10 @@ func (t postgresEvents) page(ctx context.Context, q eventQuery, after eventPlace
 // postgres is the query of a page. Its expressions are those of the indexes; otherwise PostgreSQL would not use them.
 func (q eventQuery) postgres(after eventPlace, limit int) (query string, args []any) {
 	const place = `(context ->> 'session_id') COLLATE "C", "timestamp", coalesce(rehearse_arrival, 0), event_id COLLATE "C"`
-	args = []any{after.session, time.UnixMicro(after.micros), after.place, after.id, time.UnixMicro(q.from), time.UnixMicro(q.to), limit}
+	args = []any{
+		after.session, time.UnixMicro(after.micros), after.place, after.id, time.UnixMicro(q.from),
+		time.UnixMicro(q.to), limit,
+	}
 	where := `(` + place + `) > ($1, $2, $3, $4) AND `
 	if q.whole {
 		// LIMIT keeps this a question for each row, which the index answers. As a join it would read the table for
@@ -151,13 +163,15 @@ func (q eventQuery) postgres(after eventPlace, limit int) (query string, args []
 }
 
 // selectEvents begins a query of events; its condition follows.
-const selectEvents = `SELECT coalesce(rehearse_arrival, 0), ` + placeInTable + `, event_id, coalesce(event_type, ''), coalesce(context ->> 'session_id', ''),
+const selectEvents = `SELECT coalesce(rehearse_arrival, 0), ` + placeInTable +
+	`, event_id, coalesce(event_type, ''), coalesce(context ->> 'session_id', ''),
 		coalesce(context ->> 'flow_id', ''), "timestamp", coalesce(unit_type, ''), coalesce(unit_id, ''), experiments, context, metrics, payload
 	FROM exp.events AS e WHERE `
 
 func (t postgresEvents) flowsOf(ctx context.Context, session string) ([]string, error) {
+	// CollectRows returns its error
 	rows, _ := t.db.pool.Query(ctx, `SELECT DISTINCT (context ->> 'flow_id') COLLATE "C" AS flow FROM exp.events
-		WHERE (context ->> 'session_id') COLLATE "C" = $1 AND context ->> 'flow_id' <> '' ORDER BY flow`, session) // CollectRows returns its error
+		WHERE (context ->> 'session_id') COLLATE "C" = $1 AND context ->> 'flow_id' <> '' ORDER BY flow`, session)
 	flows, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	return flows, t.db.explain(ctx, "look for a session in", err)
 }
@@ -198,7 +212,8 @@ func scanPostgresEvent(rows pgx.CollectableRow) (e storedEvent, err error) {
 	err = rows.Scan(&e.place, &e.inTable, &e.ID, &e.Type, &e.SessionID, &e.FlowID, &e.Time, &e.UnitType, &e.UnitID,
 		(*[]byte)(&e.Experiments), (*[]byte)(&e.Context), (*[]byte)(&e.Metrics), (*[]byte)(&e.Payload))
 	e.Time = e.Time.UTC()
-	for _, doc := range []*json.RawMessage{&e.Experiments, &e.Metrics, &e.Payload} { // null, as an application may have written it
+	// null, as an application may have written it
+	for _, doc := range []*json.RawMessage{&e.Experiments, &e.Metrics, &e.Payload} {
 		if string(*doc) == "null" {
 			*doc = nil
 		}

@@ -28,7 +28,9 @@ func newEventRow(e replay.Event) (eventRow, error) {
 		micros: e.Time.UnixMicro(), session: plainText(e.SessionID), flow: plainText(e.FlowID),
 	}
 	if r.id == "" {
-		return r, fmt.Errorf("an event of session %q at %v has no event_id: give it one, so that it can be told from others", r.session, e.Time)
+		return r,
+			fmt.Errorf("an event of session %q at %v has no event_id: give it one, so that it can be told from others",
+				r.session, e.Time)
 	}
 	if y := e.Time.UTC().Year(); y < 0 || y > 9999 {
 		return r, r.errorf("its time is in the year %d: correct it", y)
@@ -52,7 +54,9 @@ func newEventRow(e replay.Event) (eventRow, error) {
 	if err := r.placeInContext(); err != nil {
 		return r, err
 	}
-	for _, key := range []struct{ name, value string }{{"event_id", r.id}, {"session_id", r.session}, {"flow_id", r.flow}} {
+	for _, key := range []struct {
+		name, value string
+	}{{"event_id", r.id}, {"session_id", r.session}, {"flow_id", r.flow}} {
 		if n := len(key.value); n > maxEventID {
 			return r, r.errorf("its %s has %d bytes, and at most %d can be kept: shorten it", key.name, n, maxEventID)
 		}
@@ -100,8 +104,9 @@ func (r *eventRow) placeInContext() error {
 // recognises only objects without nested objects and escapes.
 func (r *eventRow) standsInContext(key, value string) bool {
 	quoted := `"` + key + `"`
-	return strings.HasPrefix(r.context, "{") && strings.LastIndexByte(r.context, '{') == 0 && strings.IndexByte(r.context, '\\') < 0 &&
-		strings.Count(r.context, quoted) == 1 && strings.Contains(r.context, quoted+`:"`+value+`"`)
+	return strings.HasPrefix(r.context, "{") && strings.LastIndexByte(r.context, '{') == 0 &&
+		strings.IndexByte(r.context, '\\') < 0 && strings.Count(r.context, quoted) == 1 &&
+		strings.Contains(r.context, quoted+`:"`+value+`"`)
 }
 
 // placeKey makes a key of the context and the value beside it the same. It reports whether the keys have changed.

@@ -43,7 +43,8 @@ func (t sqliteEvents) insert(ctx context.Context, rows []eventRow) (added []adde
 }
 
 func (t sqliteEvents) flowsOf(ctx context.Context, session string) (flows []string, err error) {
-	err = t.store.each(ctx, `SELECT DISTINCT flow_id FROM events WHERE session_id = ? AND flow_id <> '' ORDER BY flow_id`, []any{session},
+	err = t.store.each(ctx,
+		`SELECT DISTINCT flow_id FROM events WHERE session_id = ? AND flow_id <> '' ORDER BY flow_id`, []any{session},
 		func(rows *sql.Rows) error {
 			var flow string
 			err := rows.Scan(&flow)
@@ -130,7 +131,8 @@ func orNull(text string) any {
 	return text
 }
 
-func (t sqliteEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) (err error) {
+func (t sqliteEvents) page(ctx context.Context, q eventQuery, after eventPlace, limit int,
+	take func(storedEvent) bool) (err error) {
 	defer func() { err = t.store.explain(ctx, "read events from", err) }()
 	query, args := q.sqlite(after, limit)
 	rows, err := t.store.db.QueryContext(ctx, query, args...)
@@ -169,7 +171,8 @@ func (q eventQuery) sqlite(after eventPlace, limit int) (query string, args []an
 		where += ` AND event_type IN (SELECT value FROM json_each(?))`
 		args = append(args, string(types))
 	}
-	return `SELECT rowid, ` + eventColumns + ` FROM events WHERE ` + where + ` ORDER BY session_id, timestamp, rowid LIMIT ?`, append(args, limit)
+	return `SELECT rowid, ` + eventColumns + ` FROM events WHERE ` + where +
+		` ORDER BY session_id, timestamp, rowid LIMIT ?`, append(args, limit)
 }
 
 func scanEvent(rows *sql.Rows) (e storedEvent, err error) {
@@ -183,19 +186,21 @@ func scanEvent(rows *sql.Rows) (e storedEvent, err error) {
 func (t sqliteEvents) sessionsAmong(ctx context.Context, sessions []string) ([]string, error) {
 	list, _ := json.Marshal(sessions) // of strings it cannot fail
 	var found []string
-	err := t.each(ctx, `SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM events WHERE session_id = value)`, list, func(rows *sql.Rows) error {
-		var session string
-		err := rows.Scan(&session)
-		found = append(found, session)
-		return err
-	})
+	err := t.each(ctx, `SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM events WHERE session_id = value)`,
+		list, func(rows *sql.Rows) error {
+			var session string
+			err := rows.Scan(&session)
+			found = append(found, session)
+			return err
+		})
 	return found, err
 }
 
 func (t sqliteEvents) get(ctx context.Context, ids []string) ([]replay.Event, error) {
 	list, _ := json.Marshal(ids) // of strings it cannot fail
 	var found []replay.Event
-	err := t.each(ctx, `SELECT rowid, `+eventColumns+` FROM events WHERE event_id IN (SELECT value FROM json_each(?))`, list, func(rows *sql.Rows) error {
+	err := t.each(ctx, `SELECT rowid, `+eventColumns+
+		` FROM events WHERE event_id IN (SELECT value FROM json_each(?))`, list, func(rows *sql.Rows) error {
 		e, err := scanEvent(rows)
 		found = append(found, e.Event)
 		return err

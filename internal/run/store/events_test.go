@@ -35,21 +35,22 @@ func TestEventsAdd(t *testing.T) {
 // messages are so many events in sessions of twenty, from a number on. No two runs of them are in the order in which
 // they are read.
 func messages(from, n int) iter.Seq2[replay.Event, error] {
-	const text = "I am looking for a place to eat in the city, could you help me find one please? It should not be too expensive."
+	const text = "I am looking for a place to eat in the city, could you help me find one please? It should not be " +
+		"too expensive."
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	return func(yield func(replay.Event, error) bool) {
 		for i := from; i < from+n; i++ {
 			session := fmt.Sprintf("session-%08x", uint32(i/20)*2654435761)
 			flow := fmt.Sprintf("flow_%d", i/20%24)
 			e := replay.Event{
-				ID: fmt.Sprintf("%s#%04d", session, i%20), Type: replay.Message, UnitType: "user", UnitID: fmt.Sprintf("user-%d", i/20%5000),
-				Experiments: json.RawMessage(`[]`),
-				Context: fmt.Appendf(nil, `{"session_id":"%s","flow_id":"%s","flow_version":"1.0.0","current_state":"state_%d"}`,
+				ID: fmt.Sprintf("%s#%04d", session, i%20), Type: replay.Message, UnitType: "user",
+				UnitID: fmt.Sprintf("user-%d", i/20%5000), Experiments: json.RawMessage(`[]`),
+				Context: fmt.Appendf(nil,
+					`{"session_id":"%s","flow_id":"%s","flow_version":"1.0.0","current_state":"state_%d"}`,
 					session, flow, i%20),
 				Metrics: fmt.Appendf(nil, `{"turn_number":%d,"latency_ms":%d}`, i%20/2, i*7919%3000),
-				Payload: fmt.Appendf(nil, `{"sender":"user","message_text":"%s","message_length":80,"state_transition":true,"next_state":"state_%d"}`,
-					text[:20+i%90], i%20+1),
-				Time: start.Add(time.Duration(i) * time.Second), SessionID: session, FlowID: flow,
+				Payload: fmt.Appendf(nil, `{"sender":"user","message_text":"%s","message_length":80,"state_transition":true,"next_state":"state_%d"}`, text[:20+i%90], i%20+1),
+				Time:    start.Add(time.Duration(i) * time.Second), SessionID: session, FlowID: flow,
 			}
 			if !yield(e, nil) {
 				return
@@ -114,7 +115,10 @@ var pageFilters = []replay.Filter{
 	{},
 	{FlowID: "flow_3"},
 	{From: time.Date(2025, 1, 1, 1, 0, 0, 0, time.UTC), To: time.Date(2025, 1, 1, 2, 0, 0, 0, time.UTC)},
-	{FlowID: "flow_3", From: time.Date(2025, 1, 1, 1, 0, 0, 0, time.UTC), Types: []string{replay.Message, replay.Completed}},
+	{
+		FlowID: "flow_3", From: time.Date(2025, 1, 1, 1, 0, 0, 0, time.UTC),
+		Types: []string{replay.Message, replay.Completed},
+	},
 }
 
 // TestEventsPagesNeedNoSort holds that a page is a piece of an index, or reading all would take the square of the time.

@@ -26,7 +26,8 @@ func MigrateTo(ctx context.Context, path string, version int) (err error) {
 
 // OutboxQueries are the queries on rows that must not read all of them.
 var OutboxQueries = map[string]string{
-	"due": dueQuery, "claim": claimQuery, "finish": finishQuery, "revive": reviveQuery, "forgotten": forgottenQuery, "erase": eraseRowsQuery,
+	"due": dueQuery, "claim": claimQuery, "finish": finishQuery, "revive": reviveQuery, "forgotten": forgottenQuery,
+	"erase": eraseRowsQuery,
 }
 
 // MigrationLock is the lock that a process holds while it migrates.

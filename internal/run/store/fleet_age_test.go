@@ -115,7 +115,8 @@ func TestFleetEventsBetweenQueries(t *testing.T) {
 		}
 	}
 	for after := range int64(5) {
-		if events, err := f.RunEvents(t.Context(), "r", after, 1); err != nil || len(events) != 1 || events[0].ID != after+1 {
+		if events, err := f.RunEvents(t.Context(), "r", after, 1); err != nil || len(events) != 1 ||
+			events[0].ID != after+1 {
 			t.Errorf("after %d: %+v, %v", after, events, err)
 		}
 	}

@@ -60,13 +60,16 @@ func (f *Fleet) Artifacts(ctx context.Context, run string, page PageOf) (Page[Ar
 		place, n int64
 	}
 	limit := page.limit()
-	rows, err := list(ctx, f, "read artifacts from", `SELECT a.place, a.n, r.suite, r.test_id, r.target, r.trial, a.turn, a.kind, a.sha256, a.bytes, a.truncated
+	rows, err := list(ctx, f, "read artifacts from",
+		`SELECT a.place, a.n, r.suite, r.test_id, r.target, r.trial, a.turn, a.kind, a.sha256, a.bytes, a.truncated
 		FROM exp.fleet_artifacts a JOIN exp.fleet_results r ON r.place = a.place
 		WHERE (a.place, a.n) > ($1, $2) AND a.place <= $3 ORDER BY a.place, a.n LIMIT $4`,
-		[]any{beforeRun(number) + seq, n, endOfRun(number), int64(limit + 1)}, func(row fleetRow) (a placed, err error) {
+		[]any{beforeRun(number) + seq, n, endOfRun(number), int64(limit + 1)},
+		func(row fleetRow) (a placed, err error) {
 			var trial, truncated int64
 			var turn *int64
-			err = row.Scan(&a.place, &a.n, &a.Suite, &a.TestID, &a.Target, &trial, &turn, &a.Kind, &a.SHA256, &a.Bytes, &truncated)
+			err = row.Scan(&a.place, &a.n, &a.Suite, &a.TestID, &a.Target, &trial, &turn, &a.Kind, &a.SHA256, &a.Bytes,
+				&truncated)
 			a.Trial, a.Truncated = int(trial), truncated != 0
 			if turn != nil {
 				a.Turn = new(int(*turn))
@@ -77,7 +80,8 @@ func (f *Fleet) Artifacts(ctx context.Context, run string, page PageOf) (Page[Ar
 		return Page[Artifact]{}, err
 	}
 	found := newPage(rows, limit, func(last placed) *string {
-		return newCursor("artifacts", strconv.FormatInt(last.place-beforeRun(number), 10)+" "+strconv.FormatInt(last.n, 10))
+		return newCursor("artifacts", strconv.FormatInt(last.place-beforeRun(number), 10)+" "+
+			strconv.FormatInt(last.n, 10))
 	})
 	artifacts := Page[Artifact]{Items: make([]Artifact, 0, len(found.Items)), Next: found.Next}
 	for _, a := range found.Items {
@@ -88,7 +92,8 @@ func (f *Fleet) Artifacts(ctx context.Context, run string, page PageOf) (Page[Ar
 
 // HasArtifact reports whether a run has an artifact with the hash.
 func (f *Fleet) HasArtifact(ctx context.Context, sha256 string) (has bool, err error) {
-	err = f.read(ctx, "look for an artifact in", `SELECT 1 FROM exp.fleet_artifacts WHERE sha256 = $1 LIMIT 1`, []any{plainText(sha256)},
+	err = f.read(ctx, "look for an artifact in", `SELECT 1 FROM exp.fleet_artifacts WHERE sha256 = $1 LIMIT 1`,
+		[]any{plainText(sha256)},
 		func(row fleetRow) error {
 			has = true
 			return row.Scan(new(int64))
@@ -124,6 +129,8 @@ func (f *Fleet) ForgetArtifacts(ctx context.Context, hashes []string) error {
 		lists[i] = []any{plainText(hash)}
 	}
 	return f.write(ctx, "forget orphaned artifacts in", func(tx fleetTx) error {
-		return tx.each(ctx, `DELETE FROM exp.fleet_orphans WHERE sha256 = $1`, lists, func(int, fleetRow) error { return nil })
+		return tx.each(ctx, `DELETE FROM exp.fleet_orphans WHERE sha256 = $1`, lists, func(int, fleetRow) error {
+			return nil
+		})
 	})
 }

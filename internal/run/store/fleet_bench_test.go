@@ -18,18 +18,28 @@ func sizedResults(from, n int) []store.NewResult {
 	for i := range results {
 		id := fmt.Sprintf("refund-%05d", from+i)
 		r := &result.Test{
-			Schema: 1, RunID: "20260714-093000-k3x9", Suite: "shop", TestID: id, Target: "agent", Verdict: result.Pass, Score: 1, Threshold: 0.8,
-			ExecutionStatus: result.OK, DurationMS: 1234.5, StartedAt: time.Unix(1_780_000_000, 0).UTC(),
+			Schema: 1, RunID: "20260714-093000-k3x9", Suite: "shop", TestID: id, Target: "agent", Verdict: result.Pass,
+			Score: 1, Threshold: 0.8, ExecutionStatus: result.OK, DurationMS: 1234.5,
+			StartedAt: time.Unix(1_780_000_000, 0).UTC(),
 		}
 		if i%10 == 0 {
-			r.Verdict, r.Failures = result.Fail, []result.Failure{{Code: result.AssistantContent, Source: "structured", Turn: 1, Message: "no refund for " + id}}
+			r.Verdict, r.Failures = result.Fail, []result.Failure{{
+				Code: result.AssistantContent, Source: "structured", Turn: 1, Message: "no refund for " + id,
+			}}
 		}
 		for turn := range 2 {
 			said := fmt.Sprintf("I would like to have my money back for order %s, please, turn %d.", id, turn)
 			reply := strings.Repeat(fmt.Sprintf("Order %s-%d can be refunded. ", id, turn), 5)
-			r.Output = append(r.Output, chat.Message{Role: "user", Content: chat.Content{Text: said}}, chat.Message{Role: "assistant", Content: chat.Content{Text: reply}})
-			r.Turns = append(r.Turns, result.Turn{Index: turn + 1, Input: chat.Content{Text: said}, Output: reply, LatencyMS: 600, Attempts: 1})
-			r.Scores = append(r.Scores, result.Score{Name: fmt.Sprint("turn-", turn+1), Type: "turn", Score: 1, Verdict: result.Pass, Assertions: []result.Assertion{{Text: "contains refunded", Passed: true, Grader: "contains"}}})
+			r.Output = append(r.Output, chat.Message{Role: "user", Content: chat.Content{Text: said}}, chat.Message{
+				Role: "assistant", Content: chat.Content{Text: reply},
+			})
+			r.Turns = append(r.Turns, result.Turn{
+				Index: turn + 1, Input: chat.Content{Text: said}, Output: reply, LatencyMS: 600, Attempts: 1,
+			})
+			r.Scores = append(r.Scores, result.Score{
+				Name: fmt.Sprint("turn-", turn+1), Type: "turn", Score: 1, Verdict: result.Pass,
+				Assertions: []result.Assertion{{Text: "contains refunded", Passed: true, Grader: "contains"}},
+			})
 		}
 		results[i] = store.NewResult{Test: r, Worker: "worker-1"}
 	}

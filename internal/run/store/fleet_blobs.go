@@ -32,10 +32,12 @@ func (e *MissingBlobsError) Unwrap() error { return ErrUnknown }
 func (f *Fleet) PutBlob(ctx context.Context, hash string, data []byte) (created bool, err error) {
 	const op = "write a file to"
 	if len(data) > MaxBlob {
-		return false, f.fault(op, fmt.Sprintf("it has %d bytes, and at most %d can be kept", len(data), MaxBlob), "split it", ErrTooLarge)
+		return false, f.fault(op, fmt.Sprintf("it has %d bytes, and at most %d can be kept", len(data), MaxBlob),
+			"split it", ErrTooLarge)
 	}
 	if sum := sha256.Sum256(data); hash != hex.EncodeToString(sum[:]) {
-		return false, f.fault(op, "its bytes do not have the sha256 "+shortened(hash), "send the file again, with the hash in lower-case hex", ErrHash)
+		return false, f.fault(op, "its bytes do not have the sha256 "+shortened(hash),
+			"send the file again, with the hash in lower-case hex", ErrHash)
 	}
 	err = f.write(ctx, op, func(tx fleetTx) error {
 		if err := tx.lock(ctx, "blobs"); err != nil {
@@ -53,7 +55,8 @@ func (f *Fleet) PutBlob(ctx context.Context, hash string, data []byte) (created 
 		if data == nil {
 			data = []byte{}
 		}
-		_, err = tx.exec(ctx, `INSERT INTO exp.fleet_blobs (sha256, put_at, data) VALUES ($1, $2, $3)`, hash, micros(now), data)
+		_, err = tx.exec(ctx, `INSERT INTO exp.fleet_blobs (sha256, put_at, data) VALUES ($1, $2, $3)`, hash,
+			micros(now), data)
 		return err
 	})
 	return created && err == nil, err
@@ -62,12 +65,15 @@ func (f *Fleet) PutBlob(ctx context.Context, hash string, data []byte) (created 
 // Blob returns the bytes with a hash; without them the error is ErrUnknown.
 func (f *Fleet) Blob(ctx context.Context, hash string) (data []byte, err error) {
 	found := false
-	err = f.read(ctx, "read a file from", `SELECT data FROM exp.fleet_blobs WHERE sha256 = $1`, []any{plainText(hash)}, func(row fleetRow) error {
+	err = f.read(ctx, "read a file from", `SELECT data FROM exp.fleet_blobs WHERE sha256 = $1`, []any{
+		plainText(hash),
+	}, func(row fleetRow) error {
 		found = true
 		return row.Scan(&data)
 	})
 	if err == nil && !found {
-		err = f.fault("read a file from", "there is no file with the sha256 "+shortened(hash), "upload it first", ErrUnknown)
+		err = f.fault("read a file from", "there is no file with the sha256 "+shortened(hash), "upload it first",
+			ErrUnknown)
 	}
 	return data, err
 }
@@ -131,7 +137,8 @@ func (f *Fleet) useBlobs(ctx context.Context, tx fleetTx, owner string, hashes [
 func freeBlobs(ctx context.Context, tx fleetTx, owner string) error {
 	if _, err := tx.exec(ctx, `DELETE FROM exp.fleet_blobs WHERE sha256 IN (
 			SELECT u.sha256 FROM exp.fleet_blob_uses u WHERE u.owner = $1
-				AND NOT EXISTS (SELECT 1 FROM exp.fleet_blob_uses o WHERE o.sha256 = u.sha256 AND o.owner <> $1))`, owner); err != nil {
+				AND NOT EXISTS (SELECT 1 FROM exp.fleet_blob_uses o WHERE o.sha256 = u.sha256 AND o.owner <> $1))`,
+		owner); err != nil {
 		return err
 	}
 	_, err := tx.exec(ctx, `DELETE FROM exp.fleet_blob_uses WHERE owner = $1`, owner)
@@ -145,7 +152,8 @@ func (f *Fleet) sweepBlobs(ctx context.Context, now time.Time) error {
 			return err
 		}
 		_, err := tx.exec(ctx, `DELETE FROM exp.fleet_blobs WHERE put_at < $1
-			AND NOT EXISTS (SELECT 1 FROM exp.fleet_blob_uses u WHERE u.sha256 = fleet_blobs.sha256)`, micros(now.Add(-blobKept)))
+			AND NOT EXISTS (SELECT 1 FROM exp.fleet_blob_uses u WHERE u.sha256 = fleet_blobs.sha256)`,
+			micros(now.Add(-blobKept)))
 		return err
 	})
 }

@@ -40,11 +40,13 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `DELETE FROM exp.fleet_conversations WHERE used_at < $1 AND held_until <= $2`, micros(now.Add(-room.Idle)), micros(now)); err != nil {
+		if _, err := tx.exec(ctx, `DELETE FROM exp.fleet_conversations WHERE used_at < $1 AND held_until <= $2`,
+			micros(now.Add(-room.Idle)), micros(now)); err != nil {
 			return err
 		}
 		var kept, bytes int64
-		err = tx.read(ctx, `SELECT count(*), coalesce(sum(size), 0) FROM exp.fleet_conversations`, nil, func(row fleetRow) error { return row.Scan(&kept, &bytes) })
+		err = tx.read(ctx, `SELECT count(*), coalesce(sum(size), 0) FROM exp.fleet_conversations`, nil,
+			func(row fleetRow) error { return row.Scan(&kept, &bytes) })
 		switch {
 		case err != nil:
 			return err
@@ -54,7 +56,8 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 		n, err := tx.exec(ctx, `INSERT INTO exp.fleet_conversations (id, data, size, holder, held_until, used_at) VALUES ($1, $2, $3, '', 0, $4) ON CONFLICT DO NOTHING`,
 			plainText(c.ID), f.packers.pack(c.Data), int64(c.Size), micros(now))
 		if err == nil && n == 0 {
-			err = f.fault(op, fmt.Sprintf("there is a conversation %q already", shortened(c.ID)), "choose another id", ErrExists)
+			err = f.fault(op, fmt.Sprintf("there is a conversation %q already", shortened(c.ID)), "choose another id",
+				ErrExists)
 		}
 		return err
 	})
@@ -63,7 +66,8 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 // LeaseConversation gives a conversation to a holder for a time: nobody else holds it until it is freed, or until the
 // time is over without a renewal. A holder's name must be that of one turn, such as a random one. ErrBusy means that
 // somebody holds it, ErrUnknown that there is none.
-func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (c Conversation, err error) {
+func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string,
+	ttl, idle time.Duration) (c Conversation, err error) {
 	const op = "hold a conversation in"
 	err = f.write(ctx, op, func(tx fleetTx) error {
 		now, err := tx.now(ctx)
@@ -77,7 +81,8 @@ func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string, ttl, i
 		}
 		c, err = f.readConversation(ctx, tx.read, op, id, now.Add(-idle))
 		if err == nil && n == 0 {
-			err = f.fault(op, fmt.Sprintf("the conversation %q is held", shortened(id)), "wait for its turn to end", ErrBusy)
+			err = f.fault(op, fmt.Sprintf("the conversation %q is held", shortened(id)),
+				"wait for its turn to end", ErrBusy)
 		}
 		return err
 	})
@@ -88,7 +93,9 @@ func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string, ttl, i
 // more.
 func (f *Fleet) RenewConversation(ctx context.Context, id, holder string, ttl time.Duration) error {
 	return f.asHolder(ctx, "hold a conversation in", id, func(tx fleetTx, now time.Time) (int64, error) {
-		return tx.exec(ctx, `UPDATE exp.fleet_conversations SET held_until = $3 WHERE id = $1 AND holder = $2 AND held_until > 0`, plainText(id), holder, micros(now.Add(ttl)))
+		return tx.exec(ctx,
+			`UPDATE exp.fleet_conversations SET held_until = $3 WHERE id = $1 AND holder = $2 AND held_until > 0`,
+			plainText(id), holder, micros(now.Add(ttl)))
 	})
 }
 
@@ -101,10 +108,13 @@ func (f *Fleet) FreeConversation(ctx context.Context, id, holder string, changed
 				plainText(id), holder, micros(now))
 		}
 		if len(changed.Data) > maxConversation {
-			return 0, f.fault("write a conversation to", "the conversation is too long to be kept", "begin another one", ErrTooLarge)
+			return 0, f.fault("write a conversation to", "the conversation is too long to be kept", "begin another one",
+				ErrTooLarge)
 		}
-		return tx.exec(ctx, `UPDATE exp.fleet_conversations SET holder = '', held_until = 0, used_at = $3, data = $4, size = $5
-			WHERE id = $1 AND holder = $2 AND held_until > 0`, plainText(id), holder, micros(now), f.packers.pack(changed.Data), int64(changed.Size))
+		return tx.exec(ctx,
+			`UPDATE exp.fleet_conversations SET holder = '', held_until = 0, used_at = $3, data = $4, size = $5
+			WHERE id = $1 AND holder = $2 AND held_until > 0`, plainText(id), holder, micros(now),
+			f.packers.pack(changed.Data), int64(changed.Size))
 	})
 }
 
@@ -116,7 +126,8 @@ func (f *Fleet) DeleteConversation(ctx context.Context, id, holder string) error
 }
 
 // asHolder makes a change that only the holder of a conversation may make.
-func (f *Fleet) asHolder(ctx context.Context, op, id string, change func(tx fleetTx, now time.Time) (int64, error)) error {
+func (f *Fleet) asHolder(ctx context.Context, op, id string,
+	change func(tx fleetTx, now time.Time) (int64, error)) error {
 	return f.write(ctx, op, func(tx fleetTx) error {
 		now, err := tx.now(ctx)
 		if err != nil {
@@ -124,7 +135,8 @@ func (f *Fleet) asHolder(ctx context.Context, op, id string, change func(tx flee
 		}
 		n, err := change(tx, now)
 		if err == nil && n == 0 {
-			err = f.fault(op, fmt.Sprintf("the conversation %q is held by somebody else", shortened(id)), "take the turn again", ErrLeaseLost)
+			err = f.fault(op, fmt.Sprintf("the conversation %q is held by somebody else", shortened(id)),
+				"take the turn again", ErrLeaseLost)
 		}
 		return err
 	})
@@ -146,9 +158,11 @@ func (f *Fleet) Conversation(ctx context.Context, id string, idle time.Duration)
 type fleetRead func(ctx context.Context, query string, args []any, scan func(fleetRow) error) error
 
 // readConversation reads a conversation that was used since a time, or is held.
-func (f *Fleet) readConversation(ctx context.Context, read fleetRead, op, id string, since time.Time) (Conversation, error) {
+func (f *Fleet) readConversation(ctx context.Context, read fleetRead, op, id string,
+	since time.Time) (Conversation, error) {
 	c, found := Conversation{ID: id}, false
-	err := read(ctx, `SELECT data, size, used_at FROM exp.fleet_conversations WHERE id = $1 AND used_at >= $2`, []any{plainText(id), micros(since)},
+	err := read(ctx, `SELECT data, size, used_at FROM exp.fleet_conversations WHERE id = $1 AND used_at >= $2`,
+		[]any{plainText(id), micros(since)},
 		func(row fleetRow) error {
 			var packed []byte
 			var size, used int64

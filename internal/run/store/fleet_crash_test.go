@@ -28,8 +28,13 @@ func fleetChild(path, part string) error {
 	for batch := 0; ; batch++ {
 		var results []store.NewResult
 		for i := range 20 {
-			r := &result.Test{Suite: "s", TestID: fmt.Sprintf("%s-%d-%d", part, batch, i), Target: "t", Verdict: result.Pass, SkipReason: fmt.Sprint(batch)}
-			results = append(results, store.NewResult{Test: r, Artifacts: []store.Artifact{{Kind: "prompt", SHA256: r.TestID}}})
+			r := &result.Test{
+				Suite: "s", TestID: fmt.Sprintf("%s-%d-%d", part, batch, i), Target: "t", Verdict: result.Pass,
+				SkipReason: fmt.Sprint(batch),
+			}
+			results = append(results, store.NewResult{
+				Test: r, Artifacts: []store.Artifact{{Kind: "prompt", SHA256: r.TestID}},
+			})
 		}
 		stored, err := s.Fleet().PutResults(ctx, "r", store.Fence{}, results)
 		if err != nil {
@@ -96,7 +101,8 @@ func wantWhole(t *testing.T, f *store.Fleet, least int64, batch int64) {
 			t.Fatalf("result %d has the seq %d", n, r.Seq)
 		}
 	}
-	if n < least || n%batch != 0 || run.Counts.Results != n || int64(run.Counts.Passed) != n || int64(run.Progress.Done) != n {
+	if n < least || n%batch != 0 || run.Counts.Results != n || int64(run.Counts.Passed) != n ||
+		int64(run.Progress.Done) != n {
 		t.Errorf("%d results, at least %d are stored; the run says %+v, %+v", n, least, run.Counts, run.Progress)
 	}
 	events := int64(0)
@@ -144,7 +150,9 @@ func TestFleetServerCrashes(t *testing.T) {
 			for batch := range batches {
 				var results []store.NewResult
 				for i := range size {
-					results = append(results, store.NewResult{Test: &result.Test{Suite: "s", TestID: fmt.Sprintf("%d-%d-%d", w, batch, i), Verdict: result.Pass}})
+					results = append(results, store.NewResult{Test: &result.Test{
+						Suite: "s", TestID: fmt.Sprintf("%d-%d-%d", w, batch, i), Verdict: result.Pass,
+					}})
 				}
 				for {
 					_, err := f.PutResults(t.Context(), "r", lease.Fence(), results)

@@ -126,14 +126,17 @@ const MaxIdempotencyKey = 1_000
 
 // findSubmission returns the run with the id, or the one that the same caller submitted with the key; its number is 0
 // if there is none. The caller and the hash of a run that an earlier version stored are unknown, and fit all.
-func (f *Fleet) findSubmission(ctx context.Context, tx fleetTx, s *submission, now time.Time) (found runRow, err error) {
+func (f *Fleet) findSubmission(ctx context.Context, tx fleetTx, s *submission,
+	now time.Time) (found runRow, err error) {
 	var hash *string
 	err = tx.read(ctx, `SELECT `+runColumns+`, submitted_hash FROM exp.fleet_runs
 		WHERE id = $1 OR $2 <> '' AND submitted_as = $2 AND (submitted_by = $3 OR submitted_by IS NULL) AND created_at > $4
 		ORDER BY number DESC LIMIT 1`,
-		[]any{s.Run.ID, s.Key, s.By, micros(now.Add(-idempotencyKept))}, func(row fleetRow) error { return found.scanWith(row, &hash) })
+		[]any{s.Run.ID, s.Key, s.By, micros(now.Add(-idempotencyKept))},
+		func(row fleetRow) error { return found.scanWith(row, &hash) })
 	if err == nil && found.ID != s.Run.ID && hash != nil && *hash != s.Hash {
-		err = f.fault("write a run to", "the idempotency key was used for another submission", "use a new key for each submission", ErrOtherSubmission)
+		err = f.fault("write a run to", "the idempotency key was used for another submission",
+			"use a new key for each submission", ErrOtherSubmission)
 	}
 	return found, err
 }
@@ -146,7 +149,8 @@ func (f *Fleet) checkWaiting(ctx context.Context, tx fleetTx, most int) error {
 	err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_runs WHERE status = $1`, []any{string(RunQueued)},
 		func(row fleetRow) error { return row.Scan(&waiting) })
 	if err == nil && waiting >= int64(most) {
-		err = f.fault("write a run to", fmt.Sprintf("%d runs wait already", waiting), "submit it again when some have begun", ErrQueueFull)
+		err = f.fault("write a run to", fmt.Sprintf("%d runs wait already", waiting),
+			"submit it again when some have begun", ErrQueueFull)
 	}
 	return err
 }
@@ -164,12 +168,16 @@ func insertRun(ctx context.Context, tx fleetTx, row *runRow, s *submission) erro
 	err = tx.read(ctx, `INSERT INTO exp.fleet_runs (id, status, name, schedule, created_at, body, submitted_as, submitted_by, submitted_hash,
 			last_seq, last_event, done, passed, failed, errors, skipped)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 1, 0, 0, 0, 0, 0) RETURNING number`,
-		[]any{row.ID, string(row.Status), word(row.Name), word(schedule), micros(row.CreatedAt), body, orNull(s.Key), s.By, s.Hash},
+		[]any{
+			row.ID, string(row.Status), word(row.Name), word(schedule), micros(row.CreatedAt), body, orNull(s.Key),
+			s.By, s.Hash,
+		},
 		func(r fleetRow) error { return r.Scan(&row.number) })
 	if err != nil {
 		return err
 	}
-	if _, err := tx.exec(ctx, `INSERT INTO exp.fleet_specs (run, spec) VALUES ($1, $2)`, row.number, s.packed); err != nil {
+	if _, err := tx.exec(ctx, `INSERT INTO exp.fleet_specs (run, spec) VALUES ($1, $2)`, row.number,
+		s.packed); err != nil {
 		return err
 	}
 	if err := addWords(ctx, tx, row); err != nil {

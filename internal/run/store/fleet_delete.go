@@ -23,7 +23,8 @@ func (f *Fleet) DeleteRun(ctx context.Context, id string) error {
 			return err
 		}
 		if !row.Status.Ended() {
-			return f.fault("delete a run in", fmt.Sprintf("run %s is %s", row.ID, row.Status), "cancel it first", ErrRunUnfinished)
+			return f.fault("delete a run in", fmt.Sprintf("run %s is %s", row.ID, row.Status), "cancel it first",
+				ErrRunUnfinished)
 		}
 		return deleteRun(ctx, tx, &row)
 	})
@@ -39,7 +40,8 @@ func deleteRun(ctx context.Context, tx fleetTx, row *runRow) error {
 		return err
 	}
 	for _, table := range []string{"fleet_artifacts", "fleet_texts", "fleet_records", "fleet_results"} {
-		if _, err := tx.exec(ctx, `DELETE FROM exp.`+table+` WHERE place > $1 AND place <= $2`, first, last); err != nil {
+		if _, err := tx.exec(ctx, `DELETE FROM exp.`+table+` WHERE place > $1 AND place <= $2`,
+			first, last); err != nil {
 			return err
 		}
 	}
@@ -79,7 +81,8 @@ const prunedAtOnce = 100
 // after they were put.
 func (f *Fleet) Prune(ctx context.Context, p Pruning) (pruned []string, err error) {
 	if p.OlderThan < 0 || p.Newest < 0 || p == (Pruning{}) {
-		return nil, f.fault("prune runs in", "it is not said which runs to keep", "give an age, a number of runs, or both", ErrInvalid)
+		return nil, f.fault("prune runs in", "it is not said which runs to keep",
+			"give an age, a number of runs, or both", ErrInvalid)
 	}
 	now, err := f.now(ctx)
 	if err != nil {
@@ -116,11 +119,13 @@ func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]strin
 	if p.Newest > 0 {
 		// Below the oldest of the newest; where there are fewer runs than that, the comparison is with NULL, and no run
 		// is chosen.
-		q.where("number < (SELECT number FROM exp.fleet_runs WHERE "+unfinished+" ORDER BY number DESC LIMIT 1 OFFSET %s)", int64(p.Newest-1))
+		q.where("number < (SELECT number FROM exp.fleet_runs WHERE "+unfinished+
+			" ORDER BY number DESC LIMIT 1 OFFSET %s)", int64(p.Newest-1))
 	}
 	q.conditions = append(q.conditions, "number NOT IN (SELECT run FROM exp.fleet_words WHERE kind = "+q.arg(wordLabel)+
 		" AND value >= "+q.arg(RetainLabel+":")+" AND value < "+q.arg(RetainLabel+";")+")")
-	return list(ctx, f, "read runs from", `SELECT id FROM exp.fleet_runs WHERE `+q.String()+` ORDER BY number LIMIT `+q.arg(int64(prunedAtOnce)),
+	return list(ctx, f, "read runs from",
+		`SELECT id FROM exp.fleet_runs WHERE `+q.String()+` ORDER BY number LIMIT `+q.arg(int64(prunedAtOnce)),
 		q.args, func(row fleetRow) (id string, err error) {
 			err = row.Scan(&id)
 			return id, err

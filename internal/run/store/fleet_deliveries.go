@@ -47,12 +47,15 @@ func (f *Fleet) Announce(ctx context.Context, run string, deliveries []Delivery)
 		rows = append(rows, []any{plainText(d.ID), nil, int64(0), f.packers.pack(data)})
 	}
 	return f.write(ctx, "write webhooks to", func(tx fleetTx) error {
-		n, err := tx.exec(ctx, `DELETE FROM exp.fleet_endings WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1)`, plainText(run))
+		n, err := tx.exec(ctx,
+			`DELETE FROM exp.fleet_endings WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1)`,
+			plainText(run))
 		switch {
 		case err != nil:
 			return err
 		case n == 0:
-			return f.fault("write webhooks to", fmt.Sprintf("the end of run %s is told already", shortened(run)), "look at its deliveries", ErrChanged)
+			return f.fault("write webhooks to", fmt.Sprintf("the end of run %s is told already", shortened(run)),
+				"look at its deliveries", ErrChanged)
 		}
 		now, err := tx.now(ctx)
 		if err != nil {
@@ -77,7 +80,9 @@ func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delive
 			return err
 		}
 		ok = false
-		err = tx.read(ctx, `SELECT id, tries, data FROM exp.fleet_deliveries WHERE next_at <= $1 ORDER BY next_at, id LIMIT 1`, []any{micros(now)},
+		err = tx.read(ctx,
+			`SELECT id, tries, data FROM exp.fleet_deliveries WHERE next_at <= $1 ORDER BY next_at, id LIMIT 1`,
+			[]any{micros(now)},
 			func(row fleetRow) error {
 				var tries int64
 				var packed []byte
@@ -94,7 +99,8 @@ func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delive
 		if err != nil || !ok {
 			return err
 		}
-		_, err = tx.exec(ctx, `UPDATE exp.fleet_deliveries SET tries = $2, next_at = $3 WHERE id = $1`, d.ID, int64(d.Tries), micros(now.Add(hold)))
+		_, err = tx.exec(ctx, `UPDATE exp.fleet_deliveries SET tries = $2, next_at = $3 WHERE id = $1`, d.ID,
+			int64(d.Tries), micros(now.Add(hold)))
 		return err
 	})
 	return d, ok && err == nil, err
@@ -108,7 +114,8 @@ func (f *Fleet) PutOffDelivery(ctx context.Context, d Delivery, after time.Durat
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `UPDATE exp.fleet_deliveries SET next_at = $3 WHERE id = $1 AND tries = $2`, plainText(d.ID), int64(d.Tries), micros(now.Add(after)))
+		_, err = tx.exec(ctx, `UPDATE exp.fleet_deliveries SET next_at = $3 WHERE id = $1 AND tries = $2`,
+			plainText(d.ID), int64(d.Tries), micros(now.Add(after)))
 		return err
 	})
 }

@@ -19,7 +19,9 @@ func (f *Fleet) EraseSession(ctx context.Context, flow, session string) error {
 	// The words of runs are asked first, since no index leads from a test to its results.
 	results, err := list(ctx, f, op, `SELECT r.place FROM exp.fleet_words w JOIN exp.fleet_results r ON r.run = w.run
 		WHERE w.kind = $1 AND w.value = $2 AND r.suite = $3 AND r.test_id = $4`,
-		[]any{wordSuite, word(flow), flow, session}, func(row fleetRow) (place int64, err error) { return place, row.Scan(&place) })
+		[]any{wordSuite, word(flow), flow, session}, func(row fleetRow) (place int64, err error) {
+			return place, row.Scan(&place)
+		})
 	if err != nil || len(results) == 0 {
 		return err
 	}
@@ -36,7 +38,9 @@ func (f *Fleet) EraseSession(ctx context.Context, flow, session string) error {
 // has the name of a session.
 func (f *Fleet) eraseReplayed(ctx context.Context, tx fleetTx, place int64, session string) error {
 	var t *result.Test
-	err := tx.read(ctx, `SELECT record FROM exp.fleet_records WHERE place = $1`, []any{place}, func(row fleetRow) (err error) {
+	err := tx.read(ctx, `SELECT record FROM exp.fleet_records WHERE place = $1`, []any{
+		place,
+	}, func(row fleetRow) (err error) {
 		t, err = scanPacked[result.Test](row)
 		return err
 	})
@@ -48,7 +52,8 @@ func (f *Fleet) eraseReplayed(ctx context.Context, tx fleetTx, place int64, sess
 	if err != nil {
 		return fmt.Errorf("result of session %q: %w", shortened(session), err)
 	}
-	if _, err := tx.exec(ctx, `UPDATE exp.fleet_records SET record = $2 WHERE place = $1`, place, f.packers.pack(record)); err != nil {
+	if _, err := tx.exec(ctx, `UPDATE exp.fleet_records SET record = $2 WHERE place = $1`, place,
+		f.packers.pack(record)); err != nil {
 		return err
 	}
 	if _, err := tx.exec(ctx, `UPDATE exp.fleet_texts SET text = '' WHERE place = $1`, place); err != nil {
@@ -67,17 +72,18 @@ const erasedFile = "erased"
 // of the run under another stamp, or under none, has words that are erased.
 func (f *Fleet) Stamps(ctx context.Context) (map[string]string, error) {
 	stamps := map[string]string{}
-	err := f.read(ctx, "read a file of a run from", `SELECT r.id, f.data FROM exp.fleet_files f JOIN exp.fleet_runs r ON r.number = f.run
+	err := f.read(ctx, "read a file of a run from",
+		`SELECT r.id, f.data FROM exp.fleet_files f JOIN exp.fleet_runs r ON r.number = f.run
 		WHERE f.name = $1`, []any{erasedFile}, func(row fleetRow) error {
-		var id string
-		var packed []byte
-		if err := row.Scan(&id, &packed); err != nil {
+			var id string
+			var packed []byte
+			if err := row.Scan(&id, &packed); err != nil {
+				return err
+			}
+			stamp, err := unpack(packed)
+			stamps[id] = string(stamp)
 			return err
-		}
-		stamp, err := unpack(packed)
-		stamps[id] = string(stamp)
-		return err
-	})
+		})
 	return stamps, err
 }
 
@@ -98,7 +104,9 @@ func eraseWords(t *result.Test) {
 // eraseReported takes the words of a session out of the report of a run, which shows some sessions.
 func (f *Fleet) eraseReported(ctx context.Context, tx fleetTx, run int64, session string) error {
 	var report *replay.Report
-	err := tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{run, ReplayFile}, func(row fleetRow) (err error) {
+	err := tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{
+		run, ReplayFile,
+	}, func(row fleetRow) (err error) {
 		report, err = scanPacked[replay.Report](row)
 		return err
 	})
@@ -109,7 +117,8 @@ func (f *Fleet) eraseReported(ctx context.Context, tx fleetTx, run int64, sessio
 	if err != nil {
 		return fmt.Errorf("report of a replay: %w", err)
 	}
-	_, err = tx.exec(ctx, `UPDATE exp.fleet_files SET data = $3 WHERE run = $1 AND name = $2`, run, ReplayFile, f.packers.pack(data))
+	_, err = tx.exec(ctx, `UPDATE exp.fleet_files SET data = $3 WHERE run = $1 AND name = $2`, run, ReplayFile,
+		f.packers.pack(data))
 	return err
 }
 

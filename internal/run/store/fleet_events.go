@@ -87,7 +87,8 @@ func (f *Fleet) RunEvents(ctx context.Context, run string, after int64, limit in
 }
 
 func (f *Fleet) statusEvents(ctx context.Context, run, after int64, limit int) ([]RunEvent, error) {
-	return list(ctx, f, "read events of a run from", `SELECT id, kind, data FROM exp.fleet_events WHERE run = $1 AND id > $2 ORDER BY id LIMIT $3`,
+	return list(ctx, f, "read events of a run from",
+		`SELECT id, kind, data FROM exp.fleet_events WHERE run = $1 AND id > $2 ORDER BY id LIMIT $3`,
 		[]any{run, after, int64(limit)}, func(row fleetRow) (e RunEvent, err error) {
 			var data string
 			err = row.Scan(&e.ID, &e.Kind, &data)
@@ -99,12 +100,15 @@ func (f *Fleet) statusEvents(ctx context.Context, run, after int64, limit int) (
 // resultEvents makes the events of results, which are not written down: a result knows the id of its event.
 func (f *Fleet) resultEvents(ctx context.Context, run *runRow, after int64, limit int) ([]RunEvent, error) {
 	others := run.lastEvent - run.lastSeq // so many ids at most are not of results before any of them
-	return list(ctx, f, "read events of a run from", `SELECT place, event, suite, test_id, target, trial, score, verdict FROM exp.fleet_results
+	return list(ctx, f, "read events of a run from",
+		`SELECT place, event, suite, test_id, target, trial, score, verdict FROM exp.fleet_results
 		WHERE place > $1 AND place <= $2 AND event > $3 ORDER BY place LIMIT $4`,
-		[]any{beforeRun(run.number) + max(after-others, 0), endOfRun(run.number), after, int64(limit)}, func(row fleetRow) (e RunEvent, err error) {
+		[]any{beforeRun(run.number) + max(after-others, 0), endOfRun(run.number), after, int64(limit)},
+		func(row fleetRow) (e RunEvent, err error) {
 			var place, trial int64
 			var r ResultEvent
-			if err := row.Scan(&place, &e.ID, &r.Suite, &r.TestID, &r.Target, &trial, &r.Score, &r.Verdict); err != nil {
+			if err := row.Scan(&place, &e.ID, &r.Suite, &r.TestID, &r.Target, &trial, &r.Score,
+				&r.Verdict); err != nil {
 				return e, err
 			}
 			r.Seq, r.Trial = place-beforeRun(run.number), int(trial)

@@ -12,7 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// A server takes the lease of a run that waits, leads it, stores its results, and ends it. Another server could go on at any point.
+// A server takes the lease of a run that waits, leads it, stores its results, and ends it. Another server could go on
+// at any point.
 func ExampleFleet() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "store")
@@ -28,7 +29,9 @@ func ExampleFleet() {
 	}
 	defer s.Close()
 	f := s.Fleet()
-	submission := store.NewRun{Run: store.Run{ID: "run-1", Schema: 1, Kind: "suite"}, Spec: []byte(`{"schema": 1}`), Key: "nightly of Monday"}
+	submission := store.NewRun{
+		Run: store.Run{ID: "run-1", Schema: 1, Kind: "suite"}, Spec: []byte(`{"schema": 1}`), Key: "nightly of Monday",
+	}
 	if _, _, err := f.CreateRun(ctx, submission); err != nil {
 		fmt.Println(err)
 	}

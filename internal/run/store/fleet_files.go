@@ -33,7 +33,9 @@ const unheldFile = "unheld.json"
 
 // unheldTotals returns the totals of a run that has not begun; nil where they are not known.
 func unheldTotals(ctx context.Context, tx fleetTx, run int64) (totals *result.Totals, err error) {
-	err = tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{run, unheldFile}, func(row fleetRow) (err error) {
+	err = tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{
+		run, unheldFile,
+	}, func(row fleetRow) (err error) {
 		totals, err = scanPacked[result.Totals](row)
 		return err
 	})
@@ -43,7 +45,8 @@ func unheldTotals(ctx context.Context, tx fleetTx, run int64) (totals *result.To
 // RunFile returns a file of a run; nil if there is none.
 func (f *Fleet) RunFile(ctx context.Context, id, name string) (data []byte, err error) {
 	err = f.read(ctx, "read a file of a run from", `SELECT data FROM exp.fleet_files
-		WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1) AND name = $2`, []any{plainText(id), plainText(name)},
+		WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1) AND name = $2`,
+		[]any{plainText(id), plainText(name)},
 		func(row fleetRow) error {
 			var packed []byte
 			if err := row.Scan(&packed); err != nil {

@@ -62,7 +62,9 @@ func (f *Fleet) dueSchedule(ctx context.Context, tx fleetTx, name string, due ti
 	if err := tx.lock(ctx, scheduleOwner(name)); err != nil {
 		return s, err
 	}
-	err = tx.read(ctx, `SELECT body FROM exp.fleet_schedules WHERE name = $1`, []any{name}, func(row fleetRow) (err error) {
+	err = tx.read(ctx, `SELECT body FROM exp.fleet_schedules WHERE name = $1`, []any{
+		name,
+	}, func(row fleetRow) (err error) {
 		s, err = scanSchedule(row)
 		return err
 	})
@@ -72,7 +74,8 @@ func (f *Fleet) dueSchedule(ctx context.Context, tx fleetTx, name string, due ti
 	case s.Name == "":
 		return s, f.noSchedule(name)
 	case micros(s.NextAt) != micros(due):
-		return s, f.fault("write a schedule to", fmt.Sprintf("the schedule %q has been fired for that time", shortened(name)), "read the schedule again", ErrChanged)
+		return s, f.fault("write a schedule to", fmt.Sprintf("the schedule %q has been fired for that time",
+			shortened(name)), "read the schedule again", ErrChanged)
 	}
 	return s, nil
 }
@@ -83,7 +86,8 @@ func keepFiring(ctx context.Context, tx fleetTx, s Schedule, next time.Time, las
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `UPDATE exp.fleet_schedules SET next_at = $2, body = $3 WHERE name = $1`, plainText(s.Name), micros(next), body)
+	_, err = tx.exec(ctx, `UPDATE exp.fleet_schedules SET next_at = $2, body = $3 WHERE name = $1`, plainText(s.Name),
+		micros(next), body)
 	return err
 }
 

@@ -23,7 +23,8 @@ func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Number: l.Number} }
 // holds it; lease then says who, and has no Until. Who holds it already keeps it with the same Number, and gets it
 // renewed. An owner's name must be that of one process, such as a random one. Leases expire by the clock of the
 // database; in a file by the clock of the process, which is its only one.
-func (f *Fleet) AcquireLease(ctx context.Context, name, owner string, ttl time.Duration) (lease Lease, ok bool, err error) {
+func (f *Fleet) AcquireLease(ctx context.Context, name, owner string,
+	ttl time.Duration) (lease Lease, ok bool, err error) {
 	check := rowCheck{what: "lease", id: name}
 	check.key("name", name)
 	check.key("owner", owner)
@@ -52,7 +53,8 @@ func (f *Fleet) AcquireLease(ctx context.Context, name, owner string, ttl time.D
 			lease.Number++
 		}
 		lease.Owner, lease.Until = owner, asked.Add(ttl)
-		_, err = tx.exec(ctx, `INSERT INTO exp.fleet_leases AS known (name, owner, fence, expires_at) VALUES ($1, $2, $3, $4)
+		_, err = tx.exec(ctx,
+			`INSERT INTO exp.fleet_leases AS known (name, owner, fence, expires_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, fence = excluded.fence, expires_at = excluded.expires_at`,
 			name, owner, lease.Number, micros(now.Add(ttl)))
 		return err
@@ -82,7 +84,8 @@ func (f *Fleet) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) 
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `UPDATE exp.fleet_leases SET expires_at = $2 WHERE name = $1`, plainText(lease.Name), micros(now.Add(ttl)))
+		_, err = tx.exec(ctx, `UPDATE exp.fleet_leases SET expires_at = $2 WHERE name = $1`, plainText(lease.Name),
+			micros(now.Add(ttl)))
 		return err
 	})
 	if err != nil {
@@ -99,7 +102,8 @@ func (f *Fleet) GiveUpLease(ctx context.Context, lease Lease) error {
 		if err := tx.lock(ctx, "lease "+plainText(lease.Name)); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `UPDATE exp.fleet_leases SET owner = '' WHERE name = $1 AND fence = $2`, plainText(lease.Name), lease.Number)
+		_, err := tx.exec(ctx, `UPDATE exp.fleet_leases SET owner = '' WHERE name = $1 AND fence = $2`,
+			plainText(lease.Name), lease.Number)
 		return err
 	})
 }
@@ -125,7 +129,8 @@ func (f *Fleet) demand(ctx context.Context, tx fleetTx, fence Fence) error {
 	}
 	owner, number, _, err := readLease(ctx, tx, name)
 	if err == nil && (owner == "" || number != fence.Number) {
-		err = f.fault("write to", fmt.Sprintf("the lease %q went to another server", shortened(name)), "stop: that server goes on", ErrLeaseLost)
+		err = f.fault("write to", fmt.Sprintf("the lease %q went to another server", shortened(name)),
+			"stop: that server goes on", ErrLeaseLost)
 	}
 	return err
 }

@@ -58,7 +58,9 @@ func (f *Fleet) Runs(ctx context.Context, filter RunFilter, page PageOf) (Page[R
 	if err != nil {
 		return Page[Run]{}, err
 	}
-	found := newPage(rows, limit, func(last runRow) *string { return newCursor("runs", strconv.FormatInt(last.number, 10)) })
+	found := newPage(rows, limit, func(last runRow) *string {
+		return newCursor("runs", strconv.FormatInt(last.number, 10))
+	})
 	runs := Page[Run]{Items: make([]Run, 0, len(found.Items)), Next: found.Next}
 	for _, row := range found.Items {
 		runs.Items = append(runs.Items, row.Run)
@@ -68,7 +70,8 @@ func (f *Fleet) Runs(ctx context.Context, filter RunFilter, page PageOf) (Page[R
 
 // hasWord adds the condition that a run is found by a word.
 func (q *fleetQuery) hasWord(kind, value string) {
-	q.conditions = append(q.conditions, fmt.Sprintf("number IN (SELECT run FROM exp.fleet_words WHERE kind = %s AND value = %s)", q.arg(kind), q.arg(value)))
+	q.conditions = append(q.conditions, fmt.Sprintf(
+		"number IN (SELECT run FROM exp.fleet_words WHERE kind = %s AND value = %s)", q.arg(kind), q.arg(value)))
 }
 
 func (f *Fleet) runsWhere(ctx context.Context, q fleetQuery, direction string, limit int) ([]runRow, error) {
@@ -76,7 +79,8 @@ func (f *Fleet) runsWhere(ctx context.Context, q fleetQuery, direction string, l
 	if len(q.conditions) > 0 {
 		where = " WHERE " + q.String()
 	}
-	return list(ctx, f, "read runs from", `SELECT `+runColumns+` FROM exp.fleet_runs`+where+` ORDER BY number `+direction+` LIMIT `+q.arg(int64(limit)),
+	return list(ctx, f, "read runs from",
+		`SELECT `+runColumns+` FROM exp.fleet_runs`+where+` ORDER BY number `+direction+` LIMIT `+q.arg(int64(limit)),
 		q.args, func(row fleetRow) (r runRow, err error) {
 			err = r.scan(row)
 			return r, err

@@ -69,7 +69,8 @@ func (p PageOf) number(f *Fleet, kind string, none int64) (int64, error) {
 }
 
 func (f *Fleet) badCursor() error {
-	return f.fault("read a page from", "the cursor is not one of this list", "give next_cursor of the page before, or none for the first page", ErrCursor)
+	return f.fault("read a page from", "the cursor is not one of this list",
+		"give next_cursor of the page before, or none for the first page", ErrCursor)
 }
 
 // newPage makes a page of items, of which one more than the limit was asked for.
@@ -104,7 +105,8 @@ func (q *fleetQuery) where(condition string, value any) {
 func (q *fleetQuery) String() string { return strings.Join(q.conditions, " AND ") }
 
 // list reads the items of a page.
-func list[T any](ctx context.Context, f *Fleet, op, query string, args []any, scan func(fleetRow) (T, error)) (items []T, err error) {
+func list[T any](ctx context.Context, f *Fleet, op, query string, args []any,
+	scan func(fleetRow) (T, error)) (items []T, err error) {
 	err = f.read(ctx, op, query, args, func(row fleetRow) error {
 		item, err := scan(row)
 		items = append(items, item)

@@ -31,8 +31,10 @@ func TestPagesOfResults(t *testing.T) {
 			var batch []store.NewResult
 			for range n {
 				test := &result.Test{
-					Suite: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "suite"), TestID: fmt.Sprint(len(all)), Verdict: rapid.SampledFrom(verdicts).Draw(r, "verdict"),
-					Output: []chat.Message{{Content: chat.Content{Text: rapid.SampledFrom([]string{"one", "two"}).Draw(r, "text")}}},
+					Suite: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "suite"), TestID: fmt.Sprint(len(all)),
+					Verdict: rapid.SampledFrom(verdicts).Draw(r, "verdict"), Output: []chat.Message{{
+						Content: chat.Content{Text: rapid.SampledFrom([]string{"one", "two"}).Draw(r, "text")},
+					}},
 				}
 				all, batch = append(all, test), append(batch, store.NewResult{Test: test})
 			}
@@ -42,12 +44,14 @@ func TestPagesOfResults(t *testing.T) {
 		}
 		put(rapid.IntRange(0, 20).Draw(r, "at first"))
 		filter := store.ResultFilter{
-			Suite: rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "filter suite"), Verdict: rapid.SampledFrom(append(verdicts, "")).Draw(r, "filter verdict"),
-			Text: rapid.SampledFrom([]string{"", "ONE", "w"}).Draw(r, "filter text"),
+			Suite:   rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "filter suite"),
+			Verdict: rapid.SampledFrom(append(verdicts, "")).Draw(r, "filter verdict"),
+			Text:    rapid.SampledFrom([]string{"", "ONE", "w"}).Draw(r, "filter text"),
 		}
 		chosen := func(test *result.Test) bool {
 			said := map[string]string{"ONE": "one", "w": "two"}[filter.Text]
-			return (filter.Suite == "" || test.Suite == filter.Suite) && (filter.Verdict == "" || test.Verdict == filter.Verdict) &&
+			return (filter.Suite == "" || test.Suite == filter.Suite) &&
+				(filter.Verdict == "" || test.Verdict == filter.Verdict) &&
 				(said == "" || test.Output[0].Content.Text == said)
 		}
 		atFirst := len(all)
@@ -94,7 +98,9 @@ func TestPagesOfRuns(t *testing.T) {
 		nth := func(n int) string { return fmt.Sprintf("%s, %03d", round, n) }
 		submit := func() {
 			runs++
-			if _, _, err := f.CreateRun(t.Context(), store.NewRun{Run: store.Run{ID: nth(runs), Name: round}}); err != nil {
+			if _, _, err := f.CreateRun(t.Context(), store.NewRun{
+				Run: store.Run{ID: nth(runs), Name: round},
+			}); err != nil {
 				r.Fatal(err)
 			}
 		}

@@ -17,7 +17,8 @@ type postgresFleet struct{ db *Postgres }
 func (d postgresFleet) place() string { return d.db.server.String() }
 
 func (d postgresFleet) explain(ctx context.Context, op string, err error) error {
-	return d.db.explainColumns(ctx, op, err, "the tables exp.fleet_* are not those that this program made: name another database")
+	return d.db.explainColumns(ctx, op, err,
+		"the tables exp.fleet_* are not those that this program made: name another database")
 }
 
 // forgotten has nothing to do: a server writes over what was deleted in its own time.
@@ -86,7 +87,8 @@ func scanRows(rows pgx.Rows, scan func(fleetRow) error) error {
 	return rows.Err()
 }
 
-func (t postgresFleetTx) each(ctx context.Context, query string, lists [][]any, scan func(int, fleetRow) error) (err error) {
+func (t postgresFleetTx) each(ctx context.Context, query string, lists [][]any,
+	scan func(int, fleetRow) error) (err error) {
 	var batch pgx.Batch
 	for _, args := range lists {
 		batch.Queue(query, args...)

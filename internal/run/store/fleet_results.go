@@ -58,7 +58,8 @@ func (f *Fleet) PutResults(ctx context.Context, run string, fence Fence, results
 			return err
 		}
 		if of.lastSeq+int64(len(rows)) > maxResults {
-			return f.fault("write results to", fmt.Sprintf("run %s has too many results", of.ID), "split its suites", ErrTooLarge)
+			return f.fault("write results to", fmt.Sprintf("run %s has too many results", of.ID), "split its suites",
+				ErrTooLarge)
 		}
 		return insertResults(ctx, tx, &of, rows, stored)
 	})
@@ -95,14 +96,15 @@ func (f *Fleet) newResultRow(r NewResult) (row resultRow, err error) {
 		return row, fmt.Errorf("result of test %q: %w", shortened(r.Test.TestID), err)
 	}
 	if len(record) > MaxResult {
-		return row, f.fault("write results to", fmt.Sprintf("the result of test %q has %d bytes, and at most %d can be kept",
-			shortened(r.Test.TestID), len(record), MaxResult), "let the agent answer less", ErrTooLarge)
+		return row,
+			f.fault("write results to", fmt.Sprintf("the result of test %q has %d bytes, and at most %d can be kept",
+				shortened(r.Test.TestID), len(record), MaxResult), "let the agent answer less", ErrTooLarge)
 	}
 	key := *r.Test
 	key.Suite, key.TestID, key.Target = plainText(key.Suite), plainText(key.TestID), plainText(key.Target)
 	return resultRow{
-		test: &key, unit: hashUnit(key.Suite, key.TestID, key.Target), worker: plainText(r.Worker), record: f.packers.pack(record),
-		text: foldCase(transcript(r.Test)), artifacts: r.Artifacts,
+		test: &key, unit: hashUnit(key.Suite, key.TestID, key.Target), worker: plainText(r.Worker),
+		record: f.packers.pack(record), text: foldCase(transcript(r.Test)), artifacts: r.Artifacts,
 	}, nil
 }
 
@@ -145,12 +147,13 @@ func findResults(ctx context.Context, tx fleetTx, run int64, rows []resultRow, s
 	for i, r := range rows {
 		keys[i] = []any{run, r.unit[:], int64(r.test.Trial)}
 	}
-	return tx.each(ctx, `SELECT place FROM exp.fleet_results WHERE run = $1 AND unit = $2 AND trial = $3`, keys, func(i int, row fleetRow) error {
-		var place int64
-		err := row.Scan(&place)
-		stored[i].Seq = place - beforeRun(run)
-		return err
-	})
+	return tx.each(ctx, `SELECT place FROM exp.fleet_results WHERE run = $1 AND unit = $2 AND trial = $3`, keys,
+		func(i int, row fleetRow) error {
+			var place int64
+			err := row.Scan(&place)
+			stored[i].Seq = place - beforeRun(run)
+			return err
+		})
 }
 
 // beforeRun is the place before the first result of a run. endOfRun is that of the last one that it can have.
@@ -159,7 +162,10 @@ func endOfRun(run int64) int64  { return run<<32 | maxResults }
 
 // The columns of the tables of results, in the order of their rows.
 var (
-	resultColumns   = [...]string{"place", "run", "unit", "trial", "suite", "test_id", "target", "verdict", "codes", "worker", "score", "duration", "event"}
+	resultColumns = [...]string{
+		"place", "run", "unit", "trial", "suite", "test_id", "target", "verdict", "codes", "worker", "score",
+		"duration", "event",
+	}
 	recordColumns   = [...]string{"place", "record"}
 	textColumns     = [...]string{"place", "text"}
 	artifactColumns = [...]string{"place", "n", "turn", "kind", "sha256", "bytes", "truncated"}

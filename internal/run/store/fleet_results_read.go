@@ -82,7 +82,9 @@ func (f *Fleet) AllResults(ctx context.Context, run string, filter ResultFilter)
 			return
 		}
 		after := int64(0)
-		pages[Result]{size: func(r Result) int { return len(r.Record) }, read: func(ctx context.Context, limit int, take func(Result) bool) error {
+		pages[Result]{size: func(r Result) int {
+			return len(r.Record)
+		}, read: func(ctx context.Context, limit int, take func(Result) bool) error {
 			return f.resultsAfter(ctx, number, filter, after, limit, func(r Result) bool {
 				after = r.Seq
 				return take(r)
@@ -110,8 +112,8 @@ func (f *Fleet) Result(ctx context.Context, run, id string) (found Result, err e
 		}
 	}
 	if found.Seq == 0 {
-		return found, f.fault("look for a result in", fmt.Sprintf("run %s has no result %q", shortened(run), shortened(id)),
-			"list the results of the run to see their ids", ErrUnknown)
+		return found, f.fault("look for a result in", fmt.Sprintf("run %s has no result %q", shortened(run),
+			shortened(id)), "list the results of the run to see their ids", ErrUnknown)
 	}
 	return found, nil
 }
@@ -127,7 +129,8 @@ func (f *Fleet) runNumber(ctx context.Context, run string) (number int64, err er
 }
 
 // resultsAfter hands over at most limit results behind a seq, until take returns false.
-func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter, after int64, limit int, take func(Result) bool) error {
+func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter, after int64, limit int,
+	take func(Result) bool) error {
 	from, to := beforeRun(run)+min(after, maxResults), endOfRun(run)
 	var q fleetQuery
 	var chosen string
@@ -146,7 +149,8 @@ func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter
 	}
 	// The records are read for what was chosen only.
 	err := f.read(ctx, "read results from", `SELECT r.place, r.suite, r.test_id, r.target, r.trial, r.worker, d.record
-		FROM exp.fleet_results r JOIN exp.fleet_records d ON d.place = r.place WHERE r.place IN (`+chosen+`) ORDER BY r.place`, q.args,
+		FROM exp.fleet_results r JOIN exp.fleet_records d ON d.place = r.place WHERE r.place IN (`+chosen+
+		`) ORDER BY r.place`, q.args,
 		func(row fleetRow) error {
 			r, err := scanResult(row, run)
 			if err == nil && !take(r) {
@@ -166,12 +170,14 @@ func (f *Fleet) choose(q *fleetQuery, filter ResultFilter, from, to int64, limit
 	if filter.Text != "" {
 		// The texts are read in order; CROSS JOIN keeps SQLite from beginning with the other table.
 		tables, column = "exp.fleet_texts t CROSS JOIN exp.fleet_results r", "t.place"
-		q.conditions = append(q.conditions, "r.place = t.place", f.db.contains("t.text", q.arg(foldCase(plainText(filter.Text)))))
+		q.conditions = append(q.conditions, "r.place = t.place",
+			f.db.contains("t.text", q.arg(foldCase(plainText(filter.Text)))))
 	}
 	q.where(column+" > %s", from)
 	q.where(column+" <= %s", to)
 	for _, equal := range []struct{ column, value string }{
-		{"r.verdict", string(filter.Verdict)}, {"r.suite", filter.Suite}, {"r.test_id", filter.TestID}, {"r.target", filter.Target},
+		{"r.verdict", string(filter.Verdict)}, {"r.suite", filter.Suite}, {"r.test_id", filter.TestID},
+		{"r.target", filter.Target},
 	} {
 		if equal.value != "" {
 			q.where(equal.column+" = %s", plainText(equal.value))
@@ -183,7 +189,8 @@ func (f *Fleet) choose(q *fleetQuery, filter ResultFilter, from, to int64, limit
 	if filter.Trial != nil {
 		q.where("r.trial = %s", int64(*filter.Trial))
 	}
-	return `SELECT ` + column + ` FROM ` + tables + ` WHERE ` + q.String() + ` ORDER BY ` + column + ` LIMIT ` + q.arg(int64(limit))
+	return `SELECT ` + column + ` FROM ` + tables + ` WHERE ` + q.String() + ` ORDER BY ` + column + ` LIMIT ` +
+		q.arg(int64(limit))
 }
 
 const (
@@ -197,8 +204,8 @@ const (
 // look at once.
 func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64, limit int) ([]int64, error) {
 	var last *int64
-	err := f.read(ctx, "search results in", `SELECT max(place) FROM exp.fleet_texts WHERE place > $1 AND place <= $2`, []any{from, to},
-		func(row fleetRow) error { return row.Scan(&last) })
+	err := f.read(ctx, "search results in", `SELECT max(place) FROM exp.fleet_texts WHERE place > $1 AND place <= $2`,
+		[]any{from, to}, func(row fleetRow) error { return row.Scan(&last) })
 	if err != nil || last == nil {
 		return nil, err
 	}
@@ -213,10 +220,11 @@ func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64,
 		group.Go(func() (err error) {
 			var q fleetQuery
 			query := f.choose(&q, filter, from+i*size, min(from+(i+1)*size, *last), limit)
-			found[i], err = list(ctx, f, "search results in", query, q.args, func(row fleetRow) (place int64, err error) {
-				err = row.Scan(&place)
-				return place, err
-			})
+			found[i], err = list(ctx, f, "search results in", query, q.args,
+				func(row fleetRow) (place int64, err error) {
+					err = row.Scan(&place)
+					return place, err
+				})
 			return err
 		})
 	}
@@ -249,7 +257,8 @@ func (f *Fleet) MeanDurations(ctx context.Context, keys []result.Key) (map[resul
 		lists, units = append(lists, []any{unit[:]}), append(units, key)
 	}
 	err := f.write(ctx, "read durations from", func(tx fleetTx) error {
-		return tx.each(ctx, `SELECT n, total FROM exp.fleet_durations WHERE unit = $1 AND n > 0`, lists, func(i int, row fleetRow) error {
+		return tx.each(ctx, `SELECT n, total FROM exp.fleet_durations WHERE unit = $1 AND n > 0`, lists, func(i int,
+			row fleetRow) error {
 			var n, total int64
 			err := row.Scan(&n, &total)
 			if n > 0 {
@@ -271,6 +280,7 @@ func countDurations(ctx context.Context, tx fleetTx, run, sign int64) error {
 	_, err := tx.exec(ctx, `INSERT INTO exp.fleet_durations AS known (unit, n, total)
 		SELECT unit, $3 * count(duration), $3 * CAST(sum(duration) AS bigint) FROM exp.fleet_results
 		WHERE place > $1 AND place <= $2 AND duration IS NOT NULL GROUP BY unit
-		ON CONFLICT (unit) DO UPDATE SET n = known.n + excluded.n, total = known.total + excluded.total`, beforeRun(run), endOfRun(run), sign)
+		ON CONFLICT (unit) DO UPDATE SET n = known.n + excluded.n, total = known.total + excluded.total`,
+		beforeRun(run), endOfRun(run), sign)
 	return err
 }

@@ -126,7 +126,9 @@ func (r *runRow) scanWith(row fleetRow, more ...any) error {
 		r.CancelAt = new(time.UnixMicro(*cancelAt).UTC())
 	}
 	r.Progress.Done = int(done)
-	r.Counts = RunCounts{Results: r.lastSeq, Passed: int(passed), Failed: int(failed), Errors: int(broken), Skipped: int(skipped)}
+	r.Counts = RunCounts{
+		Results: r.lastSeq, Passed: int(passed), Failed: int(failed), Errors: int(broken), Skipped: int(skipped),
+	}
 	return nil
 }
 
@@ -172,7 +174,8 @@ func (f *Fleet) runRow(ctx context.Context,
 }
 
 func (f *Fleet) noRun(id string) error {
-	return f.fault("look for a run in", fmt.Sprintf("there is no run %q", shortened(id)), "list the runs to see their ids", ErrUnknown)
+	return f.fault("look for a run in", fmt.Sprintf("there is no run %q", shortened(id)),
+		"list the runs to see their ids", ErrUnknown)
 }
 
 // Spec returns the RunSpec with which the run was created.

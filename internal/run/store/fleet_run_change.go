@@ -55,7 +55,8 @@ func (f *Fleet) lockRun(ctx context.Context, tx fleetTx, id string, fence Fence)
 		return row, err
 	}
 	if row.Status.Ended() {
-		err = f.fault("write a run to", fmt.Sprintf("run %s has ended as %s", shortened(id), row.Status), "start another run", ErrRunEnded)
+		err = f.fault("write a run to", fmt.Sprintf("run %s has ended as %s", shortened(id), row.Status),
+			"start another run", ErrRunEnded)
 	}
 	return row, err
 }
@@ -70,14 +71,15 @@ func copyRun(r Run) Run {
 func (f *Fleet) keepRun(ctx context.Context, tx fleetTx, before, next *runRow) error {
 	moved := next.Status != before.Status
 	if moved && !next.Status.follows(before.Status) {
-		return f.fault("write a run to", fmt.Sprintf("run %s is %s and cannot become %q", before.ID, before.Status, next.Status),
-			"read the run again", ErrChanged)
+		return f.fault("write a run to", fmt.Sprintf("run %s is %s and cannot become %q", before.ID, before.Status,
+			next.Status), "read the run again", ErrChanged)
 	}
 	now, err := tx.now(ctx)
 	if err != nil {
 		return err
 	}
-	next.ID, next.Schema, next.Kind, next.Schedule, next.Fingerprint = before.ID, before.Schema, before.Kind, before.Schedule, before.Fingerprint
+	next.ID, next.Schema, next.Kind, next.Schedule, next.Fingerprint = before.ID, before.Schema, before.Kind,
+		before.Schedule, before.Fingerprint
 	next.CreatedAt, next.Progress.Done = before.CreatedAt, before.Progress.Done
 	ended := moved && next.Status.Ended()
 	if ended {
@@ -95,11 +97,13 @@ func (f *Fleet) keepRun(ctx context.Context, tx fleetTx, before, next *runRow) e
 			return err
 		}
 	}
-	if _, err := tx.exec(ctx, `UPDATE exp.fleet_runs SET status = $2, name = $3, ended_at = $4, body = $5, last_event = $6 WHERE number = $1`,
+	if _, err := tx.exec(ctx,
+		`UPDATE exp.fleet_runs SET status = $2, name = $3, ended_at = $4, body = $5, last_event = $6 WHERE number = $1`,
 		next.number, string(next.Status), word(next.Name), microsOf(next.EndedAt), body, next.lastEvent); err != nil {
 		return err
 	}
-	if !slices.Equal(before.Suites, next.Suites) || !slices.Equal(before.Targets, next.Targets) || !maps.Equal(before.Labels, next.Labels) {
+	if !slices.Equal(before.Suites, next.Suites) || !slices.Equal(before.Targets, next.Targets) ||
+		!maps.Equal(before.Labels, next.Labels) {
 		if _, err := tx.exec(ctx, `DELETE FROM exp.fleet_words WHERE run = $1`, next.number); err != nil {
 			return err
 		}
@@ -132,12 +136,14 @@ func (f *Fleet) CancelRun(ctx context.Context, id string) (Run, error) {
 				return err
 			}
 			next.CancelAt = new(now.UTC().Truncate(time.Microsecond))
-			if _, err := tx.exec(ctx, `UPDATE exp.fleet_runs SET cancel_at = $2 WHERE number = $1`, before.number, micros(now)); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE exp.fleet_runs SET cancel_at = $2 WHERE number = $1`, before.number,
+				micros(now)); err != nil {
 				return err
 			}
 		}
 		if before.Status == RunQueued {
-			next.Status, next.ExitReason, next.ExitCode = RunCancelled, new(result.ReasonInterrupted), new(result.ExitInterrupted)
+			next.Status, next.ExitReason, next.ExitCode = RunCancelled, new(result.ReasonInterrupted),
+				new(result.ExitInterrupted)
 			if next.Totals, err = unheldTotals(ctx, tx, before.number); err != nil {
 				return err
 			}

@@ -65,7 +65,8 @@ func (f *Fleet) CreateSchedule(ctx context.Context, s Schedule, spec []byte, blo
 			return err
 		}
 		if n == 0 {
-			return f.fault("write a schedule to", fmt.Sprintf("there is a schedule %q already", shortened(name)), "remove it first, or take another name", ErrExists)
+			return f.fault("write a schedule to", fmt.Sprintf("there is a schedule %q already", shortened(name)),
+				"remove it first, or take another name", ErrExists)
 		}
 		return f.useBlobs(ctx, tx, scheduleOwner(name), blobs)
 	})
@@ -93,7 +94,8 @@ func scanSchedule(row fleetRow) (s Schedule, err error) {
 
 // Schedule returns the schedule with the name; without one the error is ErrUnknown.
 func (f *Fleet) Schedule(ctx context.Context, name string) (Schedule, error) {
-	found, err := list(ctx, f, "read a schedule from", `SELECT body FROM exp.fleet_schedules WHERE name = $1`, []any{plainText(name)}, scanSchedule)
+	found, err := list(ctx, f, "read a schedule from", `SELECT body FROM exp.fleet_schedules WHERE name = $1`,
+		[]any{plainText(name)}, scanSchedule)
 	if err == nil && len(found) == 0 {
 		err = f.noSchedule(name)
 	}
@@ -104,17 +106,20 @@ func (f *Fleet) Schedule(ctx context.Context, name string) (Schedule, error) {
 }
 
 func (f *Fleet) noSchedule(name string) error {
-	return f.fault("look for a schedule in", fmt.Sprintf("there is no schedule %q", shortened(name)), "list the schedules to see their names", ErrUnknown)
+	return f.fault("look for a schedule in", fmt.Sprintf("there is no schedule %q", shortened(name)),
+		"list the schedules to see their names", ErrUnknown)
 }
 
 // Schedules returns a page of schedules in the byte order of their names.
 func (f *Fleet) Schedules(ctx context.Context, page PageOf) (Page[Schedule], error) {
-	return namePage(ctx, f, "schedules", page, `SELECT body FROM exp.fleet_schedules WHERE name > $1 ORDER BY name LIMIT $2`,
+	return namePage(ctx, f, "schedules", page,
+		`SELECT body FROM exp.fleet_schedules WHERE name > $1 ORDER BY name LIMIT $2`,
 		scanSchedule, func(s Schedule) string { return s.Name })
 }
 
 // namePage reads a page of rows in the order of their names.
-func namePage[T any](ctx context.Context, f *Fleet, kind string, page PageOf, query string, scan func(fleetRow) (T, error), name func(T) string) (Page[T], error) {
+func namePage[T any](ctx context.Context, f *Fleet, kind string, page PageOf, query string,
+	scan func(fleetRow) (T, error), name func(T) string) (Page[T], error) {
 	after, err := page.after(f, kind)
 	if err != nil {
 		return Page[T]{}, err
@@ -133,14 +138,16 @@ func (f *Fleet) DueSchedules(ctx context.Context, limit int) (due []Schedule, no
 	if now, err = f.now(ctx); err != nil {
 		return nil, now, err
 	}
-	due, err = list(ctx, f, "read schedules from", `SELECT body FROM exp.fleet_schedules WHERE next_at <= $1 ORDER BY next_at, name LIMIT $2`,
+	due, err = list(ctx, f, "read schedules from",
+		`SELECT body FROM exp.fleet_schedules WHERE next_at <= $1 ORDER BY next_at, name LIMIT $2`,
 		[]any{micros(now), int64(limit)}, scanSchedule)
 	return due, now.UTC(), err
 }
 
 // ScheduleSpec returns the RunSpec of a schedule.
 func (f *Fleet) ScheduleSpec(ctx context.Context, name string) ([]byte, error) {
-	found, err := list(ctx, f, "read a schedule from", `SELECT spec FROM exp.fleet_schedules WHERE name = $1`, []any{plainText(name)},
+	found, err := list(ctx, f, "read a schedule from", `SELECT spec FROM exp.fleet_schedules WHERE name = $1`,
+		[]any{plainText(name)},
 		func(row fleetRow) (spec []byte, err error) {
 			var packed []byte
 			if err := row.Scan(&packed); err != nil {

@@ -56,7 +56,8 @@ func (t sqliteFleetTx) read(ctx context.Context, query string, args []any, scan 
 	return t.each(ctx, query, [][]any{args}, func(_ int, row fleetRow) error { return scan(row) })
 }
 
-func (t sqliteFleetTx) each(ctx context.Context, query string, lists [][]any, scan func(int, fleetRow) error) (err error) {
+func (t sqliteFleetTx) each(ctx context.Context, query string, lists [][]any,
+	scan func(int, fleetRow) error) (err error) {
 	statement, err := t.tx.PrepareContext(ctx, withoutSchema(query))
 	if err != nil {
 		return err

@@ -50,20 +50,26 @@ func (f *Fleet) CreateToken(ctx context.Context, token Token, hash [sha256.Size]
 		}
 		token.CreatedAt = now.UTC().Truncate(time.Microsecond)
 		var kept int64
-		if err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_tokens`, nil, func(row fleetRow) error { return row.Scan(&kept) }); err != nil {
+		if err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_tokens`, nil, func(row fleetRow) error {
+			return row.Scan(&kept)
+		}); err != nil {
 			return err
 		}
 		if kept >= maxTokens {
-			return f.fault("write a token to", "there is no room for another token", "remove those that are not used", ErrTooLarge)
+			return f.fault("write a token to", "there is no room for another token", "remove those that are not used",
+				ErrTooLarge)
 		}
 		body, err := json.Marshal(token)
 		if err != nil {
 			return err
 		}
 		text, _ := plainJSON(body)
-		n, err := tx.exec(ctx, `INSERT INTO exp.fleet_tokens (name, hash, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, token.Name, hash[:], text)
+		n, err := tx.exec(ctx,
+			`INSERT INTO exp.fleet_tokens (name, hash, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, token.Name,
+			hash[:], text)
 		if err == nil && n == 0 {
-			err = f.fault("write a token to", fmt.Sprintf("there is a token %q already", shortened(token.Name)), "remove it first, or take another name", ErrExists)
+			err = f.fault("write a token to", fmt.Sprintf("there is a token %q already", shortened(token.Name)),
+				"remove it first, or take another name", ErrExists)
 		}
 		return err
 	})
@@ -91,7 +97,9 @@ func readToken(body string) (t Token, err error) {
 // TokenHashes returns all tokens by their hashes, expired or not.
 func (f *Fleet) TokenHashes(ctx context.Context) (map[[sha256.Size]byte]Token, error) {
 	found := map[[sha256.Size]byte]Token{}
-	err := f.read(ctx, "read tokens from", `SELECT hash, body FROM exp.fleet_tokens LIMIT $1`, []any{int64(maxTokens)}, func(row fleetRow) error {
+	err := f.read(ctx, "read tokens from", `SELECT hash, body FROM exp.fleet_tokens LIMIT $1`, []any{
+		int64(maxTokens),
+	}, func(row fleetRow) error {
 		var hash []byte
 		var body string
 		if err := row.Scan(&hash, &body); err != nil {
@@ -121,7 +129,8 @@ func (f *Fleet) DeleteToken(ctx context.Context, name string) error {
 	return f.write(ctx, "delete a token in", func(tx fleetTx) error {
 		n, err := tx.exec(ctx, `DELETE FROM exp.fleet_tokens WHERE name = $1`, plainText(name))
 		if err == nil && n == 0 {
-			err = f.fault("delete a token in", fmt.Sprintf("there is no token %q", shortened(name)), "list the tokens to see their names", ErrUnknown)
+			err = f.fault("delete a token in", fmt.Sprintf("there is no token %q", shortened(name)),
+				"list the tokens to see their names", ErrUnknown)
 		}
 		return err
 	})

@@ -29,13 +29,15 @@ const (
 )
 
 // Acquire takes a token from each of the buckets, or none: see limit.Store.
-func (c *Checkpoints) Acquire(ctx context.Context, now time.Time, buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
+func (c *Checkpoints) Acquire(ctx context.Context, now time.Time,
+	buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
 	err = c.store.write(ctx, func(tx *sql.Tx) error {
 		empty, wait = -1, 0
 		next := make([]int64, len(buckets))
 		for i, b := range buckets {
 			var until int64
-			if err := tx.QueryRowContext(ctx, bucketQuery, b.Name).Scan(&until); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			if err := tx.QueryRowContext(ctx, bucketQuery, b.Name).Scan(&until); err != nil &&
+				!errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
 			if next[i], wait = b.Acquire(now, until); wait > 0 {

@@ -35,7 +35,8 @@ const (
 var errEmpty = errors.New("a bucket is empty")
 
 // Acquire takes a token from each of the buckets, or none: see limit.Store.
-func (s *PostgresSessions) Acquire(ctx context.Context, now time.Time, buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
+func (s *PostgresSessions) Acquire(ctx context.Context, now time.Time,
+	buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
 	empty = -1
 	if len(buckets) == 0 {
 		return empty, 0, nil
@@ -89,7 +90,8 @@ func (s *PostgresSessions) Spend(ctx context.Context, site, day string, spent li
 
 // Spent returns what a site has used on a day.
 func (s *PostgresSessions) Spent(ctx context.Context, site, day string) (spent limit.Spent, err error) {
-	err = s.db.pool.QueryRow(ctx, `SELECT tokens, cost_usd FROM exp.visit_spent WHERE site = $1 AND day = $2`, plainText(site), day).
+	err = s.db.pool.QueryRow(ctx, `SELECT tokens, cost_usd FROM exp.visit_spent WHERE site = $1 AND day = $2`,
+		plainText(site), day).
 		Scan(&spent.Tokens, &spent.CostUSD)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return limit.Spent{}, nil

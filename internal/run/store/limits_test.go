@@ -28,14 +28,17 @@ func TestFullBucketsGo(t *testing.T) {
 	c, now := s.Checkpoints(0), time.Now()
 	for range 3 {
 		for range 200 {
-			if _, _, err := c.Acquire(t.Context(), now, limit.Bucket{Name: rand.Text(), Every: time.Second, Burst: 20}); err != nil {
+			if _, _, err := c.Acquire(t.Context(), now, limit.Bucket{
+				Name: rand.Text(), Every: time.Second, Burst: 20,
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		now = now.Add(time.Minute)
 	}
 	var rows int
-	if err := rawDB(t, path).QueryRowContext(t.Context(), `SELECT count(*) FROM visit_buckets`).Scan(&rows); err != nil || rows > 200 {
+	if err := rawDB(t, path).QueryRowContext(t.Context(), `SELECT count(*) FROM visit_buckets`).
+		Scan(&rows); err != nil || rows > 200 {
 		t.Errorf("%d buckets, %v; want those of the last minute at most", rows, err)
 	}
 }

@@ -37,7 +37,8 @@ func newest(kind string) int {
 }
 
 // provider makes the migrations of a kind of database.
-func provider(kind string, dialect goose.Dialect, db *sql.DB, options ...goose.ProviderOption) (*goose.Provider, error) {
+func provider(kind string, dialect goose.Dialect, db *sql.DB,
+	options ...goose.ProviderOption) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+kind)
 	if err != nil {
 		return nil, err
@@ -68,8 +69,9 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 		case version > known:
 			return &Error{
 				Op: "open", Store: fileName(path),
-				Problem: fmt.Sprintf("it was written by a newer rehearse (schema %d, this program knows %d)", version, known),
-				Hint:    "use the newer program or name another store",
+				Problem: fmt.Sprintf("it was written by a newer rehearse (schema %d, this program knows %d)",
+					version, known),
+				Hint: "use the newer program or name another store",
 			}
 		}
 		// Another process may migrate the same new file at the same time; the one that fails looks again.
@@ -166,8 +168,10 @@ func (p *Postgres) migrate(ctx context.Context) error {
 		case version > known:
 			return &Error{
 				Op: "open", Store: p.server.String(),
-				Problem: fmt.Sprintf("its schema exp was written by a newer rehearse (schema %d, this program knows %d)", version, known),
-				Hint:    "use the newer program or name another database",
+				Problem: fmt.Sprintf(
+					"its schema exp was written by a newer rehearse (schema %d, this program knows %d)",
+					version, known),
+				Hint: "use the newer program or name another database",
 			}
 		}
 		if err := p.tryMigrate(ctx); err != nil {
@@ -207,7 +211,8 @@ func (p *Postgres) tryMigrate(ctx context.Context) (err error) {
 		return err
 	}
 	var locked bool
-	err = tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1) AND set_config('idle_in_transaction_session_timeout', '0', true) = '0'`,
+	err = tx.QueryRow(ctx,
+		`SELECT pg_try_advisory_xact_lock($1) AND set_config('idle_in_transaction_session_timeout', '0', true) = '0'`,
 		pgx.QueryExecModeSimpleProtocol, int64(migrationLock)).Scan(&locked)
 	if err != nil {
 		return err
@@ -279,8 +284,9 @@ func (p *Postgres) checkEvents(ctx context.Context) error {
 		}
 	case len(wrong) > 0:
 		return &Error{
-			Op: "prepare", Store: p.server.String(), Problem: "the table exp.events is there, but not with the columns " + strings.Join(wrong, ", "),
-			Hint: "add or alter them, or rename the table",
+			Op: "prepare", Store: p.server.String(),
+			Problem: "the table exp.events is there, but not with the columns " + strings.Join(wrong, ", "),
+			Hint:    "add or alter them, or rename the table",
 		}
 	}
 	return nil

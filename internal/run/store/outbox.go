@@ -66,7 +66,8 @@ func (c *Checkpoints) Claim(ctx context.Context, now time.Time, wants []lead.Wan
 		claims = nil
 		for _, w := range wants {
 			token := rand.Text()
-			rows, err := readRows(tx.QueryContext(ctx, claimQuery, token, now.Add(lead.Lease).UnixMicro(), now.UnixMicro(), w.Receiver, w.Site, w.Most))
+			rows, err := readRows(tx.QueryContext(ctx, claimQuery, token, now.Add(lead.Lease).UnixMicro(),
+				now.UnixMicro(), w.Receiver, w.Site, w.Most))
 			if err != nil {
 				return err
 			}
@@ -88,7 +89,8 @@ func (c *Checkpoints) Finish(ctx context.Context, claim lead.Claim, r lead.Resul
 	if r.State != lead.Pending {
 		due, ended = r.At.UnixMicro(), r.At.UnixMicro()
 	}
-	return explain("write down a lead in", c.store.path, c.store.exec(ctx, finishQuery, string(r.State), due, ended, r.Error, claim.Session, claim.Site, claim.ID, claim.Token))
+	return explain("write down a lead in", c.store.path, c.store.exec(ctx, finishQuery, string(r.State), due, ended,
+		r.Error, claim.Session, claim.Site, claim.ID, claim.Token))
 }
 
 // Tend revives, drops and gives up rows: see lead.Outbox.
@@ -103,7 +105,8 @@ func (c *Checkpoints) Tend(ctx context.Context, now time.Time, revive []lead.Add
 			}
 		}
 		before := func(keep time.Duration) int64 { return now.Add(-keep).UnixMicro() }
-		if _, err := tx.ExecContext(ctx, forgottenQuery, now.UnixMicro(), lead.Unclaimed, before(lead.GiveUp)); err != nil {
+		if _, err := tx.ExecContext(ctx, forgottenQuery, now.UnixMicro(), lead.Unclaimed,
+			before(lead.GiveUp)); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, dropBodyQuery, before(lead.BodyRetention)); err != nil {
@@ -117,7 +120,9 @@ func (c *Checkpoints) Tend(ctx context.Context, now time.Time, revive []lead.Add
 // Leads returns rows without their bodies, the oldest first.
 func (c *Checkpoints) Leads(ctx context.Context, f lead.Filter) ([]lead.Row, error) {
 	query, args := `SELECT `+rowColumns+` FROM outbox WHERE filed`, []any{}
-	for _, by := range []struct{ column, value string }{{"session", f.Session}, {"site", f.Site}, {"state", string(f.State)}} {
+	for _, by := range []struct {
+		column, value string
+	}{{"session", f.Session}, {"site", f.Site}, {"state", string(f.State)}} {
 		if by.value != "" {
 			query, args = query+" AND "+by.column+" = ?", append(args, by.value)
 		}
@@ -185,7 +190,8 @@ func readRows(rows *sql.Rows, asking error) (all []lead.Row, err error) {
 		var r lead.Row
 		var created, since, due, ended int64
 		var failure string
-		if err := rows.Scan(&r.ID, &r.Site, &r.Session, &r.Event, &r.Receiver, (*string)(&r.State), &r.Attempts, &r.Tries, &created, &since, &due, &ended,
+		if err := rows.Scan(&r.ID, &r.Site, &r.Session, &r.Event, &r.Receiver, (*string)(&r.State), &r.Attempts,
+			&r.Tries, &created, &since, &due, &ended,
 			&failure, (*[]byte)(&r.Body)); err != nil {
 			return nil, fmt.Errorf("read a lead: %w", err)
 		}

@@ -75,14 +75,16 @@ func TestRowsAreFiledOnce(t *testing.T) {
 	}
 	saveRows(t, c, "s1", 3, oneRow(t, "s1", "jo@x.com", at.Add(2*time.Second)))
 	saveRows(t, c, "s3", 1, oneRow(t, "s3", "jo@x.com", at.Add(3*time.Second)))
-	if d := cmp.Diff([]string{"s1 1 pending 00.000", "s2 1 pending 00.000", "s3 0 pending 03.000"}, leadsOf(t, c)); d != "" {
+	if d := cmp.Diff([]string{"s1 1 pending 00.000", "s2 1 pending 00.000", "s3 0 pending 03.000"},
+		leadsOf(t, c)); d != "" {
 		t.Error(d)
 	}
 	if err := c.Erase(t.Context(), "a.example:s3", "a.example", "s3"); err != nil {
 		t.Fatal(err)
 	}
 	saveRows(t, c, "s4", 1, oneRow(t, "s4", "jo@x.com", at.Add(4*time.Second)))
-	if claims, err = c.Claim(t.Context(), at.Add(time.Minute), want); err != nil || len(claims) != 1 || claims[0].Session != "s4" {
+	if claims, err = c.Claim(t.Context(), at.Add(time.Minute), want); err != nil || len(claims) != 1 ||
+		claims[0].Session != "s4" {
 		t.Errorf("claimed %+v, %v", claims, err)
 	}
 }
@@ -151,11 +153,16 @@ func TestOldOutbox(t *testing.T) {
 	for i := range 4 {
 		saveRows(t, c, fmt.Sprint("s", i), 1, oneRow(t, fmt.Sprint("s", i), "jo@x.com", time.Now()))
 	}
-	if d := cmp.Diff([]string{"s0 0 pending 00.001", "s1 1 pending 00.001", "s2 2 delivered 00.001", "s3 3 failed 00.001"}, leadsOf(t, c)); d != "" {
+	if d := cmp.Diff([]string{
+		"s0 0 pending 00.001", "s1 1 pending 00.001", "s2 2 delivered 00.001", "s3 3 failed 00.001",
+	}, leadsOf(t, c)); d != "" {
 		t.Error(d)
 	}
 	rows := rowsOf(t, rawDB(t, path))
-	if d := cmp.Diff([]string{"10 1 1 2000 3000  0 e body", "20 1 1 2000 3000 held 0 e body", "30 1 1 2000 3000  0 e body", "40 1 1 2000 3000 held 0 e body"}, rows); d != "" {
+	if d := cmp.Diff([]string{
+		"10 1 1 2000 3000  0 e body", "20 1 1 2000 3000 held 0 e body", "30 1 1 2000 3000  0 e body",
+		"40 1 1 2000 3000 held 0 e body",
+	}, rows); d != "" {
 		t.Error(d)
 	}
 }
@@ -163,7 +170,8 @@ func TestOldOutbox(t *testing.T) {
 // rowsOf reads what lists of rows do not have.
 func rowsOf(t *testing.T, db *sql.DB) (all []string) {
 	t.Helper()
-	rows, err := db.QueryContext(context.WithoutCancel(t.Context()), `SELECT number || ' ' || filed || ' ' || tries || ' ' || since || ' ' || due || ' ' || token || ' ' || ended ||
+	rows, err := db.QueryContext(context.WithoutCancel(t.Context()),
+		`SELECT number || ' ' || filed || ' ' || tries || ' ' || since || ' ' || due || ' ' || token || ' ' || ended ||
 		' ' || error || ' ' || body FROM outbox ORDER BY number`)
 	if err != nil {
 		t.Fatal(err)

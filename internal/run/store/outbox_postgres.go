@@ -49,16 +49,19 @@ const (
 func addPostgresRows(all *pgx.Batch, rows []lead.Row) {
 	for i := range rows {
 		r := &rows[i]
-		all.Queue(addPostgresRow, r.ID, plainText(r.Site), plainText(r.Session), r.Event, r.Receiver, r.Created.UnixMicro(), []byte(r.Body))
+		all.Queue(addPostgresRow, r.ID, plainText(r.Site), plainText(r.Session), r.Event, r.Receiver,
+			r.Created.UnixMicro(), []byte(r.Body))
 	}
 }
 
 // Claim takes rows that are due: see lead.Outbox.
-func (s *PostgresSessions) Claim(ctx context.Context, now time.Time, wants []lead.Want) (claims []lead.Claim, err error) {
+func (s *PostgresSessions) Claim(ctx context.Context, now time.Time,
+	wants []lead.Want) (claims []lead.Claim, err error) {
 	token := rand.Text()
 	var all pgx.Batch
 	for _, w := range wants {
-		all.Queue(claimPostgres, token, now.Add(lead.Lease).UnixMicro(), now.UnixMicro(), w.Receiver, w.Site, w.Most).Query(func(rows pgx.Rows) error {
+		all.Queue(claimPostgres, token, now.Add(lead.Lease).UnixMicro(), now.UnixMicro(), w.Receiver,
+			w.Site, w.Most).Query(func(rows pgx.Rows) error {
 			found, err := pgx.CollectRows(rows, postgresRow)
 			for _, r := range found {
 				claims = append(claims, lead.Claim{Row: r, Token: token})
@@ -76,8 +79,8 @@ func (s *PostgresSessions) Claim(ctx context.Context, now time.Time, wants []lea
 func postgresRow(row pgx.CollectableRow) (r lead.Row, err error) {
 	var created, since, due, ended int64
 	var failure string
-	err = row.Scan(&r.ID, &r.Site, &r.Session, &r.Event, &r.Receiver, (*string)(&r.State), &r.Attempts, &r.Tries, &created, &since, &due, &ended,
-		&failure, (*[]byte)(&r.Body))
+	err = row.Scan(&r.ID, &r.Site, &r.Session, &r.Event, &r.Receiver, (*string)(&r.State), &r.Attempts, &r.Tries,
+		&created, &since, &due, &ended, &failure, (*[]byte)(&r.Body))
 	if err != nil {
 		return r, fmt.Errorf("read a lead: %w", err)
 	}
@@ -90,7 +93,8 @@ func (s *PostgresSessions) Finish(ctx context.Context, claim lead.Claim, r lead.
 	if r.State != lead.Pending {
 		due, ended = r.At.UnixMicro(), r.At.UnixMicro()
 	}
-	_, err := s.db.pool.Exec(ctx, finishPostgres, string(r.State), due, ended, plainText(r.Error), claim.ID, claim.Token)
+	_, err := s.db.pool.Exec(ctx, finishPostgres, string(r.State), due, ended, plainText(r.Error), claim.ID,
+		claim.Token)
 	return s.db.explain(ctx, "write down a lead in", err)
 }
 
@@ -110,7 +114,9 @@ func (s *PostgresSessions) Tend(ctx context.Context, now time.Time, revive []lea
 // Leads returns rows without their bodies, the oldest first.
 func (s *PostgresSessions) Leads(ctx context.Context, f lead.Filter) ([]lead.Row, error) {
 	query, args := `SELECT `+rowColumns+` FROM exp.outbox WHERE true`, []any{}
-	for _, by := range []struct{ column, value string }{{"session", f.Session}, {"site", f.Site}, {"state", string(f.State)}} {
+	for _, by := range []struct {
+		column, value string
+	}{{"session", f.Session}, {"site", f.Site}, {"state", string(f.State)}} {
 		if by.value != "" {
 			args = append(args, plainText(by.value))
 			query += " AND " + by.column + " = $" + strconv.Itoa(len(args))

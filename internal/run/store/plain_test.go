@@ -12,7 +12,8 @@ import (
 // FuzzPlainJSON holds that JSON stays JSON, that it is in its last form, and that nothing changes without need.
 func FuzzPlainJSON(f *testing.F) {
 	for _, seed := range []string{
-		`null`, ` {"a":[1,-2.5e-3,true,"x"]} `, `"\u0000\\u0000\ud83d\ude00\ud83d"`, "\"\xff\xc3\"", `[1e1001,1E+1000,` + strings.Repeat("9", 1001) + `]`, `"\ud800`,
+		`null`, ` {"a":[1,-2.5e-3,true,"x"]} `, `"\u0000\\u0000\ud83d\ude00\ud83d"`, "\"\xff\xc3\"",
+		`[1e1001,1E+1000,` + strings.Repeat("9", 1001) + `]`, `"\ud800`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -31,7 +32,8 @@ func FuzzPlainJSON(f *testing.F) {
 		if again, _ := store.PlainJSON([]byte(text)); again != text {
 			t.Fatalf("%q became %q, and that %q", raw, text, again)
 		}
-		if utf8.Valid(raw) && !strings.Contains(trimmed, `\u`) && !strings.ContainsAny(trimmed, "eE") && len(trimmed) < 1000 && text != trimmed {
+		if utf8.Valid(raw) && !strings.Contains(trimmed, `\u`) && !strings.ContainsAny(trimmed, "eE") &&
+			len(trimmed) < 1000 && text != trimmed {
 			t.Fatalf("%q became %q", raw, text)
 		}
 	})

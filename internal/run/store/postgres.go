@@ -34,7 +34,9 @@ func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Postgres{server: server{kind: "PostgreSQL", url: databaseName(config.ConnConfig), password: config.ConnConfig.Password}}
+	p := &Postgres{server: server{
+		kind: "PostgreSQL", url: databaseName(config.ConnConfig), password: config.ConnConfig.Password,
+	}}
 	if p.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, p.explain(ctx, "connect to", err)
 	}
@@ -55,10 +57,12 @@ func readPostgresURL(url string) (*pgxpool.Config, error) {
 	unreadable := &Error{
 		Op: "connect to", Store: "PostgreSQL (its URL cannot be read)",
 		Problem: "the URL is not one of a PostgreSQL database",
-		Hint:    "write it as postgres://user:password@host:5432/database, with % escapes for special characters in the password",
+		Hint: "write it as postgres://user:password@host:5432/database, with % escapes for special characters in " +
+			"the password",
 	}
 	u, err := neturl.Parse(url)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" { // the error's text may hold a part of the password
+	// the error's text may hold a part of the password
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return nil, unreadable
 	}
 	config, err := pgxpool.ParseConfig(url)
@@ -91,10 +95,11 @@ func databaseName(c *pgx.ConnConfig) string {
 }
 
 // page reads a page of a long list in the order of an index, row by row, until scan returns false.
-func (p *Postgres) page(ctx context.Context, query string, args []any, scan func(pgx.Rows) (goOn bool, err error)) (err error) {
+func (p *Postgres) page(ctx context.Context, query string, args []any,
+	scan func(pgx.Rows) (goOn bool, err error)) (err error) {
 	var batch pgx.Batch
-	// Without statistics of a newly filled table, the server would read and sort the whole rest of the table for every page.
-	// The setting ends with the batch, which is one transaction.
+	// Without statistics of a newly filled table, the server would read and sort the whole rest of the table for every
+	// page. The setting ends with the batch, which is one transaction.
 	batch.Queue(`SELECT set_config('enable_sort', 'off', true)`)
 	batch.Queue(query, args...)
 	results := p.pool.SendBatch(ctx, &batch)
@@ -115,21 +120,22 @@ func (p *Postgres) page(ctx context.Context, query string, args []any, scan func
 	return rows.Err()
 }
 
-// cell is a value for a column of a table. cast names a type that PostgreSQL converts to the column's own. Without a cast, the value is
-// text and is read as the column's type.
+// cell is a value for a column of a table. cast names a type that PostgreSQL converts to the column's own. Without a
+// cast, the value is text and is read as the column's type.
 type cell struct {
 	column, cast string
 	value        any
 }
 
-// upsert replaces the row with an id, or adds one. It uses only the columns of the table, since an application's table has its own types
-// and perhaps no unique key. A lock therefore makes writers wait for each other.
+// upsert replaces the row with an id, or adds one. It uses only the columns of the table, since an application's table
+// has its own types and perhaps no unique key. A lock therefore makes writers wait for each other.
 func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []cell) error {
 	return p.upsertIf(ctx, table, key, id, cells, func(pgx.Tx) (bool, error) { return true, nil })
 }
 
 // upsertIf is upsert where may says yes, which is asked when other writers wait.
-func (p *Postgres) upsertIf(ctx context.Context, table, key, id string, cells []cell, may func(pgx.Tx) (bool, error)) error {
+func (p *Postgres) upsertIf(ctx context.Context, table, key, id string, cells []cell,
+	may func(pgx.Tx) (bool, error)) error {
 	var sets, columns, places []string
 	args := []any{id}
 	for _, c := range cells {
@@ -138,7 +144,8 @@ func (p *Postgres) upsertIf(ctx context.Context, table, key, id string, cells []
 		sets, columns, places = append(sets, c.column+" = "+place), append(columns, c.column), append(places, place)
 	}
 	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, int32(upsertLock), table+" "+id); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, int32(upsertLock),
+			table+" "+id); err != nil {
 			return err
 		}
 		if yes, err := may(tx); err != nil || !yes {
@@ -157,8 +164,9 @@ func (p *Postgres) upsertIf(ctx context.Context, table, key, id string, cells []
 // upsertLock is the first number of the locks that upsert holds.
 const upsertLock = 0x72657068
 
-// isKey is the condition that a column equals the first argument. The argument is text, whatever the type of the column. PostgreSQL writes
-// UUIDs in lower case.
+// isKey is the condition that a column equals the first argument. The argument is text, whatever the type of the
+// column. PostgreSQL writes UUIDs in lower case.
 func isKey(column string) string {
-	return column + `::text = CASE WHEN pg_typeof(` + column + `) = 'uuid'::regtype THEN lower($1::text) ELSE $1::text END`
+	return column + `::text = CASE WHEN pg_typeof(` + column +
+		`) = 'uuid'::regtype THEN lower($1::text) ELSE $1::text END`
 }

@@ -56,14 +56,18 @@ const undefinedColumn = "42703"
 
 // refusals says what PostgreSQL's error codes mean (its manual, appendix A), and what to do.
 var refusals = map[string]struct{ problem, hint string }{
-	"28P01":         {"it refused the user or the password", "correct them in the URL"},
-	"28000":         {"", "correct the user in the URL, or allow it in the server's pg_hba.conf"},
-	"3D000":         {"", "correct the database in the URL, or create it"},
-	"3F000":         {"", "the schema is gone: open the store again"},
-	"42P01":         {"", "the table is gone: open the store again"},
-	undefinedColumn: {"", "the table needs the columns event_id, event_type, unit_type, unit_id, experiments, context, metrics, payload and timestamp"},
-	"42501": {"", "open the store once as the owner of the tables in the schema exp, or of the database if there are none; " +
-		"then grant usage on the schema exp and select and insert on its tables to this user, and update on those of variants and replays"},
+	"28P01": {"it refused the user or the password", "correct them in the URL"},
+	"28000": {"", "correct the user in the URL, or allow it in the server's pg_hba.conf"},
+	"3D000": {"", "correct the database in the URL, or create it"},
+	"3F000": {"", "the schema is gone: open the store again"},
+	"42P01": {"", "the table is gone: open the store again"},
+	undefinedColumn: {"", "the table needs the columns event_id, event_type, unit_type, unit_id, experiments, " +
+		"context, metrics, payload and timestamp"},
+	"42501": {
+		"", "open the store once as the owner of the tables in the schema exp, or of the database if there are none; " +
+			"then grant usage on the schema exp and select and insert on its tables to this user, " +
+			"and update on those of variants and replays",
+	},
 	"22P02": {"", "the table has a type of its own for this: give a value of that type, such as a UUID for an id"},
 	"22001": {"", "the table keeps shorter text only: shorten it, or alter the column"},
 	"23505": {"", "remove all but one of the rows"},
@@ -74,7 +78,10 @@ var refusals = map[string]struct{ problem, hint string }{
 	"53300": {"it has too many clients", "let it take more (max_connections), or add ?pool_max_conns=2 to the URL"},
 	"55P03": {"", "another program holds the table; try again"},
 	"57014": {"it gave up on a statement that took too long", "raise statement_timeout for this user"},
-	"57P01": {"the connection was ended from the server's side", "see whether the server runs and try again; the next call connects again"},
+	"57P01": {
+		"the connection was ended from the server's side",
+		"see whether the server runs and try again; the next call connects again",
+	},
 	"57P02": {"the server has crashed", "see its log and try again; the next call connects again"},
 	"57P03": {"it is still starting", "try again in a moment"},
 }

@@ -87,7 +87,8 @@ func foreignRows(t *testing.T, u *url.URL) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprintf("%s %q %s/%s %v %s %s %q", e.ID, e.Type, e.SessionID, e.FlowID, e.Time, e.Metrics, e.Payload, e.UnitID))
+		got = append(got, fmt.Sprintf("%s %q %s/%s %v %s %s %q", e.ID, e.Type, e.SessionID, e.FlowID, e.Time, e.Metrics,
+			e.Payload, e.UnitID))
 	}
 	want := []string{
 		`2 "" 42/true 2025-03-01 12:00:00 +0000 UTC   ""`,
@@ -103,10 +104,13 @@ func foreignRows(t *testing.T, u *url.URL) {
 		t.Errorf("%d events before", n)
 	}
 	// What cannot be yielded is counted: no session, or no time.
-	if n, named, err := events.Unusable(t.Context(), replay.Filter{}); err != nil || n != 8 || strings.Join(named, " ") != "10 3 4 5 6" {
+	if n, named, err := events.Unusable(t.Context(), replay.Filter{}); err != nil || n != 8 ||
+		strings.Join(named, " ") != "10 3 4 5 6" {
 		t.Errorf("%d unusable, such as %v: %v", n, named, err)
 	}
-	if n, _, err := events.Unusable(t.Context(), replay.Filter{FlowID: "f", Types: []string{"x"}, To: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC)}); err != nil || n != 0 {
+	if n, _, err := events.Unusable(t.Context(), replay.Filter{
+		FlowID: "f", Types: []string{"x"}, To: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC),
+	}); err != nil || n != 0 {
 		t.Errorf("%d unusable of flow f: %v", n, err)
 	}
 }
@@ -149,7 +153,8 @@ func connectionEnded(t *testing.T, u *url.URL) {
 	awaitWaiter(t, u)
 	endConnections(t, u)
 	err := <-failed
-	if err == nil || !strings.Contains(err.Error(), "ended from the server's side") || !strings.Contains(err.Error(), "try again") {
+	if err == nil || !strings.Contains(err.Error(), "ended from the server's side") ||
+		!strings.Contains(err.Error(), "try again") {
 		t.Errorf("Put: %v", err)
 	}
 	if !errors.As(err, new(*store.Error)) || !strings.Contains(err.Error(), u.Path) {
@@ -205,7 +210,9 @@ func nothingLeft(t *testing.T, u *url.URL) {
 	if n := ask(t, u, `SELECT count(*) FROM pg_class WHERE relname LIKE 'rehearse_incoming%'`); n != "0" {
 		t.Errorf("%s temporary tables are left", n)
 	}
-	if open := ask(t, u, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'`); open != "0" {
+	if open := ask(t, u,
+		`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'`); open !=
+		"0" {
 		t.Errorf("%s transactions are open", open)
 	}
 }

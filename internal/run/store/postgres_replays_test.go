@@ -53,7 +53,8 @@ func foreignVariants(t *testing.T, u *url.URL) {
 		INSERT INTO exp.prompt_versions VALUES ('`+aUUID+`', 'a.md', NULL, NULL, NULL)`)
 	v := openPostgres(t, u).Variants()
 	got, err := v.Variant(t.Context(), strings.ToUpper(aUUID))
-	if want := (replay.Variant{ID: aUUID, Config: json.RawMessage(`{"execution_strategy": "agent"}`)}); err != nil || cmp.Diff(want, got) != "" {
+	if want := (replay.Variant{ID: aUUID, Config: json.RawMessage(`{"execution_strategy": "agent"}`)}); err != nil ||
+		cmp.Diff(want, got) != "" {
 		t.Errorf("Variant: %+v, %v", got, err)
 	}
 	prompt, err := v.Prompt(t.Context(), aUUID)
@@ -65,13 +66,18 @@ func foreignVariants(t *testing.T, u *url.URL) {
 	}
 	for _, id := range []string{aUUID, bUUID, bUUID} {
 		err := errors.Join(
-			v.PutVariant(t.Context(), replay.Variant{ID: id, ExperimentID: bUUID, Name: "new", Config: json.RawMessage(`{"a":1}`)}),
-			v.PutPrompt(t.Context(), replay.PromptVersion{ID: id, FilePath: "b.md", ModelName: "m", ConfigDefaults: json.RawMessage(`{"b":2}`)}))
+			v.PutVariant(t.Context(), replay.Variant{
+				ID: id, ExperimentID: bUUID, Name: "new", Config: json.RawMessage(`{"a":1}`),
+			}),
+			v.PutPrompt(t.Context(), replay.PromptVersion{
+				ID: id, FilePath: "b.md", ModelName: "m", ConfigDefaults: json.RawMessage(`{"b":2}`),
+			}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		back, err := v.Variant(t.Context(), id)
-		if err != nil || back.Name != "new" || back.ExperimentID != strings.ToLower(bUUID) || string(back.Config) != `{"a":1}` {
+		if err != nil || back.Name != "new" || back.ExperimentID != strings.ToLower(bUUID) ||
+			string(back.Config) != `{"a":1}` {
 			t.Errorf("Variant: %+v, %v", back, err)
 		}
 		prompt, err := v.Prompt(t.Context(), id)
@@ -105,7 +111,8 @@ func foreignResults(t *testing.T, u *url.URL) {
 		evaluation_run_id uuid, completion_match_score numeric(6,4), turn_count_ratio real, state_progression_match numeric, avg_latency_ms integer,
 		completion_time_seconds double precision, data_collection_accuracy numeric, baseline_variant_id uuid, is_better_than_baseline boolean,
 		status varchar(20));
-		INSERT INTO exp.conversation_replay_results (evaluation_run_id, status, completion_match_score) VALUES ('`+aUUID+`', 'completed', 0.5), (NULL, NULL, NULL),
+		INSERT INTO exp.conversation_replay_results (evaluation_run_id, status, completion_match_score) VALUES ('`+
+		aUUID+`', 'completed', 0.5), (NULL, NULL, NULL),
 			('`+strings.Replace(aUUID, "6", "7", 1)+`', 'running', NULL)`)
 	file := ask(t, u, `SELECT pg_relation_filenode('exp.conversation_replay_results')`)
 	openMany(t, u)
@@ -114,19 +121,23 @@ func foreignResults(t *testing.T, u *url.URL) {
 		t.Error("the table was rewritten")
 	}
 	old, err := r.Run(t.Context(), aUUID)
-	if diff := cmp.Diff(replay.Run{ID: aUUID, Status: replay.Done, CompletionMatch: new(0.5)}, old); diff != "" || err != nil {
+	if diff := cmp.Diff(replay.Run{ID: aUUID, Status: replay.Done, CompletionMatch: new(0.5)}, old); diff != "" ||
+		err != nil {
 		t.Errorf("Run: %v\n%s", err, diff)
 	}
 	for _, status := range []replay.Status{replay.Running, replay.Done} {
 		run := replay.Run{
-			ID: bUUID, VariantID: aUUID, FlowID: "f", Status: status, CompletionMatch: new(0.25), TurnCountRatio: new(1.5), AvgLatencyMS: new(99.6),
-			Better: new(true), Started: time.Now(), Seen: time.Now(), Intervals: json.RawMessage(`{}`),
+			ID: bUUID, VariantID: aUUID, FlowID: "f", Status: status, CompletionMatch: new(0.25),
+			TurnCountRatio: new(1.5), AvgLatencyMS: new(99.6), Better: new(true), Started: time.Now(), Seen: time.Now(),
+			Intervals: json.RawMessage(`{}`),
 		}
-		if err := errors.Join(r.PutRun(t.Context(), run), r.PutOutcomes(t.Context(), bUUID, replayed(60), time.Now())); err != nil {
+		if err := errors.Join(r.PutRun(t.Context(), run),
+			r.PutOutcomes(t.Context(), bUUID, replayed(60), time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		got, err := r.Run(t.Context(), bUUID)
-		if err != nil || got.Status != status || got.AvgLatencyMS == nil || *got.AvgLatencyMS != 100 || *got.TurnCountRatio != 1.5 || !*got.Better {
+		if err != nil || got.Status != status || got.AvgLatencyMS == nil || *got.AvgLatencyMS != 100 ||
+			*got.TurnCountRatio != 1.5 || !*got.Better {
 			t.Errorf("Run: %+v, %v", got, err)
 		}
 	}
@@ -170,7 +181,8 @@ func unusableTables(t *testing.T, u *url.URL) {
 		}
 	}
 	execute(t, u, `DROP TABLE exp.prompt_versions`)
-	if _, err := p.Variants().Prompts(t.Context()); err == nil || !strings.Contains(err.Error(), "the table is gone: open the store again") {
+	if _, err := p.Variants().Prompts(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "the table is gone: open the store again") {
 		t.Errorf("Prompts without the table: %v", err)
 	}
 }
@@ -200,14 +212,16 @@ func oldSchema(t *testing.T, u *url.URL) {
 
 func outcomePagesNeedNoSort(t *testing.T, u *url.URL) {
 	r := openPostgres(t, u).ReplayRuns()
-	err := errors.Join(r.PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}), r.PutOutcomes(t.Context(), "r", replayed(1_000), time.Now()))
+	err := errors.Join(r.PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}),
+		r.PutOutcomes(t.Context(), "r", replayed(1_000), time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	query, args := store.OutcomePage("r", "s")
 	for _, analyze := range []string{"", "ANALYZE;"} {
 		plan := explained(t, u, analyze+"SET enable_sort = off", query, args)
-		if !strings.Contains(plan, "Index Scan using conversation_replay_sessions_pkey") || strings.Contains(plan, "Sort") {
+		if !strings.Contains(plan, "Index Scan using conversation_replay_sessions_pkey") ||
+			strings.Contains(plan, "Sort") {
 			t.Errorf("%s:\n%s", analyze, plan)
 		}
 	}
@@ -319,7 +333,8 @@ func serverAway(t *testing.T, u *url.URL) {
 			_ = read // the last one counts
 		}
 		return []error{
-			variant, list, read, v.PutVariant(ctx, replay.Variant{ID: "v"}), r.PutRun(ctx, replay.Run{ID: "r", Status: replay.Running}),
+			variant, list, read, v.PutVariant(ctx, replay.Variant{ID: "v"}),
+			r.PutRun(ctx, replay.Run{ID: "r", Status: replay.Running}),
 			r.PutOutcomes(ctx, "r", replayed(40), time.Now()),
 		}
 	}

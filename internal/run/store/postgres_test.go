@@ -58,7 +58,8 @@ func openMany(t *testing.T, u *url.URL) {
 		})
 	}
 	wg.Wait()
-	indexes := ask(t, u, `SELECT string_agg(indexrelid::regclass || ' ' || indisvalid, ', ' ORDER BY indexrelid::regclass::text)
+	indexes := ask(t, u,
+		`SELECT string_agg(indexrelid::regclass || ' ' || indisvalid, ', ' ORDER BY indexrelid::regclass::text)
 		FROM pg_index WHERE indrelid = 'exp.events'::regclass AND NOT indisunique`)
 	if want := "exp.events_in_flow true, exp.events_in_session true"; indexes != want {
 		t.Errorf("indexes %s, want %s", indexes, want)
@@ -72,7 +73,8 @@ func openAtOnce(t *testing.T, server postgresServer) {
 	u := server.database(t)
 	openMany(t, u)
 	openMany(t, u)
-	if n := ask(t, u, `SELECT count(*) FROM exp.rehearse_migrations WHERE version_id > 0`); n != fmt.Sprint(store.Newest("postgres")) {
+	if n := ask(t, u, `SELECT count(*) FROM exp.rehearse_migrations WHERE version_id > 0`); n !=
+		fmt.Sprint(store.Newest("postgres")) {
 		t.Errorf("%s migrations were made, want %d", n, store.Newest("postgres"))
 	}
 }
@@ -85,7 +87,8 @@ func openAdopts(t *testing.T, server postgresServer) {
 	if now := ask(t, u, `SELECT pg_relation_filenode('exp.events')`); now != file {
 		t.Error("the table was rewritten")
 	}
-	if columns := ask(t, u, `SELECT count(*) FROM pg_attribute WHERE attrelid = 'exp.events'::regclass AND attnum > 0`); columns != "10" {
+	if columns := ask(t, u,
+		`SELECT count(*) FROM pg_attribute WHERE attrelid = 'exp.events'::regclass AND attnum > 0`); columns != "10" {
 		t.Errorf("%s columns, want 10: the application's and the arrival", columns)
 	}
 	events := openPostgres(t, u).Events()
@@ -114,7 +117,8 @@ func openVarchar(t *testing.T, server postgresServer) {
 	execute(t, u, `CREATE SCHEMA exp; CREATE TABLE exp.events (id bigserial PRIMARY KEY, "timestamp" timestamptz(3) NOT NULL DEFAULT now(), event_id varchar(100) NOT NULL UNIQUE,
 		event_type varchar(50), unit_type varchar, unit_id varchar, experiments json, context json NOT NULL, metrics json, payload json, extra int)`)
 	events := openPostgres(t, u).Events()
-	if unique := ask(t, u, `SELECT count(*) FROM pg_index WHERE indrelid = 'exp.events'::regclass AND indisunique`); unique != "2" {
+	if unique := ask(t, u,
+		`SELECT count(*) FROM pg_index WHERE indrelid = 'exp.events'::regclass AND indisunique`); unique != "2" {
 		t.Errorf("%s unique indexes, want the table's own two", unique)
 	}
 	for _, n := range []int{40, 2_000} {
@@ -143,14 +147,19 @@ func openRefuses(t *testing.T, server postgresServer) {
 		{
 			"other columns", `CREATE SCHEMA exp; CREATE TABLE exp.events (event_id uuid, event_type text, unit_type text, unit_id text, experiments text[],
 			context jsonb, metrics jsonb, payload jsonb, "timestamp" timestamp)`,
-			"not with the columns event_id text, experiments jsonb, timestamp timestamp with time zone; add or alter them",
+			"not with the columns event_id text, experiments jsonb, timestamp timestamp with time zone; " +
+				"add or alter them",
 		},
-		{"another table", `CREATE SCHEMA exp; CREATE TABLE exp.events (name text)`, "not with the columns event_id text, event_type text, unit_type text"},
+		{
+			"another table", `CREATE SCHEMA exp; CREATE TABLE exp.events (name text)`,
+			"not with the columns event_id text, event_type text, unit_type text",
+		},
 		{"a view", `CREATE SCHEMA exp; CREATE VIEW exp.events AS SELECT 1`, "is no ordinary table; rename it"},
 		{"ids twice", documented + oneEvent + `'e1'; ` + oneEvent + `'e1'`, "remove all but one of the rows"},
 		{
 			"a newer schema", `CREATE SCHEMA exp; CREATE TABLE exp.rehearse_migrations (version_id bigint); INSERT INTO exp.rehearse_migrations VALUES (99)`,
-			fmt.Sprintf("written by a newer rehearse (schema 99, this program knows %d); use the newer program", store.Newest("postgres")),
+			fmt.Sprintf("written by a newer rehearse (schema 99, this program knows %d); use the newer program",
+				store.Newest("postgres")),
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -169,7 +178,8 @@ func wantOpenError(t *testing.T, u *url.URL, want string) {
 		p.Close()
 		t.Fatal("no error")
 	}
-	if !errors.As(err, new(*store.Error)) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "postgres://") {
+	if !errors.As(err, new(*store.Error)) || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "postgres://") {
 		t.Errorf("OpenPostgres: %v, want %s", err, want)
 	}
 	hides(t, err, u)
@@ -179,7 +189,9 @@ func hides(t *testing.T, err error, u *url.URL) {
 	t.Helper()
 	password, _ := u.User.Password()
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		for _, written := range []string{password, url.QueryEscape(password), url.PathEscape(password), url.UserPassword("", password).String()[1:]} {
+		for _, written := range []string{
+			password, url.QueryEscape(password), url.PathEscape(password), url.UserPassword("", password).String()[1:],
+		} {
 			if password != "" && strings.Contains(e.Error(), written) {
 				t.Errorf("the error tells the password: %v", e)
 			}
@@ -196,10 +208,16 @@ func openExplains(t *testing.T, server postgresServer) {
 		name, want string
 		change     func(u *url.URL)
 	}{
-		{"wrong password", "refused the user or the password [SQLSTATE 28P01]; correct them", func(u *url.URL) { u.User = url.UserPassword("rehearse", wrong) }},
+		{"wrong password", "refused the user or the password [SQLSTATE 28P01]; correct them", func(u *url.URL) {
+			u.User = url.UserPassword("rehearse", wrong)
+		}},
 		{"no such user", "correct them in the URL", func(u *url.URL) { u.User = url.UserPassword("nobody", wrong) }},
-		{"nothing there", "nothing listens there; start the server", func(u *url.URL) { u.Host = "127.0.0.1:" + servertest.FreePort(t) }},
-		{"no such host", "there is no host no.invalid; correct the URL", func(u *url.URL) { u.Host = "no.invalid:5432" }},
+		{"nothing there", "nothing listens there; start the server", func(u *url.URL) {
+			u.Host = "127.0.0.1:" + servertest.FreePort(t)
+		}},
+		{"no such host", "there is no host no.invalid; correct the URL", func(u *url.URL) {
+			u.Host = "no.invalid:5432"
+		}},
 		{"no such database", "correct the database in the URL, or create it", func(u *url.URL) { u.Path = "/absent" }},
 		{"no TLS", "sslmode=disable", func(u *url.URL) { u.RawQuery = "sslmode=require" }},
 	} {
@@ -219,7 +237,8 @@ func openExplains(t *testing.T, server postgresServer) {
 		{"postgres://u:secret@db.example/app?pool_max_conns=secret", "pool_max_conns"},
 	} {
 		_, err := store.OpenPostgres(t.Context(), tc.address)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "sec/ret") {
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") ||
+			strings.Contains(err.Error(), "sec/ret") {
 			t.Errorf("OpenPostgres(%s): %v, want %s", tc.address, err, tc.want)
 		}
 	}
@@ -247,7 +266,8 @@ func openRights(t *testing.T, server postgresServer) {
 		t.Errorf("%d events, want 100", n)
 	}
 	for _, n := range []int{1, 1000} {
-		if _, _, err := reader.Put(t.Context(), messages(0, n)); err == nil || !strings.Contains(err.Error(), "select and insert") {
+		if _, _, err := reader.Put(t.Context(), messages(0, n)); err == nil ||
+			!strings.Contains(err.Error(), "select and insert") {
 			t.Errorf("Put of %d without the right: %v", n, err)
 		}
 	}
@@ -267,7 +287,8 @@ func openCancelled(t *testing.T, server postgresServer) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err = store.OpenPostgres(ctx, "postgres://u:"+url.QueryEscape(servertest.PostgresPassword)+"@"+silent.Addr().String()+"/db?sslmode=disable")
+	_, err = store.OpenPostgres(ctx, "postgres://u:"+url.QueryEscape(servertest.PostgresPassword)+"@"+
+		silent.Addr().String()+"/db?sslmode=disable")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("OpenPostgres of a silent server: %v", err)
 	}

@@ -61,7 +61,8 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 	if err != nil {
 		return nil, &Error{
 			Op: "connect to", Store: "Redis", Problem: err.Error(),
-			Hint: "write it as redis://user:password@host:6379/0, with % escapes for special characters in the password, " +
+			Hint: "write it as redis://user:password@host:6379/0, with % escapes for special characters in the " +
+				"password, " +
 				"and with no settings but those of go-redis, such as ?pool_size=50",
 		}
 	}
@@ -80,7 +81,8 @@ func OpenRedis(ctx context.Context, url string, options RedisOptions) (*Redis, e
 	}
 	r.leases = newLeases(redisLocks{r})
 	r.sessions = saver.On(r.client, saver.Options{
-		TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, KeyPrefix: r.prefix, Server: r.server.String(), Explain: r.explain,
+		TTL: options.TTL, RefreshOnRead: options.RefreshOnRead, KeyPrefix: r.prefix, Server: r.server.String(),
+		Explain: r.explain,
 	})
 	if err := r.client.Ping(ctx).Err(); err != nil {
 		return nil, errors.Join(r.explain(ctx, "connect to", err), r.client.Close())
@@ -218,7 +220,8 @@ func diagnoseRedis(err error) (problem, hint string, answered bool) {
 	case errors.Is(err, redis.ErrClosed):
 		return "the connection is closed", "", true
 	case errors.Is(err, redis.ErrPoolTimeout):
-		return "all connections stayed busy", "the server is too slow for so many sessions: add ?pool_size=100 to the URL or a faster server", false
+		return "all connections stayed busy",
+			"the server is too slow for so many sessions: add ?pool_size=100 to the URL or a faster server", false
 	}
 	if problem, hint, ok := diagnoseNetwork(err); ok {
 		return problem, hint, false
@@ -236,7 +239,8 @@ func diagnoseReply(reply redis.Error) (problem, hint string) {
 	case redis.IsAuthError(reply), strings.Contains(text, "AUTH"):
 		return "it refused the user or the password", "correct them in the URL"
 	case redis.IsPermissionError(reply):
-		return "the user may not do that (" + text + ")", "allow the user eval, evalsha, scan, ping, pexpire, unlink and the commands of hashes and strings"
+		return "the user may not do that (" + text + ")",
+			"allow the user eval, evalsha, scan, ping, pexpire, unlink and the commands of hashes and strings"
 	case redis.IsLoadingError(reply):
 		return "it is still loading its data", "try again in a moment"
 	case redis.IsReadOnlyError(reply):

@@ -82,7 +82,8 @@ func (s *RedisSessions) SaveWith(ctx context.Context, thread string, r graph.Rec
 
 // SaveTurn stores rows, then the record, then the entry: see sessionindex.Index. A turn whose entry cannot be written
 // is saved, and unindexed is called.
-func (s *RedisSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e sessionindex.Entry) error {
+func (s *RedisSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row,
+	e sessionindex.Entry) error {
 	if err := s.SaveWith(ctx, thread, r, rows); err != nil {
 		return err
 	}

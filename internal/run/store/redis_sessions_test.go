@@ -39,7 +39,8 @@ func TestRedisSessions(t *testing.T) {
 			first, second, url := index(t)
 			prefix := "test-" + rand.Text() + ":"
 			view := func(index store.SessionIndex, ttl time.Duration) *store.RedisSessions {
-				return store.NewRedisSessions(openRedis(t, url, store.RedisOptions{TTL: ttl, KeyPrefix: prefix}), index, func(err error) { t.Error(err) })
+				return store.NewRedisSessions(openRedis(t, url, store.RedisOptions{TTL: ttl, KeyPrefix: prefix}), index,
+					func(err error) { t.Error(err) })
 			}
 			return view(first, 2*time.Hour), view(second, 0)
 		}
@@ -65,7 +66,8 @@ func (f *failingIndex) AddLeads(ctx context.Context, rows []leads.Row) error {
 	return f.SessionIndex.AddLeads(ctx, rows)
 }
 
-func (f *failingIndex) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []leads.Row, e sessionindex.Entry) error {
+func (f *failingIndex) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []leads.Row,
+	e sessionindex.Entry) error {
 	if f.entry != nil {
 		return f.entry
 	}
@@ -80,22 +82,44 @@ func TestRedisSessionsInSteps(t *testing.T) {
 		breaks                      func(m *miniredis.Miniredis, f *failingIndex)
 		failed, lead, state, inside bool
 	}{
-		"nothing fails":               {breaks: func(*miniredis.Miniredis, *failingIndex) {}, lead: true, state: true, inside: true},
-		"leads fail":                  {breaks: func(_ *miniredis.Miniredis, f *failingIndex) { f.leads = broken }, failed: true},
-		"Redis is away":               {breaks: func(m *miniredis.Miniredis, _ *failingIndex) { m.SetError("away") }, failed: true},
-		"Redis goes after the leads":  {breaks: func(m *miniredis.Miniredis, f *failingIndex) { f.afterLeads = func() { m.SetError("away") } }, failed: true, lead: true},
-		"the index fails":             {breaks: func(_ *miniredis.Miniredis, f *failingIndex) { f.entry = broken }, lead: true, state: true},
-		"another turn has come first": {breaks: func(m *miniredis.Miniredis, _ *failingIndex) { m.HSet("t:session:{tea.example:s}", "newest", "other") }, failed: true},
+		"nothing fails": {
+			breaks: func(*miniredis.Miniredis, *failingIndex) {}, lead: true, state: true, inside: true,
+		},
+		"leads fail": {
+			breaks: func(_ *miniredis.Miniredis, f *failingIndex) { f.leads = broken }, failed: true,
+		},
+		"Redis is away": {
+			breaks: func(m *miniredis.Miniredis, _ *failingIndex) { m.SetError("away") }, failed: true,
+		},
+		"Redis goes after the leads": {
+			breaks: func(m *miniredis.Miniredis, f *failingIndex) { f.afterLeads = func() { m.SetError("away") } },
+			failed: true, lead: true,
+		},
+		"the index fails": {
+			breaks: func(_ *miniredis.Miniredis, f *failingIndex) { f.entry = broken }, lead: true, state: true,
+		},
+		"another turn has come first": {breaks: func(m *miniredis.Miniredis, _ *failingIndex) {
+			m.HSet("t:session:{tea.example:s}", "newest", "other")
+		}, failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := miniredis.RunT(t)
 			f := &failingIndex{SessionIndex: newCheckpoints(t, time.Hour), afterLeads: func() {}}
 			var unindexed error
-			s := store.NewRedisSessions(openRedis(t, "redis://"+m.Addr(), store.RedisOptions{TTL: time.Hour, KeyPrefix: "t:"}), f, func(err error) { unindexed = err })
+			s := store.NewRedisSessions(openRedis(t, "redis://"+m.Addr(), store.RedisOptions{
+				TTL: time.Hour, KeyPrefix: "t:",
+			}), f, func(err error) { unindexed = err })
 			c.breaks(m, f)
-			e := sessionindex.Entry{Site: "tea.example", Session: "s", At: time.Now(), Turns: 1, Turn: &sessionindex.Turn{Number: 1}}
-			rows := []leads.Row{{ID: "l", Site: "tea.example", Session: "s", Event: leads.EmailCaptured, Receiver: leads.WebhookName, Created: time.Now(), Body: []byte(`{}`)}}
-			err := s.SaveTurn(t.Context(), "tea.example:s", graph.Record{ID: "1", Turn: 1, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`)}, rows, e)
+			e := sessionindex.Entry{
+				Site: "tea.example", Session: "s", At: time.Now(), Turns: 1, Turn: &sessionindex.Turn{Number: 1},
+			}
+			rows := []leads.Row{{
+				ID: "l", Site: "tea.example", Session: "s", Event: leads.EmailCaptured, Receiver: leads.WebhookName,
+				Created: time.Now(), Body: []byte(`{}`),
+			}}
+			err := s.SaveTurn(t.Context(), "tea.example:s", graph.Record{
+				ID: "1", Turn: 1, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`),
+			}, rows, e)
 			if (err != nil) != c.failed || (unindexed != nil) != (c.state && !c.inside) {
 				t.Errorf("saved with %v, unindexed %v", err, unindexed)
 			}
@@ -117,11 +141,16 @@ func TestRedisSessionsInSteps(t *testing.T) {
 // the database alone does not pass for its state.
 func TestRedisSessionBeginsAgain(t *testing.T) {
 	m, index := miniredis.RunT(t), newCheckpoints(t, time.Hour)
-	s := store.NewRedisSessions(openRedis(t, "redis://"+m.Addr(), store.RedisOptions{TTL: time.Hour}), index, func(err error) { t.Error(err) })
+	s := store.NewRedisSessions(openRedis(t, "redis://"+m.Addr(), store.RedisOptions{TTL: time.Hour}), index,
+		func(err error) { t.Error(err) })
 	save := func(id, parent string, turn int) {
 		t.Helper()
-		r := graph.Record{ID: id, Parent: parent, Turn: turn, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`)}
-		e := sessionindex.Entry{Site: "tea.example", Session: "s", At: time.Now(), Turns: turn, Turn: &sessionindex.Turn{Number: turn}}
+		r := graph.Record{
+			ID: id, Parent: parent, Turn: turn, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`),
+		}
+		e := sessionindex.Entry{
+			Site: "tea.example", Session: "s", At: time.Now(), Turns: turn, Turn: &sessionindex.Turn{Number: turn},
+		}
 		if err := s.SaveTurn(t.Context(), "tea.example:s", r, nil, e); err != nil {
 			t.Fatal(err)
 		}

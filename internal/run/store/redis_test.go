@@ -48,7 +48,9 @@ func sized(t *testing.T, url string) graph.Checkpointer {
 
 func TestRedisCheckpoints(t *testing.T) {
 	t.Run("miniredis", func(t *testing.T) {
-		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer { return sized(t, "redis://"+miniredis.RunT(t).Addr()) })
+		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
+			return sized(t, "redis://"+miniredis.RunT(t).Addr())
+		})
 	})
 	t.Run("redis-server", func(t *testing.T) {
 		url := servertest.Redis(t)
@@ -101,7 +103,8 @@ func TestRedisLockExpires(t *testing.T) {
 // died.
 func TestRedisLockIsRenewed(t *testing.T) {
 	m := miniredis.RunT(t)
-	r, other := openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"}), openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"})
+	r, other := openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"}),
+		openRedis(t, "redis://"+m.Addr(), store.RedisOptions{KeyPrefix: "l:"})
 	const ttl = 300 * time.Millisecond
 	unlock, ok, err := r.Lock(t.Context(), "a", ttl)
 	if !ok || err != nil {

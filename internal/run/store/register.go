@@ -65,12 +65,14 @@ const (
 )
 
 // SaveTurn saves a record with its leads and its entry: see sessionindex.Index.
-func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e sessionindex.Entry) error {
+func (c *Checkpoints) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row,
+	e sessionindex.Entry) error {
 	return c.Saver.SaveWith(ctx, thread, r, func(ctx context.Context, tx *sql.Tx) error {
 		if err := c.addRows(ctx, tx, rows); err != nil {
 			return err
 		}
-		if _, err := c.enter.Exec(ctx, tx, thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language, e.Route, e.Person,
+		if _, err := c.enter.Exec(ctx, tx, thread, e.Site, e.Session, e.At.UnixMicro(), e.Turns, e.Language,
+			e.Route, e.Person,
 			e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro()); err != nil {
 			return err
 		}
@@ -96,7 +98,8 @@ func (c *Checkpoints) alive() (condition string, args []any) {
 		return "true", nil
 	}
 	oldest := time.Now().Add(-c.ttl).UnixMilli()
-	return `iif(stateless, last >= ?, EXISTS (SELECT 1 FROM checkpoint_threads AS t WHERE t.name = r.thread AND t.used >= ?))`, []any{oldest * 1000, oldest}
+	return `iif(stateless, last >= ?, EXISTS (SELECT 1 FROM checkpoint_threads AS t WHERE t.name = r.thread AND t.used >= ?))`,
+		[]any{oldest * 1000, oldest}
 }
 
 // Sessions lists sessions: see sessionindex.Index.
@@ -123,7 +126,8 @@ func (c *Checkpoints) Sessions(ctx context.Context, q sessionindex.Query) ([]ses
 	if q.After.Thread != "" {
 		add("(last, thread) < (?, ?)", q.After.Last.UnixMicro(), q.After.Thread)
 	}
-	query := `SELECT ` + sessionColumns + ` FROM session_rows AS r WHERE ` + strings.Join(where, " AND ") + ` ORDER BY last DESC, thread DESC LIMIT ?`
+	query := `SELECT ` + sessionColumns + ` FROM session_rows AS r WHERE ` + strings.Join(where, " AND ") +
+		` ORDER BY last DESC, thread DESC LIMIT ?`
 	rows, err := c.sessionRows(ctx, query, append(args, q.Limit)...)
 	return rows, explain("list the sessions of", c.store.path, err)
 }
@@ -133,8 +137,8 @@ func (c *Checkpoints) sessionRows(ctx context.Context, query string, args ...any
 	err := c.store.each(ctx, query, args, func(rows *sql.Rows) error {
 		var r sessionindex.Row
 		var started, last int64
-		err := rows.Scan(&r.Site, &r.Session, &started, &last, &r.Turns, &r.Language, (*string)(&r.Outcome), &r.Route, &r.Email, &r.Failed,
-			&r.Feedback.Up, &r.Feedback.Down, &r.Person, &r.Logged)
+		err := rows.Scan(&r.Site, &r.Session, &started, &last, &r.Turns, &r.Language, (*string)(&r.Outcome), &r.Route,
+			&r.Email, &r.Failed, &r.Feedback.Up, &r.Feedback.Down, &r.Person, &r.Logged)
 		r.Started, r.Last = time.UnixMicro(started).UTC(), time.UnixMicro(last).UTC()
 		found = append(found, r)
 		return err
@@ -146,7 +150,8 @@ func (c *Checkpoints) sessionRows(ctx context.Context, query string, args ...any
 func (c *Checkpoints) Session(ctx context.Context, site, session string) (*sessionindex.Stored, error) {
 	thread := sessionindex.Thread(site, session)
 	alive, args := c.alive()
-	rows, err := c.sessionRows(ctx, `SELECT `+sessionColumns+` FROM session_rows AS r WHERE `+alive+` AND thread = ?`, append(args, thread)...)
+	rows, err := c.sessionRows(ctx, `SELECT `+sessionColumns+` FROM session_rows AS r WHERE `+alive+` AND thread = ?`,
+		append(args, thread)...)
 	if err != nil || len(rows) == 0 {
 		return nil, explain("read a session of", c.store.path, err)
 	}
@@ -208,11 +213,13 @@ func (c *Checkpoints) noteFailure(ctx context.Context, tx *sql.Tx, site, session
 	if c.ttl > 0 {
 		keep = min(keep, c.ttl)
 	}
-	if _, err := tx.ExecContext(ctx, dropStatelessQuery, at.Add(-keep).UnixMicro(), sessionindex.MaxStateless-1); err != nil {
+	if _, err := tx.ExecContext(ctx, dropStatelessQuery, at.Add(-keep).UnixMicro(),
+		sessionindex.MaxStateless-1); err != nil {
 		return err
 	}
 	var number int
-	if err := tx.QueryRowContext(ctx, failedQuery, thread, site, session, at.UnixMicro(), n.Language).Scan(&number); err != nil {
+	if err := tx.QueryRowContext(ctx, failedQuery, thread, site, session, at.UnixMicro(), n.Language).
+		Scan(&number); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, putNoteQuery, thread, noteFailure, number, "", string(note)); err != nil {

@@ -67,7 +67,8 @@ const (
 )
 
 // SaveTurn saves a record with its leads and its entry: see sessionindex.Index.
-func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row, e sessionindex.Entry) error {
+func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row,
+	e sessionindex.Entry) error {
 	name := []byte(thread)
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
 		var all pgx.Batch
@@ -75,7 +76,8 @@ func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.
 		if r.Parent == "" && r.Source != graph.SourceFork {
 			all.Queue(expiredRowPostgres, name)
 		}
-		all.Queue(enterPostgres, name, []byte(e.Site), []byte(e.Session), e.At.UnixMicro(), e.Turns, plainText(e.Language), plainText(e.Route),
+		all.Queue(enterPostgres, name, []byte(e.Site), []byte(e.Session),
+			e.At.UnixMicro(), e.Turns, plainText(e.Language), plainText(e.Route),
 			plainText(e.Person), e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro())
 		if e.Turn != nil {
 			note, err := json.Marshal(e.Turn)
@@ -126,10 +128,11 @@ func (s *PostgresSessions) Sessions(ctx context.Context, q sessionindex.Query) (
 		where = append(where, "NOT converted AND outcome = "+place(string(q.Outcome)))
 	}
 	if q.After.Thread != "" {
-		where = append(where, "(last, thread) < ("+place(q.After.Last.UnixMicro())+", "+place([]byte(q.After.Thread))+")")
+		where = append(where, "(last, thread) < ("+place(q.After.Last.UnixMicro())+", "+
+			place([]byte(q.After.Thread))+")")
 	}
-	rows, err := s.rows(ctx, `SELECT `+postgresRowColumns+` FROM exp.session_rows AS r WHERE `+strings.Join(where, " AND ")+
-		` ORDER BY last DESC, thread DESC LIMIT `+place(q.Limit), args...)
+	rows, err := s.rows(ctx, `SELECT `+postgresRowColumns+` FROM exp.session_rows AS r WHERE `+
+		strings.Join(where, " AND ")+` ORDER BY last DESC, thread DESC LIMIT `+place(q.Limit), args...)
 	return rows, s.db.explain(ctx, "list the sessions of", err)
 }
 
@@ -141,8 +144,8 @@ func (s *PostgresSessions) rows(ctx context.Context, query string, args ...any) 
 	return pgx.CollectRows(found, func(row pgx.CollectableRow) (r sessionindex.Row, err error) {
 		var site, session []byte
 		var started, last int64
-		err = row.Scan(&site, &session, &started, &last, &r.Turns, &r.Language, (*string)(&r.Outcome), &r.Route, &r.Email, &r.Failed,
-			&r.Feedback.Up, &r.Feedback.Down, &r.Person, &r.Logged)
+		err = row.Scan(&site, &session, &started, &last, &r.Turns, &r.Language, (*string)(&r.Outcome), &r.Route,
+			&r.Email, &r.Failed, &r.Feedback.Up, &r.Feedback.Down, &r.Person, &r.Logged)
 		r.Site, r.Session = string(site), string(session)
 		r.Started, r.Last = time.UnixMicro(started).UTC(), time.UnixMicro(last).UTC()
 		return r, err
@@ -154,7 +157,8 @@ func (s *PostgresSessions) Session(ctx context.Context, site, session string) (*
 	name := []byte(sessionindex.Thread(site, session))
 	alive, args := s.alive()
 	args = append(args, name)
-	rows, err := s.rows(ctx, `SELECT `+postgresRowColumns+` FROM exp.session_rows AS r WHERE `+alive+` AND thread = $`+strconv.Itoa(len(args)), args...)
+	rows, err := s.rows(ctx, `SELECT `+postgresRowColumns+` FROM exp.session_rows AS r WHERE `+alive+` AND thread = $`+
+		strconv.Itoa(len(args)), args...)
 	if err != nil || len(rows) == 0 {
 		return nil, s.db.explain(ctx, "read a session of", err)
 	}
@@ -168,7 +172,8 @@ func (s *PostgresSessions) Session(ctx context.Context, site, session string) (*
 }
 
 // Note notes something that changed nothing of a state: see sessionindex.Index.
-func (s *PostgresSessions) Note(ctx context.Context, site, session string, n sessionindex.Note) (there bool, err error) {
+func (s *PostgresSessions) Note(ctx context.Context, site, session string,
+	n sessionindex.Note) (there bool, err error) {
 	name := []byte(sessionindex.Thread(site, session))
 	err = pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) error {
 		switch {
@@ -186,7 +191,8 @@ func (s *PostgresSessions) Note(ctx context.Context, site, session string, n ses
 	return there && err == nil, s.db.explain(ctx, "note what happened to a session in", err)
 }
 
-func (s *PostgresSessions) noteFailure(ctx context.Context, tx pgx.Tx, site, session string, n sessionindex.Note) error {
+func (s *PostgresSessions) noteFailure(ctx context.Context, tx pgx.Tx, site, session string,
+	n sessionindex.Note) error {
 	name, at := []byte(sessionindex.Thread(site, session)), n.Failure.At
 	note, err := json.Marshal(n.Failure)
 	if err != nil {
@@ -196,11 +202,13 @@ func (s *PostgresSessions) noteFailure(ctx context.Context, tx pgx.Tx, site, ses
 	if s.ttl > 0 {
 		keep = min(keep, s.ttl)
 	}
-	if _, err := tx.Exec(ctx, dropStatelessPostgres, at.Add(-keep).UnixMicro(), sessionindex.MaxStateless-1); err != nil {
+	if _, err := tx.Exec(ctx, dropStatelessPostgres, at.Add(-keep).UnixMicro(),
+		sessionindex.MaxStateless-1); err != nil {
 		return err
 	}
 	var number int
-	if err := tx.QueryRow(ctx, failedPostgres, name, []byte(site), []byte(session), at.UnixMicro(), plainText(n.Language)).Scan(&number); err != nil {
+	if err := tx.QueryRow(ctx, failedPostgres, name, []byte(site), []byte(session), at.UnixMicro(),
+		plainText(n.Language)).Scan(&number); err != nil {
 		return err
 	}
 	var all pgx.Batch
@@ -234,7 +242,8 @@ func (s *PostgresSessions) Pending(ctx context.Context, idle time.Time, limit in
 }
 
 // Logged says what of a session is logged: see sessionindex.Index.
-func (s *PostgresSessions) Logged(ctx context.Context, site, session string, turn int, left bool) (there bool, err error) {
+func (s *PostgresSessions) Logged(ctx context.Context, site, session string, turn int,
+	left bool) (there bool, err error) {
 	done, err := s.db.pool.Exec(ctx, loggedPostgres, []byte(sessionindex.Thread(site, session)), turn, left)
 	return err == nil && done.RowsAffected() > 0, s.db.explain(ctx, "note what was logged in", err)
 }

@@ -124,7 +124,8 @@ func (r *ReplayRuns) PutOutcomes(ctx context.Context, runID string, outcomes []r
 func (r *ReplayRuns) Outcomes(ctx context.Context, runID string) iter.Seq2[replay.Outcome, error] {
 	return func(yield func(replay.Outcome, error) bool) {
 		after := ""
-		pages[replay.Outcome]{size: outcomeSize, read: func(ctx context.Context, limit int, take func(replay.Outcome) bool) error {
+		pages[replay.Outcome]{size: outcomeSize, read: func(ctx context.Context, limit int,
+			take func(replay.Outcome) bool) error {
 			return r.table.page(ctx, plainText(runID), after, limit, func(o replay.Outcome) bool {
 				after = o.SessionID
 				return take(o)

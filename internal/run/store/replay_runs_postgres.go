@@ -21,8 +21,8 @@ type postgresReplayRuns struct{ db *Postgres }
 func (t postgresReplayRuns) place() string { return t.db.server.String() }
 
 func (t postgresReplayRuns) explain(ctx context.Context, op string, err error) error {
-	return t.db.explainColumns(ctx, op, err, "exp.conversation_replay_results needs the columns "+strings.Join(strings.Fields(replayRunColumns), " ")+
-		"; add them")
+	return t.db.explainColumns(ctx, op, err, "exp.conversation_replay_results needs the columns "+
+		strings.Join(strings.Fields(replayRunColumns), " ")+"; add them")
 }
 
 func (t postgresReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
@@ -30,17 +30,21 @@ func (t postgresReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
 	return t.explain(ctx, "write a replay run to", err)
 }
 
-func (t postgresReplayRuns) claimRun(ctx context.Context, r replayRunRow, former *replay.Run) (claimed bool, err error) {
-	query, args := `SELECT NOT EXISTS (SELECT 1 FROM exp.conversation_replay_results WHERE `+isKey("evaluation_run_id")+`)`, []any{r.ID}
+func (t postgresReplayRuns) claimRun(ctx context.Context, r replayRunRow,
+	former *replay.Run) (claimed bool, err error) {
+	query, args := `SELECT NOT EXISTS (SELECT 1 FROM exp.conversation_replay_results WHERE `+isKey("evaluation_run_id")+
+		`)`, []any{r.ID}
 	if former != nil { // a session that is written meanwhile would change when the run was seen
-		query = `SELECT count(*) > 0 FROM (SELECT 1 FROM exp.conversation_replay_results WHERE ` + isKey("evaluation_run_id") + `
+		query = `SELECT count(*) > 0 FROM (SELECT 1 FROM exp.conversation_replay_results WHERE ` +
+			isKey("evaluation_run_id") + `
 			AND coalesce(status::text, '') = $2 AND seen_at IS NOT DISTINCT FROM $3::timestamptz FOR UPDATE) AS same`
 		args = append(args, string(former.Status), timeOrNull(former.Seen))
 	}
-	err = t.db.upsertIf(ctx, "exp.conversation_replay_results", "evaluation_run_id", r.ID, r.cells(), func(tx pgx.Tx) (bool, error) {
-		err := tx.QueryRow(ctx, query, args...).Scan(&claimed)
-		return claimed, err
-	})
+	err = t.db.upsertIf(ctx, "exp.conversation_replay_results", "evaluation_run_id", r.ID, r.cells(),
+		func(tx pgx.Tx) (bool, error) {
+			err := tx.QueryRow(ctx, query, args...).Scan(&claimed)
+			return claimed, err
+		})
 	return claimed && err == nil, t.explain(ctx, "begin a replay run in", err)
 }
 
@@ -83,7 +87,8 @@ func timeOrNull(t time.Time) any {
 }
 
 func (t postgresReplayRuns) runs(ctx context.Context, id string, limit int) ([]replay.Run, error) {
-	rows, _ := t.db.pool.Query(ctx, `SELECT evaluation_run_id::text, coalesce(variant_id::text, ''), coalesce(baseline_variant_id::text, ''),
+	rows, _ := t.db.pool.Query(ctx,
+		`SELECT evaluation_run_id::text, coalesce(variant_id::text, ''), coalesce(baseline_variant_id::text, ''),
 			coalesce(flow_id::text, ''), coalesce(dataset_version::text, ''), coalesce(mode::text, ''), coalesce(gate::text, ''),
 			coalesce(status::text, ''), coalesce(error::text, ''),
 			completion_match_score::float8, turn_count_ratio::float8, state_progression_match::float8, avg_latency_ms::float8,
@@ -102,11 +107,12 @@ func (t postgresReplayRuns) runs(ctx context.Context, id string, limit int) ([]r
 func scanPostgresRun(row pgx.CollectableRow) (r replay.Run, err error) {
 	var intervals, settings, rules, fidelity string
 	var started, seen, ended *time.Time
-	err = row.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status, &r.Error,
-		&r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds, &r.DataAccuracy,
-		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &r.Outcome, &intervals, &settings, &rules, &fidelity,
-		&started, &seen, &ended)
-	r.Intervals, r.Settings, r.Rules, r.Fidelity = jsonOrNil(intervals), jsonOrNil(settings), jsonOrNil(rules), jsonOrNil(fidelity)
+	err = row.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status,
+		&r.Error, &r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds,
+		&r.DataAccuracy, &r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict,
+		&r.Outcome, &intervals, &settings, &rules, &fidelity, &started, &seen, &ended)
+	r.Intervals, r.Settings, r.Rules, r.Fidelity = jsonOrNil(intervals), jsonOrNil(settings), jsonOrNil(rules),
+		jsonOrNil(fidelity)
 	for _, at := range []struct{ to, from *time.Time }{{&r.Started, started}, {&r.Seen, seen}, {&r.Ended, ended}} {
 		if at.from != nil {
 			*at.to = at.from.UTC()
@@ -129,11 +135,12 @@ const (
 	insertBytes       = 8 << 20
 )
 
-func (t postgresReplayRuns) putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error) {
+func (t postgresReplayRuns) putOutcomes(ctx context.Context, run string, rows []outcomeRow,
+	seen time.Time) (known bool, err error) {
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
 		// Another writer of this run waits here. Otherwise two writers could each wait for a session of the other.
-		done, err := tx.Exec(ctx, `UPDATE exp.conversation_replay_results SET seen_at = $2::timestamptz WHERE `+isKey("evaluation_run_id"),
-			run, timeOrNull(seen))
+		done, err := tx.Exec(ctx, `UPDATE exp.conversation_replay_results SET seen_at = $2::timestamptz WHERE `+
+			isKey("evaluation_run_id"), run, timeOrNull(seen))
 		if known = done.RowsAffected() > 0; err != nil || !known {
 			return err
 		}
@@ -163,7 +170,8 @@ func insertOutcomeArrays(ctx context.Context, tx pgx.Tx, run string, rows []outc
 		}
 	}
 	// Text, as arrays of JSONB take twice the time.
-	_, err := tx.Exec(ctx, `INSERT INTO exp.conversation_replay_sessions (evaluation_run_id, session_id, dropped, metrics, detail)
+	_, err := tx.Exec(ctx,
+		`INSERT INTO exp.conversation_replay_sessions (evaluation_run_id, session_id, dropped, metrics, detail)
 		SELECT $1, a, b, c::jsonb, d::jsonb FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS incoming (a, b, c, d)
 		ON CONFLICT (evaluation_run_id, session_id)
 			DO UPDATE SET dropped = excluded.dropped, metrics = excluded.metrics, detail = excluded.detail`,
@@ -175,7 +183,8 @@ func insertOutcomeArrays(ctx context.Context, tx pgx.Tx, run string, rows []outc
 const outcomePage = `SELECT session_id, coalesce(dropped, ''), coalesce(metrics::text, ''), coalesce(detail::text, '')
 	FROM exp.conversation_replay_sessions WHERE evaluation_run_id = $1 AND session_id > $2 ORDER BY session_id LIMIT $3`
 
-func (t postgresReplayRuns) page(ctx context.Context, run, after string, limit int, take func(replay.Outcome) bool) error {
+func (t postgresReplayRuns) page(ctx context.Context, run, after string, limit int,
+	take func(replay.Outcome) bool) error {
 	err := t.db.page(ctx, outcomePage, []any{run, after, limit}, func(rows pgx.Rows) (goOn bool, err error) {
 		var r outcomeRow
 		err = rows.Scan(&r.session, &r.dropped, &r.metrics, &r.detail)
@@ -193,11 +202,13 @@ func (t postgresReplayRuns) runsOf(ctx context.Context, flow, session string) ([
 	return ids, t.explain(ctx, "look for a replayed session in", err)
 }
 
-func (t postgresReplayRuns) changeOutcome(ctx context.Context, run, session string, change func(*outcomeRow) error) (there bool, err error) {
+func (t postgresReplayRuns) changeOutcome(ctx context.Context, run, session string,
+	change func(*outcomeRow) error) (there bool, err error) {
 	err = pgx.BeginFunc(ctx, t.db.pool, func(tx pgx.Tx) error {
 		r := outcomeRow{session: session}
 		err := tx.QueryRow(ctx, `SELECT coalesce(dropped, ''), coalesce(metrics::text, ''), coalesce(detail::text, '')
-			FROM exp.conversation_replay_sessions WHERE evaluation_run_id = $1 AND session_id = $2 FOR UPDATE`, run, session).
+			FROM exp.conversation_replay_sessions WHERE evaluation_run_id = $1 AND session_id = $2 FOR UPDATE`,
+			run, session).
 			Scan(&r.dropped, &r.metrics, &r.detail)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -210,7 +221,8 @@ func (t postgresReplayRuns) changeOutcome(ctx context.Context, run, session stri
 		}
 		there = true
 		_, err = tx.Exec(ctx, `UPDATE exp.conversation_replay_sessions SET dropped = nullif($3, ''), metrics = $4::jsonb, detail = $5::jsonb
-			WHERE evaluation_run_id = $1 AND session_id = $2`, run, session, r.dropped, orNull(r.metrics), orNull(r.detail))
+			WHERE evaluation_run_id = $1 AND session_id = $2`, run, session, r.dropped, orNull(r.metrics),
+			orNull(r.detail))
 		return err
 	})
 	return there && err == nil, t.explain(ctx, "change a replayed session in", err)

@@ -26,7 +26,9 @@ type replayRunRow struct {
 
 func newReplayRunRow(run replay.Run) (replayRunRow, error) {
 	r := replayRunRow{Run: run}
-	for _, text := range []*string{&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Gate, &r.Error, &r.Verdict, &r.Outcome} {
+	for _, text := range []*string{
+		&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Gate, &r.Error, &r.Verdict, &r.Outcome,
+	} {
 		*text = plainText(*text)
 	}
 	r.Mode, r.Status = replay.Mode(plainText(string(r.Mode))), replay.Status(plainText(string(r.Status)))
@@ -57,7 +59,8 @@ func newReplayRunRow(run replay.Run) (replayRunRow, error) {
 			check.errorf("%w", err)
 		}
 	}
-	r.intervals, r.settings = check.object("intervals", run.Intervals), check.objectUpTo("settings", run.Settings, maxSettings)
+	r.intervals, r.settings = check.object("intervals", run.Intervals),
+		check.objectUpTo("settings", run.Settings, maxSettings)
 	r.rules, r.fidelity = check.object("rules", run.Rules), check.object("fidelity", run.Fidelity)
 	return r, check.err
 }
@@ -110,7 +113,8 @@ func newOutcomeRows(outcomes []replay.Outcome) ([]outcomeRow, error) {
 		r := outcomeRow{session: plainText(o.SessionID), dropped: cutText(plainText(o.Dropped), maxReason)}
 		check := rowCheck{what: "outcome of session", id: r.session}
 		check.key("session_id", r.session)
-		r.metrics, r.detail = check.objectUpTo("metrics", o.Metrics, maxOutcome), check.objectUpTo("detail", o.Detail, maxOutcome)
+		r.metrics, r.detail = check.objectUpTo("metrics", o.Metrics, maxOutcome),
+			check.objectUpTo("detail", o.Detail, maxOutcome)
 		if check.err != nil {
 			return nil, check.err
 		}
@@ -131,7 +135,9 @@ func (r *outcomeRow) size() int {
 }
 
 func (r *outcomeRow) outcome() replay.Outcome {
-	return replay.Outcome{SessionID: r.session, Dropped: r.dropped, Metrics: jsonOrNil(r.metrics), Detail: jsonOrNil(r.detail)}
+	return replay.Outcome{
+		SessionID: r.session, Dropped: r.dropped, Metrics: jsonOrNil(r.metrics), Detail: jsonOrNil(r.detail),
+	}
 }
 
 // eraseWords leaves what was counted of a session.

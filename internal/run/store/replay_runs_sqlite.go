@@ -31,7 +31,8 @@ func (t sqliteReplayRuns) putRun(ctx context.Context, r replayRunRow) error {
 
 func (t sqliteReplayRuns) claimRun(ctx context.Context, r replayRunRow, former *replay.Run) (claimed bool, err error) {
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
-		query, args := `SELECT NOT EXISTS (SELECT 1 FROM conversation_replay_results WHERE evaluation_run_id = ?)`, []any{r.ID}
+		query, args := `SELECT NOT EXISTS (SELECT 1 FROM conversation_replay_results WHERE evaluation_run_id = ?)`,
+			[]any{r.ID}
 		if former != nil {
 			query = `SELECT EXISTS (SELECT 1 FROM conversation_replay_results WHERE evaluation_run_id = ? AND status = ? AND seen_at IS ?)`
 			args = append(args, string(former.Status), microsOrNull(former.Seen))
@@ -46,11 +47,14 @@ func (t sqliteReplayRuns) claimRun(ctx context.Context, r replayRunRow, former *
 
 // replaceRun writes the row of a run in place of one with its id.
 func replaceRun(ctx context.Context, tx *sql.Tx, r replayRunRow) error {
-	args := []any{r.ID, r.VariantID, r.BaselineID, r.FlowID, r.DatasetVersion, string(r.Mode), r.Gate, string(r.Status), r.Error}
+	args := []any{
+		r.ID, r.VariantID, r.BaselineID, r.FlowID, r.DatasetVersion, string(r.Mode), r.Gate, string(r.Status), r.Error,
+	}
 	for _, f := range r.figures() {
 		args = append(args, f.value)
 	}
-	args = append(args, r.Sessions, r.PairsDropped, r.Better, r.NonInferior, r.Verdict, r.Outcome, orNull(r.intervals), orNull(r.settings), orNull(r.rules), orNull(r.fidelity))
+	args = append(args, r.Sessions, r.PairsDropped, r.Better, r.NonInferior, r.Verdict, r.Outcome, orNull(r.intervals),
+		orNull(r.settings), orNull(r.rules), orNull(r.fidelity))
 	for _, at := range r.times() {
 		args = append(args, microsOrNull(at.value))
 	}
@@ -70,7 +74,8 @@ func (t sqliteReplayRuns) runs(ctx context.Context, id string, limit int) (all [
 	if limit < 1 {
 		limit = -1
 	}
-	err = t.store.each(ctx, `SELECT `+replayRunColumns+` FROM conversation_replay_results WHERE evaluation_run_id = ?1 OR ?1 = ''
+	err = t.store.each(ctx, `SELECT `+replayRunColumns+
+		` FROM conversation_replay_results WHERE evaluation_run_id = ?1 OR ?1 = ''
 		ORDER BY started_at DESC, evaluation_run_id LIMIT ?2`, []any{id, limit},
 		func(rows *sql.Rows) error {
 			r, err := scanReplayRun(rows)
@@ -83,11 +88,12 @@ func (t sqliteReplayRuns) runs(ctx context.Context, id string, limit int) (all [
 func scanReplayRun(rows *sql.Rows) (r replay.Run, err error) {
 	var intervals, settings, rules, fidelity sql.NullString
 	var started, seen, ended sql.NullInt64
-	err = rows.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status, &r.Error,
-		&r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds, &r.DataAccuracy,
-		&r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict, &r.Outcome, &intervals, &settings, &rules, &fidelity,
-		&started, &seen, &ended)
-	r.Intervals, r.Settings, r.Rules, r.Fidelity = jsonOrNil(intervals.String), jsonOrNil(settings.String), jsonOrNil(rules.String), jsonOrNil(fidelity.String)
+	err = rows.Scan(&r.ID, &r.VariantID, &r.BaselineID, &r.FlowID, &r.DatasetVersion, &r.Mode, &r.Gate, &r.Status,
+		&r.Error, &r.CompletionMatch, &r.TurnCountRatio, &r.StateProgression, &r.AvgLatencyMS, &r.CompletionSeconds,
+		&r.DataAccuracy, &r.SupportCoverage, &r.Sessions, &r.PairsDropped, &r.Better, &r.NonInferior, &r.Verdict,
+		&r.Outcome, &intervals, &settings, &rules, &fidelity, &started, &seen, &ended)
+	r.Intervals, r.Settings, r.Rules, r.Fidelity = jsonOrNil(intervals.String), jsonOrNil(settings.String),
+		jsonOrNil(rules.String), jsonOrNil(fidelity.String)
 	for _, at := range []struct {
 		to     *time.Time
 		micros sql.NullInt64
@@ -103,7 +109,8 @@ func (t sqliteReplayRuns) sweep(ctx context.Context, before time.Time) (swept in
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `UPDATE conversation_replay_results
 			SET status = ?, error = ?, seen_at = coalesce(seen_at, started_at), ended_at = coalesce(seen_at, started_at)
-			WHERE status = ? AND coalesce(seen_at, started_at) < ?`, string(replay.Partially), brokenOff, string(replay.Running), before.UnixMicro())
+			WHERE status = ? AND coalesce(seen_at, started_at) < ?`, string(replay.Partially), brokenOff,
+			string(replay.Running), before.UnixMicro())
 		if err != nil {
 			return err
 		}
@@ -114,9 +121,11 @@ func (t sqliteReplayRuns) sweep(ctx context.Context, before time.Time) (swept in
 	return swept, t.store.explain(ctx, "end silent replay runs in", err)
 }
 
-func (t sqliteReplayRuns) putOutcomes(ctx context.Context, run string, rows []outcomeRow, seen time.Time) (known bool, err error) {
+func (t sqliteReplayRuns) putOutcomes(ctx context.Context, run string, rows []outcomeRow,
+	seen time.Time) (known bool, err error) {
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `UPDATE conversation_replay_results SET seen_at = ? WHERE evaluation_run_id = ?`, microsOrNull(seen), run)
+		done, err := tx.ExecContext(ctx,
+			`UPDATE conversation_replay_results SET seen_at = ? WHERE evaluation_run_id = ?`, microsOrNull(seen), run)
 		if err != nil {
 			return err
 		}
@@ -125,7 +134,8 @@ func (t sqliteReplayRuns) putOutcomes(ctx context.Context, run string, rows []ou
 			return err
 		}
 		whole := len(rows) - len(rows)%rowsPerInsert
-		return errors.Join(insertOutcomes(ctx, tx, run, rows[:whole], rowsPerInsert), insertOutcomes(ctx, tx, run, rows[whole:], 1))
+		return errors.Join(insertOutcomes(ctx, tx, run, rows[:whole], rowsPerInsert),
+			insertOutcomes(ctx, tx, run, rows[whole:], 1))
 	})
 	return known, t.store.explain(ctx, "write replayed sessions to", err)
 }
@@ -160,8 +170,10 @@ func insertOutcomeRows(rows int) string {
 			DO UPDATE SET dropped = excluded.dropped, metrics = excluded.metrics, detail = excluded.detail`
 }
 
-func (t sqliteReplayRuns) page(ctx context.Context, run, after string, limit int, take func(replay.Outcome) bool) error {
-	err := t.store.each(ctx, `SELECT session_id, dropped, coalesce(metrics, ''), coalesce(detail, '') FROM conversation_replay_sessions
+func (t sqliteReplayRuns) page(ctx context.Context, run, after string, limit int,
+	take func(replay.Outcome) bool) error {
+	err := t.store.each(ctx,
+		`SELECT session_id, dropped, coalesce(metrics, ''), coalesce(detail, '') FROM conversation_replay_sessions
 		WHERE evaluation_run_id = ? AND session_id > ? ORDER BY session_id LIMIT ?`, []any{run, after, limit},
 		func(rows *sql.Rows) error {
 			var r outcomeRow
@@ -191,10 +203,12 @@ func (t sqliteReplayRuns) runsOf(ctx context.Context, flow, session string) (ids
 	return ids, t.store.explain(ctx, "look for a replayed session in", err)
 }
 
-func (t sqliteReplayRuns) changeOutcome(ctx context.Context, run, session string, change func(*outcomeRow) error) (there bool, err error) {
+func (t sqliteReplayRuns) changeOutcome(ctx context.Context, run, session string,
+	change func(*outcomeRow) error) (there bool, err error) {
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
 		r := outcomeRow{session: session}
-		err := tx.QueryRowContext(ctx, `SELECT dropped, coalesce(metrics, ''), coalesce(detail, '') FROM conversation_replay_sessions
+		err := tx.QueryRowContext(ctx,
+			`SELECT dropped, coalesce(metrics, ''), coalesce(detail, '') FROM conversation_replay_sessions
 			WHERE evaluation_run_id = ? AND session_id = ?`, run, session).Scan(&r.dropped, &r.metrics, &r.detail)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -207,7 +221,8 @@ func (t sqliteReplayRuns) changeOutcome(ctx context.Context, run, session string
 		}
 		there = true
 		_, err = tx.ExecContext(ctx, `UPDATE conversation_replay_sessions SET dropped = ?, metrics = ?, detail = ?
-			WHERE evaluation_run_id = ? AND session_id = ?`, r.dropped, orNull(r.metrics), orNull(r.detail), run, session)
+			WHERE evaluation_run_id = ? AND session_id = ?`, r.dropped, orNull(r.metrics), orNull(r.detail),
+			run, session)
 		return err
 	})
 	return there && err == nil, t.store.explain(ctx, "change a replayed session in", err)

@@ -39,11 +39,15 @@ func TestReplaysAfterClose(t *testing.T) {
 	_, one := s.Variants().Variant(t.Context(), "v")
 	_, two := s.ReplayRuns().Sweep(t.Context(), time.Now())
 	for want, err := range map[string]error{
-		"read variants from store " + path + ": it is closed":         one,
-		"end silent replay runs in store " + path + ": it is closed":  two,
-		"write a prompt version to store " + path + ": it is closed":  s.Variants().PutPrompt(t.Context(), replay.PromptVersion{ID: "p"}),
-		"write replayed sessions to store " + path + ": it is closed": s.ReplayRuns().PutOutcomes(t.Context(), "r", nil, time.Now()),
-		"write a replay run to store " + path + ": it is closed":      s.ReplayRuns().PutRun(t.Context(), replay.Run{ID: "r", Status: replay.Running}),
+		"read variants from store " + path + ": it is closed":        one,
+		"end silent replay runs in store " + path + ": it is closed": two,
+		"write a prompt version to store " + path + ": it is closed": s.Variants().PutPrompt(t.Context(),
+			replay.PromptVersion{ID: "p"}),
+		"write replayed sessions to store " + path + ": it is closed": s.ReplayRuns().
+			PutOutcomes(t.Context(), "r", nil, time.Now()),
+		"write a replay run to store " + path + ": it is closed": s.ReplayRuns().PutRun(t.Context(), replay.Run{
+			ID: "r", Status: replay.Running,
+		}),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
@@ -59,15 +63,20 @@ func replayed(n int) []replay.Outcome {
 		var turns []any
 		for turn := range 20 {
 			turns = append(turns, map[string]any{
-				"number": turn, "user": fmt.Sprintf("I am looking for a place to eat in the city, number %d of %d please.", turn, i),
-				"bot": "There are several. Which part of the town do you prefer, and how much may it cost?", "state": fmt.Sprint("state_", turn),
-				"latency_ms": i * 7919 % 3000, "supported": turn%3 > 0,
+				"number": turn,
+				"user":   fmt.Sprintf("I am looking for a place to eat in the city, number %d of %d please.", turn, i),
+				"bot":    "There are several. Which part of the town do you prefer, and how much may it cost?",
+				"state":  fmt.Sprint("state_", turn), "latency_ms": i * 7919 % 3000, "supported": turn%3 > 0,
 			})
 		}
 		detail["turns"] = turns
-		all[i] = replay.Outcome{SessionID: fmt.Sprintf("session-%08x", uint32(i)*2654435761), Metrics: json.RawMessage(`{"baseline":{"completion_match":1},"candidate":{"completion_match":0.5}}`)}
+		all[i] = replay.Outcome{
+			SessionID: fmt.Sprintf("session-%08x", uint32(i)*2654435761),
+			Metrics:   json.RawMessage(`{"baseline":{"completion_match":1},"candidate":{"completion_match":0.5}}`),
+		}
 		all[i].Detail, _ = json.Marshal(detail)
-		all[i].Detail = append(all[i].Detail[:len(all[i].Detail)-1], fmt.Sprintf(`,"alignment":"%0*d"}`, max(0, 6000-len(all[i].Detail)), i)...)
+		all[i].Detail = append(all[i].Detail[:len(all[i].Detail)-1],
+			fmt.Sprintf(`,"alignment":"%0*d"}`, max(0, 6000-len(all[i].Detail)), i)...)
 	}
 	return all
 }
@@ -96,7 +105,8 @@ func benchmarkOutcomes(b *testing.B, open func() *store.ReplayRuns) {
 			b.Fatal(err)
 		}
 		for from := 0; from < len(all); from += outcomesPerCall {
-			if err := runs.PutOutcomes(b.Context(), "r", all[from:min(from+outcomesPerCall, len(all))], time.Now()); err != nil {
+			if err := runs.PutOutcomes(b.Context(), "r", all[from:min(from+outcomesPerCall, len(all))],
+				time.Now()); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -39,7 +39,8 @@ func (r *ReplayRuns) Watch(ctx context.Context, name string) (*replay.WatchState
 
 // PutWatch keeps a state in place of one that had so many looks; -1 stands for none. It reports whether there was such
 // a one.
-func (r *ReplayRuns) PutWatch(ctx context.Context, name string, s *replay.WatchState, before int) (known bool, err error) {
+func (r *ReplayRuns) PutWatch(ctx context.Context, name string, s *replay.WatchState,
+	before int) (known bool, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return false, fmt.Errorf("write watch %q: %w", name, err)
@@ -53,13 +54,15 @@ func (r *ReplayRuns) ReplayedSessions(ctx context.Context, runID string, f func(
 }
 
 func (t sqliteReplayRuns) watch(ctx context.Context, name string) (state string, err error) {
-	err = t.store.each(ctx, `SELECT state FROM conversation_replay_watches WHERE name = ?`, []any{name}, func(rows *sql.Rows) error { return rows.Scan(&state) })
+	err = t.store.each(ctx, `SELECT state FROM conversation_replay_watches WHERE name = ?`, []any{name},
+		func(rows *sql.Rows) error { return rows.Scan(&state) })
 	return state, t.store.explain(ctx, "read a watch from", err)
 }
 
 func (t sqliteReplayRuns) putWatch(ctx context.Context, name, state string, looks, before int) (known bool, err error) {
 	err = t.store.write(ctx, func(tx *sql.Tx) error {
-		query, args := `UPDATE conversation_replay_watches SET state = ?1, looks = ?2 WHERE name = ?3 AND looks = ?4`, []any{state, looks, name, before}
+		query, args := `UPDATE conversation_replay_watches SET state = ?1, looks = ?2 WHERE name = ?3 AND looks = ?4`,
+			[]any{state, looks, name, before}
 		if before < 0 {
 			query, args = `INSERT INTO conversation_replay_watches (state, looks, name) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING`, args[:3]
 		}
@@ -75,7 +78,9 @@ func (t sqliteReplayRuns) putWatch(ctx context.Context, name, state string, look
 }
 
 func (t sqliteReplayRuns) sessions(ctx context.Context, run string, take func(string)) error {
-	err := t.store.each(ctx, `SELECT session_id FROM conversation_replay_sessions WHERE evaluation_run_id = ?`, []any{run}, func(rows *sql.Rows) error {
+	err := t.store.each(ctx, `SELECT session_id FROM conversation_replay_sessions WHERE evaluation_run_id = ?`, []any{
+		run,
+	}, func(rows *sql.Rows) error {
 		var session string
 		err := rows.Scan(&session)
 		take(session)
@@ -85,15 +90,18 @@ func (t sqliteReplayRuns) sessions(ctx context.Context, run string, take func(st
 }
 
 func (t postgresReplayRuns) watch(ctx context.Context, name string) (state string, err error) {
-	err = t.db.pool.QueryRow(ctx, `SELECT state FROM exp.conversation_replay_watches WHERE name = $1`, name).Scan(&state)
+	err = t.db.pool.QueryRow(ctx, `SELECT state FROM exp.conversation_replay_watches WHERE name = $1`, name).
+		Scan(&state)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}
 	return state, t.explain(ctx, "read a watch from", err)
 }
 
-func (t postgresReplayRuns) putWatch(ctx context.Context, name, state string, looks, before int) (known bool, err error) {
-	query, args := `UPDATE exp.conversation_replay_watches SET state = $1, looks = $2 WHERE name = $3 AND looks = $4`, []any{state, looks, name, before}
+func (t postgresReplayRuns) putWatch(ctx context.Context, name, state string,
+	looks, before int) (known bool, err error) {
+	query, args := `UPDATE exp.conversation_replay_watches SET state = $1, looks = $2 WHERE name = $3 AND looks = $4`,
+		[]any{state, looks, name, before}
 	if before < 0 {
 		query, args = `INSERT INTO exp.conversation_replay_watches (state, looks, name) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`, args[:3]
 	}
@@ -102,7 +110,8 @@ func (t postgresReplayRuns) putWatch(ctx context.Context, name, state string, lo
 }
 
 func (t postgresReplayRuns) sessions(ctx context.Context, run string, take func(string)) error {
-	rows, err := t.db.pool.Query(ctx, `SELECT session_id FROM exp.conversation_replay_sessions WHERE evaluation_run_id = $1`, run)
+	rows, err := t.db.pool.Query(ctx,
+		`SELECT session_id FROM exp.conversation_replay_sessions WHERE evaluation_run_id = $1`, run)
 	if err != nil {
 		return t.explain(ctx, "read replayed sessions from", err)
 	}

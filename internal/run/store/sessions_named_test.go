@@ -21,7 +21,8 @@ func TestThreadsEnding(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	server, err := store.OpenRedis(t.Context(), "redis://:pass@"+withPassword(t).Addr(), store.RedisOptions{KeyPrefix: "a[*]:"})
+	server, err := store.OpenRedis(t.Context(), "redis://:pass@"+withPassword(t).Addr(),
+		store.RedisOptions{KeyPrefix: "a[*]:"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +31,18 @@ func TestThreadsEnding(t *testing.T) {
 		graph.Checkpointer
 		ThreadsEnding(ctx context.Context, end string) ([]string, error)
 	}{"file": file.Checkpoints(0), "Redis": server} {
-		for _, thread := range []string{"b.example:v-7", "a.example:v-7", "a.example:v-8", "a.example:*", "é.example:v?7", "a.example:w-7x"} {
-			if err := keeper.Save(t.Context(), thread, graph.Record{ID: "1", At: time.Now(), Values: []byte(`{}`)}); err != nil {
+		for _, thread := range []string{
+			"b.example:v-7", "a.example:v-7", "a.example:v-8", "a.example:*", "é.example:v?7", "a.example:w-7x",
+		} {
+			if err := keeper.Save(t.Context(), thread, graph.Record{
+				ID: "1", At: time.Now(), Values: []byte(`{}`),
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for end, want := range map[string][]string{
-			":v-7": {"a.example:v-7", "b.example:v-7"}, ":*": {"a.example:*"}, ":v?7": {"é.example:v?7"}, ":v-9": nil, "[v]-7": nil, `\`: nil,
+			":v-7": {"a.example:v-7", "b.example:v-7"}, ":*": {"a.example:*"}, ":v?7": {"é.example:v?7"}, ":v-9": nil,
+			"[v]-7": nil, `\`: nil,
 		} {
 			got, err := keeper.ThreadsEnding(t.Context(), end)
 			if d := cmp.Diff(want, got); d != "" && len(want)+len(got) > 0 || err != nil {

@@ -65,10 +65,12 @@ func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session stri
 		if err := s.DeleteIn(ctx, tx, thread); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, eraseRowPostgres, []byte(thread)); err != nil { // a session without an answer has no thread
+		// a session without an answer has no thread
+		if _, err := tx.Exec(ctx, eraseRowPostgres, []byte(thread)); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM exp.outbox WHERE session = $1 AND site = $2`, plainText(session), plainText(site))
+		_, err := tx.Exec(ctx, `DELETE FROM exp.outbox WHERE session = $1 AND site = $2`, plainText(session),
+			plainText(site))
 		return err
 	})
 	return s.db.explain(ctx, fmt.Sprintf("erase session %q from", thread), err)

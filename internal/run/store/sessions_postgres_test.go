@@ -83,7 +83,9 @@ func TestPostgresSessions(t *testing.T) {
 		for _, thread := range []string{"b.example:v-7", "a.example:v-7", "a.example:v-8", "é.example:v?7"} {
 			mustSaveAs(t, s, thread, turnRecord(1))
 		}
-		for end, want := range map[string][]string{":v-7": {"a.example:v-7", "b.example:v-7"}, ":v?7": {"é.example:v?7"}, "%": nil} {
+		for end, want := range map[string][]string{
+			":v-7": {"a.example:v-7", "b.example:v-7"}, ":v?7": {"é.example:v?7"}, "%": nil,
+		} {
 			got, err := s.ThreadsEnding(t.Context(), end)
 			if d := cmp.Diff(want, got); d != "" && len(want)+len(got) > 0 || err != nil {
 				t.Errorf("%s: error %v, threads (-want +got):\n%s", end, err, d)
@@ -118,7 +120,9 @@ func checkExpiry(t *testing.T, u *url.URL) {
 	long, short := openSessions(t, u, time.Hour), openSessions(t, u, 10*time.Millisecond)
 	for i := range 3 {
 		mustSaveAs(t, long, fmt.Sprint("old ", i), turnRecord(1))
-		if err := long.SaveStep(t.Context(), fmt.Sprint("old ", i), graph.Step{Turn: 2, Node: "n", At: time.Now(), Writes: []byte(`{}`)}); err != nil {
+		if err := long.SaveStep(t.Context(), fmt.Sprint("old ", i), graph.Step{
+			Turn: 2, Node: "n", At: time.Now(), Writes: []byte(`{}`),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,8 @@ func connect(path string) (*sql.DB, error) {
 	uri := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	connector, err := newConnector(uri + "?" + url.Values{
 		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), // first, as the other settings may have to wait as well
+			// first, as the other settings may have to wait as well
+			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 			"journal_mode(WAL)", "synchronous(NORMAL)",
 			// With SQLite's own 2 MB of cache a large transaction writes pages that it needs again; what a statement
 			// may have to undo need not be on disk at all. Together that is a fifth of the time of an import.
@@ -102,7 +103,8 @@ func (s *Store) truncateLog(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		_, undo := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTimeout.Milliseconds()))
+		_, undo := conn.ExecContext(context.WithoutCancel(ctx),
+			fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTimeout.Milliseconds()))
 		err = errors.Join(err, undo)
 	}()
 	for range truncateTries {

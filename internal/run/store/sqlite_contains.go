@@ -20,7 +20,9 @@ type connector struct {
 
 func newConnector(dsn string) (*connector, error) {
 	c := &connector{&sqlite.Driver{}, dsn}
-	return c, c.files.RegisterFunction(hasText, &sqlite.FunctionImpl{NArgs: 2, Deterministic: true, VolatileArgs: true, Scalar: contains})
+	return c, c.files.RegisterFunction(hasText, &sqlite.FunctionImpl{
+		NArgs: 2, Deterministic: true, VolatileArgs: true, Scalar: contains,
+	})
 }
 
 // Connect implements driver.Connector.

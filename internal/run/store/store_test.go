@@ -57,7 +57,9 @@ func open(t testing.TB, path string) *store.Store {
 
 func TestOpenMakesFolders(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"new/er/store.db", "with space.db", "a?b.db", "a%20b.db", "a#b.db", "ünï.db", "q?mode=ro.db"} {
+	for _, name := range []string{
+		"new/er/store.db", "with space.db", "a?b.db", "a%20b.db", "a#b.db", "ünï.db", "q?mode=ro.db",
+	} {
 		path := filepath.Join(dir, name)
 		s := open(t, path)
 		if s.Path() != path {
@@ -95,10 +97,23 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	db.Close()
 
 	for _, tc := range []struct{ name, path, want string }{
-		{"another kind of file", write("notes.txt", strings.Repeat("these are notes\n", 100)), "is not a SQLite database; move it away"},
-		{"a folder", dir, "cannot be opened (is it a folder, or is its folder not writable?); make it writable or name another store"},
-		{"below a file", filepath.Join(write("file", "x"), "store.db"), "a part of the path is a file, not a folder; name another store"},
-		{"a newer schema", newer, fmt.Sprintf("written by a newer rehearse (schema 99, this program knows %d); use the newer program", store.Newest("sqlite"))},
+		{
+			"another kind of file", write("notes.txt", strings.Repeat("these are notes\n", 100)),
+			"is not a SQLite database; move it away",
+		},
+		{
+			"a folder", dir,
+			"cannot be opened (is it a folder, or is its folder not writable?); make it writable or name another store",
+		},
+		{
+			"below a file", filepath.Join(write("file", "x"), "store.db"),
+			"a part of the path is a file, not a folder; name another store",
+		},
+		{
+			"a newer schema", newer,
+			fmt.Sprintf("written by a newer rehearse (schema 99, this program knows %d); use the newer program",
+				store.Newest("sqlite")),
+		},
 	} {
 		s, err := store.Open(t.Context(), tc.path)
 		if err == nil {
@@ -106,7 +121,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: no error", tc.name)
 			continue
 		}
-		if text := err.Error(); !strings.Contains(text, tc.want) || !strings.Contains(text, tc.path) || strings.Contains(text, "\n") {
+		if text := err.Error(); !strings.Contains(text, tc.want) || !strings.Contains(text, tc.path) ||
+			strings.Contains(text, "\n") {
 			t.Errorf("%s: error %q, want one line with %q and the path", tc.name, text, tc.want)
 		}
 	}

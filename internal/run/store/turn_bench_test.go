@@ -22,7 +22,9 @@ func BenchmarkTurn(b *testing.B) {
 	b.ResetTimer()
 	cpu := sitebottest.CPU(b)
 	sitebottest.Turns(b, bot, b.N, 8, func(n int) sitebot.Request {
-		return sitebot.Request{Site: sitebottest.Name, Session: fmt.Sprint(n % 1000), Input: fmt.Sprintf("question %d?", n)}
+		return sitebot.Request{
+			Site: sitebottest.Name, Session: fmt.Sprint(n % 1000), Input: fmt.Sprintf("question %d?", n),
+		}
 	})
 	b.ReportMetric(float64((sitebottest.CPU(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/turn")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
@@ -33,14 +35,16 @@ func BenchmarkLeads(b *testing.B) {
 	for _, atOnce := range []int{1, 8} {
 		opened := 0
 		b.Run(fmt.Sprint(atOnce, " at once"), func(b *testing.B) {
-			sitebottest.Comparison{Sessions: 2000, AtOnce: atOnce, New: sitebot.New, Open: func() (sitebottest.Outbox, func()) {
-				opened++
-				s, err := store.Open(b.Context(), filepath.Join(b.TempDir(), fmt.Sprint(opened)))
-				if err != nil {
-					b.Fatal(err)
-				}
-				return s.Checkpoints(time.Hour), func() { _ = s.Close() }
-			}}.Run(b)
+			sitebottest.Comparison{
+				Sessions: 2000, AtOnce: atOnce, New: sitebot.New, Open: func() (sitebottest.Outbox, func()) {
+					opened++
+					s, err := store.Open(b.Context(), filepath.Join(b.TempDir(), fmt.Sprint(opened)))
+					if err != nil {
+						b.Fatal(err)
+					}
+					return s.Checkpoints(time.Hour), func() { _ = s.Close() }
+				},
+			}.Run(b)
 		})
 	}
 }

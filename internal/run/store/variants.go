@@ -36,7 +36,8 @@ func (v *Variants) Variant(ctx context.Context, id string) (replay.Variant, erro
 	}
 	found, err := v.table.variants(ctx, plainText(id))
 	if err == nil && len(found) == 0 {
-		err = v.unknown("variant", id, "see `rehearse replay variant list`, or add it with `rehearse replay variant add`")
+		err = v.unknown("variant", id,
+			"see `rehearse replay variant list`, or add it with `rehearse replay variant add`")
 	}
 	if err != nil {
 		return replay.Variant{}, err
@@ -51,7 +52,8 @@ func (v *Variants) Prompt(ctx context.Context, id string) (replay.PromptVersion,
 	}
 	found, err := v.table.prompts(ctx, plainText(id))
 	if err == nil && len(found) == 0 {
-		err = v.unknown("prompt version", id, "add it under prompt_versions of a file, with `rehearse replay variant add FILE`")
+		err = v.unknown("prompt version", id,
+			"add it under prompt_versions of a file, with `rehearse replay variant add FILE`")
 	}
 	if err != nil {
 		return replay.PromptVersion{}, err
@@ -91,7 +93,10 @@ func (v *Variants) PutVariant(ctx context.Context, one replay.Variant) error {
 // PutPrompt keeps a version of a prompt, in place of an earlier one with its id. Its defaults are a JSON object of at
 // most 1 MB, or none.
 func (v *Variants) PutPrompt(ctx context.Context, one replay.PromptVersion) error {
-	row := promptRow{id: plainText(one.ID), path: plainText(one.FilePath), provider: plainText(one.ModelProvider), model: plainText(one.ModelName)}
+	row := promptRow{
+		id: plainText(one.ID), path: plainText(one.FilePath), provider: plainText(one.ModelProvider),
+		model: plainText(one.ModelName),
+	}
 	check := rowCheck{what: "prompt version", id: row.id}
 	check.key("id", row.id)
 	check.text("file_path", row.path, maxPath)
@@ -115,7 +120,8 @@ func (r variantRow) variant() replay.Variant {
 
 func (r promptRow) prompt() replay.PromptVersion {
 	return replay.PromptVersion{
-		ID: r.id, FilePath: r.path, ModelProvider: r.provider, ModelName: r.model, ConfigDefaults: jsonOrNil(r.defaults),
+		ID: r.id, FilePath: r.path, ModelProvider: r.provider, ModelName: r.model,
+		ConfigDefaults: jsonOrNil(r.defaults),
 	}
 }
 

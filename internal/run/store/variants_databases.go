@@ -18,7 +18,9 @@ type sqliteVariants struct{ store *Store }
 func (t sqliteVariants) place() string { return fileName(t.store.path) }
 
 func (t sqliteVariants) variants(ctx context.Context, id string) (all []replay.Variant, err error) {
-	err = t.store.each(ctx, `SELECT id, experiment_id, name, coalesce(config, '') FROM variants WHERE id = ?1 OR ?1 = '' ORDER BY id`, []any{id},
+	err = t.store.each(ctx,
+		`SELECT id, experiment_id, name, coalesce(config, '') FROM variants WHERE id = ?1 OR ?1 = '' ORDER BY id`,
+		[]any{id},
 		func(rows *sql.Rows) error {
 			var r variantRow
 			err := rows.Scan(&r.id, &r.experiment, &r.name, &r.config)
@@ -29,7 +31,8 @@ func (t sqliteVariants) variants(ctx context.Context, id string) (all []replay.V
 }
 
 func (t sqliteVariants) prompts(ctx context.Context, id string) (all []replay.PromptVersion, err error) {
-	err = t.store.each(ctx, `SELECT id, file_path, model_provider, model_name, coalesce(config_defaults, '') FROM prompt_versions
+	err = t.store.each(ctx,
+		`SELECT id, file_path, model_provider, model_name, coalesce(config_defaults, '') FROM prompt_versions
 		WHERE id = ?1 OR ?1 = '' ORDER BY id`, []any{id},
 		func(rows *sql.Rows) error {
 			var r promptRow
@@ -48,7 +51,8 @@ func (t sqliteVariants) putVariant(ctx context.Context, r variantRow) error {
 }
 
 func (t sqliteVariants) putPrompt(ctx context.Context, r promptRow) error {
-	err := t.store.exec(ctx, `INSERT INTO prompt_versions (id, file_path, model_provider, model_name, config_defaults) VALUES (?, ?, ?, ?, ?)
+	err := t.store.exec(ctx,
+		`INSERT INTO prompt_versions (id, file_path, model_provider, model_name, config_defaults) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET file_path = excluded.file_path, model_provider = excluded.model_provider,
 			model_name = excluded.model_name, config_defaults = excluded.config_defaults`,
 		r.id, r.path, r.provider, r.model, orNull(r.defaults))
@@ -72,7 +76,8 @@ func keyOrAll(key string) string {
 }
 
 func (t postgresVariants) variants(ctx context.Context, id string) ([]replay.Variant, error) {
-	rows, _ := t.db.pool.Query(ctx, `SELECT id::text, coalesce(experiment_id::text, ''), coalesce(name::text, ''), coalesce(config::text, '')
+	rows, _ := t.db.pool.Query(ctx,
+		`SELECT id::text, coalesce(experiment_id::text, ''), coalesce(name::text, ''), coalesce(config::text, '')
 		FROM exp.variants`+keyOrAll("id"), id) // CollectRows returns its error
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (replay.Variant, error) {
 		var r variantRow
@@ -84,7 +89,8 @@ func (t postgresVariants) variants(ctx context.Context, id string) ([]replay.Var
 
 func (t postgresVariants) prompts(ctx context.Context, id string) ([]replay.PromptVersion, error) {
 	rows, _ := t.db.pool.Query(ctx, `SELECT id::text, coalesce(file_path::text, ''), coalesce(model_provider::text, ''),
-		coalesce(model_name::text, ''), coalesce(config_defaults::text, '') FROM exp.prompt_versions`+keyOrAll("id"), id)
+		coalesce(model_name::text, ''), coalesce(config_defaults::text, '') FROM exp.prompt_versions`+
+		keyOrAll("id"), id)
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (replay.PromptVersion, error) {
 		var r promptRow
 		err := row.Scan(&r.id, &r.path, &r.provider, &r.model, &r.defaults)
@@ -114,5 +120,6 @@ func (t postgresVariants) putPrompt(ctx context.Context, r promptRow) error {
 
 func (t postgresVariants) explain(ctx context.Context, op string, err error) error {
 	return t.db.explainColumns(ctx, op, err,
-		"exp.variants needs the columns id, experiment_id, name and config, and exp.prompt_versions needs id, file_path, model_provider, model_name and config_defaults")
+		"exp.variants needs the columns id, experiment_id, name and config, and exp.prompt_versions needs id, "+
+			"file_path, model_provider, model_name and config_defaults")
 }

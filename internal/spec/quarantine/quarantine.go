@@ -39,7 +39,8 @@ func (t Terms) Check(now time.Time) error {
 	case err != nil:
 		return fmt.Errorf("%q is no day: write until as 2006-01-02", t.Until)
 	case until.After(day(now).AddDate(0, 0, MaxDays)):
-		return fmt.Errorf("the quarantine ends on %s: choose a day within %d days, by %s", t.Until, MaxDays, day(now).AddDate(0, 0, MaxDays).Format(time.DateOnly))
+		return fmt.Errorf("the quarantine ends on %s: choose a day within %d days, by %s", t.Until, MaxDays,
+			day(now).AddDate(0, 0, MaxDays).Format(time.DateOnly))
 	}
 	return nil
 }
@@ -51,7 +52,8 @@ func (t Terms) Begins(now time.Time) error {
 		return err
 	}
 	if !t.Active(now) {
-		return fmt.Errorf("the quarantine ends on %s: choose tomorrow, %s, or a later day", t.Until, day(now).AddDate(0, 0, 1).Format(time.DateOnly))
+		return fmt.Errorf("the quarantine ends on %s: choose tomorrow, %s, or a later day", t.Until,
+			day(now).AddDate(0, 0, 1).Format(time.DateOnly))
 	}
 	return nil
 }

@@ -31,7 +31,11 @@ func TestTerms(t *testing.T) {
 			t.Errorf("%q: holds %t", c.until, got)
 		}
 	}
-	for _, lacking := range []Terms{{Until: "2026-03-09", Reason: "x"}, {Until: "2026-03-09", Owner: "x"}, {Owner: " ", Until: "2026-03-09", Reason: "x"}} {
+	for _, lacking := range []Terms{
+		{Until: "2026-03-09", Reason: "x"},
+		{Until: "2026-03-09", Owner: "x"},
+		{Owner: " ", Until: "2026-03-09", Reason: "x"},
+	} {
 		if lacking.Check(now) == nil {
 			t.Errorf("%+v was accepted", lacking)
 		}

@@ -100,7 +100,8 @@ type Confirmation struct {
 // Lists returns the lists of which every test is in exactly one, in the order in which they matter.
 func (c *Comparison) Lists() []*[]Change {
 	return []*[]Change{
-		&c.Regressed, &c.Unconfirmed, &c.StillFailing, &c.NotGraded, &c.Redefined, &c.WithinNoise, &c.Fixed, &c.Moved, &c.New, &c.Gone, &c.Unchanged,
+		&c.Regressed, &c.Unconfirmed, &c.StillFailing, &c.NotGraded, &c.Redefined, &c.WithinNoise, &c.Fixed, &c.Moved,
+		&c.New, &c.Gone, &c.Unchanged,
 	}
 }
 
@@ -149,7 +150,10 @@ func (c *Compared) UnmarshalJSON(data []byte) error {
 // ComparedOf returns a run as it stands in a comparison.
 func ComparedOf(run Run) Compared {
 	t := run.Totals
-	return Compared{RunID: run.ID, ExitReason: run.ExitReason, Planned: t.Planned, Completed: t.Completed, NotRun: t.NotRun, Graded: t.Passed + t.Failed}
+	return Compared{
+		RunID: run.ID, ExitReason: run.ExitReason, Planned: t.Planned, Completed: t.Completed, NotRun: t.NotRun,
+		Graded: t.Passed + t.Failed,
+	}
 }
 
 // Stopped reports whether the run ended, or died, before it had run all that it planned, or is still under way.

@@ -49,11 +49,17 @@ func TestRateOfUnknownTests(t *testing.T) {
 	}{
 		{"all graded", join(times(3, pass), times(1, fail)), 4, 0.75, [2]float64{0.75, 0.75}},
 		{"half errors", join(times(10, pass), times(10, broken)), 20, -1, [2]float64{0.5, 1}},
-		{"one error in twenty", join(times(10, pass), times(9, fail), times(1, broken)), 20, 10. / 19, [2]float64{0.5, 0.55}},
+		{
+			"one error in twenty", join(times(10, pass), times(9, fail), times(1, broken)), 20, 10. / 19,
+			[2]float64{0.5, 0.55},
+		},
 		{"skipped after another", join(times(1, pass), times(1, skipped)), 2, -1, [2]float64{0.5, 1}},
 		{"stopped", times(2, pass), 5, -1, [2]float64{0.4, 1}},
 		{"only errors", times(2, broken), 2, -1, [2]float64{0, 1}},
-		{"ungraded tests are no part of it", join(times(2, pass), times(5, result.Test{Verdict: result.Ungraded, Score: 1})), 7, 1, [2]float64{1, 1}},
+		{
+			"ungraded tests are no part of it",
+			join(times(2, pass), times(5, result.Test{Verdict: result.Ungraded, Score: 1})), 7, 1, [2]float64{1, 1},
+		},
 	} {
 		run := counted(tc.tests, tc.planned)
 		rate := -1.0
@@ -61,13 +67,15 @@ func TestRateOfUnknownTests(t *testing.T) {
 			rate = *run.Rate
 		}
 		if rate != tc.rate || cmp.Diff(*run.Bounds, tc.bounds) != "" || (run.Interval == nil) != (run.Rate == nil) {
-			t.Errorf("%s: rate %v, bounds %v, interval %v; want %v, %v", tc.name, rate, *run.Bounds, run.Interval, tc.rate, tc.bounds)
+			t.Errorf("%s: rate %v, bounds %v, interval %v; want %v, %v", tc.name, rate, *run.Bounds, run.Interval,
+				tc.rate, tc.bounds)
 		}
 		if (run.Totals.MeanScore == nil) != (tc.rate < 0) || cmp.Diff(*run.Totals.MeanScoreBounds, tc.bounds) != "" {
 			t.Errorf("%s: mean score %v within %v", tc.name, run.Totals.MeanScore, *run.Totals.MeanScoreBounds)
 		}
 	}
-	if run := counted(times(3, result.Test{Verdict: result.Ungraded, Score: 1}), 3); run.Bounds != nil || run.Rate != nil || run.Totals.MeanScore != nil {
+	if run := counted(times(3, result.Test{Verdict: result.Ungraded, Score: 1}), 3); run.Bounds != nil ||
+		run.Rate != nil || run.Totals.MeanScore != nil {
 		t.Errorf("a run that graded nothing has the rate %+v", run.PassRate)
 	}
 }
@@ -79,7 +87,9 @@ func TestNothingImprovesARate(t *testing.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "tests")
 		var tests []*result.Test
 		for range n {
-			tests = append(tests, &result.Test{Verdict: rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.Error, result.Skip}).Draw(t, "verdict")})
+			tests = append(tests, &result.Test{Verdict: rapid.SampledFrom([]result.Verdict{
+				result.Pass, result.Fail, result.Error, result.Skip,
+			}).Draw(t, "verdict")})
 		}
 		before := counted(tests, n)
 		lost := rapid.IntRange(0, n-1).Draw(t, "lost")
@@ -115,7 +125,8 @@ func TestTrialTotals(t *testing.T) {
 	run := counted([]*result.Test{of(1, "mean"), of(4, "mean"), of(0, "mean"), of(2, "mean"), of(4, "pass_at_k")}, 5)
 	got := run.Trials
 	if got.N != 4 || got.Tests != 4 || got.Conversations != 16 || got.ConversationsPassed != 7 ||
-		cmp.Diff([]float64{0.4375, 0.2917, 0.25, 0.25}, round(got.PassHatK)) != "" || cmp.Diff([]float64{0.4375, 0.5833, 0.6875, 0.75}, round(got.PassAtK)) != "" {
+		cmp.Diff([]float64{0.4375, 0.2917, 0.25, 0.25}, round(got.PassHatK)) != "" ||
+		cmp.Diff([]float64{0.4375, 0.5833, 0.6875, 0.75}, round(got.PassAtK)) != "" {
 		t.Errorf("trials %+v", got)
 	}
 	if run := counted([]*result.Test{of(4, "pass_at_k")}, 1); run.Trials != nil {
@@ -130,9 +141,11 @@ func TestTrialTotals(t *testing.T) {
 
 // TestByTag checks that each tag has the counts and the rate of its tests, and that clusters widen an interval.
 func TestByTag(t *testing.T) {
-	tests := append(times(8, result.Test{Verdict: result.Pass, Tags: []string{"money", "money"}}), times(4, result.Test{Verdict: result.Fail, Tags: []string{"money", "late"}})...)
+	tests := append(times(8, result.Test{Verdict: result.Pass, Tags: []string{"money", "money"}}),
+		times(4, result.Test{Verdict: result.Fail, Tags: []string{"money", "late"}})...)
 	run := counted(tests, 12)
-	if money := run.ByTag["money"]; money.Totals.Passed != 8 || money.Totals.Graded() != 12 || math.Abs(*money.Rate-8./12) > 1e-12 || len(run.ByTag) != 2 {
+	if money := run.ByTag["money"]; money.Totals.Passed != 8 || money.Totals.Graded() != 12 ||
+		math.Abs(*money.Rate-8./12) > 1e-12 || len(run.ByTag) != 2 {
 		t.Errorf("by tag: %+v", run.ByTag)
 	}
 	for i, x := range tests {
@@ -165,7 +178,8 @@ func TestExitOfUngradedRuns(t *testing.T) {
 // TestOldTotals checks that the key of completed tests in earlier versions is read.
 func TestOldTotals(t *testing.T) {
 	var run result.Run
-	if err := json.Unmarshal([]byte(`{"totals":{"planned":3,"held":2,"passed":2,"not_run":1}}`), &run); err != nil || run.Totals.Completed != 2 || run.Totals.Passed != 2 {
+	if err := json.Unmarshal([]byte(`{"totals":{"planned":3,"held":2,"passed":2,"not_run":1}}`), &run); err != nil ||
+		run.Totals.Completed != 2 || run.Totals.Passed != 2 {
 		t.Errorf("%+v, %v", run.Totals, err)
 	}
 }

@@ -85,7 +85,8 @@ type JudgeUse struct {
 // Add returns the sum of two uses.
 func (j JudgeUse) Add(k JudgeUse) JudgeUse {
 	sum := JudgeUse{
-		Calls: j.Calls + k.Calls, CacheHits: j.CacheHits + k.CacheHits, Usage: j.Usage.Add(k.Usage), Cost: j.Cost.Add(k.Cost), Models: j.Models,
+		Calls: j.Calls + k.Calls, CacheHits: j.CacheHits + k.CacheHits, Usage: j.Usage.Add(k.Usage),
+		Cost: j.Cost.Add(k.Cost), Models: j.Models,
 	}
 	if len(k.Models) > 0 {
 		sum.Models = maps.Clone(k.Models)

@@ -23,20 +23,29 @@ func TestTally(t *testing.T) {
 	var y result.Tally
 	for _, r := range []*result.Test{
 		{TestID: "a", Verdict: result.Pass, Score: 1, Usage: use, Turns: make([]result.Turn, 2)},
-		{TestID: "b", Verdict: result.Fail, Score: 0.5, Usage: use, Failures: failures(result.AssistantContent, result.Budget), Cost: chat.Cost{USD: 2}},
+		{
+			TestID: "b", Verdict: result.Fail, Score: 0.5, Usage: use,
+			Failures: failures(result.AssistantContent, result.Budget), Cost: chat.Cost{USD: 2},
+		},
 		{TestID: "c", Verdict: result.Error, Usage: use, Failures: failures(result.EngineError)},
 		{TestID: "d", Verdict: result.Skip, Failures: failures(result.EngineError)},
 		{TestID: "e", Trial: 1, Verdict: result.Fail, Score: 0, Usage: use, Failures: failures(result.Budget)},
 		{TestID: "e", Trial: 2, Verdict: result.Pass, Score: 1, Usage: use},
-		{TestID: "e", Trials: &result.Trials{}, Verdict: result.Pass, Score: 0.75, Usage: use.Add(use), Failures: failures(result.Flaky)},
+		{
+			TestID: "e", Trials: &result.Trials{}, Verdict: result.Pass, Score: 0.75, Usage: use.Add(use),
+			Failures: failures(result.Flaky),
+		},
 	} {
 		y.Add(r)
 	}
 	got := y.Totals()
 	want := result.Totals{
-		Tests: 5, Completed: 4, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2, MeanScoreBounds: &[2]float64{0.45, 0.85}, // two of five are unknown
-		Usage: chat.Usage{InputTokens: 50, OutputTokens: 5}, Cost: chat.Cost{USD: 2},
-		Failures: map[result.Code]int{result.AssistantContent: 1, result.Budget: 1, result.EngineError: 1, result.Flaky: 1},
+		// two of five are unknown
+		Tests: 5, Completed: 4, Passed: 2, Failed: 1, Errors: 1, Skipped: 1, Conversations: 5, Turns: 2,
+		MeanScoreBounds: &[2]float64{0.45, 0.85}, Usage: chat.Usage{InputTokens: 50, OutputTokens: 5},
+		Cost: chat.Cost{USD: 2}, Failures: map[result.Code]int{
+			result.AssistantContent: 1, result.Budget: 1, result.EngineError: 1, result.Flaky: 1,
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Totals mismatch (-want +got):\n%s", diff)
@@ -44,9 +53,19 @@ func TestTally(t *testing.T) {
 }
 
 func TestSortFailures(t *testing.T) {
-	fs := []result.Failure{{Code: result.Budget}, {Code: result.Timeout, Turn: 2}, {Code: result.NodeMismatch}, {Code: result.Timeout, Turn: 1}}
+	fs := []result.Failure{
+		{Code: result.Budget},
+		{Code: result.Timeout, Turn: 2},
+		{Code: result.NodeMismatch},
+		{Code: result.Timeout, Turn: 1},
+	}
 	result.SortFailures(fs)
-	want := []result.Failure{{Code: result.NodeMismatch}, {Code: result.Timeout, Turn: 2}, {Code: result.Timeout, Turn: 1}, {Code: result.Budget}}
+	want := []result.Failure{
+		{Code: result.NodeMismatch},
+		{Code: result.Timeout, Turn: 2},
+		{Code: result.Timeout, Turn: 1},
+		{Code: result.Budget},
+	}
 	if diff := cmp.Diff(want, fs); diff != "" {
 		t.Errorf("SortFailures mismatch (-want +got):\n%s", diff)
 	}

@@ -27,7 +27,9 @@ func Words() func(text string) bool {
 	for _, reason := range []string{"running", "passed", "failed", "errors", "budget", "interrupted", "aborted"} {
 		words[reason] = true
 	}
-	for _, t := range []reflect.Type{reflect.TypeFor[Test](), reflect.TypeFor[Run](), reflect.TypeFor[source.Problem]()} {
+	for _, t := range []reflect.Type{
+		reflect.TypeFor[Test](), reflect.TypeFor[Run](), reflect.TypeFor[source.Problem](),
+	} {
 		for _, name := range source.FieldNames(t) {
 			words[name] = true
 		}

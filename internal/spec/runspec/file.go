@@ -89,8 +89,10 @@ func (s *Spec) checkFiles() error {
 		if err := s.checkPlace(name); err != nil {
 			return err
 		}
-		if name == "" || name == "." || path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\\x00") {
-			return source.Invalid("run spec: files: %q is no path of a bundle: write it from the bundle's root, with slashes and without `..`", name)
+		if name == "" || name == "." || path.IsAbs(name) || path.Clean(name) != name || name == ".." ||
+			strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\\x00") {
+			return source.Invalid("run spec: files: %q is no path of a bundle: write it from the bundle's root, "+
+				"with slashes and without `..`", name)
 		}
 	}
 	return nil
@@ -103,7 +105,8 @@ func (s *Spec) checkPlace(name string) error {
 	}
 	for folder, part := path.Split(name); ; folder, part = path.Split(folder) {
 		if len(part) > maxName {
-			return source.Invalid("run spec: files: a name in a path has %d bytes: it has at most %d", len(part), maxName)
+			return source.Invalid("run spec: files: a name in a path has %d bytes: it has at most %d",
+				len(part), maxName)
 		}
 		if folder = strings.TrimSuffix(folder, "/"); folder == "" {
 			return nil

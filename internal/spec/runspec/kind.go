@@ -34,9 +34,11 @@ type kind struct {
 var kinds = []kind{
 	{name: KindSuite, asks: func(*Spec) bool { return false }},
 	{
-		name: KindReplay, part: "{candidate, flow_id, start_date, end_date}", asks: func(s *Spec) bool { return s.Replay != nil },
+		name: KindReplay, part: "{candidate, flow_id, start_date, end_date}",
+		asks: func(s *Spec) bool { return s.Replay != nil },
 		// What conversations are held so often, spend and leave behind has no meaning for logged sessions.
-		without: append(ofSuites("judge", "user", "sample", "threshold", "judge_cache"), "model", "trials", "retries", "timeout", "budget", "artifacts"),
+		without: append(ofSuites("judge", "user", "sample", "threshold", "judge_cache"), "model", "trials", "retries",
+			"timeout", "budget", "artifacts"),
 	},
 	{
 		name: KindClassify, part: "{items, target}", asks: func(s *Spec) bool { return s.Classify != nil },
@@ -53,8 +55,8 @@ var kinds = []kind{
 // ofSuites are the keys that have a meaning for suites alone, and more.
 func ofSuites(more ...string) []string {
 	return append([]string{
-		"suites", "targets", "filter", "tags", "attribute_flakes", "baseline", "fail_on", "confirm", "min_overlap", "strict",
-		"allow_ungraded",
+		"suites", "targets", "filter", "tags", "attribute_flakes", "baseline", "fail_on", "confirm", "min_overlap",
+		"strict", "allow_ungraded",
 	}, more...)
 }
 
@@ -107,7 +109,9 @@ type Thresholds struct {
 
 // Named are the thresholds by the names of their keys.
 func (t *Thresholds) Named() map[string]*float64 {
-	return map[string]*float64{"macro_f1": t.MacroF1, "min_class_f1": t.MinClassF1, "recall": t.Recall, "accuracy": t.Accuracy}
+	return map[string]*float64{
+		"macro_f1": t.MacroF1, "min_class_f1": t.MinClassF1, "recall": t.Recall, "accuracy": t.Accuracy,
+	}
 }
 
 // Replay is what a run of KindReplay asks for. Its keys are the flags of rehearse replay run, which say what they mean;
@@ -177,7 +181,8 @@ func (s *Spec) checkKind() error {
 	}
 	for _, other := range kinds {
 		if other.name != name && other.asks(s) {
-			return source.Invalid("run spec: `%s` is for runs of that kind: add \"kind\": %q, or leave it out", other.name, other.name)
+			return source.Invalid("run spec: `%s` is for runs of that kind: add \"kind\": %q, or leave it out",
+				other.name, other.name)
 		}
 	}
 	for _, key := range keys {
@@ -217,7 +222,8 @@ func (c *Classify) check() error {
 	}
 	for name, least := range c.Thresholds.Named() {
 		if least != nil && !(*least >= 0 && *least <= 1) { // also what is no number
-			return source.Invalid("run spec: classify: thresholds: %s %g is out of range: use a number between 0 and 1", name, *least)
+			return source.Invalid("run spec: classify: thresholds: %s %g is out of range: use a number between 0 and 1",
+				name, *least)
 		}
 	}
 	return nil

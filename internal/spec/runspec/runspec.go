@@ -101,7 +101,8 @@ type Budget struct {
 func (b *Budget) check() error {
 	switch {
 	case b == nil:
-	case b.CostUSD != nil && !(*b.CostUSD > 0) || b.Tokens != nil && *b.Tokens <= 0 || b.Duration != nil && *b.Duration <= 0:
+	case b.CostUSD != nil && !(*b.CostUSD > 0) || b.Tokens != nil && *b.Tokens <= 0 ||
+		b.Duration != nil && *b.Duration <= 0:
 		return source.Invalid("run spec: a budget must be more than 0: leave out what is not bounded")
 	}
 	return nil
@@ -198,7 +199,8 @@ func (s Spec) WithoutBaseline() Spec {
 
 // Confirms reports whether tests that fell are run again: for a gate, or for a webhook that is told of regressions.
 func (s *Spec) Confirms() bool {
-	return s.Rule().Gate == GateRegression || s.Baseline != "" && s.Webhook != nil && slices.Contains(s.Webhook.On, OnRegression)
+	return s.Rule().Gate == GateRegression || s.Baseline != "" && s.Webhook != nil &&
+		slices.Contains(s.Webhook.On, OnRegression)
 }
 
 // Rule returns the gate with its settings.
@@ -227,7 +229,8 @@ func (s *Spec) checkNames() error {
 	}
 	for key, value := range s.Labels {
 		if max(len(key), len(value)) > maxCalled {
-			return source.Invalid("run spec: a label has %d bytes: its key and its value have at most %d each", len(key)+len(value), maxCalled)
+			return source.Invalid("run spec: a label has %d bytes: its key and its value have at most %d each",
+				len(key)+len(value), maxCalled)
 		}
 	}
 	return nil
@@ -269,8 +272,8 @@ func (s *Spec) Named() []string {
 // Over returns how a test is executed: as the spec says, where it is silent as the test does.
 func (s *Spec) Over(e suite.Execution) suite.Execution {
 	said := suite.Execution{
-		Targets: slices.Compact(slices.Sorted(slices.Values(s.Targets))), Workers: s.Limits.Workers, Timeout: time.Duration(s.Timeout),
-		Threshold: s.Threshold, Retries: s.Retries,
+		Targets: slices.Compact(slices.Sorted(slices.Values(s.Targets))), Workers: s.Limits.Workers,
+		Timeout: time.Duration(s.Timeout), Threshold: s.Threshold, Retries: s.Retries,
 	}
 	if s.JudgeCache != nil {
 		said.Cache = suite.CacheOn
@@ -287,10 +290,14 @@ func (s *Spec) Over(e suite.Execution) suite.Execution {
 
 // Selects reports whether Filter and Tags select the test.
 func (s *Spec) Selects(t *suite.Test) bool {
-	if len(s.Filter) > 0 && !slices.ContainsFunc(s.Filter, func(pattern string) bool { return matchID(pattern, t.ID) }) {
+	if len(s.Filter) > 0 && !slices.ContainsFunc(s.Filter, func(pattern string) bool {
+		return matchID(pattern, t.ID)
+	}) {
 		return false
 	}
-	return len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, func(tag string) bool { return slices.Contains(t.Tags, tag) })
+	return len(s.Tags) == 0 || slices.ContainsFunc(s.Tags, func(tag string) bool {
+		return slices.Contains(t.Tags, tag)
+	})
 }
 
 // matchID matches an id with a glob whose * also matches a slash, since ids are no paths.

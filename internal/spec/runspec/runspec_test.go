@@ -18,9 +18,10 @@ import (
 // What is written is read again, and has the same fingerprint.
 func TestRoundTrip(t *testing.T) {
 	want := runspec.Spec{
-		Schema: 1, Kind: "suite", Name: "nightly", Labels: map[string]string{"branch": "main"}, Suites: []string{"shop.suite.yaml"},
-		Targets: []string{"shop"}, Judge: "scripted:judge.yaml", Model: "lexical", Trials: 3, Filter: []string{"refund-*"}, Tags: []string{"smoke"},
-		Sample: 20, Threshold: new(0.8), Retries: new(0), Timeout: runspec.Duration(2 * time.Minute), JudgeCache: new(false),
+		Schema: 1, Kind: "suite", Name: "nightly", Labels: map[string]string{"branch": "main"},
+		Suites: []string{"shop.suite.yaml"}, Targets: []string{"shop"}, Judge: "scripted:judge.yaml", Model: "lexical",
+		Trials: 3, Filter: []string{"refund-*"}, Tags: []string{"smoke"}, Sample: 20, Threshold: new(0.8),
+		Retries: new(0), Timeout: runspec.Duration(2 * time.Minute), JudgeCache: new(false),
 		Limits: runspec.Limits{Workers: 16}, Baseline: "RUN",
 	}
 	data, err := json.Marshal(want)
@@ -69,21 +70,26 @@ func TestRefuses(t *testing.T) {
 		labels[i] = fmt.Sprintf(`"%d": "x"`, i)
 	}
 	for text, want := range map[string]string{
-		`{"schema": 1, "suites": ["a"], "sutes": []}`:                                  `unknown field "sutes"`,
-		`{"schema": 2, "suites": ["a"]}`:                                               "schema 2 is unknown",
-		`{"suites": ["a"]}`:                                                            "schema 0 is unknown",
-		`{"schema": 1, "suites": ["a"]} {}`:                                            "text behind the value",
-		`{"schema": 1, "suites": ["a"], "threshold": 1.5}`:                             "--threshold 1.5 is out of range",
-		`{"schema": 1, "suites": ["a"], "trials": -1}`:                                 "--trials -1 is out of range",
-		`{"schema": 1, "suites": ["a"], "limits": {"workers": 1000000000}}`:            "--workers 1000000000 is out of range",
-		`{"schema": 1, "suites": ["a"], "filter": ["[a"]}`:                             `bad pattern "[a"`,
-		`{"schema": 1, "suites": ["a"], "timeout": "soon"}`:                            `duration "soon"`,
-		`{"schema": 1, "suites": ["a"], "retries": -1}`:                                "cannot be negative",
-		`{"schema": 1, "suites": ["a"], "kind": "replay"}`:                             "needs `replay`",
-		`{"schema": 1, "suites": ["a"], "replay": {}}`:                                 "`replay` is for runs of that kind",
-		`{"schema": 1, "kind": "replay", "replay": {"flow": "f"}}`:                     `unknown field "flow"`,
-		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "trials": 3}`:     "`trials` has no meaning for the kind replay",
-		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "baseline": "b"}`: "`baseline` has no meaning for the kind replay",
+		`{"schema": 1, "suites": ["a"], "sutes": []}`: `unknown field "sutes"`,
+		`{"schema": 2, "suites": ["a"]}`:              "schema 2 is unknown",
+		`{"suites": ["a"]}`:                           "schema 0 is unknown",
+		`{"schema": 1, "suites": ["a"]} {}`:           "text behind the value",
+		`{"schema": 1, "suites": ["a"], "threshold": 1.5}`: "--threshold 1.5 is out " +
+			"of range",
+		`{"schema": 1, "suites": ["a"], "trials": -1}`: "--trials -1 is out of range",
+		`{"schema": 1, "suites": ["a"], "limits": {"workers": 1000000000}}`: "--workers 1000000000 is out " +
+			"of range",
+		`{"schema": 1, "suites": ["a"], "filter": ["[a"]}`:  `bad pattern "[a"`,
+		`{"schema": 1, "suites": ["a"], "timeout": "soon"}`: `duration "soon"`,
+		`{"schema": 1, "suites": ["a"], "retries": -1}`:     "cannot be negative",
+		`{"schema": 1, "suites": ["a"], "kind": "replay"}`:  "needs `replay`",
+		`{"schema": 1, "suites": ["a"], "replay": {}}`: "`replay` is for runs of " +
+			"that kind",
+		`{"schema": 1, "kind": "replay", "replay": {"flow": "f"}}`: `unknown field "flow"`,
+		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "trials": 3}`: "`trials` has no meaning for " +
+			"the kind replay",
+		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "baseline": "b"}`: "`baseline` has no meaning " +
+			"for the kind replay",
 
 		`{"schema": 1, "suites": ["a"], "kind": "clasify"}`:                                                                  `kind "clasify" is unknown: use suite, replay, classify, e2e`,
 		`{"schema": 1, "kind": "classify"}`:                                                                                  "needs `classify`",
@@ -96,31 +102,52 @@ func TestRefuses(t *testing.T) {
 		`{"schema": 1, "kind": "classify", "classify": {"items": "i.jsonl", "target": "t"}, "filter": ["a"]}`:                "`filter` has no meaning for the kind classify",
 		`{"schema": 1, "kind": "classify", "classify": {"items": "i.jsonl", "target": "t"}, "sample": 3}`:                    "`sample` has no meaning for the kind classify",
 
-		`{"schema": 1, "kind": "e2e"}`:                                                                  "needs `e2e`: {items}",
-		`{"schema": 1, "kind": "e2e", "e2e": null}`:                                                     "needs `e2e`: {items}",
-		`{"schema": 1, "kind": "e2e", "e2e": {}}`:                                                       "items is missing",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": 1.01}}`:                   "accuracy 1.01 is out of range",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": -1}}`:                     "accuracy -1 is out of range",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": NaN}}`:                    "invalid character 'N'",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "dataset": "d"}}`:                     `unknown field "dataset"`,
-		`{"schema": 1, "suites": ["a"], "e2e": {"items": "i.jsonl"}}`:                                   "`e2e` is for runs of that kind",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i"}, "classify": {"items": "i"}}`:               "`classify` is for runs of that kind",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "suites": ["a"]}`:                    "`suites` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "targets": ["a"]}`:                   "`targets` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "user": "a"}`:                        "`user` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "trials": 3}`:                        "`trials` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "tags": ["a"]}`:                      "`tags` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "filter": ["a"]}`:                    "`filter` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "baseline": "r"}`:                    "`baseline` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "attribute_flakes": true}`:           "`attribute_flakes` has no meaning for the kind e2e",
-		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "threshold": 7}`:                     "--threshold 7 is out of range",
-		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "e2e": {"items": "i.jsonl"}}`:      "`e2e` is for runs of that kind",
-		`{"schema": 1, "kind": "classify", "classify": {"items": "i", "target": "t"}, "judge": "none"}`: "`judge` has no meaning for the kind classify",
+		`{"schema": 1, "kind": "e2e"}`: "needs " +
+			"`e2e`: {items}",
+		`{"schema": 1, "kind": "e2e", "e2e": null}`: "needs " +
+			"`e2e`: {items}",
+		`{"schema": 1, "kind": "e2e", "e2e": {}}`: "items " +
+			"is missing",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": 1.01}}`: "accuracy " +
+			"1.01 is out of range",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": -1}}`: "accuracy " +
+			"-1 is out of range",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "accuracy": NaN}}`: "invalid " +
+			"character 'N'",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl", "dataset": "d"}}`: `unknown field "dataset"`,
+		`{"schema": 1, "suites": ["a"], "e2e": {"items": "i.jsonl"}}`: "`e2e` is " +
+			"for runs of that kind",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i"}, "classify": {"items": "i"}}`: "`classify` " +
+			"is for runs of that kind",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "suites": ["a"]}`: "`suites` " +
+			"has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "targets": ["a"]}`: "`targets` " +
+			"has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "user": "a"}`: "`user` has " +
+			"no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "trials": 3}`: "`trials` " +
+			"has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "tags": ["a"]}`: "`tags` has " +
+			"no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "filter": ["a"]}`: "`filter` " +
+			"has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "baseline": "r"}`: "`baseline` " +
+			"has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "attribute_flakes": true}`: "`attribute_flakes` " +
+			"has no meaning for the kind e2e",
+		`{"schema": 1, "kind": "e2e", "e2e": {"items": "i.jsonl"}, "threshold": 7}`: "--threshold 7 is out " +
+			"of range",
+		`{"schema": 1, "kind": "replay", "replay": {"flow_id": "f"}, "e2e": {"items": "i.jsonl"}}`: "`e2e` is " +
+			"for runs of that kind",
+		`{"schema": 1, "kind": "classify", "classify": {"items": "i", "target": "t"}, "judge": "none"}`: "`judge` " +
+			"has no meaning for the kind classify",
 
 		`null`: "schema 0 is unknown",
-		`{"schema": 1, "suites": ["a"], "name": "` + strings.Repeat("x", 1001) + `"}`:          "the name has 1001 bytes",
-		`{"schema": 1, "suites": ["a"], "labels": {"k": "` + strings.Repeat("x", 1001) + `"}}`: "a label has 1002 bytes",
-		`{"schema": 1, "suites": ["a"], "labels": {` + strings.Join(labels, ", ") + `}}`:       "101 labels",
+		`{"schema": 1, "suites": ["a"], "name": "` + strings.Repeat("x", 1001) +
+			`"}`: "the name has 1001 bytes",
+		`{"schema": 1, "suites": ["a"], "labels": {"k": "` + strings.Repeat("x", 1001) +
+			`"}}`: "a label has 1002 bytes",
+		`{"schema": 1, "suites": ["a"], "labels": {` + strings.Join(labels, ", ") + `}}`: "101 labels",
 	} {
 		_, err := runspec.Read([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !source.IsInvalid(err) {
@@ -129,7 +156,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// Runs of the kind e2e take everything of a run that has a meaning for single answers. A number that is none is refused, however it came.
+// Runs of the kind e2e take everything of a run that has a meaning for single answers. A number that is none is
+// refused, however it came.
 func TestE2E(t *testing.T) {
 	text := `{"schema": 1, "kind": "e2e", "judge": "none", "model": "lexical", "sample": 3, "threshold": 0, "retries": 0, "timeout": "9s", "judge_cache": false,
 		"budget": {"cost_usd": 1}, "artifacts": true, "limits": {"workers": 2}, "config": "rehearse.yaml", "env": ["A"], "labels": {"a": "b"},

@@ -30,7 +30,9 @@ var otherAssertionKeys = []string{"assert", "evaluators", "rubrics"}
 
 // without returns a mapping without some of its keys.
 func without(v source.Value, keys []string) source.Value {
-	v.Fields = slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool { return slices.Contains(keys, f.Name) })
+	v.Fields = slices.DeleteFunc(slices.Clone(v.Fields), func(f source.Field) bool {
+		return slices.Contains(keys, f.Name)
+	})
 	return v
 }
 

@@ -24,9 +24,14 @@ func TestAgentVExamples(t *testing.T) {
 		{"external-datasets/evals/dataset.eval.yaml", "5 tests"},
 		{"import-claude/evals/transcript-check.EVAL.yaml", "1 tests"},
 		{"multi/dataset.eval.yaml", "3 tests"},
-		{"refused/docker-example.EVAL.yaml", "workspace is refused, since no file system is prepared for a test (remove `workspace:`)"},
+		{
+			"refused/docker-example.EVAL.yaml",
+			"workspace is refused, since no file system is prepared for a test (remove `workspace:`)",
+		},
 	} {
-		s, err := suite.Load(filepath.Join("testdata/agentv", tc.file), suite.Options{Kinds: grader.New(grader.Config{})})
+		s, err := suite.Load(filepath.Join("testdata/agentv", tc.file), suite.Options{
+			Kinds: grader.New(grader.Config{}),
+		})
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -82,12 +87,16 @@ tests:
   - file://more.yaml
 `,
 		"note.txt": "NOTE", "other.txt": "OTHER",
-		"cases/a.jsonl": `{"id": "a", "input": "x"}`, "cases/b.jsonl": `{"id": "b", "input": "x"}`, "more.yaml": "- {id: more, input: x}",
+		"cases/a.jsonl": `{"id": "a", "input": "x"}`, "cases/b.jsonl": `{"id": "b", "input": "x"}`,
+		"more.yaml": "- {id: more, input: x}",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantMeta := map[string]any{"$schema": "https://example.com/s.json", "author": "Own", "version": "1.0", "governance": map[string]any{"risk": "high"}, "team": "evals"}
+	wantMeta := map[string]any{
+		"$schema": "https://example.com/s.json", "author": "Own", "version": "1.0",
+		"governance": map[string]any{"risk": "high"}, "team": "evals",
+	}
 	if d := cmp.Diff(wantMeta, s.Metadata); d != "" {
 		t.Errorf("metadata (-want +got):\n%s", d)
 	}
@@ -115,7 +124,8 @@ tests:
 	if d := cmp.Diff([]chat.Block{file("NOTE"), text("About Oslo?")}, one.Turns[0].Input.Blocks); d != "" {
 		t.Errorf("input (-want +got):\n%s", d)
 	}
-	if want := "Sunny.\ntool call: {\"input\":{\"city\":\"Oslo\"},\"tool\":\"weather\"}\n\ntool call: {\"tool\":\"bye\"}"; one.Turns[0].Expected != want {
+	if want := "Sunny.\ntool call: {\"input\":{\"city\":\"Oslo\"},\"tool\":\"weather\"}\n\n" +
+		"tool call: {\"tool\":\"bye\"}"; one.Turns[0].Expected != want {
 		t.Errorf("expected output = %q, want %q", one.Turns[0].Expected, want)
 	}
 	var kinds []string

@@ -31,7 +31,8 @@ func Assertions(n source.Node, dir string) []Assertion {
 		case source.Map:
 			all = append(all, readAssertion(item, dir))
 		default:
-			item.Report("write a criterion in words, or a mapping with a type", "expected an assertion, got %s", item.Kind)
+			item.Report("write a criterion in words, or a mapping with a type", "expected an assertion, got %s",
+				item.Kind)
 		}
 	}
 	if rubrics >= 0 {
@@ -61,7 +62,8 @@ func readAssertion(n source.Node, dir string) Assertion {
 	n = n.With(withoutRefused(n))
 	a := plainAssertion("", n, dir)
 	if !n.Has("type") || n.Field("type").Kind == source.String && blank(n.Field("type").Scalar) {
-		n.Report("add `type:` (see `rehearse graders`); a criterion in words that holds a colon needs quotes", "an assertion needs a type")
+		n.Report("add `type:` (see `rehearse graders`); a criterion in words that holds a colon needs quotes",
+			"an assertion needs a type")
 		return a
 	}
 	a.Type = underscored(n.Field("type").Text())

@@ -34,14 +34,16 @@ func checkShape(n source.Node, t *Test) {
 		n.Report("add `input:`, or `mode: conversation` with `turns:`", "a test needs an input")
 	}
 	if (n.Has("turns") || user) && n.Has("expected_output") {
-		n.Field("expected_output").Report("move it into the turn that it belongs to", "a conversation has no expected_output of its own")
+		n.Field("expected_output").Report("move it into the turn that it belongs to",
+			"a conversation has no expected_output of its own")
 	}
 	if n.Has("user") && n.Has("users") {
 		n.Field("users").Report("keep one of the two", "users stands beside user")
 	}
 	for _, key := range conversationKeys {
 		if !conversation && n.Has(key) {
-			n.Field(key).Report("add `mode: conversation` and `turns:`, or remove the key", "%s needs mode: conversation", key)
+			n.Field(key).Report("add `mode: conversation` and `turns:`, or remove the key",
+				"%s needs mode: conversation", key)
 		}
 	}
 }
@@ -65,7 +67,8 @@ func (l *loader) validate(s *Suite) {
 			s.NamesNodes = s.NamesNodes || len(t.NodeNames()) > 0
 			if t.ID != "" {
 				if ids[t.ID] {
-					node.Field(l.idKey()).Report("ids must be unique in a suite; rename one", "the id %q is used twice", t.ID)
+					node.Field(l.idKey()).Report("ids must be unique in a suite; rename one",
+						"the id %q is used twice", t.ID)
 				}
 				ids[t.ID] = true
 			}
@@ -104,7 +107,10 @@ func (l *loader) collect(problems source.Problems) {
 			continue
 		}
 		if len(l.warned) == maxProblems {
-			w = source.Problem{File: w.File, Message: "there are more warnings, which are not listed", Hint: "fix the listed ones first", Warning: true}
+			w = source.Problem{
+				File: w.File, Message: "there are more warnings, which are not listed",
+				Hint: "fix the listed ones first", Warning: true,
+			}
 			if key = warningKey(w); l.warned[key] {
 				continue
 			}
@@ -138,7 +144,8 @@ func (l *loader) checkDependencies(s *Suite, ids map[string]bool, dependents map
 		if cycle := findCycle(id, needs, done, nil); cycle != nil {
 			n := dependents[id]
 			reader.File = n.File()
-			n.To(reader).Report("remove one of these dependencies", "tests depend on each other in a circle: %s", strings.Join(cycle, " → "))
+			n.To(reader).Report("remove one of these dependencies", "tests depend on each other in a circle: %s",
+				strings.Join(cycle, " → "))
 		}
 	}
 	l.collect(reader.Problems)
@@ -160,7 +167,10 @@ func (s *Suite) CheckDependencies(fault func(t *Test, on string) (message string
 				return nil, err
 			}
 			if message != "" {
-				p := source.Problem{File: s.File, Path: fmt.Sprintf("tests[%d].depends_on[%d]", t.entry, m), Message: message, Hint: hint}
+				p := source.Problem{
+					File: s.File, Path: fmt.Sprintf("tests[%d].depends_on[%d]", t.entry, m), Message: message,
+					Hint: hint,
+				}
 				if !seen[p.Path] {
 					problems = append(problems, p)
 				}

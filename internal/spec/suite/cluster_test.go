@@ -17,11 +17,20 @@ func TestClusters(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		"users":             {map[string]string{"suite.yaml": "tests:\n" + test + users + named}, []string{"", "users", "users", "users", "users", "mine", "mine"}},
-		"an only file":      {map[string]string{"suite.yaml": "tests: rows.csv\n", "rows.csv": rows}, []string{"", ""}},
-		"a file and a test": {map[string]string{"suite.yaml": "tests:\n  - rows.csv\n" + test, "rows.csv": rows}, []string{"rows.csv", "rows.csv", ""}},
+		"users": {
+			map[string]string{"suite.yaml": "tests:\n" + test + users + named},
+			[]string{"", "users", "users", "users", "users", "mine", "mine"},
+		},
+		"an only file": {map[string]string{"suite.yaml": "tests: rows.csv\n", "rows.csv": rows}, []string{"", ""}},
+		"a file and a test": {
+			map[string]string{"suite.yaml": "tests:\n  - rows.csv\n" + test, "rows.csv": rows},
+			[]string{"rows.csv", "rows.csv", ""},
+		},
 		"several files": {
-			map[string]string{"suite.yaml": "tests: data/*.csv\n", "data/a.csv": rows, "data/b.csv": "id,input,cluster\nr3,Hi,mine\nr4,Ho,\n"},
+			map[string]string{
+				"suite.yaml": "tests: data/*.csv\n", "data/a.csv": rows,
+				"data/b.csv": "id,input,cluster\nr3,Hi,mine\nr4,Ho,\n",
+			},
 			[]string{"data/a.csv", "data/a.csv", "mine", "data/b.csv"},
 		},
 	} {

@@ -99,7 +99,8 @@ func (l *loader) attachment(n source.Node, name string, most int64) []byte {
 	path := l.resolve(name)
 	data, err := readBounded(l.options.Files, path, most)
 	if err != nil {
-		n.Report(fmt.Sprintf("paths start from the suite's folder; files may have up to %d MB", most>>20), "cannot read the attached file: %v", err)
+		n.Report(fmt.Sprintf("paths start from the suite's folder; files may have up to %d MB", most>>20),
+			"cannot read the attached file: %v", err)
 		return []byte(name)
 	}
 	return data

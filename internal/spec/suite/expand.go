@@ -81,7 +81,8 @@ func hasPlaceholder(v *source.Value) bool {
 
 func (s scope) text(n source.Node) source.Value {
 	v := n.Value
-	if m := placeholder.FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) && m[0] != escaped {
+	if m := placeholder.FindStringSubmatch(v.Scalar); m != nil && m[0] == strings.TrimSpace(v.Scalar) &&
+		m[0] != escaped {
 		named, ok := s.lookup(n, m)
 		if !ok {
 			return v

@@ -39,7 +39,8 @@ func Find(files source.Files, arg string) ([]string, error) {
 		return nil, fmt.Errorf("search for suites in the folder %s: %w", arg, err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no suite in the folder %s: suites there are called suite.yaml, *.suite.yaml or *.eval.yaml; name any other file itself", arg)
+		return nil, fmt.Errorf("no suite in the folder %s: suites there are called suite.yaml, "+
+			"*.suite.yaml or *.eval.yaml; name any other file itself", arg)
 	}
 	return found, nil
 }
@@ -130,7 +131,8 @@ func parse(files source.Files, file string, data []byte) (root source.Value, tes
 	}
 	if bytes.Count(data, []byte(",")) > maxCommas {
 		return source.Value{}, source.Packed{}, source.Problems{{
-			File: file, Message: fmt.Sprintf("the file has more than %d values", maxCommas), Hint: "split it, or keep the tests in a .jsonl file",
+			File: file, Message: fmt.Sprintf("the file has more than %d values", maxCommas),
+			Hint: "split it, or keep the tests in a .jsonl file",
 		}}
 	}
 	v, err := files.ParseJSON(file, data, 1)

@@ -9,7 +9,8 @@ import (
 )
 
 func TestFill(t *testing.T) {
-	vars, err := source.ParseYAML("s.yaml", []byte(`{days: 14, customer: {name: Ann, pets: [cat, dog]}, raw: "{{ days }}", output: mine}`))
+	vars, err := source.ParseYAML("s.yaml",
+		[]byte(`{days: 14, customer: {name: Ann, pets: [cat, dog]}, raw: "{{ days }}", output: mine}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,10 @@ func Load(path string, o Options) (*Suite, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	l := &loader{options: o, dir: filepath.Dir(path), reader: &source.Reader{File: path}, inList: map[string][]*testFile{}, warned: map[string]bool{}}
+	l := &loader{
+		options: o, dir: filepath.Dir(path), reader: &source.Reader{File: path}, inList: map[string][]*testFile{},
+		warned: map[string]bool{},
+	}
 	s := &Suite{File: path, Name: baseName(path), loader: l, Needed: map[string]bool{}}
 	if path == source.Stdin {
 		s.Name = "stdin"

@@ -15,10 +15,14 @@ func conversations(n int) string {
 	var b strings.Builder
 	b.WriteString("name: parcels\ntests:\n")
 	for i := range n {
-		fmt.Fprintf(&b, "  - id: conversation-%06d\n    mode: conversation\n    input:\n      - role: system\n        content: You answer for a parcel service.\n    turns:\n", i)
+		fmt.Fprintf(&b, "  - id: conversation-%06d\n    mode: conversation\n    input:\n      - role: system\n"+
+			"        content: You answer for a parcel service.\n    turns:\n", i)
 		for j := range 4 {
-			fmt.Fprintf(&b, "      - input: My parcel %06d has not come yet, and I have asked %d times now.\n        assertions:\n", i, j)
-			fmt.Fprintf(&b, "          - type: contains\n            value: parcel %06d\n          - type: contains\n            value: %d times\n", i, j)
+			fmt.Fprintf(&b,
+				"      - input: My parcel %06d has not come yet, and I have asked %d times now.\n        assertions:\n",
+				i, j)
+			fmt.Fprintf(&b, "          - type: contains\n            value: parcel %06d\n          - type: contains\n"+
+				"            value: %d times\n", i, j)
 		}
 	}
 	return b.String()

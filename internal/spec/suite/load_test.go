@@ -96,7 +96,8 @@ tests:
 		t.Errorf("Expected = %q", got.Turns[0].Expected)
 	}
 	a := got.Turns[0].Assertions
-	if len(a) != 2 || a[0].Type != "rubrics" || a[1].Type != "contains" || !a[1].Negate || a[1].Weight != 2 || a[1].Required == nil {
+	if len(a) != 2 || a[0].Type != "rubrics" || a[1].Type != "contains" || !a[1].Negate || a[1].Weight != 2 ||
+		a[1].Required == nil {
 		t.Fatalf("assertions = %+v", a)
 	}
 	criteria, _ := a[0].Params.Get("criteria")
@@ -104,7 +105,8 @@ tests:
 		t.Errorf("criteria mismatch (-want +got):\n%s", diff)
 	}
 	if got.Aggregation != suite.Min || !got.StopOnFailure || got.WindowSize != 2 || *got.Execution.Threshold != 0.7 ||
-		got.Execution.Trials != (suite.Trials{Count: 3, Strategy: suite.PassAll}) || *got.Execution.Retries != 0 || got.Execution.Timeout.Seconds() != 30 {
+		got.Execution.Trials != (suite.Trials{Count: 3, Strategy: suite.PassAll}) || *got.Execution.Retries != 0 ||
+		got.Execution.Timeout.Seconds() != 30 {
 		t.Errorf("settings = %+v", got)
 	}
 	value, _ := got.Assertions[0].Params.Get("value")
@@ -125,8 +127,8 @@ tests:
     input: [{role: system, content: S}, {role: user, content: U}]
     execution: {skip_defaults: true}
 `})
-	if got := tests[0]; len(got.Turns) != 1 || got.Turns[0].Input.Text != "Hello" || got.Turns[0].Expected != `{"greeting":"hi"}` ||
-		len(got.Turns[0].Assertions) != 2 || len(got.Assertions) != 0 {
+	if got := tests[0]; len(got.Turns) != 1 || got.Turns[0].Input.Text != "Hello" ||
+		got.Turns[0].Expected != `{"greeting":"hi"}` || len(got.Turns[0].Assertions) != 2 || len(got.Assertions) != 0 {
 		t.Errorf("plain = %+v", got)
 	}
 	if got := tests[1]; len(got.Input) != 1 || got.Turns[0].Input.Text != "U" || len(got.Turns[0].Assertions) != 0 {
@@ -145,7 +147,8 @@ tests:
   - {id: single, input: x, execution: {skip_defaults: true}}
 `})
 	for i, want := range []struct{ messages, assertions int }{{3, 1}, {1, 0}, {0, 0}} {
-		if got := tests[i]; len(got.Input) != want.messages || len(got.Assertions)+len(got.Turns[0].Assertions) != want.assertions {
+		if got := tests[i]; len(got.Input) != want.messages ||
+			len(got.Assertions)+len(got.Turns[0].Assertions) != want.assertions {
 			t.Errorf("%s: %d messages and %d assertions, want %+v", got.ID, len(got.Input), len(got.Assertions), want)
 		}
 	}
@@ -166,7 +169,9 @@ tests:
 		value, _ := a.Params.Get("value")
 		got = append(got, value.Scalar)
 	}
-	want := []string{"Templates look like {{ name }}.", `Hi Ann, what is {{ name }}, \ and {{?`, "{{ name }}", "{{ name }}", "{{"}
+	want := []string{
+		"Templates look like {{ name }}.", `Hi Ann, what is {{ name }}, \ and {{?`, "{{ name }}", "{{ name }}", "{{",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("texts mismatch (-want +got):\n%s", diff)
 	}
@@ -178,20 +183,35 @@ func TestExternalTests(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		{"list", map[string]string{"suite.yaml": "tests: t.yaml", "t.yaml": "[{id: a, input: x}, {id: b, input: y}]"}, []string{"a:x", "b:y"}},
-		{"mapping", map[string]string{"suite.yaml": "tests: file://t.yml", "t.yml": "tests: [{id: a, input: x}]"}, []string{"a:x"}},
-		{"lines", map[string]string{"suite.yaml": "tests: t.jsonl", "t.jsonl": `{"id":"a","input":"x"}` + "\n\n" + `{"id":"b","input":"y"}`}, []string{"a:x", "b:y"}},
+		{"list", map[string]string{
+			"suite.yaml": "tests: t.yaml", "t.yaml": "[{id: a, input: x}, {id: b, input: y}]",
+		}, []string{"a:x", "b:y"}},
+		{
+			"mapping", map[string]string{"suite.yaml": "tests: file://t.yml", "t.yml": "tests: [{id: a, input: x}]"},
+			[]string{"a:x"},
+		},
+		{"lines", map[string]string{
+			"suite.yaml": "tests: t.jsonl", "t.jsonl": `{"id":"a","input":"x"}` + "\n\n" + `{"id":"b","input":"y"}`,
+		}, []string{"a:x", "b:y"}},
 		{
 			"table with variables",
-			map[string]string{"suite.yaml": "vars: {p: Hi}\ntests: t.csv", "t.csv": "id,input,who,metadata.k\na,\"{{p}} {{who}}\",Ann,v\n"},
+			map[string]string{
+				"suite.yaml": "vars: {p: Hi}\ntests: t.csv",
+				"t.csv":      "id,input,who,metadata.k\na,\"{{p}} {{who}}\",Ann,v\n",
+			},
 			[]string{"a:Hi Ann"},
 		},
 		{
 			"folder in order of name",
-			map[string]string{"suite.yaml": "tests: more", "more/b.yaml": "{id: b, input: y}", "more/a.jsonl": `{"id":"a","input":"x"}`, "more/notes.txt": "no"},
+			map[string]string{
+				"suite.yaml": "tests: more", "more/b.yaml": "{id: b, input: y}",
+				"more/a.jsonl": `{"id":"a","input":"x"}`, "more/notes.txt": "no",
+			},
 			[]string{"a:x", "b:y"},
 		},
-		{"glob", map[string]string{"suite.yaml": "tests: t*.yaml", "t1.yaml": "{id: a, input: x}", "t2.yaml": "{id: b, input: y}"}, []string{"a:x", "b:y"}},
+		{"glob", map[string]string{
+			"suite.yaml": "tests: t*.yaml", "t1.yaml": "{id: a, input: x}", "t2.yaml": "{id: b, input: y}",
+		}, []string{"a:x", "b:y"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
@@ -212,57 +232,150 @@ func TestProblems(t *testing.T) {
 		name, yaml string
 		want       []string
 	}{
-		{"unknown key", "tests:\n- id: a\n  input: x\n  asserts: [y]\n", []string{`tests[0].asserts 4:3 unknown key "asserts" did you mean "assertions"?`}},
-		{"unknown key at the top", "test: []\n", []string{`test 1:1 unknown key "test" did you mean "tests"?`, `1:1 a suite needs tests`}},
-		{"turns without mode", "tests:\n- id: a\n  turns: [{input: x}]\n", []string{`tests[0].turns 3:3 turns need mode: conversation`}},
-		{"mode without turns", "tests:\n- id: a\n  mode: conversation\n", []string{`tests[0].mode 3:9 mode: conversation needs turns`}},
-		{"empty turns", "tests:\n- id: a\n  mode: conversation\n  turns: []\n", []string{`tests[0].turns 4:3 mode: conversation needs turns`}},
-		{"empty turn input", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - input: \"  \"\n", []string{`tests[0].turns[0].input 5:12 the turn has no input`}},
-		{"missing turn input", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - expected_output: x\n", []string{`tests[0].turns[0].input 5:5 the turn has no input`}},
-		{"turns with expected_output", "tests:\n- id: a\n  mode: conversation\n  expected_output: y\n  turns: [{input: x}]\n", []string{`tests[0].expected_output 4:20 a conversation has no expected_output`}},
-		{"aggregation without mode", "tests:\n- id: a\n  input: x\n  aggregation: min\n", []string{`tests[0].aggregation 4:16 aggregation needs mode: conversation`}},
-		{"on_turn_failure and window_size without mode", "tests:\n- id: a\n  input: x\n  on_turn_failure: stop\n  window_size: 2\n", []string{
-			`tests[0].on_turn_failure 4:20 on_turn_failure needs`, `tests[0].window_size 5:16 window_size needs`,
+		{"unknown key", "tests:\n- id: a\n  input: x\n  asserts: [y]\n", []string{
+			`tests[0].asserts 4:3 unknown key "asserts" did you mean "assertions"?`,
 		}},
-		{"window_size of 0", "tests:\n- id: a\n  mode: conversation\n  window_size: 0\n  turns: [{input: x}]\n", []string{`tests[0].window_size 4:16 0 is too small use 1 or more`}},
-		{"unknown mode and aggregation", "tests:\n- id: a\n  mode: chat\n  aggregation: median\n  turns: [{input: x}]\n", []string{
-			`tests[0].mode 3:9 unknown value "chat"`, `tests[0].aggregation 4:16 unknown value "median" use one of: mean, min, max`,
+		{"unknown key at the top", "test: []\n", []string{
+			`test 1:1 unknown key "test" did you mean "tests"?`, `1:1 a suite needs tests`,
 		}},
-		{"duplicate id", "tests:\n- {id: a, input: x}\n- {id: a, input: y}\n", []string{`tests[1].id 3:8 the id "a" is used twice`}},
-		{"missing id and input", "tests:\n- criteria: x\n", []string{`tests[0].id 2:3 a test needs an id`, `tests[0] 2:3 a test needs an input`}},
-		{"unknown dependency", "tests:\n- {id: alpha, input: x}\n- {id: b, input: y, depends_on: [alphq]}\n", []string{`tests[1].depends_on[0] 3:34 depends on "alphq", which is no test of this suite did you mean alpha?`}},
-		{"cycle", "tests:\n- {id: a, input: x, depends_on: b}\n- {id: b, input: y, depends_on: a}\n", []string{`tests[0].depends_on 2:33 tests depend on each other in a circle: a → b → a`}},
-		{"self dependency", "tests:\n- {id: a, input: x, depends_on: [a]}\n", []string{`tests[0].depends_on 2:21 tests depend on each other in a circle: a → a`}},
-		{"criterion with a colon", "tests:\n- id: a\n  input: x\n  assertions:\n  - Agent: says hi\n", []string{`tests[0].assertions[0] 5:5 an assertion needs a type`}},
-		{"empty criterion", "tests:\n- id: a\n  input: x\n  assertions: [\"\"]\n", []string{`tests[0].assertions[0] 4:16 the criterion is empty`}},
-		{"unknown variable", "vars: {city: Oslo}\ntests:\n- {id: a, input: \"{{ citi }}\"}\n", []string{`tests[0].input 3:18 unknown variable {{ citi }} did you mean "city"?`}},
-		{"settings of a run in a test", "tests:\n- {id: a, input: x, execution: {workers: 2, budget_usd: 1}}\n", []string{
-			`tests[0].execution.workers 2:33 unknown key "workers"`, `tests[0].execution.budget_usd 2:45 unknown key "budget_usd"`,
+		{
+			"turns without mode", "tests:\n- id: a\n  turns: [{input: x}]\n",
+			[]string{`tests[0].turns 3:3 turns need mode: conversation`},
+		},
+		{"mode without turns", "tests:\n- id: a\n  mode: conversation\n", []string{
+			`tests[0].mode 3:9 mode: conversation needs turns`,
 		}},
-		{"skip_defaults in a suite", "execution: {skip_defaults: true}\ntests:\n- {id: a, input: x}\n", []string{`execution.skip_defaults 1:13 unknown key "skip_defaults"`}},
-		{"an interval of one trial", "execution: {trials: {count: 1, strategy: confidence_interval}}\ntests:\n- {id: a, input: x}\n", []string{`execution.trials.count 1:29 one trial has no confidence interval use 2 or more`}},
-		{"an interval of one trial, in two places", "execution: {trials: {count: 5, strategy: confidence_interval}}\ntests:\n- {id: a, input: x, execution: {trials: 1}}\n", []string{`tests[0].execution.trials 3:41 one trial has no confidence interval`}},
-		{"unset environment", "tests:\n- {id: a, input: \"${{ NOPE }}\"}\n", []string{`tests[0].input 2:18 the environment variable NOPE is not set`}},
-		{"last message is not the user's", "tests:\n- id: a\n  input: [{role: user, content: x}, {role: assistant, content: y}]\n", []string{`tests[0].input 3:3 the last message of the input is not the user's`}},
-		{"bad role", "tests:\n- id: a\n  input: [{role: robot, content: x}]\n", []string{`tests[0].input[0].role 3:18 unknown value "robot"`}},
-		{"wrong types", "execution: {threshold: 2, retries: -1, timeout: soon}\ntests:\n- {id: a, input: x}\n", []string{
-			`execution.threshold 1:24 2 is out of range`, `execution.retries 1:36 -1 is too small`, `execution.timeout 1:49 expected a positive time span`,
+		{
+			"empty turns", "tests:\n- id: a\n  mode: conversation\n  turns: []\n",
+			[]string{`tests[0].turns 4:3 mode: conversation needs turns`},
+		},
+		{
+			"empty turn input", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - input: \"  \"\n",
+			[]string{`tests[0].turns[0].input 5:12 the turn has no input`},
+		},
+		{
+			"missing turn input", "tests:\n- id: a\n  mode: conversation\n  turns:\n  - expected_output: x\n",
+			[]string{`tests[0].turns[0].input 5:5 the turn has no input`},
+		},
+		{
+			"turns with expected_output",
+			"tests:\n- id: a\n  mode: conversation\n  expected_output: y\n  turns: [{input: x}]\n",
+			[]string{`tests[0].expected_output 4:20 a conversation has no expected_output`},
+		},
+		{
+			"aggregation without mode", "tests:\n- id: a\n  input: x\n  aggregation: min\n",
+			[]string{`tests[0].aggregation 4:16 aggregation needs mode: conversation`},
+		},
+		{
+			"on_turn_failure and window_size without mode",
+			"tests:\n- id: a\n  input: x\n  on_turn_failure: stop\n  window_size: 2\n", []string{
+				`tests[0].on_turn_failure 4:20 on_turn_failure needs`, `tests[0].window_size 5:16 window_size needs`,
+			},
+		},
+		{
+			"window_size of 0", "tests:\n- id: a\n  mode: conversation\n  window_size: 0\n  turns: [{input: x}]\n",
+			[]string{`tests[0].window_size 4:16 0 is too small use 1 or more`},
+		},
+		{
+			"unknown mode and aggregation",
+			"tests:\n- id: a\n  mode: chat\n  aggregation: median\n  turns: [{input: x}]\n", []string{
+				`tests[0].mode 3:9 unknown value "chat"`,
+				`tests[0].aggregation 4:16 unknown value "median" use one of: mean, min, max`,
+			},
+		},
+		{
+			"duplicate id", "tests:\n- {id: a, input: x}\n- {id: a, input: y}\n",
+			[]string{`tests[1].id 3:8 the id "a" is used twice`},
+		},
+		{"missing id and input", "tests:\n- criteria: x\n", []string{
+			`tests[0].id 2:3 a test needs an id`, `tests[0] 2:3 a test needs an input`,
 		}},
+		{"unknown dependency", "tests:\n- {id: alpha, input: x}\n- {id: b, input: y, depends_on: [alphq]}\n", []string{
+			`tests[1].depends_on[0] 3:34 depends on "alphq", which is no test of this suite did you mean alpha?`,
+		}},
+		{
+			"cycle", "tests:\n- {id: a, input: x, depends_on: b}\n- {id: b, input: y, depends_on: a}\n",
+			[]string{`tests[0].depends_on 2:33 tests depend on each other in a circle: a → b → a`},
+		},
+		{
+			"self dependency", "tests:\n- {id: a, input: x, depends_on: [a]}\n",
+			[]string{`tests[0].depends_on 2:21 tests depend on each other in a circle: a → a`},
+		},
+		{
+			"criterion with a colon", "tests:\n- id: a\n  input: x\n  assertions:\n  - Agent: says hi\n",
+			[]string{`tests[0].assertions[0] 5:5 an assertion needs a type`},
+		},
+		{
+			"empty criterion", "tests:\n- id: a\n  input: x\n  assertions: [\"\"]\n",
+			[]string{`tests[0].assertions[0] 4:16 the criterion is empty`},
+		},
+		{
+			"unknown variable", "vars: {city: Oslo}\ntests:\n- {id: a, input: \"{{ citi }}\"}\n",
+			[]string{`tests[0].input 3:18 unknown variable {{ citi }} did you mean "city"?`},
+		},
+		{
+			"settings of a run in a test", "tests:\n- {id: a, input: x, execution: {workers: 2, budget_usd: 1}}\n",
+			[]string{
+				`tests[0].execution.workers 2:33 unknown key "workers"`,
+				`tests[0].execution.budget_usd 2:45 unknown key "budget_usd"`,
+			},
+		},
+		{
+			"skip_defaults in a suite", "execution: {skip_defaults: true}\ntests:\n- {id: a, input: x}\n",
+			[]string{`execution.skip_defaults 1:13 unknown key "skip_defaults"`},
+		},
+		{
+			"an interval of one trial",
+			"execution: {trials: {count: 1, strategy: confidence_interval}}\ntests:\n- {id: a, input: x}\n",
+			[]string{`execution.trials.count 1:29 one trial has no confidence interval use 2 or more`},
+		},
+		{
+			"an interval of one trial, in two places", "execution: {trials: {count: 5, strategy: " +
+				"confidence_interval}}\ntests:\n- {id: a, input: x, execution: {trials: 1}}\n",
+			[]string{`tests[0].execution.trials 3:41 one trial has no confidence interval`},
+		},
+		{
+			"unset environment", "tests:\n- {id: a, input: \"${{ NOPE }}\"}\n",
+			[]string{`tests[0].input 2:18 the environment variable NOPE is not set`},
+		},
+		{
+			"last message is not the user's",
+			"tests:\n- id: a\n  input: [{role: user, content: x}, {role: assistant, content: y}]\n",
+			[]string{`tests[0].input 3:3 the last message of the input is not the user's`},
+		},
+		{
+			"bad role", "tests:\n- id: a\n  input: [{role: robot, content: x}]\n",
+			[]string{`tests[0].input[0].role 3:18 unknown value "robot"`},
+		},
+		{
+			"wrong types", "execution: {threshold: 2, retries: -1, timeout: soon}\ntests:\n- {id: a, input: x}\n",
+			[]string{
+				`execution.threshold 1:24 2 is out of range`, `execution.retries 1:36 -1 is too small`,
+				`execution.timeout 1:49 expected a positive time span`,
+			},
+		},
 		{"not YAML", "tests: [\n", []string{`not valid YAML`}},
 		{"duplicate key", "tests:\n- id: a\n  id: b\n  input: x\n", []string{`3:3 the key "id" is written twice`}},
 		{"empty file", "", []string{`the file is empty`}},
 		{"only a comment", "# nothing\n", []string{`the file is empty`}},
 		{"no tests", "name: x\n", []string{`1:1 a suite needs tests`}},
 		{"unreadable tests", "tests: nowhere.jsonl\n", []string{`tests 1:8 cannot read the tests`}},
-		{"unreadable attachment", "tests:\n- id: a\n  input: [{role: user, content: [{type: file, value: no.txt}]}]\n", []string{`tests[0].input[0].content[0].value 3:54 cannot read the attached file`}},
+		{
+			"unreadable attachment",
+			"tests:\n- id: a\n  input: [{role: user, content: [{type: file, value: no.txt}]}]\n",
+			[]string{`tests[0].input[0].content[0].value 3:54 cannot read the attached file`},
+		},
 		{"two documents", "tests:\n- {id: a, input: x}\n---\nb: 1\n", []string{`4:1 a second document starts here`}},
-		{"bad state", "tests:\n- id: a\n  input: x\n  state: {node: '', memory: {turn_index: -1, facts: [{key: A b, value: x}, {key: a}], fact: []}}\n", []string{
+		{"bad state", "tests:\n- id: a\n  input: x\n  state: {node: '', memory: {turn_index: -1, facts: [{key: A b, " +
+			"value: x}, {key: a}], fact: []}}\n", []string{
 			`tests[0].state.node 4:17 the node has no id`, `tests[0].state.memory.turn_index 4:42 -1 is too small`,
 			`tests[0].state.memory.facts[0].key 4:60 "A b" is not the key of a fact use letters`,
-			`tests[0].state.memory.facts[1] 4:77 a fact needs a key and a value`, `tests[0].state.memory.fact 4:87 unknown key "fact" did you mean "facts"?`,
+			`tests[0].state.memory.facts[1] 4:77 a fact needs a key and a value`,
+			`tests[0].state.memory.fact 4:87 unknown key "fact" did you mean "facts"?`,
 		}},
 		{"all at once", "nam: x\ntests:\n- {id: a}\n- {id: a, input: x, window_size: 1}\n", []string{
-			`nam 1:1 unknown key`, `tests[0] 3:4 a test needs an input`, `tests[1].id 4:8 the id "a" is used twice`, `tests[1].window_size 4:34 window_size needs`,
+			`nam 1:1 unknown key`, `tests[0] 3:4 a test needs an input`, `tests[1].id 4:8 the id "a" is used twice`,
+			`tests[1].window_size 4:34 window_size needs`,
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -296,7 +409,8 @@ func TestWarningsDoNotHideFaults(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("tests:\n")
 	for i := range 1200 {
-		fmt.Fprintf(&b, "- {id: t%d, input: a, assertions: [{type: unsupported, from: x, original: {type: y}, why: z}]}\n", i)
+		fmt.Fprintf(&b,
+			"- {id: t%d, input: a, assertions: [{type: unsupported, from: x, original: {type: y}, why: z}]}\n", i)
 	}
 	path := filepath.Join(t.TempDir(), "s.yaml")
 	load := func(content string) (*suite.Suite, error) {
@@ -349,7 +463,9 @@ func place(line, column int) string {
 }
 
 func TestColumnsThatAreVariables(t *testing.T) {
-	tests := mustLoad(t, map[string]string{"suite.yaml": "tests: t.csv", "t.csv": "id,input,age,code,model\na,{{age}} {{code}} {{model}},7,x,y\n"})
+	tests := mustLoad(t, map[string]string{
+		"suite.yaml": "tests: t.csv", "t.csv": "id,input,age,code,model\na,{{age}} {{code}} {{model}},7,x,y\n",
+	})
 	if got := tests[0].Turns[0].Input.Text; got != "7 x y" {
 		t.Errorf("input = %q", got)
 	}

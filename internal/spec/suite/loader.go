@@ -69,7 +69,9 @@ func (l *loader) open(s *Suite) error {
 }
 
 func fileProblem(path string, err error) error {
-	return source.Problems{{File: path, Message: "cannot read the file: " + err.Error(), Hint: "check the path and its permissions"}}
+	return source.Problems{{
+		File: path, Message: "cannot read the file: " + err.Error(), Hint: "check the path and its permissions",
+	}}
 }
 
 // suiteKeys are the keys of a suite. Nodes are read for each test, whose variables they may use.
@@ -146,7 +148,8 @@ func (l *loader) suite(n source.Node, s *Suite) {
 	case l.tests.Kind == source.String:
 		l.findExternal(l.tests)
 	case l.tests.Kind != source.List:
-		l.tests.Report("write a list of tests, or the path of a file, folder or glob", "expected tests, got %s", l.tests.Kind)
+		l.tests.Report("write a list of tests, or the path of a file, folder or glob", "expected tests, got %s",
+			l.tests.Kind)
 	case l.list.Len() == 0:
 		l.tests.Report("add a test: `- id: hello`", "the list of tests is empty")
 	}
@@ -158,7 +161,8 @@ func (l *loader) expandTop(n source.Node) source.Value {
 	v.Fields = slices.Clone(v.Fields)
 	s := scope{getenv: l.options.Getenv, prompts: true}
 	for i, f := range v.Fields {
-		perTest := f.Name == "input" || f.Name == "input_files" || f.Name == "assertions" || f.Name == "tests" && f.Value.Kind == source.List
+		perTest := f.Name == "input" || f.Name == "input_files" || f.Name == "assertions" ||
+			f.Name == "tests" && f.Value.Kind == source.List
 		if !perTest {
 			v.Fields[i].Value = s.expand(n.Field(f.Name))
 		}

@@ -41,15 +41,17 @@ tests:
 			file:  "suite.yaml", line: 3, turns: []int{3},
 		},
 		{
-			name:  "a row of a table",
-			files: map[string]string{"suite.yaml": "name: s\ntests: rows.csv\n", "rows.csv": "id,input\nb,\"one\ntwo\"\na,hello\n"},
-			file:  "rows.csv", line: 4, turns: []int{4},
+			name: "a row of a table",
+			files: map[string]string{
+				"suite.yaml": "name: s\ntests: rows.csv\n", "rows.csv": "id,input\nb,\"one\ntwo\"\na,hello\n",
+			}, file: "rows.csv", line: 4, turns: []int{4},
 		},
 		{
 			name: "a line of JSON Lines",
 			files: map[string]string{
 				"suite.yaml": "name: s\ntests: rows.jsonl\n",
-				"rows.jsonl": "{\"id\":\"b\",\"input\":\"x\"}\n\n{\"id\":\"a\",\"mode\":\"conversation\",\"turns\":[{\"input\":\"x\"},{\"input\":\"y\"}]}\n",
+				"rows.jsonl": "{\"id\":\"b\",\"input\":\"x\"}\n\n" +
+					"{\"id\":\"a\",\"mode\":\"conversation\",\"turns\":[{\"input\":\"x\"},{\"input\":\"y\"}]}\n",
 			},
 			file: "rows.jsonl", line: 3, turns: []int{3, 3},
 		},
@@ -87,7 +89,8 @@ tests:
 			if test.ID != "a" {
 				continue
 			}
-			if at := test.At; filepath.Base(at.File) != c.file || at.Line != c.line || !slices.Equal(at.Turns, c.turns) {
+			if at := test.At; filepath.Base(at.File) != c.file || at.Line != c.line ||
+				!slices.Equal(at.Turns, c.turns) {
 				t.Errorf("%s: %+v, want %s:%d %v", c.name, at, c.file, c.line, c.turns)
 			}
 		}

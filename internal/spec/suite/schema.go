@@ -46,8 +46,9 @@ var wholeSchema = sync.OnceValue(func() []byte {
 // addObjects adds the mappings of a suite, whose keys are those of structs, to the definitions.
 func addObjects(defs map[string]any) {
 	objects := map[string]reflect.Type{
-		"suite": reflect.TypeFor[suiteKeys](), "execution": reflect.TypeFor[suiteExecution](), "judge_keys": reflect.TypeFor[Judge](),
-		"test": reflect.TypeFor[testKeys](), "turn": reflect.TypeFor[turnKeys](), "message": reflect.TypeFor[messageKeys](),
+		"suite": reflect.TypeFor[suiteKeys](), "execution": reflect.TypeFor[suiteExecution](),
+		"judge_keys": reflect.TypeFor[Judge](), "test": reflect.TypeFor[testKeys](),
+		"turn": reflect.TypeFor[turnKeys](), "message": reflect.TypeFor[messageKeys](),
 		"test_execution": reflect.TypeFor[testExecution](), "trials_keys": reflect.TypeFor[Trials](),
 		"state": reflect.TypeFor[startKeys](), "memory": reflect.TypeFor[memory](), "fact": reflect.TypeFor[fact](),
 		"chunk": reflect.TypeFor[chunk](), "quarantine": reflect.TypeFor[quarantineKeys](),

@@ -25,14 +25,19 @@ import (
 // program says what the program says of a suite.
 func program(path string) error {
 	env := func(string) (string, bool) { return "1", true }
-	_, err := suite.Load(path, suite.Options{Kinds: grader.New(grader.Config{}), Getenv: env, Now: func() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }})
+	_, err := suite.Load(path, suite.Options{Kinds: grader.New(grader.Config{}), Getenv: env, Now: func() time.Time {
+		return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	}})
 	return err
 }
 
 // TestSchemaAcceptsWhatTheProgramAccepts holds every suite of the repository, those within its scripts too, against the
 // schema. REHEARSE_SHARED_DATA may name a folder with more.
 func TestSchemaAcceptsWhatTheProgramAccepts(t *testing.T) {
-	roots := []string{"../../../examples", "../../../cmd/rehearse/starter", "../../../internal", unpacked(t, "../../../testdata/script")}
+	roots := []string{
+		"../../../examples", "../../../cmd/rehearse/starter", "../../../internal",
+		unpacked(t, "../../../testdata/script"),
+	}
 	if shared := os.Getenv("REHEARSE_SHARED_DATA"); shared != "" {
 		roots = append(roots, shared)
 	}
@@ -40,7 +45,8 @@ func TestSchemaAcceptsWhatTheProgramAccepts(t *testing.T) {
 	accepted := 0
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))) {
+			if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"},
+				strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))) {
 				return err
 			}
 			if info, err := d.Info(); err != nil || info.Size() > 1<<20 || program(path) != nil {
@@ -233,13 +239,15 @@ func TestSchemaAndProgramAgree(t *testing.T) {
 						t.Errorf("%s %s: the program accepts it, the schema does not: %s", at, change.name, short(v))
 					case p != nil && v == nil && change.name == "unknown key":
 						t.Errorf("%s %s: the schema accepts it, the program does not: %s", at, change.name, short(p))
-					case p != nil && v == nil && change.name != "placeholder" && change.name != "numeral": // what these stand for no schema knows
+					case p != nil && v == nil && change.name != "placeholder" && change.name != "numeral":
+						// what these stand for no schema knows
 						looser[change.name+" "+at]++
 					}
 				}
 			})
 			if len(looser) > changes/6 {
-				t.Errorf("the schema lets %d of %d changes pass that the program refuses: %v", len(looser), changes, slices.Sorted(maps.Keys(looser)))
+				t.Errorf("the schema lets %d of %d changes pass that the program refuses: %v", len(looser), changes,
+					slices.Sorted(maps.Keys(looser)))
 			}
 		})
 	}
@@ -264,7 +272,17 @@ type change struct {
 }
 
 func changesOf(old any) []change {
-	all := []change{{"null", nil}, {"number", json.Number("17")}, {"text", "zzz"}, {"numeral", "0.5"}, {"list", []any{}}, {"mapping", map[string]any{}}, {"true", true}, {"empty", ""}, {"placeholder", "${{ X }}"}}
+	all := []change{
+		{"null", nil},
+		{"number", json.Number("17")},
+		{"text", "zzz"},
+		{"numeral", "0.5"},
+		{"list", []any{}},
+		{"mapping", map[string]any{}},
+		{"true", true},
+		{"empty", ""},
+		{"placeholder", "${{ X }}"},
+	}
 	if entries, ok := old.(map[string]any); ok {
 		with := maps.Clone(entries)
 		with["qqqqqqqqqq"] = "x"

@@ -54,8 +54,14 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 	const nonsense = "qqqqqqqqqqqqqqqq"
 	for _, tc := range []struct{ name, yaml string }{
 		{"suite", nonsense + ": 1\ntests: [{id: a, input: x}]"},
-		{"v1_expected", "version: v1\ntests: [{test_id: a, turns: [{user_input: x, expected: {" + nonsense + ": 1}}]}]"},
-		{"v1_final", "version: v1\ntests: [{test_id: a, turns: [{user_input: x}], final_assertions: {" + nonsense + ": 1}}]"},
+		{
+			"v1_expected",
+			"version: v1\ntests: [{test_id: a, turns: [{user_input: x, expected: {" + nonsense + ": 1}}]}]",
+		},
+		{
+			"v1_final",
+			"version: v1\ntests: [{test_id: a, turns: [{user_input: x}], final_assertions: {" + nonsense + ": 1}}]",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := load(t, map[string]string{"suite.yaml": tc.yaml})
@@ -95,7 +101,8 @@ func TestSchemaListsTheGraders(t *testing.T) {
 		if diff := cmp.Diff(names, ways[0].Enum); diff != "" {
 			t.Errorf("enum mismatch (-graders +schema):\n%s", diff)
 		}
-		if diff := cmp.Diff("^(not[_-])?("+strings.ReplaceAll(strings.Join(names, "|"), "_", "[_-]")+")$", ways[1].Pattern); diff != "" {
+		if diff := cmp.Diff("^(not[_-])?("+strings.ReplaceAll(strings.Join(names, "|"), "_", "[_-]")+")$",
+			ways[1].Pattern); diff != "" {
 			t.Errorf("pattern mismatch (-graders +schema):\n%s", diff)
 		}
 	}
@@ -115,15 +122,21 @@ func TestSchemaListsTheGraders(t *testing.T) {
 func TestSchemaRefuses(t *testing.T) {
 	s := compiled(t)
 	for _, yaml := range []string{
-		"{}", "tests: []", "tests: [{id: a}]", "tests: [{id: a, input: x, asserts: []}]", "tests: [{id: a, turns: [{input: x}]}]",
-		"tests: [{id: a, mode: conversation}]", "tests: [{id: a, mode: conversation, turns: []}]", "tests: [{id: a, mode: conversation, expected_output: y, turns: [{input: x}]}]",
-		"tests: [{id: a, input: x, window_size: 1}]", "tests: [{id: a, input: x, assertions: [{value: y}]}]", "tests: [{id: a, mode: conversation, window_size: 0, turns: [{input: x}]}]",
-		"tests: [{id: a, user: {style: x}}]", "tests: [{id: a, user: {goal: x}, users: [{goal: x}]}]", "tests: [{id: a, user: {goal: x, max_turns: 101}}]",
-		"tests: [{id: a, user: {goal: x}, turns: []}]", "tests: [{id: a, user: {goal: x}, expected_output: y}]", "tests: [{id: a, input: x, every_turn: [y]}]",
-		"tests: [{id: a, users: []}]", "tests: [{id: a, users: {goal: x}}]", "tests: [{id: a, users: {goals: []}}]", "tests: [{id: a, users: {goals: [x], goal: y}}]",
-		"tests: [{id: a, input: []}]", "tests: [{id: a, input: ' '}]", "tests: [{id: a, input: x, assertions: [{type: ''}]}]",
-		"tests: [{id: a, mode: conversation, turns: [{input: ' '}]}]", "tests: [{id: a, mode: conversation, turns: [{input: []}]}]",
-		"tests: [{id: a, users: {goals: [{name: x}]}}]", "tests: [{id: a, user: {goal: x, opening: ''}}]",
+		"{}", "tests: []", "tests: [{id: a}]", "tests: [{id: a, input: x, asserts: []}]",
+		"tests: [{id: a, turns: [{input: x}]}]", "tests: [{id: a, mode: conversation}]",
+		"tests: [{id: a, mode: conversation, turns: []}]",
+		"tests: [{id: a, mode: conversation, expected_output: y, turns: [{input: x}]}]",
+		"tests: [{id: a, input: x, window_size: 1}]", "tests: [{id: a, input: x, assertions: [{value: y}]}]",
+		"tests: [{id: a, mode: conversation, window_size: 0, turns: [{input: x}]}]",
+		"tests: [{id: a, user: {style: x}}]", "tests: [{id: a, user: {goal: x}, users: [{goal: x}]}]",
+		"tests: [{id: a, user: {goal: x, max_turns: 101}}]", "tests: [{id: a, user: {goal: x}, turns: []}]",
+		"tests: [{id: a, user: {goal: x}, expected_output: y}]", "tests: [{id: a, input: x, every_turn: [y]}]",
+		"tests: [{id: a, users: []}]", "tests: [{id: a, users: {goal: x}}]", "tests: [{id: a, users: {goals: []}}]",
+		"tests: [{id: a, users: {goals: [x], goal: y}}]", "tests: [{id: a, input: []}]",
+		"tests: [{id: a, input: ' '}]", "tests: [{id: a, input: x, assertions: [{type: ''}]}]",
+		"tests: [{id: a, mode: conversation, turns: [{input: ' '}]}]",
+		"tests: [{id: a, mode: conversation, turns: [{input: []}]}]", "tests: [{id: a, users: {goals: [{name: x}]}}]",
+		"tests: [{id: a, user: {goal: x, opening: ''}}]",
 	} {
 		if s.Validate(instance(t, yaml)) == nil {
 			t.Errorf("the schema accepts %s", yaml)
@@ -137,8 +150,10 @@ func TestSchemaRefuses(t *testing.T) {
 func TestSchemaAcceptsUsers(t *testing.T) {
 	s := compiled(t)
 	for _, yaml := range []string{
-		"tests: [{id: a, user: {goal: x, facts: {a: 1}, stop: [y, {type: contains, value: z}], max_turns: 100, seed: -1, temperature: 0.5}, every_turn: [y]}]",
-		"tests: [{id: a, mode: conversation, turns: [{input: x}], user: {persona: x, facts: [a], stop: {type: contains, value: z}}, window_size: 1}]",
+		"tests: [{id: a, user: {goal: x, facts: {a: 1}, stop: [y, {type: contains, value: z}], max_turns: 100, seed: " +
+			"-1, temperature: 0.5}, every_turn: [y]}]",
+		"tests: [{id: a, mode: conversation, turns: [{input: x}], user: {persona: x, facts: [a], stop: {type: " +
+			"contains, value: z}}, window_size: 1}]",
 		"tests: [{id: a, users: [{goal: x}, {name: y, persona: z, stop: bye}]}]",
 		"tests: [{id: a, users: {personas: [x, {name: y, text: z}], goals: [x], style: short}}]",
 		"tests: [{id: a, mode: conversation, turns: [{input: x}], every_turn: [{type: contains, value: z}]}]",
@@ -177,8 +192,10 @@ func FuzzLoad(f *testing.F) {
 			f.Add(data)
 		}
 	}
-	f.Add([]byte("tests:\n- id: a\n  mode: conversation\n  vars: {x: &a [1]}\n  turns:\n  - input: '{{ x }} ${{ Y:-z }}'\n    assertions: [a, {type: not-contains, value: *a}]\n"))
-	f.Add([]byte("tests: [{id: a, input: x, depends_on: [b]}, {id: b, input: [{role: user, content: [{type: text, value: y}]}], depends_on: a}]"))
+	f.Add([]byte("tests:\n- id: a\n  mode: conversation\n  vars: {x: &a [1]}\n  turns:\n  - input: '{{ x }} " +
+		"${{ Y:-z }}'\n    assertions: [a, {type: not-contains, value: *a}]\n"))
+	f.Add([]byte("tests: [{id: a, input: x, depends_on: [b]}, {id: b, input: [{role: user, content: [{type: text, " +
+		"value: y}]}], depends_on: a}]"))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(dir, "suite.yaml")

@@ -76,7 +76,8 @@ func checkHeader(file string, header []string, rows *csv.Reader) source.Problems
 		if near, ok := source.Nearest(name, tableColumns); ok && misspelt(name, near) {
 			problems = append(problems, source.Problem{
 				File: file, Path: name, Line: line, Column: column,
-				Message: fmt.Sprintf("unknown column %q", name), Hint: fmt.Sprintf("did you mean %q? For a variable write vars.%s", near, name),
+				Message: fmt.Sprintf("unknown column %q", name),
+				Hint:    fmt.Sprintf("did you mean %q? For a variable write vars.%s", near, name),
 			})
 		}
 	}
@@ -105,7 +106,8 @@ func tableTest(file string, header, row []string, rows *csv.Reader) (source.Valu
 		if !utf8.ValidString(cell) {
 			line, column := rows.FieldPos(i)
 			return source.Value{}, source.Problems{{
-				File: file, Path: header[i], Line: line, Column: column, Message: "the cell is not UTF-8 text", Hint: "save the file as UTF-8",
+				File: file, Path: header[i], Line: line, Column: column, Message: "the cell is not UTF-8 text",
+				Hint: "save the file as UTF-8",
 			}}
 		}
 	}
@@ -161,7 +163,8 @@ func tableCell(file, column string, v source.Value) (source.Value, error) {
 	default:
 		return v, nil
 	}
-	if text := strings.TrimSpace(v.Scalar); strings.HasPrefix(text, "[") || strings.HasPrefix(column, "user") && strings.HasPrefix(text, "{") {
+	if text := strings.TrimSpace(v.Scalar); strings.HasPrefix(text, "[") ||
+		strings.HasPrefix(column, "user") && strings.HasPrefix(text, "{") {
 		parsed, err := source.ParseJSON(file, []byte(text), v.Line)
 		if err == nil {
 			return parsed, nil
@@ -184,7 +187,9 @@ func tableCell(file, column string, v source.Value) (source.Value, error) {
 		for part := range strings.SplitSeq(v.Scalar, "\n") {
 			if !blank(part) {
 				turn := source.Value{Kind: source.Map, Line: v.Line, Column: v.Column}
-				turn.Fields = []source.Field{{Name: "input", Line: v.Line, Column: v.Column, Value: source.Text(strings.TrimSpace(part))}}
+				turn.Fields = []source.Field{{
+					Name: "input", Line: v.Line, Column: v.Column, Value: source.Text(strings.TrimSpace(part)),
+				}}
 				list.Items = append(list.Items, turn)
 			}
 		}

@@ -66,7 +66,8 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	t.Metadata, t.Execution = keys.Metadata, keys.Execution.Execution
 	if at := n.Field("conversation_id"); at.Kind != source.Null {
 		t.Metadata = kept(t.Metadata, "conversation_id", at)
-		at.Warn("keep conversations together as turns of one test", "conversation_id has no effect: it is kept in the test's metadata")
+		at.Warn("keep conversations together as turns of one test",
+			"conversation_id has no effect: it is kept in the test's metadata")
 	}
 	if n.Has("quarantine") {
 		t.Quarantine = l.quarantine(keys.Quarantine)
@@ -115,7 +116,8 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 		l.attach(files, &t.Turns[0].Input)
 	}
 	if n.Has("history") && slices.ContainsFunc(t.Input, func(m chat.Message) bool { return m.Role != chat.System }) {
-		n.Field("history").Report("put earlier messages into the history, and only the user's last one into the input", "the test has a history and earlier messages in its input")
+		n.Field("history").Report("put earlier messages into the history, and only the user's last one into the input",
+			"the test has a history and earlier messages in its input")
 	}
 	return t
 }
@@ -128,7 +130,8 @@ func (l *loader) singleTurn(n source.Node, t *Test, expected string, assertions 
 	}
 	if last := len(t.Input) - 1; last >= 0 && n.Has("input") {
 		if t.Input[last].Role != chat.User && t.Input[last].Role != "" {
-			n.Field("input").Report("end the input with a user message, or add turns", "the last message of the input is not the user's")
+			n.Field("input").Report("end the input with a user message, or add turns",
+				"the last message of the input is not the user's")
 		}
 		turn.Input = t.Input[last].Content
 		t.Input = t.Input[:last:last]
@@ -294,5 +297,6 @@ func (l *loader) suiteAssertions(test source.Node, vars source.Value) []Assertio
 		return nil
 	}
 	n := l.assertions.Onto(test)
-	return l.readAssertions(n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true, kinds: l.options.Kinds}.expand(n)), vars)
+	return l.readAssertions(
+		n.With(scope{getenv: l.options.Getenv, vars: vars, prompts: true, kinds: l.options.Kinds}.expand(n)), vars)
 }

@@ -54,7 +54,8 @@ func each(files []*testFile, node func(file string, v source.Value, err error) b
 // named returns the files of tests that an element of the list of tests names; none for a test.
 func (l *loader) named(v source.Value) ([]*testFile, error) {
 	path := strings.TrimPrefix(v.Scalar, "file://")
-	if v.Kind != source.String || l.v1 != nil || path == v.Scalar && !readable(format(path)) && !strings.ContainsAny(path, "*?[") {
+	if v.Kind != source.String || l.v1 != nil || path == v.Scalar && !readable(format(path)) &&
+		!strings.ContainsAny(path, "*?[") {
 		return nil, nil
 	}
 	if files, ok := l.inList[v.Scalar]; ok {
@@ -63,7 +64,8 @@ func (l *loader) named(v source.Value) ([]*testFile, error) {
 	files, err := l.testFiles(v.Scalar)
 	if err != nil {
 		return nil, source.Problems{{
-			File: l.tests.File(), Path: testsKey, Line: v.Line, Column: v.Column, Message: "cannot read the tests: " + err.Error(), Hint: hintTestFiles,
+			File: l.tests.File(), Path: testsKey, Line: v.Line, Column: v.Column,
+			Message: "cannot read the tests: " + err.Error(), Hint: hintTestFiles,
 		}}
 	}
 	l.inList[v.Scalar] = files // while the suite is validated; afterwards all are there

@@ -15,11 +15,13 @@ import (
 func TestLongListsKeepTheirPlaces(t *testing.T) {
 	text := conversations(300)
 	line := strings.Count(text, "\n") + 1
-	text += "  - id: last\n    inputt: x\n    depends_on: [conversation-000007, conversation-000300]\nexecution: {workers: 0}\n"
+	text += "  - id: last\n    inputt: x\n    depends_on: [conversation-000007, conversation-000300]\n" +
+		"execution: {workers: 0}\n"
 	want := []string{
 		fmt.Sprintf("%d tests[300] a test needs an input", line),
 		fmt.Sprintf("%d tests[300].inputt unknown key \"inputt\"", line+1),
-		fmt.Sprintf("%d tests[300].depends_on[1] depends on \"conversation-000300\", which is no test of this suite", line+2),
+		fmt.Sprintf("%d tests[300].depends_on[1] depends on \"conversation-000300\", which is no test of this suite",
+			line+2),
 		fmt.Sprintf("%d execution.workers 0 is too small", line+3),
 	}
 	_, err := load(t, map[string]string{"suite.yaml": text})
@@ -34,7 +36,8 @@ func comparePlaces(t *testing.T, want []string, err error) {
 	problems, _ := suite.Problems(err)
 	var got []string
 	for _, p := range problems {
-		message := strings.ReplaceAll(p.Message, filepath.Dir(problems[0].File)+"/", "") // the folder has another name each time
+		// the folder has another name each time
+		message := strings.ReplaceAll(p.Message, filepath.Dir(problems[0].File)+"/", "")
 		got = append(got, fmt.Sprintf("%d %s %s", p.Line, p.Path, message))
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -101,14 +101,16 @@ func checkUser(n, keys source.Node, u *User, written int) {
 		return
 	}
 	if u.Goal == "" && u.Persona == "" && !keys.Has("goal") && !keys.Has("persona") {
-		n.Report("add `goal:` with what the user wants, or `persona:` with who it is", "a user needs a goal or a persona")
+		n.Report("add `goal:` with what the user wants, or `persona:` with who it is",
+			"a user needs a goal or a persona")
 	}
 	if most := u.MaxTurns; written > most {
 		at := keys
 		if keys.Has("max_turns") {
 			at = keys.Field("max_turns")
 		}
-		at.Report("raise max_turns, or remove turns", "the test has %d turns, and its user may say %d messages in all", written, most)
+		at.Report("raise max_turns, or remove turns", "the test has %d turns, and its user may say %d messages in all",
+			written, most)
 	}
 }
 
@@ -150,7 +152,8 @@ func (l *loader) readStop(n source.Node, u *User, vars source.Value) {
 		if kinds := l.options.Kinds; kinds != nil && a.Type != "" {
 			item.Add(kinds.Validate(a))
 			if kinds.Judged(a) {
-				item.Report("write it as a text for the user's model, or use a type that needs no judge", "the assertion %s asks a judge, and stop is decided by code", a.Type)
+				item.Report("write it as a text for the user's model, or use a type that needs no judge",
+					"the assertion %s asks a judge, and stop is decided by code", a.Type)
 			}
 		}
 	}

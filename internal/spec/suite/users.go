@@ -73,11 +73,13 @@ func (l *loader) combined(n source.Node, written int, vars source.Value) []named
 		}
 	}
 	if !n.Has("personas") && !n.Has("goals") {
-		n.Report("add `personas:` or `goals:` with a list, or write a list of users; a single one is `user:`", "users needs personas or goals")
+		n.Report("add `personas:` or `goals:` with a list, or write a list of users; a single one is `user:`",
+			"users needs personas or goals")
 		return nil
 	}
 	if len(personas)*len(goals) > maxUsers {
-		n.Report("shorten one of the lists", "%d personas with %d goals make more than %d tests", len(personas), len(goals), maxUsers)
+		n.Report("shorten one of the lists", "%d personas with %d goals make more than %d tests", len(personas),
+			len(goals), maxUsers)
 		return nil
 	}
 	if personas == nil {

@@ -47,7 +47,8 @@ type suiteKeysV1 struct {
 func (l *loader) suiteV1(n source.Node, s *Suite) {
 	switch version := n.Field("version"); {
 	case !n.Has("version"):
-		n.Field("suite_id").Report(`write version: "v1" above it; a conversation suite has a name in place of suite_id`, "a suite with a suite_id needs a version")
+		n.Field("suite_id").Report(`write version: "v1" above it; a conversation suite has a name in place of suite_id`,
+			"a suite with a suite_id needs a version")
 		return
 	case version.Scalar != Version1:
 		version.Report(`write version: "v1"; a conversation suite has no version`, "unknown version %q", version.Scalar)
@@ -58,7 +59,8 @@ func (l *loader) suiteV1(n source.Node, s *Suite) {
 	s.Execution.ShortCircuit = new(true)
 	keys := suiteKeysV1{SuiteID: s.Name}
 	source.Decode(n, &keys)
-	s.Name, s.Description, s.Metadata, l.stubs, l.tests = keys.SuiteID, keys.Description, keys.Metadata, keys.Stubs, keys.Tests
+	s.Name, s.Description, s.Metadata, l.stubs, l.tests = keys.SuiteID, keys.Description, keys.Metadata,
+		keys.Stubs, keys.Tests
 	if n.Has("defaults") {
 		l.readDefaults(keys.Defaults, s)
 	}

@@ -43,7 +43,9 @@ func given(params ...param) []param {
 func (e *expectations) add(n source.Node, kind string, params ...param) {
 	v := source.Value{Kind: source.Map, Line: n.Line, Column: n.Column}
 	for _, p := range params {
-		v.Fields = append(v.Fields, source.Field{Name: p.name, Line: p.node.Line, Column: p.node.Column, Value: p.node.Value})
+		v.Fields = append(v.Fields, source.Field{
+			Name: p.name, Line: p.node.Line, Column: p.node.Column, Value: p.node.Value,
+		})
 	}
 	a := plainAssertion(kind, n.With(v), e.loader.dir)
 	a.Name, a.Required, a.written = keyOf(n), new(-1.0), params
@@ -72,7 +74,8 @@ func keyOf(n source.Node) string {
 // authorsPath turns the path of a grader's parameter into the path of the author's key.
 func authorsPath(path string, n source.Node, params []param) string {
 	for _, p := range params {
-		if rest, ok := strings.CutPrefix(path, n.Path()+"."+p.name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+		if rest, ok := strings.CutPrefix(path, n.Path()+"."+p.name); ok &&
+			(rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return p.node.Path() + rest
 		}
 	}

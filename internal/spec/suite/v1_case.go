@@ -84,7 +84,8 @@ func (l *loader) checkV1(n source.Node, t *Test) {
 	case turns.Kind == source.List && len(turns.Items) == 0:
 		turns.Report("add at least one {user_input: …}", "a test needs turns, and the list is empty")
 	case l.v1.maxTurns > 0 && len(t.Turns) > l.v1.maxTurns:
-		turns.Report("split the test, or raise defaults.max_turns", "%d turns are more than max_turns: %d", len(t.Turns), l.v1.maxTurns)
+		turns.Report("split the test, or raise defaults.max_turns", "%d turns are more than max_turns: %d",
+			len(t.Turns), l.v1.maxTurns)
 	}
 }
 
@@ -103,7 +104,8 @@ func (l *loader) turnV1(n source.Node) Turn {
 	if n.Has("expected") {
 		t.Assertions = l.readExpected(keys.Expected)
 	}
-	if n.Kind == source.Map && t.Input.Empty() && (!n.Has("user_input") || n.Field("user_input").Kind == source.String) {
+	if n.Kind == source.Map && t.Input.Empty() &&
+		(!n.Has("user_input") || n.Field("user_input").Kind == source.String) {
 		n.Field("user_input").Report("write what the user says in this turn", "the turn has no user_input")
 	}
 	return t

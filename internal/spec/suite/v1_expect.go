@@ -43,17 +43,21 @@ func (l *loader) readFinal(n source.Node, t *Test) {
 // keys are the expectations that a turn can have; dots in their names are part of them.
 func (e *expectations) keys() map[string]func(source.Node) {
 	return map[string]func(source.Node){
-		"tool_call":              e.toolCall,
-		"tool_calls":             e.toolCalls,
-		"tool_sequence":          func(n source.Node) { e.add(n, "tool_calls", literal("match", n, "exact"), param{"calls", n}) },
-		"next_node_id":           e.nextNode,
-		"assistant_contains":     func(n source.Node) { e.addSome(n, "icontains", param{"value", n}) },
-		"assistant_not_contains": func(n source.Node) { e.not(func() { e.addSome(n, "icontains_any", param{"value", n}) }) },
-		"assistant_matches":      e.matches,
-		"assistant_similar":      e.similar,
-		"facts_add":              func(n source.Node) { e.addSome(n, "facts", param{"add", n}) },
-		"facts_update":           func(n source.Node) { e.addSome(n, "facts", param{"update", n}) },
-		"judge_criteria":         e.judgeCriteria,
+		"tool_call":  e.toolCall,
+		"tool_calls": e.toolCalls,
+		"tool_sequence": func(n source.Node) {
+			e.add(n, "tool_calls", literal("match", n, "exact"), param{"calls", n})
+		},
+		"next_node_id":       e.nextNode,
+		"assistant_contains": func(n source.Node) { e.addSome(n, "icontains", param{"value", n}) },
+		"assistant_not_contains": func(n source.Node) {
+			e.not(func() { e.addSome(n, "icontains_any", param{"value", n}) })
+		},
+		"assistant_matches": e.matches,
+		"assistant_similar": e.similar,
+		"facts_add":         func(n source.Node) { e.addSome(n, "facts", param{"add", n}) },
+		"facts_update":      func(n source.Node) { e.addSome(n, "facts", param{"update", n}) },
+		"judge_criteria":    e.judgeCriteria,
 		"node_descriptor.options_contains": func(n source.Node) {
 			e.addSome(n, "options_contains", param{"value", n})
 		},

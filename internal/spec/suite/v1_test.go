@@ -69,7 +69,9 @@ func loadV1(t testing.TB, name string, content []byte) (*suite.Suite, error) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return suite.Load(path, suite.Options{Kinds: grader.New(grader.Config{}), Getenv: func(string) (string, bool) { return "", false }})
+	return suite.Load(path, suite.Options{
+		Kinds: grader.New(grader.Config{}), Getenv: func(string) (string, bool) { return "", false },
+	})
 }
 
 func testsOf(t testing.TB, s *suite.Suite) []*suite.Test {
@@ -102,12 +104,14 @@ func TestV1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "flow_customer_support_v1" || s.Description == "" || s.Metadata["owner"] != "team-xyz" || s.Judge.Model != "gpt-5" || s.Judge.Provider != "openai" || s.Count != 1 {
+	if s.Name != "flow_customer_support_v1" || s.Description == "" || s.Metadata["owner"] != "team-xyz" ||
+		s.Judge.Model != "gpt-5" || s.Judge.Provider != "openai" || s.Count != 1 {
 		t.Errorf("suite = %+v", s)
 	}
 	got := testsOf(t, s)[0]
-	if got.ID != "start_handoff_path" || !got.Conversation || got.Aggregation != suite.Min || got.StopOnFailure || got.Start.Node != "start" ||
-		got.Execution.ShortCircuit == nil || !*got.Execution.ShortCircuit || got.Execution.Retries != nil {
+	if got.ID != "start_handoff_path" || !got.Conversation || got.Aggregation != suite.Min || got.StopOnFailure ||
+		got.Start.Node != "start" || got.Execution.ShortCircuit == nil || !*got.Execution.ShortCircuit ||
+		got.Execution.Retries != nil {
 		t.Errorf("test = %+v", got)
 	}
 	if s := got.Sampling; s == nil || *s.Temperature != 0 || *s.TopP != 1 || *s.Seed != 42 {
@@ -175,8 +179,9 @@ func TestV1EveryKey(t *testing.T) {
 	}
 	got := testsOf(t, s)[0]
 	want := []string{
-		"tool_calls=tool_calls", "tool_sequence=tool_calls", "assistant_not_contains=-icontains_any", "assistant_matches=regex",
-		"assistant_matches=regex", "assistant_similar=similar", "facts_update=facts", "judge_criteria=judge_criteria", "next_node_id=next_node",
+		"tool_calls=tool_calls", "tool_sequence=tool_calls", "assistant_not_contains=-icontains_any",
+		"assistant_matches=regex", "assistant_matches=regex", "assistant_similar=similar", "facts_update=facts",
+		"judge_criteria=judge_criteria", "next_node_id=next_node",
 	}
 	if diff := cmp.Diff(want, kindsOf(got.Turns[0].Assertions)); diff != "" {
 		t.Errorf("turn 1 (-want +got):\n%s", diff)
@@ -188,8 +193,11 @@ func TestV1EveryKey(t *testing.T) {
 	if diff := cmp.Diff(want, kindsOf(got.Assertions)); diff != "" {
 		t.Errorf("whole (-want +got):\n%s", diff)
 	}
-	recorded := map[string]any{"reward": 0.5, "expected_actions": []any{map[string]any{"name": "a", "kwargs": map[string]any{}}}}
-	if diff := cmp.Diff(map[string]any{"tier": 1, "description": "every key once", "recorded": recorded}, got.Metadata); diff != "" {
+	recorded := map[string]any{
+		"reward": 0.5, "expected_actions": []any{map[string]any{"name": "a", "kwargs": map[string]any{}}},
+	}
+	if diff := cmp.Diff(map[string]any{"tier": 1, "description": "every key once", "recorded": recorded},
+		got.Metadata); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
 	const remembered = `{"turn_index":0,"facts":[{"key":"city","value":"7","source_turn":1}],"summary":{"level":0,"last_summarized_turn":0,` +
@@ -197,10 +205,12 @@ func TestV1EveryKey(t *testing.T) {
 	if string(got.Start.Memory) != remembered {
 		t.Errorf("memory = %s", got.Start.Memory)
 	}
-	if e := got.Execution; got.StopOnFailure || *e.Retries != 0 || e.Timeout.Seconds() != 5 || *e.Threshold != 0.9 || *got.Sampling.Seed != -7 {
+	if e := got.Execution; got.StopOnFailure || *e.Retries != 0 || e.Timeout.Seconds() != 5 || *e.Threshold != 0.9 ||
+		*got.Sampling.Seed != -7 {
 		t.Errorf("settings = %+v", got)
 	}
-	if got.Turns[0].Input.Text != "{{ not a placeholder }} ${{ NOR_THIS }}" || s.Judge.Model != "scripted:j.yaml" || got.Tags[0] != "smoke" {
+	if got.Turns[0].Input.Text != "{{ not a placeholder }} ${{ NOR_THIS }}" || s.Judge.Model != "scripted:j.yaml" ||
+		got.Tags[0] != "smoke" {
 		t.Errorf("test = %+v, judge %q", got, s.Judge.Model)
 	}
 }
@@ -213,8 +223,8 @@ func TestV1Formats(t *testing.T) {
 	}
 	yaml := []byte("# a comment\n" + strings.ReplaceAll(sampleV1, "\t", "  "))
 	for name, content := range map[string][]byte{
-		"a.json": []byte("\ufeff" + sampleV1), "b.yaml": yaml, "c.yml": yaml, "d.json.gz": packed(t, []byte(sampleV1)), "e.yaml.gz": packed(t, yaml),
-		"f.json": yaml, "suite.json": []byte(sampleV1),
+		"a.json": []byte("\ufeff" + sampleV1), "b.yaml": yaml, "c.yml": yaml, "d.json.gz": packed(t, []byte(sampleV1)),
+		"e.yaml.gz": packed(t, yaml), "f.json": yaml, "suite.json": []byte(sampleV1),
 	} {
 		s, err := loadV1(t, name, content)
 		if err != nil {
@@ -226,13 +236,16 @@ func TestV1Formats(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	if _, err := loadV1(t, "broken.json", []byte(`{"version": "v1",, "tests": []}`)); err == nil || !strings.Contains(err.Error(), "broken.json:1:17: not valid JSON") {
+	if _, err := loadV1(t, "broken.json", []byte(`{"version": "v1",, "tests": []}`)); err == nil ||
+		!strings.Contains(err.Error(), "broken.json:1:17: not valid JSON") {
 		t.Errorf("broken JSON: %v", err)
 	}
-	if _, err := loadV1(t, "big.json.gz", packed(t, bytes.Repeat([]byte(" "), source.MaxBytes+1))); err == nil || !strings.Contains(err.Error(), "larger than 64 MB") {
+	if _, err := loadV1(t, "big.json.gz", packed(t, bytes.Repeat([]byte(" "), source.MaxBytes+1))); err == nil ||
+		!strings.Contains(err.Error(), "larger than 64 MB") {
 		t.Errorf("a file that unpacks to more than is read: %v", err)
 	}
-	if _, err := loadV1(t, "many.json", []byte("["+strings.Repeat("1,", 4_100_000)+"1]")); err == nil || !strings.Contains(err.Error(), "more than 4000000 values") {
+	if _, err := loadV1(t, "many.json", []byte("["+strings.Repeat("1,", 4_100_000)+"1]")); err == nil ||
+		!strings.Contains(err.Error(), "more than 4000000 values") {
 		t.Errorf("a file of too many values: %v", err)
 	}
 }
@@ -280,7 +293,8 @@ func TestV1Recordings(t *testing.T) {
 // TestV1Problems holds one faulty test a row against the problems that must be reported, each on line 4 from column 3
 // on.
 func TestV1Problems(t *testing.T) {
-	const head, turn = "version: v1\ndefaults: {max_turns: 2}\ntests:\n- ", "{test_id: a, turns: [{user_input: x, expected: "
+	const head, turn = "version: v1\ndefaults: {max_turns: 2}\ntests:\n- ",
+		"{test_id: a, turns: [{user_input: x, expected: "
 	expected := func(e string) string { return head + turn + "{" + e + "}}]}\n" }
 	final := func(e string) string {
 		return head + "{test_id: a, turns: [{user_input: x}], final_assertions: {" + e + "}}\n"
@@ -289,69 +303,150 @@ func TestV1Problems(t *testing.T) {
 		name, yaml string
 		want       []string
 	}{
-		{"unknown version", "version: v2\ntests: [{test_id: a}]\n", []string{`version 1:10 unknown version "v2" write version: "v1"`}},
+		{"unknown version", "version: v2\ntests: [{test_id: a}]\n", []string{
+			`version 1:10 unknown version "v2" write version: "v1"`,
+		}},
 		{"number as version", "version: 1\ntests: [{test_id: a}]\n", []string{`version 1:10 unknown version "1"`}},
 		{"no version", "suite_id: s\ntests: []\n", []string{`suite_id 1:11 a suite with a suite_id needs a version`}},
 		{"no tests", "version: v1\n", []string{`1:1 a suite needs tests`}},
 		{"empty tests", "version: v1\ntests: []\n", []string{`tests 2:1 the list of tests is empty`}},
 		{"path as tests", "version: v1\ntests: x.json\n", []string{`tests 2:8 expected tests, got text`}},
-		{"unknown keys at the top", "version: v1\nsuite_di: s\ndefaults: {llm_judge: {modell: x}}\ntests: [{test_id: a, turns: [{user_input: x}]}]\n", []string{
-			`suite_di 2:1 unknown key "suite_di" did you mean "suite_id"?`, `defaults.llm_judge.modell 3:24 unknown key "modell" did you mean "model"?`,
+		{"unknown keys at the top", "version: v1\nsuite_di: s\ndefaults: {llm_judge: {modell: x}}\ntests: [{test_id: " +
+			"a, turns: [{user_input: x}]}]\n", []string{
+			`suite_di 2:1 unknown key "suite_di" did you mean "suite_id"?`,
+			`defaults.llm_judge.modell 3:24 unknown key "modell" did you mean "model"?`,
 		}},
-		{"empty names", "version: v1\nsuite_id: ''\ndefaults: {llm_judge: {model: ''}}\ntests: [{test_id: a, turns: [{user_input: x}]}]\n", []string{
+		{"empty names", "version: v1\nsuite_id: ''\ndefaults: {llm_judge: {model: ''}}\ntests: [{test_id: a, turns: " +
+			"[{user_input: x}]}]\n", []string{
 			`suite_id 2:11 the text is empty`, `defaults.llm_judge.model 3:31 the text is empty`,
 		}},
-		{"bad defaults", "version: v1\ndefaults: {max_turns: 0, retries: -1, timeout: 0, threshold: 3}\ntests: [{test_id: a, turns: [{user_input: x}]}]\n", []string{
-			`defaults.max_turns 2:23 0 is too small`, `defaults.retries 2:35 -1 is too small`, `defaults.timeout 2:48 expected a positive time span`,
-			`defaults.threshold 2:62 3 is out of range`,
+		{"bad defaults", "version: v1\ndefaults: {max_turns: 0, retries: -1, timeout: 0, threshold: 3}\n" +
+			"tests: [{test_id: a, turns: [{user_input: x}]}]\n", []string{
+			`defaults.max_turns 2:23 0 is too small`, `defaults.retries 2:35 -1 is too small`,
+			`defaults.timeout 2:48 expected a positive time span`, `defaults.threshold 2:62 3 is out of range`,
 		}},
 		{"a test in words", head + "hello\n", []string{`tests[0] 4:3 expected a test, got text`}},
-		{"nothing of a test", head + "{}\n", []string{`tests[0].test_id 4:3 a test needs a test_id`, `tests[0] 4:3 a test needs turns`}},
-		{"duplicate test_id", head + "{test_id: a, turns: [{user_input: x}]}\n- {test_id: a, turns: [{user_input: x}]}\n", []string{`tests[1].test_id 5:13 the id "a" is used twice`}},
-		{"no turns", head + "{test_id: a, turns: []}\n", []string{`tests[0].turns 4:16 a test needs turns, and the list is empty`}},
-		{"too many turns", head + "{test_id: a, turns: [{user_input: x}, {user_input: x}, {user_input: x}]}\n", []string{`tests[0].turns 4:16 3 turns are more than max_turns: 2`}},
+		{"nothing of a test", head + "{}\n", []string{
+			`tests[0].test_id 4:3 a test needs a test_id`, `tests[0] 4:3 a test needs turns`,
+		}},
+		{
+			"duplicate test_id",
+			head + "{test_id: a, turns: [{user_input: x}]}\n- {test_id: a, turns: [{user_input: x}]}\n",
+			[]string{`tests[1].test_id 5:13 the id "a" is used twice`},
+		},
+		{"no turns", head + "{test_id: a, turns: []}\n", []string{
+			`tests[0].turns 4:16 a test needs turns, and the list is empty`,
+		}},
+		{
+			"too many turns", head + "{test_id: a, turns: [{user_input: x}, {user_input: x}, {user_input: x}]}\n",
+			[]string{`tests[0].turns 4:16 3 turns are more than max_turns: 2`},
+		},
 		{"empty user_input", head + "{test_id: a, turns: [{user_input: ' '}, {turn_id: t2}]}\n", []string{
-			`tests[0].turns[0].user_input 4:37 the turn has no user_input`, `tests[0].turns[1].user_input 4:44 the turn has no user_input`,
+			`tests[0].turns[0].user_input 4:37 the turn has no user_input`,
+			`tests[0].turns[1].user_input 4:44 the turn has no user_input`,
 		}},
-		{"user_input that is no text", head + "{test_id: a, turns: [{user_input: [x]}]}\n", []string{`tests[0].turns[0].user_input 4:25 expected text, got a list`}},
-		{"unknown key of a test and a turn", head + "{test_id: a, sead: 1, turns: [{user_input: x, expcted: {}}]}\n", []string{
-			`tests[0].sead 4:16 unknown key "sead" did you mean "seed"?`, `tests[0].turns[0].expcted 4:49 unknown key "expcted" did you mean "expected"?`,
+		{
+			"user_input that is no text", head + "{test_id: a, turns: [{user_input: [x]}]}\n",
+			[]string{`tests[0].turns[0].user_input 4:25 expected text, got a list`},
+		},
+		{
+			"unknown key of a test and a turn", head + "{test_id: a, sead: 1, turns: [{user_input: x, expcted: {}}]}\n",
+			[]string{
+				`tests[0].sead 4:16 unknown key "sead" did you mean "seed"?`,
+				`tests[0].turns[0].expcted 4:49 unknown key "expcted" did you mean "expected"?`,
+			},
+		},
+		{
+			"both memories", head + "{test_id: a, memory: {}, seeded_memory: {}, turns: [{user_input: x}]}\n",
+			[]string{`tests[0].seeded_memory 4:28 memory and seeded_memory are the same`},
+		},
+		{"bad memory", head + "{test_id: a, memory: {turn_index: -1, facts: [{key: a}], summary: {chunks: [{id: " +
+			"c}]}}, turns: [{user_input: x}]}\n", []string{
+			`tests[0].memory.turn_index 4:37 -1 is too small`,
+			`tests[0].memory.facts[0] 4:50 a fact needs a key and a value`,
+			`tests[0].memory.summary.chunks[0] 4:80 a chunk of the summary needs level`, `needs from_turn`,
+			`needs to_turn`, `needs text`,
 		}},
-		{"both memories", head + "{test_id: a, memory: {}, seeded_memory: {}, turns: [{user_input: x}]}\n", []string{`tests[0].seeded_memory 4:28 memory and seeded_memory are the same`}},
-		{"bad memory", head + "{test_id: a, memory: {turn_index: -1, facts: [{key: a}], summary: {chunks: [{id: c}]}}, turns: [{user_input: x}]}\n", []string{
-			`tests[0].memory.turn_index 4:37 -1 is too small`, `tests[0].memory.facts[0] 4:50 a fact needs a key and a value`,
-			`tests[0].memory.summary.chunks[0] 4:80 a chunk of the summary needs level`, `needs from_turn`, `needs to_turn`, `needs text`,
+		{"unknown expectation", expected("next_node_idd: a"), []string{
+			`tests[0].turns[0].expected.next_node_idd 4:51 unknown key "next_node_idd" did you mean "next_node_id"?`,
 		}},
-		{"unknown expectation", expected("next_node_idd: a"), []string{`tests[0].turns[0].expected.next_node_idd 4:51 unknown key "next_node_idd" did you mean "next_node_id"?`}},
-		{"undotted key", expected("options_contains: [a]"), []string{`tests[0].turns[0].expected.options_contains 4:51 unknown key "options_contains"`}},
-		{"bad regex", expected(`assistant_matches: [a, "("]`), []string{`tests[0].turns[0].expected.assistant_matches[1] 4:74 not a valid pattern: missing closing )`}},
-		{"one bad regex", expected(`assistant_matches: "(?=x)"`), []string{`tests[0].turns[0].expected.assistant_matches 4:70 not a valid pattern`}},
-		{"bad min", expected("assistant_similar: {text: x, min: 1.5}"), []string{`tests[0].turns[0].expected.assistant_similar.min 4:85 1.5 is out of range`}},
-		{"similar to nothing", expected("assistant_similar: {min: 0.5}"), []string{`tests[0].turns[0].expected.assistant_similar 4:51 assistant_similar needs a text`}},
-		{"unknown method", expected("assistant_similar: {text: x, method: magic}"), []string{`expected.assistant_similar.method 4:88 unknown value "magic"`}},
-		{"empty text", expected("assistant_contains: [a, '']"), []string{`tests[0].turns[0].expected.assistant_contains[1] 4:75 the text is empty`}},
-		{"tool call without a name", expected("tool_call: {args.partial: {}}"), []string{`tests[0].turns[0].expected.tool_call 4:51 tool_call needs "name"`}},
-		{"unknown key of a tool call", expected("tool_call: {name: a, arg: {}}"), []string{`tests[0].turns[0].expected.tool_call.arg 4:72 unknown key "arg" did you mean "args"?`}},
-		{"args that are no mapping", expected("tool_call: {name: a, args.partial: 3}"), []string{`tests[0].turns[0].expected.tool_call.args.partial 4:86 expected args, got a number`}},
-		{"both args", expected("tool_call: {name: a, args.partial: {}, args: {}}"), []string{`tests[0].turns[0].expected.tool_call.args 4:90 args.partial and args are the same`}},
+		{"undotted key", expected("options_contains: [a]"), []string{
+			`tests[0].turns[0].expected.options_contains 4:51 unknown key "options_contains"`,
+		}},
+		{"bad regex", expected(`assistant_matches: [a, "("]`), []string{
+			`tests[0].turns[0].expected.assistant_matches[1] 4:74 not a valid pattern: missing closing )`,
+		}},
+		{"one bad regex", expected(`assistant_matches: "(?=x)"`), []string{
+			`tests[0].turns[0].expected.assistant_matches 4:70 not a valid pattern`,
+		}},
+		{"bad min", expected("assistant_similar: {text: x, min: 1.5}"), []string{
+			`tests[0].turns[0].expected.assistant_similar.min 4:85 1.5 is out of range`,
+		}},
+		{"similar to nothing", expected("assistant_similar: {min: 0.5}"), []string{
+			`tests[0].turns[0].expected.assistant_similar 4:51 assistant_similar needs a text`,
+		}},
+		{
+			"unknown method", expected("assistant_similar: {text: x, method: magic}"),
+			[]string{`expected.assistant_similar.method 4:88 unknown value "magic"`},
+		},
+		{"empty text", expected("assistant_contains: [a, '']"), []string{
+			`tests[0].turns[0].expected.assistant_contains[1] 4:75 the text is empty`,
+		}},
+		{
+			"tool call without a name", expected("tool_call: {args.partial: {}}"),
+			[]string{`tests[0].turns[0].expected.tool_call 4:51 tool_call needs "name"`},
+		},
+		{
+			"unknown key of a tool call", expected("tool_call: {name: a, arg: {}}"),
+			[]string{`tests[0].turns[0].expected.tool_call.arg 4:72 unknown key "arg" did you mean "args"?`},
+		},
+		{
+			"args that are no mapping", expected("tool_call: {name: a, args.partial: 3}"),
+			[]string{`tests[0].turns[0].expected.tool_call.args.partial 4:86 expected args, got a number`},
+		},
+		{
+			"both args", expected("tool_call: {name: a, args.partial: {}, args: {}}"),
+			[]string{`tests[0].turns[0].expected.tool_call.args 4:90 args.partial and args are the same`},
+		},
 		{"bad calls", expected("tool_calls: {match: loose, calls: [{nam: a}, {name: b, args.partial: 1}]}"), []string{
-			`expected.tool_calls.match 4:71 unknown value "loose"`, `expected.tool_calls.calls[0].nam 4:87 unknown key "nam" did you mean "name"?`,
-			`expected.tool_calls.calls[0] 4:87 a call needs a name`, `expected.tool_calls.calls[1].args.partial 4:120 expected args, got a number`,
+			`expected.tool_calls.match 4:71 unknown value "loose"`,
+			`expected.tool_calls.calls[0].nam 4:87 unknown key "nam" did you mean "name"?`,
+			`expected.tool_calls.calls[0] 4:87 a call needs a name`,
+			`expected.tool_calls.calls[1].args.partial 4:120 expected args, got a number`,
 		}},
-		{"no calls", expected("tool_calls: {match: superset, calls: []}"), []string{`expected.tool_calls.calls 4:81 no call is wanted`}},
-		{"sequence in words", expected("tool_sequence: a"), []string{`expected.tool_sequence 4:66 expected a list, got text`}},
-		{"node that is no text", expected("next_node_id: [a]"), []string{`expected.next_node_id 4:51 expected a node, got a list`}},
+		{
+			"no calls", expected("tool_calls: {match: superset, calls: []}"),
+			[]string{`expected.tool_calls.calls 4:81 no call is wanted`},
+		},
+		{"sequence in words", expected("tool_sequence: a"), []string{
+			`expected.tool_sequence 4:66 expected a list, got text`,
+		}},
+		{"node that is no text", expected("next_node_id: [a]"), []string{
+			`expected.next_node_id 4:51 expected a node, got a list`,
+		}},
 		{"empty node", expected("next_node_id: ''"), []string{`expected.next_node_id 4:65 the node has no id`}},
 		{"fact without a key", expected("facts_add: [{value: x}, {key: a, valeu: b}]"), []string{
-			`expected.facts_add[0] 4:64 a fact needs a key`, `expected.facts_add[1].valeu 4:84 unknown key "valeu" did you mean "value"?`,
+			`expected.facts_add[0] 4:64 a fact needs a key`,
+			`expected.facts_add[1].valeu 4:84 unknown key "valeu" did you mean "value"?`,
 		}},
-		{"empty option", expected("node_descriptor.options_contains: [{}]"), []string{`expected.node_descriptor.options_contains[0] 4:86 the option says nothing`}},
-		{"bad criteria", expected("judge_criteria: {style_min: 7}"), []string{`expected.judge_criteria.style_min 4:79 7 is out of range`}},
-		{"criteria in words", expected("judge_criteria: polite"), []string{`expected.judge_criteria 4:67 expected criteria with their least scores, got text`}},
-		{"unknown final key", final("flow_complete: true"), []string{`tests[0].final_assertions.flow_complete 4:61 unknown key "flow_complete" did you mean "flow_completed"?`}},
+		{
+			"empty option", expected("node_descriptor.options_contains: [{}]"),
+			[]string{`expected.node_descriptor.options_contains[0] 4:86 the option says nothing`},
+		},
+		{"bad criteria", expected("judge_criteria: {style_min: 7}"), []string{
+			`expected.judge_criteria.style_min 4:79 7 is out of range`,
+		}},
+		{"criteria in words", expected("judge_criteria: polite"), []string{
+			`expected.judge_criteria 4:67 expected criteria with their least scores, got text`,
+		}},
+		{"unknown final key", final("flow_complete: true"), []string{
+			`tests[0].final_assertions.flow_complete 4:61 unknown key "flow_complete" did you mean "flow_completed"?`,
+		}},
 		{"bad final values", final("flow_completed: perhaps, forbidden_facts: [{}, {kee: a}]"), []string{
-			`final_assertions.flow_completed 4:77 expected true or false`, `final_assertions.forbidden_facts[0] 4:104 the forbidden fact says nothing`,
-			`forbidden_facts[1].kee 4:109 unknown key "kee" did you mean "key"?`, `forbidden_facts[1] 4:109 the forbidden fact says nothing`,
+			`final_assertions.flow_completed 4:77 expected true or false`,
+			`final_assertions.forbidden_facts[0] 4:104 the forbidden fact says nothing`,
+			`forbidden_facts[1].kee 4:109 unknown key "kee" did you mean "key"?`,
+			`forbidden_facts[1] 4:109 the forbidden fact says nothing`,
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -390,11 +485,15 @@ func TestV1Schema(t *testing.T) {
 	}
 	const turns = "tests: [{test_id: a, turns: [{user_input: x"
 	for _, yaml := range []string{
-		"version: v2\ntests: [{test_id: a, turns: [{user_input: x}]}]", "version: v1", "version: v1\ntests: []", "version: v1\ntests: [{turns: [{user_input: x}]}]",
-		"version: v1\ntests: [{test_id: a, turns: []}]", "version: v1\ntests: [{test_id: a, turns: [{user_input: ' '}]}]",
-		"version: v1\n" + turns + ", expected: {next_node: a}}]}]", "version: v1\n" + turns + ", expected: {tool_call: {}}}]}]",
-		"version: v1\n" + turns + ", expected: {judge_criteria: {a: 2}}}]}]", "version: v1\n" + turns + "}], memory: {turn_index: -1}}]",
-		"version: v1\n" + turns + "}], final_assertions: {flow_completed: x}}]", "version: v1\n" + turns + ", expected: {assistant_similar: {text: a, min: 2}}}]}]",
+		"version: v2\ntests: [{test_id: a, turns: [{user_input: x}]}]", "version: v1", "version: v1\ntests: []",
+		"version: v1\ntests: [{turns: [{user_input: x}]}]", "version: v1\ntests: [{test_id: a, turns: []}]",
+		"version: v1\ntests: [{test_id: a, turns: [{user_input: ' '}]}]",
+		"version: v1\n" + turns + ", expected: {next_node: a}}]}]",
+		"version: v1\n" + turns + ", expected: {tool_call: {}}}]}]",
+		"version: v1\n" + turns + ", expected: {judge_criteria: {a: 2}}}]}]",
+		"version: v1\n" + turns + "}], memory: {turn_index: -1}}]",
+		"version: v1\n" + turns + "}], final_assertions: {flow_completed: x}}]",
+		"version: v1\n" + turns + ", expected: {assistant_similar: {text: a, min: 2}}}]}]",
 		"version: v1\n" + turns + ", expected: {tool_call: {name: a, args: {}, args.partial: {}}}}]}]",
 	} {
 		if s.Validate(instance(t, yaml)) == nil {
@@ -418,7 +517,9 @@ func FuzzV1(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := suite.Load(path, suite.Options{Kinds: kinds, Getenv: func(string) (string, bool) { return "", false }})
+		s, err := suite.Load(path, suite.Options{
+			Kinds: kinds, Getenv: func(string) (string, bool) { return "", false },
+		})
 		if err != nil {
 			if problems, ok := suite.Problems(err); !ok || len(problems) == 0 {
 				t.Fatalf("Load = %v, want problems", err)

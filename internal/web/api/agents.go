@@ -99,7 +99,9 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 			return nil, err
 		}
 	}
-	a.flows = NewFlows(FlowsConfig{Engine: c.Engine, Conversations: c.Conversations, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns})
+	a.flows = NewFlows(FlowsConfig{
+		Engine: c.Engine, Conversations: c.Conversations, Log: c.Log, Now: c.Now, MaxTurns: c.MaxTurns,
+	})
 	served := a.flows.table()
 	if c.Events != nil {
 		served = append(served, NewEvents(EventsConfig{Store: c.Events, Log: c.Log}).table()...)
@@ -127,8 +129,8 @@ func NewAgents(c AgentsConfig) (*Agents, error) {
 	}
 	inside := ownPages().Handler(append(served, docs...).handler())
 	front := FrontConfig{
-		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log, Healthy: c.Healthy,
-		Stopping: a.flows.stopped,
+		Access: c.Access, TrustLoopback: c.TrustLoopback, Rate: c.Rate, TrustedProxies: c.TrustedProxies, Log: c.Log,
+		Healthy: c.Healthy, Stopping: a.flows.stopped,
 	}
 	if c.Public {
 		front.Public = func(r *http.Request) bool { return a.chats != nil && a.chats.Open(r) }

@@ -23,11 +23,14 @@ func TestAgentsDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = kept.Close() })
-	if _, _, err := kept.Fleet().CreateRun(t.Context(), store.NewRun{Run: store.Run{ID: "r1", Kind: "suite"}, Spec: []byte("{}")}); err != nil {
+	if _, _, err := kept.Fleet().CreateRun(t.Context(), store.NewRun{
+		Run: store.Run{ID: "r1", Kind: "suite"}, Spec: []byte("{}"),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	agents, err := NewAgents(AgentsConfig{
-		Engine: flow.New(flow.Config{Flows: library(t)}), Bot: &fakeBot{}, Runs: NewRuns(RunsConfig{Store: kept.Fleet(), Workers: noCrew{}}), Tokens: kept.Fleet(),
+		Engine: flow.New(flow.Config{Flows: library(t)}), Bot: &fakeBot{},
+		Runs: NewRuns(RunsConfig{Store: kept.Fleet(), Workers: noCrew{}}), Tokens: kept.Fleet(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +65,8 @@ func TestAgentsDrain(t *testing.T) {
 	if err := agents.Drain(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if w := <-stream; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "event: status") || strings.Contains(w.Body.String(), "event: end") {
+	if w := <-stream; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "event: status") ||
+		strings.Contains(w.Body.String(), "event: end") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -75,12 +79,15 @@ func (noCrew) Workers(context.Context) ([]natsconn.Worker, error) { return nil, 
 func (noCrew) Notices(string, func(natsconn.Notice)) (stop func(), err error) { return func() {}, nil }
 
 func turn(id string) string {
-	return `{"flow": {"ref": "` + id + `"}, "current_node_id": "ask", "latest_user_message": "hi", "history": [], "memory": {"turn_index": 0}}`
+	return `{"flow": {"ref": "` + id +
+		`"}, "current_node_id": "ask", "latest_user_message": "hi", "history": [], "memory": {"turn_index": 0}}`
 }
 
 // An origin opens the chat to its pages, and nothing else (CORS is closed).
 func TestOriginsOpenTheChatOnly(t *testing.T) {
-	agents, err := NewAgents(AgentsConfig{Engine: flow.New(flow.Config{Flows: library(t)}), Bot: &fakeBot{}, Origins: []string{"https://acme.example"}})
+	agents, err := NewAgents(AgentsConfig{
+		Engine: flow.New(flow.Config{Flows: library(t)}), Bot: &fakeBot{}, Origins: []string{"https://acme.example"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,15 +14,18 @@ import (
 
 // BenchmarkOpenAI is one exchange of a script served over HTTP with the client of the same process, 50 at a time.
 func BenchmarkOpenAI(b *testing.B) {
-	address, client := serve(b, script(b, "rules: [{when: {user: nothing}, reply: no}]\ndefault: {reply: "+strings.Repeat("answer words ", 30)+"}"), Options{})
-	m, err := llm.NewClient(config.Model{Provider: "openai", Name: "agent", BaseURL: address + "/v1"}, llm.Options{Transport: client.Transport})
+	address, client := serve(b, script(b, "rules: [{when: {user: nothing}, reply: no}]\ndefault: {reply: "+
+		strings.Repeat("answer words ", 30)+"}"), Options{})
+	m, err := llm.NewClient(config.Model{Provider: "openai", Name: "agent", BaseURL: address + "/v1"},
+		llm.Options{Transport: client.Transport})
 	if err != nil {
 		b.Fatal(err)
 	}
 	var r llm.Request
 	for range 8 {
 		r.Messages = append(r.Messages,
-			chat.NewMessage(chat.User, strings.Repeat("question words ", 15)), chat.NewMessage(chat.Assistant, strings.Repeat("answer words ", 30)))
+			chat.NewMessage(chat.User, strings.Repeat("question words ", 15)),
+			chat.NewMessage(chat.Assistant, strings.Repeat("answer words ", 30)))
 	}
 	r.Messages = append(r.Messages, chat.NewMessage(chat.User, "And now?"))
 	used := func() float64 {

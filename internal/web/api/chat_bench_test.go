@@ -28,7 +28,8 @@ func BenchmarkChatLeads(b *testing.B) {
 		return func(r sitebot.Request) error {
 			body := fmt.Sprintf(`{"site_name":%q,"session_id":%q,"input":%q}`, r.Site, r.Session, r.Input)
 			w := httptest.NewRecorder()
-			asked := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/api/v1/chat", strings.NewReader(body))
+			asked := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/api/v1/chat",
+				strings.NewReader(body))
 			asked.Header.Set("Content-Type", "application/json")
 			asked.Host, asked.RemoteAddr = "127.0.0.1:8080", "127.0.0.1:1234"
 			handler.ServeHTTP(w, asked)
@@ -40,7 +41,9 @@ func BenchmarkChatLeads(b *testing.B) {
 	}
 	opened := 0
 	for name, open := range map[string]func() (sitebottest.Outbox, func()){
-		"memory": func() (sitebottest.Outbox, func()) { return sessionindex.NewMemory(graph.MemoryLimits{}), func() {} },
+		"memory": func() (sitebottest.Outbox, func()) {
+			return sessionindex.NewMemory(graph.MemoryLimits{}), func() {}
+		},
 		"file": func() (sitebottest.Outbox, func()) {
 			opened++
 			s, err := store.Open(b.Context(), filepath.Join(b.TempDir(), fmt.Sprint(opened)))

@@ -37,8 +37,9 @@ func chatConfigOf(s *site.Site, requested string) (chatConfig, error) {
 	}
 	language := s.Spoken(requested)
 	return chatConfig{
-		Site: s.Name, Language: language, Title: s.Heading(), Color: colorOf(s), Logo: s.Widget.Logo, Greeting: s.Widget.Greeting,
-		Starters: append([]string{}, s.Widget.Starters...), Position: s.Widget.Position, Texts: texts[language],
+		Site: s.Name, Language: language, Title: s.Heading(), Color: colorOf(s), Logo: s.Widget.Logo,
+		Greeting: s.Widget.Greeting, Starters: append([]string{}, s.Widget.Starters...), Position: s.Widget.Position,
+		Texts: texts[language],
 	}, nil
 }
 
@@ -57,7 +58,8 @@ func (s *Chats) chatSite(w http.ResponseWriter, r *http.Request) (*site.Site, bo
 			return found, true
 		}
 	}
-	writeProblem(w, newProblem(http.StatusNotFound, "unknown_site", fmt.Sprintf("there is no chat for the site %q", clean(name)), "check the address"))
+	writeProblem(w, newProblem(http.StatusNotFound, "unknown_site",
+		fmt.Sprintf("there is no chat for the site %q", clean(name)), "check the address"))
 	return nil, false
 }
 

@@ -15,7 +15,8 @@ func pagesOf(origins []string) (*http.CrossOriginProtection, error) {
 	pages := ownPages()
 	for _, o := range origins {
 		if !origin.MatchString(o) {
-			return nil, fmt.Errorf("origin %q: write scheme and host in lower case and nothing behind them, such as https://www.acme.example", o)
+			return nil, fmt.Errorf("origin %q: write scheme and host in lower case and nothing behind them, "+
+				"such as https://www.acme.example", o)
 		}
 		if err := pages.AddTrustedOrigin(o); err != nil {
 			return nil, fmt.Errorf("origin %q: %w", o, err)

@@ -11,7 +11,8 @@ import (
 func TestChatDoor(t *testing.T) {
 	const page, states = "/chat/acme.example", chatPath + "/acme.example/s/state"
 	type from struct{ peer, host string }
-	visitor, proxied, here := from{"192.0.2.1:5", "x.example"}, from{"127.0.0.1:5", "x.example"}, from{"127.0.0.1:5", "localhost:80"}
+	visitor, proxied, here := from{"192.0.2.1:5", "x.example"}, from{"127.0.0.1:5", "x.example"},
+		from{"127.0.0.1:5", "localhost:80"}
 	for name, c := range map[string]struct {
 		from
 		path, header string
@@ -39,7 +40,9 @@ func TestChatDoor(t *testing.T) {
 		"the page's colours":      {visitor, page + "/theme.css", "", 200, 401},
 	} {
 		for _, public := range []bool{true, false} {
-			chats, err := NewChats(ChatsConfig{Bot: &fakeBot{}, Sites: acmeSites(t), Public: public, Origins: []string{"https://acme.example"}})
+			chats, err := NewChats(ChatsConfig{
+				Bot: &fakeBot{}, Sites: acmeSites(t), Public: public, Origins: []string{"https://acme.example"},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,13 +68,17 @@ func TestChatDoor(t *testing.T) {
 
 func TestChatOrigins(t *testing.T) {
 	for _, odd := range []string{
-		"", "*", "null", "acme.example", "https://acme.example/", "https://*.acme.example", "https://a b", "https://a;b", "HTTPS://acme.example",
+		"", "*", "null", "acme.example", "https://acme.example/", "https://*.acme.example", "https://a b",
+		"https://a;b", "HTTPS://acme.example",
 	} {
-		if _, err := NewChats(ChatsConfig{Origins: []string{odd}}); err == nil || !strings.Contains(err.Error(), "such as https://") {
+		if _, err := NewChats(ChatsConfig{Origins: []string{odd}}); err == nil ||
+			!strings.Contains(err.Error(), "such as https://") {
 			t.Errorf("%q: %v", odd, err)
 		}
 	}
-	d := openChats(t, &fakeBot{}, func(c *ChatsConfig) { c.Origins = []string{"https://acme.example", "http://localhost:3000"} })
+	d := openChats(t, &fakeBot{}, func(c *ChatsConfig) {
+		c.Origins = []string{"https://acme.example", "http://localhost:3000"}
+	})
 	for origin, status := range map[string]int{
 		"https://acme.example": 204, "http://localhost:3000": 204,
 		"https://evil.example": 403, "https://acme.example.evil.example": 403, "null": 403, "": 403,
@@ -81,13 +88,15 @@ func TestChatOrigins(t *testing.T) {
 			allowed = ""
 		}
 		response, answer := d.do("OPTIONS", chatPath, "", "Origin: "+origin, "Access-Control-Request-Method: POST")
-		if response.StatusCode != status || response.Header.Get("Access-Control-Allow-Origin") != allowed || response.Header.Get("Vary") != "Origin" {
+		if response.StatusCode != status || response.Header.Get("Access-Control-Allow-Origin") != allowed ||
+			response.Header.Get("Vary") != "Origin" {
 			t.Errorf("%s: %d %v %s", origin, response.StatusCode, response.Header, answer)
 		}
 		if allowed == "" {
 			continue
 		}
-		for body, status := range map[string]int{saying("s", "hi"): 200, "{}": 400} { // a page may also read why it was refused
+		// a page may also read why it was refused
+		for body, status := range map[string]int{saying("s", "hi"): 200, "{}": 400} {
 			response, _ := d.do("POST", chatPath, body, "Origin: "+origin)
 			if response.StatusCode != status || response.Header.Get("Access-Control-Allow-Origin") != allowed {
 				t.Errorf("%s: %d %v", origin, response.StatusCode, response.Header)

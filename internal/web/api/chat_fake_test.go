@@ -77,7 +77,10 @@ func (b *fakeBot) State(_ context.Context, site, session string) (json.RawMessag
 	case site != "acme.example":
 		return nil, &sitebot.Error{Fault: sitebot.UnknownSite, Message: "there is no such site"}
 	case session == "broken":
-		return nil, &sitebot.Error{Fault: sitebot.StoreFailed, Message: "the session cannot be read", Err: errors.New("redis at 10.0.0.7 is down")}
+		return nil, &sitebot.Error{
+			Fault: sitebot.StoreFailed, Message: "the session cannot be read",
+			Err: errors.New("redis at 10.0.0.7 is down"),
+		}
 	case b.states[session] == nil:
 		return nil, &sitebot.Error{Fault: sitebot.UnknownSession, Message: "there is no such session"}
 	}
@@ -93,7 +96,9 @@ func (b *fakeBot) Erase(_ context.Context, site, session string) error {
 	case session == "busy":
 		return &sitebot.Error{Fault: sitebot.Busy, Message: "a turn of this session is under way"}
 	case session == "broken":
-		return &sitebot.Error{Fault: sitebot.StoreFailed, Message: "not everything could be erased", Err: errors.New("10.0.0.7 is down")}
+		return &sitebot.Error{
+			Fault: sitebot.StoreFailed, Message: "not everything could be erased", Err: errors.New("10.0.0.7 is down"),
+		}
 	}
 	delete(b.states, session)
 	return nil
@@ -108,7 +113,9 @@ func (b *fakeBot) UpdateState(_ context.Context, site, session string, patch jso
 	}
 	for name := range fields {
 		if name != "hack_count" && name != "messages" {
-			return &sitebot.Error{Fault: sitebot.UnknownField, Message: fmt.Sprintf("there is no state field %q", name), Hint: "see GET"}
+			return &sitebot.Error{
+				Fault: sitebot.UnknownField, Message: fmt.Sprintf("there is no state field %q", name), Hint: "see GET",
+			}
 		}
 	}
 	switch {
@@ -137,7 +144,8 @@ func hello(_ context.Context, _ sitebot.Request, sink func(sitebot.Event)) (*sit
 	sink(sitebot.Event{Token: "Hello "})
 	sink(sitebot.Event{Token: "world"})
 	return &sitebot.Outcome{Response: "Hello world", Metadata: sitebot.Metadata{
-		FollowUps: []string{"And then?"}, TurnNumber: 1, Route: sitebot.AnswerRoute, Action: sitebot.Educate, Intent: sitebot.Learn,
+		FollowUps: []string{"And then?"}, TurnNumber: 1, Route: sitebot.AnswerRoute, Action: sitebot.Educate,
+		Intent: sitebot.Learn,
 	}}, nil
 }
 
@@ -183,7 +191,9 @@ func openChats(t testing.TB, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 func openChatsBehind(t testing.TB, front FrontConfig, bot Chatbot, change ...func(*ChatsConfig)) *desk {
 	t.Helper()
 	log := &lockedBuffer{}
-	c := ChatsConfig{Bot: bot, Operator: &fakeOperator{}, Sites: acmeSites(t), Log: slog.New(slog.NewJSONHandler(log, nil))}
+	c := ChatsConfig{
+		Bot: bot, Operator: &fakeOperator{}, Sites: acmeSites(t), Log: slog.New(slog.NewJSONHandler(log, nil)),
+	}
 	for _, f := range change {
 		f(&c)
 	}
@@ -201,7 +211,9 @@ func openChatsBehind(t testing.TB, front FrontConfig, bot Chatbot, change ...fun
 // saying is the body of a message.
 func saying(session, input string, more ...string) string {
 	quoted, _ := json.Marshal(input)
-	members := append([]string{`"site_name":"acme.example"`, `"session_id":"` + session + `"`, `"input":` + string(quoted)}, more...)
+	members := append([]string{
+		`"site_name":"acme.example"`, `"session_id":"` + session + `"`, `"input":` + string(quoted),
+	}, more...)
 	return "{" + strings.Join(members, ",") + "}"
 }
 
@@ -252,17 +264,23 @@ func (o *fakeOperator) Sessions(_ context.Context, site string, q sitebot.Query)
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, q)
 	next := "abc"
-	return &sitebot.SessionList{Sessions: []sessionindex.Row{{Session: "s1", Turns: 2, Outcome: sessionindex.Open}}, Next: &next}, nil
+	return &sitebot.SessionList{
+		Sessions: []sessionindex.Row{{Session: "s1", Turns: 2, Outcome: sessionindex.Open}}, Next: &next,
+	}, nil
 }
 
 func (o *fakeOperator) Session(_ context.Context, _, session string) (*sitebot.Session, error) {
 	switch session {
 	case "s1", strongSession:
 		return &sitebot.Session{
-			Row: sessionindex.Row{Session: session}, Turns: []sitebot.SessionTurn{}, Failures: []sessionindex.Failure{}, Leads: []lead.Row{}, Feedback: []sessionindex.Feedback{},
+			Row: sessionindex.Row{Session: session}, Turns: []sitebot.SessionTurn{}, Failures: []sessionindex.Failure{},
+			Leads: []lead.Row{}, Feedback: []sessionindex.Feedback{},
 		}, nil
 	case "broken":
-		return nil, &sitebot.Error{Fault: sitebot.StoreFailed, Message: "the session cannot be read", Err: errors.New("redis at 10.0.0.7 is down")}
+		return nil, &sitebot.Error{
+			Fault: sitebot.StoreFailed, Message: "the session cannot be read",
+			Err: errors.New("redis at 10.0.0.7 is down"),
+		}
 	}
 	return nil, &sitebot.Error{Fault: sitebot.UnknownSession, Message: "there is no such session"}
 }

@@ -18,7 +18,8 @@ import (
 
 func TestChatBusy(t *testing.T) {
 	begun, more := make(chan bool), make(chan bool)
-	d := openChats(t, &fakeBot{turn: func(ctx context.Context, r sitebot.Request, sink sinkFunc) (*sitebot.Outcome, error) {
+	d := openChats(t, &fakeBot{turn: func(ctx context.Context, r sitebot.Request,
+		sink sinkFunc) (*sitebot.Outcome, error) {
 		begun <- true
 		<-more
 		return hello(ctx, r, sink)
@@ -35,8 +36,8 @@ func TestChatBusy(t *testing.T) {
 		{"PATCH", chatPath + "/acme.example/s/state", "{}"},
 	} {
 		response, answer := d.do(request[0], request[1], request[2], request[3:]...)
-		if response.StatusCode != 429 || answer != `{"error":"session_busy"}` || response.Header.Get("Retry-After") != "1" ||
-			response.Header.Get("Content-Type") != "application/json" {
+		if response.StatusCode != 429 || answer != `{"error":"session_busy"}` ||
+			response.Header.Get("Retry-After") != "1" || response.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%v: %d %v %q", request, response.StatusCode, response.Header, answer)
 		}
 	}
@@ -50,7 +51,8 @@ func TestChatBusy(t *testing.T) {
 // place is free.
 func TestChatDisconnect(t *testing.T) {
 	gone := make(chan error, 1)
-	d := openChats(t, &fakeBot{turn: func(ctx context.Context, r sitebot.Request, sink sinkFunc) (*sitebot.Outcome, error) {
+	d := openChats(t, &fakeBot{turn: func(ctx context.Context, r sitebot.Request,
+		sink sinkFunc) (*sitebot.Outcome, error) {
 		if r.Input == "second" {
 			return hello(ctx, r, sink)
 		}
@@ -87,7 +89,8 @@ func TestChatDisconnect(t *testing.T) {
 
 func TestChatDrain(t *testing.T) {
 	begun, more := make(chan bool), make(chan bool)
-	chats, err := NewChats(ChatsConfig{Bot: &fakeBot{turn: func(ctx context.Context, r sitebot.Request, sink sinkFunc) (*sitebot.Outcome, error) {
+	chats, err := NewChats(ChatsConfig{Bot: &fakeBot{turn: func(ctx context.Context, r sitebot.Request,
+		sink sinkFunc) (*sitebot.Outcome, error) {
 		close(begun)
 		<-more
 		return hello(ctx, r, sink)
@@ -108,7 +111,8 @@ func TestChatDrain(t *testing.T) {
 	drained := make(chan error, 1)
 	go func() { drained <- chats.Drain(context.Background()) }()
 	<-chats.stopping
-	if w := post("late"); w.Code != 503 || decoded[Problem](t, w.Body.String()).Code != "stopping" || w.Header().Get("Retry-After") == "" {
+	if w := post("late"); w.Code != 503 || decoded[Problem](t, w.Body.String()).Code != "stopping" ||
+		w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	close(more)
@@ -132,9 +136,10 @@ func TestChatPingsAndTime(t *testing.T) {
 			}
 		}}
 		for most, wanted := range map[time.Duration]string{
-			time.Minute:      ": ping\n\n: ping\n\ndata: {\"type\":\"token\"",
-			35 * time.Second: ": ping\n\n: ping\n\ndata: {\"type\":\"error\",\"code\":\"timeout\",\"message\":\"the answer took longer than 35s\"}\n\n",
-			time.Second:      `{"type":"about:blank","title":"Gateway Timeout","status":504`,
+			time.Minute: ": ping\n\n: ping\n\ndata: {\"type\":\"token\"",
+			35 * time.Second: ": ping\n\n: ping\n\ndata: {\"type\":\"error\",\"code\":\"timeout\",\"message\":\"the " +
+				"answer took longer than 35s\"}\n\n",
+			time.Second: `{"type":"about:blank","title":"Gateway Timeout","status":504`,
 		} {
 			chats, err := NewChats(ChatsConfig{Bot: slow, MaxTime: most})
 			if err != nil {
@@ -157,7 +162,8 @@ type deaf struct{ *httptest.ResponseRecorder }
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("time-out") }
 
 func TestChatGivesUpOnADeafClient(t *testing.T) {
-	chats, err := NewChats(ChatsConfig{Bot: &fakeBot{turn: func(ctx context.Context, _ sitebot.Request, sink sinkFunc) (*sitebot.Outcome, error) {
+	chats, err := NewChats(ChatsConfig{Bot: &fakeBot{turn: func(ctx context.Context, _ sitebot.Request,
+		sink sinkFunc) (*sitebot.Outcome, error) {
 		sink(sitebot.Event{Token: "x"})
 		<-ctx.Done()
 		sink(sitebot.Event{Token: "y"})
@@ -191,7 +197,8 @@ func TestManyChatsAtOnce(t *testing.T) {
 				for _, e := range events {
 					text.WriteString(e.Content)
 				}
-				if response.StatusCode != http.StatusOK || text.String() != input || events[len(events)-1].Type != "complete" {
+				if response.StatusCode != http.StatusOK || text.String() != input ||
+					events[len(events)-1].Type != "complete" {
 					t.Errorf("%d: %d %s", i, response.StatusCode, answer)
 				}
 			}

@@ -69,8 +69,9 @@ func (s *Chats) pagePolicy(logo string) string {
 		pictures += " https://" + u.Host
 	}
 	return strings.Join([]string{
-		"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", pictures, "base-uri 'none'", "form-action 'none'",
-		"require-trusted-types-for 'script'", "trusted-types 'none'", strings.Join(append([]string{"frame-ancestors 'self'"}, s.Origins...), " "),
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", pictures,
+		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+		strings.Join(append([]string{"frame-ancestors 'self'"}, s.Origins...), " "),
 	}, "; ")
 }
 
@@ -83,7 +84,8 @@ func (s *Chats) asset(w http.ResponseWriter, r *http.Request) {
 func (s *Chats) module(w http.ResponseWriter, r *http.Request) {
 	file := r.PathValue("file")
 	if !slices.Contains(pageModules(), file) {
-		writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, fmt.Sprintf("there is no file %q", clean(file)), "the page is at /chat/SITE"))
+		writeProblem(w, newProblem(http.StatusNotFound, codeNotFound, fmt.Sprintf("there is no file %q", clean(file)),
+			"the page is at /chat/SITE"))
 		return
 	}
 	serveAsset(w, r, "page/"+file)

@@ -63,7 +63,8 @@ func statusOfChat(f sitebot.Fault) int {
 
 // timedOut is the problem of a turn that exceeded its time limit.
 func timedOut(most time.Duration) *Problem {
-	return newProblem(http.StatusGatewayTimeout, string(flow.TimedOut), "the answer took longer than "+most.String(), "try again in a moment")
+	return newProblem(http.StatusGatewayTimeout, string(flow.TimedOut), "the answer took longer than "+most.String(),
+		"try again in a moment")
 }
 
 // writeChatProblem answers with a problem document. The answer of a busy session has a published body of its own.

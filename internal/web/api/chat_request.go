@@ -48,12 +48,13 @@ func (s *Chats) readChat(w http.ResponseWriter, r *http.Request) (asked sitebot.
 	}
 	ip, visitor := visitorIP(r, s.TrustedProxies), isVisitor(r)
 	if visitor && s.addresses.shared(ip, body.SessionID) {
-		s.Log.WarnContext(r.Context(), "all visitors share one loopback address, and one rate limit: have the proxy send X-Forwarded-For, and name it "+
+		s.Log.WarnContext(r.Context(), "all visitors share one loopback address, and one rate limit: "+
+			"have the proxy send X-Forwarded-For, and name it "+
 			"with --trusted-proxy", "address", ip.String())
 	}
 	return sitebot.Request{
-		Site: body.SiteName, Session: body.SessionID, Input: body.Input, PersonID: body.PersonID, Language: body.Language, TurnNumber: body.TurnNumber,
-		Reveal: body.Reveal, IP: ip, Visitor: visitor,
+		Site: body.SiteName, Session: body.SessionID, Input: body.Input, PersonID: body.PersonID,
+		Language: body.Language, TurnNumber: body.TurnNumber, Reveal: body.Reveal, IP: ip, Visitor: visitor,
 	}, nil
 }
 
@@ -75,26 +76,31 @@ func (b *chatBody) check() error {
 		name, value string
 		needed      bool
 	}{
-		{"site_name", b.SiteName, true}, {"session_id", b.SessionID, true}, {"person_id", b.PersonID, false}, {"language", b.Language, false},
+		{"site_name", b.SiteName, true}, {"session_id", b.SessionID, true}, {"person_id", b.PersonID, false},
+		{"language", b.Language, false},
 	} {
 		switch {
 		case f.needed && strings.TrimSpace(f.value) == "":
-			return invalidChat(f.name+" is missing", `send {"site_name": "…", "session_id": "…", "input": "…"}`, "/"+f.name)
+			return invalidChat(f.name+" is missing", `send {"site_name": "…", "session_id": "…", "input": "…"}`,
+				"/"+f.name)
 		case clean(f.value) != f.value:
-			return invalidChat(f.name+" cannot be used", fmt.Sprintf("use at most %d printable characters", maxID), "/"+f.name)
+			return invalidChat(f.name+" cannot be used", fmt.Sprintf("use at most %d printable characters", maxID),
+				"/"+f.name)
 		}
 	}
 	if strings.TrimSpace(b.Input) == "" {
 		return invalidChat("the message is blank", `send something to answer as "input"`, "/input")
 	}
 	if b.TurnNumber < 0 {
-		return invalidChat("turn_number cannot be used", "send the number of answers so far, 0 or more, or leave it out", "/turn_number")
+		return invalidChat("turn_number cannot be used",
+			"send the number of answers so far, 0 or more, or leave it out", "/turn_number")
 	}
 	if string(b.Reveal) == "null" {
 		b.Reveal = nil
 	}
 	if b.Reveal != nil && (!bytes.HasPrefix(b.Reveal, []byte("{")) || len(b.Reveal) > maxReveal) {
-		return invalidChat("reveal cannot be used", fmt.Sprintf("send a JSON object of at most %d KB, or leave it out", maxReveal>>10), "/reveal")
+		return invalidChat("reveal cannot be used",
+			fmt.Sprintf("send a JSON object of at most %d KB, or leave it out", maxReveal>>10), "/reveal")
 	}
 	return nil
 }

@@ -22,7 +22,10 @@ func TestChatScriptsWriteTextOnly(t *testing.T) {
 		}
 		scripts++
 		script, err := chatAssets.ReadFile(path)
-		for _, danger := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "setTimeout(\"", "DOMParser", "createContextualFragment", "setHTML"} {
+		for _, danger := range []string{
+			"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "setTimeout(\"",
+			"DOMParser", "createContextualFragment", "setHTML",
+		} {
 			if strings.Contains(string(script), danger) {
 				t.Errorf("%s uses %s", path, danger)
 			}
@@ -57,7 +60,9 @@ func runPage(t *testing.T, module string, input any) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	files := map[string]string{"package.json": `{"type": "module"}`, "test.mjs": "const input = " + string(data) + ";\n" + module}
+	files := map[string]string{
+		"package.json": `{"type": "module"}`, "test.mjs": "const input = " + string(data) + ";\n" + module,
+	}
 	for _, name := range pageModules() {
 		text, err := chatAssets.ReadFile("assets/chat/page/" + name)
 		if err != nil {
@@ -93,8 +98,8 @@ console.log(JSON.stringify(input.map((text) => shown(text))));`, stripped))
 }
 
 func TestChatPageReadsEvents(t *testing.T) {
-	stream := ": ping\n\n" + `data: {"type":"token","content":"a\n\nb"}` + "\n\n: ping\r\n\r\n" + `data:{"type":"token"}` + "\r\n\r\n" +
-		`data: {"type":` + "\n" + `data: "complete"}` + "\n\n" + `data: {"cut`
+	stream := ": ping\n\n" + `data: {"type":"token","content":"a\n\nb"}` + "\n\n: ping\r\n\r\n" +
+		`data:{"type":"token"}` + "\r\n\r\n" + `data: {"type":` + "\n" + `data: "complete"}` + "\n\n" + `data: {"cut`
 	got := runPage(t, `
 import { EventReader } from "./stream.js";
 const seen = new Set();
@@ -113,12 +118,15 @@ console.log([...seen].join("\n"));`, stream)
 func TestChatPageReadsMarkdown(t *testing.T) {
 	texts := []string{
 		"**b** *i* _j_ `c` ***x*** a_b_c 2 * 3 ~~s~~", "**open and *more", "a\\*b\\* \\q", "``a`b`` `open",
-		"[a](https://x.example/a(b)) [m](mailto:a@b.example) <https://z.example> see https://q.example/a_b). **http://w.example**",
-		"[p](javascript:alert(1)) [d](data:text/html,x) [r](/chat) [u](https://a:b@c.example) [v](vbscript:x) <javascript:x> [f](file:///etc) [s]( javascript:x)",
+		"[a](https://x.example/a(b)) [m](mailto:a@b.example) <https://z.example> see https://q.example/a_b). " +
+			"**http://w.example**",
+		"[p](javascript:alert(1)) [d](data:text/html,x) [r](/chat) [u](https://a:b@c.example) [v](vbscript:x) " +
+			"<javascript:x> [f](file:///etc) [s]( javascript:x)",
 		"![i](http://o.example/y.png) [](https://e.example) [[a](https://b.example)](https://c.example)",
 		"<script>alert(1)</script><img src=x onerror=y> &lt;b&gt;",
-		"# H\ntext\nmore\n\n- a\n- b\n  - c\n    d\n\n1. x\n2. y\nz\n\nafter", "| a | b |\n|---|--:|\n| 1 | `x` |\n| 2 |\n| 3 | \\| | 4 |\nend",
-		"```js\n<b>\n```\nx\n~~~\nopen", "> q\n> r\n\n---\nx", "3) c\n4) d\n\n-\n- x", "- a\n\n  b\n\n- c\n\nd", "a | b\nc | d", "\r\n\r\nx\r\n",
+		"# H\ntext\nmore\n\n- a\n- b\n  - c\n    d\n\n1. x\n2. y\nz\n\nafter",
+		"| a | b |\n|---|--:|\n| 1 | `x` |\n| 2 |\n| 3 | \\| | 4 |\nend", "```js\n<b>\n```\nx\n~~~\nopen",
+		"> q\n> r\n\n---\nx", "3) c\n4) d\n\n-\n- x", "- a\n\n  b\n\n- c\n\nd", "a | b\nc | d", "\r\n\r\nx\r\n",
 	}
 	golden.Compare(t, "markdown.txt", runPage(t, `
 import { parseBlocks } from "./blocks.js";
@@ -129,7 +137,8 @@ for (const text of input) console.log(text + "\n=> " + parseBlocks(text).map((bl
 // ends the test, too.
 func TestChatPageReadsHostileMarkdown(t *testing.T) {
 	pieces := []string{
-		"[", "*", "*a", "`", "`a``", "> ", "- ", "- a\n", "- a\n\n", "|", "|a|\n|-|\n", "[a](", "http://a(", "<http://", "_a_", "\n", "![](", "\\", "#", "~~~\n", "[a]( ", "1. a\n - b\n", "**_~~",
+		"[", "*", "*a", "`", "`a``", "> ", "- ", "- a\n", "- a\n\n", "|", "|a|\n|-|\n", "[a](", "http://a(", "<http://",
+		"_a_", "\n", "![](", "\\", "#", "~~~\n", "[a]( ", "1. a\n - b\n", "**_~~",
 	}
 	got := runPage(t, `
 import { parseBlocks } from "./blocks.js";

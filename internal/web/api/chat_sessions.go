@@ -55,7 +55,8 @@ func readSessionQuery(r *http.Request) (asked sitebot.Query, err error) {
 	}
 	asked.Limit = cmp.Or(page.Limit, sessionsPage)
 	if asked.After, err = sessionindex.ParseCursor(page.Cursor); err != nil {
-		return asked, newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
+		return asked, newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list",
+			"use next_cursor as it came")
 	}
 	return asked, nil
 }
@@ -91,7 +92,9 @@ func (s *Chats) feedback(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, p)
 		return
 	}
-	if err := s.Operator.Rate(r.Context(), site, session, sessionindex.Feedback{Turn: body.Turn, Rating: body.Rating, Comment: body.Comment}); err != nil {
+	if err := s.Operator.Rate(r.Context(), site, session, sessionindex.Feedback{
+		Turn: body.Turn, Rating: body.Rating, Comment: body.Comment,
+	}); err != nil {
 		s.refuseState(w, r, err)
 		return
 	}

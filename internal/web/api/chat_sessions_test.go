@@ -24,12 +24,18 @@ func TestChatSessions(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	place := sessionindex.Cursor{Last: o.asked[0].Since, Thread: "acme.example:s1"}
-	want[map[string]any](d, 200, "GET", all+"?q=tea&since=2026-01-02T00:00:00Z&until=2026-01-03T00:00:00Z&outcome=failed&limit=7&cursor="+place.String(), "")
+	want[map[string]any](d, 200, "GET",
+		all+"?q=tea&since=2026-01-02T00:00:00Z&until=2026-01-03T00:00:00Z&outcome=failed&limit=7&cursor="+
+			place.String(), "")
 	asked := o.asked[1]
-	if asked.Text != "tea" || asked.Since.Day() != 2 || asked.Until.Day() != 3 || asked.Outcome != sessionindex.Failed || asked.Limit != 7 || asked.After.Thread != place.Thread || o.asked[0].Limit != 50 {
+	if asked.Text != "tea" || asked.Since.Day() != 2 || asked.Until.Day() != 3 ||
+		asked.Outcome != sessionindex.Failed || asked.Limit != 7 || asked.After.Thread != place.Thread ||
+		o.asked[0].Limit != 50 {
 		t.Errorf("%+v", o.asked)
 	}
-	for _, odd := range []string{"outcome=won", "since=yesterday", "limit=0", "limit=1001", "limit=x", "cursor=!", "page=2", "q=%ff"} {
+	for _, odd := range []string{
+		"outcome=won", "since=yesterday", "limit=0", "limit=1001", "limit=x", "cursor=!", "page=2", "q=%ff",
+	} {
 		want[Problem](d, 400, "GET", all+"?"+odd, "")
 	}
 	if p := want[Problem](d, 404, "GET", chatPath+"/other.example/sessions", ""); p.Code != "unknown_site" {
@@ -47,7 +53,9 @@ func TestChatSession(t *testing.T) {
 	if p := want[Problem](d, 503, "GET", chatPath+"/acme.example/broken", ""); strings.Contains(p.Detail, "10.0.0.7") {
 		t.Errorf("%+v", p)
 	}
-	for body, status := range map[string]int{`{"turn": 2, "rating": "up"}`: 204, `{"turn": 1, "rating": "down", "comment": "no"}`: 204} {
+	for body, status := range map[string]int{
+		`{"turn": 2, "rating": "up"}`: 204, `{"turn": 1, "rating": "down", "comment": "no"}`: 204,
+	} {
 		if response, answer := d.do("POST", one+"/feedback", body); response.StatusCode != status {
 			t.Errorf("%s: %d %s", body, response.StatusCode, answer)
 		}
@@ -81,7 +89,9 @@ func TestChatSessionsAreClosed(t *testing.T) {
 		behindFront(chats).ServeHTTP(w, r)
 		got[c.method+" "+strings.ReplaceAll(c.path, strongSession, "ID")] = w.Code
 	}
-	if d := cmp.Diff(map[string]int{"GET /sessions": 403, "GET /ID": 403, "POST /ID/feedback": 204, "POST /s1/feedback": 400}, got); d != "" {
+	if d := cmp.Diff(map[string]int{
+		"GET /sessions": 403, "GET /ID": 403, "POST /ID/feedback": 204, "POST /s1/feedback": 400,
+	}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

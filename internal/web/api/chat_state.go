@@ -32,7 +32,8 @@ func (s *Chats) injectState(w http.ResponseWriter, r *http.Request) {
 		s.refuseState(w, r, err)
 		return
 	}
-	s.Log.InfoContext(r.Context(), "state injected", "site", clean(site), "session_id", clean(session), "replace", replace, "bytes", len(patch))
+	s.Log.InfoContext(r.Context(), "state injected", "site", clean(site), "session_id", clean(session), "replace",
+		replace, "bytes", len(patch))
 	state, err := s.Bot.State(r.Context(), site, session)
 	if err != nil { // the state was injected nevertheless
 		w.WriteHeader(http.StatusNoContent)
@@ -45,11 +46,13 @@ func (s *Chats) injectState(w http.ResponseWriter, r *http.Request) {
 func readPatch(w http.ResponseWriter, r *http.Request) (patch json.RawMessage, replace bool, err error) {
 	if asked := r.URL.Query().Get("replace"); asked != "" {
 		if replace, err = strconv.ParseBool(asked); err != nil {
-			return nil, false, invalidChat(fmt.Sprintf("replace cannot be %q", clean(asked)), "use ?replace=1, or leave it out", "")
+			return nil, false, invalidChat(fmt.Sprintf("replace cannot be %q", clean(asked)),
+				"use ?replace=1, or leave it out", "")
 		}
 	}
 	if session := r.PathValue("session_id"); clean(session) != session || !utf8.ValidString(session) {
-		return nil, false, invalidChat("the session_id cannot be used", fmt.Sprintf("use at most %d printable characters", maxID), "")
+		return nil, false, invalidChat("the session_id cannot be used",
+			fmt.Sprintf("use at most %d printable characters", maxID), "")
 	}
 	if patch, err = readJSONBody(w, r); err != nil {
 		return nil, false, err
@@ -69,7 +72,8 @@ func readPatch(w http.ResponseWriter, r *http.Request) (patch json.RawMessage, r
 func (s *Chats) erase(w http.ResponseWriter, r *http.Request) {
 	site, session := r.PathValue("site_name"), r.PathValue("session_id")
 	if clean(session) != session || !utf8.ValidString(session) {
-		s.refuseState(w, r, invalidChat("the session_id cannot be used", fmt.Sprintf("use at most %d printable characters", maxID), ""))
+		s.refuseState(w, r, invalidChat("the session_id cannot be used",
+			fmt.Sprintf("use at most %d printable characters", maxID), ""))
 		return
 	}
 	if p := s.weakID(r, session, site); p != nil {

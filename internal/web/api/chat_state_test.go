@@ -18,7 +18,8 @@ func TestChatState(t *testing.T) {
 	if p := want[Problem](d, 507, "PATCH", state, `{"hack_count": 0}`); p.Code != "session_full" || p.Hint == "" {
 		t.Errorf("problem %+v", p)
 	}
-	if replaced := want[map[string]any](d, 200, "PATCH", state+"?replace=1", `{"hack_count": 2}`); replaced["hack_count"] != 2.0 {
+	if replaced := want[map[string]any](d, 200, "PATCH", state+"?replace=1",
+		`{"hack_count": 2}`); replaced["hack_count"] != 2.0 {
 		t.Errorf("replaced %v", replaced)
 	}
 	response, answer := d.do("GET", state, "")
@@ -41,10 +42,12 @@ func TestChatErase(t *testing.T) {
 		}
 	}
 	want[Problem](d, 404, "GET", one+"/state", "")
-	if response, answer := d.do("DELETE", chatPath+"/acme.example/busy", ""); response.StatusCode != 429 || answer != `{"error":"session_busy"}` {
+	if response, answer := d.do("DELETE", chatPath+"/acme.example/busy", ""); response.StatusCode != 429 ||
+		answer != `{"error":"session_busy"}` {
 		t.Errorf("%d %s", response.StatusCode, answer)
 	}
-	if p := want[Problem](d, 503, "DELETE", chatPath+"/acme.example/broken", ""); p.Code != "store_failed" || strings.Contains(p.Detail, "10.0.0.7") {
+	if p := want[Problem](d, 503, "DELETE", chatPath+"/acme.example/broken", ""); p.Code != "store_failed" ||
+		strings.Contains(p.Detail, "10.0.0.7") {
 		t.Errorf("%+v", p)
 	}
 	if p := want[Problem](d, 404, "DELETE", chatPath+"/other.example/s1", ""); p.Code != "unknown_site" {
@@ -70,9 +73,11 @@ func TestChatStateRefuses(t *testing.T) {
 		"odd replace":    {"PATCH", "/acme.example/s/state?replace=maybe", `{}`, 400, "invalid_request"},
 		"odd session":    {"PATCH", "/acme.example/a%00b/state", `{}`, 400, "invalid_request"},
 		"broken session": {"PATCH", "/acme.example/a%ffb/state", `{}`, 400, "invalid_request"},
-		"5 MB":           {"PATCH", "/acme.example/s/state", `{"messages":"` + strings.Repeat("x", 5<<20) + `"}`, 413, "too_large"},
-		"store":          {"GET", "/acme.example/broken/state", ``, 503, "store_failed"},
-		"method":         {"DELETE", "/acme.example/s/state", ``, 405, "method_not_allowed"},
+		"5 MB": {
+			"PATCH", "/acme.example/s/state", `{"messages":"` + strings.Repeat("x", 5<<20) + `"}`, 413, "too_large",
+		},
+		"store":  {"GET", "/acme.example/broken/state", ``, 503, "store_failed"},
+		"method": {"DELETE", "/acme.example/s/state", ``, 405, "method_not_allowed"},
 	} {
 		p := want[Problem](d, c.status, c.method, chatPath+c.path, c.body)
 		if p.Code != c.code || p.Detail == "" || strings.Contains(p.Detail, "10.0.0.7") {

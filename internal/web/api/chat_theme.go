@@ -26,8 +26,9 @@ func (s *Chats) theme(w http.ResponseWriter, r *http.Request) {
 // themeOf returns a style sheet. --brand fills and has --brand-ink on it; --accent is for text, lines and focus.
 func themeOf(color string) string {
 	brand := parseColor(color)
-	return fmt.Sprintf(":root { --brand: %s; --brand-ink: %s; --accent: %s; }\n@media (prefers-color-scheme: dark) { :root { --accent: %s; } }\n",
-		brand, inkOn(brand), readable(brand, lightSurfaces, rgb{}), readable(brand, darkSurfaces, rgb{1, 1, 1}))
+	return fmt.Sprintf(":root { --brand: %s; --brand-ink: %s; --accent: %s; }\n@media (prefers-color-scheme: dark) "+
+		"{ :root { --accent: %s; } }\n", brand, inkOn(brand), readable(brand, lightSurfaces, rgb{}),
+		readable(brand, darkSurfaces, rgb{1, 1, 1}))
 }
 
 // rgb is a colour of sRGB, each part from 0 to 1.

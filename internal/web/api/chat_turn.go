@@ -45,7 +45,10 @@ func (s *Chats) answerWhole(w http.ResponseWriter, r *http.Request, asked sitebo
 func (s *Chats) answerInEvents(w http.ResponseWriter, r *http.Request, asked sitebot.Request) {
 	ctx, giveUp := context.WithCancel(r.Context())
 	defer giveUp()
-	stream := &chatStream{sse: sse{w: w}, giveUp: giveUp, start: r.URL.Query().Get("start") == "1", answered: r.URL.Query().Get("answered") == "1"}
+	stream := &chatStream{
+		sse: sse{w: w}, giveUp: giveUp, start: r.URL.Query().Get("start") == "1",
+		answered: r.URL.Query().Get("answered") == "1",
+	}
 	stop := stream.pinging()
 	out, err := s.turn(ctx, asked, stream.tell)
 	stop()
@@ -69,7 +72,8 @@ func chatFailed(err error) bool {
 }
 
 // turn takes a turn if there is room for one, within the time limit, and logs it.
-func (s *Chats) turn(ctx context.Context, asked sitebot.Request, sink func(sitebot.Event)) (out *sitebot.Outcome, err error) {
+func (s *Chats) turn(ctx context.Context, asked sitebot.Request,
+	sink func(sitebot.Event)) (out *sitebot.Outcome, err error) {
 	started := time.Now()
 	ctx, span := chatTurn(ctx, asked)
 	defer func() { chatEnded(span, out, err) }()
@@ -104,13 +108,17 @@ func metadataOf(out *sitebot.Outcome) *sitebot.Metadata {
 }
 
 // logTurn logs a turn: its IDs, its route and its duration, and nothing that was said.
-func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time.Time, out *sitebot.Outcome, err error) {
-	fields := []any{"site", clean(asked.Site), "session_id", clean(asked.Session), "duration_ms", time.Since(started).Milliseconds()}
+func (s *Chats) logTurn(ctx context.Context, asked sitebot.Request, started time.Time, out *sitebot.Outcome,
+	err error) {
+	fields := []any{
+		"site", clean(asked.Site), "session_id", clean(asked.Session), "duration_ms",
+		time.Since(started).Milliseconds(),
+	}
 	switch {
 	case err == nil:
 		m := out.Metadata
-		s.Log.InfoContext(ctx, "chat turn", append(fields, "turn", m.TurnNumber, "route", m.Route, "action", m.Action, "intent", m.Intent,
-			"blocked", m.Blocked, "ttft_ms", m.Latency.FirstToken, "warnings", len(m.Warnings))...)
+		s.Log.InfoContext(ctx, "chat turn", append(fields, "turn", m.TurnNumber, "route", m.Route, "action", m.Action,
+			"intent", m.Intent, "blocked", m.Blocked, "ttft_ms", m.Latency.FirstToken, "warnings", len(m.Warnings))...)
 	case ctx.Err() != nil:
 		s.Log.InfoContext(ctx, "chat turn given up: the client went away", fields...)
 	default:

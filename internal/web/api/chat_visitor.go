@@ -43,13 +43,14 @@ func (a *addresses) shared(ip netip.Addr, session string) bool {
 // Bounds of the session ids of visitors. Who guesses an id has the conversation, so it must be hard to guess: 22
 // characters of 64 are the 128 bits that the page makes.
 const (
-	minVisitorID  = 22
-	maxVisitorID  = 200
-	minDifferent  = 10
-	maxSignedID   = 150
-	idCharacters  = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	codeWeakID    = "weak_session_id"
-	weakIDHint    = "send 22 to 200 characters of A-Z a-z 0-9 _ and -, made at random, or an id that the site's server has signed"
+	minVisitorID = 22
+	maxVisitorID = 200
+	minDifferent = 10
+	maxSignedID  = 150
+	idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	codeWeakID   = "weak_session_id"
+	weakIDHint   = "send 22 to 200 characters of A-Z a-z 0-9 _ and -, made at random, " +
+		"or an id that the site's server has signed"
 	weakIDProblem = "the session_id could be guessed"
 	signatureMark = "."
 )

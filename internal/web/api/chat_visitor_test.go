@@ -27,15 +27,17 @@ func signedFor(key, site, id string) string {
 func TestStrongIDs(t *testing.T) {
 	signed := signedFor("key", "acme.example", "user-7")
 	for id, want := range map[string]bool{
-		strongSession: true, "6ba7b810-9dad-11d1-80b4-00c04fd430c8": true, "abcdefghijklmnopqrstuv": true, "AZaz09-_efghijklmnopqrs": true,
-		strings.Repeat("abcdefghij", 20): true,
-		"":                               false, "s": false, "abcdefghijklmnopqrstu": false, strings.Repeat("abcdefghij", 20) + "k": false,
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": false, "abcdefghiabcdefghiabcdefghi": false, "abcdefghijklmnopqrst v": false, "abcdefghijklmnopqrstü": false,
-		"abcdefghijklmnopqrst:v": false, "abcdefghijklmnopqrstuv\n": false,
-		signed: true, signedFor("key", "acme.example", strings.Repeat("a", 150)): true, signedFor("key", "acme.example", "1"): true,
+		strongSession: true, "6ba7b810-9dad-11d1-80b4-00c04fd430c8": true, "abcdefghijklmnopqrstuv": true,
+		"AZaz09-_efghijklmnopqrs": true, strings.Repeat("abcdefghij", 20): true,
+		"": false, "s": false, "abcdefghijklmnopqrstu": false,
+		strings.Repeat("abcdefghij", 20) + "k": false, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": false,
+		"abcdefghiabcdefghiabcdefghi": false, "abcdefghijklmnopqrst v": false, "abcdefghijklmnopqrstü": false,
+		"abcdefghijklmnopqrst:v": false, "abcdefghijklmnopqrstuv\n": false, signed: true,
+		signedFor("key", "acme.example", strings.Repeat("a", 150)): true, signedFor("key", "acme.example", "1"): true,
 		signedFor("other", "acme.example", "user-7"): false, signedFor("key", "other.example", "user-7"): false,
-		signedFor("key", "acme.example", strings.Repeat("a", 151)): false, signedFor("key", "acme.example", "a b"): false,
-		signedFor("key", "acme.example", ""): false, strings.Replace(signed, "user-7", "user-8", 1): false, signed + "=": false, signed + ".": false,
+		signedFor("key", "acme.example", strings.Repeat("a", 151)): false,
+		signedFor("key", "acme.example", "a b"):                    false, signedFor("key", "acme.example", ""): false,
+		strings.Replace(signed, "user-7", "user-8", 1): false, signed + "=": false, signed + ".": false,
 		"user-7.": false, "user-7": false, signedFor("", "acme.example", "user-7"): false,
 	} {
 		s := &Chats{ChatsConfig: ChatsConfig{SessionKey: []byte("key")}}
@@ -60,7 +62,9 @@ func TestWeakSessionIDs(t *testing.T) {
 func checkWeakSessionIDs(t *testing.T, visitor string) {
 	t.Helper()
 	bot := &fakeBot{}
-	d := openChatsBehind(t, FrontConfig{Access: access.New(access.Config{Token: "secret"})}, bot, func(c *ChatsConfig) { c.Public = true })
+	d := openChatsBehind(t, FrontConfig{Access: access.New(access.Config{Token: "secret"})}, bot, func(c *ChatsConfig) {
+		c.Public = true
+	})
 	for _, session := range []string{"s1", strings.Repeat("abcdefghij", 20) + "k"} {
 		p := want[Problem](d, 400, "POST", chatPath, saying(session, "hi"), visitor)
 		if p.Code != "weak_session_id" || pointerText(p) != "/session_id" || p.Hint == "" {
@@ -84,7 +88,8 @@ func checkWeakSessionIDs(t *testing.T, visitor string) {
 		if last := asked[len(asked)-1]; last.Visitor != c.visitor || last.Session != c.session {
 			t.Errorf("%+v", last)
 		}
-		if response, body := d.do("DELETE", chatPath+"/acme.example/"+c.session, "", c.header); response.StatusCode != 204 {
+		if response, body := d.do("DELETE", chatPath+"/acme.example/"+c.session, "",
+			c.header); response.StatusCode != 204 {
 			t.Errorf("%s: %d %s", c.session, response.StatusCode, body)
 		}
 	}
@@ -109,8 +114,10 @@ func TestLimitedAnswers(t *testing.T) {
 		for _, accept := range []string{"Accept: text/event-stream", "Accept: application/json"} {
 			response, body := d.do("POST", chatPath, saying("s", "hi"), accept)
 			p := decoded[Problem](t, body)
-			if response.StatusCode != c.status || p.Code != string(fault) || p.Detail != "Please wait." || response.Header.Get("Retry-After") != c.header ||
-				response.Header.Get("Content-Type") != "application/problem+json" || response.Header.Get("Retry-After-Ms") != "" {
+			if response.StatusCode != c.status || p.Code != string(fault) ||
+				p.Detail != "Please wait." || response.Header.Get("Retry-After") != c.header ||
+				response.Header.Get("Content-Type") != "application/problem+json" ||
+				response.Header.Get("Retry-After-Ms") != "" {
 				t.Errorf("%s: %d %v %s", fault, response.StatusCode, response.Header, body)
 			}
 		}
@@ -124,7 +131,9 @@ func TestVisitorsAddress(t *testing.T) {
 	d := openChats(t, bot, func(c *ChatsConfig) {
 		c.Public, c.TrustedProxies = true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	for _, header := range []string{"X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 10.9.9.9, 192.0.2.2", "Via: proxy"} {
+	for _, header := range []string{
+		"X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 10.9.9.9, 192.0.2.2", "Via: proxy",
+	} {
 		d.do("POST", chatPath, saying(strongSession, "hi"), header)
 	}
 	var from []string

@@ -137,7 +137,8 @@ func (s *Chats) table() table {
 		},
 		{
 			pattern: "POST /api/v1/chat/{site_name}/{session_id}/feedback", scope: access.Read, public: true,
-			handle: s.feedback, summary: "A thumb for a turn, up or down", body: feedbackBody{}, answers: answers{204: nil},
+			handle: s.feedback, summary: "A thumb for a turn, up or down", body: feedbackBody{},
+			answers: answers{204: nil},
 		},
 		{
 			pattern: "GET /api/v1/chat/{site_name}/{session_id}/state", scope: access.Test, handle: s.showState,

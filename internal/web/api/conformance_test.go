@@ -73,19 +73,27 @@ func TestConformance(t *testing.T) {
 	tools.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{}`)}
 	picture := talk("x")
 	picture.Messages[1].Content = chat.Content{Blocks: []chat.Block{
-		{Type: "text", Value: "a picture"}, {Type: "image", Value: "data:image/png;base64,AA=="}, {Type: "file", Value: "and text"},
+		{Type: "text", Value: "a picture"}, {Type: "image", Value: "data:image/png;base64,AA=="},
+		{Type: "file", Value: "and text"},
 	}}
 	answered := talk("both", "x", "both again")
 	answered.Messages = append(answered.Messages,
-		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Args: json.RawMessage(`"{broken"`)}}},
+		chat.Message{
+			Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Args: json.RawMessage(`"{broken"`)}},
+		},
 		chat.Message{Role: chat.Tool, ToolCallID: "1", Content: chat.Content{Text: "done"}})
 	step := talk("hello")
 	step.ToolChoice = "process_node"
-	step.Tools = []llm.Tool{{Name: "process_node", Parameters: json.RawMessage(`{"type":"object","properties":{"current_node_id":{"const":"triage"}}}`)}}
+	step.Tools = []llm.Tool{{
+		Name:       "process_node",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"current_node_id":{"const":"triage"}}}`),
+	}}
 	stepped := step
 	stepped.ToolChoice = "auto"
 	stepped.Messages = append(stepped.Messages[:2:2],
-		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "process_node", Args: json.RawMessage(`{}`)}}},
+		chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{
+			ID: "1", Name: "process_node", Args: json.RawMessage(`{}`),
+		}}},
 		chat.Message{Role: chat.Tool, ToolCallID: "1", Content: chat.Content{Text: `{"prompt":"Which"}`}})
 	off := talk("hello")
 	off.ToolChoice = "none"
@@ -93,9 +101,12 @@ func TestConformance(t *testing.T) {
 		"step": step, "after the step": stepped, "tools off": off,
 		"text": talk("hello Ann"), "tools": tools, "both": talk("both"), "tool results": answered, "JSON": talk("data"),
 		"judge":   talk(`{"output":"Hello","rubrics":[{"id":"a","outcome":"greets"},{"id":"b","outcome":"sings"}]}`),
-		"picture": picture, "turn": talk("x", "y", "later"), "model": talk("model"), "empty": talk(""), "limited": talk("limited"),
+		"picture": picture, "turn": talk("x", "y", "later"), "model": talk("model"), "empty": talk(""),
+		"limited": talk("limited"),
 	}
-	for _, fault := range []string{"s401", "s404", "s422", "s503", "malformed", "oops", "cut", "gone", "hang", "no rule"} {
+	for _, fault := range []string{
+		"s401", "s404", "s422", "s503", "malformed", "oops", "cut", "gone", "hang", "no rule",
+	} {
 		requests[fault] = talk(fault)
 	}
 
@@ -117,7 +128,8 @@ func TestConformance(t *testing.T) {
 				for round := range 2 { // the second time, limited faults are over
 					want, wantErr := played.Generate(t.Context(), request)
 					got, gotErr := served.Generate(t.Context(), request)
-					if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Model", "Latency", "Cost", "FirstText")); d != "" {
+					if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Model", "Latency", "Cost",
+						"FirstText")); d != "" {
 						t.Errorf("round %d: replies differ (-in process +HTTP):\n%s", round, d)
 					}
 					diffErrors(t, title, wantErr, gotErr)
@@ -128,7 +140,8 @@ func TestConformance(t *testing.T) {
 				said := []string{"", ""}
 				want, wantErr := llm.Stream(t.Context(), played, request, func(token string) { said[0] += token })
 				got, gotErr := llm.Stream(t.Context(), served, request, func(token string) { said[1] += token })
-				if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Model", "Latency", "Cost", "FirstText")); d != "" {
+				if d := cmp.Diff(want, got, cmpopts.IgnoreFields(chat.Reply{}, "Model", "Latency", "Cost",
+					"FirstText")); d != "" {
 					t.Errorf("streamed replies differ (-in process +HTTP):\n%s", d)
 				}
 				diffErrors(t, title, wantErr, gotErr)
@@ -175,7 +188,8 @@ rules:
   - {when: {user: cut}, fault: {kind: cut_stream, times: 1}, reply: "after $0"}
   - {when: {user: gone}, fault: {kind: refuse_connection, times: 1}, reply: "after $0"}
   - {when: {user: busy}, fault: {status: 503, retry_after: 5ms, times: 2}, reply: "after $0"}`), Options{})
-	m, err := llm.Open(config.Model{Provider: "openai", Name: "agent", BaseURL: address + "/v1", Concurrency: 10}, llm.Options{Transport: client.Transport})
+	m, err := llm.Open(config.Model{Provider: "openai", Name: "agent", BaseURL: address + "/v1", Concurrency: 10},
+		llm.Options{Transport: client.Transport})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +197,9 @@ rules:
 	for i := range 60 {
 		kind, attempts := []string{"cut", "gone", "busy"}[i%3], []int{2, 2, 3}[i%3]
 		wg.Go(func() {
-			got, err := m.Generate(t.Context(), llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, fmt.Sprint(kind, " ", i))}})
+			got, err := m.Generate(t.Context(), llm.Request{Messages: []chat.Message{
+				chat.NewMessage(chat.User, fmt.Sprint(kind, " ", i)),
+			}})
 			if err != nil || got.Text != "after "+kind || got.Attempts != attempts {
 				t.Errorf("%s: got %q after %d attempts, %v", kind, got.Text, got.Attempts, err)
 			}

@@ -87,7 +87,8 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 	return reply, s.conversations.release(ctx, c, turnOverhead+len(message)+len(result.AssistantMessage))
 }
 
-func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string, sink func(flow.Event)) (*flow.Result, error) {
+func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string,
+	sink func(flow.Event)) (*flow.Result, error) {
 	if err := s.conversations.room(c); err != nil {
 		return nil, err
 	}
@@ -149,7 +150,8 @@ func readMessage(body []byte) (string, error) {
 	}
 	switch {
 	case asked.Message == nil, *asked.Message == "":
-		return "", newProblem(http.StatusBadRequest, codeInvalid, "there is no message", `send {"message": "…"}`).at("/message")
+		return "", newProblem(http.StatusBadRequest, codeInvalid, "there is no message", `send {"message": "…"}`).
+			at("/message")
 	case utf8.RuneCountInString(*asked.Message) > maxMessage:
 		return "", newProblem(http.StatusBadRequest, codeInvalid,
 			"the message is longer than "+strconv.Itoa(maxMessage)+" characters", "shorten it").at("/message")

@@ -37,7 +37,8 @@ func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error)
 		return nil, err
 	}
 	if b.FlowID == "" {
-		return nil, newProblem(http.StatusBadRequest, codeInvalid, "flow_id is missing", "GET /api/v1/flows lists the flows").at("/flow_id")
+		return nil, newProblem(http.StatusBadRequest, codeInvalid, "flow_id is missing",
+			"GET /api/v1/flows lists the flows").at("/flow_id")
 	}
 	f, err := s.Library.Find(b.FlowID)
 	if err != nil {
@@ -58,7 +59,10 @@ func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error)
 		return nil, err
 	}
 	if at, _ := f.Node(session.Context().CurrentNodeID); at.Ends() {
-		return nil, &flow.Error{Fault: flow.Over, Pointer: "/current_node_id", Message: "the flow ends there", Hint: "begin at a node that goes on"}
+		return nil, &flow.Error{
+			Fault: flow.Over, Pointer: "/current_node_id", Message: "the flow ends there",
+			Hint: "begin at a node that goes on",
+		}
 	}
 	return &conversation{id: seed.ConversationID, ref: b.FlowID, flow: f, seed: seed, session: session}, nil
 }
@@ -66,11 +70,13 @@ func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error)
 // seed reads the beginning of a conversation by the rules of an execution context.
 func (b *beginning) seed() (flow.Seed, error) {
 	parts := map[string]json.RawMessage{
-		"flow": json.RawMessage(`{"ref":"x"}`), "current_node_id": json.RawMessage(`"x"`), "latest_user_message": json.RawMessage(`"x"`),
-		"history": json.RawMessage(`[]`), "memory": json.RawMessage(`{"turn_index":0}`),
+		"flow": json.RawMessage(`{"ref":"x"}`), "current_node_id": json.RawMessage(`"x"`),
+		"latest_user_message": json.RawMessage(`"x"`), "history": json.RawMessage(`[]`),
+		"memory": json.RawMessage(`{"turn_index":0}`),
 	}
 	for name, part := range map[string]json.RawMessage{
-		"history": b.History, "memory": b.Memory, "memory_pipeline": b.MemoryPipeline, "knowledge_bases": b.KnowledgeBases, "limits": b.Limits,
+		"history": b.History, "memory": b.Memory, "memory_pipeline": b.MemoryPipeline,
+		"knowledge_bases": b.KnowledgeBases, "limits": b.Limits,
 	} {
 		if part != nil {
 			parts[name] = part
@@ -107,14 +113,17 @@ func decodeStrictly(body []byte, into any) error {
 		return nil
 	}
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return newProblem(http.StatusBadRequest, codeInvalid, "a value of the kind "+typed.Value+" cannot stand here", "send "+source.KindOf(typed.Type)).
+		return newProblem(http.StatusBadRequest, codeInvalid, "a value of the kind "+typed.Value+" cannot stand here",
+			"send "+source.KindOf(typed.Type)).
 			at(pointerOf(typed.Field))
 	}
 	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
 		name = clip(strings.Trim(name, `"`), maxID)
-		return newProblem(http.StatusBadRequest, codeInvalid, fmt.Sprintf("there is no field %q", name), "leave it out").at(pointerOf(name))
+		return newProblem(http.StatusBadRequest, codeInvalid, fmt.Sprintf("there is no field %q", name),
+			"leave it out").at(pointerOf(name))
 	}
-	return newProblem(http.StatusBadRequest, codeInvalid, "the body is not JSON: "+clip(err.Error(), maxDetail), "send one JSON object").at("")
+	return newProblem(http.StatusBadRequest, codeInvalid, "the body is not JSON: "+clip(err.Error(), maxDetail),
+		"send one JSON object").at("")
 }
 
 // pointerOf writes the name of a member as a JSON pointer; the empty name is the whole body.
@@ -132,7 +141,9 @@ func keyProblem(err error, code string) *Problem {
 	case !ok:
 		return nil
 	case wrong.Twice:
-		return newProblem(http.StatusBadRequest, code, fmt.Sprintf("the field %q is written twice", clip(wrong.Name, maxID)), "write it once").at(wrong.Pointer)
+		return newProblem(http.StatusBadRequest, code,
+			fmt.Sprintf("the field %q is written twice", clip(wrong.Name, maxID)), "write it once").at(wrong.Pointer)
 	}
-	return newProblem(http.StatusBadRequest, code, fmt.Sprintf("there is no field %q", clip(wrong.Name, maxID)), "leave it out").at(wrong.Pointer)
+	return newProblem(http.StatusBadRequest, code, fmt.Sprintf("there is no field %q", clip(wrong.Name, maxID)),
+		"leave it out").at(wrong.Pointer)
 }

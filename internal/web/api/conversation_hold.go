@@ -9,7 +9,8 @@ import (
 
 // busy is the problem that somebody else takes a turn.
 func busy() *Problem {
-	return newProblem(http.StatusTooManyRequests, codeBusy, "a turn of this conversation is under way", "wait for its answer").after(time.Second)
+	return newProblem(http.StatusTooManyRequests, codeBusy, "a turn of this conversation is under way",
+		"wait for its answer").after(time.Second)
 }
 
 // unknownConversation is the problem that there is none of that id.
@@ -56,7 +57,8 @@ func (s *shelf) room(c *conversation) error {
 }
 
 func tooLong() *Problem {
-	return newProblem(http.StatusInsufficientStorage, codeFull, "the conversation holds more than 4 MB", "reset it, or begin another one")
+	return newProblem(http.StatusInsufficientStorage, codeFull, "the conversation holds more than 4 MB",
+		"reset it, or begin another one")
 }
 
 // release gives a conversation back with its new state. It has grown by bytes.

@@ -64,7 +64,9 @@ type shelf struct {
 }
 
 func newShelf(now func() time.Time, idle time.Duration, most, maxBytes int) *shelf {
-	return &shelf{now: now, idle: idle, most: most, maxBytes: maxBytes, byID: map[string]*conversation{}, order: list.New()}
+	return &shelf{
+		now: now, idle: idle, most: most, maxBytes: maxBytes, byID: map[string]*conversation{}, order: list.New(),
+	}
 }
 
 // Bounds of one conversation's texts, and what is counted for a turn besides them.
@@ -82,8 +84,8 @@ func (s *shelf) add(_ context.Context, c *conversation, bytes int) error {
 		return takenID(c.id)
 	}
 	if len(s.byID) >= s.most {
-		return newProblem(http.StatusInsufficientStorage, codeFull, fmt.Sprintf("the server keeps %d conversations already", s.most),
-			"delete those that have ended")
+		return newProblem(http.StatusInsufficientStorage, codeFull,
+			fmt.Sprintf("the server keeps %d conversations already", s.most), "delete those that have ended")
 	}
 	if s.bytes+bytes > s.maxBytes {
 		return noRoom()
@@ -103,7 +105,8 @@ func takenID(id string) *Problem {
 
 // noRoom is the problem that the texts of all conversations take too much room.
 func noRoom() *Problem {
-	return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for longer conversations", "delete those that have ended")
+	return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for longer conversations",
+		"delete those that have ended")
 }
 
 // grow adds the growth of a conversation to the total; it may be negative.

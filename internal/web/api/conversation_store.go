@@ -73,14 +73,17 @@ func (k *storeKeeper) add(ctx context.Context, c *conversation, bytes int) error
 	case errors.Is(err, store.ErrExists):
 		return takenID(c.id)
 	case errors.Is(err, store.ErrTooLarge):
-		return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for another conversation", "delete those that have ended")
+		return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for another conversation",
+			"delete those that have ended")
 	}
 	return k.problem(c.id, err)
 }
 
 // kept is a conversation as the store keeps it.
 func (k *storeKeeper) kept(c *conversation) (store.Conversation, error) {
-	data, err := json.Marshal(keptConversation{c.ref, c.seed, c.session.Context(), c.session.Completed(), c.begun, c.first})
+	data, err := json.Marshal(keptConversation{
+		c.ref, c.seed, c.session.Context(), c.session.Completed(), c.begun, c.first,
+	})
 	return store.Conversation{ID: c.id, Data: data, Size: c.bytes}, err
 }
 
@@ -99,8 +102,8 @@ func (k *storeKeeper) opened(kept store.Conversation) (*conversation, error) {
 		return nil, err
 	}
 	return &conversation{
-		id: kept.ID, ref: of.Flow, flow: f, seed: of.Seed, session: session, begun: of.Begun, used: kept.UsedAt, bytes: kept.Size, first: of.First,
-		state: of.State, done: of.Done,
+		id: kept.ID, ref: of.Flow, flow: f, seed: of.Seed, session: session, begun: of.Begun, used: kept.UsedAt,
+		bytes: kept.Size, first: of.First, state: of.State, done: of.Done,
 	}, nil
 }
 
@@ -206,7 +209,8 @@ func (k *storeKeeper) remove(ctx context.Context, id string) error {
 }
 
 func holdLost() *Problem {
-	return newProblem(http.StatusTooManyRequests, codeBusy, errHoldLost.Error(), "say the message again").after(time.Second)
+	return newProblem(http.StatusTooManyRequests, codeBusy, errHoldLost.Error(), "say the message again").
+		after(time.Second)
 }
 
 // problem makes an error of the store one for callers. The store's own words are for the log.

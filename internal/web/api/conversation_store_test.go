@@ -35,19 +35,26 @@ func TestConversationGoesOnElsewhere(t *testing.T) {
 	for i, step := range []struct {
 		at              *desk
 		say, to, answer string
-	}{{one, "x", "ask_name", "Too short."}, {two, "Ada", "confirm", "Is Ada coming?"}, {one, "oh yes", "done", "See you."}} {
-		if r := want[replyView](step.at, 200, "POST", messages("c"), `{"message":"`+step.say+`"}`); r.State != step.to || r.Response != step.answer || r.TurnNumber != i+1 {
+	}{
+		{one, "x", "ask_name", "Too short."},
+		{two, "Ada", "confirm", "Is Ada coming?"},
+		{one, "oh yes", "done", "See you."},
+	} {
+		if r := want[replyView](step.at, 200, "POST", messages("c"),
+			`{"message":"`+step.say+`"}`); r.State != step.to || r.Response != step.answer || r.TurnNumber != i+1 {
 			t.Errorf("turn %d: %+v", i+1, r)
 		}
 	}
 	shown := want[transcriptView](two, 200, "GET", conversations+"/c", "")
-	if !shown.FlowCompleted || shown.DataCollected["name"] != "Ada" || len(shown.History) != 6 || shown.BegunAt.IsZero() {
+	if !shown.FlowCompleted || shown.DataCollected["name"] != "Ada" || len(shown.History) != 6 ||
+		shown.BegunAt.IsZero() {
 		t.Errorf("shown %+v", shown)
 	}
 	if p := want[Problem](two, 409, "POST", messages("c"), `{"message":"more"}`); p.Code != "flow_already_completed" {
 		t.Errorf("problem %+v", p)
 	}
-	if o := want[openingView](two, 200, "POST", conversations+"/c/reset", ""); o.State != "ask_name" || o.TurnNumber != 0 {
+	if o := want[openingView](two, 200, "POST", conversations+"/c/reset", ""); o.State != "ask_name" ||
+		o.TurnNumber != 0 {
 		t.Errorf("reset %+v", o)
 	}
 	if r := want[replyView](one, 200, "POST", messages("c"), `{"message":"Bob"}`); r.DataCollected["name"] != "Bob" {
@@ -84,14 +91,19 @@ func TestConversationIsBusyEverywhere(t *testing.T) {
 	var first sync.WaitGroup
 	first.Go(func() { want[replyView](one, 200, "POST", messages("c"), `{"message":"hello"}`) })
 	<-under
-	for _, request := range [][]string{{"POST", messages("c"), `{"message":"again"}`}, {"POST", conversations + "/c/reset", ""}, {"DELETE", conversations + "/c", ""}} {
+	for _, request := range [][]string{
+		{"POST", messages("c"), `{"message":"again"}`},
+		{"POST", conversations + "/c/reset", ""},
+		{"DELETE", conversations + "/c", ""},
+	} {
 		if p := want[Problem](two, 429, request[0], request[1], request[2]); p.Code != "conversation_busy" {
 			t.Errorf("%v: %+v", request, p)
 		}
 	}
 	close(goOn)
 	first.Wait()
-	if shown := want[transcriptView](two, 200, "GET", conversations+"/c", ""); shown.TurnNumber != 1 || len(shown.History) != 2 {
+	if shown := want[transcriptView](two, 200, "GET", conversations+"/c", ""); shown.TurnNumber != 1 ||
+		len(shown.History) != 2 {
 		t.Errorf("shown %+v", shown)
 	}
 }
@@ -113,7 +125,8 @@ func TestConversationThatIsLost(t *testing.T) {
 // takenStore gives each held conversation to somebody else at once.
 type takenStore struct{ *store.Fleet }
 
-func (s *takenStore) LeaseConversation(ctx context.Context, id, holder string, _, idle time.Duration) (store.Conversation, error) {
+func (s *takenStore) LeaseConversation(ctx context.Context, id, holder string,
+	_, idle time.Duration) (store.Conversation, error) {
 	c, err := s.Fleet.LeaseConversation(ctx, id, holder, 0, idle)
 	if err == nil {
 		_, err = s.Fleet.LeaseConversation(ctx, id, "another", time.Hour, idle)

@@ -24,7 +24,8 @@ type standing struct {
 func standingOf(c *conversation, at flow.Context, completed bool) standing {
 	s := standing{
 		ConversationID: c.id, FlowID: c.flow.ID, State: at.CurrentNodeID, FlowCompleted: completed,
-		QuickReplies: []string{}, Buttons: []flow.Button{}, DataCollected: map[string]string{}, TurnNumber: at.Memory.TurnIndex,
+		QuickReplies: []string{}, Buttons: []flow.Button{}, DataCollected: map[string]string{},
+		TurnNumber: at.Memory.TurnIndex,
 	}
 	for _, fact := range at.Memory.Facts {
 		if !fact.Deleted {
@@ -80,9 +81,9 @@ type replyView struct {
 
 func replyOf(c *conversation, r *flow.Result) *replyView {
 	return &replyView{
-		standing: standingOf(c, c.session.Context(), r.FlowCompleted), Response: r.AssistantMessage, PreviousState: r.PreviousNodeID,
-		StateTransition: r.Transition.Kind != flow.Stayed, NextState: r.NextNodeID, Metrics: r.Usage,
-		ToolCalls: r.ToolCalls, Warnings: r.Warnings, TraceID: r.TraceID,
+		standing: standingOf(c, c.session.Context(), r.FlowCompleted), Response: r.AssistantMessage,
+		PreviousState: r.PreviousNodeID, StateTransition: r.Transition.Kind != flow.Stayed, NextState: r.NextNodeID,
+		Metrics: r.Usage, ToolCalls: r.ToolCalls, Warnings: r.Warnings, TraceID: r.TraceID,
 	}
 }
 
@@ -99,6 +100,7 @@ type transcriptView struct {
 func transcript(c *conversation) transcriptView {
 	return transcriptView{
 		standing: standingOf(c, c.state, c.done), FlowVersion: c.flow.Version,
-		History: append([]flow.Message{}, c.state.History...), Memory: c.state.Memory, BegunAt: c.begun.UTC(), LastUsedAt: c.used.UTC(),
+		History: append([]flow.Message{}, c.state.History...), Memory: c.state.Memory, BegunAt: c.begun.UTC(),
+		LastUsedAt: c.used.UTC(),
 	}
 }

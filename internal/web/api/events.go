@@ -66,8 +66,8 @@ func NewEvents(c EventsConfig) *Events {
 func (s *Events) table() table {
 	return table{
 		{
-			pattern: "POST /api/v1/events", scope: access.Test, handle: s.bounded(s.one), summary: "Keep a logged event",
-			body: anyObject, answers: answers{201: oneAnswer{}, 200: oneAnswer{}},
+			pattern: "POST /api/v1/events", scope: access.Test, handle: s.bounded(s.one),
+			summary: "Keep a logged event", body: anyObject, answers: answers{201: oneAnswer{}, 200: oneAnswer{}},
 		},
 		{
 			pattern: "POST /api/v1/events/batch", scope: access.Test, handle: s.bounded(s.batch), summary: "Keep many",
@@ -87,8 +87,9 @@ const (
 func (s *Events) bounded(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.places.enter() {
-			writeProblem(w, newProblem(http.StatusTooManyRequests, codeTooMany, "too many requests with events are under way",
-				"try again in a moment, and send many events as one batch").after(time.Second))
+			writeProblem(w,
+				newProblem(http.StatusTooManyRequests, codeTooMany, "too many requests with events are under way",
+					"try again in a moment, and send many events as one batch").after(time.Second))
 			return
 		}
 		defer s.places.leave()
@@ -103,7 +104,8 @@ func (s *Events) admit(events int) error {
 	taken := s.rate.ReserveN(time.Now(), events)
 	if wait := taken.Delay(); wait > 0 {
 		taken.Cancel()
-		return newProblem(http.StatusTooManyRequests, codeTooMany, fmt.Sprintf("more than %d events a second were sent", s.PerSecond),
+		return newProblem(http.StatusTooManyRequests, codeTooMany,
+			fmt.Sprintf("more than %d events a second were sent", s.PerSecond),
 			"wait for as long as Retry-After says; `rehearse replay import` loads many events").after(wait)
 	}
 	return nil
@@ -127,6 +129,7 @@ func (s *Events) add(ctx context.Context, events ...replay.Event) (added []bool,
 	if ctx.Err() == nil { // otherwise the client has gone
 		s.Log.ErrorContext(ctx, "events were not kept", "events", len(events), "error", err)
 	}
-	return nil, false, newProblem(http.StatusServiceUnavailable, codeStoreFailed, "the store of events cannot be written to; the server's log says why",
+	return nil, false, newProblem(http.StatusServiceUnavailable, codeStoreFailed,
+		"the store of events cannot be written to; the server's log says why",
 		"send the same again later: what is there already is not added twice").after(5 * time.Second)
 }

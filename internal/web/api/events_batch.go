@@ -39,7 +39,8 @@ func (s *Events) batch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(items) > maxBatchEvents {
-		return newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("there are more than %d events in the batch", maxBatchEvents),
+		return newProblem(http.StatusRequestEntityTooLarge, codeTooLarge,
+			fmt.Sprintf("there are more than %d events in the batch", maxBatchEvents),
 			"send them in several batches").at("")
 	}
 	if err := s.admit(len(items)); err != nil {
@@ -90,8 +91,10 @@ func readBatch(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, error
 		err = errors.New(`it has no "events"`)
 	}
 	if err != nil {
-		return nil, newProblem(http.StatusBadRequest, codeInvalid, "the body is not a batch of events: "+clip(err.Error(), maxDetail),
-			`send [event, …], {"events": [event, …]}, or an event a line with Content-Type: application/x-ndjson`).at("")
+		return nil, newProblem(http.StatusBadRequest, codeInvalid,
+			"the body is not a batch of events: "+clip(err.Error(), maxDetail),
+			`send [event, …], {"events": [event, …]}, or an event a line with Content-Type: application/x-ndjson`).
+			at("")
 	}
 	return *whole.Events, nil
 }

@@ -21,7 +21,8 @@ func (s *Events) one(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !json.Valid(body) {
-		return newProblem(http.StatusBadRequest, codeInvalid, "the body is not JSON", "send one event as a JSON object").at("")
+		return newProblem(http.StatusBadRequest, codeInvalid, "the body is not JSON",
+			"send one event as a JSON object").at("")
 	}
 	var e replay.Event
 	var wrong error

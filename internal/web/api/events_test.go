@@ -59,8 +59,8 @@ func postEvents(t testing.TB, s *Events, path, media, body string) *httptest.Res
 	Front(s.table().handler(), FrontConfig{}).ServeHTTP(w, r)
 	if w.Code >= 400 {
 		var p Problem
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != w.Code || p.Code == "" || p.Detail == "" || p.Hint == "" ||
-			w.Header().Get("Content-Type") != "application/problem+json" {
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != w.Code || p.Code == "" ||
+			p.Detail == "" || p.Hint == "" || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%d is no problem document: %s", w.Code, w.Body)
 		}
 	}
@@ -85,29 +85,65 @@ func TestLoggedEvents(t *testing.T) {
 		{"null", "", "", "null", 422, "a JSON null stands where an object is expected"},
 		{"no id", "", "", eventJSON(""), 422, "it has no event_id"},
 		{"a long id", "", "", eventJSON(long), 422, "longer than 512 bytes"},
-		{"no session", "", "", strings.Replace(eventJSON("1"), "session_id", "session", 1), 422, "its context has no session_id"},
-		{"a number for a session", "", "", strings.Replace(eventJSON("1"), `"s"`, `7`, 1), 422, "its context cannot be read"},
+		{
+			"no session", "", "", strings.Replace(eventJSON("1"), "session_id", "session", 1), 422,
+			"its context has no session_id",
+		},
+		{
+			"a number for a session", "", "", strings.Replace(eventJSON("1"), `"s"`, `7`, 1), 422,
+			"its context cannot be read",
+		},
 		{"a far year", "", "", strings.Replace(eventJSON("1"), "2026", "+12026", 1), 422, "is no time such as"},
-		{"a type that is a list", "", "", strings.Replace(eventJSON("1"), `"message_sent"`, `[]`, 1), 422, "its event_type cannot be a JSON array"},
-		{"deep", "", "", strings.Replace(eventJSON("1"), `"user"`, strings.Repeat("[", 300)+strings.Repeat("]", 300), 1), 422, "nested deeper than 200 levels"},
-		{"brackets in text", "", "", strings.Replace(eventJSON("1"), `"user"`, `"\"`+strings.Repeat("[", 300)+`"`, 1), 201, `"added":true`},
-		{"large", "", "", strings.Replace(eventJSON("1"), "user", strings.Repeat("x", 1<<20), 1), 413, "the body is larger than 1 MB"},
+		{
+			"a type that is a list", "", "", strings.Replace(eventJSON("1"), `"message_sent"`, `[]`, 1), 422,
+			"its event_type cannot be a JSON array",
+		},
+		{
+			"deep", "", "",
+			strings.Replace(eventJSON("1"), `"user"`, strings.Repeat("[", 300)+strings.Repeat("]", 300), 1), 422,
+			"nested deeper than 200 levels",
+		},
+		{
+			"brackets in text", "", "",
+			strings.Replace(eventJSON("1"), `"user"`, `"\"`+strings.Repeat("[", 300)+`"`, 1), 201, `"added":true`,
+		},
+		{
+			"large", "", "", strings.Replace(eventJSON("1"), "user", strings.Repeat("x", 1<<20), 1), 413,
+			"the body is larger than 1 MB",
+		},
 		{"another media type", "", "text/plain", eventJSON("1"), 415, "send JSON, with Content-Type: application/json"},
 		{"lines where one is wanted", "", lines, eventJSON("1"), 415, "unsupported_media_type"},
 
-		{"a list of them", "/batch", "", "[" + eventJSON("1") + "," + eventJSON("old") + "]", 200, `{"added":1,"known":1,"rejected":0}`},
-		{"under a key", "/batch", "", ` {"events": [` + eventJSON("1") + `,` + eventJSON("1") + `]}`, 200, `{"added":1,"known":1,"rejected":0}`},
-		{"lines", "/batch", lines, eventJSON("1") + "\r\n\n  " + eventJSON("2"), 200, `{"added":2,"known":0,"rejected":0}`},
+		{
+			"a list of them", "/batch", "", "[" + eventJSON("1") + "," + eventJSON("old") + "]", 200,
+			`{"added":1,"known":1,"rejected":0}`,
+		},
+		{
+			"under a key", "/batch", "", ` {"events": [` + eventJSON("1") + `,` + eventJSON("1") + `]}`, 200,
+			`{"added":1,"known":1,"rejected":0}`,
+		},
+		{
+			"lines", "/batch", lines, eventJSON("1") + "\r\n\n  " + eventJSON("2"), 200,
+			`{"added":2,"known":0,"rejected":0}`,
+		},
 		{"none", "/batch", "", "[]", 200, `{"added":0,"known":0,"rejected":0}`},
 		{"no lines", "/batch", lines, "", 200, `{"added":0,"known":0,"rejected":0}`},
 		{
-			"some are none", "/batch", "", `[` + eventJSON("1") + `,null,7,` + eventJSON("old") + `,` + eventJSON("") + `,{"event_id":"x","timestamp":"now"}]`, 207,
-			`{"added":1,"known":1,"rejected":4,"results":[{"index":0,"event_id":"1","status":201},{"index":1,"status":422,"error":"it is not the JSON of an event: a JSON null stands where an object is expected"},` +
+			"some are none", "/batch", "", `[` + eventJSON("1") + `,null,7,` +
+				eventJSON("old") + `,` + eventJSON("") + `,{"event_id":"x","timestamp":"now"}]`,
+			207, `{"added":1,"known":1,"rejected":4,"results":[{"index":0,"event_id":"1","status":201},{"index":1,"status":422,"error":"it is not the JSON of an event: a JSON null stands where an object is expected"},` +
 				`{"index":2,"status":422,"error":"it is not the JSON of an event: a JSON number stands where an object is expected"},`,
 		},
-		{"some lines are none", "/batch", lines, "nothing\n" + eventJSON("1"), 207, `{"added":1,"known":0,"rejected":1,"results":[{"index":0,"status":422,`},
+		{
+			"some lines are none", "/batch", lines, "nothing\n" + eventJSON("1"), 207,
+			`{"added":1,"known":0,"rejected":1,"results":[{"index":0,"status":422,`,
+		},
 		{"all are none", "/batch", "", `[1,2]`, 207, `{"added":0,"known":0,"rejected":2,`},
-		{"one of them is large", "/batch", "", `[` + strings.Replace(eventJSON("1"), "user", strings.Repeat("x", 1<<20), 1) + `]`, 207, "it is larger than 1 MB"},
+		{
+			"one of them is large", "/batch", "",
+			`[` + strings.Replace(eventJSON("1"), "user", strings.Repeat("x", 1<<20), 1) + `]`, 207,
+			"it is larger than 1 MB",
+		},
 		{"an object without events", "/batch", "", eventJSON("1"), 400, `it has no \"events\"`},
 		{"events that are no list", "/batch", "", `{"events":{}}`, 400, "the events are not a list"},
 		{"events that are null", "/batch", "", `{"events":null}`, 400, `it has no \"events\"`},
@@ -146,7 +182,8 @@ func TestLoggedEventsAreClosedToOthers(t *testing.T) {
 		{http.StatusMethodNotAllowed, func(r *http.Request) { r.Method = http.MethodGet }},
 		{http.StatusNotFound, func(r *http.Request) { r.URL.Path += "/other" }},
 	} {
-		r := httptest.NewRequest(http.MethodPost, "http://localhost/api/v1/events", strings.NewReader(eventJSON(fmt.Sprint(tc.status, len(t.Name())))))
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/api/v1/events",
+			strings.NewReader(eventJSON(fmt.Sprint(tc.status, len(t.Name())))))
 		r.RemoteAddr = "127.0.0.1:9"
 		r.Header.Set("Authorization", "Bearer secret")
 		tc.prepare(r)
@@ -165,20 +202,25 @@ func TestLoggedEventsStoreFails(t *testing.T) {
 		answer := logFunc(func(context.Context, []replay.Event) ([]bool, error) {
 			return nil, errors.New("nothing listens at db.internal")
 		})
-		s := NewEvents(EventsConfig{Log: slog.New(slog.NewTextHandler(&log, nil)), Store: logFunc(func(ctx context.Context, events []replay.Event) ([]bool, error) {
-			return answer(ctx, events)
-		})})
+		s := NewEvents(EventsConfig{
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Store: logFunc(func(ctx context.Context, events []replay.Event) ([]bool, error) {
+				return answer(ctx, events)
+			}),
+		})
 		away := func() {
 			t.Helper()
 			for path, body := range map[string]string{"": eventJSON("1"), "/batch": "[" + eventJSON("1") + "]"} {
 				w := postEvents(t, s, path, "", body)
-				if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "5" || strings.Contains(w.Body.String(), "db.internal") {
+				if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "5" ||
+					strings.Contains(w.Body.String(), "db.internal") {
 					t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 				}
 			}
 		}
 		away()
-		if !strings.Contains(log.String(), "nothing listens at db.internal") || strings.Contains(log.String(), "message_sent") {
+		if !strings.Contains(log.String(), "nothing listens at db.internal") ||
+			strings.Contains(log.String(), "message_sent") {
 			t.Errorf("the log has %s", &log)
 		}
 		answer = logFunc(func(ctx context.Context, events []replay.Event) ([]bool, error) {
@@ -200,7 +242,8 @@ func TestLoggedEventsStoreFails(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		w = postEvents(t, s, "/batch", "", "["+eventJSON("1")+","+eventJSON("bad")+","+eventJSON("3")+"]")
-		if w.Code != http.StatusMultiStatus || !strings.HasPrefix(w.Body.String(), `{"added":2,"known":0,"rejected":1,`) {
+		if w.Code != http.StatusMultiStatus ||
+			!strings.HasPrefix(w.Body.String(), `{"added":2,"known":0,"rejected":1,`) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})
@@ -209,14 +252,16 @@ func TestLoggedEventsStoreFails(t *testing.T) {
 func TestLoggedEventsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entered, leave := make(chan struct{}), make(chan struct{})
-		s := NewEvents(EventsConfig{MaxRequests: 1, PerSecond: 600, Store: logFunc(func(_ context.Context, events []replay.Event) ([]bool, error) {
+		s := NewEvents(EventsConfig{MaxRequests: 1, PerSecond: 600, Store: logFunc(func(_ context.Context,
+			events []replay.Event) ([]bool, error) {
 			entered <- struct{}{}
 			<-leave
 			return make([]bool, len(events)), nil
 		})})
 		limited := func(path, body, wait string) {
 			t.Helper()
-			if w := postEvents(t, s, path, "", body); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != wait {
+			if w := postEvents(t, s, path, "", body); w.Code != http.StatusTooManyRequests ||
+				w.Header().Get("Retry-After") != wait {
 				t.Errorf("%d %v %s, want Retry-After: %s", w.Code, w.Header(), w.Body, wait)
 			}
 		}
@@ -251,7 +296,8 @@ func TestLoggedEventsAreLimited(t *testing.T) {
 
 func FuzzLoggedEvents(f *testing.F) {
 	for _, body := range []string{
-		eventJSON("1"), "[" + eventJSON("1") + "]", `{"events":[null]}`, "null", `[{"event_id":1}]`, eventJSON("1") + "\n" + eventJSON("2"), `{"events":[`,
+		eventJSON("1"), "[" + eventJSON("1") + "]", `{"events":[null]}`, "null",
+		`[{"event_id":1}]`, eventJSON("1") + "\n" + eventJSON("2"), `{"events":[`,
 		`[{"event_id":"a","context":{"session_id":"\ud800"},"event_type":"x","timestamp":"0000-01-01 00:00:00"}]`,
 	} {
 		f.Add(body, true)
@@ -260,7 +306,8 @@ func FuzzLoggedEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string, lines bool) {
 		s := NewEvents(EventsConfig{Store: logFunc(func(_ context.Context, events []replay.Event) ([]bool, error) {
 			for _, e := range events {
-				if e.ID == "" || e.SessionID == "" || e.Type == "" || len(e.ID) > replay.MaxName || nestedDeeper(e.Payload, maxNesting) {
+				if e.ID == "" || e.SessionID == "" || e.Type == "" || len(e.ID) > replay.MaxName ||
+					nestedDeeper(e.Payload, maxNesting) {
 					t.Errorf("the store was given %+v", e)
 				}
 			}

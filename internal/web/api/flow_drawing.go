@@ -30,7 +30,8 @@ func (s *Flows) drawFlow(w http.ResponseWriter, r *http.Request) {
 	}
 	var picture bytes.Buffer
 	if err := write(&picture, f.Drawing()); err != nil {
-		writeProblem(w, newProblem(http.StatusUnprocessableEntity, codeInvalid, clip(err.Error(), maxDetail), "GET the flow itself for its nodes"))
+		writeProblem(w, newProblem(http.StatusUnprocessableEntity, codeInvalid, clip(err.Error(), maxDetail),
+			"GET the flow itself for its nodes"))
 		return
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))

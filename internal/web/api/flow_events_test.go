@@ -63,7 +63,8 @@ func holdEvents(t testing.TB, events []heard) flow.Result {
 func TestEvents(t *testing.T) {
 	d := openDesk(t, llm.Lexical{})
 	for _, path := range []string{"/execute", "/internal/agent/test"} {
-		response, answer := d.do("POST", path, executionContext("ask", "my order number is 17"), "Accept: application/json;q=0.1, text/event-stream")
+		response, answer := d.do("POST", path, executionContext("ask", "my order number is 17"),
+			"Accept: application/json;q=0.1, text/event-stream")
 		if got := response.Header.Get("Content-Type"); got != "text/event-stream" {
 			t.Errorf("content type %q", got)
 		}
@@ -81,7 +82,8 @@ func TestEvents(t *testing.T) {
 func TestEventsOfAMachine(t *testing.T) {
 	d := openDesk(t, llm.Lexical{})
 	body := strings.Replace(executionContext("ask_name", "Ada"), "desk", "rsvp@2.1.0", 1)
-	if _, answer := d.do("POST", "/execute", strings.Replace(body, "rsvp@2.1.0", "rsvp@2", 1), "Accept: text/event-stream"); !strings.Contains(answer, "complete") {
+	if _, answer := d.do("POST", "/execute", strings.Replace(body, "rsvp@2.1.0", "rsvp@2", 1),
+		"Accept: text/event-stream"); !strings.Contains(answer, "complete") {
 		t.Error(answer)
 	}
 	p := want[Problem](d, 400, "POST", "/execute", body) // a reference has a whole number

@@ -17,7 +17,8 @@ import (
 
 func TestExecute(t *testing.T) {
 	d := openDesk(t, llm.Lexical{})
-	response, answer := d.do("POST", "/execute", executionContext("ask", "my order number is 17", `"conversation_id":"c1"`),
+	response, answer := d.do("POST", "/execute",
+		executionContext("ask", "my order number is 17", `"conversation_id":"c1"`),
 		"Content-Type: application/json", "X-Conversation-Id: ignored", "X-Test-Case-Id: t <1>")
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(answer)
@@ -30,13 +31,16 @@ func TestExecute(t *testing.T) {
 	if debug := r.History[1].Debug; debug.ConversationID != "c1" || debug.TestCaseID != "t <1>" {
 		t.Errorf("ids %+v", debug)
 	}
-	for name, value := range map[string]string{"X-Trace-Id": r.TraceID, "X-Conversation-Id": "c1", "X-Test-Case-Id": "t <1>"} {
+	for name, value := range map[string]string{
+		"X-Trace-Id": r.TraceID, "X-Conversation-Id": "c1", "X-Test-Case-Id": "t <1>",
+	} {
 		if got := response.Header.Get(name); got != value {
 			t.Errorf("%s is %q, want %q", name, got, value)
 		}
 	}
 	for _, text := range []string{r.TraceID, `"conversation_id":"c1"`, `"test_case_id":"t <1>"`} {
-		if !strings.Contains(strings.ReplaceAll(d.log.String(), `\u003c`, "<"), text) && !strings.Contains(d.log.String(), text) {
+		if !strings.Contains(strings.ReplaceAll(d.log.String(), `\u003c`, "<"), text) &&
+			!strings.Contains(d.log.String(), text) {
 			t.Errorf("the log lacks %s: %s", text, d.log)
 		}
 	}
@@ -65,16 +69,26 @@ func TestExecuteRefuses(t *testing.T) {
 		pointer string
 		headers []string
 	}{
-		"broken":         {`{"flow":`, 400, "invalid_context", "", nil},
-		"empty":          {``, 400, "invalid_context", "", nil},
-		"trailing":       {good + `{}`, 400, "invalid_context", "", nil},
-		"a list":         {`[]`, 400, "invalid_context", "", nil},
-		"unknown field":  {executionContext("ask", "hello", `"surprise":1`), 400, "invalid_context", "", nil},
-		"wrong type":     {executionContext("ask", "hello", `"dry_run":"yes"`), 400, "invalid_context", "/dry_run", nil},
-		"bad limit":      {executionContext("ask", "hello", `"limits":{"max_tool_iterations":0}`), 400, "invalid_context", "/limits/max_tool_iterations", nil},
-		"no message":     {executionContext("ask", ""), 400, "invalid_context", "/latest_user_message", nil},
-		"deep":           {executionContext("ask", "hello", `"model":`+strings.Repeat(`[`, 100_000)+strings.Repeat(`]`, 100_000)), 400, "invalid_context", "", nil},
-		"broken flow":    {strings.Replace(good, `{"ref":"desk"}`, inline, 1), 400, "invalid_context", "/flow/nodes/0/next/0", nil},
+		"broken":        {`{"flow":`, 400, "invalid_context", "", nil},
+		"empty":         {``, 400, "invalid_context", "", nil},
+		"trailing":      {good + `{}`, 400, "invalid_context", "", nil},
+		"a list":        {`[]`, 400, "invalid_context", "", nil},
+		"unknown field": {executionContext("ask", "hello", `"surprise":1`), 400, "invalid_context", "", nil},
+		"wrong type": {
+			executionContext("ask", "hello", `"dry_run":"yes"`), 400, "invalid_context", "/dry_run", nil,
+		},
+		"bad limit": {
+			executionContext("ask", "hello", `"limits":{"max_tool_iterations":0}`), 400, "invalid_context",
+			"/limits/max_tool_iterations", nil,
+		},
+		"no message": {executionContext("ask", ""), 400, "invalid_context", "/latest_user_message", nil},
+		"deep": {
+			executionContext("ask", "hello", `"model":`+strings.Repeat(`[`, 100_000)+strings.Repeat(`]`, 100_000)), 400,
+			"invalid_context", "", nil,
+		},
+		"broken flow": {
+			strings.Replace(good, `{"ref":"desk"}`, inline, 1), 400, "invalid_context", "/flow/nodes/0/next/0", nil,
+		},
 		"unknown flow":   {strings.Replace(good, "desk", "dask", 1), 404, "not_found", "/flow/ref", nil},
 		"unknown node":   {executionContext("nowhere", "hello"), 404, "not_found", "/current_node_id", nil},
 		"completed":      {executionContext("bye", "hello"), 409, "flow_already_completed", "/current_node_id", nil},
@@ -88,7 +102,8 @@ func TestExecuteRefuses(t *testing.T) {
 			d := &desk{t: t, flows: d.flows, url: d.url, client: d.client, log: d.log}
 			for _, headers := range [][]string{c.headers, append([]string{"Accept: text/event-stream"}, c.headers...)} {
 				p := want[Problem](d, c.status, "POST", "/execute", c.body, headers...)
-				if p.Status != c.status || p.Code != c.code || p.Type == "" || p.Title != http.StatusText(c.status) || p.Detail == "" || p.Hint == "" {
+				if p.Status != c.status || p.Code != c.code || p.Type == "" || p.Title != http.StatusText(c.status) ||
+					p.Detail == "" || p.Hint == "" {
 					t.Errorf("problem %+v", p)
 				}
 				if pointer := pointerText(p); strings.TrimSuffix(pointer, "/") != c.pointer {
@@ -131,7 +146,10 @@ func hang(ctx context.Context, _ llm.Request) (chat.Reply, error) {
 
 func TestExecuteModelFails(t *testing.T) {
 	broken := func(context.Context, llm.Request) (chat.Reply, error) {
-		return chat.Reply{}, &llm.Error{Fault: llm.Unavailable, Model: "openai:x", Status: 500, Message: "the server failed", RetryAfter: 3 * time.Second}
+		return chat.Reply{}, &llm.Error{
+			Fault: llm.Unavailable, Model: "openai:x", Status: 500, Message: "the server failed",
+			RetryAfter: 3 * time.Second,
+		}
 	}
 	slow := func(context.Context, llm.Request) (chat.Reply, error) {
 		return chat.Reply{}, &llm.Error{Fault: llm.TimedOut, Model: "openai:x", Message: "no answer"}
@@ -142,11 +160,14 @@ func TestExecuteModelFails(t *testing.T) {
 		status  int
 		code    string
 	}{
-		"500":     {broken, 502, "model_error"},
-		"hangs":   {hang, 504, "turn_timeout"},
-		"slow":    {slow, 504, "timeout"},
-		"panics":  {crash, 500, "internal_error"},
-		"unknown": {func(context.Context, llm.Request) (chat.Reply, error) { return chat.Reply{}, errors.New("odd") }, 502, "model_error"},
+		"500":    {broken, 502, "model_error"},
+		"hangs":  {hang, 504, "turn_timeout"},
+		"slow":   {slow, 504, "timeout"},
+		"panics": {crash, 500, "internal_error"},
+		"unknown": {
+			func(context.Context, llm.Request) (chat.Reply, error) { return chat.Reply{}, errors.New("odd") }, 502,
+			"model_error",
+		},
 	} {
 		body := executionContext("start", "hello", `"limits":{"turn_timeout_ms":50}`)
 		t.Run(name, func(t *testing.T) {
@@ -169,13 +190,15 @@ func TestExecuteModelFails(t *testing.T) {
 			response, answer := d.do("POST", "/execute", body, "Accept: text/event-stream")
 			events := readEvents(t, answer)
 			last := events[len(events)-1]
-			if response.StatusCode != 200 || last.Type != "error" || last.Status != c.status || last.Code != c.code || events[0].Type != "tool" {
+			if response.StatusCode != 200 || last.Type != "error" || last.Status != c.status || last.Code != c.code ||
+				events[0].Type != "tool" {
 				t.Errorf("%d %s", response.StatusCode, answer)
 			}
 		})
 	}
 	d := openDesk(t, failing(1, broken))
-	if response, _ := d.do("POST", "/execute", executionContext("start", "hello")); response.Header.Get("Retry-After") != "3" {
+	if response, _ := d.do("POST", "/execute",
+		executionContext("start", "hello")); response.Header.Get("Retry-After") != "3" {
 		t.Errorf("Retry-After %q", response.Header.Get("Retry-After"))
 	}
 }
@@ -190,7 +213,8 @@ func TestClientGoesAway(t *testing.T) {
 			return chat.Reply{}, err
 		}))
 		ctx, cancel := context.WithCancel(t.Context())
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url+"/execute", strings.NewReader(executionContext("start", "hello")))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url+"/execute",
+			strings.NewReader(executionContext("start", "hello")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +236,8 @@ func TestTrustedParameters(t *testing.T) {
 		asked = append(asked, r)
 		return llm.Lexical{}.Generate(ctx, r)
 	}))
-	body := executionContext("start", "hello", `"model":{"temperature":0,"top_p":0.5,"seed":7,"max_tokens":9,"enable_tracing":true}`,
+	body := executionContext("start", "hello",
+		`"model":{"temperature":0,"top_p":0.5,"seed":7,"max_tokens":9,"enable_tracing":true}`,
 		`"memory_pipeline":{"enabled":false}`)
 	_, answer := d.do("POST", "/internal/agent/test", body)
 	followsSchema(t, answer)
@@ -224,10 +249,12 @@ func TestTrustedParameters(t *testing.T) {
 	}
 	asked = nil
 	_, answer = d.do("POST", "/execute", body)
-	if r := asked[0]; r.Temperature != nil || r.TopP != nil || r.Seed != nil || r.MaxTokens != 0 || strings.Contains(answer, "prompt_snapshot") {
+	if r := asked[0]; r.Temperature != nil || r.TopP != nil || r.Seed != nil || r.MaxTokens != 0 ||
+		strings.Contains(answer, "prompt_snapshot") {
 		t.Errorf("/execute honours the model block: %+v %s", r, answer)
 	}
-	p := want[Problem](d, 400, "POST", "/internal/agent/test", executionContext("start", "hello", `"model":{"name":"other"}`))
+	p := want[Problem](d, 400, "POST", "/internal/agent/test",
+		executionContext("start", "hello", `"model":{"name":"other"}`))
 	if pointerText(p) != "/model/name" || !strings.Contains(p.Detail, "no such model") {
 		t.Errorf("problem %+v", p)
 	}
@@ -249,7 +276,8 @@ func TestTooManyTurnsAndDrain(t *testing.T) {
 	}()
 	<-begun
 	response, answer := d.do("POST", "/execute", executionContext("start", "hello"))
-	if response.StatusCode != 503 || response.Header.Get("Retry-After") != "1" || decoded[Problem](t, answer).Code != "overloaded" {
+	if response.StatusCode != 503 || response.Header.Get("Retry-After") != "1" ||
+		decoded[Problem](t, answer).Code != "overloaded" {
 		t.Errorf("%d %s", response.StatusCode, answer)
 	}
 	drained := make(chan error, 1)

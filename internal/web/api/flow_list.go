@@ -109,7 +109,8 @@ func (s *Flows) showFlow(w http.ResponseWriter, r *http.Request) {
 func viewNode(n *flow.Node) nodeView {
 	v := nodeView{ID: n.ID, Type: n.Type, Prompt: n.Prompt, Options: []optionView{}}
 	if n.State != nil {
-		v.StateType, v.Field, v.QuickReplies, v.Buttons = n.State.Type, n.State.Field, n.State.QuickReplies, n.State.Buttons
+		v.StateType, v.Field, v.QuickReplies, v.Buttons = n.State.Type, n.State.Field,
+			n.State.QuickReplies, n.State.Buttons
 	}
 	for _, o := range n.Options {
 		v.Options = append(v.Options, viewOption(o))
@@ -121,7 +122,10 @@ func viewNode(n *flow.Node) nodeView {
 }
 
 func viewOption(o *flow.Option) optionView {
-	return optionView{ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, Next: orNull(o.Target()), Rule: o.Rule != nil, If: o.If != nil}
+	return optionView{
+		ID: o.ID, Label: o.Label, When: o.When, Examples: o.Examples, Next: orNull(o.Target()), Rule: o.Rule != nil,
+		If: o.If != nil,
+	}
 }
 
 // orNull returns the id of a node, or nil where the flow ends.

@@ -29,7 +29,8 @@ func (s *Flows) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.stopped() || !s.sockets.enter() {
-		writeProblem(w, newProblem(http.StatusServiceUnavailable, codeOverloaded, "too many WebSockets are open", "try again in a moment").
+		writeProblem(w, newProblem(http.StatusServiceUnavailable, codeOverloaded, "too many WebSockets are open",
+			"try again in a moment").
 			after(time.Second))
 		return
 	}
@@ -76,8 +77,9 @@ func (l *socket) listen(ctx context.Context) {
 		select {
 		case l.messages <- data:
 		default:
-			l.send(ctx, errorEvent(newProblem(http.StatusTooManyRequests, codeBusy, "a turn is under way and another one waits",
-				"wait for complete or error before you send the next message")))
+			l.send(ctx,
+				errorEvent(newProblem(http.StatusTooManyRequests, codeBusy, "a turn is under way and another one waits",
+					"wait for complete or error before you send the next message")))
 		}
 	}
 }

@@ -18,7 +18,9 @@ import (
 func (d *desk) dial(header http.Header) (*websocket.Conn, *http.Response, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return websocket.Dial(ctx, d.url+"/internal/agent/test", &websocket.DialOptions{HTTPClient: d.client, HTTPHeader: header})
+	return websocket.Dial(ctx, d.url+"/internal/agent/test", &websocket.DialOptions{
+		HTTPClient: d.client, HTTPHeader: header,
+	})
 }
 
 func (d *desk) mustDial() *websocket.Conn {
@@ -63,7 +65,8 @@ func TestSocket(t *testing.T) {
 	}
 	for _, bad := range []string{"garbage", `{"flow":{}}`, strings.Repeat("[", 20_000), ""} {
 		write(t, conn, bad)
-		if e := turnOf(t, conn); len(e) != 1 || e[0].Status != 400 || e[0].Code != "invalid_context" || e[0].Detail == "" {
+		if e := turnOf(t, conn); len(e) != 1 || e[0].Status != 400 || e[0].Code != "invalid_context" ||
+			e[0].Detail == "" {
 			t.Errorf("%.20q: events %+v", bad, e)
 		}
 	}
@@ -87,12 +90,15 @@ func TestSocketCloses(t *testing.T) {
 		text string
 		want websocket.StatusCode
 	}{
-		"binary":   {websocket.MessageBinary, executionContext("start", "hello"), websocket.StatusUnsupportedData},
-		"oversize": {websocket.MessageText, executionContext("start", strings.Repeat("x", 5<<20)), websocket.StatusMessageTooBig},
+		"binary": {websocket.MessageBinary, executionContext("start", "hello"), websocket.StatusUnsupportedData},
+		"oversize": {
+			websocket.MessageText, executionContext("start", strings.Repeat("x", 5<<20)), websocket.StatusMessageTooBig,
+		},
 	} {
 		conn := d.mustDial()
 		_ = conn.Write(t.Context(), c.kind, []byte(c.text)) // the server may hang up before it has everything
-		if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != c.want && !errors.As(err, new(interface{ Timeout() bool })) {
+		if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != c.want &&
+			!errors.As(err, new(interface{ Timeout() bool })) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -104,7 +110,8 @@ func TestSocketRefuses(t *testing.T) {
 	if response.StatusCode != http.StatusUpgradeRequired || response.Header.Get("Upgrade") != "websocket" {
 		t.Errorf("%d %v", response.StatusCode, response.Header)
 	}
-	if _, response, err := d.dial(http.Header{"Origin": {"https://elsewhere.example"}}); err == nil || response.StatusCode != http.StatusForbidden {
+	if _, response, err := d.dial(http.Header{"Origin": {"https://elsewhere.example"}}); err == nil ||
+		response.StatusCode != http.StatusForbidden {
 		t.Errorf("another site: %v", err)
 	}
 	_ = d.mustDial()

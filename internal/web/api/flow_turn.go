@@ -48,7 +48,8 @@ func (s *Flows) guarded(ctx context.Context, take turnFunc, sink func(flow.Event
 }
 
 // logTurn logs a turn: its IDs, its transition and its duration, and nothing that was said.
-func (s *Flows) logTurn(ctx context.Context, flowID string, c *flow.Context, started time.Time, r *flow.Result, err error) {
+func (s *Flows) logTurn(ctx context.Context, flowID string, c *flow.Context, started time.Time, r *flow.Result,
+	err error) {
 	fields := []any{
 		"flow", clean(flowID), "node", clean(c.CurrentNodeID), "conversation_id", clean(c.ConversationID),
 		"test_case_id", clean(c.TestCaseID), "duration_ms", time.Since(started).Milliseconds(),

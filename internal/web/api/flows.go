@@ -103,7 +103,8 @@ func (s *Flows) table() table {
 		{
 			pattern: "POST /api/v1/conversations", scope: access.Test, handle: s.beginConversation,
 			summary: "Begin a conversation", answers: answers{201: openingView{}},
-			body: json.RawMessage(`{"type": "object", "properties": {"flow_id": {"type": "string"}}, "required": ["flow_id"]}`),
+			body: json.RawMessage(
+				`{"type": "object", "properties": {"flow_id": {"type": "string"}}, "required": ["flow_id"]}`),
 		},
 		{
 			pattern: "GET /api/v1/conversations/{conversation_id}", scope: access.Test, handle: s.showConversation,
@@ -116,11 +117,12 @@ func (s *Flows) table() table {
 		{
 			pattern: "POST /api/v1/conversations/{conversation_id}/messages", scope: access.Test, handle: s.say,
 			summary: "Say something", ok: either{replyView{}, "text/event-stream"},
-			body: json.RawMessage(`{"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}`),
+			body: json.RawMessage(
+				`{"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}`),
 		},
 		{
-			pattern: "POST /api/v1/conversations/{conversation_id}/reset", scope: access.Test, handle: s.resetConversation,
-			summary: "Go back to the beginning", ok: openingView{},
+			pattern: "POST /api/v1/conversations/{conversation_id}/reset", scope: access.Test,
+			handle: s.resetConversation, summary: "Go back to the beginning", ok: openingView{},
 		},
 	}
 }

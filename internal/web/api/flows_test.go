@@ -103,9 +103,11 @@ func openDesk(t testing.TB, model llm.Model, change ...func(*FlowsConfig)) *desk
 	log := &lockedBuffer{}
 	logger := slog.New(slog.NewJSONHandler(log, nil))
 	c := FlowsConfig{Log: logger}
-	c.Engine = flow.New(flow.Config{Model: model, Flows: library(t), Log: logger, Named: func(name string) (llm.Model, error) {
-		return nil, &llm.Error{Model: name, Message: "there is no such model"}
-	}})
+	c.Engine = flow.New(flow.Config{
+		Model: model, Flows: library(t), Log: logger, Named: func(name string) (llm.Model, error) {
+			return nil, &llm.Error{Model: name, Message: "there is no such model"}
+		},
+	})
 	for _, f := range change {
 		f(&c)
 	}

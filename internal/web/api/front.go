@@ -63,7 +63,8 @@ func newFront(inside http.Handler, c FrontConfig) *front {
 func ownPages() *http.CrossOriginProtection {
 	sites := http.NewCrossOriginProtection()
 	sites.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, newProblem(http.StatusForbidden, codeForbidden, "requests from pages of another site are refused",
+		writeProblem(w, newProblem(http.StatusForbidden,
+			codeForbidden, "requests from pages of another site are refused",
 			"call the server from a program, or from a page that it serves itself"))
 	}))
 	return sites
@@ -141,7 +142,8 @@ func (f *front) admit(r *http.Request) (access.Grant, *Problem) {
 	case away != nil:
 		return access.Grant{}, f.away(r, away)
 	case configured:
-		p = newProblem(http.StatusUnauthorized, codeUnauthorized, "this server asks for a bearer token", "send it as Authorization: Bearer TOKEN")
+		p = newProblem(http.StatusUnauthorized, codeUnauthorized, "this server asks for a bearer token",
+			"send it as Authorization: Bearer TOKEN")
 	case f.Public != nil:
 		p = newProblem(http.StatusForbidden, codeForbidden, "visitors may use the chat only",
 			"create a token with `rehearse token add` and send it as Authorization: Bearer TOKEN")
@@ -171,7 +173,8 @@ func (f *front) admitToken(r *http.Request, sent string, trusted, public bool) (
 	switch {
 	case errors.Is(err, access.ErrUnknown), errors.Is(err, access.ErrExpired):
 		return grant, cmp.Or(f.bound(addressOf(r, f.TrustedProxies)),
-			newProblem(http.StatusUnauthorized, codeUnauthorized, err.Error(), "send a token of this server, or none where none is needed"))
+			newProblem(http.StatusUnauthorized, codeUnauthorized, err.Error(),
+				"send a token of this server, or none where none is needed"))
 	case err != nil:
 		return grant, f.away(r, err)
 	}
@@ -190,7 +193,8 @@ func (f *front) bound(sender string) *Problem {
 	if wait == 0 {
 		return nil
 	}
-	return newProblem(http.StatusTooManyRequests, codeRate, "too many requests a second", "wait for as long as Retry-After says").after(wait)
+	return newProblem(http.StatusTooManyRequests, codeRate, "too many requests a second",
+		"wait for as long as Retry-After says").after(wait)
 }
 
 // away is the problem of a request that nobody can say of whether it may come in.
@@ -229,7 +233,8 @@ func (f *front) rescue(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler: // net/http's way to drop a connection
 		panic(fault)
 	default:
-		f.Log.ErrorContext(r.Context(), "panic", "at", r.Method+" "+r.URL.Path, "panic", fault, "stack", string(debug.Stack()))
+		f.Log.ErrorContext(r.Context(), "panic", "at", r.Method+" "+r.URL.Path, "panic", fault, "stack",
+			string(debug.Stack()))
 		writeProblem(w, problemOf(nil))
 	}
 }

@@ -20,7 +20,9 @@ var (
 func fromHere(r *http.Request) bool {
 	for name := range r.Header {
 		name = strings.ToLower(name)
-		if slices.Contains(forwarded, name) || slices.ContainsFunc(forwardedBegin, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+		if slices.Contains(forwarded, name) || slices.ContainsFunc(forwardedBegin, func(begin string) bool {
+			return strings.HasPrefix(name, begin)
+		}) {
 			return false
 		}
 	}

@@ -40,7 +40,9 @@ func TestBehindAProxy(t *testing.T) {
 		"hiding, wrong, none is known":  {proxy: hiding, sent: "other", status: 401},
 		"hiding, a wrong one, trusting": {proxy: hiding, configured: "secret", trust: true, sent: "other", status: 401},
 	} {
-		server := httptest.NewServer(Front(inside, FrontConfig{Access: access.New(access.Config{Token: c.configured}), TrustLoopback: c.trust}))
+		server := httptest.NewServer(Front(inside, FrontConfig{
+			Access: access.New(access.Config{Token: c.configured}), TrustLoopback: c.trust,
+		}))
 		to, err := url.Parse(server.URL)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +113,10 @@ func TestVisitorsBehindAProxy(t *testing.T) {
 				{"POST", chatPath, saying(strongSession, "hi"), 200},
 				{"POST", chatPath, saying(other, "hi"), 200},
 				{"POST", chatPath, saying(strongSession, "hi"), 200},
-				{"POST", chatPath + "/acme.example/s1/feedback", `{"turn": 1, "rating": "up"}`, map[int]int{400: 400, 200: 204}[c.weak]},
+				{
+					"POST", chatPath + "/acme.example/s1/feedback", `{"turn": 1, "rating": "up"}`,
+					map[int]int{400: 400, 200: 204}[c.weak],
+				},
 				{"DELETE", chatPath + "/acme.example/s1", "", map[int]int{400: 400, 200: 204}[c.weak]},
 				{"DELETE", chatPath + "/acme.example/" + strongSession, "", 204},
 				{"GET", chatPath + "/acme.example/" + strongSession + "/state", "", c.closed},

@@ -42,12 +42,20 @@ func TestRunningStreamsAreRevoked(t *testing.T) {
 		trusting      bool
 		ends          time.Duration
 	}{
-		"removed":                          {"GET", "secret", tokens("secret", nil), tokens("other", nil), false, 15 * time.Second},
-		"expires":                          {"GET", "secret", tokens("secret", &soon), tokens("secret", &soon), false, 35 * time.Second},
-		"stays":                            {"GET", "secret", tokens("secret", nil), tokens("secret", nil), false, forever},
+		"removed": {
+			"GET", "secret", tokens("secret", nil), tokens("other", nil), false, 15 * time.Second,
+		},
+		"expires": {
+			"GET", "secret", tokens("secret", &soon), tokens("secret", &soon), false, 35 * time.Second,
+		},
+		"stays": {
+			"GET", "secret", tokens("secret", nil), tokens("secret", nil), false, forever,
+		},
 		"the first token is made":          {"GET", "", tokens("", nil), tokens("other", nil), false, 15 * time.Second},
 		"the first is made, not for these": {"GET", "", tokens("", nil), tokens("other", nil), true, forever},
-		"a change is completed":            {"POST", "secret", tokens("secret", nil), tokens("other", nil), false, forever},
+		"a change is completed": {
+			"POST", "secret", tokens("secret", nil), tokens("other", nil), false, forever,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -68,7 +76,8 @@ func TestRunningStreamsAreRevoked(t *testing.T) {
 				}
 				answer := httptest.NewRecorder()
 				handler.ServeHTTP(answer, request)
-				if took := time.Since(began); answer.Code != http.StatusOK || took > c.ends || took < c.ends-5*time.Second {
+				if took := time.Since(began); answer.Code != http.StatusOK || took > c.ends ||
+					took < c.ends-5*time.Second {
 					t.Errorf("status %d, it ended after %s, want at most %s", answer.Code, took, c.ends)
 				}
 			})

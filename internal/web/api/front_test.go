@@ -35,7 +35,9 @@ func TestFront(t *testing.T) {
 	past := time.Now().Add(-time.Second)
 	none, inEnvironment := access.Config{}, access.Config{Token: "secret"}
 	inStore := access.Config{Store: &tokenStore{tokens: map[string]store.Token{"secret": {Name: "a"}}}}
-	expired := access.Config{Store: &tokenStore{tokens: map[string]store.Token{"secret": {Name: "a", ExpiresAt: &past}}}}
+	expired := access.Config{Store: &tokenStore{tokens: map[string]store.Token{
+		"secret": {Name: "a", ExpiresAt: &past},
+	}}}
 	empty := access.Config{Store: &tokenStore{}}
 	away := access.Config{Store: &tokenStore{err: errors.New("postgres://secret@10.0.0.7 is away")}}
 	awayWithToken := access.Config{Store: away.Store, Token: "secret"}
@@ -66,25 +68,33 @@ func TestFront(t *testing.T) {
 		"here, rebound name":         {none, here, "evil.example:80", nil, 403, 403},
 		"here, name below localhost": {none, here, "evil.localhost:80", nil, 403, 403},
 		"here, no name":              {none, here, "", nil, 403, 403},
-		"here, through a proxy":      {inEnvironment, here, "127.0.0.1:80", []string{"X-Forwarded-For: 127.0.0.1"}, 401, 401},
-		"elsewhere":                  {none, elsewhere, "127.0.0.1:80", nil, 403, 403},
-		"elsewhere, says it's here":  {inEnvironment, elsewhere, "127.0.0.1:80", []string{"X-Forwarded-For: 127.0.0.1"}, 401, 401},
-		"elsewhere, token":           {inEnvironment, elsewhere, "any.example", []string{"Authorization: bearer secret"}, 200, 200},
-		"elsewhere, token in store":  {inStore, elsewhere, "any.example", []string{right}, 200, 200},
-		"elsewhere, wrong token":     {inEnvironment, elsewhere, "any.example", []string{wrong}, 401, 401},
-		"elsewhere, wrong in store":  {inStore, elsewhere, "any.example", []string{wrong}, 401, 401},
-		"elsewhere, no token":        {inStore, elsewhere, "any.example", nil, 401, 401},
-		"elsewhere, empty token":     {none, elsewhere, "any.example", []string{"Authorization: Bearer "}, 401, 401},
-		"elsewhere, other scheme":    {inEnvironment, elsewhere, "any.example", []string{"Authorization: Basic secret"}, 401, 401},
-		"no address":                 {none, "@", "localhost", nil, 403, 403},
-		"another site":               {none, here, "127.0.0.1:80", []string{"Origin: https://evil.example"}, 403, 403},
-		"its own page":               {none, here, "127.0.0.1:80", []string{"Origin: http://127.0.0.1:80"}, 200, 200},
-		"away, here":                 {away, here, "127.0.0.1:80", nil, 503, 200},
-		"away, elsewhere":            {away, elsewhere, "any.example", nil, 503, 503},
-		"away, a token":              {away, elsewhere, "any.example", []string{right}, 503, 503},
-		"away, the environment's":    {awayWithToken, elsewhere, "any.example", []string{right}, 200, 200},
-		"away, another":              {awayWithToken, elsewhere, "any.example", []string{wrong}, 503, 503},
-		"away, none":                 {awayWithToken, elsewhere, "any.example", nil, 401, 401},
+		"here, through a proxy": {
+			inEnvironment, here, "127.0.0.1:80", []string{"X-Forwarded-For: 127.0.0.1"}, 401, 401,
+		},
+		"elsewhere": {none, elsewhere, "127.0.0.1:80", nil, 403, 403},
+		"elsewhere, says it's here": {
+			inEnvironment, elsewhere, "127.0.0.1:80", []string{"X-Forwarded-For: 127.0.0.1"}, 401, 401,
+		},
+		"elsewhere, token": {
+			inEnvironment, elsewhere, "any.example", []string{"Authorization: bearer secret"}, 200, 200,
+		},
+		"elsewhere, token in store": {inStore, elsewhere, "any.example", []string{right}, 200, 200},
+		"elsewhere, wrong token":    {inEnvironment, elsewhere, "any.example", []string{wrong}, 401, 401},
+		"elsewhere, wrong in store": {inStore, elsewhere, "any.example", []string{wrong}, 401, 401},
+		"elsewhere, no token":       {inStore, elsewhere, "any.example", nil, 401, 401},
+		"elsewhere, empty token":    {none, elsewhere, "any.example", []string{"Authorization: Bearer "}, 401, 401},
+		"elsewhere, other scheme": {
+			inEnvironment, elsewhere, "any.example", []string{"Authorization: Basic secret"}, 401, 401,
+		},
+		"no address":              {none, "@", "localhost", nil, 403, 403},
+		"another site":            {none, here, "127.0.0.1:80", []string{"Origin: https://evil.example"}, 403, 403},
+		"its own page":            {none, here, "127.0.0.1:80", []string{"Origin: http://127.0.0.1:80"}, 200, 200},
+		"away, here":              {away, here, "127.0.0.1:80", nil, 503, 200},
+		"away, elsewhere":         {away, elsewhere, "any.example", nil, 503, 503},
+		"away, a token":           {away, elsewhere, "any.example", []string{right}, 503, 503},
+		"away, the environment's": {awayWithToken, elsewhere, "any.example", []string{right}, 200, 200},
+		"away, another":           {awayWithToken, elsewhere, "any.example", []string{wrong}, 503, 503},
+		"away, none":              {awayWithToken, elsewhere, "any.example", nil, 401, 401},
 	} {
 		for _, trust := range []bool{false, true} {
 			r := httptest.NewRequest(http.MethodPost, "/internal/agent/test", strings.NewReader("{}"))
@@ -105,7 +115,8 @@ func TestFront(t *testing.T) {
 			if asks := w.Header().Get("WWW-Authenticate") != ""; asks != (want == 401) {
 				t.Errorf("%s: WWW-Authenticate %q", name, w.Header().Get("WWW-Authenticate"))
 			}
-			if want != 200 && (strings.Contains(w.Body.String(), "secret") || decoded[Problem](t, w.Body.String()).Detail == "") {
+			if want != 200 && (strings.Contains(w.Body.String(), "secret") ||
+				decoded[Problem](t, w.Body.String()).Detail == "") {
 				t.Errorf("%s: %s", name, w.Body)
 			}
 		}
@@ -115,9 +126,10 @@ func TestFront(t *testing.T) {
 // Each header of a proxy means that a request is from elsewhere, whatever its value.
 func TestFrontForwarded(t *testing.T) {
 	for name, elsewhere := range map[string]bool{
-		"Forwarded": true, "Via": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true, "X-Forwarded-Anything": true,
-		"X-Real-Ip": true, "X-Client-Ip": true, "X-Original-Host": true, "X-Original-Forwarded-For": true, "True-Client-Ip": true,
-		"Cf-Connecting-Ip": true, "Cf-Ray": true, "x-forwarded-for": true, "User-Agent": false, "X-Test-Case-Id": false, "Forwarding": false,
+		"Forwarded": true, "Via": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true,
+		"X-Forwarded-Anything": true, "X-Real-Ip": true, "X-Client-Ip": true, "X-Original-Host": true,
+		"X-Original-Forwarded-For": true, "True-Client-Ip": true, "Cf-Connecting-Ip": true, "Cf-Ray": true,
+		"x-forwarded-for": true, "User-Agent": false, "X-Test-Case-Id": false, "Forwarding": false,
 	} {
 		for _, value := range []string{"", "127.0.0.1"} {
 			r := httptest.NewRequest(http.MethodGet, "http://localhost/x", nil)
@@ -139,7 +151,9 @@ func TestFrontAnyKey(t *testing.T) {
 		r.RemoteAddr = "127.0.0.1:5"
 		r.Header.Set("Authorization", "Bearer sk-1")
 		w := httptest.NewRecorder()
-		Front(http.NotFoundHandler(), FrontConfig{Access: access.New(access.Config{Token: token}), AnyKey: true}).ServeHTTP(w, r)
+		Front(http.NotFoundHandler(), FrontConfig{
+			Access: access.New(access.Config{Token: token}), AnyKey: true,
+		}).ServeHTTP(w, r)
 		if w.Code != want {
 			t.Errorf("%q: %d, want %d", token, w.Code, want)
 		}
@@ -173,7 +187,8 @@ func TestFrontSurvivesPanics(t *testing.T) {
 	r.RemoteAddr = "127.0.0.1:1"
 	w := httptest.NewRecorder()
 	front.ServeHTTP(w, r)
-	if p := decoded[Problem](t, w.Body.String()); w.Code != 500 || p.Code != "internal_error" || strings.Contains(w.Body.String(), "fell over") {
+	if p := decoded[Problem](t, w.Body.String()); w.Code != 500 || p.Code != "internal_error" ||
+		strings.Contains(w.Body.String(), "fell over") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if !strings.Contains(log.String(), "fell over") {
@@ -188,7 +203,9 @@ func TestHealth(t *testing.T) {
 		want int
 	}{{nil, http.StatusOK}, {errors.New("redis://10.0.0.7 is away"), http.StatusServiceUnavailable}} {
 		w := httptest.NewRecorder()
-		Front(http.NotFoundHandler(), FrontConfig{Healthy: func() error { return tc.err }}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+		Front(http.NotFoundHandler(), FrontConfig{Healthy: func() error {
+			return tc.err
+		}}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
 		if w.Code != tc.want || strings.Contains(w.Body.String(), "10.0.0.7") {
 			t.Errorf("%v: %d %s", tc.err, w.Code, w.Body)
 		}

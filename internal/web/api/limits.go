@@ -85,7 +85,8 @@ func limited(ctx context.Context, do func() error) error {
 		return do()
 	}
 	if !places.enterWithin(ctx, readingPatience) {
-		return newProblem(http.StatusServiceUnavailable, codeReading, "too many submissions are read and planned at the moment",
+		return newProblem(http.StatusServiceUnavailable, codeReading,
+			"too many submissions are read and planned at the moment",
 			"wait for as long as Retry-After says, then send it again").after(time.Second)
 	}
 	defer places.leave()
@@ -110,7 +111,8 @@ func readJSONBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 func readJSONUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten string) ([]byte, error) {
 	if !jsonMedia(r.Header.Get("Content-Type")) {
 		return nil, newProblem(http.StatusUnsupportedMediaType, codeMediaType,
-			"the body is of the media type "+strconv.Quote(r.Header.Get("Content-Type")), "send JSON, with Content-Type: application/json")
+			"the body is of the media type "+strconv.Quote(r.Header.Get("Content-Type")),
+			"send JSON, with Content-Type: application/json")
 	}
 	body, err := readUpTo(w, r, megabytes, shorten)
 	if err == nil {
@@ -126,11 +128,14 @@ func readUpTo(w http.ResponseWriter, r *http.Request, megabytes int, shorten str
 	case err == nil:
 		return body, nil
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("the body is larger than %d MB", megabytes), shorten)
+		return nil, newProblem(http.StatusRequestEntityTooLarge, codeTooLarge,
+			fmt.Sprintf("the body is larger than %d MB", megabytes), shorten)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, newProblem(http.StatusRequestTimeout, codeSlowBody, "the body did not arrive within "+readTimeout.String(), "send it at once")
+		return nil, newProblem(http.StatusRequestTimeout, codeSlowBody,
+			"the body did not arrive within "+readTimeout.String(), "send it at once")
 	}
-	return nil, newProblem(http.StatusBadRequest, codeInvalid, "the body cannot be read: "+err.Error(), "send one JSON object").at("")
+	return nil, newProblem(http.StatusBadRequest, codeInvalid, "the body cannot be read: "+err.Error(),
+		"send one JSON object").at("")
 }
 
 // paced gives a client the time for taking an answer once for each piece: files may be large, and streams long.
@@ -140,7 +145,8 @@ type paced struct{ http.ResponseWriter }
 func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (p paced) Write(data []byte) (int, error) {
-	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
+	// fails for a recorder in a test
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 	return p.ResponseWriter.Write(data)
 }
 
@@ -153,7 +159,8 @@ func jsonMedia(header string) bool {
 	if err != nil {
 		return false
 	}
-	return media == "application/json" || strings.HasSuffix(media, "+json") || media == "application/x-www-form-urlencoded"
+	return media == "application/json" || strings.HasSuffix(media, "+json") ||
+		media == "application/x-www-form-urlencoded"
 }
 
 // writeBody answers with JSON. It gives up on a client that does not read.
@@ -161,7 +168,8 @@ func writeBody(w http.ResponseWriter, status int, media string, v any) {
 	body, err := encode(v)
 	if err != nil {
 		status, media = http.StatusInternalServerError, "application/problem+json"
-		body = []byte(`{"type":"about:blank","status":500,"code":"` + codeInternal + `","detail":"the answer cannot be written as JSON"}` + "\n")
+		body = []byte(`{"type":"about:blank","status":500,"code":"` + codeInternal +
+			`","detail":"the answer cannot be written as JSON"}` + "\n")
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.Header().Set("Content-Type", media)

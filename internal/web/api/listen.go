@@ -152,7 +152,8 @@ func (l *Listening) open(ctx context.Context) (net.Listener, error) {
 	at, ok := listener.Addr().(*net.TCPAddr)
 	if !l.Guarded && (!ok || !at.IP.IsLoopback()) {
 		_ = listener.Close()
-		return nil, source.Invalid("%s can be reached from other machines: put a token into %s, or listen on 127.0.0.1", l.Addr, l.TokenEnv)
+		return nil, source.Invalid("%s can be reached from other machines: put a token into %s, or listen on 127.0.0.1",
+			l.Addr, l.TokenEnv)
 	}
 	return listener, nil
 }

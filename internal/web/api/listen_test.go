@@ -106,10 +106,12 @@ func TestSlowReadersOfFiles(t *testing.T) {
 	}{"slow": {10 * time.Second, true}, "stopped": {time.Minute, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan bool, 1)
-			s := (&Listening{}).server(newFront(table{{pattern: "GET /", scope: access.Read, handle: func(w http.ResponseWriter, r *http.Request) {
-				http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.Repeat("x", size)))
-				ended <- true
-			}}}.handler(), FrontConfig{Public: func(*http.Request) bool { return true }}))
+			s := (&Listening{}).server(newFront(table{{
+				pattern: "GET /", scope: access.Read, handle: func(w http.ResponseWriter, r *http.Request) {
+					http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.Repeat("x", size)))
+					ended <- true
+				},
+			}}.handler(), FrontConfig{Public: func(*http.Request) bool { return true }}))
 			listener := make(pipes)
 			go func() { _ = s.Serve(listener) }()
 			here, there := net.Pipe()
@@ -195,7 +197,9 @@ func TestDrainUsesAllTime(t *testing.T) {
 // What is asked of the server as a whole is asked of the front, too.
 func TestOptionsOfTheServer(t *testing.T) {
 	listener := make(pipes)
-	s := (&Listening{}).server(Front(http.NotFoundHandler(), FrontConfig{Access: access.New(access.Config{Token: "secret"})}))
+	s := (&Listening{}).server(Front(http.NotFoundHandler(), FrontConfig{
+		Access: access.New(access.Config{Token: "secret"}),
+	}))
 	go func() { _ = s.Serve(listener) }()
 	here, there := net.Pipe()
 	listener <- there

@@ -54,8 +54,9 @@ func (s *Lists) table() table {
 		},
 		{
 			pattern: "GET /api/v1/sessions", scope: access.Read, handle: s.faulty(s.sessions),
-			summary: "List logged sessions", query: append([]parameter{{"flow_id", "only those of a flow"}}, pageQuery...),
-			ok: store.Page[sessionView]{},
+			summary: "List logged sessions",
+			query:   append([]parameter{{"flow_id", "only those of a flow"}}, pageQuery...),
+			ok:      store.Page[sessionView]{},
 		},
 		{
 			pattern: "GET /api/v1/replays", scope: access.Read, handle: s.faulty(s.replays),
@@ -128,7 +129,9 @@ func (s *Lists) replays(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	const end = int64(1) << 62
-	return writePage(w, r, runs, func(run replay.Run) string { return fmt.Sprintf("%019d %s", end-run.Started.UnixMicro(), run.ID) })
+	return writePage(w, r, runs, func(run replay.Run) string {
+		return fmt.Sprintf("%019d %s", end-run.Started.UnixMicro(), run.ID)
+	})
 }
 
 // sessionView is a logged session as it is listed.
@@ -151,7 +154,9 @@ func (s *Lists) sessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	shown := store.Page[sessionView]{Items: []sessionView{}}
-	filter := replay.Filter{FlowID: flow, Types: []string{replay.Started, replay.Message, replay.Completed, replay.DroppedOff}}
+	filter := replay.Filter{
+		FlowID: flow, Types: []string{replay.Started, replay.Message, replay.Completed, replay.DroppedOff},
+	}
 	for session, err := range replay.Sessions(s.Sessions.EachAfter(r.Context(), filter, after), &replay.Faults{}) {
 		if err != nil {
 			return err
@@ -161,8 +166,8 @@ func (s *Lists) sessions(w http.ResponseWriter, r *http.Request) error {
 			break
 		}
 		shown.Items = append(shown.Items, sessionView{
-			SessionID: session.ID, FlowID: session.FlowID, UnitID: session.UnitID, Turns: session.Turns(), Outcome: session.Outcome(),
-			StartedAt: session.Started, EndedAt: session.Ended,
+			SessionID: session.ID, FlowID: session.FlowID, UnitID: session.UnitID, Turns: session.Turns(),
+			Outcome: session.Outcome(), StartedAt: session.Started, EndedAt: session.Ended,
 		})
 	}
 	writeBody(w, http.StatusOK, "application/json", shown)
@@ -200,7 +205,8 @@ func listPage(q *query, r *http.Request, known ...string) (limit int, after stri
 	text, err := base64.RawURLEncoding.DecodeString(page.Cursor)
 	after, ok := strings.CutPrefix(string(text), r.URL.Path+" ")
 	if err != nil || !ok || after == "" {
-		return 0, "", newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
+		return 0, "", newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list",
+			"use next_cursor as it came")
 	}
 	return cmp.Or(page.Limit, store.DefaultLimit), after, nil
 }

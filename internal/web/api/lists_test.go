@@ -59,14 +59,17 @@ func TestListPages(t *testing.T) {
 	for i := range n {
 		id := fmt.Sprintf("e%d", i)
 		held.events = append(held.events, replay.Event{
-			ID: id, Type: replay.Message, SessionID: id, FlowID: "tea", Payload: json.RawMessage(`{"sender": "user", "message_text": "x"}`), Time: begin,
+			ID: id, Type: replay.Message, SessionID: id, FlowID: "tea",
+			Payload: json.RawMessage(`{"sender": "user", "message_text": "x"}`), Time: begin,
 		})
 		held.datasets = append(held.datasets, dataset.Entry{Name: id})
 		// Two runs begin together.
 		held.runs = append(held.runs, replay.Run{ID: id, Started: begin.Add(-time.Duration(i/2) * time.Hour)})
 	}
 	slices.Reverse(held.datasets)
-	lists := NewLists(ListsConfig{Sessions: held, Variants: held, Replays: held, Datasets: held.datasets}).table().handler()
+	lists := NewLists(ListsConfig{
+		Sessions: held, Variants: held, Replays: held, Datasets: held.datasets,
+	}).table().handler()
 	for _, path := range []string{"/api/v1/sessions", "/api/v1/datasets", "/api/v1/replays"} {
 		for limit := 1; limit <= n+1; limit++ {
 			var ids []string
@@ -84,7 +87,8 @@ func TestListPages(t *testing.T) {
 				}
 				w := httptest.NewRecorder()
 				lists.ServeHTTP(w, reading(fmt.Sprintf("%s?limit=%d&cursor=%s", path, limit, url.QueryEscape(cursor))))
-				if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || w.Code != http.StatusOK || len(page.Items) > limit {
+				if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || w.Code != http.StatusOK ||
+					len(page.Items) > limit {
 					t.Fatalf("%s by %d: %d %s", path, limit, w.Code, w.Body)
 				}
 				for _, item := range page.Items {
@@ -102,7 +106,9 @@ func TestListPages(t *testing.T) {
 // TestListCursors refuses cursors of other lists, and what is none.
 func TestListCursors(t *testing.T) {
 	held := fixedLists{datasets: fixedDatasets{{Name: "a"}, {Name: "b"}}}
-	lists := NewLists(ListsConfig{Sessions: held, Variants: held, Replays: held, Datasets: held.datasets}).table().handler()
+	lists := NewLists(ListsConfig{
+		Sessions: held, Variants: held, Replays: held, Datasets: held.datasets,
+	}).table().handler()
 	get := func(target string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		lists.ServeHTTP(w, reading(target))
@@ -114,7 +120,10 @@ func TestListCursors(t *testing.T) {
 	if w := get("/api/v1/datasets?limit=1"); json.Unmarshal(w.Body.Bytes(), &page) != nil || page.Next == "" {
 		t.Fatalf("the first page: %s", w.Body)
 	}
-	for _, target := range []string{"/api/v1/sessions?cursor=" + page.Next, "/api/v1/datasets?cursor=x", "/api/v1/datasets?cursor=" + page.Next + "x"} {
+	for _, target := range []string{
+		"/api/v1/sessions?cursor=" + page.Next, "/api/v1/datasets?cursor=x",
+		"/api/v1/datasets?cursor=" + page.Next + "x",
+	} {
 		if w := get(target); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d %s, want 400", target, w.Code, w.Body)
 		}

@@ -42,7 +42,8 @@ func OpenAI(model llm.Model, o Options) http.Handler {
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, http.StatusNotFound, "not_found", "nothing is served at "+r.Method+" "+r.URL.Path+"; use POST /v1/chat/completions")
+		writeError(w, http.StatusNotFound, "not_found", "nothing is served at "+r.Method+" "+r.URL.Path+
+			"; use POST /v1/chat/completions")
 	})
 	return mux
 }
@@ -119,7 +120,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := encode(v)
 	if err != nil {
-		status, body = http.StatusInternalServerError, []byte(`{"error":{"message":"the reply cannot be written as JSON","type":"server_error"}}`)
+		status, body = http.StatusInternalServerError,
+			[]byte(`{"error":{"message":"the reply cannot be written as JSON","type":"server_error"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

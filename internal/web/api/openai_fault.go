@@ -93,13 +93,16 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 	case status >= http.StatusInternalServerError:
 		kind = "server_error"
 	}
-	writeJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": kind, "param": nil, "code": code}})
+	writeJSON(w, status, map[string]any{"error": map[string]any{
+		"message": message, "type": kind, "param": nil, "code": code,
+	}})
 }
 
 // cut sends half of an answer after announcing its whole length.
 func (s *openAI) cut(w http.ResponseWriter, asked *chatRequest) {
 	contentType, body := raw(s.completion(asked.Model, chat.Reply{Text: llm.CutText}), asked.Stream)
-	hangUp(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", contentType, len(body), body[:len(body)/2]))
+	hangUp(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", contentType, len(body),
+		body[:len(body)/2]))
 }
 
 // hangUp takes the connection from the server, writes last and closes it; with nothing to write, it resets the

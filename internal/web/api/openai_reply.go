@@ -64,9 +64,9 @@ func (s *openAI) completion(model string, reply chat.Reply) *completion {
 	finish = cmp.Or(reply.FinishReason, finish)
 	u := reply.Usage
 	return &completion{
-		ID: "chatcmpl-" + strconv.FormatInt(s.count.Add(1), 10), Object: "chat.completion", Created: time.Now().Unix(), Model: model,
-		Choices: []choice{{Message: said, FinishReason: &finish}},
-		Usage:   &usage{u.InputTokens, u.OutputTokens, u.Total()},
+		ID: "chatcmpl-" + strconv.FormatInt(s.count.Add(1), 10), Object: "chat.completion", Created: time.Now().Unix(),
+		Model: model, Choices: []choice{{Message: said, FinishReason: &finish}},
+		Usage: &usage{u.InputTokens, u.OutputTokens, u.Total()},
 	}
 }
 

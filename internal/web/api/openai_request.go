@@ -82,7 +82,9 @@ func (r *chatRequest) request() (llm.Request, error) {
 			message.Role = chat.System
 		}
 		for _, c := range m.ToolCalls {
-			message.ToolCalls = append(message.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Function.Name, Args: llm.ParseArgs(c.Function.Arguments)})
+			message.ToolCalls = append(message.ToolCalls, chat.ToolCall{
+				ID: c.ID, Name: c.Function.Name, Args: llm.ParseArgs(c.Function.Arguments),
+			})
 		}
 		q.Messages[i] = message
 	}

@@ -94,14 +94,16 @@ rules:
 
 func TestCompletion(t *testing.T) {
 	address, client := serve(t, script(t, shop), Options{})
-	response, body := send(t, client, "POST", address+"/v1/chat/completions", `{"model":"agent","messages":[{"role":"user","content":"hello"}],"user":"x"}`)
+	response, body := send(t, client, "POST", address+"/v1/chat/completions",
+		`{"model":"agent","messages":[{"role":"user","content":"hello"}],"user":"x"}`)
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("status %d, %s", response.StatusCode, response.Header)
 	}
 	diffJSON(t, "text", `{"id":"chatcmpl-1","object":"chat.completion","created":0,"model":"agent",
 		"choices":[{"index":0,"message":{"role":"assistant","content":"one two three four five six seven eight nine"},"finish_reason":"stop"}],
 		"usage":{"prompt_tokens":1,"completion_tokens":9,"total_tokens":10}}`, body)
-	_, body = send(t, client, "POST", address+"/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"text","text":"the weather"},
+	_, body = send(t, client, "POST", address+"/v1/chat/completions",
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"the weather"},
 		{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]}`)
 	diffJSON(t, "tool call", `{"id":"chatcmpl-2","object":"chat.completion","created":0,"model":"",
 		"choices":[{"index":0,"message":{"role":"assistant","content":"Let me see.",
@@ -155,8 +157,10 @@ func TestStream(t *testing.T) {
 				finish = *chunk.Choices[0].FinishReason
 			}
 		}
-		if text != want.text || calls != want.calls || finish != want.finish || last != "[DONE]" || events < want.least || used == nil {
-			t.Errorf("%s: text %q, %d calls, %d events, finish %q, usage %v, last %q", ask, text, calls, events, finish, used, last)
+		if text != want.text || calls != want.calls || finish != want.finish || last != "[DONE]" ||
+			events < want.least || used == nil {
+			t.Errorf("%s: text %q, %d calls, %d events, finish %q, usage %v, last %q", ask, text, calls, events, finish,
+				used, last)
 		}
 	}
 }
@@ -171,16 +175,40 @@ func TestErrors(t *testing.T) {
 		status                   int
 		want, retryAfter         string
 	}{
-		{"a status", "POST", "/v1/chat/completions", user("busy"), 429, `{"error":{"message":"slow down","type":"rate_limit_error","param":null,"code":"rate_limited"}}`, "2 1500"},
-		{"a status with its own body", "POST", "/v1/chat/completions", user("raw"), 418, `{"error":{"message":"teapot","custom":1}}`, " "},
-		{"no rule", "POST", "/v1/chat/completions", user("what"), 400, `{"error":{"message":"scripted:judge at demo.yaml: no rule matches the user message \"what\" (add a rule or a default to demo.yaml)","type":"invalid_request_error","param":null,"code":"refused"}}`, " "},
+		{
+			"a status", "POST", "/v1/chat/completions", user("busy"), 429,
+			`{"error":{"message":"slow down","type":"rate_limit_error","param":null,"code":"rate_limited"}}`, "2 1500",
+		},
+		{
+			"a status with its own body", "POST", "/v1/chat/completions", user("raw"), 418,
+			`{"error":{"message":"teapot","custom":1}}`, " ",
+		},
+		{
+			"no rule", "POST", "/v1/chat/completions", user("what"), 400,
+			`{"error":{"message":"scripted:judge at demo.yaml: no rule matches the user message \"what\" (add a rule or a default to demo.yaml)","type":"invalid_request_error","param":null,"code":"refused"}}`, " ",
+		},
 		{"not JSON", "POST", "/v1/chat/completions", "{", 400, `{"error":{"message":"the body is not a chat completion request: unexpected end of JSON input","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " "},
-		{"no messages", "POST", "/v1/chat/completions", "{}", 400, `{"error":{"message":"the request has no messages","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " "},
-		{"bad content", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":5}]}`, 400, `{"error":{"message":"messages[0]: content is neither text nor a list of parts with text or image_url","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " "},
-		{"a bad part", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"video"}]}]}`, 400, `{"error":{"message":"messages[0]: content is neither text nor a list of parts with text or image_url","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " "},
+		{
+			"no messages", "POST", "/v1/chat/completions", "{}", 400,
+			`{"error":{"message":"the request has no messages","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " ",
+		},
+		{
+			"bad content", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":5}]}`, 400,
+			`{"error":{"message":"messages[0]: content is neither text nor a list of parts with text or image_url","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " ",
+		},
+		{
+			"a bad part", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"video"}]}]}`,
+			400, `{"error":{"message":"messages[0]: content is neither text nor a list of parts with text or image_url","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " ",
+		},
 		{"another path", "POST", "/chat/completions", "{}", 404, `{"error":{"message":"nothing is served at POST /chat/completions; use POST /v1/chat/completions","type":"invalid_request_error","param":null,"code":"not_found"}}`, " "},
-		{"another method", "GET", "/v1/chat/completions", "", 404, `{"error":{"message":"nothing is served at GET /v1/chat/completions; use POST /v1/chat/completions","type":"invalid_request_error","param":null,"code":"not_found"}}`, " "},
-		{"too large", "POST", "/v1/chat/completions", `{"x":"` + strings.Repeat("x", maxRequest) + `"}`, 413, `{"error":{"message":"the body cannot be read: http: request body too large","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " "},
+		{
+			"another method", "GET", "/v1/chat/completions", "", 404,
+			`{"error":{"message":"nothing is served at GET /v1/chat/completions; use POST /v1/chat/completions","type":"invalid_request_error","param":null,"code":"not_found"}}`, " ",
+		},
+		{
+			"too large", "POST", "/v1/chat/completions", `{"x":"` + strings.Repeat("x", maxRequest) + `"}`, 413,
+			`{"error":{"message":"the body cannot be read: http: request body too large","type":"invalid_request_error","param":null,"code":"invalid_request"}}`, " ",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			response, body := send(t, client, tc.method, address+tc.path, tc.body)
@@ -188,7 +216,8 @@ func TestErrors(t *testing.T) {
 				t.Errorf("status %d, want %d", response.StatusCode, tc.status)
 			}
 			diffJSON(t, "body", tc.want, body)
-			if got := response.Header.Get("Retry-After") + " " + response.Header.Get("Retry-After-Ms"); got != tc.retryAfter {
+			if got := response.Header.Get("Retry-After") + " " +
+				response.Header.Get("Retry-After-Ms"); got != tc.retryAfter {
 				t.Errorf("Retry-After %q, want %q", got, tc.retryAfter)
 			}
 		})
@@ -212,7 +241,8 @@ func TestErrorsOfOtherModels(t *testing.T) {
 			err = errors.New("failed")
 		}
 		address, client := serve(t, broken{err}, Options{})
-		response, body := send(t, client, "POST", address+"/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
+		response, body := send(t, client, "POST", address+"/v1/chat/completions",
+			`{"messages":[{"role":"user","content":"x"}]}`)
 		if response.StatusCode != want || !strings.Contains(body, "failed") {
 			t.Errorf("%s: status %d, want %d; %s", fault, response.StatusCode, want, body)
 		}
@@ -221,7 +251,8 @@ func TestErrorsOfOtherModels(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	address, client := serve(t, script(t, shop), Options{})
-	response, body := send(t, client, "POST", address+"/v1/chat/completions", `{"messages":[{"role":"user","content":"stop"}]}`)
+	response, body := send(t, client, "POST", address+"/v1/chat/completions",
+		`{"messages":[{"role":"user","content":"stop"}]}`)
 	if response.StatusCode != 200 || json.Valid([]byte(body)) || body == "" {
 		t.Errorf("status %d, body %q", response.StatusCode, body)
 	}
@@ -230,7 +261,8 @@ func TestMalformed(t *testing.T) {
 func TestModelsAndHealth(t *testing.T) {
 	address, client := serve(t, script(t, shop), Options{})
 	_, body := send(t, client, "GET", address+"/v1/models", "")
-	diffJSON(t, "models", `{"object":"list","data":[{"id":"shop","object":"model","created":0,"owned_by":"rehearse"}]}`, body)
+	diffJSON(t, "models", `{"object":"list","data":[{"id":"shop","object":"model","created":0,"owned_by":"rehearse"}]}`,
+		body)
 	if response, _ := send(t, client, "GET", address+"/healthz", ""); response.StatusCode != 200 {
 		t.Errorf("health status %d", response.StatusCode)
 	}
@@ -264,7 +296,8 @@ rules:
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
-			_, _ = fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(tc.request), tc.request)
+			_, _ = fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+				len(tc.request), tc.request)
 			data, _ := io.ReadAll(conn)
 			if tc.contentType == "" {
 				if len(data) > 0 {
@@ -303,7 +336,8 @@ func TestLatency(t *testing.T) {
 		cancel() // the client's patience is over once the model is asked
 		return never.Generate(asked, r)
 	}), Options{})
-	request, err := http.NewRequestWithContext(ctx, "POST", address+"/v1/chat/completions", strings.NewReader(`{"messages":[{"role":"user","content":"x"}]}`))
+	request, err := http.NewRequestWithContext(ctx, "POST", address+"/v1/chat/completions",
+		strings.NewReader(`{"messages":[{"role":"user","content":"x"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,8 @@ func (d *Document) describe(method, path string, r route) (documentRoute, error)
 	for i, parameters := range [][]parameter{inPath, r.query, r.headers} {
 		for _, p := range parameters {
 			described.Parameters = append(described.Parameters, documentParameter{
-				Name: p.name, In: []string{"path", "query", "header"}[i], Required: i == 0, Description: p.about, Schema: textSchema,
+				Name: p.name, In: []string{"path", "query", "header"}[i], Required: i == 0, Description: p.about,
+				Schema: textSchema,
 			})
 		}
 	}

@@ -26,7 +26,8 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read.OpenAPI != "3.1.0" || read.Paths.Find("/api/v1/runs/{run_id}/results").Get == nil || read.Paths.Find("/execute").Post == nil {
+	if read.OpenAPI != "3.1.0" || read.Paths.Find("/api/v1/runs/{run_id}/results").Get == nil ||
+		read.Paths.Find("/execute").Post == nil {
 		t.Errorf("%.300s", data)
 	}
 	ids := map[string]bool{}
@@ -58,14 +59,26 @@ func TestAnswersAreHeldToTheDocument(t *testing.T) {
 		status                    int
 		wrong                     string
 	}{
-		"a run":              {"GET", "/api/v1/runs/a", "application/json", run, 200, ""},
-		"a page":             {"GET", "/api/v1/runs", "application/json", `{"items": [` + run + `], "next_cursor": null}`, 200, ""},
-		"a problem":          {"GET", "/nowhere", "application/problem+json", problem, 404, ""},
-		"nothing":            {"DELETE", "/api/v1/runs/a", "", "", 204, ""},
-		"a member too few":   {"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, `"kind": "suite", `, "", 1), 200, "kind"},
-		"a member too many":  {"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, `{`, `{"odd": 1, `, 1), 200, "odd"},
-		"another type":       {"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, `"done": 0`, `"done": "0"`, 1), 200, "done"},
-		"no time":            {"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, "2026-01-31T12:00:00Z", "yesterday", 1), 200, "created_at"},
+		"a run": {"GET", "/api/v1/runs/a", "application/json", run, 200, ""},
+		"a page": {
+			"GET", "/api/v1/runs", "application/json", `{"items": [` + run + `], "next_cursor": null}`, 200, "",
+		},
+		"a problem": {"GET", "/nowhere", "application/problem+json", problem, 404, ""},
+		"nothing":   {"DELETE", "/api/v1/runs/a", "", "", 204, ""},
+		"a member too few": {
+			"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, `"kind": "suite", `, "", 1), 200, "kind",
+		},
+		"a member too many": {
+			"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, `{`, `{"odd": 1, `, 1), 200, "odd",
+		},
+		"another type": {
+			"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, `"done": 0`, `"done": "0"`, 1), 200,
+			"done",
+		},
+		"no time": {
+			"GET", "/api/v1/runs/a", "application/json", strings.Replace(run, "2026-01-31T12:00:00Z", "yesterday", 1),
+			200, "created_at",
+		},
 		"another status":     {"GET", "/api/v1/runs/a", "application/json", run, 201, "201"},
 		"another media type": {"GET", "/api/v1/runs/a", "text/html", run, 200, "text/html"},
 		"nowhere":            {"GET", "/nowhere", "application/json", "{}", 200, "not in the document"},

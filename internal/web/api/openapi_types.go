@@ -29,7 +29,9 @@ func written() map[reflect.Type]*jsonschema.Schema {
 			{Type: "string", Description: "its text"}, required("base64", text), required("sha256", text),
 		}},
 		reflect.TypeFor[chat.Content](): {AnyOf: []*jsonschema.Schema{text, {Type: "array", Items: object}}},
-		reflect.TypeFor[chat.Cost]():    {Types: []string{"null", "number"}, Description: "US dollars; null where unknown"},
+		reflect.TypeFor[chat.Cost](): {
+			Types: []string{"null", "number"}, Description: "US dollars; null where unknown",
+		},
 		reflect.TypeFor[chat.Usage](): {
 			Types: []string{"null", "object"}, Required: []string{"input_tokens", "output_tokens"},
 			Properties: map[string]*jsonschema.Schema{
@@ -81,7 +83,9 @@ func closed[T ~string](words ...T) *jsonschema.Schema {
 
 // required is an object with one member.
 func required(name string, of *jsonschema.Schema) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", Required: []string{name}, Properties: map[string]*jsonschema.Schema{name: of}}
+	return &jsonschema.Schema{
+		Type: "object", Required: []string{name}, Properties: map[string]*jsonschema.Schema{name: of},
+	}
 }
 
 // published returns a schema given as JSON, after it moves the schema's $defs into the document's components.

@@ -60,17 +60,21 @@ const (
 const maxDetail = 1000
 
 func newProblem(status int, code, detail, hint string) *Problem {
-	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Hint: hint}
+	return &Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Hint: hint,
+	}
 }
 
 // unavailable is the problem of a request that needs a store or queue that is away.
 func unavailable() *Problem {
-	return newProblem(http.StatusServiceUnavailable, codeUnavailable, "the store or the queue cannot be reached", "try again").after(5 * time.Second)
+	return newProblem(http.StatusServiceUnavailable, codeUnavailable, "the store or the queue cannot be reached",
+		"try again").after(5 * time.Second)
 }
 
 // stoppingProblem is the problem of a request that begins something while the server stops.
 func stoppingProblem() *Problem {
-	return newProblem(http.StatusServiceUnavailable, codeStopping, "the server is stopping", "try again when it is back").after(5 * time.Second)
+	return newProblem(http.StatusServiceUnavailable, codeStopping, "the server is stopping",
+		"try again when it is back").after(5 * time.Second)
 }
 
 // at sets the pointer of the faulty member.

@@ -55,7 +55,8 @@ func TestReadingIsBounded(t *testing.T) {
 			for f.reading.enter() { // until all places are taken
 			}
 			w := send(c.body)
-			if p := decoded[Problem](t, w.Body.String()); w.Code != http.StatusServiceUnavailable || p.Code != "busy" || w.Header().Get("Retry-After") != "1" {
+			if p := decoded[Problem](t, w.Body.String()); w.Code != http.StatusServiceUnavailable || p.Code != "busy" ||
+				w.Header().Get("Retry-After") != "1" {
 				t.Errorf("%s: %d %v %s", name, w.Code, w.Header(), w.Body)
 			}
 			for range cap(f.reading) {
@@ -66,7 +67,8 @@ func TestReadingIsBounded(t *testing.T) {
 			}
 			many := strings.Repeat("1,", source.MaxSubmitted)
 			w = send(`{"x": [` + many + `1]}`)
-			if p := decoded[Problem](t, w.Body.String()); w.Code != http.StatusRequestEntityTooLarge || p.Code != "too_large" {
+			if p := decoded[Problem](t, w.Body.String()); w.Code != http.StatusRequestEntityTooLarge ||
+				p.Code != "too_large" {
 				t.Errorf("%s with too many nodes: %d %.300s", name, w.Code, w.Body)
 			}
 			if len(f.reading) != 0 {

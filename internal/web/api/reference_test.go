@@ -18,8 +18,10 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("# HTTP API\n\nWritten from the routes of `rehearse serve`; do not edit. A running server gives out the whole OpenAPI 3.1 document at `/openapi.json`, and shows\n" +
-		"it at `/docs`. A token goes in `Authorization: Bearer TOKEN`; errors are problem documents (RFC 9457) with a `code`.\n\n" +
+	b.WriteString("# HTTP API\n\nWritten from the routes of `rehearse serve`; do not edit. " +
+		"A running server gives out the whole OpenAPI 3.1 document at `/openapi.json`, and shows\n" +
+		"it at `/docs`. A token goes in `Authorization: Bearer TOKEN`; errors are problem documents (RFC 9457) " +
+		"with a `code`.\n\n" +
 		"| route | scope | what it does | parameters | answers |\n|---|---|---|---|---|\n")
 	cell := strings.NewReplacer("|", `\|`, "\n", " ")
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -35,7 +37,8 @@ func TestReference(t *testing.T) {
 			if scope != "" {
 				scope = "`" + scope + "`"
 			}
-			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s | %s |\n", strings.ToUpper(method), path, scope, cell.Replace(route.Summary), strings.Join(parameters, ", "),
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s | %s |\n", strings.ToUpper(method),
+				path, scope, cell.Replace(route.Summary), strings.Join(parameters, ", "),
 				strings.Join(slices.Sorted(maps.Keys(route.Responses)), ", "))
 		}
 	}

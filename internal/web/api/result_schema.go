@@ -17,7 +17,8 @@ func ResultSchema() ([]byte, error) {
 		return nil, fmt.Errorf("make the schema of results: %w", err)
 	}
 	s.Schema, s.ID = "https://json-schema.org/draft/2020-12/schema", "urn:rehearse:schema:result"
-	s.Title, s.Description = "rehearse result", "A line of results.jsonl: a test, or a trial of one, with what was said and how it was graded"
+	s.Title, s.Description = "rehearse result",
+		"A line of results.jsonl: a test, or a trial of one, with what was said and how it was graded"
 	data, err := json.MarshalIndent(s, "", "  ")
 	return append(data, '\n'), err
 }

@@ -57,14 +57,22 @@ func TestResultSchema(t *testing.T) {
 // records are results of many kinds.
 func records() map[string]*result.Test {
 	full := &result.Test{
-		Schema: 1, RunID: "r", Suite: "shop", TestID: "t", Trial: 2, Target: "bot", ConversationID: "c", SessionID: "s", EndedByAgent: true, Score: 0.5,
-		Verdict: result.Fail, Threshold: 0.8, ExecutionStatus: result.OK, Output: []chat.Message{chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "Hello")},
-		StartedAt: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Fingerprint: "f", Position: 3, Tags: []string{"a"}, Metadata: map[string]any{"k": 1},
-		Trials: &result.Trials{Count: 3, Passed: 1, Strategy: "pass_all", Scores: []float64{0.5}, PassHatK: []float64{0.3}, PassAtK: []float64{0.3}, Class: "flaky"},
-		Source: &result.Source{File: "suite.yaml", Line: 3, Turns: []int{5}}, Quarantined: &quarantine.Terms{Owner: "ann", Until: "2026-12-01", Reason: "a known fault"},
-		Attempts: []result.Attempt{{N: 1}}, Scores: []result.Score{}, Turns: []result.Turn{}, Failures: []result.Failure{},
+		Schema: 1, RunID: "r", Suite: "shop", TestID: "t", Trial: 2, Target: "bot", ConversationID: "c", SessionID: "s",
+		EndedByAgent: true, Score: 0.5, Verdict: result.Fail, Threshold: 0.8, ExecutionStatus: result.OK,
+		Output:    []chat.Message{chat.NewMessage(chat.User, "Hi"), chat.NewMessage(chat.Assistant, "Hello")},
+		StartedAt: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Fingerprint: "f", Position: 3, Tags: []string{"a"},
+		Metadata: map[string]any{"k": 1}, Trials: &result.Trials{
+			Count: 3, Passed: 1, Strategy: "pass_all", Scores: []float64{0.5}, PassHatK: []float64{0.3},
+			PassAtK: []float64{0.3}, Class: "flaky",
+		}, Source: &result.Source{File: "suite.yaml", Line: 3, Turns: []int{5}},
+		Quarantined: &quarantine.Terms{Owner: "ann", Until: "2026-12-01", Reason: "a known fault"},
+		Attempts:    []result.Attempt{{N: 1}}, Scores: []result.Score{}, Turns: []result.Turn{},
+		Failures: []result.Failure{},
 	}
-	empty := &result.Test{Schema: 1, Verdict: result.Ungraded, ExecutionStatus: result.OK, Scores: []result.Score{}, Output: []chat.Message{}, Turns: []result.Turn{}, Failures: []result.Failure{}}
+	empty := &result.Test{
+		Schema: 1, Verdict: result.Ungraded, ExecutionStatus: result.OK, Scores: []result.Score{},
+		Output: []chat.Message{}, Turns: []result.Turn{}, Failures: []result.Failure{},
+	}
 	return map[string]*result.Test{"full": full, "empty": empty}
 }
 

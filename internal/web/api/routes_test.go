@@ -58,7 +58,8 @@ func walkRoute(t *testing.T, of route) {
 		front := Front(table{own}.handler(), FrontConfig{
 			Access: access.New(access.Config{Store: &tokenStore{tokens: storedToken(scope)}}),
 		})
-		r := httptest.NewRequest(method, "http://server.example"+regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "x"), nil)
+		r := httptest.NewRequest(method,
+			"http://server.example"+regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "x"), nil)
 		r.Header.Set("Authorization", "Bearer rht_1")
 		w := httptest.NewRecorder()
 		front.ServeHTTP(w, r)
@@ -80,7 +81,9 @@ func walkRoute(t *testing.T, of route) {
 
 // Who is not admitted is told nothing of what is there, and a token of any scope finds out what is not.
 func TestNothingThere(t *testing.T) {
-	front := Front((&Flows{}).table().handler(), FrontConfig{Access: access.New(access.Config{Store: &tokenStore{tokens: storedToken(access.Read)}})})
+	front := Front((&Flows{}).table().handler(), FrontConfig{
+		Access: access.New(access.Config{Store: &tokenStore{tokens: storedToken(access.Read)}}),
+	})
 	for _, c := range []struct {
 		method, path, token string
 		want                int

@@ -22,7 +22,8 @@ import (
 
 // Leader takes, checks, cancels and deletes runs (coordinator.Service).
 type Leader interface {
-	Submit(ctx context.Context, spec runspec.Spec, key string, by coordinator.Caller) (run store.Run, created bool, err error)
+	Submit(ctx context.Context, spec runspec.Spec, key string,
+		by coordinator.Caller) (run store.Run, created bool, err error)
 	Check(ctx context.Context, spec runspec.Spec, by coordinator.Caller) (coordinator.Checked, error)
 	Cancel(ctx context.Context, id string) (store.Run, error)
 	DeleteRun(ctx context.Context, id string) error
@@ -140,7 +141,8 @@ func (s *Runs) table() table {
 		},
 		{
 			pattern: "GET /api/v1/runs/{run_id}/{file}", scope: access.Read, handle: s.answer(s.file),
-			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, report.md or junit.xml, of a " +
+			summary: "A file of a run that has ended: results.jsonl, run.json, report.html, " +
+				"report.md or junit.xml, of a " +
 				"classification also classification.json, of a replay report.json",
 			ok: either{
 				result.Run{}, classification.Report{}, replay.Report{}, "application/x-ndjson", "text/html",
@@ -182,8 +184,8 @@ func (s *Runs) answer(handle func(http.ResponseWriter, *http.Request) error) htt
 func (s *Runs) list(w http.ResponseWriter, r *http.Request) error {
 	q := query{r.URL.Query(), nil}
 	filter := store.RunFilter{
-		Status: oneOf(&q, "status", store.RunStatuses()...), Name: q.text("name"), Schedule: q.text("schedule"), Suite: q.text("suite"), Target: q.text("target"),
-		Since: q.time("since"), Until: q.time("until"),
+		Status: oneOf(&q, "status", store.RunStatuses()...), Name: q.text("name"), Schedule: q.text("schedule"),
+		Suite: q.text("suite"), Target: q.text("target"), Since: q.time("since"), Until: q.time("until"),
 	}
 	for _, label := range q.values["label"] {
 		key, value, ok := strings.Cut(label, ":")
@@ -276,7 +278,8 @@ func (s *Runs) prune(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if asked.OlderThan == nil && asked.Retain == nil || asked.Retain != nil && *asked.Retain < 0 {
-		return newProblem(http.StatusBadRequest, codeQuery, "the body says not which runs stay", `send {"older_than": "30d"}, {"keep": 100}, or both`).at("")
+		return newProblem(http.StatusBadRequest, codeQuery, "the body says not which runs stay",
+			`send {"older_than": "30d"}, {"keep": 100}, or both`).at("")
 	}
 	n, err := s.Leader.Prune(r.Context(), coordinator.Limits(asked.OlderThan, asked.Retain))
 	if err != nil {

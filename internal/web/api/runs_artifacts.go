@@ -27,7 +27,8 @@ func (s *Runs) artifacts(w http.ResponseWriter, r *http.Request) error {
 // anything.
 func (s *Runs) artifact(w http.ResponseWriter, r *http.Request) error {
 	hash := r.PathValue("sha256")
-	none := newProblem(http.StatusNotFound, codeNotFound, "no run has such an artifact", "GET "+runsPath+"/RUN/artifacts lists those of a run")
+	none := newProblem(http.StatusNotFound, codeNotFound, "no run has such an artifact",
+		"GET "+runsPath+"/RUN/artifacts lists those of a run")
 	if s.Artifacts == nil || !artifact.IsHash(hash) {
 		return none
 	}
@@ -40,7 +41,8 @@ func (s *Runs) artifact(w http.ResponseWriter, r *http.Request) error {
 	}
 	data, err := s.Artifacts.Get(r.Context(), hash)
 	if errors.Is(err, artifact.ErrNone) {
-		return newProblem(http.StatusNotFound, codeNotFound, "a run has this artifact, but its bytes are not here", "with a folder for artifacts, ask the server that led the run")
+		return newProblem(http.StatusNotFound, codeNotFound, "a run has this artifact, but its bytes are not here",
+			"with a folder for artifacts, ask the server that led the run")
 	}
 	if err != nil {
 		return err

@@ -33,7 +33,10 @@ func TestArtifactBytes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = opened.Close() })
 	fleet := opened.Fleet()
-	run := store.NewRun{Run: store.Run{ID: "r", Schema: 1, Kind: "suite", Suites: []string{"s"}, Targets: []string{"t"}}, Spec: []byte(`{}`)}
+	run := store.NewRun{
+		Run:  store.Run{ID: "r", Schema: 1, Kind: "suite", Suites: []string{"s"}, Targets: []string{"t"}},
+		Spec: []byte(`{}`),
+	}
 	if _, _, err := fleet.CreateRun(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
@@ -43,24 +46,28 @@ func TestArtifactBytes(t *testing.T) {
 		rows = append(rows, store.Artifact{Kind: "exchange", SHA256: hash, Bytes: 5})
 	}
 	test := &result.Test{Schema: 1, RunID: "r", Suite: "s", TestID: "a", Target: "t", Verdict: result.Pass}
-	if _, err := fleet.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{{Test: test, Artifacts: rows}}); err != nil {
+	if _, err := fleet.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{
+		{Test: test, Artifacts: rows},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	const html = "<html><script>alert(1)</script>"
 	s := NewRuns(RunsConfig{Store: fleet, Artifacts: byHash{page: html, stray: "of no run"}})
 	for hash, want := range map[string]string{
-		page: html, gone: "its bytes are not here", stray: "no run has such an artifact", strings.ToUpper(page): "no run has such an artifact",
-		"..%2Frehearse.db": "no run has such an artifact",
+		page: html, gone: "its bytes are not here", stray: "no run has such an artifact",
+		strings.ToUpper(page): "no run has such an artifact", "..%2Frehearse.db": "no run has such an artifact",
 	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/api/v1/artifacts/"+hash, nil)
 		s.table().handler().ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Grant{Open: true})))
 		h := w.Header()
-		if !strings.Contains(w.Body.String(), want) || (w.Code == http.StatusOK) != (want == html) || w.Code != http.StatusOK && w.Code != http.StatusNotFound {
+		if !strings.Contains(w.Body.String(), want) || (w.Code == http.StatusOK) != (want == html) ||
+			w.Code != http.StatusOK && w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", hash, w.Code, w.Body)
 		}
-		if w.Code == http.StatusOK && (h.Get("Content-Type") != "application/octet-stream" || h.Get("X-Content-Type-Options") != "nosniff" ||
-			h.Get("Content-Disposition") != `attachment; filename="`+hash+`"` || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox")) {
+		if w.Code == http.StatusOK && (h.Get("Content-Type") != "application/octet-stream" ||
+			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Disposition") !=
+			`attachment; filename="`+hash+`"` || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox")) {
 			t.Errorf("%s: headers %v", hash, h)
 		}
 	}

@@ -65,7 +65,8 @@ func (s *Runs) events(w http.ResponseWriter, r *http.Request) error {
 		if time.Since(told) >= time.Second {
 			told = time.Now()
 			run, err := s.Store.Run(r.Context(), id)
-			if err == nil && run.Status == store.RunRunning && !write("event: progress\ndata: "+progressOf(run)+"\n\n") {
+			if err == nil && run.Status == store.RunRunning &&
+				!write("event: progress\ndata: "+progressOf(run)+"\n\n") {
 				return nil
 			}
 			if ended = err == nil && run.Status.Ended(); ended {
@@ -102,8 +103,8 @@ func progressOf(run store.Run) string {
 	data, _ := json.Marshal(map[string]any{ // numbers
 		"conversations": run.Progress.Conversations, "done": run.Progress.Done, "running": run.Progress.Running,
 		"totals": map[string]int{
-			"tests": completed + n.Skipped, "completed": completed, "passed": n.Passed, "failed": n.Failed, "errors": n.Errors,
-			"ungraded": n.Ungraded, "skipped": n.Skipped,
+			"tests": completed + n.Skipped, "completed": completed, "passed": n.Passed, "failed": n.Failed,
+			"errors": n.Errors, "ungraded": n.Ungraded, "skipped": n.Skipped,
 		},
 	})
 	return string(data)
@@ -120,7 +121,8 @@ func (s *Runs) turns(id string) (turns <-chan string, quiet func()) {
 			return
 		}
 		data, err := json.Marshal(map[string]any{
-			"suite": n.Key.Suite, "test_id": n.Key.TestID, "target": wire.Shown(n.Key.Target), "trial": n.Key.Trial, "turn": n.Turn, "of": n.Of,
+			"suite": n.Key.Suite, "test_id": n.Key.TestID, "target": wire.Shown(n.Key.Target), "trial": n.Key.Trial,
+			"turn": n.Turn, "of": n.Of,
 		})
 		if err != nil {
 			return
@@ -148,7 +150,8 @@ func lastEvent(r *http.Request) (int64, error) {
 	}
 	after, err := strconv.ParseInt(written, 10, 64)
 	if err != nil || after < 0 {
-		return 0, newProblem(http.StatusBadRequest, codeQuery, "the id of the last event cannot be read", "send the id as it came")
+		return 0, newProblem(http.StatusBadRequest, codeQuery, "the id of the last event cannot be read",
+			"send the id as it came")
 	}
 	return after, nil
 }

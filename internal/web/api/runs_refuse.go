@@ -43,7 +43,8 @@ func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case is:
 		p.Problem = known
 	case faulty:
-		p.Problem, p.Errors = newProblem(http.StatusUnprocessableEntity, codeSpec, invalid.Message, "`rehearse validate` finds the same in suites"), invalid.Problems
+		p.Problem, p.Errors = newProblem(http.StatusUnprocessableEntity, codeSpec, invalid.Message,
+			"`rehearse validate` finds the same in suites"), invalid.Problems
 	case may:
 		status := http.StatusUnprocessableEntity
 		if refused.Code == wire.RefusedCommands {
@@ -54,23 +55,29 @@ func (s *Runs) refuse(w http.ResponseWriter, r *http.Request, err error) {
 			p.Scope = access.Admin
 		}
 	case lacks:
-		p.Problem = newProblem(http.StatusConflict, codeMissing, "files are named by hashes that are not here", "send each with PUT /api/v1/blobs/SHA256 first")
+		p.Problem = newProblem(http.StatusConflict, codeMissing, "files are named by hashes that are not here",
+			"send each with PUT /api/v1/blobs/SHA256 first")
 		p.Missing = missing.SHA256
 	case errors.Is(err, store.ErrUnknown):
-		p.Problem = newProblem(http.StatusNotFound, codeNotFound, "there is no such run or result", "GET "+runsPath+" lists the runs")
+		p.Problem = newProblem(http.StatusNotFound, codeNotFound, "there is no such run or result",
+			"GET "+runsPath+" lists the runs")
 	case errors.Is(err, store.ErrRunEnded):
 		p.Problem = newProblem(http.StatusConflict, codeFinished, "the run has ended", "")
 	case errors.Is(err, store.ErrRunUnfinished):
 		p.Problem = newProblem(http.StatusConflict, codeUnfinished, "the run has not ended", "cancel it first")
 	case errors.Is(err, store.ErrQueueFull):
-		p.Problem = newProblem(http.StatusTooManyRequests, codeQueueFull, "too many runs wait", "try again when some have ended").after(10 * time.Second)
+		p.Problem = newProblem(http.StatusTooManyRequests, codeQueueFull, "too many runs wait",
+			"try again when some have ended").after(10 * time.Second)
 	case errors.Is(err, store.ErrOtherSubmission):
-		p.Problem = newProblem(http.StatusUnprocessableEntity, codeMismatch, "the Idempotency-Key was used for another submission within 24 hours",
+		p.Problem = newProblem(http.StatusUnprocessableEntity, codeMismatch,
+			"the Idempotency-Key was used for another submission within 24 hours",
 			"send a new key, or the same body as before")
 	case errors.Is(err, store.ErrCursor):
-		p.Problem = newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
+		p.Problem = newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list",
+			"use next_cursor as it came")
 	case errors.Is(err, store.ErrHash):
-		p.Problem = newProblem(http.StatusUnprocessableEntity, codeHash, "the bytes do not have the hash in the path", "send the SHA-256 of the bytes, in lower case")
+		p.Problem = newProblem(http.StatusUnprocessableEntity, codeHash, "the bytes do not have the hash in the path",
+			"send the SHA-256 of the bytes, in lower case")
 	case errors.Is(err, store.ErrInvalid):
 		p.Problem = newProblem(http.StatusBadRequest, codeQuery, "the request names what cannot be", "")
 	case store.IsUnavailable(err):

@@ -38,8 +38,8 @@ func (v resultView) MarshalJSON() ([]byte, error) {
 func resultFilter(r *http.Request) (filter store.ResultFilter, page store.PageOf, err error) {
 	q := query{r.URL.Query(), nil}
 	filter = store.ResultFilter{
-		Verdict: oneOf(&q, "verdict", result.Verdicts...), Code: result.Code(q.text("code")), Suite: q.text("suite"), TestID: q.text("test_id"),
-		Target: q.text("target"), Trial: q.number("trial"), Text: q.text("q"),
+		Verdict: oneOf(&q, "verdict", result.Verdicts...), Code: result.Code(q.text("code")), Suite: q.text("suite"),
+		TestID: q.text("test_id"), Target: q.text("target"), Trial: q.number("trial"), Text: q.text("q"),
 	}
 	page, err = q.page("verdict", "code", "suite", "test_id", "target", "trial", "q")
 	return filter, page, err
@@ -80,7 +80,8 @@ func (s *Runs) lines(w http.ResponseWriter, r *http.Request, id string, filter s
 				w.Header().Set("Content-Type", "application/x-ndjson")
 				begun = true
 			}
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails for a recorder in a test
+			// fails for a recorder in a test
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 			_, err = w.Write(append(bytes.TrimSpace(one.Record), '\n'))
 		}
 		if err != nil {
@@ -108,8 +109,8 @@ func (s *Runs) result(w http.ResponseWriter, r *http.Request) error {
 // runFiles are the files of a run that has ended, with their media types.
 var runFiles = map[string]string{
 	"results.jsonl": "application/x-ndjson", "run.json": "application/json", "report.html": "text/html; charset=utf-8",
-	"report.md": "text/markdown; charset=utf-8", "junit.xml": "application/xml", "classification.json": "application/json",
-	"report.json": "application/json",
+	"report.md": "text/markdown; charset=utf-8", "junit.xml": "application/xml",
+	"classification.json": "application/json", "report.json": "application/json",
 }
 
 // file answers with a file of a run that has ended.
@@ -121,7 +122,8 @@ func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !known || !run.Status.Ended() {
-		return newProblem(http.StatusNotFound, codeNotFound, "the run has no such file, or has not ended", "its files are there when it has ended")
+		return newProblem(http.StatusNotFound, codeNotFound, "the run has no such file, or has not ended",
+			"its files are there when it has ended")
 	}
 	if name == "results.jsonl" {
 		return s.lines(w, r, id, store.ResultFilter{})
@@ -132,7 +134,8 @@ func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
 	}
 	file, err := os.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) { // that of a run of another kind, or of one that came to no figures
-		return newProblem(http.StatusNotFound, codeNotFound, "the run has no such file", "results.jsonl and run.json are those of every run")
+		return newProblem(http.StatusNotFound, codeNotFound, "the run has no such file",
+			"results.jsonl and run.json are those of every run")
 	}
 	if err != nil {
 		return err

@@ -21,7 +21,10 @@ func TestSlowBodiesAreRefused(t *testing.T) {
 	listening.Config.ReadTimeout = 100 * time.Millisecond
 	listening.Start()
 	defer listening.Close()
-	for _, request := range []string{"POST /api/v1/runs", "POST /api/v1/suites/validate", "PUT /api/v1/blobs/" + strings.Repeat("0", 64), "POST /api/v1/schedules"} {
+	for _, request := range []string{
+		"POST /api/v1/runs", "POST /api/v1/suites/validate", "PUT /api/v1/blobs/" + strings.Repeat("0", 64),
+		"POST /api/v1/schedules",
+	} {
 		conn, err := net.Dial("tcp", listening.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,8 @@ import (
 
 // withSpec reads the RunSpec of a body, and runs what plans it while the server has a place for it.
 func withSpec(w http.ResponseWriter, r *http.Request, plan func(runspec.Spec) error) error {
-	body, err := readJSONUpTo(w, r, maxSpecMB, "send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
+	body, err := readJSONUpTo(w, r, maxSpecMB,
+		"send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,8 @@ func specOf(body []byte) (runspec.Spec, error) {
 		return spec, nil
 	}
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return spec, newProblem(http.StatusBadRequest, codeQuery, "a value of the kind "+typed.Value+" cannot stand here", "send "+source.KindOf(typed.Type)).
+		return spec, newProblem(http.StatusBadRequest, codeQuery,
+			"a value of the kind "+typed.Value+" cannot stand here", "send "+source.KindOf(typed.Type)).
 			at("/" + strings.ReplaceAll(typed.Field, ".", "/"))
 	}
 	if p := keyProblem(err, codeQuery); p != nil {
@@ -82,15 +84,16 @@ func (s *Runs) submit(w http.ResponseWriter, r *http.Request) error {
 
 // idempotencyHeader describes the header of idempotencyKey.
 var idempotencyHeader = parameter{
-	"Idempotency-Key", "a key of the sending token: within 24 hours it gives the same run; another body is 422 idempotency_mismatch",
+	"Idempotency-Key",
+	"a key of the sending token: within 24 hours it gives the same run; another body is 422 idempotency_mismatch",
 }
 
 // idempotencyKey returns the key with which a run is submitted; empty for none.
 func idempotencyKey(r *http.Request) (string, error) {
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > store.MaxIdempotencyKey {
-		return "", newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the Idempotency-Key has %d bytes", len(key)),
-			fmt.Sprintf("use at most %d", store.MaxIdempotencyKey))
+		return "", newProblem(http.StatusBadRequest, codeQuery, fmt.Sprintf("the Idempotency-Key has %d bytes",
+			len(key)), fmt.Sprintf("use at most %d", store.MaxIdempotencyKey))
 	}
 	return key, nil
 }

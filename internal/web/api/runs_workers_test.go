@@ -52,10 +52,13 @@ func TestWorkersPages(t *testing.T) {
 // A key that cannot be kept is refused, by whoever takes one.
 func TestLongKeysAreRefused(t *testing.T) {
 	s := NewRuns(RunsConfig{})
-	for at, body := range map[string]string{runsPath: `{"schema": 1, "suites": ["a"], "files": {"a": ""}}`, schedulesPath + "/nightly/run": ""} {
+	for at, body := range map[string]string{
+		runsPath: `{"schema": 1, "suites": ["a"], "files": {"a": ""}}`, schedulesPath + "/nightly/run": "",
+	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, at, strings.NewReader(body))
 		r.Header.Set("Idempotency-Key", strings.Repeat("k", store.MaxIdempotencyKey+1))
-		s.table().handler().ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Grant{Scopes: []access.Scope{access.Run}})))
+		s.table().handler().ServeHTTP(w,
+			r.WithContext(access.With(r.Context(), access.Grant{Scopes: []access.Scope{access.Run}})))
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), codeQuery) {
 			t.Errorf("%s: %d %s", at, w.Code, w.Body)
 		}

@@ -15,7 +15,8 @@ import (
 
 // Scheduler makes schedules, and runs of them (coordinator.Service).
 type Scheduler interface {
-	AddSchedule(ctx context.Context, name, cron, zone string, spec runspec.Spec, by coordinator.Caller) (store.Schedule, error)
+	AddSchedule(ctx context.Context, name, cron, zone string, spec runspec.Spec,
+		by coordinator.Caller) (store.Schedule, error)
 	RunSchedule(ctx context.Context, name, key string, by coordinator.Caller) (run store.Run, created bool, err error)
 }
 
@@ -87,7 +88,8 @@ func (s *Runs) addSchedule(w http.ResponseWriter, r *http.Request) error {
 	if s.stopping.Load() {
 		return stoppingProblem()
 	}
-	body, err := readJSONUpTo(w, r, maxSpecMB, "send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
+	body, err := readJSONUpTo(w, r, maxSpecMB,
+		"send large files with PUT /api/v1/blobs/SHA256 and name them by their hashes")
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,8 @@ func (s *Runs) newSchedule(r *http.Request, body []byte) (made store.Schedule, e
 		return made, err
 	}
 	if len(asked.Spec) == 0 {
-		return made, newProblem(http.StatusBadRequest, codeQuery, "the schedule has no spec", `send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/spec")
+		return made, newProblem(http.StatusBadRequest, codeQuery, "the schedule has no spec",
+			`send {"name": "nightly", "cron": "0 3 * * *", "spec": {…}}`).at("/spec")
 	}
 	spec, err := specOf(asked.Spec)
 	if p, ok := errors.AsType[*Problem](err); ok && p.Pointer != nil {

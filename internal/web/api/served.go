@@ -19,7 +19,8 @@ func (c AgentsConfig) OfServed(served *wire.Served) AgentsConfig {
 	if served.History != nil {
 		c.Events = served.History.Events
 		c.Lists = NewLists(ListsConfig{
-			Sessions: served.History.Events, Variants: served.History.Variants, Replays: served.History.Runs, Datasets: served.History.Datasets, Log: c.Log,
+			Sessions: served.History.Events, Variants: served.History.Variants, Replays: served.History.Runs,
+			Datasets: served.History.Datasets, Log: c.Log,
 		})
 	}
 	return c

@@ -105,11 +105,13 @@ func (s *Tokens) create(w http.ResponseWriter, r *http.Request) error {
 	now := s.Now()
 	wish := access.Wish{Name: asked.Name, Scopes: asked.Scopes}
 	if wish.Name == "" {
-		return newProblem(http.StatusBadRequest, codeQuery, "a token needs a name", "name it for what uses it").at("/name")
+		return newProblem(http.StatusBadRequest, codeQuery, "a token needs a name", "name it for what uses it").
+			at("/name")
 	}
 	if asked.Expires != "" {
 		if wish.Expires, err = readExpiry(asked.Expires, now); err != nil {
-			return newProblem(http.StatusBadRequest, codeQuery, "the expiry cannot be read", `write how long the token counts, such as "720h", or a time as in 2026-01-31T12:00:00Z`).at("/expires")
+			return newProblem(http.StatusBadRequest, codeQuery, "the expiry cannot be read",
+				`write how long the token counts, such as "720h", or a time as in 2026-01-31T12:00:00Z`).at("/expires")
 		}
 	}
 	kept, token, err := access.Issue(r.Context(), s.Tokens, wish, now)
@@ -160,13 +162,17 @@ func (s *Tokens) problem(r *http.Request, err error) *Problem {
 	case isWish:
 		return newProblem(http.StatusBadRequest, codeQuery, clip(err.Error(), maxDetail), "").at("/" + wish.Field)
 	case errors.Is(err, store.ErrExists):
-		return newProblem(http.StatusConflict, codeTokenExists, "there is a token of this name", "remove it first, or take another name")
+		return newProblem(http.StatusConflict, codeTokenExists, "there is a token of this name",
+			"remove it first, or take another name")
 	case errors.Is(err, store.ErrUnknown):
-		return newProblem(http.StatusNotFound, codeNotFound, "there is no token of this name", "GET "+tokensPath+" lists the tokens")
+		return newProblem(http.StatusNotFound, codeNotFound, "there is no token of this name",
+			"GET "+tokensPath+" lists the tokens")
 	case errors.Is(err, store.ErrTooLarge):
-		return newProblem(http.StatusConflict, codeFull, "there is no room for another token", "remove those that are not used")
+		return newProblem(http.StatusConflict, codeFull, "there is no room for another token",
+			"remove those that are not used")
 	case errors.Is(err, store.ErrCursor):
-		return newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list", "use next_cursor as it came")
+		return newProblem(http.StatusBadRequest, codeCursor, "the cursor was not given out by this list",
+			"use next_cursor as it came")
 	case store.IsUnavailable(err):
 		s.Log.ErrorContext(r.Context(), "the store of tokens is away", "error", err)
 		return unavailable()

@@ -24,7 +24,8 @@ func flowTurn(r *http.Request, conversation, testCase string) (*http.Request, *t
 
 // chatTurn begins the span of a visitor's turn.
 func chatTurn(ctx context.Context, asked sitebot.Request) (context.Context, *trace.Span) {
-	ctx, span := trace.StartKind(ctx, trace.Server, trace.ChatTurn, trace.A(trace.SessionID, asked.Session), trace.A(trace.Site, asked.Site))
+	ctx, span := trace.StartKind(ctx, trace.Server, trace.ChatTurn, trace.A(trace.SessionID, asked.Session),
+		trace.A(trace.Site, asked.Site))
 	if asked.PersonID != "" {
 		span.Set(trace.A(trace.UserID, asked.PersonID))
 	}

@@ -31,7 +31,8 @@ func (t *turnstile) pass(ctx context.Context, take func() error) (err error) {
 		return stoppingProblem()
 	}
 	if !t.places.enter() {
-		return newProblem(http.StatusServiceUnavailable, codeOverloaded, "too many turns are under way", "try again in a moment").after(time.Second)
+		return newProblem(http.StatusServiceUnavailable, codeOverloaded, "too many turns are under way",
+			"try again in a moment").after(time.Second)
 	}
 	defer t.places.leave()
 	defer func() {

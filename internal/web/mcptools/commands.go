@@ -79,7 +79,9 @@ func (s *Server) call(ctx context.Context, line []string, success string, tell f
 	}()
 	output, notes := excerpt{max: maxOutput}, excerpt{max: maxNotes}
 	code := s.run(line, &output, io.MultiWriter(&notes, &lines{tell: tell}), signals)
-	return Result{code, meaning(code, success), output.String(), notes.String(), output.leftOut() + notes.leftOut()}, nil
+	return Result{
+		code, meaning(code, success), output.String(), notes.String(), output.leftOut() + notes.leftOut(),
+	}, nil
 }
 
 // meaning says what an exit code means.
@@ -106,5 +108,7 @@ func (r Result) shown() *sdk.CallToolResult {
 			said.WriteString("\n" + part)
 		}
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: said.String()}}, IsError: r.ExitCode >= result.ExitInvalid}
+	return &sdk.CallToolResult{
+		Content: []sdk.Content{&sdk.TextContent{Text: said.String()}}, IsError: r.ExitCode >= result.ExitInvalid,
+	}
 }

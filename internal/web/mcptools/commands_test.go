@@ -22,7 +22,8 @@ func serving(t *testing.T, run Run, options *sdk.ClientOptions) *sdk.ClientSessi
 		left <- Serve(context.Background(), "1", run, in, out)
 		_ = out.Close()
 	}()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options).Connect(t.Context(), &sdk.IOTransport{Reader: answers, Writer: asks}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options).Connect(t.Context(),
+		&sdk.IOTransport{Reader: answers, Writer: asks}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,13 +59,15 @@ func TestCommandLines(t *testing.T) {
 		{"validate", map[string]any{"suites": []string{"a", "-b"}}, []string{"validate", "--", "a", "-b"}},
 		{"run", nil, []string{"run", "--"}},
 		{"run", map[string]any{
-			"suites": []string{"s"}, "target": []string{"a", "cmd:x, y"}, "model": "m", "judge": "j", "user": "u", "config": "c", "filter": []string{"f,g", ""},
-			"tag": []string{"t", "t,u", `say "hi"`}, "sample": 0, "trials": 2, "threshold": 0, "workers": 3, "baseline": "b", "fail_on": "regression",
+			"suites": []string{"s"}, "target": []string{"a", "cmd:x, y"}, "model": "m", "judge": "j", "user": "u",
+			"config": "c", "filter": []string{"f,g", ""}, "tag": []string{"t", "t,u", `say "hi"`}, "sample": 0,
+			"trials": 2, "threshold": 0, "workers": 3, "baseline": "b", "fail_on": "regression",
 			"resume": "r", "rerun": "failed", "dry_run": true,
 		}, []string{
-			"run", "--target=a", "--target=cmd:x, y", "--model=m", "--judge=j", "--user=u", "--config=c", "--filter=f,g", "--filter=", "--tag=t",
-			`--tag="t,u"`, `--tag="say ""hi"""`, "--sample=0", "--trials=2", "--threshold=0", "--workers=3", "--baseline=b", "--fail-on=regression",
-			"--resume=r", "--rerun=failed", "--dry-run", "--", "s",
+			"run", "--target=a", "--target=cmd:x, y", "--model=m", "--judge=j", "--user=u", "--config=c",
+			"--filter=f,g", "--filter=", "--tag=t", `--tag="t,u"`, `--tag="say ""hi"""`, "--sample=0", "--trials=2",
+			"--threshold=0", "--workers=3", "--baseline=b", "--fail-on=regression", "--resume=r", "--rerun=failed",
+			"--dry-run", "--", "s",
 		}},
 		{"show", nil, []string{"show"}},
 		{"show", map[string]any{"test": "t"}, []string{"show", "--test=t", "--", "latest"}},
@@ -76,13 +79,18 @@ func TestCommandLines(t *testing.T) {
 		},
 		{
 			"grade",
-			map[string]any{"run": "r", "suites": []string{"s"}, "judge": "j", "threshold": 0.5, "filter": []string{"f"}, "tag": []string{"t"}},
+			map[string]any{
+				"run": "r", "suites": []string{"s"}, "judge": "j", "threshold": 0.5, "filter": []string{"f"},
+				"tag": []string{"t"},
+			},
 			[]string{"grade", "--judge=j", "--threshold=0.5", "--filter=f", "--tag=t", "--", "r", "s"},
 		},
 		{"graders", nil, []string{"graders"}},
 		{"graders", map[string]any{"type": "regex"}, []string{"graders", "--", "regex"}},
 	} {
-		if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: test.tool, Arguments: test.args}); err != nil || !slices.Equal(got, test.want) {
+		if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{
+			Name: test.tool, Arguments: test.args,
+		}); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%s %v: %q, want %q: %v", test.tool, test.args, got, test.want, err)
 		}
 	}
@@ -116,7 +124,8 @@ func TestProgress(t *testing.T) {
 	session := serving(t, func(_ []string, _, notes io.Writer, _ <-chan os.Signal) int {
 		fmt.Fprint(notes, "1/2 te", "sts\n\n2/2 tests", "\n"+strings.Repeat("x", 3*maxLine)+"\nrest")
 		return 1
-	}, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+	}, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+		r *sdk.ProgressNotificationClientRequest) {
 		heard <- fmt.Sprint(r.Params.Progress, " ", r.Params.Message)
 	}})
 	call := &sdk.CallToolParams{Name: "run"}

@@ -23,7 +23,8 @@ func TestExcerpt(t *testing.T) {
 			}
 		}
 		if e.String() != test.want || e.leftOut() != test.left {
-			t.Errorf("%q: %q without %d bytes, want %q without %d", test.writes, e.String(), e.leftOut(), test.want, test.left)
+			t.Errorf("%q: %q without %d bytes, want %q without %d", test.writes, e.String(), e.leftOut(), test.want,
+				test.left)
 		}
 	}
 }

@@ -24,19 +24,27 @@ type commandCall interface {
 
 // session returns the tools.
 func (s *Server) session() *sdk.Server {
-	to := sdk.NewServer(&sdk.Implementation{Name: "rehearse", Version: s.version}, &sdk.ServerOptions{Instructions: guide})
+	to := sdk.NewServer(&sdk.Implementation{Name: "rehearse", Version: s.version},
+		&sdk.ServerOptions{Instructions: guide})
 	reads := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)}
 	writes := &sdk.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(true)}
-	offer[initCall](s, to, "init", writes, "Write suite.yaml and rehearse.yaml into a folder: for an agent, which is sent a few messages to learn how it is asked, "+
+	offer[initCall](s, to, "init", writes, "Write suite.yaml and rehearse.yaml into a folder: for an agent, "+
+		"which is sent a few messages to learn how it is asked, "+
 		"or a demonstration without a key. Files that exist are kept, and the tool fails.")
-	offer[validateCall](s, to, "validate", reads, "Check suites without running them. Each fault has its file, line, column and a hint.")
-	offer[runCall](s, to, "run", writes, "Hold the conversations of suites with an agent and grade them. It asks agents and models, which may cost money, and runs the programs "+
-		"that suites and configuration name. It returns the summary with each failure; the results are kept in a folder, which it names.")
-	offer[showCall](s, to, "show", reads, "Show a finished run again, or one test of it with its whole transcript. Without a run: list the latest runs.")
+	offer[validateCall](s, to, "validate", reads,
+		"Check suites without running them. Each fault has its file, line, column and a hint.")
+	offer[runCall](s, to, "run", writes, "Hold the conversations of suites with an agent and grade them. "+
+		"It asks agents and models, which may cost money, and runs the programs "+
+		"that suites and configuration name. It returns the summary with each failure; "+
+		"the results are kept in a folder, which it names.")
+	offer[showCall](s, to, "show", reads,
+		"Show a finished run again, or one test of it with its whole transcript. Without a run: list the latest runs.")
 	offer[compareCall](s, to, "compare", reads, "Say what changed from one run to another, test by test.")
-	offer[gradeCall](s, to, "grade", writes, "Grade the recorded conversations of a finished run again, with the suites as they are now, into a new run. The agent is not asked; "+
+	offer[gradeCall](s, to, "grade", writes, "Grade the recorded conversations of a finished run again, "+
+		"with the suites as they are now, into a new run. The agent is not asked; "+
 		"judges may be.")
-	offer[gradersCall](s, to, "graders", reads, "List the types of assertions that a suite can have, or explain one with its parameters.")
+	offer[gradersCall](s, to, "graders", reads,
+		"List the types of assertions that a suite can have, or explain one with its parameters.")
 	return to
 }
 
@@ -74,7 +82,10 @@ func progress(ctx context.Context, request *sdk.CallToolRequest) func(line strin
 	told := 0
 	return func(line string) {
 		told++
-		_ = request.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(told), Message: line}) // a client that has left hears nothing
+		// a client that has left hears nothing
+		_ = request.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: token, Progress: float64(told), Message: line,
+		})
 	}
 }
 

@@ -25,7 +25,8 @@ func (p *Pages) book(ctx context.Context, run *runindex.Found) (b *annotation.Bo
 		p.Frame.Log.Error("annotations cannot be read", "run", run.Record.ID, "error", err)
 	}
 	if unreadable > 0 {
-		warnings = append(warnings, text.Plural(unreadable, "line")+" of annotations.jsonl cannot be read and count nowhere.")
+		warnings = append(warnings, text.Plural(unreadable, "line")+
+			" of annotations.jsonl cannot be read and count nowhere.")
 	}
 	var inStore []annotation.Annotation
 	if p.Store != nil {
@@ -43,7 +44,8 @@ func (p *Pages) book(ctx context.Context, run *runindex.Found) (b *annotation.Bo
 		if n > 1 {
 			stand = " of this run stand in the store alone: its folder"
 		}
-		warnings = append(warnings, text.Plural(n, "annotation")+stand+" could not be written, and does not take them along.")
+		warnings = append(warnings, text.Plural(n, "annotation")+stand+
+			" could not be written, and does not take them along.")
 	}
 	return annotation.BookOf(inFolder, inStore), warnings
 }
@@ -69,7 +71,9 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 		matches = namedInForm(index, of)
 	}
 	if len(matches) == 0 {
-		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
+		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such test.", frame.Link{
+			Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID),
+		})
 		return nil
 	}
 	e := matches[0]
@@ -81,14 +85,16 @@ func (p *Pages) read(w http.ResponseWriter, r *http.Request, kind string) *sent 
 		return nil
 	}
 	f := &sent{run: run, Annotation: annotation.Annotation{
-		Kind: kind, RunID: run.Record.ID, Suite: e.Suite, TestID: e.TestID, Target: e.Target, Trial: trial, Item: strings.TrimSpace(r.PostFormValue("item")),
-		Author: strings.TrimSpace(r.PostFormValue("author")), At: p.Now().UTC(),
+		Kind: kind, RunID: run.Record.ID, Suite: e.Suite, TestID: e.TestID, Target: e.Target, Trial: trial,
+		Item: strings.TrimSpace(r.PostFormValue("item")), Author: strings.TrimSpace(r.PostFormValue("author")),
+		At: p.Now().UTC(),
 	}}
 	var trials []string
 	if f.Trial > 0 {
 		trials = []string{strconv.Itoa(f.Trial)}
 	}
-	f.back = addressOfTest(f.RunID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials, r.PostFormValue("from"))
+	f.back = addressOfTest(f.RunID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials,
+		r.PostFormValue("from"))
 	return f
 }
 
@@ -124,7 +130,8 @@ func (p *Pages) override(w http.ResponseWriter, r *http.Request) {
 // quarantine puts a test in quarantine, with every target.
 func (p *Pages) quarantine(w http.ResponseWriter, r *http.Request) {
 	if f := p.read(w, r, annotation.Quarantine); f != nil {
-		f.Owner, f.Until, f.Reason = strings.TrimSpace(r.PostFormValue("owner")), strings.TrimSpace(r.PostFormValue("until")), strings.TrimSpace(r.PostFormValue("reason"))
+		f.Owner, f.Until, f.Reason = strings.TrimSpace(r.PostFormValue("owner")),
+			strings.TrimSpace(r.PostFormValue("until")), strings.TrimSpace(r.PostFormValue("reason"))
 		p.keep(w, r, f)
 	}
 }
@@ -150,7 +157,8 @@ func (p *Pages) keep(w http.ResponseWriter, r *http.Request, f *sent) {
 		return
 	}
 	if err := p.intoFolder(r.Context(), s, f); err != nil { // the store has it
-		p.Frame.Log.Error("an annotation is in the store and not in the folder of its run", "run", f.RunID, "error", err)
+		p.Frame.Log.Error("an annotation is in the store and not in the folder of its run", "run", f.RunID,
+			"error", err)
 	}
 	p.frame.Remember(w, r, f.Author)
 	http.Redirect(w, r, f.back, http.StatusSeeOther)
@@ -207,16 +215,18 @@ type overrideShown struct {
 }
 
 // human returns what people can say of a conversation.
-func (p *Pages) human(w http.ResponseWriter, r *http.Request, book *annotation.Book, key result.Key, run string, items []string) human {
+func (p *Pages) human(w http.ResponseWriter, r *http.Request, book *annotation.Book, key result.Key, run string,
+	items []string) human {
 	address := addressOfRun(run) + "/tests/" + frame.Segment(key.TestID)
 	values := url.Values{"suite": {key.Suite}, "target": {key.Target}}
 	if key.Trial > 0 {
 		values.Set("trial", strconv.Itoa(key.Trial))
 	}
 	h := human{
-		CSRF: p.frame.Form(w, r), Author: p.frame.Author(r), From: r.URL.Query().Get("from"), Address: address, Key: key, Items: items,
-		Tomorrow: p.Now().UTC().AddDate(0, 0, 1).Format("2006-01-02"), Latest: p.Now().UTC().AddDate(0, 0, 90).Format("2006-01-02"),
-		Suite: frame.Address(address+"/suite.yaml", values),
+		CSRF: p.frame.Form(w, r), Author: p.frame.Author(r), From: r.URL.Query().Get("from"), Address: address,
+		Key: key, Items: items, Tomorrow: p.Now().UTC().AddDate(0, 0, 1).Format("2006-01-02"),
+		Latest: p.Now().UTC().AddDate(0, 0, 90).Format("2006-01-02"),
+		Suite:  frame.Address(address+"/suite.yaml", values),
 	}
 	if p.Make == nil {
 		h.CSRF = ""
@@ -229,7 +239,8 @@ func (p *Pages) human(w http.ResponseWriter, r *http.Request, book *annotation.B
 	}
 	if q := book.Quarantine(key.Suite, key.TestID); q != nil && q.Terms().Active(p.Now()) {
 		h.Quarantined = q
-		h.YAML = "quarantine: {owner: " + yamlText(q.Owner) + ", until: " + yamlText(q.Until) + ", reason: " + yamlText(q.Reason) + "}"
+		h.YAML = "quarantine: {owner: " + yamlText(q.Owner) + ", until: " + yamlText(q.Until) + ", reason: " +
+			yamlText(q.Reason) + "}"
 	}
 	return h
 }

@@ -16,12 +16,15 @@ const onTheWay = 10 * time.Second
 
 // lacking returns the annotations of a store that could not be written into the folder of their run.
 func lacking(inFolder, inStore []annotation.Annotation, now time.Time) []annotation.Annotation {
-	return slices.DeleteFunc(annotation.BookOf(inStore).Lacking(inFolder), func(a annotation.Annotation) bool { return now.Sub(a.At) < onTheWay })
+	return slices.DeleteFunc(annotation.BookOf(inStore).Lacking(inFolder), func(a annotation.Annotation) bool {
+		return now.Sub(a.At) < onTheWay
+	})
 }
 
 // intoFolder writes an annotation into the folder of its run, behind those that could not be written there before.
 func (p *Pages) intoFolder(ctx context.Context, s *Stored, f *sent) error {
-	switch there, err := runlog.ReadRun(f.run.Dir); { // a run with --out may just have moved this one aside, and the lines name no run
+	// a run with --out may just have moved this one aside, and the lines name no run
+	switch there, err := runlog.ReadRun(f.run.Dir); {
 	case err != nil:
 		return err
 	case there.ID != f.RunID:

@@ -21,7 +21,9 @@ func TestSecretInAComment(t *testing.T) {
 		c.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted KEY]") }
 	})
 	reviewedRun(s)
-	s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{"verdict": "pass", "comment": "with hunter2 it works", "author": "Ada"})
+	s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{
+		"verdict": "pass", "comment": "with hunter2 it works", "author": "Ada",
+	})
 	said, _, err := annotation.Read(filepath.Join(s.root, "one"))
 	if err != nil || len(said) != 1 || said[0].Comment != "with [redacted KEY] it works" {
 		t.Errorf("%+v, %v", said, err)
@@ -38,7 +40,9 @@ func TestSaidInTheStoreAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := "/runs/one/tests/a?suite=shop&target=x"
-	if status, _ := s.browser().send(page, "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"}); status != http.StatusSeeOther {
+	if status, _ := s.browser().send(page, "override", map[string]string{
+		"verdict": "pass", "comment": "right", "author": "Ada",
+	}); status != http.StatusSeeOther {
 		t.Fatal(status)
 	}
 	if err := os.Remove(file); err != nil {
@@ -54,7 +58,8 @@ func TestSaidInTheStoreAlone(t *testing.T) {
 		}
 	}
 	s.browser().send(page, "override", map[string]string{"verdict": "fail", "comment": "wrong", "author": "Bob"})
-	if said, _, err := annotation.Read(filepath.Join(s.root, "one")); err != nil || len(said) != 2 || said[0].Author != "Ada" {
+	if said, _, err := annotation.Read(filepath.Join(s.root, "one")); err != nil || len(said) != 2 ||
+		said[0].Author != "Ada" {
 		t.Errorf("%+v, %v", said, err)
 	}
 	if shown := s.get(http.StatusOK, page); warned(shown, "in the store alone") {
@@ -72,10 +77,14 @@ func TestFolderTakenByAnotherRun(t *testing.T) {
 	reviewedRun(s)
 	s.get(http.StatusOK, "/runs/one")
 	dir := filepath.Join(root, "one")
-	if err := runlog.WriteRun(dir, result.Run{Schema: result.Schema, ID: "two", ExitReason: result.ReasonPassed, ExitCode: new(0)}); err != nil {
+	if err := runlog.WriteRun(dir, result.Run{
+		Schema: result.Schema, ID: "two", ExitReason: result.ReasonPassed, ExitCode: new(0),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if status, _ := s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"}); status != http.StatusSeeOther {
+	if status, _ := s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{
+		"verdict": "pass", "comment": "right", "author": "Ada",
+	}); status != http.StatusSeeOther {
 		t.Fatal(status)
 	}
 	inStore, err := kept.Annotations().Of(t.Context(), "one")
@@ -91,16 +100,21 @@ func TestReviewOfTargets(t *testing.T) {
 	s, _ := withStore(t)
 	other := talked("a")
 	other.Target = "y"
-	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x", "y"}, ByTarget: map[string]result.TargetResult{"x": {}, "y": {}}},
-		failed(talked("a"), result.AssistantContent, "no"), talked("b"), other)
-	s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"})
+	s.put(result.Run{
+		ID: "one", Suites: []string{"shop"}, Targets: []string{"x", "y"},
+		ByTarget: map[string]result.TargetResult{"x": {}, "y": {}},
+	}, failed(talked("a"), result.AssistantContent, "no"), talked("b"), other)
+	s.browser().send("/runs/one/tests/a?suite=shop&target=x", "override", map[string]string{
+		"verdict": "pass", "comment": "right", "author": "Ada",
+	})
 	run := s.get(http.StatusOK, "/runs/one")
 	for target, want := range map[string][2]string{"x": {"1", "1"}, "y": {"0", ""}} {
 		rate := ""
 		for _, figure := range run.All("data-figure=pass_rate_reviewed", "data-target="+target) {
 			rate = figure.Attr["data-value"]
 		}
-		if got := run.One("data-figure=reviewed", "data-target="+target).Attr["data-value"]; got != want[0] || rate != want[1] {
+		if got := run.One("data-figure=reviewed", "data-target="+target).Attr["data-value"]; got != want[0] ||
+			rate != want[1] {
 			t.Errorf("%s: %s reviewed, pass rate %q, want %v", target, got, rate, want)
 		}
 	}
@@ -116,7 +130,9 @@ func TestFormsOfSeveralLines(t *testing.T) {
 	x.Scores[0].Assertions = []result.Assertion{{Text: "Greets\nin two lines\n", Passed: true, Grader: "rubrics"}}
 	s.put(result.Run{ID: "one", Suites: []string{"s.yaml"}, Targets: []string{"x\ny"}}, x)
 	b := s.browser()
-	if status, _ := b.send("/judge?run=one", "label", map[string]string{"label": "pass", "author": "Ada", "comment": "one\ntwo"}); status != http.StatusSeeOther {
+	if status, _ := b.send("/judge?run=one", "label", map[string]string{
+		"label": "pass", "author": "Ada", "comment": "one\ntwo",
+	}); status != http.StatusSeeOther {
 		t.Errorf("label: %d", status)
 	}
 	if n := len(s.get(http.StatusOK, "/judge?run=one&labelled=yes").All("data-row=judgement")); n != 1 {
@@ -124,8 +140,11 @@ func TestFormsOfSeveralLines(t *testing.T) {
 	}
 	page := "/runs/one/tests/a"
 	for form, fields := range map[string]map[string]string{
-		"override": {"verdict": "fail", "comment": "one\ntwo", "author": "Ada", "item": "turn-1"}, "dataset": {"dataset": "d", "author": "Ada"},
-		"quarantine": {"owner": "Ada", "until": now.AddDate(0, 0, 2).Format("2006-01-02"), "reason": "flaky", "author": "Ada"},
+		"override": {"verdict": "fail", "comment": "one\ntwo", "author": "Ada", "item": "turn-1"},
+		"dataset":  {"dataset": "d", "author": "Ada"},
+		"quarantine": {
+			"owner": "Ada", "until": now.AddDate(0, 0, 2).Format("2006-01-02"), "reason": "flaky", "author": "Ada",
+		},
 	} {
 		if status, _ := b.send(page, form, fields); status != http.StatusSeeOther {
 			t.Errorf("%s: %d", form, status)

@@ -12,8 +12,8 @@ import (
 
 // places are the first parts of the addresses of pages.
 var places = map[string]bool{
-	"": true, "runs": true, "compare": true, "search": true, "replays": true, "sessions": true, "flows": true, "datasets": true, "judge": true,
-	"classify": true, "assets": true, "login": true,
+	"": true, "runs": true, "compare": true, "search": true, "replays": true, "sessions": true, "flows": true,
+	"datasets": true, "judge": true, "classify": true, "assets": true, "login": true,
 }
 
 // With returns a handler that answers for pages, and passes everything else on to rest.

@@ -26,7 +26,8 @@ func (p *conversationPage) bound(q url.Values, of runindex.Test) {
 			values.Set("suite", of.Suite)
 			values.Set("target", of.Target)
 			values.Set(fromTurn, strconv.Itoa(t.LeftFrom))
-			t.LeftAt = frame.Address(addressOfRun(p.Run)+"/tests/"+frame.Segment(of.ID), values) + "#" + t.Prefix + "turn-" + strconv.Itoa(t.LeftFrom)
+			t.LeftAt = frame.Address(addressOfRun(p.Run)+"/tests/"+frame.Segment(of.ID), values) + "#" + t.Prefix +
+				"turn-" + strconv.Itoa(t.LeftFrom)
 		}
 	}
 }

@@ -115,7 +115,8 @@ func (p *Pages) classifications(w http.ResponseWriter, r *http.Request) {
 		page.Rows = append(page.Rows, row)
 	}
 	if len(all) == 0 {
-		page.List.Empty = "There are no reports of classifiers in these folders. `rehearse classify ITEMS --out DIR` writes one; `rehearse view DIR` shows it."
+		page.List.Empty = "There are no reports of classifiers in these folders. `rehearse classify ITEMS --out DIR` " +
+			"writes one; `rehearse view DIR` shows it."
 	}
 	p.frame.Show(w, http.StatusOK, "classifications", page)
 }
@@ -138,7 +139,8 @@ func classified(r classification.Report) []frame.Figure {
 	accuracy.Low, accuracy.High = frame.Plain(r.AccuracyInterval[0]), frame.Plain(r.AccuracyInterval[1])
 	accuracy.Note = "95% interval " + text.PercentRange(r.AccuracyInterval)
 	return []frame.Figure{
-		count("n", "Items", r.N), accuracy, share("macro_f1", "Macro F1", r.MacroF1), share("weighted_f1", "Weighted F1", r.WeightedF1), share("min_class_f1", "Lowest F1 of a class", r.MinClassF1),
+		count("n", "Items", r.N), accuracy, share("macro_f1", "Macro F1", r.MacroF1),
+		share("weighted_f1", "Weighted F1", r.WeightedF1), share("min_class_f1", "Lowest F1 of a class", r.MinClassF1),
 	}
 }
 
@@ -148,7 +150,9 @@ func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
 	all := p.Runs.Classifications()
 	at := slices.IndexFunc(all, func(c runindex.Classification) bool { return c.ID == id })
 	if at < 0 {
-		p.frame.NotFound(w, r, "There is no such report of a classifier.", frame.Link{Label: "Classifiers", Address: "/classify"})
+		p.frame.NotFound(w, r, "There is no such report of a classifier.", frame.Link{
+			Label: "Classifiers", Address: "/classify",
+		})
 		return
 	}
 	report, err := readReport(all[at])
@@ -158,7 +162,10 @@ func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	address := "/classify/" + frame.Segment(id)
-	page := classifyPage{Page: p.frame.Base(r, "classify", "Classifier "+id), ID: id, Report: report, Figures: classified(report), Query: frame.QueryOf(r, address, "true", "predicted", "correct", "page", "per")}
+	page := classifyPage{
+		Page: p.frame.Base(r, "classify", "Classifier "+id), ID: id, Report: report, Figures: classified(report),
+		Query: frame.QueryOf(r, address, "true", "predicted", "correct", "page", "per"),
+	}
 	page.Trail = []frame.Link{{Label: "Classifiers", Address: "/classify", Up: true}}
 	runs, _ := p.Runs.Runs()
 	for _, run := range runs {
@@ -184,7 +191,8 @@ func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
 	page.Items = kept[first:last]
 	switch {
 	case len(items) == 0:
-		page.List.Empty = "The folder has no items.jsonl: `rehearse classify ITEMS --out DIR` writes it beside the report."
+		page.List.Empty = "The folder has no items.jsonl: `rehearse classify ITEMS --out DIR` writes it beside " +
+			"the report."
 	case len(kept) == 0:
 		page.List.Empty, page.List.Drop = "No item fits these filters.", dropped(page.Query, fs, items)
 	}
@@ -240,9 +248,14 @@ func itemsDoubt(report classification.Report, items []classifiedItem) []string {
 	case len(items) == 0:
 		return nil
 	case len(items) != report.N:
-		return []string{fmt.Sprintf("The report counts %d items, but %d are here. The figures of the report are those that it counts.", report.N, len(items))}
+		return []string{
+			fmt.Sprintf(
+				"The report counts %d items, but %d are here. The figures of the report are those that it counts.",
+				report.N, len(items)),
+		}
 	case math.Abs(report.Accuracy-float64(right)/float64(len(items))) > 1e-6:
-		return []string{fmt.Sprintf("The report says that its accuracy is %s, but %d of its %d items are right.", text.Percent(report.Accuracy), right, len(items))}
+		return []string{fmt.Sprintf("The report says that its accuracy is %s, but %d of its %d items are right.",
+			text.Percent(report.Accuracy), right, len(items))}
 	}
 	return nil
 }
@@ -257,7 +270,9 @@ func (p *classifyPage) matrix(items []classifiedItem, address string) {
 		labels[i.True()], labels[i.Guess()] = true, true
 	}
 	at := func(c cell) confusionRow {
-		return confusionRow{c.truth, c.guess, counts[c], frame.Address(address, url.Values{"true": {c.truth}, "predicted": {c.guess}})}
+		return confusionRow{
+			c.truth, c.guess, counts[c], frame.Address(address, url.Values{"true": {c.truth}, "predicted": {c.guess}}),
+		}
 	}
 	for c := range counts {
 		if c.truth != c.guess {
@@ -269,7 +284,8 @@ func (p *classifyPage) matrix(items []classifiedItem, address string) {
 	})
 	p.Confusions = p.Confusions[:min(len(p.Confusions), maxConfusions)]
 	if len(labels) > maxLabels {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("The matrix of %s is too large for a page.", text.Plural(len(labels), "label")))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("The matrix of %s is too large for a page.",
+			text.Plural(len(labels), "label")))
 		return
 	}
 	for label := range labels {

@@ -18,11 +18,16 @@ func TestClassify(t *testing.T) {
 	}
 	files := map[string]string{
 		"intents/classification.json": `{"n":5,"accuracy":0.6,"accuracy_interval":[0.15,0.85],"macro_f1":0.4,"weighted_f1":0.45,"min_class_f1":0.1,"calibration":{"bins":[{"n":2,"confidence":0.8,"accuracy":0.5}]}}`,
-		"intents/items.jsonl": `{"id":"1","expected":["book"],"predicted":["book"],"correct":1,"confidence":0.9}` + "\n" + `{"id":"2","expected":["book"],"predicted":["cancel"],"correct":0}` + "\n" +
-			`{"id":"3","expected":["cancel"],"predicted":null,"correct":0}` + "\nno item\n" + `{"id":"<b>","expected":["cancel"],"predicted":["cancel"],"correct":1}` + "\n" + `{"id":"5","expected":["none"],"predicted":["none"],"correct":1}` + "\n",
-		"greener/classification.json": `{"n":1,"accuracy":1}`, "greener/items.jsonl": `{"id":"1","expected":["book"],"predicted":null,"correct":0}` + "\n",
-		"cut/classification.json": `{"n":2,"accuracy":1}`, "cut/items.jsonl": `{"id":"1","expected":["book"],"predicted":["book"],"correct":1}` + "\n",
-		"broken/classification.json": "{",
+		"intents/items.jsonl": `{"id":"1","expected":["book"],"predicted":["book"],"correct":1,"confidence":0.9}` +
+			"\n" + `{"id":"2","expected":["book"],"predicted":["cancel"],"correct":0}` + "\n" +
+			`{"id":"3","expected":["cancel"],"predicted":null,"correct":0}` + "\nno item\n" +
+			`{"id":"<b>","expected":["cancel"],"predicted":["cancel"],"correct":1}` + "\n" +
+			`{"id":"5","expected":["none"],"predicted":["none"],"correct":1}` + "\n",
+		"greener/classification.json": `{"n":1,"accuracy":1}`,
+		"greener/items.jsonl":         `{"id":"1","expected":["book"],"predicted":null,"correct":0}` + "\n",
+		"cut/classification.json":     `{"n":2,"accuracy":1}`,
+		"cut/items.jsonl":             `{"id":"1","expected":["book"],"predicted":["book"],"correct":1}` + "\n",
+		"broken/classification.json":  "{",
 	}
 	for name, text := range files {
 		path := filepath.Join(s.root, name)
@@ -34,12 +39,15 @@ func TestClassify(t *testing.T) {
 		}
 	}
 	page := s.get(200, "/classify")
-	if got := rows(page, "classification", "data-classification"); got != "broken cut greener intents" || len(page.All("data-warning")) != 1 {
+	if got := rows(page, "classification", "data-classification"); got != "broken cut greener intents" ||
+		len(page.All("data-warning")) != 1 {
 		t.Errorf("%s", got)
 	}
 	page = s.get(200, page.One("data-classification=intents").One("<a>").Attr["href"])
 	f := figures(page)
-	for name, want := range map[string]string{"n": "5", "accuracy": "0.6", "macro_f1": "0.4", "weighted_f1": "0.45", "min_class_f1": "0.1"} {
+	for name, want := range map[string]string{
+		"n": "5", "accuracy": "0.6", "macro_f1": "0.4", "weighted_f1": "0.45", "min_class_f1": "0.1",
+	} {
 		if f[name] != want {
 			t.Errorf("%s is %q", name, f[name])
 		}
@@ -51,18 +59,25 @@ func TestClassify(t *testing.T) {
 			t.Errorf("a cell leads to %d items", got)
 		}
 	}
-	if got := strings.Join(cells, " "); got != "book>book=1 book>cancel=1 cancel>__null__=1 cancel>cancel=1 none>none=1" {
+	if got := strings.Join(cells, " "); got !=
+		"book>book=1 book>cancel=1 cancel>__null__=1 cancel>cancel=1 none>none=1" {
 		t.Errorf("%s", got)
 	}
 	if len(page.All("data-bin")) != 1 || len(page.All("data-warning")) != 1 {
 		t.Error("no calibration, or no word of the line that is no item")
 	}
-	for folder, want := range map[string]string{"greener": "says that its accuracy is 100%, but 0 of its 1 items are right", "cut": "counts 2 items, but 1 are here"} {
+	for folder, want := range map[string]string{
+		"greener": "says that its accuracy is 100%, but 0 of its 1 items are right",
+		"cut":     "counts 2 items, but 1 are here",
+	} {
 		if page := s.get(200, "/classify/"+folder); !warned(page, want) {
 			t.Errorf("%s: %s", folder, page.One("data-warning").Words())
 		}
 	}
-	for query, want := range map[string]string{"?correct=no": "2 3", "?correct=yes&true=cancel": "<b>", "?predicted=none": "5", "?predicted=__null__": "3", "?correct=maybe": ""} {
+	for query, want := range map[string]string{
+		"?correct=no": "2 3", "?correct=yes&true=cancel": "<b>", "?predicted=none": "5", "?predicted=__null__": "3",
+		"?correct=maybe": "",
+	} {
 		page := s.get(200, "/classify/intents"+query)
 		if got := rows(page, "item", "data-item"); got != want || (want == "") != (len(page.All("data-empty")) == 1) {
 			t.Errorf("%s: %q", query, got)
@@ -94,7 +109,9 @@ func TestJudgeExchanges(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, hash), []byte(said), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		x.Artifacts = append(x.Artifacts, result.Artifact{Turn: turn, Kind: kind, SHA256: hash, Bytes: int64(len(said))})
+		x.Artifacts = append(x.Artifacts, result.Artifact{
+			Turn: turn, Kind: kind, SHA256: hash, Bytes: int64(len(said)),
+		})
 	}
 	keep(new(1), "judge_prompt", `{"ask":"polite?"}`)
 	keep(new(1), "judge_reply", "<b>yes</b>")
@@ -105,10 +122,12 @@ func TestJudgeExchanges(t *testing.T) {
 	s.put(result.Run{ID: "r", Targets: []string{"t"}}, x)
 	page := s.get(200, "/runs/r/tests/a")
 	turn, whole := page.One("data-turn=1").All("data-judge"), page.One("id=assertions").All("data-judge")
-	if len(turn) != 1 || turn[0].One("data-judge-prompt").Words() != `{ "ask": "polite?" }` || turn[0].One("data-judge-reply").Words() != "<b>yes</b>" {
+	if len(turn) != 1 || turn[0].One("data-judge-prompt").Words() != `{ "ask": "polite?" }` ||
+		turn[0].One("data-judge-reply").Words() != "<b>yes</b>" {
 		t.Errorf("%d exchanges of the turn", len(turn))
 	}
-	if len(whole) != 1 || whole[0].One("data-judge-prompt").Words() != "whole?" || len(whole[0].All("data-judge-reply")) != 0 {
+	if len(whole) != 1 || whole[0].One("data-judge-prompt").Words() != "whole?" ||
+		len(whole[0].All("data-judge-reply")) != 0 {
 		t.Errorf("%d exchanges of the conversation", len(whole))
 	}
 }

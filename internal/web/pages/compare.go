@@ -15,7 +15,9 @@ import (
 )
 
 // compareParameters are the parameters of the page that compares two runs.
-var compareParameters = []string{"a", "b", "a_target", "b_target", "ignore_target", "change", "suite", "target", "q", "reviewed", "page", "per"}
+var compareParameters = []string{
+	"a", "b", "a_target", "b_target", "ignore_target", "change", "suite", "target", "q", "reviewed", "page", "per",
+}
 
 // comparePage is what changed from one run to another.
 type comparePage struct {
@@ -47,7 +49,9 @@ type side struct {
 
 // compare answers with what changed from a run to another.
 func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
-	page := comparePage{Page: p.frame.Base(r, "compare", "Compare"), Query: frame.QueryOf(r, "/compare", compareParameters...)}
+	page := comparePage{
+		Page: p.frame.Base(r, "compare", "Compare"), Query: frame.QueryOf(r, "/compare", compareParameters...),
+	}
 	page.Trail = []frame.Link{{Label: "Runs", Address: "/runs", Up: true}}
 	if !p.sides(w, r, &page) {
 		return
@@ -61,7 +65,8 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
 	if made.err != nil {
 		page.Empty = "These runs cannot be compared: " + text.OneLine(made.err.Error(), 400)
 		if source.IsInvalid(made.err) {
-			page.Empty = "A run with several targets is compared with its targets, or by one target of each: choose them above."
+			page.Empty = "A run with several targets is compared with its targets, or by one target of each: " +
+				"choose them above."
 		}
 		p.frame.Show(w, http.StatusOK, "compare", page)
 		return
@@ -108,7 +113,8 @@ func (p *Pages) sides(w http.ResponseWriter, r *http.Request, page *comparePage)
 	}
 	page.Links = p.newest(20)
 	if earlier == nil {
-		page.Empty = "There is no earlier run of the same suites to compare run " + later.Record.ID + " with. `rehearse run` the suites again, or choose one: /compare?a=RUN&b=" + later.Record.ID
+		page.Empty = "There is no earlier run of the same suites to compare run " + later.Record.ID +
+			" with. `rehearse run` the suites again, or choose one: /compare?a=RUN&b=" + later.Record.ID
 		return true
 	}
 	page.IgnoreTarget = q.Get("ignore_target") == "1" || q.Get("a_target") != "" || q.Get("b_target") != ""
@@ -123,7 +129,8 @@ func (p *Pages) sides(w http.ResponseWriter, r *http.Request, page *comparePage)
 			return false
 		}
 		*s.into = side{
-			Found: s.run, Index: index, ID: s.run.Record.ID, Target: s.target, Address: addressOfRun(s.run.Record.ID), Started: when(s.run.Record.StartedAt), Headed: headline(index.Run),
+			Found: s.run, Index: index, ID: s.run.Record.ID, Target: s.target, Address: addressOfRun(s.run.Record.ID),
+			Started: when(s.run.Record.StartedAt), Headed: headline(index.Run),
 		}
 		if q.Get("reviewed") == "1" {
 			var warnings []string
@@ -190,7 +197,8 @@ func (s side) compared(read *[]measures) compare.Side {
 // same.
 func (p *comparePage) remarks(found *result.Comparison, prints int) {
 	if remark := compare.Unmatched(found); remark != "" {
-		p.Remarks = append(p.Remarks, text.Capital(strings.ReplaceAll(remark, "--ignore-target", "ignore_target=1"))+".")
+		p.Remarks = append(p.Remarks, text.Capital(strings.ReplaceAll(remark, "--ignore-target", "ignore_target=1"))+
+			".")
 	}
 	for _, s := range []struct {
 		name string
@@ -214,7 +222,8 @@ func (p *comparePage) remarks(found *result.Comparison, prints int) {
 		differ("target", strings.Join(a.Targets, ", "), strings.Join(b.Targets, ", "))
 	}
 	if prints > 0 && a.Judge == b.Judge {
-		p.Remarks = append(p.Remarks, "Of "+text.Plural(prints, "test")+" the suite or the settings of the target or the judge changed between the two.")
+		p.Remarks = append(p.Remarks, "Of "+text.Plural(prints, "test")+
+			" the suite or the settings of the target or the judge changed between the two.")
 	}
 }
 

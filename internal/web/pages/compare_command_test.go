@@ -66,7 +66,10 @@ func TestCompareSaysWhatTheCommandSays(t *testing.T) {
 			}
 			tests = append(tests, x)
 		}
-		s.put(result.Run{ID: id, Targets: []string{"t"}, StartedAt: now.Add(time.Duration(which-3) * time.Hour), ExitCode: new(1), ExitReason: result.ReasonFailed}, loggedIn(random, tests)...)
+		s.put(result.Run{
+			ID: id, Targets: []string{"t"}, StartedAt: now.Add(time.Duration(which-3) * time.Hour), ExitCode: new(1),
+			ExitReason: result.ReasonFailed,
+		}, loggedIn(random, tests)...)
 	}
 	told := comparedByCommand(t, s.root)
 	var all sync.WaitGroup // who come while it is being made wait for the same
@@ -77,15 +80,18 @@ func TestCompareSaysWhatTheCommandSays(t *testing.T) {
 	all.Wait()
 	score := page.One("data-metric=score").Attr
 	want := fmt.Sprint(*told.Paired.MeanDifference, told.Paired.Interval[0], told.Paired.Interval[1], told.Paired.N)
-	if got := strings.Join([]string{score["data-diff"], score["data-low"], score["data-high"], score["data-n"]}, " "); got != want {
+	if got := strings.Join([]string{
+		score["data-diff"], score["data-low"], score["data-high"], score["data-n"],
+	}, " "); got != want {
 		t.Errorf("the page says %s, the command %s", got, want)
 	}
 	if words := page.One("class=lead").Words(); !strings.Contains(words, told.Verdict) {
 		t.Errorf("the page says %q, the command %s", words, told.Verdict)
 	}
 	for name, list := range map[string][]result.Change{
-		"regressed": told.Unconfirmed, "still_failing": told.StillFailing, "not_graded": told.NotGraded, "redefined": told.Redefined, "fixed": told.Fixed,
-		"moved": told.Moved, "new": told.New, "gone": told.Gone, "unchanged": told.Unchanged,
+		"regressed": told.Unconfirmed, "still_failing": told.StillFailing, "not_graded": told.NotGraded,
+		"redefined": told.Redefined, "fixed": told.Fixed, "moved": told.Moved, "new": told.New, "gone": told.Gone,
+		"unchanged": told.Unchanged,
 	} {
 		if got, want := page.One("data-section=" + name).Attr["data-count"], fmt.Sprint(len(list)); got != want {
 			t.Errorf("%s: the page has %s tests, the command %s", name, got, want)

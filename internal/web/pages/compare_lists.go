@@ -43,10 +43,18 @@ var sections = []struct {
 		return slices.Concat(c.Regressed, c.Unconfirmed, c.WithinNoise)
 	}},
 	{"fixed", "Fixed", result.Pass, func(c *result.Comparison) []result.Change { return c.Fixed }},
-	{"still_failing", "Still failing", result.Fail, func(c *result.Comparison) []result.Change { return c.StillFailing }},
-	{"not_graded", "Not graded: error, skipped or ungraded", result.Error, func(c *result.Comparison) []result.Change { return c.NotGraded }},
-	{"redefined", "Redefined, not compared", result.Skip, func(c *result.Comparison) []result.Change { return c.Redefined }},
-	{"moved", "Passing, with another score", result.Pass, func(c *result.Comparison) []result.Change { return c.Moved }},
+	{"still_failing", "Still failing", result.Fail, func(c *result.Comparison) []result.Change {
+		return c.StillFailing
+	}},
+	{"not_graded", "Not graded: error, skipped or ungraded", result.Error, func(c *result.Comparison) []result.Change {
+		return c.NotGraded
+	}},
+	{"redefined", "Redefined, not compared", result.Skip, func(c *result.Comparison) []result.Change {
+		return c.Redefined
+	}},
+	{"moved", "Passing, with another score", result.Pass, func(c *result.Comparison) []result.Change {
+		return c.Moved
+	}},
 	{"new", "New", result.Skip, func(c *result.Comparison) []result.Change { return c.New }},
 	{"gone", "Gone", result.Skip, func(c *result.Comparison) []result.Change { return c.Gone }},
 	{"unchanged", "As good as before", result.Pass, func(c *result.Comparison) []result.Change { return c.Unchanged }},
@@ -103,7 +111,10 @@ func (p *comparePage) lists(ctx context.Context, found *result.Comparison) error
 		p.List.Empty = "No test fits these filters."
 		for _, name := range []string{"change", "suite", "target", "q"} {
 			if values := p.Query.Values[name]; len(values) > 0 {
-				p.List.Drop = append(p.List.Drop, frame.Link{Label: "Drop " + name + "=" + text.OneLine(strings.Join(values, ", "), 80), Address: p.Query.With(name, "")})
+				p.List.Drop = append(p.List.Drop, frame.Link{
+					Label:   "Drop " + name + "=" + text.OneLine(strings.Join(values, ", "), 80),
+					Address: p.Query.With(name, ""),
+				})
 			}
 		}
 	}
@@ -117,7 +128,8 @@ func (p *comparePage) matching(ctx context.Context) (func(result.Change) bool, e
 		return nil, nil
 	}
 	chosen := func(c result.Change) bool {
-		return (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) && (len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
+		return (len(q["suite"]) == 0 || slices.Contains(q["suite"], c.Suite)) &&
+			(len(q["target"]) == 0 || slices.Contains(q["target"], c.Target))
 	}
 	if len(q["q"]) == 0 {
 		return chosen, nil
@@ -138,7 +150,8 @@ func (p *comparePage) matching(ctx context.Context) (func(result.Change) bool, e
 		if !chosen(c) {
 			return false
 		}
-		return stands(c, c.Target) || p.A.Target != "" && stands(c, p.A.Target) || p.B.Target != "" && stands(c, p.B.Target)
+		return stands(c, c.Target) || p.A.Target != "" && stands(c, p.A.Target) ||
+			p.B.Target != "" && stands(c, p.B.Target)
 	}, nil
 }
 
@@ -170,10 +183,17 @@ func (p *comparePage) row(list string, c result.Change) changeRow {
 	if c.NowScore != nil {
 		row.ScoreB = frame.Plain(*c.NowScore)
 	}
-	values := url.Values{"a": {p.A.ID}, "b": {p.B.ID}, "a_target": {p.A.Target}, "b_target": {p.B.Target}, "suite": {c.Suite}}
+	values := url.Values{
+		"a":        {p.A.ID},
+		"b":        {p.B.ID},
+		"a_target": {p.A.Target},
+		"b_target": {p.B.Target},
+		"suite":    {c.Suite},
+	}
 	if !p.IgnoreTarget {
 		values.Set("target", c.Target)
 	}
-	row.Address = frame.Address("/compare/tests/"+frame.Segment(c.TestID), frame.Only(values, "a", "b", "a_target", "b_target", "suite", "target"))
+	row.Address = frame.Address("/compare/tests/"+frame.Segment(c.TestID),
+		frame.Only(values, "a", "b", "a_target", "b_target", "suite", "target"))
 	return row
 }

@@ -33,7 +33,9 @@ func changesOn(page *pagestest.Node) string {
 			if a["data-change"] != s.Attr["data-section"] {
 				list = append(list, "WRONG")
 			}
-			list = append(list, strings.Join([]string{a["data-test"], a["data-a"], a["data-b"], a["data-score-a"], a["data-score-b"]}, ","))
+			list = append(list, strings.Join([]string{
+				a["data-test"], a["data-a"], a["data-b"], a["data-score-a"], a["data-score-b"],
+			}, ","))
 		}
 		if len(list) > 1 || list[0] != s.Attr["data-section"]+"=0" {
 			all = append(all, strings.Join(list, " "))
@@ -48,19 +50,26 @@ func TestCompare(t *testing.T) {
 		t.Error("no word of what fills the page")
 	}
 	run := func(id string, hour int, suite string) result.Run {
-		return result.Run{ID: id, Suites: []string{suite}, Targets: []string{"t"}, StartedAt: now.Add(time.Duration(hour) * time.Hour), ExitCode: new(1), ExitReason: result.ReasonFailed, Judge: "old judge"}
+		return result.Run{
+			ID: id, Suites: []string{suite}, Targets: []string{"t"},
+			StartedAt: now.Add(time.Duration(hour) * time.Hour), ExitCode: new(1), ExitReason: result.ReasonFailed,
+			Judge: "old judge",
+		}
 	}
 	s.put(run("other", -3, "other.yaml"), rated("a", "t", result.Pass, 1, 100))
-	s.put(run("a", -2, "s.yaml"), rated("worse", "t", result.Pass, 1, 100), rated("better", "t", result.Fail, 0, 100), rated("bad", "t", result.Fail, 0.1, 100), rated("lost", "t", result.Pass, 1, 100),
-		rated("moved", "t", result.Pass, 0.9, 100), rated("gone", "t", result.Pass, 1, 100), rated("same", "t", result.Pass, 1, 100))
+	s.put(run("a", -2, "s.yaml"), rated("worse", "t", result.Pass, 1, 100), rated("better", "t", result.Fail, 0, 100),
+		rated("bad", "t", result.Fail, 0.1, 100), rated("lost", "t", result.Pass, 1, 100),
+		rated("moved", "t", result.Pass, 0.9, 100), rated("gone", "t", result.Pass, 1, 100),
+		rated("same", "t", result.Pass, 1, 100))
 	if page := s.get(200, "/compare?b=a"); len(page.All("data-empty")) != 1 || len(page.All("data-section")) != 0 {
 		t.Error("a run without an earlier one is compared")
 	}
 	later := run("b", -1, "s.yaml")
 	later.Judge = "new judge"
 	lost := rated("lost", "t", result.Error, 0, 100)
-	s.put(later, rated("worse", "t", result.Fail, 0.5, 300), rated("better", "t", result.Pass, 1, 300), rated("bad", "t", result.Fail, 0.2, 300), lost,
-		rated("moved", "t", result.Pass, 0.95, 300), rated("new", "t", result.Pass, 1, 300), rated("same", "t", result.Pass, 1, 300))
+	s.put(later, rated("worse", "t", result.Fail, 0.5, 300), rated("better", "t", result.Pass, 1, 300),
+		rated("bad", "t", result.Fail, 0.2, 300), lost, rated("moved", "t", result.Pass, 0.95, 300),
+		rated("new", "t", result.Pass, 1, 300), rated("same", "t", result.Pass, 1, 300))
 	want := `regressed=1 worse,pass,fail,1,0.5
 fixed=1 better,fail,pass,0,1
 still_failing=1 bad,fail,fail,0.1,0.2
@@ -84,7 +93,8 @@ unchanged=1 same,pass,pass,1,1`
 	}
 	metric := func(name string) map[string]string { return page.One("data-metric=" + name).Attr }
 	for name, want := range map[string][4]string{
-		"pass_rate": {"0.6", "0.6", "0", "5"}, "score": {"0.6", "0.73", "0.13", "5"}, "latency_ms": {"100", "300", "200", "5"}, "turns": {"1", "1", "0", "5"},
+		"pass_rate": {"0.6", "0.6", "0", "5"}, "score": {"0.6", "0.73", "0.13", "5"},
+		"latency_ms": {"100", "300", "200", "5"}, "turns": {"1", "1", "0", "5"},
 		"tokens": {"10", "10", "0", "5"}, "cost_usd": {"0.01", "0.01", "0", "5"},
 	} {
 		m := metric(name)
@@ -101,7 +111,8 @@ unchanged=1 same,pass,pass,1,1`
 	}
 	// The score's difference is that of `rehearse compare`.
 	told := comparedByCommand(t, s.root)
-	if m := metric("score"); m["data-diff"] != fmt.Sprint(*told.Paired.MeanDifference) || m["data-low"] != fmt.Sprint(told.Paired.Interval[0]) || m["data-high"] != fmt.Sprint(told.Paired.Interval[1]) {
+	if m := metric("score"); m["data-diff"] != fmt.Sprint(*told.Paired.MeanDifference) ||
+		m["data-low"] != fmt.Sprint(told.Paired.Interval[0]) || m["data-high"] != fmt.Sprint(told.Paired.Interval[1]) {
 		t.Errorf("%v, but rehearse compare says %v %v", m, *told.Paired.MeanDifference, *told.Paired.Interval)
 	}
 	for query, want := range map[string]string{
@@ -117,7 +128,8 @@ unchanged=1 same,pass,pass,1,1`
 	}
 	s.get(404, "/compare?a=nope")
 	s.get(404, "/compare?b=nope")
-	if href := page.One("data-test=worse").One("<a>").Attr["href"]; href != "/compare/tests/worse?a=a&b=b&suite=s&target=t" {
+	if href := page.One("data-test=worse").One("<a>").Attr["href"]; href !=
+		"/compare/tests/worse?a=a&b=b&suite=s&target=t" {
 		t.Errorf("a row leads to %s", href)
 	}
 }
@@ -126,12 +138,14 @@ unchanged=1 same,pass,pass,1,1`
 func TestCompareTargets(t *testing.T) {
 	s := newSite(t)
 	s.put(result.Run{ID: "r", Targets: []string{"old", "new"}, ExitCode: new(1), ExitReason: result.ReasonFailed},
-		rated("x", "old", result.Pass, 1, 100), rated("x", "new", result.Fail, 0, 100), rated("y", "old", result.Pass, 1, 100))
+		rated("x", "old", result.Pass, 1, 100), rated("x", "new", result.Fail, 0, 100),
+		rated("y", "old", result.Pass, 1, 100))
 	page := s.get(200, "/compare?a=r&b=r&a_target=old&b_target=new")
 	if got, want := changesOn(page), "regressed=1 x,pass,fail,1,0\ngone=1 y,pass,,1,"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if n := page.One("data-metric=score").Attr["data-n"]; n != "1" || page.One("data-metric=score").Attr["data-low"] != "" {
+	if n := page.One("data-metric=score").Attr["data-n"]; n != "1" ||
+		page.One("data-metric=score").Attr["data-low"] != "" {
 		t.Errorf("%s pairs", n)
 	}
 	side := s.get(200, page.One("data-row=test").One("<a>").Attr["href"])
@@ -145,8 +159,10 @@ func TestCompareTargets(t *testing.T) {
 
 func TestCompareConversation(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "a", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour)}, test("s", "x/y", "t", "Hi", "I refund <b>it</b> at once", "Bye", "Bye"))
-	s.put(result.Run{ID: "b", Targets: []string{"t"}}, test("s", "x/y", "t", "Hi", "I never refund <b>it</b>"), test("s", "only", "t", "Hi", "yes"))
+	s.put(result.Run{ID: "a", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour)},
+		test("s", "x/y", "t", "Hi", "I refund <b>it</b> at once", "Bye", "Bye"))
+	s.put(result.Run{ID: "b", Targets: []string{"t"}}, test("s", "x/y", "t", "Hi", "I never refund <b>it</b>"),
+		test("s", "only", "t", "Hi", "yes"))
 	page := s.get(200, "/compare/tests/x%2Fy?a=a&b=b")
 	first, second := page.One("data-pair=1"), page.One("data-pair=2")
 	if first.Attr["data-differs"] != "true" || second.Attr["data-differs"] != "true" {
@@ -165,14 +181,17 @@ func TestCompareConversation(t *testing.T) {
 	if got := words(first.One("data-side=b"), "<ins>"); got != "never" {
 		t.Errorf("the candidate's own words are %q", got)
 	}
-	if !strings.Contains(second.One("data-side=b").Words(), "Not held here") || strings.Contains(second.One("data-side=a").Words(), "Not held") {
+	if !strings.Contains(second.One("data-side=b").Words(), "Not held here") ||
+		strings.Contains(second.One("data-side=a").Words(), "Not held") {
 		t.Error("a turn that only one side has")
 	}
-	if got := s.get(200, "/compare/tests/only?a=a&b=b").One("data-run=a").Words(); !strings.Contains(got, "no such test") {
+	if got := s.get(200, "/compare/tests/only?a=a&b=b").One("data-run=a").Words(); !strings.Contains(got,
+		"no such test") {
 		t.Error(got)
 	}
 	s.get(404, "/compare/tests/none?a=a&b=b")
-	if href := s.get(200, "/runs/b/tests/x%2Fy").One("data-key=c").Attr["href"]; href != "/compare/tests/x%2Fy?a=a&b=b&suite=s&target=t" {
+	if href := s.get(200, "/runs/b/tests/x%2Fy").One("data-key=c").Attr["href"]; href !=
+		"/compare/tests/x%2Fy?a=a&b=b&suite=s&target=t" {
 		t.Errorf("c leads to %q", href)
 	}
 	if href := s.get(200, "/runs/a/tests/x%2Fy").One("data-key=c").Attr["href"]; href != "" {
@@ -187,7 +206,9 @@ func TestCompareWholeConversation(t *testing.T) {
 	whole := func(run string, v result.Verdict) *result.Test {
 		x := test("s", "x", "t", "Hi", "Good day.")
 		x.Verdict = v
-		x.Scores = append(x.Scores, result.Score{Name: "assertions", Verdict: v, Assertions: []result.Assertion{{Text: "Never asks twice", Passed: v == result.Pass, Grader: "rubrics"}}})
+		x.Scores = append(x.Scores, result.Score{Name: "assertions", Verdict: v, Assertions: []result.Assertion{{
+			Text: "Never asks twice", Passed: v == result.Pass, Grader: "rubrics",
+		}}})
 		return x
 	}
 	trial := func(n int, v result.Verdict, said string) *result.Test {
@@ -198,10 +219,12 @@ func TestCompareWholeConversation(t *testing.T) {
 	sum := test("s", "often", "t")
 	sum.Trials = &result.Trials{Count: 2, Passed: 1, Class: "flaky", Strategy: "pass_at_k"}
 	s.put(result.Run{ID: "a", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour)}, whole("a", result.Pass))
-	s.put(result.Run{ID: "b", Targets: []string{"t"}}, whole("b", result.Fail), trial(1, result.Fail, "no"), trial(2, result.Pass, "yes"), sum)
+	s.put(result.Run{ID: "b", Targets: []string{"t"}}, whole("b", result.Fail), trial(1, result.Fail, "no"),
+		trial(2, result.Pass, "yes"), sum)
 	page := s.get(200, "/compare/tests/x?a=a&b=b")
 	for name, want := range map[string]string{"a": "true", "b": "false"} {
-		if got := page.One("id=assertions").One("data-side=" + name).One("data-grade").Attr["data-passed"]; got != want {
+		if got := page.One("id=assertions").One("data-side=" + name).
+			One("data-grade").Attr["data-passed"]; got != want {
 			t.Errorf("%s: the whole conversation passed: %q", name, got)
 		}
 	}
@@ -209,7 +232,8 @@ func TestCompareWholeConversation(t *testing.T) {
 	if often.Attr["data-verdict"] != "pass" || !strings.Contains(often.One("<a>").Attr["href"], "trial=2") {
 		t.Errorf("of two trials %v is shown, which leads to %s", often.Attr, often.One("<a>").Attr["href"])
 	}
-	if list := s.get(200, "/compare?a=a&b=b").One("data-section=regressed").Attr; list["data-list"] != "regressed" || list["data-total"] != "1" || list["data-to"] != "1" {
+	if list := s.get(200, "/compare?a=a&b=b").One("data-section=regressed").Attr; list["data-list"] != "regressed" ||
+		list["data-total"] != "1" || list["data-to"] != "1" {
 		t.Errorf("the list of what regressed: %v", list)
 	}
 }
@@ -242,7 +266,8 @@ func TestCompareConversationWithFarTurns(t *testing.T) {
 	s := newSite(t)
 	far := test("s", "x", "t", "Hi", "near", "Ho", "far")
 	far.Turns[1].Index = 1 << 60
-	s.put(result.Run{ID: "a", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour)}, test("s", "x", "t", "Hi", "near"))
+	s.put(result.Run{ID: "a", Targets: []string{"t"}, StartedAt: now.Add(-2 * time.Hour)},
+		test("s", "x", "t", "Hi", "near"))
 	s.put(result.Run{ID: "b", Targets: []string{"t"}}, far)
 	var pairs []string
 	for _, pair := range s.get(200, "/compare/tests/x?a=a&b=b").All("data-pair") {
@@ -258,7 +283,10 @@ func TestScoresAreShort(t *testing.T) {
 	s := newSite(t)
 	exact, third := "0.6666666666666666", 2.0/3
 	run := func(id string, hour int) result.Run {
-		return result.Run{ID: id, Suites: []string{"s.yaml"}, Targets: []string{"t"}, StartedAt: now.Add(time.Duration(hour) * time.Hour), ExitCode: new(1), ExitReason: result.ReasonFailed}
+		return result.Run{
+			ID: id, Suites: []string{"s.yaml"}, Targets: []string{"t"},
+			StartedAt: now.Add(time.Duration(hour) * time.Hour), ExitCode: new(1), ExitReason: result.ReasonFailed,
+		}
 	}
 	graded := func(id string, v result.Verdict) *result.Test {
 		r := rated(id, "t", v, third, 100)
@@ -267,7 +295,9 @@ func TestScoresAreShort(t *testing.T) {
 	}
 	s.put(run("a", -2), graded("one", result.Pass))
 	s.put(run("b", -1), graded("one", result.Fail))
-	for _, address := range []string{"/compare?a=a&b=b", "/compare/tests/one?a=a&b=b&suite=s", "/runs/b", "/runs/b/matrix", "/runs/b/tests/one"} {
+	for _, address := range []string{
+		"/compare?a=a&b=b", "/compare/tests/one?a=a&b=b&suite=s", "/runs/b", "/runs/b/matrix", "/runs/b/tests/one",
+	} {
 		page := s.get(200, address)
 		if words := page.Words(); strings.Contains(words, "0.666") || !strings.Contains(words, "0.66") {
 			t.Errorf("%s says %q", address, words)

@@ -36,7 +36,9 @@ type itemRow struct {
 
 // datasets answers with the datasets of the store.
 func (p *Pages) datasets(w http.ResponseWriter, r *http.Request) {
-	page := datasetsPage{Page: p.frame.Base(r, "datasets", "Datasets"), Query: frame.QueryOf(r, "/datasets", "q", "page", "per")}
+	page := datasetsPage{
+		Page: p.frame.Base(r, "datasets", "Datasets"), Query: frame.QueryOf(r, "/datasets", "q", "page", "per"),
+	}
 	store, ok := p.stored(w, r)
 	if !ok {
 		return
@@ -50,7 +52,9 @@ func (p *Pages) datasets(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	fits := fitsWords(page.Query)
-	kept := slices.DeleteFunc(slices.Clone(all), func(e dataset.Entry) bool { return !fits(e.Name + " " + e.Description) })
+	kept := slices.DeleteFunc(slices.Clone(all), func(e dataset.Entry) bool {
+		return !fits(e.Name + " " + e.Description)
+	})
 	var first, last int
 	page.List, first, last = page.Query.Page("datasets", len(kept))
 	for _, e := range kept[first:last] {
@@ -58,9 +62,13 @@ func (p *Pages) datasets(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case len(all) == 0:
-		page.List.Empty = "There are no datasets yet. `rehearse dataset push` makes one of a file, `rehearse dataset add` of a conversation."
+		page.List.Empty = "There are no datasets yet. `rehearse dataset push` makes one of a file, " +
+			"`rehearse dataset add` of a conversation."
 	case len(kept) == 0:
-		page.List.Empty, page.List.Drop = "No dataset fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(strings.Join(page.Query.Values["q"], ", "), 80), Address: page.Query.With("q", "")}}
+		page.List.Empty, page.List.Drop = "No dataset fits.", []frame.Link{{
+			Label:   "Drop q=" + text.OneLine(strings.Join(page.Query.Values["q"], ", "), 80),
+			Address: page.Query.With("q", ""),
+		}}
 	}
 	p.frame.Show(w, http.StatusOK, "datasets", page)
 }
@@ -72,7 +80,9 @@ func fitsWords(q frame.Query) func(text string) bool {
 		questions = append(questions, runindex.ParseWords(value))
 	}
 	return func(text string) bool {
-		return len(questions) == 0 || slices.ContainsFunc(questions, func(words runindex.Words) bool { return words.Fit(text) })
+		return len(questions) == 0 || slices.ContainsFunc(questions, func(words runindex.Words) bool {
+			return words.Fit(text)
+		})
 	}
 }
 
@@ -87,7 +97,10 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 	}
 	name := frame.Part(r, "name")
 	address := "/datasets/" + frame.Segment(name)
-	page := datasetsPage{Page: p.frame.Base(r, "dataset", "Dataset "+text.OneLine(name, 200)), Query: frame.QueryOf(r, address, "q", "page", "per"), Name: name}
+	page := datasetsPage{
+		Page:  p.frame.Base(r, "dataset", "Dataset "+text.OneLine(name, 200)),
+		Query: frame.QueryOf(r, address, "q", "page", "per"), Name: name,
+	}
 	page.Trail = []frame.Link{{Label: "Datasets", Address: "/datasets", Up: true}}
 	total, fitting := 0, 0
 	if store == nil {
@@ -109,11 +122,16 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 			page.Warnings = append(page.Warnings, "The dataset has more items than are listed.")
 			break
 		}
-		if !fits(strings.Join([]string{item.ID, runindex.Plain(item.Input), runindex.Plain(item.Expected), runindex.Plain(item.Metadata)}, "\n")) {
+		if !fits(strings.Join([]string{
+			item.ID, runindex.Plain(item.Input), runindex.Plain(item.Expected), runindex.Plain(item.Metadata),
+		}, "\n")) {
 			continue
 		}
 		if fitting++; first < fitting && fitting <= last {
-			page.Items = append(page.Items, itemRow{item.ID, transcript.Pretty(item.Input), transcript.Pretty(item.Expected), transcript.Pretty(item.Metadata)})
+			page.Items = append(page.Items, itemRow{
+				item.ID, transcript.Pretty(item.Input), transcript.Pretty(item.Expected),
+				transcript.Pretty(item.Metadata),
+			})
 		}
 	}
 	page.List, _, _ = page.Query.Page("items", fitting)
@@ -121,7 +139,10 @@ func (p *Pages) dataset(w http.ResponseWriter, r *http.Request) {
 	case total == 0:
 		page.List.Empty = "The dataset is empty. `rehearse dataset push` and `rehearse dataset add` put items into it."
 	case fitting == 0:
-		page.List.Empty, page.List.Drop = "No item fits.", []frame.Link{{Label: "Drop q=" + text.OneLine(strings.Join(page.Query.Values["q"], ", "), 80), Address: page.Query.With("q", "")}}
+		page.List.Empty, page.List.Drop = "No item fits.", []frame.Link{{
+			Label:   "Drop q=" + text.OneLine(strings.Join(page.Query.Values["q"], ", "), 80),
+			Address: page.Query.With("q", ""),
+		}}
 	}
 	p.frame.Show(w, http.StatusOK, "dataset", page)
 }

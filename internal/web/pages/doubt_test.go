@@ -33,12 +33,17 @@ func (s *site) addLine(run, line string) {
 // in the stream.
 func TestWhatIsNoRecord(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonDied}, rated("a", "t", result.Fail, 0, 10))
-	for i, line := range []string{`{"schema":99,%s,"verdict":"pass","score":1}`, `{"schema":1,%s}`, `{"schema":1,%s,"verdict":"PASSED","score":1}`, `{"schema":1,%s,"verdict":"pass","turns":7}`} {
+	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonDied},
+		rated("a", "t", result.Fail, 0, 10))
+	for i, line := range []string{
+		`{"schema":99,%s,"verdict":"pass","score":1}`, `{"schema":1,%s}`,
+		`{"schema":1,%s,"verdict":"PASSED","score":1}`, `{"schema":1,%s,"verdict":"pass","turns":7}`,
+	} {
 		s.addLine("r", fmt.Sprintf(line, fmt.Sprintf(`"suite":"s","test_id":"x%d","target":"t"`, i)))
 	}
 	page := s.get(200, "/runs/r")
-	if got := page.One("data-list=tests").Attr["data-total"]; got != "1" || len(page.All("data-row=pending")) != 0 || !warned(page, "4 records of this run cannot be read") {
+	if got := page.One("data-list=tests").Attr["data-total"]; got != "1" || len(page.All("data-row=pending")) != 0 ||
+		!warned(page, "4 records of this run cannot be read") {
 		t.Errorf("%s tests, %d pending: %s", got, len(page.All("data-row=pending")), page.One("data-warning").Words())
 	}
 	if _, stream := s.answer("GET", "/runs/r/events", nil, nil); strings.Count(stream, "event: result") != 1 {
@@ -70,7 +75,10 @@ func TestQueuedRunHasNoEnd(t *testing.T) {
 func TestSearchInEscapedJSON(t *testing.T) {
 	s := newSite(t)
 	x := test("s", "a", "t", "Hi", "Yes")
-	x.Turns[0].ToolCalls = []chat.ToolCall{{Name: "find", Args: []byte(`{"city":"Z\u00fcrich"}`), Result: []byte(`{"text":"first\nsecond line","none":null,"n":1e400}`)}}
+	x.Turns[0].ToolCalls = []chat.ToolCall{{
+		Name: "find", Args: []byte(`{"city":"Z\u00fcrich"}`),
+		Result: []byte(`{"text":"first\nsecond line","none":null,"n":1e400}`),
+	}}
 	s.put(result.Run{ID: "r", Targets: []string{"t"}}, x)
 	for _, q := range []string{"zurich", "second", `"first second"`, "find city", "1e400"} {
 		page := s.get(200, "/search?"+url.Values{"q": {q}, "role": {"tool"}}.Encode())
@@ -91,7 +99,8 @@ func TestSearchTellsOfRunsLeftOut(t *testing.T) {
 	if page := s.get(200, "/search?q=straw"); len(page.All("data-warning")) != 0 {
 		t.Error("all hits are listed")
 	}
-	s.put(result.Run{ID: "old", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour * 9)}, test("s", "a", "t", "straw", "straw"))
+	s.put(result.Run{ID: "old", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour * 9)},
+		test("s", "a", "t", "straw", "straw"))
 	page := s.get(200, "/search?q=straw")
 	if got := page.One("data-list=hits").Attr["data-total"]; got != "2000" || len(page.All("data-warning")) != 1 {
 		t.Errorf("%s hits, %d warnings", got, len(page.All("data-warning")))
@@ -101,7 +110,8 @@ func TestSearchTellsOfRunsLeftOut(t *testing.T) {
 // Tests without a number stand in the order of the run, whatever else their records say.
 func TestSortLeavesTheUnknownInOrder(t *testing.T) {
 	s := newSite(t)
-	a, b, c := rated("a", "t", result.Error, 0.1, 10), rated("b", "t", result.Error, 0.9, 20), rated("c", "t", result.Pass, 0.5, 30)
+	a, b, c := rated("a", "t", result.Error, 0.1, 10), rated("b", "t", result.Error, 0.9, 20),
+		rated("c", "t", result.Pass, 0.5, 30)
 	for i, x := range []*result.Test{a, b, c} {
 		x.Cost = chat.Cost{USD: float64(i), Unknown: x != c}
 	}

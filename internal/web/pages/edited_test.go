@@ -17,7 +17,8 @@ import (
 // looks: no page shows the pass any more. A page that finds out says that it comes again.
 func TestEditedRecordIsShownNowhere(t *testing.T) {
 	for name, path := range map[string]string{
-		"run": "/runs/r?q=", "filtered": "/runs/r?verdict=pass", "matrix": "/runs/r/matrix", "compare": "/compare?a=before&b=r", "baseline": "/compare?a=r&b=before", "conversation": "/runs/r/tests/m",
+		"run": "/runs/r?q=", "filtered": "/runs/r?verdict=pass", "matrix": "/runs/r/matrix",
+		"compare": "/compare?a=before&b=r", "baseline": "/compare?a=r&b=before", "conversation": "/runs/r/tests/m",
 		"compare-conversation": "/compare/tests/m?a=before&b=r", "judge": "/judge?run=r", "search": "/search?q=needle",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -25,12 +26,17 @@ func TestEditedRecordIsShownNowhere(t *testing.T) {
 			of := func(id string, said string) *result.Test {
 				x := rated(id, "t", result.Pass, 1, 10)
 				x.Turns[0].Output = said
-				x.Scores = []result.Score{{Name: "turn-1", Verdict: result.Pass, Score: 1, Assertions: []result.Assertion{{Text: "kind", Passed: true, Grader: "rubrics"}}}}
+				x.Scores = []result.Score{{
+					Name: "turn-1", Verdict: result.Pass, Score: 1,
+					Assertions: []result.Assertion{{Text: "kind", Passed: true, Grader: "rubrics"}},
+				}}
 				return x
 			}
 			long := strings.Repeat("word ", 1_200_000)
-			s.put(result.Run{ID: "before", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour * 9)}, of("m", "before"))
-			s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonDied}, of("a", long), of("m", "a needle"), of("z", long[:100_000]))
+			s.put(result.Run{ID: "before", Targets: []string{"t"}, StartedAt: now.Add(-time.Hour * 9)},
+				of("m", "before"))
+			s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonDied}, of("a", long),
+				of("m", "a needle"), of("z", long[:100_000]))
 			s.get(200, path)
 			log := filepath.Join(s.root, "r", runlog.LogFile)
 			data, err := os.ReadFile(log)
@@ -39,9 +45,12 @@ func TestEditedRecordIsShownNowhere(t *testing.T) {
 			}
 			at := bytes.Index(data, []byte(`"test_id":"m"`))
 			end := at + bytes.IndexByte(data[at:], '\n')
-			record := bytes.ReplaceAll(bytes.ReplaceAll(data[at:end], []byte(`"verdict":"pass"`), []byte(`"verdict":"fail"`)), []byte(`"passed":true`), []byte(`"passed":null`))
+			record := bytes.ReplaceAll(bytes.ReplaceAll(data[at:end], []byte(`"verdict":"pass"`),
+				[]byte(`"verdict":"fail"`)), []byte(`"passed":true`), []byte(`"passed":null`))
 			last := data[bytes.LastIndexByte(data[:len(data)-1], '\n')+1:]
-			edited := bytes.Join([][]byte{data[:at], record, data[end:], bytes.Replace(last, []byte(`"test_id":"z"`), []byte(`"test_id":"n"`), 1)}, nil)
+			edited := bytes.Join([][]byte{
+				data[:at], record, data[end:], bytes.Replace(last, []byte(`"test_id":"z"`), []byte(`"test_id":"n"`), 1),
+			}, nil)
 			if err := os.WriteFile(log, edited, 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -121,7 +121,9 @@ func (s *stream) look() (ended bool) {
 	}
 	if state, _ := stateOf(record); state != "running" && state != "queued" {
 		if end := s.number + 1; end != s.after { // who has seen more than there is has read a log that was written anew
-			s.write(told(end, "end", map[string]any{"run_id": s.run.Record.ID, "exit_reason": record.ExitReason, "exit_code": record.ExitCode}))
+			s.write(told(end, "end", map[string]any{
+				"run_id": s.run.Record.ID, "exit_reason": record.ExitReason, "exit_code": record.ExitCode,
+			}))
 		}
 		return true
 	}
@@ -209,8 +211,8 @@ func (s *stream) progress() {
 	s.write(told(0, "progress", map[string]any{
 		"conversations": nil, "done": t.Conversations, "running": nil,
 		"totals": map[string]int{
-			"planned": t.Planned, "tests": t.Tests, "completed": t.Completed, "passed": t.Passed, "failed": t.Failed, "errors": t.Errors,
-			"ungraded": t.Ungraded, "skipped": t.Skipped, "not_run": t.NotRun,
+			"planned": t.Planned, "tests": t.Tests, "completed": t.Completed, "passed": t.Passed, "failed": t.Failed,
+			"errors": t.Errors, "ungraded": t.Ungraded, "skipped": t.Skipped, "not_run": t.NotRun,
 		},
 	}))
 }

@@ -28,25 +28,34 @@ func (p *Pages) testAsSuite(w http.ResponseWriter, r *http.Request) {
 	}
 	var turns []chatsession.Turn
 	for _, x := range t.Turns {
-		turns = append(turns, chatsession.Turn{Message: x.Input.String(), Reply: chat.Reply{Text: x.Output, ToolCalls: x.ToolCalls, Node: x.Node}})
+		turns = append(turns, chatsession.Turn{
+			Message: x.Input.String(), Reply: chat.Reply{Text: x.Output, ToolCalls: x.ToolCalls, Node: x.Node},
+		})
 	}
 	p.suite(w, r, chatsession.Message{ID: t.TestID, Earlier: transcript.Earlier(t), Turns: turns})
 }
 
 // record returns the record of a conversation that a request names: of several trials the first that failed, unless one
 // is named.
-func (p *Pages) record(w http.ResponseWriter, r *http.Request, values url.Values) (t *result.Test, run *runindex.Found, ok bool) {
+func (p *Pages) record(w http.ResponseWriter, r *http.Request,
+	values url.Values) (t *result.Test, run *runindex.Found, ok bool) {
 	run, index := p.found(w, r)
 	if run == nil {
 		return nil, nil, false
 	}
-	matches := index.Named(runindex.Test{Suite: values.Get("suite"), ID: frame.Part(r, "test"), Target: values.Get("target")})
+	matches := index.Named(runindex.Test{
+		Suite: values.Get("suite"), ID: frame.Part(r, "test"), Target: values.Get("target"),
+	})
 	var rows []*runindex.Row
 	if len(matches) > 0 {
-		rows, ok = shownRows(matches[0], slices.DeleteFunc(slices.Clone(values["trial"]), func(trial string) bool { return trial == "" || trial == "0" }))
+		rows, ok = shownRows(matches[0], slices.DeleteFunc(slices.Clone(values["trial"]), func(trial string) bool {
+			return trial == "" || trial == "0"
+		}))
 	}
 	if !ok {
-		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such conversation.", frame.Link{Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID)})
+		p.frame.NotFound(w, r, "Run "+run.Record.ID+" has no such conversation.", frame.Link{
+			Label: "Run " + run.Record.ID, Address: addressOfRun(run.Record.ID),
+		})
 		return nil, nil, false
 	}
 	t, err := run.Read(rows[0])
@@ -93,7 +102,9 @@ func (p *Pages) testToDataset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	one := func(yield func(*result.Test, error) bool) { yield(t, nil) }
-	c, err := conversation.OfTest(&run.Record, run.Dir, one, conversation.Selection{Test: t.TestID, Suite: t.Suite, Target: t.Target, Trial: t.Trial})
+	c, err := conversation.OfTest(&run.Record, run.Dir, one, conversation.Selection{
+		Test: t.TestID, Suite: t.Suite, Target: t.Target, Trial: t.Trial,
+	})
 	if p.refused(w, r, err) {
 		return
 	}
@@ -129,7 +140,8 @@ func messagesOf(s *replay.Session) (messages []chat.Message) {
 
 // toDataset adds the item of a conversation that `dataset add` makes: of the turn that a form names, else of the last.
 // An item that is there already keeps what was expected of it.
-func (p *Pages) toDataset(w http.ResponseWriter, r *http.Request, name string, c *conversation.Recorded) (id string, turn int, ok bool) {
+func (p *Pages) toDataset(w http.ResponseWriter, r *http.Request, name string,
+	c *conversation.Recorded) (id string, turn int, ok bool) {
 	if name == "" || len(name) > 200 {
 		p.frame.Refuse(w, r, http.StatusUnprocessableEntity, "Name the dataset, in at most 200 characters.")
 		return "", 0, false
@@ -156,7 +168,9 @@ func (p *Pages) toDataset(w http.ResponseWriter, r *http.Request, name string, c
 	if !ok {
 		return "", 0, false
 	}
-	err = s.Datasets.Update(r.Context(), name, item.ID, dataset.PutOptions{Create: true, Now: p.Now()}, func(old *dataset.Record) (dataset.Record, error) {
+	err = s.Datasets.Update(r.Context(), name, item.ID, dataset.PutOptions{
+		Create: true, Now: p.Now(),
+	}, func(old *dataset.Record) (dataset.Record, error) {
 		if old != nil {
 			item.Expected = old.Expected
 		}

@@ -35,7 +35,8 @@ func TestSuiteOfBlankMessages(t *testing.T) {
 	})
 	_, yaml := s.answer(http.MethodGet, "/sessions/s/suite.yaml", nil, nil)
 	loaded, err := saved(t, yaml)
-	if err != nil || loaded.Count != 1 || strings.Count(yaml, "input:") != 2 || !strings.Contains(yaml, "turn 2 is left out") {
+	if err != nil || loaded.Count != 1 || strings.Count(yaml, "input:") != 2 ||
+		!strings.Contains(yaml, "turn 2 is left out") {
 		t.Errorf("%v\n%s", err, yaml)
 	}
 	s.get(http.StatusUnprocessableEntity, "/sessions/silent/suite.yaml")
@@ -48,7 +49,11 @@ func TestSuiteOfBlankMessages(t *testing.T) {
 func TestSuiteOfHistory(t *testing.T) {
 	s := newSite(t)
 	x := test("shop", "polite", "agent", "hello", "Hi there")
-	x.Output = []chat.Message{chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, "earlier"), chat.NewMessage(chat.Assistant, "yes"), chat.NewMessage(chat.User, "hello"), chat.NewMessage(chat.Assistant, "Hi there")}
+	x.Output = []chat.Message{
+		chat.NewMessage(chat.System, "Be kind."), chat.NewMessage(chat.User, "earlier"),
+		chat.NewMessage(chat.Assistant, "yes"), chat.NewMessage(chat.User, "hello"),
+		chat.NewMessage(chat.Assistant, "Hi there"),
+	}
 	s.put(result.Run{ID: "r", Targets: []string{"agent"}}, x)
 	_, yaml := s.answer(http.MethodGet, "/runs/r/tests/polite/suite.yaml", nil, nil)
 	loaded, err := saved(t, yaml)
@@ -67,7 +72,8 @@ func TestFlowThatCannotBeRead(t *testing.T) {
 	s := newSiteOf(t, func(c *pages.Config) {
 		c.Flows = func() ([]*flow.Flow, error) { return nil, errors.New("cafe.yaml:1:1: no start node") }
 	})
-	if words := s.get(http.StatusNotFound, "/flows/cafe").One("<main>").Words(); !strings.Contains(words, "cafe.yaml:1:1: no start node") || strings.Contains(words, "--flows FILE") {
+	if words := s.get(http.StatusNotFound, "/flows/cafe").One("<main>").Words(); !strings.Contains(words,
+		"cafe.yaml:1:1: no start node") || strings.Contains(words, "--flows FILE") {
 		t.Errorf("%s", words)
 	}
 }

@@ -92,10 +92,13 @@ func (s set) add(list *[]string, values ...string) {
 // top returns the tests with the largest numbers above 0.
 func top(tests []*runindex.Entry, number func(*runindex.Entry) float64) (most []*runindex.Entry) {
 	for _, e := range tests {
-		if e.Verdict == result.Skip || number(e) <= 0 || len(most) == topTests && number(e) <= number(most[topTests-1]) {
+		if e.Verdict == result.Skip || number(e) <= 0 ||
+			len(most) == topTests && number(e) <= number(most[topTests-1]) {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(most, e, func(a, b *runindex.Entry) int { return -cmp.Compare(number(a), number(b)) })
+		at, _ := slices.BinarySearchFunc(most, e, func(a, b *runindex.Entry) int {
+			return -cmp.Compare(number(a), number(b))
+		})
 		for at < len(most) && number(most[at]) == number(e) {
 			at++
 		}

@@ -116,15 +116,20 @@ func (p *Pages) coveredByRun(page *flowPage, of *flow.Flow, run *runindex.Found)
 			}
 			for _, x := range t.Turns {
 				if len(c.turns[x.Node]) < maxTurnsOfNode {
-					address := addressOfTest(run.Record.ID, runindex.Test{Suite: e.Suite, ID: e.TestID, Target: e.Target}, trials, "")
+					address := addressOfTest(run.Record.ID, runindex.Test{
+						Suite: e.Suite, ID: e.TestID, Target: e.Target,
+					}, trials, "")
 					label := fmt.Sprintf("%s, turn %d", e.TestID, x.Index)
-					c.turns[x.Node] = append(c.turns[x.Node], frame.Link{Label: label, Address: atTurn(address, x.Index)})
+					c.turns[x.Node] = append(c.turns[x.Node], frame.Link{
+						Label: label, Address: atTurn(address, x.Index),
+					})
 				}
 			}
 		}
 	}
 	if unread > 0 {
-		page.Warnings = append(page.Warnings, text.Plural(unread, "record")+" of the run cannot be read, and what they reached is not counted.")
+		page.Warnings = append(page.Warnings, text.Plural(unread, "record")+
+			" of the run cannot be read, and what they reached is not counted.")
 	}
 	return c
 }
@@ -152,7 +157,10 @@ func coveredBySessions(ctx context.Context, store *Stored, of *flow.Flow, q url.
 				continue
 			}
 			if n++; len(c.turns[m.After]) < maxTurnsOfNode {
-				link := frame.Link{Label: fmt.Sprintf("%s, turn %d", s.ID, n), Address: fmt.Sprintf("/sessions/%s#turn-%d", frame.Segment(s.ID), n)}
+				link := frame.Link{
+					Label:   fmt.Sprintf("%s, turn %d", s.ID, n),
+					Address: fmt.Sprintf("/sessions/%s#turn-%d", frame.Segment(s.ID), n),
+				}
 				c.turns[m.After] = append(c.turns[m.After], link)
 			}
 		}

@@ -76,7 +76,8 @@ func (p *Pages) flows(w http.ResponseWriter, r *http.Request) {
 	var first, last int
 	page.List, first, last = frame.QueryOf(r, "/flows", "page", "per").Page("flows", len(page.Rows))
 	if page.Rows = page.Rows[first:last]; page.List.Total == 0 {
-		page.List.Empty = "There are no flows here. `rehearse view --flows FILE` shows those of a file or folder, `rehearse replay import` loads sessions."
+		page.List.Empty = "There are no flows here. `rehearse view --flows FILE` shows those of a file or folder, " +
+			"`rehearse replay import` loads sessions."
 	}
 	p.frame.Show(w, http.StatusOK, "flows", page)
 }
@@ -113,7 +114,10 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 	flows := p.known(&page.Page)
 	at := slices.IndexFunc(flows, func(f *flow.Flow) bool { return f.ID == page.ID })
 	if at < 0 {
-		links := []frame.Link{{Label: "Flows", Address: "/flows"}, {Label: "Its sessions", Address: "/sessions?flow=" + url.QueryEscape(page.ID)}}
+		links := []frame.Link{
+			{Label: "Flows", Address: "/flows"},
+			{Label: "Its sessions", Address: "/sessions?flow=" + url.QueryEscape(page.ID)},
+		}
 		why := "The definition of this flow is not here: `rehearse view --flows FILE` shows it."
 		if len(page.Warnings) > 0 { // it may be in a file that cannot be read
 			why = page.Warnings[0]
@@ -137,8 +141,10 @@ func (p *Pages) flow(w http.ResponseWriter, r *http.Request) {
 func (p *flowPage) fill(of *flow.Flow, c coverage) error {
 	report := c.Report()
 	p.Figures = []frame.Figure{
-		count("nodes_total", "Nodes", report.Nodes.Total), count("nodes_covered", "Nodes reached", report.Nodes.Covered),
-		count("options_total", "Options", report.Options.Total), count("options_covered", "Options taken", report.Options.Covered),
+		count("nodes_total", "Nodes", report.Nodes.Total),
+		count("nodes_covered", "Nodes reached", report.Nodes.Covered),
+		count("options_total", "Options", report.Options.Total),
+		count("options_covered", "Options taken", report.Options.Covered),
 	}
 	p.MissingNodes = report.Nodes.Missing
 	for _, n := range of.Nodes {

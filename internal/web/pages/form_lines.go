@@ -17,7 +17,8 @@ func lines(s string) string {
 // namedInForm returns the tests that a form names, whose suite or target has several lines.
 func namedInForm(index *runindex.Index, of runindex.Test) (matches []*runindex.Entry) {
 	for _, e := range index.Tests {
-		if e.TestID == of.ID && (of.Suite == "" || sameLines(e.Suite, of.Suite)) && (of.Target == "" || sameLines(e.Target, of.Target)) {
+		if e.TestID == of.ID && (of.Suite == "" || sameLines(e.Suite, of.Suite)) &&
+			(of.Target == "" || sameLines(e.Target, of.Target)) {
 			matches = append(matches, e)
 		}
 	}

@@ -28,7 +28,10 @@ func withStore(t *testing.T, change ...func(*pages.Config)) (*site, *store.Store
 	}
 	t.Cleanup(func() { kept.Close() })
 	open := func(context.Context) (*pages.Stored, error) {
-		return &pages.Stored{Sessions: kept.Events(), Datasets: kept.Datasets(), Annotations: kept.Annotations(), Replays: kept.ReplayRuns()}, nil
+		return &pages.Stored{
+			Sessions: kept.Events(), Datasets: kept.Datasets(), Annotations: kept.Annotations(),
+			Replays: kept.ReplayRuns(),
+		}, nil
 	}
 	return newSiteOf(t, func(c *pages.Config) {
 		c.Store, c.Make = open, open
@@ -46,7 +49,10 @@ type browser struct {
 
 func (s *site) browser() *browser {
 	jar, _ := cookiejar.New(nil)
-	return &browser{s, &http.Client{Transport: s.web.Client().Transport, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &browser{s, &http.Client{
+		Transport: s.web.Client().Transport, Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // send opens a page, fills in one of its forms and sends it; the answer's status and where it leads.
@@ -88,7 +94,8 @@ func (b *browser) send(page, form string, fields map[string]string) (status int,
 
 func reviewedRun(s *site) {
 	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x"}},
-		failed(talked("a"), result.AssistantContent, "wanted: contains \"x\""), talked("b"), failed(talked("c"), result.AssistantContent, "no"))
+		failed(talked("a"), result.AssistantContent, "wanted: contains \"x\""), talked("b"),
+		failed(talked("c"), result.AssistantContent, "no"))
 }
 
 // A verdict of somebody stands beside the machine's, in the store and in the folder of the run, and can be taken back.
@@ -97,14 +104,17 @@ func TestOverride(t *testing.T) {
 	reviewedRun(s)
 	b := s.browser()
 	page := "/runs/one/tests/a?suite=shop&target=x"
-	if status, to := b.send(page, "override", map[string]string{"verdict": "pass", "comment": "it is <b>right</b>", "author": "Ada"}); status != http.StatusSeeOther || !strings.HasPrefix(to, "/runs/one/tests/a?") {
+	if status, to := b.send(page, "override", map[string]string{
+		"verdict": "pass", "comment": "it is <b>right</b>", "author": "Ada",
+	}); status != http.StatusSeeOther || !strings.HasPrefix(to, "/runs/one/tests/a?") {
 		t.Fatalf("%d to %s", status, to)
 	}
 	shown := s.get(http.StatusOK, page)
 	if main := shown.One("<main>"); main.Attr["data-verdict"] != "fail" || main.Attr["data-review"] != "pass" {
 		t.Errorf("verdicts %v", main.Attr)
 	}
-	if said := shown.One("data-annotation=override").Words(); !strings.Contains(said, "Ada") || !strings.Contains(said, "it is <b>right</b>") {
+	if said := shown.One("data-annotation=override").Words(); !strings.Contains(said, "Ada") ||
+		!strings.Contains(said, "it is <b>right</b>") {
 		t.Errorf("said %q", said)
 	}
 	run := s.get(http.StatusOK, "/runs/one")
@@ -119,7 +129,8 @@ func TestOverride(t *testing.T) {
 	if got := run.One("data-figure=pass_rate").Attr["data-value"]; !strings.HasPrefix(got, "0.333") {
 		t.Errorf("pass rate %s", got)
 	}
-	if row := run.One("data-row=test", "data-test=a"); row.Attr["data-review"] != "pass" || row.Attr["data-verdict"] != "fail" {
+	if row := run.One("data-row=test", "data-test=a"); row.Attr["data-review"] != "pass" ||
+		row.Attr["data-verdict"] != "fail" {
 		t.Errorf("row %v", row.Attr)
 	}
 	if n := len(s.get(http.StatusOK, "/runs/one?review=pass").All("data-row=test")); n != 1 {
@@ -128,7 +139,8 @@ func TestOverride(t *testing.T) {
 	// Both places have it; what the machine said stays in its record.
 	inStore, err := kept.Annotations().Of(t.Context(), "one")
 	inFolder, _, err2 := annotation.Read(filepath.Join(s.root, "one"))
-	if err != nil || err2 != nil || len(inStore) != 1 || len(inFolder) != 1 || inFolder[0].Author != "Ada" || !inStore[0].At.Equal(now) {
+	if err != nil || err2 != nil || len(inStore) != 1 || len(inFolder) != 1 || inFolder[0].Author != "Ada" ||
+		!inStore[0].At.Equal(now) {
 		t.Errorf("store %+v, folder %+v, %v %v", inStore, inFolder, err, err2)
 	}
 	for x, err := range runlog.Read(filepath.Join(s.root, "one")) {
@@ -146,12 +158,14 @@ func TestOverride(t *testing.T) {
 	}
 	b.send(page, "override", map[string]string{"verdict": "none", "comment": "I was wrong", "author": "Ada"})
 	run = s.get(http.StatusOK, "/runs/one")
-	if run.One("data-figure=reviewed").Attr["data-value"] != "0" || len(run.All("data-figure=pass_rate_reviewed")) != 0 || len(run.All("data-review")) != 0 {
+	if run.One("data-figure=reviewed").Attr["data-value"] != "0" ||
+		len(run.All("data-figure=pass_rate_reviewed")) != 0 || len(run.All("data-review")) != 0 {
 		t.Error("the override was not taken back")
 	}
 	// Compare uses it where it is asked for.
 	b.send(page, "override", map[string]string{"verdict": "pass", "comment": "right", "author": "Ada"})
-	s.put(result.Run{ID: "two", Suites: []string{"shop"}, Targets: []string{"x"}, StartedAt: now}, failed(talked("a"), result.AssistantContent, "no"), talked("b"), talked("c"))
+	s.put(result.Run{ID: "two", Suites: []string{"shop"}, Targets: []string{"x"}, StartedAt: now},
+		failed(talked("a"), result.AssistantContent, "no"), talked("b"), talked("c"))
 	for query, want := range map[string]string{"": "0", "&reviewed=1": "1"} {
 		compared := s.get(http.StatusOK, "/compare?a=one&b=two"+query)
 		got := compared.One("data-section=regressed").Attr["data-count"]
@@ -176,19 +190,33 @@ func TestRefusedForms(t *testing.T) {
 		fields map[string]string
 		want   int
 	}{
-		"no comment":       {"override", map[string]string{"verdict": "pass", "author": "a"}, 422},
-		"no author":        {"override", map[string]string{"verdict": "pass", "comment": "x"}, 422},
-		"another verdict":  {"override", map[string]string{"verdict": "error", "comment": "x", "author": "a"}, 422},
-		"today":            {"quarantine", map[string]string{"owner": "a", "until": day(0), "reason": "x", "author": "a"}, 422},
-		"too late":         {"quarantine", map[string]string{"owner": "a", "until": day(91), "reason": "x", "author": "a"}, 422},
-		"no owner":         {"quarantine", map[string]string{"until": day(9), "reason": "x", "author": "a"}, 422},
-		"no dataset":       {"dataset", map[string]string{"author": "a"}, 422},
-		"a turn too many":  {"dataset", map[string]string{"dataset": "d", "turn": "99", "author": "a"}, 422},
-		"another part":     {"override", map[string]string{"verdict": "pass", "comment": "x", "author": "a", "item": "turn-99"}, 422},
-		"another trial":    {"override", map[string]string{"verdict": "pass", "comment": "x", "author": "a", "trial": "7"}, 422},
-		"another test":     {"override", map[string]string{"suite": "nowhere", "verdict": "pass", "comment": "x", "author": "a"}, 404},
-		"a forged form":    {"override", map[string]string{"csrf": "x", "verdict": "pass", "comment": "x", "author": "a"}, 403},
-		"more than a form": {"override", map[string]string{"verdict": "pass", "comment": strings.Repeat("x", 2<<20), "author": "a"}, 413},
+		"no comment":      {"override", map[string]string{"verdict": "pass", "author": "a"}, 422},
+		"no author":       {"override", map[string]string{"verdict": "pass", "comment": "x"}, 422},
+		"another verdict": {"override", map[string]string{"verdict": "error", "comment": "x", "author": "a"}, 422},
+		"today": {
+			"quarantine", map[string]string{"owner": "a", "until": day(0), "reason": "x", "author": "a"}, 422,
+		},
+		"too late": {
+			"quarantine", map[string]string{"owner": "a", "until": day(91), "reason": "x", "author": "a"}, 422,
+		},
+		"no owner":        {"quarantine", map[string]string{"until": day(9), "reason": "x", "author": "a"}, 422},
+		"no dataset":      {"dataset", map[string]string{"author": "a"}, 422},
+		"a turn too many": {"dataset", map[string]string{"dataset": "d", "turn": "99", "author": "a"}, 422},
+		"another part": {
+			"override", map[string]string{"verdict": "pass", "comment": "x", "author": "a", "item": "turn-99"}, 422,
+		},
+		"another trial": {
+			"override", map[string]string{"verdict": "pass", "comment": "x", "author": "a", "trial": "7"}, 422,
+		},
+		"another test": {
+			"override", map[string]string{"suite": "nowhere", "verdict": "pass", "comment": "x", "author": "a"}, 404,
+		},
+		"a forged form": {
+			"override", map[string]string{"csrf": "x", "verdict": "pass", "comment": "x", "author": "a"}, 403,
+		},
+		"more than a form": {
+			"override", map[string]string{"verdict": "pass", "comment": strings.Repeat("x", 2<<20), "author": "a"}, 413,
+		},
 	} {
 		if status, _ := b.send(page, c.form, c.fields); status != c.want {
 			t.Errorf("%s: %d, want %d", name, status, c.want)
@@ -208,14 +236,18 @@ func TestQuarantineForm(t *testing.T) {
 	reviewedRun(s)
 	until := now.AddDate(0, 0, 90).Format("2006-01-02")
 	page := "/runs/one/tests/a?suite=shop&target=x"
-	if status, _ := s.browser().send(page, "quarantine", map[string]string{"owner": "ada: #1", "until": until, "reason": "it moves", "author": "Ada"}); status != http.StatusSeeOther {
+	if status, _ := s.browser().send(page, "quarantine", map[string]string{
+		"owner": "ada: #1", "until": until, "reason": "it moves", "author": "Ada",
+	}); status != http.StatusSeeOther {
 		t.Fatalf("status %d", status)
 	}
 	terms, err := kept.Annotations().Quarantines(t.Context())
-	if got := terms[result.Key{Suite: "shop", TestID: "a"}]; err != nil || got.Owner != "ada: #1" || got.Until != until {
+	if got := terms[result.Key{Suite: "shop", TestID: "a"}]; err != nil || got.Owner != "ada: #1" ||
+		got.Until != until {
 		t.Errorf("%+v, %v", terms, err)
 	}
-	if words := s.get(http.StatusOK, page).One("<pre>").Words(); !strings.HasPrefix(words, "quarantine: {owner: ") || !strings.Contains(words, until) {
+	if words := s.get(http.StatusOK, page).One("<pre>").Words(); !strings.HasPrefix(words, "quarantine: {owner: ") ||
+		!strings.Contains(words, until) {
 		t.Errorf("to paste: %q", words)
 	}
 }
@@ -226,7 +258,9 @@ func TestToDatasetAndSuite(t *testing.T) {
 	reviewedRun(s)
 	page := "/runs/one/tests/b?suite=shop&target=x"
 	for range 2 { // the second time the same item
-		if status, _ := s.browser().send(page, "dataset", map[string]string{"dataset": "hard", "author": "Ada"}); status != http.StatusSeeOther {
+		if status, _ := s.browser().send(page, "dataset", map[string]string{
+			"dataset": "hard", "author": "Ada",
+		}); status != http.StatusSeeOther {
 			t.Fatalf("status %d", status)
 		}
 	}
@@ -240,8 +274,10 @@ func TestToDatasetAndSuite(t *testing.T) {
 	if items != 1 {
 		t.Errorf("%d items", items)
 	}
-	response, body := s.answer(http.MethodGet, s.get(http.StatusOK, page).One("data-action=suite").Attr["href"], nil, nil)
-	if response.StatusCode != http.StatusOK || !strings.Contains(body, "tests:") || !strings.Contains(body, "id: b") || !strings.Contains(body, "turns:") {
+	response, body := s.answer(http.MethodGet, s.get(http.StatusOK, page).One("data-action=suite").Attr["href"],
+		nil, nil)
+	if response.StatusCode != http.StatusOK || !strings.Contains(body, "tests:") || !strings.Contains(body, "id: b") ||
+		!strings.Contains(body, "turns:") {
 		t.Errorf("%s\n%s", response.Status, body)
 	}
 }
@@ -253,7 +289,8 @@ func TestReadOnly(t *testing.T) {
 		c.Frame.ReadOnly = true
 	})
 	reviewedRun(s)
-	if forms := s.get(http.StatusOK, "/runs/one/tests/a?suite=shop&target=x").All("<form>", "method=post"); len(forms) != 0 {
+	if forms := s.get(http.StatusOK, "/runs/one/tests/a?suite=shop&target=x").
+		All("<form>", "method=post"); len(forms) != 0 {
 		t.Errorf("%d forms", len(forms))
 	}
 	response, _ := s.answer(http.MethodPost, "/runs/one/tests/a/override", nil, strings.NewReader("verdict=pass"))
@@ -283,17 +320,22 @@ func TestJudge(t *testing.T) {
 	judged := func(id string, passed bool) *result.Test {
 		x := talked(id)
 		x.Scores[1].Assertions = []result.Assertion{
-			{Text: "Is <kind>", Passed: passed, Grader: "rubrics", Evidence: "because of the greeting", Spans: [][2]int{{0, 4}}}, {Text: `contains "x"`, Passed: true, Grader: "contains"},
+			{
+				Text: "Is <kind>", Passed: passed, Grader: "rubrics", Evidence: "because of the greeting",
+				Spans: [][2]int{{0, 4}},
+			}, {Text: `contains "x"`, Passed: true, Grader: "contains"},
 		}
 		return x
 	}
-	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x"}, Judge: "openai:gpt-5"}, judged("a", true), judged("b", false), judged("c", true), talked("d"))
+	s.put(result.Run{ID: "one", Suites: []string{"shop"}, Targets: []string{"x"}, Judge: "openai:gpt-5"},
+		judged("a", true), judged("b", false), judged("c", true), talked("d"))
 	page := s.get(http.StatusOK, "/judge?run=one")
 	if n := len(page.All("data-row=judgement")); n != 3 || page.One("data-list=judgements").Attr["data-total"] != "3" {
 		t.Fatalf("%d judgements", n)
 	}
 	row := page.One("data-row=judgement", "data-test=a")
-	if _, shown := row.Attr["data-judged"]; shown || strings.Contains(row.Words(), "because of the greeting") || row.Attr["data-item"] != "turn-2" || row.Attr["data-assertion"] != "Is <kind>" {
+	if _, shown := row.Attr["data-judged"]; shown || strings.Contains(row.Words(), "because of the greeting") ||
+		row.Attr["data-item"] != "turn-2" || row.Attr["data-assertion"] != "Is <kind>" {
 		t.Errorf("before it is labelled: %v %q", row.Attr, row.Words())
 	}
 	if marks := page.All("data-evidence"); len(marks) > 0 {
@@ -304,14 +346,17 @@ func TestJudge(t *testing.T) {
 	}
 	b := s.browser()
 	for _, label := range []string{"pass", "pass", "unclear"} { // of a, b and c: those that are labelled leave the list
-		status, to := b.send("/judge?run=one&labelled=no&grader=rubrics", "label", map[string]string{"label": label, "author": "Ada", "comment": "so"})
+		status, to := b.send("/judge?run=one&labelled=no&grader=rubrics", "label", map[string]string{
+			"label": label, "author": "Ada", "comment": "so",
+		})
 		if status != http.StatusSeeOther || to != "/judge?grader=rubrics&labelled=no&run=one" {
 			t.Fatalf("%d to %q", status, to)
 		}
 	}
 	page = s.get(http.StatusOK, "/judge?run=one")
 	row = page.One("data-row=judgement", "data-test=a")
-	if row.Attr["data-judged"] != "pass" || row.Attr["data-label"] == "" || !strings.Contains(row.Words(), "because of the greeting") {
+	if row.Attr["data-judged"] != "pass" || row.Attr["data-label"] == "" ||
+		!strings.Contains(row.Words(), "because of the greeting") {
 		t.Errorf("labelled: %v", row.Attr)
 	}
 	if n := len(page.All("data-judged", "data-row=judgement")); n != 3 {
@@ -319,7 +364,9 @@ func TestJudge(t *testing.T) {
 	}
 	response, body := s.answer(http.MethodGet, "/judge/labels.jsonl?run=one", nil, nil)
 	lines := strings.Split(strings.TrimSpace(body), "\n")
-	if response.StatusCode != http.StatusOK || len(lines) != 3 || !strings.Contains(lines[0], `"model":"openai:gpt-5"`) || !strings.Contains(lines[0], `"run_id":"one"`) || !strings.Contains(lines[0], `"author":"Ada"`) {
+	if response.StatusCode != http.StatusOK || len(lines) != 3 ||
+		!strings.Contains(lines[0], `"model":"openai:gpt-5"`) || !strings.Contains(lines[0], `"run_id":"one"`) ||
+		!strings.Contains(lines[0], `"author":"Ada"`) {
 		t.Errorf("%s\n%s", response.Status, body)
 	}
 	if got := page.One("data-figure=labels").Attr["data-value"]; got != "2" {
@@ -328,7 +375,9 @@ func TestJudge(t *testing.T) {
 	if got := page.One("<td>", "data-label=pass", "data-judged=pass").Attr["data-count"]; got != "1" {
 		t.Errorf("pass and pass: %s", got)
 	}
-	if status, _ := b.send("/judge?run=one", "label", map[string]string{"label": "pass", "author": "Ada", "assertion": "made up"}); status != http.StatusUnprocessableEntity {
+	if status, _ := b.send("/judge?run=one", "label", map[string]string{
+		"label": "pass", "author": "Ada", "assertion": "made up",
+	}); status != http.StatusUnprocessableEntity {
 		t.Errorf("a made up assertion: %d", status)
 	}
 }
@@ -337,11 +386,14 @@ func TestJudge(t *testing.T) {
 func TestCompareFollowsReviews(t *testing.T) {
 	s, _ := withStore(t)
 	reviewedRun(s)
-	s.put(result.Run{ID: "two", Suites: []string{"shop"}, Targets: []string{"x"}, StartedAt: now}, failed(talked("a"), result.AssistantContent, "no"), talked("b"), talked("c"))
+	s.put(result.Run{ID: "two", Suites: []string{"shop"}, Targets: []string{"x"}, StartedAt: now},
+		failed(talked("a"), result.AssistantContent, "no"), talked("b"), talked("c"))
 	b := s.browser()
 	say := func(run, test, verdict string) {
 		t.Helper()
-		if status, _ := b.send("/runs/"+run+"/tests/"+test+"?suite=shop&target=x", "override", map[string]string{"verdict": verdict, "comment": "so it is", "author": "Ada"}); status != http.StatusSeeOther {
+		if status, _ := b.send("/runs/"+run+"/tests/"+test+"?suite=shop&target=x", "override", map[string]string{
+			"verdict": verdict, "comment": "so it is", "author": "Ada",
+		}); status != http.StatusSeeOther {
 			t.Fatalf("status %d", status)
 		}
 	}

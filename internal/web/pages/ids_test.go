@@ -12,8 +12,8 @@ import (
 
 // oddIDs are ids that mean something else in an address.
 var oddIDs = []string{
-	"a/b", "a%2Fb", "what?", "#piece", ".", "..", "~..", "~", "a//b", "../../../etc/passwd", "a b", " lead", "nul\x00x", "line\nbreak", "<b>x</b>", "a&b=c;d", "+", "%", `a\b`,
-	"\u202eabc", "👩‍👩‍👧", "javascript:alert(1)",
+	"a/b", "a%2Fb", "what?", "#piece", ".", "..", "~..", "~", "a//b", "../../../etc/passwd", "a b", " lead", "nul\x00x",
+	"line\nbreak", "<b>x</b>", "a&b=c;d", "+", "%", `a\b`, "\u202eabc", "👩‍👩‍👧", "javascript:alert(1)",
 }
 
 // asBrowser returns the address that a browser asks for when a page has a link: steps are gone, escaped ones too.
@@ -56,20 +56,27 @@ func TestOddIDs(t *testing.T) {
 			t.Errorf("%q: %s is %s", id, page, answer.Status)
 			continue
 		}
-		if shown := s.get(http.StatusOK, page); shown.One("<main>").Attr["data-test"] != strings.ReplaceAll(id, "\x00", "\ufffd") {
+		if shown := s.get(http.StatusOK, page); shown.One("<main>").Attr["data-test"] !=
+			strings.ReplaceAll(id, "\x00", "\ufffd") {
 			t.Errorf("%q leads to %q", id, shown.One("<main>").Attr["data-test"])
 		}
 		form := rowOf(judge, id).One("data-form=label")
-		if form.Attr["action"] != asBrowser(t, form.Attr["action"]) && form.Attr["action"]+"?" != asBrowser(t, form.Attr["action"]) {
+		if form.Attr["action"] != asBrowser(t, form.Attr["action"]) &&
+			form.Attr["action"]+"?" != asBrowser(t, form.Attr["action"]) {
 			t.Errorf("%q: a browser takes %s for something else", id, form.Attr["action"])
 		}
-		if status, to := b.send(page, "override", map[string]string{"verdict": "fail", "comment": "of " + url.QueryEscape(id), "author": "Ada"}); status != http.StatusSeeOther {
+		if status, to := b.send(page, "override", map[string]string{
+			"verdict": "fail", "comment": "of " + url.QueryEscape(id), "author": "Ada",
+		}); status != http.StatusSeeOther {
 			t.Errorf("%q: override %d to %s", id, status, to)
 		}
-		if said := s.get(http.StatusOK, page).One("data-annotation=override").Words(); !strings.Contains(said, "of "+url.QueryEscape(id)) {
+		if said := s.get(http.StatusOK, page).One("data-annotation=override").Words(); !strings.Contains(said, "of "+
+			url.QueryEscape(id)) {
 			t.Errorf("%q: said of it: %q", id, said)
 		}
-		if status, _ := b.send("/judge?run=one&labelled=no&per=1", "label", map[string]string{"label": "pass", "author": "Ada"}); status != http.StatusSeeOther {
+		if status, _ := b.send("/judge?run=one&labelled=no&per=1", "label", map[string]string{
+			"label": "pass", "author": "Ada",
+		}); status != http.StatusSeeOther {
 			t.Errorf("%q: label %d", id, status)
 		}
 		if label := rowOf(s.get(http.StatusOK, "/judge?run=one&per=500"), id).Attr["data-label"]; label != "pass" {

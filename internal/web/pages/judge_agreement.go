@@ -52,7 +52,8 @@ func agreementFigures(said, judged []string) []frame.Figure {
 		agreement.Value, agreement.Data = text.Percent(a.Observed), frame.Plain(a.Observed)
 	}
 	if a.Defined {
-		kappa.Value, kappa.Data, kappa.Low, kappa.High = text.Score(a.Kappa, 2), frame.Plain(a.Kappa), frame.Plain(a.Interval[0]), frame.Plain(a.Interval[1])
+		kappa.Value, kappa.Data, kappa.Low, kappa.High = text.Score(a.Kappa, 2), frame.Plain(a.Kappa),
+			frame.Plain(a.Interval[0]), frame.Plain(a.Interval[1])
 		kappa.Note = "95% interval " + text.Score(a.Interval[0], 2) + " to " + text.Score(a.Interval[1], 2)
 	}
 	return []frame.Figure{count("labels", "Labels", a.N), agreement, kappa}

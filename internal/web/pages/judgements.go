@@ -136,7 +136,8 @@ func judgementsOf(t *result.Test, row *runindex.Row) (all []judgement) {
 		s := &t.Scores[i]
 		for j := range s.Assertions {
 			a := &s.Assertions[j]
-			judged := names[a.Grader] || len(a.Voters) > 0 || names[s.Type] // an item has a type where all that grades it has
+			// an item has a type where all that grades it has
+			judged := names[a.Grader] || len(a.Voters) > 0 || names[s.Type]
 			if !judged || a.Evidence == runner.NotCalled {
 				continue
 			}

@@ -23,14 +23,17 @@ func TestWhatIsJudged(t *testing.T) {
 	skipped := say("left out", "rubrics")
 	skipped.Passed, skipped.Evidence = false, runner.NotCalled
 	x.Scores = []result.Score{
-		item("turn-1", "judge", say("implied", "expected_output")), item("turn-2", "rubrics", say("named", "polite")), item("turn-3", "composite", say("plain", "contains"), say("mixed", "rubrics"), skipped),
-		item("turn-4", "expression", say("counted", "one-question")), item("assertions", "judge", say("whole", "criteria")),
+		item("turn-1", "judge", say("implied", "expected_output")), item("turn-2", "rubrics", say("named", "polite")),
+		item("turn-3", "composite", say("plain", "contains"), say("mixed", "rubrics"), skipped),
+		item("turn-4", "expression", say("counted", "one-question")),
+		item("assertions", "judge", say("whole", "criteria")),
 	}
 	y := rated("y", "t", result.Fail, 0, 10)
 	y.Scores = []result.Score{item("turn-1", "composite", skipped)}
 	s.put(result.Run{ID: "r", Targets: []string{"t"}}, x, y)
 	page := s.get(200, "/judge?run=r")
-	if got := strings.Fields(rows(page, "judgement", "data-assertion")); strings.Join(got, " ") != "implied named mixed whole" {
+	if got := strings.Fields(rows(page, "judgement", "data-assertion")); strings.Join(got, " ") !=
+		"implied named mixed whole" {
 		t.Errorf("%v", got)
 	}
 }

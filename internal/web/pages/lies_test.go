@@ -25,9 +25,14 @@ func warned(page *pagestest.Node, words string) bool {
 // There is no rate over several targets, also where the record of the run does not tell them apart.
 func TestNoRateOverTargetsThatARecordLeavesOut(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", Targets: []string{"t", "u"}, PassRate: rateOf(0.5), Totals: result.Totals{Planned: 2, Completed: 2, Tests: 2, Passed: 1, Failed: 1, MeanScore: new(0.5)}, ExitReason: result.ReasonFailed, ExitCode: new(1)},
-		rated("a", "t", result.Pass, 1, 10), rated("a", "u", result.Fail, 0, 10))
-	for path, want := range map[string]string{"/runs": "", "/runs/r": "pass_rate@t=1 pass_rate@u=0", "/runs/r/matrix": "pass_rate@t=1 pass_rate@u=0"} {
+	s.put(result.Run{
+		ID: "r", Targets: []string{"t", "u"}, PassRate: rateOf(0.5),
+		Totals:     result.Totals{Planned: 2, Completed: 2, Tests: 2, Passed: 1, Failed: 1, MeanScore: new(0.5)},
+		ExitReason: result.ReasonFailed, ExitCode: new(1),
+	}, rated("a", "t", result.Pass, 1, 10), rated("a", "u", result.Fail, 0, 10))
+	for path, want := range map[string]string{
+		"/runs": "", "/runs/r": "pass_rate@t=1 pass_rate@u=0", "/runs/r/matrix": "pass_rate@t=1 pass_rate@u=0",
+	} {
 		got := figures(s.get(200, path))
 		for _, name := range []string{"pass_rate", "mean_score"} {
 			if rate, ok := got[name]; ok {
@@ -52,7 +57,8 @@ func TestTwins(t *testing.T) {
 	s.put(result.Run{ID: "two", Targets: []string{"t"}, EndedAt: ended}, rated("x", "t", result.Pass, 0, 10))
 	for path, want := range map[string]int{"/runs": 1, "/runs/one": 1, "/runs/two": 0} {
 		page := s.get(200, path)
-		if got := len(page.All("data-warning")); got != want || want > 0 && !warned(page, "The folder b is also one of run one, with other figures") {
+		if got := len(page.All("data-warning")); got != want ||
+			want > 0 && !warned(page, "The folder b is also one of run one, with other figures") {
 			t.Errorf("%s: %d warnings: %s", path, got, page.One("data-warning").Words())
 		}
 	}
@@ -99,14 +105,17 @@ func TestManyFailures(t *testing.T) {
 	for i := range 10_000 {
 		f := result.Failure{Code: result.Code(fmt.Sprint("CODE_", i)), Turn: 1, Message: strings.Repeat("m", 300)}
 		x.Failures, x.Scores[0].Failures = append(x.Failures, f), append(x.Scores[0].Failures, f)
-		x.Failures, x.Tags = append(x.Failures, result.Failure{Code: f.Code, Message: f.Message + "!"}), append(x.Tags, fmt.Sprint("tag", i))
+		x.Failures, x.Tags = append(x.Failures, result.Failure{Code: f.Code, Message: f.Message + "!"}),
+			append(x.Tags, fmt.Sprint("tag", i))
 	}
 	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonDied}, x)
-	if row := s.get(200, "/runs/r?verdict=fail").One("data-row=test"); len(row.All("<code>")) != 20 || strings.Count(row.Attr["data-codes"], " ") != 10_000 {
+	if row := s.get(200, "/runs/r?verdict=fail").One("data-row=test"); len(row.All("<code>")) != 20 ||
+		strings.Count(row.Attr["data-codes"], " ") != 10_000 {
 		t.Errorf("%d codes", len(row.All("<code>")))
 	}
 	page := s.get(200, "/runs/r/tests/x")
-	if said := page.One("<main>").Words(); len(page.All("data-failure")) != 600 || !strings.Contains(said, "9,701 more failures") || !strings.Contains(said, "9,700 more failures") {
+	if said := page.One("<main>").Words(); len(page.All("data-failure")) != 600 ||
+		!strings.Contains(said, "9,701 more failures") || !strings.Contains(said, "9,700 more failures") {
 		t.Errorf("%d failures: %.300s", len(page.All("data-failure")), said)
 	}
 }

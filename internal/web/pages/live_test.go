@@ -63,10 +63,13 @@ func TestEventsOfFinished(t *testing.T) {
 	s := newSite(t)
 	broken := test("s", "b", "t")
 	broken.Verdict, broken.Trial = result.Error, 2
-	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitCode: new(3), ExitReason: result.ReasonErrors}, test("s", "a", "t", "Hi", "yes"), broken, test("s", "c", "t", "Hi", "yes"))
+	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitCode: new(3), ExitReason: result.ReasonErrors},
+		test("s", "a", "t", "Hi", "yes"), broken, test("s", "c", "t", "Hi", "yes"))
 	want := []string{
-		`1 result {"suite":"s","test_id":"a","target":"t","trial":0,"verdict":"pass","score":1}`, `2 result {"suite":"s","test_id":"b","target":"t","trial":2,"verdict":"error","score":null}`,
-		`3 result {"suite":"s","test_id":"c","target":"t","trial":0,"verdict":"pass","score":1}`, `4 end {"exit_code":3,"exit_reason":"errors","run_id":"r"}`,
+		`1 result {"suite":"s","test_id":"a","target":"t","trial":0,"verdict":"pass","score":1}`,
+		`2 result {"suite":"s","test_id":"b","target":"t","trial":2,"verdict":"error","score":null}`,
+		`3 result {"suite":"s","test_id":"c","target":"t","trial":0,"verdict":"pass","score":1}`,
+		`4 end {"exit_code":3,"exit_reason":"errors","run_id":"r"}`,
 	}
 	for last, from := range map[string]int{"": 0, "2": 2, "3": 3, "4": 4, "9": 3} {
 		if got := fmt.Sprint(s.listen("/runs/r/events", last, nil)); got != fmt.Sprint(want[from:]) {
@@ -85,7 +88,9 @@ func TestEventsOfFinished(t *testing.T) {
 // A running run tells of each record as it ends, and of its end.
 func TestEventsOfRunning(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning, Totals: result.Totals{Planned: 2}})
+	s.put(result.Run{
+		ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning, Totals: result.Totals{Planned: 2},
+	})
 	dir := filepath.Join(s.root, "r")
 	lock, err := runlog.AcquireLock(t.Context(), dir)
 	if err != nil {
@@ -117,7 +122,10 @@ func TestEventsOfRunning(t *testing.T) {
 			}
 		}
 		if e.kind == "result" {
-			run := result.Run{Schema: result.Schema, ID: "r", StartedAt: now, Targets: []string{"t"}, ExitReason: result.ReasonPassed, ExitCode: new(0)}
+			run := result.Run{
+				Schema: result.Schema, ID: "r", StartedAt: now, Targets: []string{"t"}, ExitReason: result.ReasonPassed,
+				ExitCode: new(0),
+			}
 			if err := log.Append(test("s", "b", "t", "Hi", "yes")); e.id == "1" && err != nil {
 				t.Error(err)
 			}

@@ -48,12 +48,27 @@ var measured = []struct {
 	by          stats.Criterion
 	show        func(float64) string
 }{
-	{"pass_rate", "Pass rate", func(m *measures) float64 { return oneIf(m.verdict == result.Pass) }, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, text.Percent},
-	{"score", "Score", nil, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, func(x float64) string { return text.Score(x, 2) }},
-	{"latency_ms", "Latency of a turn", func(m *measures) float64 { return m.TurnMS }, stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Milliseconds},
-	{"turns", "Turns", func(m *measures) float64 { return m.Turns }, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
-	{"tokens", "Tokens", func(m *measures) float64 { return m.Tokens }, stats.Criterion{LowerIsBetter: true, Seed: 42}, shortly},
-	{"cost_usd", "Cost", func(m *measures) float64 { return m.CostUSD }, stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Dollars},
+	{
+		"pass_rate", "Pass rate", func(m *measures) float64 { return oneIf(m.verdict == result.Pass) },
+		stats.Criterion{PassFail: true, Range: 1, Seed: 42}, text.Percent,
+	},
+	{"score", "Score", nil, stats.Criterion{PassFail: true, Range: 1, Seed: 42}, func(x float64) string {
+		return text.Score(x, 2)
+	}},
+	{
+		"latency_ms", "Latency of a turn", func(m *measures) float64 { return m.TurnMS },
+		stats.Criterion{LowerIsBetter: true, Seed: 42}, text.Milliseconds,
+	},
+	{
+		"turns", "Turns", func(m *measures) float64 { return m.Turns }, stats.Criterion{LowerIsBetter: true, Seed: 42},
+		shortly,
+	},
+	{"tokens", "Tokens", func(m *measures) float64 { return m.Tokens }, stats.Criterion{
+		LowerIsBetter: true, Seed: 42,
+	}, shortly},
+	{"cost_usd", "Cost", func(m *measures) float64 { return m.CostUSD }, stats.Criterion{
+		LowerIsBetter: true, Seed: 42,
+	}, text.Dollars},
 }
 
 func oneIf(yes bool) float64 {
@@ -92,7 +107,10 @@ func metricsOf(pairs []pair, scores stats.Metric) (metrics []metric, ofScores st
 }
 
 func shownMetric(d stats.Difference, name, label string, show func(float64) string) metric {
-	m := metric{Name: name, Label: label, N: d.N, Result: string(stats.Inconclusive), ShownA: "unknown", ShownB: "unknown", ShownDiff: "unknown"}
+	m := metric{
+		Name: name, Label: label, N: d.N, Result: string(stats.Inconclusive), ShownA: "unknown", ShownB: "unknown",
+		ShownDiff: "unknown",
+	}
 	if d.N == 0 {
 		return m
 	}

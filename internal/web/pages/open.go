@@ -42,7 +42,8 @@ func (o *Opener) with(ctx context.Context, open func(context.Context, string) (*
 		o.opened = found
 	}
 	return &Stored{
-		Sessions: o.opened, Datasets: o.opened.Datasets, Annotations: o.opened.Annotations, Replays: o.opened.Runs, Folders: o.opened.RunFolders,
+		Sessions: o.opened, Datasets: o.opened.Datasets, Annotations: o.opened.Annotations, Replays: o.opened.Runs,
+		Folders: o.opened.RunFolders,
 	}, nil
 }
 

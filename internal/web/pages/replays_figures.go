@@ -16,7 +16,9 @@ func (r *replayedRun) list(lists replay.Lists) {
 	for i, s := range r.sessions {
 		at[s.ID] = i
 	}
-	for name, ids := range map[string][]string{"regressed": lists.Regressed, "fixed": lists.Fixed, "lost": lists.Lost, "rescued": lists.Rescued} {
+	for name, ids := range map[string][]string{
+		"regressed": lists.Regressed, "fixed": lists.Fixed, "lost": lists.Lost, "rescued": lists.Rescued,
+	} {
 		for _, id := range ids {
 			if i, ok := at[id]; ok {
 				r.sessions[i].lists = append(r.sessions[i].lists, name)
@@ -32,12 +34,14 @@ func storedMetrics(run replay.Run, read *replayedRun) (metrics []metric) {
 		words := variants.RowOf(name, run.Mode, replay.UnitOf(name), m.Baseline, m.Candidate, m.Difference)
 		row := metric{
 			Name: name, Label: words.Name, Meaning: words.Meaning, A: numberOf(m.Baseline), B: numberOf(m.Candidate),
-			ShownA: cmp.Or(words.Baseline, "unknown"), ShownB: cmp.Or(words.Candidate, "unknown"), ShownDiff: cmp.Or(words.Difference, "unknown"), Interval: words.Interval,
+			ShownA: cmp.Or(words.Baseline, "unknown"), ShownB: cmp.Or(words.Candidate, "unknown"),
+			ShownDiff: cmp.Or(words.Difference, "unknown"), Interval: words.Interval,
 		}
 		if d := m.Difference; d != nil {
 			row.Diff, row.N = frame.Plain(d.Mean), d.N
 			row.Result = cmp.Or(d.Verdict, "inconclusive")
-			if of, known := read.metrics[name]; known && d.Verdict == "" { // without its sessions nobody knows which direction is the good one
+			// without its sessions nobody knows which direction is the good one
+			if of, known := read.metrics[name]; known && d.Verdict == "" {
 				row.Result = byInterval(d, of.LowerIsBetter)
 			}
 			if d.Low != nil { // of an interval that is open on one side one bound is known
@@ -67,7 +71,9 @@ func storedMetrics(run replay.Run, read *replayedRun) (metrics []metric) {
 		}
 		return 4
 	}
-	slices.SortFunc(metrics, func(a, b metric) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Label, b.Label)) })
+	slices.SortFunc(metrics, func(a, b metric) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Label, b.Label))
+	})
 	return metrics
 }
 
@@ -122,7 +128,8 @@ func headlineOf(run replay.Run, made *replay.Report) string {
 		if (was == nil) != (m.Difference == nil) {
 			return ""
 		}
-		if was != nil && (!sameBound(was.Low, m.Difference.Low) || !sameBound(was.High, m.Difference.High) || !sameBound(was.MarginSize, m.Difference.MarginSize)) {
+		if was != nil && (!sameBound(was.Low, m.Difference.Low) || !sameBound(was.High, m.Difference.High) ||
+			!sameBound(was.MarginSize, m.Difference.MarginSize)) {
 			return ""
 		}
 	}

@@ -15,8 +15,10 @@ import (
 
 // runParameters are the parameters of the page of a run; listParameters are those that choose and order its tests.
 var (
-	listParameters = []string{"q", "verdict", "code", "suite", "target", "tag", "grader", "class", "review", "group", "sort"}
-	runParameters  = append(slices.Clone(listParameters), "page", "per")
+	listParameters = []string{
+		"q", "verdict", "code", "suite", "target", "tag", "grader", "class", "review", "group", "sort",
+	}
+	runParameters = append(slices.Clone(listParameters), "page", "per")
 )
 
 // ofList returns the parameters that choose and order tests.
@@ -33,7 +35,8 @@ type chosen struct {
 }
 
 // choose returns the tests that fit a query, in the order that it asks for.
-func choose(ctx context.Context, q frame.Query, run *runindex.Run, index *runindex.Index, book *annotation.Book) chosen {
+func choose(ctx context.Context, q frame.Query, run *runindex.Run, index *runindex.Index,
+	book *annotation.Book) chosen {
 	c := chosen{grouped: q.Get("group")}
 	c.filters, c.err = testFilters(ctx, q, run, index, book)
 	c.tests = index.Tests
@@ -61,7 +64,8 @@ func choose(ctx context.Context, q frame.Query, run *runindex.Run, index *runind
 	c.tests = slices.Clone(c.tests)
 	slices.SortStableFunc(c.tests, func(a, b *runindex.Entry) int {
 		one, two := c.group(a), c.group(b)
-		return cmp.Or(compareBool(one == "", two == ""), cmp.Compare(places[one], places[two])) // those without one come last
+		// those without one come last
+		return cmp.Or(compareBool(one == "", two == ""), cmp.Compare(places[one], places[two]))
 	})
 	return c
 }
@@ -106,7 +110,9 @@ func ordered(tests []*runindex.Entry, sort string) []*runindex.Entry {
 	case "-score":
 		return byNumber(tests, func(e *runindex.Entry) (float64, bool) { return -e.Score, e.Verdict.Graded() })
 	case "-duration":
-		return byNumber(tests, func(e *runindex.Entry) (float64, bool) { return -e.DurationMS, e.Verdict != result.Skip })
+		return byNumber(tests, func(e *runindex.Entry) (float64, bool) {
+			return -e.DurationMS, e.Verdict != result.Skip
+		})
 	case "-cost":
 		return byNumber(tests, func(e *runindex.Entry) (float64, bool) {
 			return -e.Cost.USD, !e.Cost.Unknown && e.Verdict != result.Skip
@@ -142,7 +148,8 @@ func byNumber(tests []*runindex.Entry, number func(*runindex.Entry) (float64, bo
 }
 
 // testFilters are the filters of a run's tests.
-func testFilters(ctx context.Context, q frame.Query, run *runindex.Run, index *runindex.Index, book *annotation.Book) (fs filters[*runindex.Entry], err error) {
+func testFilters(ctx context.Context, q frame.Query, run *runindex.Run, index *runindex.Index,
+	book *annotation.Book) (fs filters[*runindex.Entry], err error) {
 	equal := func(name string, of func(*runindex.Entry) string) {
 		fs.add(q, name, func(e *runindex.Entry, value string) bool { return of(e) == value })
 	}
@@ -156,7 +163,9 @@ func testFilters(ctx context.Context, q frame.Query, run *runindex.Run, index *r
 		}
 		return ""
 	})
-	fs.add(q, "code", func(e *runindex.Entry, value string) bool { return slices.Contains(e.Codes, result.Code(value)) })
+	fs.add(q, "code", func(e *runindex.Entry, value string) bool {
+		return slices.Contains(e.Codes, result.Code(value))
+	})
 	fs.add(q, "tag", func(e *runindex.Entry, value string) bool { return slices.Contains(e.Tags, value) })
 	fs.add(q, "grader", func(e *runindex.Entry, value string) bool { return hasGrader(e, value) })
 	if words := q.Values["q"]; len(words) > 0 {
@@ -172,7 +181,8 @@ func testFilters(ctx context.Context, q frame.Query, run *runindex.Run, index *r
 }
 
 // matching returns whether the words of one of several questions stand in a test.
-func matching(ctx context.Context, run *runindex.Run, index *runindex.Index, questions []string) (func(runindex.Test) bool, error) {
+func matching(ctx context.Context, run *runindex.Run, index *runindex.Index,
+	questions []string) (func(runindex.Test) bool, error) {
 	var found []map[runindex.Test]bool
 	for _, q := range questions {
 		tests, err := run.Matching(ctx, index, q)
@@ -188,7 +198,9 @@ func matching(ctx context.Context, run *runindex.Run, index *runindex.Index, que
 
 // hasGrader reports whether a grader decided something in a test or in one of its trials.
 func hasGrader(e *runindex.Entry, name string) bool {
-	return slices.Contains(e.Graders, name) || slices.ContainsFunc(e.Of, func(r *runindex.Row) bool { return slices.Contains(r.Graders, name) })
+	return slices.Contains(e.Graders, name) || slices.ContainsFunc(e.Of, func(r *runindex.Row) bool {
+		return slices.Contains(r.Graders, name)
+	})
 }
 
 // chosenBy says in words what a query chooses; empty for all tests.

@@ -31,7 +31,9 @@ func (r *review) add(e *runindex.Entry, book *annotation.Book) {
 // figures returns the figures of a review. The rate is left out where nobody decided anything, and where it would be
 // one over several systems.
 func (r *review) figures(several bool, target string) []frame.Figure {
-	figures := []frame.Figure{count("quarantined", "In quarantine", r.quarantined), count("reviewed", "Reviewed", r.reviewed)}
+	figures := []frame.Figure{
+		count("quarantined", "In quarantine", r.quarantined), count("reviewed", "Reviewed", r.reviewed),
+	}
 	if r.reviewed > 0 && r.graded > 0 && !several {
 		rate := reviewedRate(r.passed, r.graded)
 		rate.Name, rate.Label = "pass_rate_reviewed", "Pass rate after review"

@@ -53,14 +53,16 @@ func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
 	all, unreadable := p.Runs.Runs()
 	page := runsPage{Page: p.frame.Base(r, "runs", "Runs"), Query: frame.QueryOf(r, "/runs", runsParameters...)}
 	for _, folder := range unreadable {
-		page.Warnings = append(page.Warnings, "The run.json of the folder "+text.OneLine(folder, 200)+" cannot be read.")
+		page.Warnings = append(page.Warnings, "The run.json of the folder "+text.OneLine(folder, 200)+
+			" cannot be read.")
 	}
 	for _, run := range all {
 		page.Warnings = append(page.Warnings, twin(run)...)
 		page.Suites, page.Targets = union(page.Suites, run.Record.Suites), union(page.Targets, run.Record.Targets)
 	}
 	if more := len(page.Warnings) - maxFolderWarnings; more > 0 {
-		page.Warnings = append(page.Warnings[:maxFolderWarnings], "The same holds for "+text.Plural(more, "more folder")+".")
+		page.Warnings = append(page.Warnings[:maxFolderWarnings],
+			"The same holds for "+text.Plural(more, "more folder")+".")
 	}
 	fits := p.runFilters(page.Query)
 	var kept []*runindex.Found
@@ -76,7 +78,8 @@ func (p *Pages) runs(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case len(all) == 0:
-		page.List.Empty = "There are no runs yet. `rehearse run SUITE` makes one, and it appears here; `rehearse init` writes a suite to begin with."
+		page.List.Empty = "There are no runs yet. `rehearse run SUITE` makes one, and it appears here; " +
+			"`rehearse init` writes a suite to begin with."
 	case len(kept) == 0:
 		page.List.Empty = "No run fits these filters."
 		page.List.Drop = dropped(page.Query, fits, all)
@@ -89,7 +92,10 @@ func twin(run *runindex.Found) []string {
 	if run.Twin == "" {
 		return nil
 	}
-	return []string{"The folder " + text.OneLine(run.Twin, 200) + " is also one of run " + text.OneLine(run.Record.ID, 80) + ", with other figures. Those of the folder " + text.OneLine(filepath.Base(run.Dir), 200) + " are shown."}
+	return []string{
+		"The folder " + text.OneLine(run.Twin, 200) + " is also one of run " + text.OneLine(run.Record.ID, 80) +
+			", with other figures. Those of the folder " + text.OneLine(filepath.Base(run.Dir), 200) + " are shown.",
+	}
 }
 
 // maxFolderWarnings is how many folders are named of which something cannot be shown.
@@ -120,7 +126,10 @@ func record(run *runindex.Found) result.Run {
 
 func (p *Pages) rowOfRun(run *runindex.Found, all []*runindex.Found) runRow {
 	of := record(run)
-	row := runRow{ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of, Rate: rateFigure(of.Totals, of.PassRate)}
+	row := runRow{
+		ID: of.ID, Address: addressOfRun(of.ID), Verdict: verdictOf(of), Headline: headline(of), Record: of,
+		Rate: rateFigure(of.Totals, of.PassRate),
+	}
 	row.State, row.Reason = stateOf(of)
 	if n := max(len(of.Targets), len(of.ByTarget)); n > 1 {
 		row.Targets = n
@@ -133,7 +142,8 @@ func (p *Pages) rowOfRun(run *runindex.Found, all []*runindex.Found) runRow {
 func history(run *runindex.Found, all []*runindex.Found) (bars []bar) {
 	var same []*runindex.Found
 	for _, other := range all {
-		if !other.Record.StartedAt.After(run.Record.StartedAt) && slices.Equal(other.Record.Suites, run.Record.Suites) &&
+		if !other.Record.StartedAt.After(run.Record.StartedAt) &&
+			slices.Equal(other.Record.Suites, run.Record.Suites) &&
 			slices.Equal(other.Record.Targets, run.Record.Targets) && len(same) < 20 {
 			same = append(same, other)
 		}
@@ -155,10 +165,17 @@ func (p *Pages) runFilters(q frame.Query) filters[*runindex.Found] {
 	var fs filters[*runindex.Found]
 	fs.add(q, "q", func(run *runindex.Found, value string) bool { return runHas(run.Record, value) })
 	fs.add(q, "suite", func(run *runindex.Found, value string) bool {
-		return slices.ContainsFunc(run.Record.Suites, func(s string) bool { return s == value || path.Base(s) == value })
+		return slices.ContainsFunc(run.Record.Suites, func(s string) bool {
+			return s == value || path.Base(s) == value
+		})
 	})
-	fs.add(q, "target", func(run *runindex.Found, value string) bool { return slices.Contains(run.Record.Targets, value) })
-	fs.add(q, "state", func(run *runindex.Found, value string) bool { state, _ := stateOf(run.Record); return state == value })
+	fs.add(q, "target", func(run *runindex.Found, value string) bool {
+		return slices.Contains(run.Record.Targets, value)
+	})
+	fs.add(q, "state", func(run *runindex.Found, value string) bool {
+		state, _ := stateOf(run.Record)
+		return state == value
+	})
 	fs.add(q, "verdict", func(run *runindex.Found, value string) bool { return string(verdictOf(run.Record)) == value })
 	fs.add(q, "since", func(run *runindex.Found, value string) bool {
 		since, ok := sinceOf(value, p.Now())
@@ -169,7 +186,8 @@ func (p *Pages) runFilters(q frame.Query) filters[*runindex.Found] {
 
 // runHas reports whether all words stand in what names a run.
 func runHas(run result.Run, words string) bool {
-	about := runindex.Fold(strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
+	about := runindex.Fold(
+		strings.Join(slices.Concat([]string{run.ID, run.Judge, run.Commit}, run.Suites, run.Targets), "\n"))
 	for word := range strings.FieldsSeq(runindex.Fold(words)) {
 		if !strings.Contains(about, word) {
 			return false
@@ -206,7 +224,9 @@ func dropped[T any](q frame.Query, fs filters[T], all []T) (links []frame.Link) 
 			}
 		}
 		label := fmt.Sprintf("Drop %s=%s", f.name, text.OneLine(strings.Join(q.Values[f.name], ", "), 80))
-		links = append(links, frame.Link{Label: fmt.Sprintf("%s: %s", label, text.Count(n)), Address: q.With(f.name, "")})
+		links = append(links, frame.Link{
+			Label: fmt.Sprintf("%s: %s", label, text.Count(n)), Address: q.With(f.name, ""),
+		})
 	}
 	return links
 }

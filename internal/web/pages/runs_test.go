@@ -13,12 +13,16 @@ import (
 
 func TestRuns(t *testing.T) {
 	s := newSite(t)
-	if page := s.get(200, "/runs"); len(page.All("data-empty")) != 1 || !strings.Contains(page.One("data-empty").Words(), "rehearse run") {
+	if page := s.get(200, "/runs"); len(page.All("data-empty")) != 1 ||
+		!strings.Contains(page.One("data-empty").Words(), "rehearse run") {
 		t.Error("no runs: no word of what fills the page")
 	}
 	day := 24 * time.Hour
 	code := func(n int, reason string, ago time.Duration) result.Run {
-		return result.Run{ExitCode: &n, ExitReason: reason, StartedAt: now.Add(-ago), Suites: []string{"evals/refund.yaml"}, Targets: []string{"agent"}}
+		return result.Run{
+			ExitCode: &n, ExitReason: reason, StartedAt: now.Add(-ago), Suites: []string{"evals/refund.yaml"},
+			Targets: []string{"agent"},
+		}
 	}
 	put := func(id string, run result.Run, tests ...*result.Test) {
 		run.ID = id
@@ -48,14 +52,18 @@ func TestRuns(t *testing.T) {
 	var got []string
 	for _, row := range page.All("data-row=run") {
 		a := row.Attr
-		got = append(got, strings.Join([]string{a["data-run"], a["data-state"], a["data-reason"], a["data-verdict"], a["data-passed"], a["data-failed"], a["data-errors"], a["data-skipped"]}, ","))
+		got = append(got, strings.Join([]string{
+			a["data-run"], a["data-state"], a["data-reason"], a["data-verdict"], a["data-passed"], a["data-failed"],
+			a["data-errors"], a["data-skipped"],
+		}, ","))
 		if href := row.One("<a>").Attr["href"]; href != "/runs/"+a["data-run"] {
 			t.Errorf("the first link of %s leads to %s", a["data-run"], href)
 		}
 	}
 	want := []string{
-		"running,running,,,1,1,0,0", "failed,finished,,fail,1,1,0,0", "errors,finished,,error,1,0,1,0", "budget,interrupted,budget,fail,0,1,0,0",
-		"stopped,interrupted,interrupted,,0,0,0,0", "died,interrupted,died,,0,1,1,0", "passed,finished,,pass,1,0,0,0",
+		"running,running,,,1,1,0,0", "failed,finished,,fail,1,1,0,0", "errors,finished,,error,1,0,1,0",
+		"budget,interrupted,budget,fail,0,1,0,0", "stopped,interrupted,interrupted,,0,0,0,0",
+		"died,interrupted,died,,0,1,1,0", "passed,finished,,pass,1,0,0,0",
 	}
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
 		t.Errorf("got\n%s\nwant\n%s", g, w)
@@ -67,10 +75,12 @@ func TestRuns(t *testing.T) {
 	if n := len(page.One("data-run=running").All("data-figure=pass_rate")); n != 0 {
 		t.Error("one rate over several targets")
 	}
-	if rate := page.One("data-run=failed").One("data-figure=pass_rate").Attr; rate["data-value"] != "0.5" || rate["data-low"] == "" || rate["data-high"] == "" {
+	if rate := page.One("data-run=failed").One("data-figure=pass_rate").Attr; rate["data-value"] != "0.5" ||
+		rate["data-low"] == "" || rate["data-high"] == "" {
 		t.Errorf("%v", rate)
 	}
-	if rate := page.One("data-run=stopped").One("data-figure=pass_rate").Attr; rate["data-value"] != "" || rate["data-low"] != "" {
+	if rate := page.One("data-run=stopped").One("data-figure=pass_rate").Attr; rate["data-value"] != "" ||
+		rate["data-low"] != "" {
 		t.Errorf("a rate of nothing: %v", rate)
 	}
 	if n := len(page.One("data-run=failed").All("<rect>")); n != 6 {
@@ -111,10 +121,12 @@ func TestRuns(t *testing.T) {
 		})
 	}
 	second := s.get(200, "/runs?per=2&page=2&state=finished")
-	if next, prev := second.One("rel=next").Attr["href"], second.One("rel=prev").Attr["href"]; next != "" || prev != "/runs?per=2&state=finished" {
+	if next, prev := second.One("rel=next").Attr["href"], second.One("rel=prev").Attr["href"]; next != "" ||
+		prev != "/runs?per=2&state=finished" {
 		t.Errorf("%q %q", next, prev)
 	}
-	if list := second.One("data-list=runs").Attr; list["data-total"] != "3" || list["data-from"] != "3" || list["data-to"] != "3" {
+	if list := second.One("data-list=runs").Attr; list["data-total"] != "3" || list["data-from"] != "3" ||
+		list["data-to"] != "3" {
 		t.Errorf("%v", list)
 	}
 	if err := os.WriteFile(filepath.Join(s.root, "passed", runlog.RunFile), []byte("{"), 0o644); err != nil {
@@ -131,8 +143,11 @@ func sameWords(a, b string) bool {
 
 func TestLatestAndUnknown(t *testing.T) {
 	s := newSite(t)
-	for _, path := range []string{"/runs/latest", "/runs/nope", "/nope", "/runs/..%2f..%2fetc", "/runs/latest/tests/x"} {
-		if page := s.get(404, path); page.One("<main>").Attr["data-page"] != "not-found" || len(page.One("<main>").All("<a>")) == 0 {
+	for _, path := range []string{
+		"/runs/latest", "/runs/nope", "/nope", "/runs/..%2f..%2fetc", "/runs/latest/tests/x",
+	} {
+		if page := s.get(404, path); page.One("<main>").Attr["data-page"] != "not-found" ||
+			len(page.One("<main>").All("<a>")) == 0 {
 			t.Errorf("%s: no way out", path)
 		}
 	}

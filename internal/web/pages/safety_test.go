@@ -26,19 +26,31 @@ func TestHostile(t *testing.T) {
 	s := newSite(t)
 	x := test(bad, bad, bad, bad, bad)
 	x.Tags, x.Metadata, x.SessionID = []string{bad}, map[string]any{bad: bad}, bad
-	x.Turns[0].ToolCalls = []chat.ToolCall{{Name: bad, Args: json.RawMessage(`{"a":` + mustJSON(bad) + `}`), Result: json.RawMessage(mustJSON(bad))}}
-	x.Turns[0].State = json.RawMessage(`{` + mustJSON(bad) + `:` + mustJSON(bad) + `,"facts":{` + mustJSON(bad) + `:1}}`)
+	x.Turns[0].ToolCalls = []chat.ToolCall{{
+		Name: bad, Args: json.RawMessage(`{"a":` + mustJSON(bad) + `}`), Result: json.RawMessage(mustJSON(bad)),
+	}}
+	x.Turns[0].State = json.RawMessage(`{` + mustJSON(bad) + `:` + mustJSON(bad) + `,"facts":{` +
+		mustJSON(bad) + `:1}}`)
 	x.Turns[0].Node, x.Turns[0].TraceID, x.Turns[0].TurnID = bad, bad, bad
-	x.Turns[0].Input = chat.Content{Blocks: []chat.Block{{Type: "image", Value: "https://evil.example/a.png"}, {Type: "image", Value: "data:image/svg+xml;base64,AAAA"}, {Type: "text", Value: bad}}}
+	x.Turns[0].Input = chat.Content{Blocks: []chat.Block{
+		{Type: "image", Value: "https://evil.example/a.png"},
+		{Type: "image", Value: "data:image/svg+xml;base64,AAAA"},
+		{Type: "text", Value: bad},
+	}}
 	x.Output = []chat.Message{chat.NewMessage(chat.Role(bad), bad)}
-	failed(x, result.Code(bad), bad, result.Assertion{Text: bad, Evidence: `"` + bad + `"`, Grader: bad, Voters: []result.Voter{{Model: bad, Reasoning: bad}}})
+	failed(x, result.Code(bad), bad, result.Assertion{
+		Text: bad, Evidence: `"` + bad + `"`, Grader: bad, Voters: []result.Voter{{Model: bad, Reasoning: bad}},
+	})
 	s.put(result.Run{
-		ID: "r", Targets: []string{bad, "u"}, Suites: []string{bad}, Judge: bad, ExitMessage: bad, Warnings: []string{bad}, RegradedFrom: bad, ExitCode: new(1),
+		ID: "r", Targets: []string{bad, "u"}, Suites: []string{bad}, Judge: bad,
+		ExitMessage: bad, Warnings: []string{bad}, RegradedFrom: bad, ExitCode: new(1),
 		ExitReason: bad, NotRun: []result.Key{{Suite: bad, TestID: bad + "2", Target: bad}},
 	}, x)
 	for _, path := range []string{
-		"/runs", "/runs/r", "/runs/r/tests/" + url.PathEscape(bad), "/runs/r/tests/" + url.PathEscape(bad) + "?view=raw",
-		"/runs" + query("q", bad, "suite", bad, "state", bad, "since", bad), "/runs/r" + query("q", bad, "verdict", bad, "group", "tag", "sort", bad),
+		"/runs", "/runs/r", "/runs/r/tests/" + url.PathEscape(bad),
+		"/runs/r/tests/" + url.PathEscape(bad) + "?view=raw",
+		"/runs" + query("q", bad, "suite", bad, "state", bad, "since", bad),
+		"/runs/r" + query("q", bad, "verdict", bad, "group", "tag", "sort", bad),
 		"/runs/r/tests/" + url.PathEscape(bad) + query("from", bad),
 	} {
 		page := s.get(200, path)
@@ -65,8 +77,8 @@ func TestHeaders(t *testing.T) {
 		response, _ := s.answer("GET", path, nil, nil)
 		policy := response.Header.Get("Content-Security-Policy")
 		for _, part := range []string{
-			"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:", "form-action 'self'", "base-uri 'none'",
-			"frame-ancestors 'none'", "require-trusted-types-for 'script'",
+			"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
+			"form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
 		} {
 			if !strings.Contains(policy, part) {
 				t.Errorf("%s: no %s", path, part)
@@ -76,7 +88,8 @@ func TestHeaders(t *testing.T) {
 			t.Error(policy)
 		}
 		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store",
 		} {
 			if got := response.Header.Get(name); got != want {
 				t.Errorf("%s: %s is %q", path, name, got)
@@ -86,7 +99,8 @@ func TestHeaders(t *testing.T) {
 	page := s.get(404, "/nope")
 	for _, at := range []string{page.One("rel=stylesheet").Attr["href"], page.One("<script>").Attr["src"]} {
 		response, text := s.answer("GET", at, nil, nil)
-		if response.StatusCode != 200 || !strings.Contains(response.Header.Get("Cache-Control"), "immutable") || len(text) < 100 || len(text) > 150_000 {
+		if response.StatusCode != 200 || !strings.Contains(response.Header.Get("Cache-Control"), "immutable") ||
+			len(text) < 100 || len(text) > 150_000 {
 			t.Errorf("%s: %s, %d bytes", at, response.Status, len(text))
 		}
 	}
@@ -96,13 +110,16 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	web := httptest.NewServer(pages.New(pages.Config{Runs: runindex.New(nil), Frame: frame.Config{Hosts: []string{"ci.example"}}}))
+	web := httptest.NewServer(pages.New(pages.Config{
+		Runs: runindex.New(nil), Frame: frame.Config{Hosts: []string{"ci.example"}},
+	}))
 	defer web.Close()
 	s := &site{t: t, web: web}
 	port := web.URL[strings.LastIndex(web.URL, ":"):]
 	for host, want := range map[string]int{
-		"127.0.0.1" + port: 200, "localhost" + port: 200, "LOCALHOST": 200, "ci.example": 200, "CI.example:443": 200, "evil.example": 403, "evil.example" + port: 403,
-		"10.0.0.7": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example" + port: 403, "0.0.0.0" + port: 403, "[::1]" + port: 403,
+		"127.0.0.1" + port: 200, "localhost" + port: 200, "LOCALHOST": 200, "ci.example": 200, "CI.example:443": 200,
+		"evil.example": 403, "evil.example" + port: 403, "10.0.0.7": 403, "localhost.evil.example": 403,
+		"127.0.0.1.evil.example" + port: 403, "0.0.0.0" + port: 403, "[::1]" + port: 403,
 	} {
 		if response, _ := s.answer("GET", "/runs", http.Header{"Host": {host}}, nil); response.StatusCode != want {
 			t.Errorf("%s: %s, want %d", host, response.Status, want)
@@ -125,9 +142,13 @@ func TestLargeBodies(t *testing.T) {
 		c.Frame.Guard = pages.Tokens{Authenticator: access.New(access.Config{Token: "rht_secret"})}
 	})
 	for path, s := range map[string]*site{"/runs": newSite(t), "/login": guarded} {
-		for _, kind := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain"} {
-			body := "--x\r\nContent-Disposition: form-data; name=\"to\"\r\n\r\n" + strings.Repeat("x", 2<<20) + "\r\n--x--\r\n"
-			if response, _ := s.answer("POST", path, http.Header{"Content-Type": {kind}}, strings.NewReader(body)); response.StatusCode != 413 {
+		for _, kind := range []string{
+			"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain",
+		} {
+			body := "--x\r\nContent-Disposition: form-data; name=\"to\"\r\n\r\n" + strings.Repeat("x", 2<<20) +
+				"\r\n--x--\r\n"
+			if response, _ := s.answer("POST", path, http.Header{"Content-Type": {kind}},
+				strings.NewReader(body)); response.StatusCode != 413 {
 				t.Errorf("%s, %s: %s", path, kind, response.Status)
 			}
 		}
@@ -144,10 +165,12 @@ func TestLogin(t *testing.T) {
 	if response.StatusCode != 303 || response.Header.Get("Location") != "/login?to=%2Fruns%3Fq%3Da%2526b" {
 		t.Fatalf("%s %s", response.Status, response.Header.Get("Location"))
 	}
-	if response, _ := s.answer("GET", "/runs", http.Header{"Authorization": {"Bearer rht_secret"}}, nil); response.StatusCode != 200 {
+	if response, _ := s.answer("GET", "/runs", http.Header{"Authorization": {"Bearer rht_secret"}},
+		nil); response.StatusCode != 200 {
 		t.Error(response.Status)
 	}
-	if response, _ := s.answer("GET", "/runs", http.Header{"Authorization": {"Bearer wrong"}}, nil); response.StatusCode != 303 {
+	if response, _ := s.answer("GET", "/runs", http.Header{"Authorization": {"Bearer wrong"}},
+		nil); response.StatusCode != 303 {
 		t.Error(response.Status)
 	}
 	response, text := s.answer("GET", response.Header.Get("Location"), nil, nil)
@@ -162,11 +185,15 @@ func TestLogin(t *testing.T) {
 	value := text[strings.Index(text, `name="csrf" value="`)+len(`name="csrf" value="`):]
 	value = value[:strings.Index(value, `"`)]
 	post := func(csrf, token, to, origin string) *http.Response {
-		head := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Cookie": {cookie.Name + "=" + cookie.Value}}
+		head := http.Header{
+			"Content-Type": {"application/x-www-form-urlencoded"},
+			"Cookie":       {cookie.Name + "=" + cookie.Value},
+		}
 		if origin != "" {
 			head.Set("Origin", origin)
 		}
-		response, _ := s.answer("POST", "/login", head, strings.NewReader(url.Values{"csrf": {csrf}, "token": {token}, "to": {to}}.Encode()))
+		response, _ := s.answer("POST", "/login", head,
+			strings.NewReader(url.Values{"csrf": {csrf}, "token": {token}, "to": {to}}.Encode()))
 		return response
 	}
 	for _, tc := range []struct {
@@ -187,7 +214,8 @@ func TestLogin(t *testing.T) {
 		{value, "rht_secret", "/runs", "null", 403, ""},
 	} {
 		response := post(tc.csrf, tc.token, tc.to, tc.origin)
-		if response.StatusCode != tc.status || response.Header.Get("Location") != tc.location || (len(response.Cookies()) > 0) != (tc.status == 303) {
+		if response.StatusCode != tc.status || response.Header.Get("Location") != tc.location ||
+			(len(response.Cookies()) > 0) != (tc.status == 303) {
 			t.Errorf("%+v: %s %s %v", tc, response.Status, response.Header.Get("Location"), response.Cookies())
 		}
 	}
@@ -195,7 +223,9 @@ func TestLogin(t *testing.T) {
 	if !token.HttpOnly || token.SameSite != http.SameSiteStrictMode {
 		t.Errorf("%v", token)
 	}
-	if response, _ := s.answer("GET", "/runs", http.Header{"Cookie": {token.Name + "=" + token.Value}}, nil); response.StatusCode != 200 {
+	if response, _ := s.answer("GET", "/runs", http.Header{"Cookie": {
+		token.Name + "=" + token.Value,
+	}}, nil); response.StatusCode != 200 {
 		t.Error(response.Status)
 	}
 	if response, _ := s.answer("GET", "/healthz", nil, nil); response.StatusCode != 200 {
@@ -230,7 +260,8 @@ func TestNoFormsWithoutTheirScope(t *testing.T) {
 // Whoever may look and sends a form is told what it needs, not to log in.
 func TestFormWithoutItsScope(t *testing.T) {
 	s := newSiteOf(t, func(c *pages.Config) { c.Frame.Guard = looking{} })
-	response, page := s.answer("POST", "/runs", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, strings.NewReader("a=b"))
+	response, page := s.answer("POST", "/runs", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+		strings.NewReader("a=b"))
 	if response.StatusCode != 403 || !strings.Contains(page, "needs the scope run") {
 		t.Errorf("%s\n%s", response.Status, page)
 	}

@@ -48,7 +48,10 @@ var roles = []string{"user", "assistant", "tool", "judge"}
 
 // search answers with the texts in which words stand.
 func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
-	page := searchPage{Page: p.frame.Base(r, "search", "Search"), Query: frame.QueryOf(r, "/search", searchParameters...), Roles: roles}
+	page := searchPage{
+		Page: p.frame.Base(r, "search", "Search"), Query: frame.QueryOf(r, "/search", searchParameters...),
+		Roles: roles,
+	}
 	q := page.Query
 	questions := questionsOf(q.Values["q"])
 	var hits []hitIn
@@ -71,7 +74,8 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if index == nil {
-			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" could not be searched yet: "+text.Percent(read)+" of its results have been read.")
+			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" could not be searched yet: "+
+				text.Percent(read)+" of its results have been read.")
 			continue
 		}
 		found, more, err := hitsIn(r.Context(), run, index, questions, q.Values, maxHits-len(hits))
@@ -79,14 +83,16 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 			return // nobody waits for the page any more
 		}
 		if err != nil {
-			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+" could not be searched: its results are just being written anew.")
+			page.Warnings = append(page.Warnings, "Run "+run.Record.ID+
+				" could not be searched: its results are just being written anew.")
 			continue
 		}
 		hits = append(hits, found...)
 		left = left || more
 	}
 	if left {
-		page.Warnings = append(page.Warnings, "There may be more hits than the "+text.Count(len(hits))+" that are listed: narrow the search.")
+		page.Warnings = append(page.Warnings, "There may be more hits than the "+text.Count(len(hits))+
+			" that are listed: narrow the search.")
 	}
 	var first, last int
 	page.List, first, last = q.Page("hits", len(hits))
@@ -104,7 +110,10 @@ func (p *Pages) search(w http.ResponseWriter, r *http.Request) {
 		page.List.Empty = "The words stand in no text that fits."
 		for _, name := range []string{"role", "run", "suite", "target", "verdict", "since", "q"} {
 			if values := q.Values[name]; len(values) > 0 {
-				page.List.Drop = append(page.List.Drop, frame.Link{Label: "Drop " + name + "=" + text.OneLine(strings.Join(values, ", "), 80), Address: q.With(name, "")})
+				page.List.Drop = append(page.List.Drop, frame.Link{
+					Label:   "Drop " + name + "=" + text.OneLine(strings.Join(values, ", "), 80),
+					Address: q.With(name, ""),
+				})
 			}
 		}
 	}
@@ -123,9 +132,11 @@ func questionsOf(written []string) (questions []runindex.Words) {
 
 // hitsIn returns the texts of a run that fit one of the questions, at most so many; more is true where there may be
 // others.
-func hitsIn(ctx context.Context, run *runindex.Found, index *runindex.Index, questions []runindex.Words, q url.Values, most int) (hits []hitIn, more bool, err error) {
+func hitsIn(ctx context.Context, run *runindex.Found, index *runindex.Index, questions []runindex.Words, q url.Values,
+	most int) (hits []hitIn, more bool, err error) {
 	chosen := func(row *runindex.Row) bool {
-		return among(q["suite"], row.Suite) && among(q["target"], row.Target) && among(q["verdict"], string(row.Verdict))
+		return among(q["suite"], row.Suite) && among(q["target"], row.Target) &&
+			among(q["verdict"], string(row.Verdict))
 	}
 	seen := map[runindex.Position]bool{}
 	for _, words := range questions {
@@ -184,7 +195,10 @@ func hitOf(run string, h runindex.Hit, words runindex.Words) hitRow {
 	if h.Trial > 0 {
 		trials = []string{strconv.Itoa(h.Trial)}
 	}
-	row := hitRow{Hit: h, Run: run, Address: addressOfTest(run, runindex.Test{Suite: h.Suite, ID: h.TestID, Target: h.Target}, trials, "")}
+	row := hitRow{
+		Hit: h, Run: run,
+		Address: addressOfTest(run, runindex.Test{Suite: h.Suite, ID: h.TestID, Target: h.Target}, trials, ""),
+	}
 	if h.Turn > 0 {
 		row.Address = atTurn(row.Address, h.Turn)
 	}

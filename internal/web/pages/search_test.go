@@ -14,16 +14,20 @@ func TestSearch(t *testing.T) {
 	if page := s.get(200, "/search?q=x"); len(page.All("data-empty")) != 1 {
 		t.Error("no word of what fills the page")
 	}
-	judged := failed(test("s", "refund/late", "t", "Where is my Rückerstattung?", "It is on its way <b>soon</b>."), result.QualityJudgeFail, "not polite enough",
-		result.Assertion{Text: "polite", Grader: "rubrics", Evidence: "The way it says this is curt."})
+	judged := failed(test("s", "refund/late", "t", "Where is my Rückerstattung?", "It is on its way <b>soon</b>."),
+		result.QualityJudgeFail, "not polite enough", result.Assertion{
+			Text: "polite", Grader: "rubrics", Evidence: "The way it says this is curt.",
+		})
 	trial := test("s", "often", "u", "Hi", "all the way")
 	trial.Trial = 2
 	sum := test("s", "often", "u")
 	sum.Trials = &result.Trials{Count: 1}
-	s.put(result.Run{ID: "old", Targets: []string{"t"}, StartedAt: now.Add(-100 * time.Hour)}, test("s", "a", "t", "the WAY home", "yes"))
+	s.put(result.Run{ID: "old", Targets: []string{"t"}, StartedAt: now.Add(-100 * time.Hour)},
+		test("s", "a", "t", "the WAY home", "yes"))
 	s.put(result.Run{ID: "new", Targets: []string{"t", "u"}, StartedAt: now}, judged, trial, sum)
 	for query, want := range map[string]string{
-		"?q=way":                       "new/refund/late/1/assistant new/refund/late/1/judge new/often/1/assistant old/a/1/user",
+		"?q=way": "new/refund/late/1/assistant new/refund/late/1/judge new/often/1/assistant " +
+			"old/a/1/user",
 		"?q=way&role=user":             "old/a/1/user",
 		"?q=way&role=judge&role=user":  "new/refund/late/1/judge old/a/1/user",
 		"?q=way&run=old":               "old/a/1/user",
@@ -57,10 +61,12 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	row := s.get(200, "/search?q=soon").One("data-row=hit")
-	if row.One("<a>").Attr["href"] != "/runs/new/tests/refund%2Flate?suite=s&target=t#turn-1" || row.One("class=hit").Words() != "It is on its way <b>soon</b>." || row.One("<mark>").Words() != "<b>soon</b>." {
+	if row.One("<a>").Attr["href"] != "/runs/new/tests/refund%2Flate?suite=s&target=t#turn-1" ||
+		row.One("class=hit").Words() != "It is on its way <b>soon</b>." || row.One("<mark>").Words() != "<b>soon</b>." {
 		t.Errorf("%s %q", row.One("<a>").Attr["href"], row.One("class=hit").Words())
 	}
-	if href := s.get(200, "/search?q=all+way").One("data-row=hit").One("<a>").Attr["href"]; href != "/runs/new/tests/often?suite=s&target=u&trial=2#turn-1" {
+	if href := s.get(200, "/search?q=all+way").One("data-row=hit").One("<a>").Attr["href"]; href !=
+		"/runs/new/tests/often?suite=s&target=u&trial=2#turn-1" {
 		t.Errorf("a trial's hit leads to %s", href)
 	}
 }
@@ -68,12 +74,14 @@ func TestSearch(t *testing.T) {
 // What a run writes later is found, too, and no more hits are listed than are told.
 func TestSearchGrows(t *testing.T) {
 	s := newSite(t)
-	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning}, test("s", "a", "t", "Hi", "needle"))
+	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning},
+		test("s", "a", "t", "Hi", "needle"))
 	total := func(q string) string { return s.get(200, "/search?q="+q).One("data-list=hits").Attr["data-total"] }
 	if got := total("needle"); got != "1" {
 		t.Errorf("%s hits", got)
 	}
-	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning}, test("s", "b", "t", "needle", "yes"))
+	s.put(result.Run{ID: "r", Targets: []string{"t"}, ExitReason: result.ReasonRunning},
+		test("s", "b", "t", "needle", "yes"))
 	if got := total("needle"); got != "2" {
 		t.Errorf("%s hits", got)
 	}

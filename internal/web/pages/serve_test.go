@@ -30,7 +30,8 @@ func TestServeEnds(t *testing.T) {
 	stop, opened, ended := make(chan os.Signal, 1), make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- pages.Serve(t.Context(), pages.Serving{
-			Config: pages.Config{Runs: runs}, Addr: "127.0.0.1:0", Stop: stop, Opened: func(base string) { opened <- base },
+			Config: pages.Config{Runs: runs}, Addr: "127.0.0.1:0", Stop: stop,
+			Opened: func(base string) { opened <- base },
 		})
 	}()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -39,7 +40,8 @@ func TestServeEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "event: progress") {
+	if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil ||
+		!strings.HasPrefix(line, "event: progress") {
 		t.Fatalf("%q %v", line, err)
 	}
 	stop <- os.Interrupt
@@ -51,7 +53,10 @@ func TestServeEnds(t *testing.T) {
 
 func TestServeRefuses(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", "nonsense"} {
-		err := pages.Serve(t.Context(), pages.Serving{Config: pages.Config{Runs: runindex.New(nil)}, Addr: addr, TokenEnv: "TOKEN", Opened: func(string) { t.Error("it is open") }})
+		err := pages.Serve(t.Context(), pages.Serving{
+			Config: pages.Config{Runs: runindex.New(nil)}, Addr: addr, TokenEnv: "TOKEN",
+			Opened: func(string) { t.Error("it is open") },
+		})
 		if !source.IsInvalid(err) {
 			t.Errorf("%s: %v", addr, err)
 		}
@@ -63,7 +68,8 @@ func TestServeOnAllAddresses(t *testing.T) {
 	stop, opened, ended := make(chan os.Signal, 1), make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- pages.Serve(t.Context(), pages.Serving{
-			Config: pages.Config{Runs: runindex.New(nil)}, Addr: "0.0.0.0:0", Token: "rht_secret", Stop: stop, Opened: func(base string) { opened <- base },
+			Config: pages.Config{Runs: runindex.New(nil)}, Addr: "0.0.0.0:0", Token: "rht_secret", Stop: stop,
+			Opened: func(base string) { opened <- base },
 		})
 	}()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

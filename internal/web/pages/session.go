@@ -56,9 +56,13 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	of := found.Summary
-	page := sessionPage{Page: p.frame.Base(r, "session", "Session "+of.ID), Session: of, Failures: found.Failures, Data: transcript.Pretty(found.Data), Raw: r.URL.Query().Get("view") == "raw"}
+	page := sessionPage{
+		Page: p.frame.Base(r, "session", "Session "+of.ID), Session: of, Failures: found.Failures,
+		Data: transcript.Pretty(found.Data), Raw: r.URL.Query().Get("view") == "raw",
+	}
 	page.Trail = []frame.Link{{Label: "Sessions", Address: "/sessions", Up: true}}
-	page.Suite, page.DatasetForm, page.Author = p.addressOfSession(of, "/suite.yaml", ""), p.addressOfSession(of, "/dataset", ""), p.frame.Author(r)
+	page.Suite, page.DatasetForm, page.Author = p.addressOfSession(of, "/suite.yaml", ""),
+		p.addressOfSession(of, "/dataset", ""), p.frame.Author(r)
 	if !chatsession.Savable(chatsession.OfSession(found.Session)) {
 		page.Suite = ""
 	}
@@ -94,8 +98,10 @@ func (p *Pages) sessionOf(w http.ResponseWriter, r *http.Request) (found *shownS
 		p.away(w, r, err)
 		return nil, false
 	}
-	if logged == nil || flow != "" && logged.FlowID != flow && !logged.Mixed() { // of several flows a list may name another one
-		p.frame.NotFound(w, r, "There is no session "+text.OneLine(cmp.Or(id, "without an id"), 100)+" here.", frame.Link{Label: "Sessions", Address: "/sessions"})
+	// of several flows a list may name another one
+	if logged == nil || flow != "" && logged.FlowID != flow && !logged.Mixed() {
+		p.frame.NotFound(w, r, "There is no session "+text.OneLine(cmp.Or(id, "without an id"), 100)+" here.",
+			frame.Link{Label: "Sessions", Address: "/sessions"})
 		return nil, false
 	}
 	return &shownSession{Session: logged, Summary: summaryOf(logged)}, true
@@ -107,7 +113,8 @@ func findSession(ctx context.Context, s *Stored, id string, types ...string) (*r
 	if s == nil || id == "" {
 		return nil, nil
 	}
-	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: types}, justBefore(id)), &replay.Faults{}) {
+	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: types}, justBefore(id)),
+		&replay.Faults{}) {
 		switch {
 		case err != nil:
 			return nil, err

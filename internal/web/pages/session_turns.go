@@ -19,14 +19,16 @@ func (p *sessionPage) tell(s *replay.Session) {
 			role = "user"
 		}
 		last := &turns[len(turns)-1]
-		last.Messages = append(last.Messages, transcript.MessageOf(role, chat.Content{Text: said.Text}, nil, messages(p.Raw)))
+		last.Messages = append(last.Messages, transcript.MessageOf(role, chat.Content{Text: said.Text}, nil,
+			messages(p.Raw)))
 		around := [2]string{said.Before, said.After}
 		if around == last.around { // an answer stands between the states of its question
 			continue
 		}
 		last.around = around
 		for _, state := range around {
-			if state = text.OneLine(state, 200); state != "" && (len(last.State) == 0 || last.State[len(last.State)-1] != state) {
+			if state = text.OneLine(state, 200); state != "" &&
+				(len(last.State) == 0 || last.State[len(last.State)-1] != state) {
 				last.State = append(last.State, state)
 			}
 		}

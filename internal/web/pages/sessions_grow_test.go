@@ -48,7 +48,10 @@ func TestSessionsAreReadOn(t *testing.T) {
 	say := func(session, kind string) {
 		t.Helper()
 		n++
-		e := replay.Event{ID: fmt.Sprint(n), Type: kind, SessionID: session, FlowID: "tea", Time: now.Add(time.Duration(n) * time.Second), Payload: []byte(`{"sender":"user","message_text":"hi"}`)}
+		e := replay.Event{
+			ID: fmt.Sprint(n), Type: kind, SessionID: session, FlowID: "tea",
+			Time: now.Add(time.Duration(n) * time.Second), Payload: []byte(`{"sender":"user","message_text":"hi"}`),
+		}
 		if _, err := events.Add(t.Context(), []replay.Event{e}); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +77,10 @@ func TestSessionsAreReadOn(t *testing.T) {
 		want   string
 	}{
 		{func() {}, 0, "s199/1/unknown s198/1/unknown "},
-		{func() { say("s050", replay.Message); say("s050", replay.Completed); say("new", replay.Message) }, 10, "new/1/unknown s199/1/unknown "},
+		{
+			func() { say("s050", replay.Message); say("s050", replay.Completed); say("new", replay.Message) }, 10,
+			"new/1/unknown s199/1/unknown ",
+		},
 		{func() {
 			if err := events.EraseSession(t.Context(), "tea", "new"); err != nil {
 				t.Error(err)
@@ -103,9 +109,14 @@ func TestSessionIDs(t *testing.T) {
 	s := newSiteOf(t, func(c *pages.Config) {
 		c.Store = func(context.Context) (*pages.Stored, error) { return &pages.Stored{Sessions: kept.Events()}, nil }
 	})
-	ids := []string{"café", "日本", "a", "b", "1", "🙂", "tail ", "a\uE000", "a\u0080", "..", "a/b", "a\U0010FFFF", "a\U0010FFFFb"}
+	ids := []string{
+		"café", "日本", "a", "b", "1", "🙂", "tail ", "a\uE000", "a\u0080", "..", "a/b", "a\U0010FFFF", "a\U0010FFFFb",
+	}
 	for i, id := range ids {
-		e := replay.Event{ID: fmt.Sprint(i), Type: replay.Message, SessionID: id, FlowID: "tea", Time: now, Payload: []byte(`{"sender":"user","message_text":"hi"}`)}
+		e := replay.Event{
+			ID: fmt.Sprint(i), Type: replay.Message, SessionID: id, FlowID: "tea", Time: now,
+			Payload: []byte(`{"sender":"user","message_text":"hi"}`),
+		}
 		if _, err := kept.Events().Add(t.Context(), []replay.Event{e}); err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,9 @@ func summaryOf(s *replay.Session) sessionSummary {
 	case replay.EndDropped:
 		outcome = outcomeDropped
 	}
-	return sessionSummary{ID: s.ID, Flow: s.FlowID, Unit: s.UnitID, Outcome: outcome, Turns: s.Turns(), Started: s.Started}
+	return sessionSummary{
+		ID: s.ID, Flow: s.FlowID, Unit: s.UnitID, Outcome: outcome, Turns: s.Turns(), Started: s.Started,
+	}
 }
 
 // How sessions ended, as lists have it.
@@ -110,7 +112,8 @@ func digestsOf(ctx context.Context, s *Stored) (map[string]uint64, error) {
 
 // readLogged reads all sessions of a log.
 func readLogged(ctx context.Context, s *Stored) (read loggedList, err error) {
-	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: listedTypes}, ""), &replay.Faults{}) {
+	for session, err := range replay.Sessions(s.Sessions.EachAfter(ctx, replay.Filter{Types: listedTypes}, ""),
+		&replay.Faults{}) {
 		if err != nil {
 			return loggedList{}, err
 		}
@@ -128,7 +131,8 @@ const maxChanged = 500
 
 // grown returns the list that was read last with the sessions that have changed since read again; ok is false where all
 // must be read. l.mu is held.
-func (l *sessionLists) grown(ctx context.Context, s *Stored, digests map[string]uint64) (read loggedList, ok bool, err error) {
+func (l *sessionLists) grown(ctx context.Context, s *Stored,
+	digests map[string]uint64) (read loggedList, ok bool, err error) {
 	if l.digests == nil || digests == nil {
 		return read, false, nil
 	}

@@ -18,7 +18,8 @@ type Stored struct {
 	Datasets interface {
 		List(ctx context.Context) ([]dataset.Entry, error)
 		Items(ctx context.Context, name string) iter.Seq2[dataset.Record, error]
-		Update(ctx context.Context, name, id string, o dataset.PutOptions, change func(old *dataset.Record) (dataset.Record, error)) error
+		Update(ctx context.Context, name, id string, o dataset.PutOptions,
+			change func(old *dataset.Record) (dataset.Record, error)) error
 	}
 	// Replays are the evaluations of replays; nil where there are none.
 	Replays interface {

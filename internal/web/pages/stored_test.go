@@ -65,7 +65,9 @@ func (s shelf) Items(_ context.Context, name string) iter.Seq2[dataset.Record, e
 // storeSite serves pages over a store.
 func storeSite(t *testing.T, open func(context.Context) (*pages.Stored, error)) *site {
 	t.Helper()
-	web := httptest.NewServer(pages.New(pages.Config{Runs: runindex.New(nil), Store: open, Now: func() time.Time { return now }}))
+	web := httptest.NewServer(pages.New(pages.Config{
+		Runs: runindex.New(nil), Store: open, Now: func() time.Time { return now },
+	}))
 	t.Cleanup(web.Close)
 	return &site{t: t, web: web}
 }
@@ -76,13 +78,16 @@ func logged(id, flow, unit string, began time.Time, end string, said ...string) 
 	add := func(kind, payload, state string, turn int) {
 		at = at.Add(time.Second)
 		events = append(events, replay.Event{
-			ID: fmt.Sprint(id, len(events)), Type: kind, UnitType: "user", UnitID: unit, SessionID: id, FlowID: flow, Time: at, Payload: json.RawMessage(payload),
-			Context: json.RawMessage(`{"current_state":` + mustJSON(state) + `}`), Metrics: json.RawMessage(fmt.Sprintf(`{"turn_number":%d}`, turn)),
+			ID: fmt.Sprint(id, len(events)), Type: kind, UnitType: "user", UnitID: unit,
+			SessionID: id, FlowID: flow, Time: at, Payload: json.RawMessage(payload),
+			Context: json.RawMessage(`{"current_state":` + mustJSON(state) + `}`),
+			Metrics: json.RawMessage(fmt.Sprintf(`{"turn_number":%d}`, turn)),
 		})
 	}
 	add(replay.Started, "{}", "", 0)
 	for i, text := range said {
-		add(replay.Message, `{"sender":"`+[]string{"user", "bot"}[i%2]+`","message_text":`+mustJSON(text)+`}`, "state "+id, i/2+1)
+		add(replay.Message, `{"sender":"`+[]string{"user", "bot"}[i%2]+`","message_text":`+mustJSON(text)+`}`,
+			"state "+id, i/2+1)
 	}
 	if end != "" {
 		add(end, "{}", "", 0)
@@ -93,7 +98,8 @@ func logged(id, flow, unit string, began time.Time, end string, said ...string) 
 func TestSessions(t *testing.T) {
 	events := log(slices.Concat(
 		logged("a/1", "hotel", "ada", now.Add(-48*time.Hour), replay.Completed, "Hi", "**Hello**", "Bye", ""),
-		logged("b", "hotel", "bob", now.Add(-24*time.Hour), replay.DroppedOff, bad, bad), logged("c", "taxi", "ada", now, "", "Hi", "Hello")))
+		logged("b", "hotel", "bob", now.Add(-24*time.Hour), replay.DroppedOff, bad, bad),
+		logged("c", "taxi", "ada", now, "", "Hi", "Hello")))
 	s := storeSite(t, func(context.Context) (*pages.Stored, error) {
 		return &pages.Stored{Sessions: events, Datasets: shelf{}}, nil
 	})
@@ -101,15 +107,18 @@ func TestSessions(t *testing.T) {
 	if got := rows(page, "session", "data-session"); got != "c b a/1" {
 		t.Errorf("%s", got)
 	}
-	if a := page.One("data-session=a/1").Attr; a["data-flow"] != "hotel" || a["data-outcome"] != "completed" || a["data-turns"] != "2" || a["data-live"] != "false" {
+	if a := page.One("data-session=a/1").Attr; a["data-flow"] != "hotel" || a["data-outcome"] != "completed" ||
+		a["data-turns"] != "2" || a["data-live"] != "false" {
 		t.Errorf("%v", a)
 	}
 	for query, want := range map[string]string{
-		"?flow=hotel": "b a/1", "?outcome=dropped&outcome=unknown": "c b", "?unit=ada&flow=taxi": "c", "?from=2026-07-13": "c b", "?to=2026-07-13": "a/1", "?q=HÔTEL+ada": "a/1",
-		"?live=true": "", "?from=soon": "", "?per=1&page=2": "b",
+		"?flow=hotel": "b a/1", "?outcome=dropped&outcome=unknown": "c b", "?unit=ada&flow=taxi": "c",
+		"?from=2026-07-13": "c b", "?to=2026-07-13": "a/1", "?q=HÔTEL+ada": "a/1", "?live=true": "", "?from=soon": "",
+		"?per=1&page=2": "b",
 	} {
 		page := s.get(200, "/sessions"+query)
-		if got := rows(page, "session", "data-session"); got != want || (want == "") != (len(page.All("data-empty")) == 1) {
+		if got := rows(page, "session", "data-session"); got != want ||
+			(want == "") != (len(page.All("data-empty")) == 1) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
@@ -123,7 +132,8 @@ func TestSessions(t *testing.T) {
 			said = append(said, turn.Attr["data-turn"]+":"+m.Attr["data-role"])
 		}
 	}
-	if got := strings.Join(said, " "); got != "1:user 1:assistant 2:user" || page.One("<strong>").Words() != "Hello" || !strings.Contains(page.One("data-turn=2").Words(), "An empty message of the assistant") {
+	if got := strings.Join(said, " "); got != "1:user 1:assistant 2:user" || page.One("<strong>").Words() != "Hello" ||
+		!strings.Contains(page.One("data-turn=2").Words(), "An empty message of the assistant") {
 		t.Errorf("%s", got)
 	}
 	if page.One("data-state").Attr["data-state"] != "state a/1" {
@@ -140,7 +150,9 @@ func TestSessions(t *testing.T) {
 
 func TestStoreThatIsNotThere(t *testing.T) {
 	s := storeSite(t, func(context.Context) (*pages.Stored, error) { return nil, nil })
-	for path, command := range map[string]string{"/sessions": "rehearse replay import", "/datasets": "rehearse dataset push"} {
+	for path, command := range map[string]string{
+		"/sessions": "rehearse replay import", "/datasets": "rehearse dataset push",
+	} {
 		if w := s.get(200, path).One("data-empty").Words(); !strings.Contains(w, command) {
 			t.Errorf("%s: %q", path, w)
 		}
@@ -149,7 +161,8 @@ func TestStoreThatIsNotThere(t *testing.T) {
 	s.get(404, "/datasets/x")
 	away := storeSite(t, func(context.Context) (*pages.Stored, error) { return nil, errors.New("secret address") })
 	for _, path := range []string{"/sessions", "/datasets", "/sessions/x", "/datasets/x"} {
-		if page := away.get(503, path); page.One("<main>").Attr["data-page"] != "unavailable" || strings.Contains(page.Words(), "secret") {
+		if page := away.get(503, path); page.One("<main>").Attr["data-page"] != "unavailable" ||
+			strings.Contains(page.Words(), "secret") {
 			t.Errorf("%s: %s", path, page.Words())
 		}
 	}
@@ -158,25 +171,30 @@ func TestStoreThatIsNotThere(t *testing.T) {
 
 func TestDatasets(t *testing.T) {
 	items := []dataset.Record{
-		{ID: "one", Input: json.RawMessage(`{"query":"Hi\nStra\u00dfe"}`), Expected: json.RawMessage(`"greeting"`)}, {ID: bad, Input: json.RawMessage(mustJSON(bad)), Metadata: json.RawMessage(`{"a":1}`)},
+		{ID: "one", Input: json.RawMessage(`{"query":"Hi\nStra\u00dfe"}`), Expected: json.RawMessage(`"greeting"`)},
+		{ID: bad, Input: json.RawMessage(mustJSON(bad)), Metadata: json.RawMessage(`{"a":1}`)},
 	}
 	s := storeSite(t, func(context.Context) (*pages.Stored, error) {
 		return &pages.Stored{Datasets: shelf{"intents": items, "empty": nil}, Sessions: log{}}, nil
 	})
 	page := s.get(200, "/datasets")
-	if got := rows(page, "dataset", "data-dataset"); got != "empty intents" || page.One("data-dataset=intents").Attr["data-items"] != "2" {
+	if got := rows(page, "dataset", "data-dataset"); got != "empty intents" ||
+		page.One("data-dataset=intents").Attr["data-items"] != "2" {
 		t.Errorf("%s", got)
 	}
 	page = s.get(200, page.One("data-dataset=intents").One("<a>").Attr["href"])
-	if a := page.One("data-list=items").Attr; a["data-total"] != "2" || len(page.All("data-row=item")) != 2 || page.One("data-row=item").Attr["data-item"] != "one" {
+	if a := page.One("data-list=items").Attr; a["data-total"] != "2" || len(page.All("data-row=item")) != 2 ||
+		page.One("data-row=item").Attr["data-item"] != "one" {
 		t.Errorf("%v", a)
 	}
-	for query, want := range map[string]string{"q=greeting": "one", "q=strasse": "one", "q=greeting&q=nothing": "one"} { // one question of several is enough
+	// one question of several is enough
+	for query, want := range map[string]string{"q=greeting": "one", "q=strasse": "one", "q=greeting&q=nothing": "one"} {
 		if got := rows(s.get(200, "/datasets/intents?"+query), "item", "data-item"); got != want {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
-	if got := s.get(200, "/datasets/intents?per=1&page=2").One("data-list=items").Attr; got["data-from"] != "2" || got["data-to"] != "2" || got["data-total"] != "2" {
+	if got := s.get(200, "/datasets/intents?per=1&page=2").One("data-list=items").Attr; got["data-from"] != "2" ||
+		got["data-to"] != "2" || got["data-total"] != "2" {
 		t.Errorf("%v", got)
 	}
 	for _, path := range []string{"/datasets/empty", "/datasets?q=nothing", "/datasets/intents?q=nothing"} {
@@ -188,6 +206,7 @@ func TestDatasets(t *testing.T) {
 }
 
 // Update is not asked for: these shelves are only looked at.
-func (shelf) Update(context.Context, string, string, dataset.PutOptions, func(*dataset.Record) (dataset.Record, error)) error {
+func (shelf) Update(context.Context, string, string, dataset.PutOptions,
+	func(*dataset.Record) (dataset.Record, error)) error {
 	return errors.New("these datasets are not written")
 }

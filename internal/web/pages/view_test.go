@@ -103,7 +103,10 @@ func (s *site) answer(method, path string, head http.Header, body io.Reader) (*h
 			r.Host = values[0]
 		}
 	}
-	client := &http.Client{Transport: s.web.Client().Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Transport:     s.web.Client().Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	response, err := client.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -135,7 +138,8 @@ func (s *site) get(status int, path string) *pagestest.Node {
 // address elsewhere.
 func (s *site) common(path string, page *pagestest.Node, size int) {
 	s.t.Helper()
-	if n := len(page.All("<h1>")); n != 1 || page.One("<html>").Attr["lang"] != "en" || len(page.All("<main>", "data-page")) != 1 || size > 1<<20 {
+	if n := len(page.All("<h1>")); n != 1 || page.One("<html>").Attr["lang"] != "en" ||
+		len(page.All("<main>", "data-page")) != 1 || size > 1<<20 {
 		s.t.Errorf("GET %s: %d headings, %d bytes", path, n, size)
 	}
 	if page.One("class=skip").Attr["href"] != "#main" || page.One("<main>").Attr["id"] != "main" {
@@ -150,7 +154,8 @@ func (s *site) common(path string, page *pagestest.Node, size int) {
 		}
 		for name, value := range e.Attr {
 			outside := slices.Contains([]string{"href", "src", "action", "formaction", "poster", "srcset"}, name) &&
-				!(strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//") || strings.HasPrefix(value, "#") || strings.HasPrefix(value, "data:"))
+				!(strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//") || strings.HasPrefix(value, "#") ||
+					strings.HasPrefix(value, "data:"))
 			if outside || name == "style" || strings.HasPrefix(name, "on") {
 				s.t.Errorf("GET %s: <%s %s=%q>", path, e.Name, name, value)
 			}
@@ -186,14 +191,16 @@ func figures(page *pagestest.Node) map[string]string {
 // test makes a record of a conversation that passed.
 func test(suite, id, target string, said ...string) *result.Test {
 	t := &result.Test{
-		Schema: result.Schema, Suite: suite, TestID: id, Target: target, Score: 1, Verdict: result.Pass, Threshold: 0.8, ExecutionStatus: result.OK,
-		StartedAt: now, Failures: []result.Failure{},
+		Schema: result.Schema, Suite: suite, TestID: id, Target: target, Score: 1, Verdict: result.Pass, Threshold: 0.8,
+		ExecutionStatus: result.OK, StartedAt: now, Failures: []result.Failure{},
 	}
 	for i := 0; i+1 < len(said); i += 2 {
 		x := result.Turn{Index: i/2 + 1, Output: said[i+1], LatencyMS: 12, Attempts: 1}
 		x.Input.Text = said[i]
 		t.Turns = append(t.Turns, x)
-		t.Scores = append(t.Scores, result.Score{Name: fmt.Sprintf("turn-%d", x.Index), Type: "turn", Score: 1, Verdict: result.Pass})
+		t.Scores = append(t.Scores, result.Score{
+			Name: fmt.Sprintf("turn-%d", x.Index), Type: "turn", Score: 1, Verdict: result.Pass,
+		})
 	}
 	return t
 }

@@ -21,11 +21,14 @@ import (
 // functions are what templates call beside those of the frame.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }, "ago": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+		"plain": plain, "score2": scoreOf, "codes": codesOf, "when": when,
+		"clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+		"ago":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 
 		"segment": frame.Segment,
-		"choices": func(all []string, chosen string) choices { return choices{all, chosen} }, "list": func(words ...string) []string { return words },
-		"named": func(name string, s side) namedSide { return namedSide{name, s} },
+		"choices": func(all []string, chosen string) choices { return choices{all, chosen} },
+		"list":    func(words ...string) []string { return words },
+		"named":   func(name string, s side) namedSide { return namedSide{name, s} },
 		"metrics": func(of []metric, counted string) metricsOfTarget {
 			return metricsOfTarget{Metrics: of, Counted: counted}
 		},
@@ -36,7 +39,9 @@ func functions() template.FuncMap {
 }
 
 // verdictWords are verdicts as people read them; the others are words already.
-var verdictWords = map[string]string{"non_inferior": "not worse", "not_judgeable": "not judgeable", "inconclusive": "not told apart"}
+var verdictWords = map[string]string{
+	"non_inferior": "not worse", "not_judgeable": "not judgeable", "inconclusive": "not told apart",
+}
 
 // choices are what a control offers, and what is chosen.
 type choices struct {
@@ -68,7 +73,8 @@ func addressOfTest(run string, t runindex.Test, trials []string, from string) st
 	if from != "" {
 		values.Set("from", from)
 	}
-	return frame.Address(addressOfRun(run)+"/tests/"+frame.Segment(t.ID), frame.Only(values, "suite", "target", "trial", "from"))
+	return frame.Address(addressOfRun(run)+"/tests/"+frame.Segment(t.ID),
+		frame.Only(values, "suite", "target", "trial", "from"))
 }
 
 // surelyShown is how many turns of a usual conversation a page shows, whatever was said in them.
@@ -144,7 +150,10 @@ func costFigure(c chat.Cost) frame.Figure {
 
 func rateFigure(t result.Totals, r result.PassRate) frame.Figure {
 	words := report.RateOf(t, r)
-	f := frame.Figure{Name: "pass_rate", Label: "Pass rate", Value: cmp.Or(words.Value, "unknown"), Note: cmp.Or(words.Note, "no test was graded")}
+	f := frame.Figure{
+		Name: "pass_rate", Label: "Pass rate", Value: cmp.Or(words.Value, "unknown"),
+		Note: cmp.Or(words.Note, "no test was graded"),
+	}
 	if r.Rate != nil {
 		f.Data, f.Low, f.High = frame.Plain(*r.Rate), frame.Plain(r.Interval[0]), frame.Plain(r.Interval[1])
 	}
@@ -174,15 +183,17 @@ func meanFigure(t result.Totals) frame.Figure {
 // totals are the figures of a run, or of one of its targets.
 func totals(t result.Totals) []frame.Figure {
 	return []frame.Figure{
-		count("tests", "Tests", t.Tests), count("passed", "Passed", t.Passed), count("failed", "Failed", t.Failed), count("errors", "Errors", t.Errors),
-		count("ungraded", "Not graded", t.Ungraded), count("skipped", "Skipped", t.Skipped),
+		count("tests", "Tests", t.Tests), count("passed", "Passed", t.Passed), count("failed", "Failed", t.Failed),
+		count("errors", "Errors", t.Errors), count("ungraded", "Not graded", t.Ungraded),
+		count("skipped", "Skipped", t.Skipped),
 	}
 }
 
 // used are the figures of what a run has used.
 func used(t result.Totals) []frame.Figure {
 	return []frame.Figure{
-		tokensFigure(t.Usage.Add(t.Judge.Usage)), costFigure(t.Cost), count("judge_calls", "Judge calls", t.Judge.Calls),
+		tokensFigure(t.Usage.Add(t.Judge.Usage)), costFigure(t.Cost),
+		count("judge_calls", "Judge calls", t.Judge.Calls),
 		count("judge_cache_hits", "Verdicts from the cache", t.Judge.CacheHits),
 	}
 }

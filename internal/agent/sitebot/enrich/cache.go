@@ -39,7 +39,8 @@ func NewCached(cache Cache, salt string) (*Cached, error) {
 	return &Cached{cache, salt}, nil
 }
 
-var errNoSalt = errors.New("enrichment.ip_hash_salt_env: no salt: set the variable that it names to a secret text, the same in every process")
+var errNoSalt = errors.New(
+	"enrichment.ip_hash_salt_env: no salt: set the variable that it names to a secret text, the same in every process")
 
 func (c *Cached) key(v Visitor) string { return "enrich:" + v.Site + ":" + Hash(c.salt, v.IP) }
 

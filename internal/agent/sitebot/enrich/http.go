@@ -43,7 +43,8 @@ func Snitcher(key, script string) HTTPConfig {
 		Name: "snitcher", Key: key, Method: http.MethodPost, URL: "https://api.snitcher.com",
 		Path:   "/radar/operator/v1/tracking-scripts/{script}/company/find",
 		Params: map[string]string{"script": script}, Body: map[string]string{"session_uuid": Session},
-		Absent: []int{http.StatusAccepted, http.StatusNotFound, http.StatusUnprocessableEntity}, // 202 is a session that waits
+		// 202 is a session that waits
+		Absent: []int{http.StatusAccepted, http.StatusNotFound, http.StatusUnprocessableEntity},
 		Fields: Fields{
 			kind:                      {"type"},
 			"company_name":            {"company.name"},
@@ -60,14 +61,16 @@ func Snitcher(key, script string) HTTPConfig {
 // never tried with the service. Versions 1 and 3 put what they know into different fields.
 func Enrichso(key string) HTTPConfig {
 	return HTTPConfig{
-		Name: "enrich_so", Key: key, Method: http.MethodGet, URL: "https://api.enrich.so", Path: "/v1/api/ip-to-company-lookup",
-		Query: map[string]string{"ip": IP}, Absent: []int{http.StatusNotFound},
+		Name: "enrich_so", Key: key, Method: http.MethodGet, URL: "https://api.enrich.so",
+		Path: "/v1/api/ip-to-company-lookup", Query: map[string]string{"ip": IP}, Absent: []int{http.StatusNotFound},
 		Fields: Fields{
-			kind:                      {"data.type"},
-			"company_name":            {"data.name", "data.companyName", "data.ipOrganization", "name"},
-			"company_domain":          {"data.domain", "data.companyDomain", "data.ipDomain", "domain"},
-			"company_description":     {"data.description", "description"},
-			"sector":                  {"data.category.sector", "data.sector", "data.category.industry", "data.industry", "industry"},
+			kind:                  {"data.type"},
+			"company_name":        {"data.name", "data.companyName", "data.ipOrganization", "name"},
+			"company_domain":      {"data.domain", "data.companyDomain", "data.ipDomain", "domain"},
+			"company_description": {"data.description", "description"},
+			"sector": {
+				"data.category.sector", "data.sector", "data.category.industry", "data.industry", "industry",
+			},
 			"sub_sector":              {"data.category.subIndustry", "data.category.industry", "data.industry"},
 			"sector_confidence_level": {"data.confidence"},
 		},

@@ -19,7 +19,8 @@ func TestSnitcher(t *testing.T) {
 	const script = "8211/a"
 	answers := map[string]func(http.ResponseWriter){
 		"known": func(w http.ResponseWriter) {
-			reply(w, http.StatusOK, `{"ip":"1.2.3.4","fuzzy":true,"domain":"snitcher.com","type":"business","company":{"name":"Snitcher",
+			reply(w, http.StatusOK,
+				`{"ip":"1.2.3.4","fuzzy":true,"domain":"snitcher.com","type":"business","company":{"name":"Snitcher",
 				"domain":"snitcher.com","industry":"Information Technology and Services","founded_year":"2015","annual_revenue":2000000,
 				"total_funding":null,"description":"Supports\nB2B teams\u0007"}}`)
 		},
@@ -32,7 +33,8 @@ func TestSnitcher(t *testing.T) {
 		"odd":    func(w http.ResponseWriter) { reply(w, http.StatusOK, `{"company":["x"]}`) },
 	}
 	base, tr := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.EscapedPath() != "/radar/operator/v1/tracking-scripts/8211%2Fa/company/find" ||
+		if r.Method != http.MethodPost ||
+			r.URL.EscapedPath() != "/radar/operator/v1/tracking-scripts/8211%2Fa/company/find" ||
 			r.Header.Get("Authorization") != "Bearer "+testKey {
 			t.Errorf("%s %s, %s", r.Method, r.URL.EscapedPath(), r.Header.Get("Authorization"))
 		}
@@ -48,8 +50,8 @@ func TestSnitcher(t *testing.T) {
 	}
 	for session, want := range map[string]Profile{
 		"known": {
-			Status: Completed, CompanyName: "Snitcher", CompanyDomain: "snitcher.com", Sector: "Information Technology and Services",
-			CompanyDescription: "Supports B2B teams",
+			Status: Completed, CompanyName: "Snitcher", CompanyDomain: "snitcher.com",
+			Sector: "Information Technology and Services", CompanyDescription: "Supports B2B teams",
 		},
 		"part": {Status: Partial, CompanyName: "Acme"},
 		"isp":  {}, "queued": {}, "nobody": {}, "odd": {}, "": {}, strings.Repeat("x", 101): {},
@@ -66,7 +68,8 @@ func TestSnitcher(t *testing.T) {
 
 func TestEnrichso(t *testing.T) {
 	base, tr := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.URL.Path != "/v1/api/ip-to-company-lookup" || r.Header.Get("Authorization") != "Bearer "+testKey {
+		if r.Method != http.MethodGet || r.URL.Path != "/v1/api/ip-to-company-lookup" ||
+			r.Header.Get("Authorization") != "Bearer "+testKey {
 			t.Errorf("%s %s, %s", r.Method, r.URL.Path, r.Header.Get("Authorization"))
 		}
 		switch r.URL.Query().Get("ip") {
@@ -103,10 +106,12 @@ func TestEnrichso(t *testing.T) {
 // A preset can be changed: version 3 has another path, and takes the key in another header.
 func TestEnrichsoVersion3(t *testing.T) {
 	base, tr := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/v3/lookup" || r.Header.Get("x-api-key") != testKey || r.Header.Get("Authorization") != "" {
+		if r.URL.Path != "/api/v3/lookup" || r.Header.Get("x-api-key") != testKey ||
+			r.Header.Get("Authorization") != "" {
 			t.Errorf("%s, %v", r.URL.Path, r.Header)
 		}
-		reply(w, http.StatusOK, `{"success":true,"data":{"searchIp":"203.0.113.7","ipDomain":"acme.example","ipOrganization":"Acme",
+		reply(w, http.StatusOK,
+			`{"success":true,"data":{"searchIp":"203.0.113.7","ipDomain":"acme.example","ipOrganization":"Acme",
 			"ipCity":"Bonn"},"meta":{"city":7}}`)
 	})
 	c := presetAt(Enrichso(testKey), base+"/api/v3", tr)
@@ -116,7 +121,9 @@ func TestEnrichsoVersion3(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := s.Lookup(t.Context(), visitor)
-	if d := cmp.Diff(Profile{Status: Completed, CompanyName: "Acme", CompanyDomain: "acme.example", Tier: "7"}, got); d != "" || err != nil {
+	if d := cmp.Diff(Profile{
+		Status: Completed, CompanyName: "Acme", CompanyDomain: "acme.example", Tier: "7",
+	}, got); d != "" || err != nil {
 		t.Errorf("%v %s", err, d)
 	}
 }

@@ -29,7 +29,9 @@ func (c *Chain) keep(ctx context.Context, v Visitor, p Profile) {
 	v.Reveal = nil // the caller's memory, and no keeper's business
 	for _, s := range c.steps {
 		if keeper, ok := s.source.(Saver); ok {
-			c.writes.start(context.WithoutCancel(ctx), s.name, func(ctx context.Context) error { return keeper.Save(ctx, v, p) })
+			c.writes.start(context.WithoutCancel(ctx), s.name, func(ctx context.Context) error {
+				return keeper.Save(ctx, v, p)
+			})
 		}
 	}
 }

@@ -46,7 +46,10 @@ func TestKeepOutlivesTheTurn(t *testing.T) {
 			t.Errorf("kept %v and %v", cache.kept, table.kept)
 		}
 		chain.Find(t.Context(), visitor) // answers, but keeps nothing
-		want := []string{"supabase: context deadline exceeded", "cache: not kept: the program is ending", "supabase: not kept: the program is ending"}
+		want := []string{
+			"supabase: context deadline exceeded", "cache: not kept: the program is ending",
+			"supabase: not kept: the program is ending",
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if d := cmp.Diff(want, failures); d != "" {

@@ -164,7 +164,9 @@ func (p Profile) assess() Status {
 	switch {
 	case known(p.CompanyName) && known(p.CompanyDomain):
 		return Completed
-	case slices.ContainsFunc([]string{p.CompanyName, p.CompanyDomain, p.CompanyDescription, p.Sector, p.SubSector}, known):
+	case slices.ContainsFunc([]string{
+		p.CompanyName, p.CompanyDomain, p.CompanyDescription, p.Sector, p.SubSector,
+	}, known):
 		return Partial
 	}
 	return ""

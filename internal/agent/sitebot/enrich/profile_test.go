@@ -56,7 +56,10 @@ func TestMerge(t *testing.T) {
 			Profile{Status: Partial, Source: "reveal"},
 		},
 		{"failed is above nothing", Profile{}, Profile{Status: Failed}, Profile{Status: Failed}},
-		{"what is no status does not count", Profile{Status: Failed}, Profile{Status: "not_found"}, Profile{Status: Failed}},
+		{
+			"what is no status does not count", Profile{Status: Failed}, Profile{Status: "not_found"},
+			Profile{Status: Failed},
+		},
 		{"a source without a status fills a gap", Profile{}, Profile{Source: "test"}, Profile{Source: "test"}},
 		{
 			"unites features in order",
@@ -180,11 +183,17 @@ func TestFields(t *testing.T) {
 
 // TestShown checks that a claim completes a profile of the same company only.
 func TestShown(t *testing.T) {
-	claim := Profile{Status: Completed, Source: "reveal", CompanyName: "Oat Sisters", CompanyDomain: "oats.example", Sector: "Food"}
-	claimed := Profile{Status: Partial, Source: "reveal", CompanyName: "Oat Sisters", CompanyDomain: "oats.example", Sector: "Food"}
+	claim := Profile{
+		Status: Completed, Source: "reveal", CompanyName: "Oat Sisters", CompanyDomain: "oats.example", Sector: "Food",
+	}
+	claimed := Profile{
+		Status: Partial, Source: "reveal", CompanyName: "Oat Sisters", CompanyDomain: "oats.example", Sector: "Food",
+	}
 	for name, c := range map[string]struct{ is, want Profile }{
-		"nothing known":  {Profile{Status: Failed, Email: "a@x.com"}, Merge(claimed, Profile{Email: "a@x.com"})},
-		"a sector":       {Profile{Status: Partial, Source: "snitcher", Sector: "Retail"}, Merge(claimed, Profile{Source: "snitcher", Sector: "Retail"})},
+		"nothing known": {Profile{Status: Failed, Email: "a@x.com"}, Merge(claimed, Profile{Email: "a@x.com"})},
+		"a sector": {Profile{Status: Partial, Source: "snitcher", Sector: "Retail"}, Merge(claimed, Profile{
+			Source: "snitcher", Sector: "Retail",
+		})},
 		"the same name":  {Profile{CompanyName: "oat sisters"}, Merge(claimed, Profile{CompanyName: "oat sisters"})},
 		"another name":   {Profile{CompanyName: "Barley Hall"}, Profile{CompanyName: "Barley Hall"}},
 		"another domain": {Profile{CompanyDomain: "barley.example"}, Profile{CompanyDomain: "barley.example"}},
@@ -200,7 +209,8 @@ func TestShown(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
-	const want = "4a3aad4db9db41bfb3b73851578a771c891e65c91cd8d1421c8f8910bd0fcee4" // printf salt203.0.113.7 | sha256sum
+	// printf salt203.0.113.7 | sha256sum
+	const want = "4a3aad4db9db41bfb3b73851578a771c891e65c91cd8d1421c8f8910bd0fcee4"
 	v4 := Hash("salt", "203.0.113.7")
 	if v4 != want {
 		t.Errorf("got %q", v4)
@@ -222,9 +232,10 @@ func TestHash(t *testing.T) {
 func TestPublic(t *testing.T) {
 	for ip, want := range map[string]bool{
 		"203.0.113.7": true, "2606:4700::1111": true, "::ffff:8.8.8.8": true,
-		"10.0.0.1": false, "192.168.1.1": false, "172.16.0.1": false, "127.0.0.1": false, "::1": false, "169.254.1.1": false,
-		"fe80::1%eth0": false, "fd00::1": false, "::ffff:10.0.0.1": false, "100.64.0.1": false, "0.0.0.0": false, "224.0.0.1": false,
-		"255.255.255.255": false, "": false, "example.com": false, "8.8.8.8:53": false, "8.8.8": false,
+		"10.0.0.1": false, "192.168.1.1": false, "172.16.0.1": false, "127.0.0.1": false, "::1": false,
+		"169.254.1.1": false, "fe80::1%eth0": false, "fd00::1": false, "::ffff:10.0.0.1": false, "100.64.0.1": false,
+		"0.0.0.0": false, "224.0.0.1": false, "255.255.255.255": false, "": false, "example.com": false,
+		"8.8.8.8:53": false, "8.8.8": false,
 	} {
 		if got := (Visitor{IP: ip}).public(); got != want {
 			t.Errorf("%q: public is %v, want %v", ip, got, want)

@@ -24,11 +24,15 @@ func TestReveal(t *testing.T) {
 			name: "Clearbit", sent: `{"ip":"1.2.3.4","fuzzy":false,"domain":"acme.example","type":"company","confidenceScore":"high","company":
 				{"name":"Acme","domain":"acme.example","category":{"sector":"IT","industry":"Internet"},"tags":["a"]}}`,
 			want: Profile{
-				Status: Completed, CompanyName: "Acme", CompanyDomain: "acme.example", Sector: "IT", SubSector: "Internet", SectorConfidence: "high",
+				Status: Completed, CompanyName: "Acme", CompanyDomain: "acme.example", Sector: "IT",
+				SubSector: "Internet", SectorConfidence: "high",
 			},
 		},
 		{name: "an internet provider", sent: `{"type":"ISP","company":{"name":"Telco","domain":"telco.example"}}`},
-		{name: "a domain alone", sent: `{"domain":"acme.example","company":null}`, want: Profile{Status: Partial, CompanyDomain: "acme.example"}},
+		{
+			name: "a domain alone", sent: `{"domain":"acme.example","company":null}`,
+			want: Profile{Status: Partial, CompanyDomain: "acme.example"},
+		},
 		{
 			name: "our own names, and what a browser has no say in",
 			sent: `{"company_name":"Acme","sector":"n/a","status":"completed","source":"cache","ip_address":"8.8.8.8",

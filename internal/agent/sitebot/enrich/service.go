@@ -36,7 +36,8 @@ func newService(name, base, key string, transport http.RoundTripper) (*service, 
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("%s: the base URL is not an http address: write one such as https://api.example.com", name)
+		return nil,
+			fmt.Errorf("%s: the base URL is not an http address: write one such as https://api.example.com", name)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("%s: the base URL has more than host and path: put keys where keys belong", name)
 	case key == "":

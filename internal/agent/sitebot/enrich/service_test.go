@@ -36,13 +36,19 @@ func TestFaults(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"refused key": {func(w http.ResponseWriter, _ *http.Request) { reply(w, 401, `{"message":"bad `+testKey+`"}`) }, "status 401: check the key"},
+		"refused key": {
+			func(w http.ResponseWriter, _ *http.Request) { reply(w, 401, `{"message":"bad `+testKey+`"}`) },
+			"status 401: check the key",
+		},
 		"quoted secrets": {
 			func(w http.ResponseWriter, r *http.Request) {
-				reply(w, 403, `{"message":"quota of `+testKey+` for `+r.URL.Query().Get("ip")+` `+strings.Repeat("x", 500)+`"}`)
+				reply(w, 403, `{"message":"quota of `+testKey+` for `+r.URL.Query().Get("ip")+` `+
+					strings.Repeat("x", 500)+`"}`)
 			}, "status 403: quota of *** for *** xxx",
 		},
-		"too many":      {func(w http.ResponseWriter, _ *http.Request) { reply(w, 429, `{}`) }, "status 429: too many requests"},
+		"too many": {
+			func(w http.ResponseWriter, _ *http.Request) { reply(w, 429, `{}`) }, "status 429: too many requests",
+		},
 		"broken server": {func(w http.ResponseWriter, _ *http.Request) { reply(w, 500, `<html>`) }, "status 500"},
 		"redirect": {
 			func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +56,11 @@ func TestFaults(t *testing.T) {
 			},
 			"status 302: it redirects",
 		},
-		"no JSON":    {func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, `<html>`) }, "not JSON"},
-		"endless":    {func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, strings.Repeat(" ", maxAnswer+2)) }, "larger than 1 MB"},
+		"no JSON": {func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, `<html>`) }, "not JSON"},
+		"endless": {
+			func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, strings.Repeat(" ", maxAnswer+2)) },
+			"larger than 1 MB",
+		},
 		"broken off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 		"half": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
@@ -66,7 +75,8 @@ func TestFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := s.Lookup(t.Context(), visitor)
-			if err == nil || !strings.Contains(err.Error(), fault.want) || !strings.HasPrefix(err.Error(), base) || p.Status != "" {
+			if err == nil || !strings.Contains(err.Error(), fault.want) || !strings.HasPrefix(err.Error(), base) ||
+				p.Status != "" {
 				t.Fatalf("got %v, %v; want the error %q", p, err, fault.want)
 			}
 			saysLittle(t, err)
@@ -77,7 +87,8 @@ func TestFaults(t *testing.T) {
 func saysLittle(t *testing.T, err error) {
 	t.Helper()
 	text := err.Error()
-	if strings.Contains(text, testKey) || strings.Contains(text, visitor.IP) || strings.Contains(text, "/v1/") || len(text) > 400 {
+	if strings.Contains(text, testKey) || strings.Contains(text, visitor.IP) || strings.Contains(text, "/v1/") ||
+		len(text) > 400 {
 		t.Errorf("the error says too much: %s", text)
 	}
 }
@@ -102,7 +113,8 @@ func TestHanging(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		p, err := s.Lookup(ctx, visitor)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), base) || p.Status != "" || time.Since(start) != 10*time.Second {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), base) || p.Status != "" ||
+			time.Since(start) != 10*time.Second {
 			t.Fatalf("got %v, %v after %s", p, err, time.Since(start))
 		}
 		saysLittle(t, err)
@@ -114,10 +126,16 @@ func TestConfiguration(t *testing.T) {
 		want string
 		make func() error
 	}{
-		{"not an http address", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "file:///etc/passwd", nil))) }},
+		{"not an http address", func() error {
+			return second(NewHTTP(presetAt(Enrichso("k"), "file:///etc/passwd", nil)))
+		}},
 		{"not an http address", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "https://", nil))) }},
-		{"more than host and path", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "https://u:p@a.example", nil))) }},
-		{"more than host and path", func() error { return second(NewHTTP(presetAt(Enrichso("k"), "https://a.example?key=1", nil))) }},
+		{"more than host and path", func() error {
+			return second(NewHTTP(presetAt(Enrichso("k"), "https://u:p@a.example", nil)))
+		}},
+		{"more than host and path", func() error {
+			return second(NewHTTP(presetAt(Enrichso("k"), "https://a.example?key=1", nil)))
+		}},
 		{"enrich_so: no key", func() error { return second(NewHTTP(Enrichso(""))) }},
 		{`unknown field "status"`, func() error {
 			return second(NewHTTP(HTTPConfig{URL: "https://a.example", Key: "k", Fields: Fields{"status": {"x"}}}))
@@ -128,7 +146,9 @@ func TestConfiguration(t *testing.T) {
 		{"no salt", func() error { return second(NewSupabase(SupabaseConfig{URL: "https://a.example", Key: "k"})) }},
 		{"not an http address", func() error { return second(NewSupabase(SupabaseConfig{Key: "k", Salt: "s"})) }},
 		{`"email" is not kept`, func() error {
-			return second(NewSupabase(SupabaseConfig{URL: "https://a.example", Key: "k", Salt: "s", Columns: map[string]string{"email": "mail"}}))
+			return second(NewSupabase(SupabaseConfig{
+				URL: "https://a.example", Key: "k", Salt: "s", Columns: map[string]string{"email": "mail"},
+			}))
 		}},
 	} {
 		if err := c.make(); err == nil || !strings.Contains(err.Error(), c.want) {

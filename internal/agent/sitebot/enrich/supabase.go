@@ -68,7 +68,8 @@ func columns(named map[string]string) (map[string]string, error) {
 	}
 	for name, column := range named {
 		if _, ok := all[name]; !ok {
-			return nil, fmt.Errorf("supabase: columns: %q is not kept: write some of %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+			return nil, fmt.Errorf("supabase: columns: %q is not kept: write some of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 		}
 		all[name] = column
 	}
@@ -121,8 +122,8 @@ func (s *Supabase) Save(ctx context.Context, v Visitor, p Profile) error {
 		}
 	}
 	_, err := s.service.call(ctx, request{
-		method: http.MethodPost, path: s.path, query: url.Values{"on_conflict": {"ip_hash"}}, body: row, private: []string{hash},
-		header: http.Header{"Prefer": {"resolution=merge-duplicates,return=minimal"}},
+		method: http.MethodPost, path: s.path, query: url.Values{"on_conflict": {"ip_hash"}}, body: row,
+		private: []string{hash}, header: http.Header{"Prefer": {"resolution=merge-duplicates,return=minimal"}},
 	})
 	return err
 }

@@ -26,7 +26,8 @@ func (r *rows) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if req.URL.Path != "/rest/v1/visitor_profiles" {
-		reply(w, http.StatusNotFound, `{"code":"PGRST205","message":"Could not find the table 'public.other' in the schema cache"}`)
+		reply(w, http.StatusNotFound,
+			`{"code":"PGRST205","message":"Could not find the table 'public.other' in the schema cache"}`)
 		return
 	}
 	query := req.URL.Query()
@@ -43,7 +44,8 @@ func (r *rows) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		data, _ := json.Marshal(found)
 		reply(w, http.StatusOK, string(data))
 	case http.MethodPost:
-		if query.Get("on_conflict") != "ip_hash" || req.Header.Get("Prefer") != "resolution=merge-duplicates,return=minimal" {
+		if query.Get("on_conflict") != "ip_hash" ||
+			req.Header.Get("Prefer") != "resolution=merge-duplicates,return=minimal" {
 			r.t.Errorf("upsert %s, %q", req.URL.RawQuery, req.Header.Get("Prefer"))
 		}
 		var row map[string]string
@@ -63,7 +65,8 @@ func TestSupabase(t *testing.T) {
 	server := &rows{t: t, rows: map[string]map[string]string{}}
 	base, tr := serve(t, server.ServeHTTP)
 	s, err := NewSupabase(SupabaseConfig{
-		URL: base + "/", Key: testKey, Salt: "salt", Transport: tr, Columns: map[string]string{"company_name": "name", "tier": ""},
+		URL: base + "/", Key: testKey, Salt: "salt", Transport: tr,
+		Columns: map[string]string{"company_name": "name", "tier": ""},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -78,12 +81,15 @@ func TestSupabase(t *testing.T) {
 	if err := s.Save(t.Context(), visitor, found); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Save(t.Context(), visitor, Profile{Status: Completed, Sector: "Software", CompanyName: "unknown"}); err != nil {
+	if err := s.Save(t.Context(), visitor, Profile{
+		Status: Completed, Sector: "Software", CompanyName: "unknown",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	hash := Hash("salt", visitor.IP)
 	want := map[string]map[string]string{hash: {
-		"ip_hash": hash, "status": "completed", "source": "snitcher", "name": "Acme", "company_domain": "acme.example", "sector": "Software",
+		"ip_hash": hash, "status": "completed", "source": "snitcher", "name": "Acme", "company_domain": "acme.example",
+		"sector": "Software",
 	}}
 	if d := cmp.Diff(want, server.rows); d != "" {
 		t.Errorf("the table: %s", d)
@@ -103,7 +109,8 @@ func TestSupabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Lookup(t.Context(), visitor); err == nil || !strings.Contains(err.Error(), "status 404: Could not find the table") {
+	if _, err := other.Lookup(t.Context(), visitor); err == nil ||
+		!strings.Contains(err.Error(), "status 404: Could not find the table") {
 		t.Errorf("a table that is not there: %v", err)
 	}
 }

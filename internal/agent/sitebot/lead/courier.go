@@ -91,7 +91,8 @@ func NewDispatcher(c DispatcherConfig) *Dispatcher {
 		c.Trouble = func(error) {}
 	}
 	k := &Dispatcher{
-		DispatcherConfig: c, names: names(c.Receivers), wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), underway: map[Address]int{},
+		DispatcherConfig: c, names: names(c.Receivers), wake: make(chan struct{}, 1), stop: make(chan struct{}),
+		ended: make(chan struct{}), underway: map[Address]int{},
 	}
 	k.ctx, k.abandon = context.WithCancelCause(context.Background())
 	go k.work()
@@ -205,7 +206,9 @@ func (k *Dispatcher) pending() bool {
 		return false
 	}
 	rows, err := ledger.Leads(k.ctx, Filter{State: Pending})
-	return err == nil && slices.ContainsFunc(rows, func(r Row) bool { return k.Receivers[Address{r.Receiver, r.Site}] != nil })
+	return err == nil && slices.ContainsFunc(rows, func(r Row) bool {
+		return k.Receivers[Address{r.Receiver, r.Site}] != nil
+	})
 }
 
 // begin delivers a row in the background.
@@ -309,5 +312,6 @@ func (k *Dispatcher) lost() error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	return fmt.Errorf("%d leads were not delivered, and are lost with this process: sessions that are kept with --store or --redis keep them", len(rows))
+	return fmt.Errorf("%d leads were not delivered, and are lost with this process: "+
+		"sessions that are kept with --store or --redis keep them", len(rows))
 }

@@ -47,7 +47,8 @@ func TestHourOfDowntime(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if rows := o.rows(); len(rows) != i+1 || rows[0].State != lead.Pending || rows[i].State != lead.Pending && i < bookings-1 {
+			if rows := o.rows(); len(rows) != i+1 || rows[0].State != lead.Pending ||
+				rows[i].State != lead.Pending && i < bookings-1 {
 				t.Fatalf("after %d minutes there are %d rows", i+1, len(rows))
 			}
 		}
@@ -55,7 +56,8 @@ func TestHourOfDowntime(t *testing.T) {
 		synctest.Wait()
 		for i, row := range o.rows() {
 			if row.State != lead.Delivered || taken[row.ID] != 1 || row.Attempts != len(attempts[row.ID]) {
-				t.Errorf("lead %d is %s after %d attempts, of %d requests %d were taken", i, row.State, row.Attempts, len(attempts[row.ID]), taken[row.ID])
+				t.Errorf("lead %d is %s after %d attempts, of %d requests %d were taken", i, row.State, row.Attempts,
+					len(attempts[row.ID]), taken[row.ID])
 			}
 			checkPauses(t, i, attempts[row.ID], again)
 		}

@@ -143,7 +143,8 @@ func (m *Memory) Tend(_ context.Context, now time.Time, revive []Address) error 
 }
 
 // Unclaimed is the error of a row that nobody delivers.
-const Unclaimed = "no server delivers to this receiver any more: is it still in the site's file, and are its variables set?"
+const Unclaimed = "no server delivers to this receiver any more: is it still in the site's file, " +
+	"and are its variables set?"
 
 // Leads implements Ledger.
 func (m *Memory) Leads(_ context.Context, f Filter) ([]Row, error) {
@@ -160,7 +161,8 @@ func (m *Memory) Leads(_ context.Context, f Filter) ([]Row, error) {
 
 // selects reports whether a row is wanted.
 func (f Filter) selects(r *Row) bool {
-	return (f.Site == "" || f.Site == r.Site) && (f.Session == "" || f.Session == r.Session) && (f.State == "" || f.State == r.State)
+	return (f.Site == "" || f.Site == r.Site) && (f.Session == "" || f.Session == r.Session) &&
+		(f.State == "" || f.State == r.State)
 }
 
 // Resend implements Ledger.
@@ -168,7 +170,9 @@ func (m *Memory) Resend(_ context.Context, now time.Time, ids ...string) ([]stri
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var resent []string
-	for _, r := range m.sorted(func(r *memoryRow) bool { return r.Body != nil && (len(ids) == 0 || slices.Contains(ids, r.ID)) }) {
+	for _, r := range m.sorted(func(r *memoryRow) bool {
+		return r.Body != nil && (len(ids) == 0 || slices.Contains(ids, r.ID))
+	}) {
 		resent = append(resent, r.ID)
 		if r.token != "" && r.Next.After(now) {
 			continue

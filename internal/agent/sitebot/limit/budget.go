@@ -27,7 +27,8 @@ func (g *Limiter) afford(ctx context.Context, s *site.Site) error {
 	if err != nil {
 		return err
 	}
-	if l := s.Limits; l.TokensPerDay > 0 && spent.Tokens >= int64(l.TokensPerDay) || l.CostPerDay > 0 && spent.CostUSD >= l.CostPerDay {
+	if l := s.Limits; l.TokensPerDay > 0 && spent.Tokens >= int64(l.TokensPerDay) ||
+		l.CostPerDay > 0 && spent.CostUSD >= l.CostPerDay {
 		return &Refusal{site.BudgetSpent, untilTomorrow(s, now)}
 	}
 	return nil
@@ -47,7 +48,8 @@ func (g *Limiter) count(ctx context.Context, s *site.Site, u Used) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countLimit)
 	defer cancel()
 	if err := g.store.Spend(ctx, s.Name, day, u.Spent); err != nil {
-		g.log.Error("what a turn has used is not counted in the budget", "site", s.Name, "tokens", u.Tokens, "cost_usd", u.CostUSD, "error", err)
+		g.log.Error("what a turn has used is not counted in the budget", "site", s.Name, "tokens", u.Tokens, "cost_usd",
+			u.CostUSD, "error", err)
 	}
 }
 
@@ -66,8 +68,8 @@ func (g *Limiter) warn(s *site.Site, day string, u Used) {
 	defer g.mu.Unlock()
 	if g.unsure[s.Name] != day {
 		g.unsure[s.Name] = day
-		g.log.Warn("a turn has used what the budget does not see: its model has no price, or a call came without a count of tokens",
-			"site", s.Name, "budget", unknown)
+		g.log.Warn("a turn has used what the budget does not see: its model has no price, "+
+			"or a call came without a count of tokens", "site", s.Name, "budget", unknown)
 	}
 }
 

@@ -100,7 +100,9 @@ func (g *Limiter) take(ctx context.Context, s *site.Site, address string) error 
 	var buckets []Bucket
 	var reasons []string
 	if l := s.Limits; l.VisitorPerMinute > 0 && l.VisitorBurst > 0 {
-		buckets = append(buckets, Bucket{"visitor " + s.Name + " " + address, time.Minute / time.Duration(l.VisitorPerMinute), l.VisitorBurst})
+		buckets = append(buckets, Bucket{
+			"visitor " + s.Name + " " + address, time.Minute / time.Duration(l.VisitorPerMinute), l.VisitorBurst,
+		})
 		reasons = append(reasons, site.RateLimited)
 	}
 	if most := s.Limits.SitePerMinute; most > 0 {

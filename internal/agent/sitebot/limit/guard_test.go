@@ -23,7 +23,8 @@ type door struct {
 
 func newDoor(t *testing.T) *door {
 	d := &door{t: t, now: time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC)}
-	d.Limiter = limit.NewLimiter(&limit.Memory{}, func() time.Time { return d.now }, slog.New(slog.NewTextHandler(&d.log, nil)))
+	d.Limiter = limit.NewLimiter(&limit.Memory{}, func() time.Time { return d.now },
+		slog.New(slog.NewTextHandler(&d.log, nil)))
 	return d
 }
 
@@ -210,7 +211,8 @@ func (awayStore) Salt(context.Context) (string, error) { return "", errors.New("
 // A store that is away lets no visitor in: else a flood that brings it down would have no limits.
 func TestStoreAway(t *testing.T) {
 	g := limit.NewLimiter(awayStore{}, nil, nil)
-	if _, err := g.Enter(t.Context(), limit.Visit{Site: shop(t, "{}"), Visitor: true}); err == nil || errors.As(err, new(*limit.Refusal)) {
+	if _, err := g.Enter(t.Context(), limit.Visit{Site: shop(t, "{}"), Visitor: true}); err == nil ||
+		errors.As(err, new(*limit.Refusal)) {
 		t.Errorf("%v", err)
 	}
 	if _, err := g.Enter(t.Context(), limit.Visit{Site: shop(t, "{}")}); err != nil {

@@ -23,7 +23,8 @@ var _ Store = (*Memory)(nil)
 const sweepFrom = 1024
 
 // Acquire implements Store.
-func (m *Memory) Acquire(_ context.Context, now time.Time, buckets ...Bucket) (empty int, wait time.Duration, err error) {
+func (m *Memory) Acquire(_ context.Context, now time.Time,
+	buckets ...Bucket) (empty int, wait time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := make([]int64, len(buckets))

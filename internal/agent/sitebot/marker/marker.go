@@ -27,7 +27,10 @@ type Marks struct {
 
 // Of returns the markers of a text.
 func Of(text string) Marks {
-	return Marks{Questions: strings.Count(text, Question), Demo: strings.Contains(text, Demo), Email: strings.Contains(text, Email)}
+	return Marks{
+		Questions: strings.Count(text, Question), Demo: strings.Contains(text, Demo),
+		Email: strings.Contains(text, Email),
+	}
 }
 
 // Strip removes the markers for display, each with its skin tone or variation selector and one space.

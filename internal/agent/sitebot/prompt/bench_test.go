@@ -12,9 +12,10 @@ import (
 // busy is a turn that uses every variable: what a site's visitor may have said and found by the middle of a
 // conversation.
 var busy = prompt.Vars{
-	Language: "de-AT", Docs: strings.Repeat("Backups run hourly and are kept for 30 days. ", 40), Profile: "company name: Initech\nsector: software",
-	Collected: map[string]string{"company_stage": "seed"}, Values: map[string]string{"email": "ann@initech.example"},
-	Field: "profile_type", Skills: []string{"suggest_follow_up", "ask_qualification"}, Intent: "LEARN", Action: "ANSWER",
+	Language: "de-AT", Docs: strings.Repeat("Backups run hourly and are kept for 30 days. ", 40),
+	Profile: "company name: Initech\nsector: software", Collected: map[string]string{"company_stage": "seed"},
+	Values: map[string]string{"email": "ann@initech.example"}, Field: "profile_type",
+	Skills: []string{"suggest_follow_up", "ask_qualification"}, Intent: "LEARN", Action: "ANSWER",
 	Detected: []string{"pricing"}, Dialog: "A demo was proposed in the turn before.", Turn: 3,
 }
 
@@ -50,7 +51,8 @@ func BenchmarkRenderFiles(b *testing.B) {
 	if err := os.MkdirAll(instructions, 0o755); err != nil {
 		b.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(instructions, "acme.example.md"), []byte("Our page: {{cta_url}}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(instructions, "acme.example.md"),
+		[]byte("Our page: {{cta_url}}"), 0o644); err != nil {
 		b.Fatal(err)
 	}
 	for name, dir := range map[string]string{"full": full, "empty": b.TempDir()} {

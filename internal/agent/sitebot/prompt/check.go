@@ -50,14 +50,16 @@ func (l *loader) missing() source.Problems {
 			continue
 		}
 		warnings = append(warnings, source.Problem{
-			File: l.site.File, Path: "prompts", Message: fmt.Sprintf("there is no prompt %q; the built-in one is used", name),
-			Hint: "add the prompt to its source, or correct the name",
+			File: l.site.File, Path: "prompts",
+			Message: fmt.Sprintf("there is no prompt %q; the built-in one is used", name),
+			Hint:    "add the prompt to its source, or correct the name",
 		})
 	}
 	if own := l.site.Prompts.Instructions; own != "" && instructions > 0 && !l.anyInstructions() {
 		warnings = append(warnings, source.Problem{
-			File: l.site.File, Path: "prompts.instructions", Message: fmt.Sprintf("no agent has instructions: there is no prompt %q", own),
-			Hint: "add one to the source of prompts, such as " + l.name(own, "answer") + ", or remove the key",
+			File: l.site.File, Path: "prompts.instructions",
+			Message: fmt.Sprintf("no agent has instructions: there is no prompt %q", own),
+			Hint:    "add one to the source of prompts, such as " + l.name(own, "answer") + ", or remove the key",
 		})
 	}
 	return warnings
@@ -97,7 +99,8 @@ func (l *loader) order() source.Problems {
 		}
 		if at < last {
 			return source.Problems{{
-				File: name, Message: fmt.Sprintf("the question of %q stands before that of %q, unlike in %s", f.ID, before, l.site.File),
+				File: name, Message: fmt.Sprintf("the question of %q stands before that of %q, unlike in %s",
+					f.ID, before, l.site.File),
 				Hint: "ask in the order of the site's file: answers are matched to questions by their order",
 			}}
 		}

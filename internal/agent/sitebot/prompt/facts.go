@@ -30,8 +30,9 @@ func factsOf(s *site.Site) *facts {
 
 func siteTexts(s *site.Site) map[string]string {
 	texts := map[string]string{
-		"site": s.Name, "company": s.Company.Name, "cta_url": s.CTA.URL, "asset": or(s.ContentGating.Asset, "more material"),
-		"signals": signalLines(s), "fields": formLines(s), "days": dayLines(s),
+		"site": s.Name, "company": s.Company.Name, "cta_url": s.CTA.URL,
+		"asset": or(s.ContentGating.Asset, "more material"), "signals": signalLines(s), "fields": formLines(s),
+		"days": dayLines(s),
 	}
 	for name, text := range texts {
 		texts[name] = or(strings.TrimSpace(text), none)
@@ -148,8 +149,9 @@ const none = "none"
 
 // variables are the names that a template may use, besides the slots.
 var variables = []string{
-	"action", "asset", "choices", "collected", "company", "company_description", "cta_url", "detected", "dialog", "docs", "field", "field_type",
-	"fields", "intent", "language", "missing", "more", "problem", "profile", "question", "signals", "site", "skills", "summary", "turn", "values",
+	"action", "asset", "choices", "collected", "company", "company_description", "cta_url", "detected", "dialog",
+	"docs", "field", "field_type", "fields", "intent", "language", "missing", "more", "problem", "profile", "question",
+	"signals", "site", "skills", "summary", "turn", "values",
 }
 
 // inWords writes an id as words.
@@ -173,5 +175,6 @@ func languageName(primary string) string {
 }
 
 var languageNames = map[string]string{
-	"en": "English", "fr": "French", "es": "Spanish", "de": "German", "it": "Italian", "pt": "Portuguese", "nl": "Dutch",
+	"en": "English", "fr": "French", "es": "Spanish", "de": "German", "it": "Italian", "pt": "Portuguese",
+	"nl": "Dutch",
 }

@@ -67,7 +67,9 @@ func isFolder(path string) bool {
 // open reads the file of a name, which must lie in the folder.
 func (f *Files) open(name string) (readFile, error) {
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, `\`) {
-		return readFile{}, fmt.Errorf("prompts: %q is not a name: write a path below %s such as response-agents/answer/template, without .md", name, f.Dir)
+		return readFile{}, fmt.Errorf(
+			"prompts: %q is not a name: write a path below %s such as response-agents/answer/template, without .md",
+			name, f.Dir)
 	}
 	root, err := os.OpenRoot(f.Dir)
 	if err != nil {
@@ -119,7 +121,8 @@ func textOf(r io.Reader, at string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("prompts: %w", err)
 	case len(data) > maxPromptBytes:
-		return "", fmt.Errorf("prompts: %s is larger than %d KB: keep what the bot should know in the knowledge base", at, maxPromptBytes>>10)
+		return "", fmt.Errorf("prompts: %s is larger than %d KB: keep what the bot should know in the knowledge base",
+			at, maxPromptBytes>>10)
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("prompts: %s is not UTF-8 text: save it as UTF-8", at)
 	}

@@ -64,8 +64,9 @@ func TestFilesProblems(t *testing.T) {
 	f := &prompt.Files{Dir: dir}
 	up := filepath.Base(outside)
 	for name, want := range map[string]string{
-		"../" + up + "/secret": "is not a name: write a path below", "/etc/passwd": "is not a name", "a/../b": "is not a name", "": "is not a name",
-		".": "is not a name", `a\b`: "is not a name", "link": "prompts: ", "large": "large.md is larger than 256 KB", "binary": "is not UTF-8 text",
+		"../" + up + "/secret": "is not a name: write a path below", "/etc/passwd": "is not a name",
+		"a/../b": "is not a name", "": "is not a name", ".": "is not a name", `a\b`: "is not a name",
+		"link": "prompts: ", "large": "large.md is larger than 256 KB", "binary": "is not UTF-8 text",
 	} {
 		text, _, err := f.Prompt(t.Context(), name)
 		if err == nil || errors.Is(err, prompt.ErrUnknown) || !strings.Contains(err.Error(), want) || text != "" {
@@ -78,7 +79,8 @@ func TestFilesProblems(t *testing.T) {
 		}
 	}
 	_, _, err := (&prompt.Files{Dir: filepath.Join(dir, "none")}).Prompt(t.Context(), "a")
-	if err == nil || errors.Is(err, prompt.ErrUnknown) || !strings.Contains(err.Error(), "make the folder, or leave it out") {
+	if err == nil || errors.Is(err, prompt.ErrUnknown) ||
+		!strings.Contains(err.Error(), "make the folder, or leave it out") {
 		t.Errorf("without a folder: %v", err)
 	}
 }

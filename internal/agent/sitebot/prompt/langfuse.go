@@ -144,7 +144,8 @@ func (r *Langfuse) Warm(ctx context.Context, sites []*site.Site) {
 	}
 	_ = group.Wait() // trouble was told
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		r.Warn(fmt.Sprintf("%s has not given all prompts within %s; the others come with the turns that want them", r.Client, langfuseStart))
+		r.Warn(fmt.Sprintf("%s has not given all prompts within %s; the others come with the turns that want them",
+			r.Client, langfuseStart))
 	}
 }
 
@@ -181,7 +182,8 @@ func (r *Langfuse) ask(ctx context.Context, name string) error {
 		p.version = fmt.Sprintf("langfuse-%d", found.Version)
 		p.text, p.err = r.systemText(&found)
 	case isAbsent(err):
-		p.text, p.version, p.err = "", "", fmt.Errorf("%w: %q with the label %s in %s", ErrUnknown, name, r.Label, r.Client)
+		p.text, p.version, p.err = "", "",
+			fmt.Errorf("%w: %q with the label %s in %s", ErrUnknown, name, r.Label, r.Client)
 	default:
 		if ctx.Err() == nil { // else it was given up
 			r.tell(err)
@@ -224,13 +226,15 @@ func (r *Langfuse) systemText(p *langfuse.Prompt) (string, error) {
 			}
 		}
 		if len(parts) == 0 {
-			return "", fmt.Errorf("prompts: %q in %s is a chat prompt without a system message: make it a text prompt", p.Name, r.Client)
+			return "", fmt.Errorf("prompts: %q in %s is a chat prompt without a system message: make it a text prompt",
+				p.Name, r.Client)
 		}
 		text = strings.Join(parts, "\n\n")
 	}
 	if len(text) > maxPromptBytes {
-		return "", fmt.Errorf("prompts: %q in %s is larger than %d KB: keep what the bot should know in the knowledge base",
-			p.Name, r.Client, maxPromptBytes>>10)
+		return "",
+			fmt.Errorf("prompts: %q in %s is larger than %d KB: keep what the bot should know in the knowledge base",
+				p.Name, r.Client, maxPromptBytes>>10)
 	}
 	return strings.ReplaceAll(text, "\r\n", "\n"), nil
 }

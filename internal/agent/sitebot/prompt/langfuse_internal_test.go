@@ -45,7 +45,9 @@ func openShelf(t *testing.T, server *langfusetest.Server, label string, variable
 	}
 	s := &shelf{server: server, now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
 	var mu sync.Mutex
-	s.Langfuse = NewLangfuse(LangfuseConfig{Client: client, Label: label, Now: func() time.Time { return s.now }, Warn: func(text string) {
+	s.Langfuse = NewLangfuse(LangfuseConfig{Client: client, Label: label, Now: func() time.Time {
+		return s.now
+	}, Warn: func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		s.warnings = append(s.warnings, text)
@@ -90,7 +92,8 @@ func TestLangfuseKeepsAnswers(t *testing.T) {
 	server.AddPrompt("nodes/intent_classifier", "one\r\ntwo", "production")
 	server.AddPrompt("nodes/intent_classifier", "draft")
 	server.AddPrompt("nodes/skill_selector", []map[string]string{
-		{"role": "system", "content": "choose"}, {"role": "user", "content": "hi"}, {"role": "system", "content": "well"},
+		{"role": "system", "content": "choose"}, {"role": "user", "content": "hi"},
+		{"role": "system", "content": "well"},
 	}, "production")
 	s := openShelf(t, server, "production", nil)
 	requests := s.asked()
@@ -138,7 +141,8 @@ func TestLangfuseLabel(t *testing.T) {
 	s := openShelf(t, server, "staging", nil)
 	s.gives(t, "skills/none", "", "", ErrUnavailable)
 	s.gives(t, "skills/none", "tried", "langfuse-2", nil)
-	if got := s.String(); !strings.HasSuffix(got, ", label staging") || !strings.HasPrefix(got, "langfuse http://127.0.0.1") {
+	if got := s.String(); !strings.HasSuffix(got, ", label staging") ||
+		!strings.HasPrefix(got, "langfuse http://127.0.0.1") {
 		t.Errorf("it calls itself %s", got)
 	}
 }
@@ -160,8 +164,8 @@ func TestLangfuseOutage(t *testing.T) {
 	if n := requests(); n != 7 {
 		t.Errorf("%d requests", n)
 	}
-	want := "langfuse " + server.URL + ": get the prompts: status 503: Internal Server Error; until it answers, the prompts are the last ones known, " +
-		"those of files and the built-in ones"
+	want := "langfuse " + server.URL + ": get the prompts: status 503: Internal Server Error; until it answers, " +
+		"the prompts are the last ones known, " + "those of files and the built-in ones"
 	if d := cmp.Diff([]string{want}, s.warnings); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
@@ -187,8 +191,8 @@ func TestLangfuseRefusal(t *testing.T) {
 		t.Errorf("warnings %v, error %v", warnings, err)
 	}
 	s.requests.Wait()
-	if len(s.warnings) != 1 || !strings.Contains(s.warnings[0], "status 401") || !strings.Contains(s.warnings[0], "check LANGFUSE_PUBLIC_KEY") ||
-		strings.Contains(s.warnings[0], "sk-lf") {
+	if len(s.warnings) != 1 || !strings.Contains(s.warnings[0], "status 401") ||
+		!strings.Contains(s.warnings[0], "check LANGFUSE_PUBLIC_KEY") || strings.Contains(s.warnings[0], "sk-lf") {
 		t.Errorf("warnings %q", s.warnings)
 	}
 	counts := map[string]int{}
@@ -211,7 +215,8 @@ func TestLangfuseNeverWaits(t *testing.T) {
 		server.Fail(hangs...)
 		began := time.Now()
 		s.Warm(t.Context(), []*site.Site{siteNamed(t, "site: x")})
-		if waited := time.Since(began); waited != LangfuseTimeout || len(s.warnings) != 1 || !strings.Contains(s.warnings[0], "no answer within 2s") {
+		if waited := time.Since(began); waited != LangfuseTimeout || len(s.warnings) != 1 ||
+			!strings.Contains(s.warnings[0], "no answer within 2s") {
 			t.Errorf("the start waited for %s, with the warnings %q", waited, s.warnings)
 		}
 		s.now, began = s.now.Add(time.Minute), time.Now()
@@ -242,10 +247,13 @@ func TestLangfuseFaultyPrompts(t *testing.T) {
 	server.AddPrompt("skills/none", []map[string]string{{"role": "user", "content": "hi"}}, "production")
 	server.AddPrompt("skills/ask_email", strings.Repeat("x", maxPromptBytes+1), "production")
 	s := openShelf(t, server, "production", nil)
-	for name, want := range map[string]string{"skills/none": "without a system message", "skills/ask_email": "larger than 256 KB"} {
+	for name, want := range map[string]string{
+		"skills/none": "without a system message", "skills/ask_email": "larger than 256 KB",
+	} {
 		_, _, _ = s.Prompt(t.Context(), name)
 		s.requests.Wait()
-		if _, _, err := s.Prompt(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrUnavailable) {
+		if _, _, err := s.Prompt(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) ||
+			errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

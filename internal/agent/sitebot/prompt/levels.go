@@ -37,7 +37,8 @@ func (l *loader) level(name, builtin, slot string) template {
 	t := l.load(name, builtin, append(slices.Clone(variables), slot))
 	if len(t) > 0 && !t.has(slot) {
 		l.problems = append(l.problems, source.Problem{
-			File: or(name, builtin), Message: "the template has no place for the next level", Hint: "write {{" + slot + "}} where it belongs",
+			File: or(name, builtin), Message: "the template has no place for the next level",
+			Hint: "write {{" + slot + "}} where it belongs",
 		})
 	}
 	return t
@@ -74,7 +75,8 @@ func (l *loader) load(name, builtin string, known []string) template {
 	l.note(err)
 	if err == nil && len(t) == 0 {
 		l.problems = append(l.problems, source.Problem{
-			File: or(name, builtin), Message: "the prompt is empty", Hint: "write one, or remove it to use the built-in prompt",
+			File: or(name, builtin), Message: "the prompt is empty",
+			Hint: "write one, or remove it to use the built-in prompt",
 		})
 	}
 	return t

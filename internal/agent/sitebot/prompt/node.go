@@ -31,8 +31,9 @@ const (
 // visitor.
 func Nodes() []string {
 	return []string{
-		IntentClassifier, InterestSignalsDetector, SkillSelector, EarlyProfileExtractor, VisitorProfile, FormFieldExtractor, FollowUpSuggester,
-		AnswerSuggester, ConversationSummary, AnswerWriter, RedirectHandler, BookingHandler, PostConversionHandler,
+		IntentClassifier, InterestSignalsDetector, SkillSelector, EarlyProfileExtractor, VisitorProfile,
+		FormFieldExtractor, FollowUpSuggester, AnswerSuggester, ConversationSummary, AnswerWriter, RedirectHandler,
+		BookingHandler, PostConversionHandler,
 	}
 }
 
@@ -54,15 +55,27 @@ type agent struct {
 
 // agents by their nodes. All other nodes have a prompt of one level.
 var agents = map[string]agent{
-	AnswerWriter:          {"answer", "response-agents/answer/template", func(p *site.Prompts) string { return p.Answer }},
-	RedirectHandler:       {"redirect", "response-agents/redirect/template", func(p *site.Prompts) string { return p.Redirect }},
-	BookingHandler:        {"booking", "response-agents/booking/template", func(p *site.Prompts) string { return p.Booking }},
-	PostConversionHandler: {"post-conversion", "response-agents/post-conversion/template", func(p *site.Prompts) string { return p.PostConversion }},
+	AnswerWriter: {
+		"answer", "response-agents/answer/template", func(p *site.Prompts) string { return p.Answer },
+	},
+	RedirectHandler: {
+		"redirect", "response-agents/redirect/template", func(p *site.Prompts) string { return p.Redirect },
+	},
+	BookingHandler: {
+		"booking", "response-agents/booking/template", func(p *site.Prompts) string { return p.Booking },
+	},
+	PostConversionHandler: {
+		"post-conversion", "response-agents/post-conversion/template",
+		func(p *site.Prompts) string { return p.PostConversion },
+	},
 }
 
 // Skills returns the skills that have instructions, which stand in the answer's prompt.
 func Skills() []string {
-	return []string{"none", "suggest_follow_up", "ask_qualification", "propose_demo", "ask_email", "capture_email", "deliver_content"}
+	return []string{
+		"none", "suggest_follow_up", "ask_qualification", "propose_demo", "ask_email", "capture_email",
+		"deliver_content",
+	}
 }
 
 //go:embed texts

@@ -111,10 +111,14 @@ func extracted(of *site.Site, field string) object {
 // profile is what a visitor may say of themselves; what enrichment alone knows is not in it.
 func profile() object {
 	properties := textsOrNull([]string{
-		"company_name", "company_description", "company_domain", "sector", "sub_sector", "email", "job_to_be_done", "intent",
+		"company_name", "company_description", "company_domain", "sector", "sub_sector", "email", "job_to_be_done",
+		"intent",
 	})
 	properties["feature_list"] = listOf(text())
-	properties["sector_confidence_level"] = object{"type": []string{"string", "null"}, "enum": []any{"high", "medium", "low", nil}}
+	properties["sector_confidence_level"] = object{
+		"type": []string{"string", "null"},
+		"enum": []any{"high", "medium", "low", nil},
+	}
 	return properties
 }
 

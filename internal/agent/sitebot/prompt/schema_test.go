@@ -21,11 +21,23 @@ func TestSchema(t *testing.T) {
 	for _, tc := range []struct{ node, field, good, bad string }{
 		{prompt.IntentClassifier, "", `{"intent":"HACK","confidence":0.7}`, `{"intent":"WAR","confidence":1}`},
 		{prompt.InterestSignalsDetector, "", `{"signals":["pricing"]}`, `{"signals":["money"]}`},
-		{prompt.SkillSelector, "", `{"skills":["suggest_follow_up"],"reasons":` + reasons + `}`, `{"skills":["dance"],"reasons":` + reasons + `}`},
-		{prompt.EarlyProfileExtractor, "profile_type", `{"value":"technical","values":{"company_stage":"seed"}}`, `{"value":"both","values":{"company_stage":null}}`},
+		{
+			prompt.SkillSelector, "", `{"skills":["suggest_follow_up"],"reasons":` + reasons + `}`,
+			`{"skills":["dance"],"reasons":` + reasons + `}`,
+		},
+		{
+			prompt.EarlyProfileExtractor, "profile_type", `{"value":"technical","values":{"company_stage":"seed"}}`,
+			`{"value":"both","values":{"company_stage":null}}`,
+		},
 		{prompt.EarlyProfileExtractor, "profile_type", `{"value":"declined","values":{"company_stage":null}}`, `{}`},
-		{prompt.EarlyProfileExtractor, "company_stage", `{"value":null,"values":{"profile_type":"business"}}`, `{"value":null,"values":{"profile_type":"both"}}`},
-		{prompt.VisitorProfile, "", `{` + profile + `,"sector_confidence_level":"low"}`, `{` + profile + `,"sector_confidence_level":0.5}`},
+		{
+			prompt.EarlyProfileExtractor, "company_stage", `{"value":null,"values":{"profile_type":"business"}}`,
+			`{"value":null,"values":{"profile_type":"both"}}`,
+		},
+		{
+			prompt.VisitorProfile, "", `{` + profile + `,"sector_confidence_level":"low"}`,
+			`{` + profile + `,"sector_confidence_level":0.5}`,
+		},
 		{prompt.FormFieldExtractor, "", `{"fields":{"company_stage":"seed","work_email":null},"corrections":{"company_stage":null,"profile_type":"technical"}}`, `{"fields":{"other":"x"}}`},
 		{prompt.FollowUpSuggester, "", `{"suggestions":["What does it cost?"]}`, `{"suggestions":"What?"}`},
 		{prompt.AnswerSuggester, "", `{"answers":[]}`, `{"answers":null}`},
@@ -43,7 +55,9 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s takes %s", tc.node, tc.bad)
 		}
 	}
-	for _, node := range []string{prompt.AnswerWriter, prompt.RedirectHandler, prompt.BookingHandler, prompt.PostConversionHandler, "finalize"} {
+	for _, node := range []string{
+		prompt.AnswerWriter, prompt.RedirectHandler, prompt.BookingHandler, prompt.PostConversionHandler, "finalize",
+	} {
 		if _, ok := prompt.Schema(s, node, ""); ok {
 			t.Errorf("%s writes text", node)
 		}

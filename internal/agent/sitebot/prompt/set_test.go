@@ -55,24 +55,33 @@ func (p texts) Prompt(_ context.Context, name string) (text, version string, err
 
 func TestRenderGolden(t *testing.T) {
 	s := load(t, siteFile)
-	own := texts{"response-agents/answer/instructions/acme.example": "Our prices start at 20 euros.\nOur page: {{cta_url}}"}
+	own := texts{
+		"response-agents/answer/instructions/acme.example": "Our prices start at 20 euros.\nOur page: {{cta_url}}",
+	}
 	for node, v := range map[string]prompt.Vars{
-		prompt.IntentClassifier:        {Field: "email"},
-		prompt.InterestSignalsDetector: {Detected: []string{"pricing"}, Dialog: "A demo was proposed in the turn before."},
-		prompt.SkillSelector:           {Turn: 3, Detected: []string{"pricing"}, Collected: map[string]string{"company_stage": "seed"}},
-		prompt.EarlyProfileExtractor:   {Field: "profile_type"},
-		prompt.VisitorProfile:          {Profile: "company name: Initech"},
-		prompt.FormFieldExtractor:      {},
-		prompt.FollowUpSuggester:       {Language: "de-AT"},
-		prompt.AnswerSuggester:         {Language: "ja", Field: "profile_type"},
-		prompt.ConversationSummary:     {Summary: "The visitor runs a shop."},
-		prompt.AnswerWriter: {
-			Docs: "Backups run hourly.", Profile: "company name: Initech", Collected: map[string]string{"company_stage": "seed"},
-			Field: "profile_type", Skills: []string{"suggest_follow_up", "ask_qualification"},
+		prompt.IntentClassifier: {Field: "email"},
+		prompt.InterestSignalsDetector: {
+			Detected: []string{"pricing"}, Dialog: "A demo was proposed in the turn before.",
 		},
-		prompt.RedirectHandler:       {Intent: "SUPPORT", Action: "HANDLE_SUPPORT"},
-		prompt.BookingHandler:        {Field: "start_date", Values: map[string]string{"email": "ann@initech.example"}},
-		prompt.PostConversionHandler: {Field: "company_size", Values: map[string]string{"email": "ann@initech.example"}},
+		prompt.SkillSelector: {
+			Turn: 3, Detected: []string{"pricing"}, Collected: map[string]string{"company_stage": "seed"},
+		},
+		prompt.EarlyProfileExtractor: {Field: "profile_type"},
+		prompt.VisitorProfile:        {Profile: "company name: Initech"},
+		prompt.FormFieldExtractor:    {},
+		prompt.FollowUpSuggester:     {Language: "de-AT"},
+		prompt.AnswerSuggester:       {Language: "ja", Field: "profile_type"},
+		prompt.ConversationSummary:   {Summary: "The visitor runs a shop."},
+		prompt.AnswerWriter: {
+			Docs: "Backups run hourly.", Profile: "company name: Initech",
+			Collected: map[string]string{"company_stage": "seed"}, Field: "profile_type",
+			Skills: []string{"suggest_follow_up", "ask_qualification"},
+		},
+		prompt.RedirectHandler: {Intent: "SUPPORT", Action: "HANDLE_SUPPORT"},
+		prompt.BookingHandler:  {Field: "start_date", Values: map[string]string{"email": "ann@initech.example"}},
+		prompt.PostConversionHandler: {
+			Field: "company_size", Values: map[string]string{"email": "ann@initech.example"},
+		},
 	} {
 		got, err := (&prompt.Set{Source: own}).Render(t.Context(), s, node, v)
 		if err != nil {
@@ -105,7 +114,8 @@ func TestSkills(t *testing.T) {
 	marks := map[string]string{"ask_qualification": "👉", "propose_demo": "👇", "ask_email": "💌"}
 	for _, skill := range prompt.Skills() {
 		got, err := (&prompt.Set{Source: texts{
-			"response-agents/meta-template": "{{agent_instructions}}", "response-agents/answer/template": "{{skills}}{{instructions}}",
+			"response-agents/meta-template":   "{{agent_instructions}}",
+			"response-agents/answer/template": "{{skills}}{{instructions}}",
 		}}).Render(t.Context(), s, prompt.AnswerWriter, prompt.Vars{Skills: []string{skill}, Field: "profile_type"})
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +131,9 @@ func TestSkills(t *testing.T) {
 		"one that is not known": {Skills: []string{"dance"}},
 		"no question to ask":    {Skills: []string{"ask_qualification"}},
 	} {
-		got, err := (&prompt.Set{Source: texts{"response-agents/answer/template": "{{skills}}{{instructions}}"}}).Render(t.Context(), s, prompt.AnswerWriter, v)
+		got, err := (&prompt.Set{Source: texts{
+			"response-agents/answer/template": "{{skills}}{{instructions}}",
+		}}).Render(t.Context(), s, prompt.AnswerWriter, v)
 		if err != nil || !strings.Contains(got, "End when the question is answered") {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
@@ -130,10 +142,12 @@ func TestSkills(t *testing.T) {
 
 // The three levels may come from anywhere, also under the names that S3 gives them.
 func TestLevels(t *testing.T) {
-	s := load(t, siteFile+"prompts: {meta: 'm/{site}', answer: a, instructions: 'i/{agent}', intent_classifier: router}\n")
+	s := load(t,
+		siteFile+"prompts: {meta: 'm/{site}', answer: a, instructions: 'i/{agent}', intent_classifier: router}\n")
 	set := prompt.Set{Source: texts{
-		"m/acme.example": "1 {{lf_agent_instructions}} 1", "a": "2 {{ lf_client_agent_instructions }} 2", "i/answer": "3 {{company}} 3",
-		"router": "route for {{site}}", "response-agents/redirect/template": "own {{instructions}}", "skills/none": "stop",
+		"m/acme.example": "1 {{lf_agent_instructions}} 1", "a": "2 {{ lf_client_agent_instructions }} 2",
+		"i/answer": "3 {{company}} 3", "router": "route for {{site}}",
+		"response-agents/redirect/template": "own {{instructions}}", "skills/none": "stop",
 	}}
 	for node, want := range map[string]string{
 		prompt.AnswerWriter:     "1 2 3 Acme Cloud 3 2 1",
@@ -153,12 +167,15 @@ func TestValuesAreNeverExpanded(t *testing.T) {
 		"response-agents/meta-template":   "<{{agent_instructions}}>",
 		"response-agents/answer/template": "[{{docs}}|{{profile}}|{{dialog}}|{{instructions}}]",
 	}}
-	value := rapid.SliceOf(rapid.SampledFrom([]string{"{{", "}}", "{{company}}", "{{docs}}", "company", "{", "}", "$1", "\\", "a", " b ", "</docs>", "é"}))
+	value := rapid.SliceOf(rapid.SampledFrom([]string{
+		"{{", "}}", "{{company}}", "{{docs}}", "company", "{", "}", "$1", "\\", "a", " b ", "</docs>", "é",
+	}))
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) string { return "x" + strings.Join(value.Draw(t, name), "") + "x" }
 		v := prompt.Vars{Docs: text("docs"), Profile: text("profile"), Dialog: text("dialog")}
 		got, err := set.Render(context.Background(), s, prompt.AnswerWriter, v)
-		if want := "<[" + v.Docs + "|" + v.Profile + "|" + v.Dialog + "|Nothing in particular.]>"; err != nil || got != want {
+		if want := "<[" + v.Docs + "|" + v.Profile + "|" + v.Dialog + "|Nothing in particular.]>"; err != nil ||
+			got != want {
 			t.Fatalf("got %q, %v\nwant %q", got, err, want)
 		}
 	})
@@ -173,14 +190,16 @@ func TestDataStaysInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(strings.ToLower(got), "</documents>") != 1 || strings.Count(got, "</visitor>") != 1 || strings.Count(got, "\n# Rules") != 1 {
+	if strings.Count(strings.ToLower(got), "</documents>") != 1 || strings.Count(got, "</visitor>") != 1 ||
+		strings.Count(got, "\n# Rules") != 1 {
 		t.Errorf("a value reaches outside:\n%s", got)
 	}
 }
 
 func TestRenderUnknownNode(t *testing.T) {
 	_, err := (&prompt.Set{}).Render(t.Context(), load(t, "site: x"), "finalize", prompt.Vars{})
-	if err == nil || !strings.Contains(err.Error(), `no node "finalize" asks a model; the nodes are intent_classifier, `) {
+	if err == nil ||
+		!strings.Contains(err.Error(), `no node "finalize" asks a model; the nodes are intent_classifier, `) {
 		t.Error(err)
 	}
 }
@@ -213,10 +232,12 @@ func TestFallback(t *testing.T) {
 	if _, _, err := prompt.Fallback(texts{}, texts{}).Prompt(t.Context(), "a"); !errors.Is(err, prompt.ErrUnknown) {
 		t.Error(err)
 	}
-	if _, err := (&prompt.Set{Source: broken{other}}).Render(t.Context(), load(t, "site: x"), prompt.IntentClassifier, prompt.Vars{}); !errors.Is(err, other) {
+	if _, err := (&prompt.Set{Source: broken{other}}).Render(t.Context(), load(t, "site: x"), prompt.IntentClassifier,
+		prompt.Vars{}); !errors.Is(err, other) {
 		t.Error(err)
 	}
-	if _, err := (&prompt.Set{Source: broken{prompt.ErrUnavailable}}).Render(t.Context(), load(t, "site: x"), prompt.AnswerWriter, prompt.Vars{}); err != nil {
+	if _, err := (&prompt.Set{Source: broken{prompt.ErrUnavailable}}).Render(t.Context(), load(t, "site: x"),
+		prompt.AnswerWriter, prompt.Vars{}); err != nil {
 		t.Errorf("an outage keeps the bot from answering: %v", err)
 	}
 }

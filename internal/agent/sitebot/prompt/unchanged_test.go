@@ -31,9 +31,12 @@ func (c *counted) Prompt(ctx context.Context, name string) (text, version string
 // A set follows its source at every turn, though it keeps templates: whatever changes, appears, goes, fails or is put
 // right.
 func TestRenderFollowsSource(t *testing.T) {
-	const meta, answer, own = "response-agents/meta-template", "response-agents/answer/template", "response-agents/answer/instructions/acme.example"
+	const meta, answer, own = "response-agents/meta-template", "response-agents/answer/template",
+		"response-agents/answer/instructions/acme.example"
 	s, down := load(t, siteFile), errors.New("the key is wrong")
-	source := &counted{texts: texts{meta: "<{{agent_instructions}}>", answer: "{{skills}} {{instructions}}", "skills/none": "stop"}}
+	source := &counted{texts: texts{
+		meta: "<{{agent_instructions}}>", answer: "{{skills}} {{instructions}}", "skills/none": "stop",
+	}}
 	set := &prompt.Set{Source: source}
 	for _, step := range []struct {
 		name         string
@@ -56,7 +59,8 @@ func TestRenderFollowsSource(t *testing.T) {
 		for range 2 {
 			source.asked = map[string]int{}
 			got, err := set.Render(t.Context(), s, prompt.AnswerWriter, prompt.Vars{})
-			if step.failed == "" && (err != nil || !strings.HasPrefix(got, step.want)) || step.failed != "" && (err == nil || !strings.Contains(err.Error(), step.failed)) {
+			if step.failed == "" && (err != nil || !strings.HasPrefix(got, step.want)) ||
+				step.failed != "" && (err == nil || !strings.Contains(err.Error(), step.failed)) {
 				t.Errorf("%s: got %q, %v", step.name, got, err)
 			}
 			for name, times := range source.asked {
@@ -75,7 +79,8 @@ func TestRenderFollowsFolder(t *testing.T) {
 	render := func(want string) {
 		t.Helper()
 		for range 2 {
-			if got, err := set.Render(t.Context(), s, prompt.IntentClassifier, prompt.Vars{}); err != nil || !strings.HasPrefix(got, want) {
+			if got, err := set.Render(t.Context(), s, prompt.IntentClassifier, prompt.Vars{}); err != nil ||
+				!strings.HasPrefix(got, want) {
 				t.Errorf("got %q, %v, want %q", got, err, want)
 			}
 		}
@@ -108,7 +113,8 @@ func TestRenderTogether(t *testing.T) {
 			wg.Go(func() {
 				for _, question := range []string{"first", "second"} {
 					got, err := set.Render(context.Background(), s, node, prompt.Vars{Docs: question})
-					if err != nil || strings.Count(got, ".example") != strings.Count(got, name) || node == prompt.AnswerWriter && !strings.Contains(got, question) {
+					if err != nil || strings.Count(got, ".example") != strings.Count(got, name) ||
+						node == prompt.AnswerWriter && !strings.Contains(got, question) {
 						t.Errorf("%s of %s: %v\n%s", node, name, err, got)
 					}
 				}

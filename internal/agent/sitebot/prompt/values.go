@@ -97,7 +97,8 @@ func data(text string) string {
 
 // Earlier returns the part of a system text that stands for turns which are not among the messages.
 func Earlier(summary string) string {
-	return "\n\n# Earlier in this conversation\n\nThe messages begin later. What was said before, in short:\n\n<visitor>\n" + data(summary) + "\n</visitor>"
+	return "\n\n# Earlier in this conversation\n\nThe messages begin later. What was said before, in short:\n\n" +
+		"<visitor>\n" + data(summary) + "\n</visitor>"
 }
 
 // maxValue bounds what a prompt shows of one value, in characters. A value of free text may be as long as a message.

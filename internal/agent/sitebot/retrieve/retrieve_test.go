@@ -93,7 +93,10 @@ func TestEmbedded(t *testing.T) {
 	if _, err := (Embedded{Knowledge: k, Base: "acme", TopK: 50}).Retrieve(t.Context(), "plans"); err != nil {
 		t.Error(err)
 	}
-	want := []flow.Query{{Text: "prices?", Bases: []string{"acme"}, TopK: 5}, {Text: "plans", Bases: []string{"acme"}, TopK: 20}}
+	want := []flow.Query{
+		{Text: "prices?", Bases: []string{"acme"}, TopK: 5},
+		{Text: "plans", Bases: []string{"acme"}, TopK: 20},
+	}
 	if d := cmp.Diff(want, k.asked); d != "" {
 		t.Error(d)
 	}
@@ -151,13 +154,16 @@ func TestLightRAG(t *testing.T) {
 			t.Error(err)
 		}
 		query, _ := body["query"].(string)
-		if d := cmp.Diff(map[string]any{"query": query, "mode": "mix", "only_need_context": true, "top_k": 7.0}, body); d != "" {
+		if d := cmp.Diff(map[string]any{
+			"query": query, "mode": "mix", "only_need_context": true, "top_k": 7.0,
+		}, body); d != "" {
 			t.Error(d)
 		}
 		reply(w, http.StatusOK, answers[query])
 	}, func(o *Options) { o.URL, o.Mode, o.TopK = o.URL+"/rag/", "mix", 7 })
 	for query, want := range map[string]string{
-		" prices\n": "-----Entities-----\nPlan: 10 €", "old": "the text alone", "nobody": "", "empty": "", "hi": "", "  ": "",
+		" prices\n": "-----Entities-----\nPlan: 10 €", "old": "the text alone", "nobody": "", "empty": "", "hi": "",
+		"  ": "",
 	} {
 		if got, err := l.Retrieve(t.Context(), query); err != nil || got != want {
 			t.Errorf("%q: got %q, %v", query, got, err)
@@ -196,8 +202,10 @@ func TestLightRAGFaults(t *testing.T) {
 		"refused":      {status(403, `{"detail":"Invalid API Key `+testKey+`"}`), "status 403: check the key"},
 		"unauthorized": {status(401, ``), "status 401: check the key"},
 		"elsewhere":    {status(404, ``), "status 404: check that the url"},
-		"invalid":      {status(422, `{"detail":[{"input":"my secret question"}]}`), "status 422: it does not take the query"},
-		"broken":       {status(500, `{"detail":"my secret question"}`), "status 500"},
+		"invalid": {
+			status(422, `{"detail":[{"input":"my secret question"}]}`), "status 422: it does not take the query",
+		},
+		"broken": {status(500, `{"detail":"my secret question"}`), "status 500"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusTemporaryRedirect)
 		}, "status 307: it redirects"},
@@ -215,7 +223,8 @@ func TestLightRAGFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, url := serve(t, c.answer, func(o *Options) { o.Timeout = time.Minute })
 			got, err := l.Retrieve(t.Context(), "my secret question")
-			if got != "" || err == nil || !strings.HasPrefix(err.Error(), "lightrag "+url+": ") || !strings.Contains(err.Error(), c.want) {
+			if got != "" || err == nil || !strings.HasPrefix(err.Error(), "lightrag "+url+": ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %q, %v; want the error %q", got, err, c.want)
 			}
 			if strings.Contains(err.Error(), testKey) || strings.Contains(err.Error(), "my secret") {
@@ -232,22 +241,26 @@ func (f wire) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestLightRAGWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := NewLightRAG(Options{URL: "http://rag.example", Key: testKey, Transport: wire(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})})
+		l, err := NewLightRAG(Options{
+			URL: "http://rag.example", Key: testKey, Transport: wire(func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		got, err := l.Retrieve(t.Context(), "my secret question")
-		if got != "" || err == nil || err.Error() != "lightrag http://rag.example: no answer within 5s" || time.Since(start) != 5*time.Second {
+		if got != "" || err == nil || err.Error() != "lightrag http://rag.example: no answer within 5s" ||
+			time.Since(start) != 5*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start = time.Now()
-		if _, err := l.Retrieve(ctx, "prices"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+		if _, err := l.Retrieve(ctx, "prices"); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(start) != time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 	})
@@ -255,7 +268,8 @@ func TestLightRAGWaits(t *testing.T) {
 
 func TestNewLightRAG(t *testing.T) {
 	for want, o := range map[string]Options{
-		"not an http address": {}, "the url is not": {URL: "localhost:9621"}, "more than host and path": {URL: "http://k@rag.example"},
+		"not an http address": {}, "the url is not": {URL: "localhost:9621"},
+		"more than host and path":                   {URL: "http://k@rag.example"},
 		`unknown mode "bypass": write one of local`: {URL: "http://rag.example", Mode: "bypass"},
 		"not below 0": {URL: "http://rag.example", TopK: -1},
 	} {

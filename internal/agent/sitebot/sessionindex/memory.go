@@ -38,7 +38,9 @@ var _ Index = (*Memory)(nil)
 
 // NewMemory returns an empty Memory.
 func NewMemory(limits graph.MemoryLimits) *Memory {
-	return &Memory{Memory: lead.NewMemory(limits), limit: cmp.Or(limits.Threads, MaxStateless), held: map[string]*held{}}
+	return &Memory{
+		Memory: lead.NewMemory(limits), limit: cmp.Or(limits.Threads, MaxStateless), held: map[string]*held{},
+	}
 }
 
 // SaveTurn implements Keeper.
@@ -71,10 +73,15 @@ func (m *Memory) begin(thread, site, session string, at time.Time) *held {
 		return h
 	}
 	if len(m.held) >= m.limit {
-		oldest := slices.MinFunc(slices.Collect(maps.Values(m.held)), func(a, b *held) int { return a.Last.Compare(b.Last) })
+		oldest := slices.MinFunc(slices.Collect(maps.Values(m.held)), func(a, b *held) int {
+			return a.Last.Compare(b.Last)
+		})
 		delete(m.held, Thread(oldest.Site, oldest.Session))
 	}
-	h := &held{Row: Row{Site: site, Session: session, Started: at, Last: at}, last: Open, turns: map[int]Turn{}, feedback: map[int]Feedback{}}
+	h := &held{
+		Row: Row{Site: site, Session: session, Started: at, Last: at}, last: Open, turns: map[int]Turn{},
+		feedback: map[int]Feedback{},
+	}
 	m.held[thread] = h
 	return h
 }
@@ -132,8 +139,9 @@ func (m *Memory) Sessions(_ context.Context, q Query) ([]Row, error) {
 
 // selects reports whether a query selects a session.
 func (q Query) selects(r *Row) bool {
-	return (q.Site == "" || q.Site == r.Site) && (q.Outcome == "" || q.Outcome == r.Outcome) && !r.Last.Before(q.Since) &&
-		(q.Until.IsZero() || r.Last.Before(q.Until)) && (q.After.Thread == "" || r.Cursor().compare(q.After) < 0)
+	return (q.Site == "" || q.Site == r.Site) && (q.Outcome == "" || q.Outcome == r.Outcome) &&
+		!r.Last.Before(q.Since) && (q.Until.IsZero() || r.Last.Before(q.Until)) &&
+		(q.After.Thread == "" || r.Cursor().compare(q.After) < 0)
 }
 
 func (p Cursor) compare(other Cursor) int {

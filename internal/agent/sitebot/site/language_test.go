@@ -9,7 +9,9 @@ import (
 
 func TestLanguage(t *testing.T) {
 	s := &site.Site{Language: "fr"}
-	for requested, want := range map[string]string{"": "fr", "de": "de", "pt-BR": "pt", "EN_us": "en", "ja": "ja", "klingon": "fr", "-": "fr", "1": "fr"} {
+	for requested, want := range map[string]string{
+		"": "fr", "de": "de", "pt-BR": "pt", "EN_us": "en", "ja": "ja", "klingon": "fr", "-": "fr", "1": "fr",
+	} {
 		if got := s.LanguageFor(requested); got != want {
 			t.Errorf("LanguageFor(%q) = %q, want %q", requested, got, want)
 		}
@@ -21,7 +23,8 @@ func TestBlocked(t *testing.T) {
 	const english = "I'm unable to continue this conversation. Please start a new session."
 	for _, language := range site.Languages() {
 		for _, reason := range []string{"hack", "spam", "length"} {
-			if text := site.Blocked(reason, language+"-XX"); text == "" || language != "en" && text == site.Blocked(reason, "en") {
+			if text := site.Blocked(reason, language+"-XX"); text == "" ||
+				language != "en" && text == site.Blocked(reason, "en") {
 				t.Errorf("Blocked(%s, %s) = %q", reason, language, text)
 			}
 		}
@@ -47,9 +50,10 @@ func TestBlocked(t *testing.T) {
 
 func TestAccepts(t *testing.T) {
 	for message, want := range map[string]bool{
-		"yes": true, "Yes!": true, "YES, please.": true, "ok sure 👍": true, "Sounds good": true, "let’s do it": true, "Oui, avec plaisir": true,
-		"D’accord": true, "¡Claro que sí!": true, "SÍ": true, "Ja, gerne": true, "va bene": true, "claro": true, "ja graag": true, "oké": true,
-		"": false, "👍": false, "no": false, "yes but what does it cost": false, "ok no": false, "not sure": false, "nein": false,
+		"yes": true, "Yes!": true, "YES, please.": true, "ok sure 👍": true, "Sounds good": true, "let’s do it": true,
+		"Oui, avec plaisir": true, "D’accord": true, "¡Claro que sí!": true, "SÍ": true, "Ja, gerne": true,
+		"va bene": true, "claro": true, "ja graag": true, "oké": true, "": false, "👍": false, "no": false,
+		"yes but what does it cost": false, "ok no": false, "not sure": false, "nein": false,
 		"why": false, "please tell me the price": false, strings.Repeat("yes ", 13): false, "oui ja": false,
 	} {
 		if got := site.Accepts(message); got != want {
@@ -60,9 +64,10 @@ func TestAccepts(t *testing.T) {
 
 func TestDeclines(t *testing.T) {
 	for message, want := range map[string]bool{
-		"": true, " \n": true, "skip": true, "Skip!": true, "I’d rather not say.": true, "je passe": true, "Non, merci": true, "paso": true,
-		"Keine Angabe": true, "nein, danke": true, "preferisco non dirlo": true, "prefiro não dizer": true, "overslaan": true, "no thanks": true,
-		"no": false, "seed": false, "pass the ball": false, "nein": false, "we skip onboarding": false,
+		"": true, " \n": true, "skip": true, "Skip!": true, "I’d rather not say.": true, "je passe": true,
+		"Non, merci": true, "paso": true, "Keine Angabe": true, "nein, danke": true, "preferisco non dirlo": true,
+		"prefiro não dizer": true, "overslaan": true, "no thanks": true, "no": false, "seed": false,
+		"pass the ball": false, "nein": false, "we skip onboarding": false,
 	} {
 		if got := site.Declines(message); got != want {
 			t.Errorf("Declines(%q) = %t", message, got)

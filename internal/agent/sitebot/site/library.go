@@ -67,7 +67,8 @@ func siteFiles(from source.Files, dir string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); e.IsDir() || strings.HasPrefix(e.Name(), ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+		if ext := filepath.Ext(e.Name()); e.IsDir() || strings.HasPrefix(e.Name(), ".") ||
+			!slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
 			continue
 		}
 		if files = append(files, filepath.Join(dir, e.Name())); len(files) > maxSites {
@@ -97,7 +98,8 @@ func loadFrom(from source.Files, file string, asked bool) (*Site, error) {
 // siteKeys are found in no other file of this program. A file with one of them is a site, even if its name was
 // forgotten.
 var siteKeys = []string{
-	"site", "aliases", "company", "qualification", "cta", "booking", "content_gating", "knowledge_base", "enrichment", "integrations", "widget",
+	"site", "aliases", "company", "qualification", "cta", "booking", "content_gating", "knowledge_base", "enrichment",
+	"integrations", "widget",
 }
 
 func aboutSite(root source.Value) bool {

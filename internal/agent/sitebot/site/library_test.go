@@ -33,8 +33,8 @@ func TestOpenLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"acme.example": "acme.example", "ACME.Example": "acme.example", " www.acme.example. ": "acme.example", "b": "b", "c": "c",
-		"hidden": "", "": "", "acme": "",
+		"acme.example": "acme.example", "ACME.Example": "acme.example", " www.acme.example. ": "acme.example", "b": "b",
+		"c": "c", "hidden": "", "": "", "acme": "",
 	} {
 		s, err := l.Find(name)
 		switch {
@@ -62,7 +62,9 @@ func TestOpenLibraryProblems(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		{"none", map[string]string{"a.txt": ""}, []string{"there is no site in ", "put a file there that begins with `site: NAME`"}},
+		{"none", map[string]string{"a.txt": ""}, []string{
+			"there is no site in ", "put a file there that begins with `site: NAME`",
+		}},
 		{
 			"name twice",
 			map[string]string{"a.yaml": "site: x", "b.yaml": "language: en\nsite: X"},
@@ -76,7 +78,10 @@ func TestOpenLibraryProblems(t *testing.T) {
 		{
 			"several faults",
 			map[string]string{"a.yaml": "site: 'a b'", "b.yaml": "sit: y\ncta: {}"},
-			[]string{`a.yaml:1:7`, `b.yaml:1:1: sit: unknown key "sit" (did you mean "site"?)`, "b.yaml:1:1: a site needs a name"},
+			[]string{
+				`a.yaml:1:7`, `b.yaml:1:1: sit: unknown key "sit" (did you mean "site"?)`,
+				"b.yaml:1:1: a site needs a name",
+			},
 		},
 	} {
 		_, err := site.OpenLibrary(source.Files{}, folder(t, tc.files))

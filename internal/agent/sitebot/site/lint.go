@@ -17,7 +17,8 @@ func (r *reader) lint(n source.Node) {
 			"there are no built-in texts in %q: visitors read fixed messages in English", language)
 	}
 	if s := r.site; s.ContentGating.Enabled && s.ContentGating.Asset == "" {
-		r.warn(n.Field("content_gating"), "add `asset:` with what visitors get for their e-mail address", "nothing is offered for an e-mail address")
+		r.warn(n.Field("content_gating"), "add `asset:` with what visitors get for their e-mail address",
+			"nothing is offered for an e-mail address")
 	}
 	if folder := r.site.KnowledgeBase.Folder; folder != "" {
 		if info, err := r.from.Stat(folder); err != nil || !info.IsDir() {
@@ -37,13 +38,15 @@ func (r *reader) lintOrder() {
 		case !f.Required && optional == "":
 			optional = f.ID
 		case f.Required && optional != "":
-			r.warn(r.fields[f.ID], "move required fields up, so that questions are asked and rebuilt in the order of the file",
+			r.warn(r.fields[f.ID],
+				"move required fields up, so that questions are asked and rebuilt in the order of the file",
 				"the required field %q stands below %q, which is not required", f.ID, optional)
 		}
 	}
 	for _, f := range r.site.Booking.PostConversion {
 		if at, asked := r.fields[f.ID]; asked {
-			r.warn(at, "keep it in one place, so that no question is asked twice", "%q is one of booking.post_conversion_fields too", f.ID)
+			r.warn(at, "keep it in one place, so that no question is asked twice",
+				"%q is one of booking.post_conversion_fields too", f.ID)
 		}
 	}
 }
@@ -62,7 +65,8 @@ func (r *reader) lintQuestions(n source.Node) {
 	forms := n.Field("qualification").Field("profiling").Field("forms")
 	for i, form := range r.site.Qualification.Profiling.Forms {
 		if !slices.ContainsFunc(form.Groups, func(g FieldGroup) bool { return len(g.Fields) > 0 }) {
-			r.warn(forms.With(forms.Items[i]), "add field_groups with fields, or remove the form", "the form asks nothing")
+			r.warn(forms.With(forms.Items[i]), "add field_groups with fields, or remove the form",
+				"the form asks nothing")
 		}
 	}
 }
@@ -75,7 +79,8 @@ func (r *reader) lintSignals(n source.Node) {
 	for i, signal := range interest.Signals {
 		reach += max(0, signal.Weight)
 		if signal.Weight == 0 {
-			r.warn(at.Field("signals").With(at.Field("signals").Items[i]), "give it a weight, or remove it", "the signal %q weighs nothing", signal.ID)
+			r.warn(at.Field("signals").With(at.Field("signals").Items[i]), "give it a weight, or remove it",
+				"the signal %q weighs nothing", signal.ID)
 		}
 	}
 	if _, on := r.site.Threshold(); on && at.Kind == source.Map && reach < interest.Threshold {

@@ -34,7 +34,8 @@ func readFile(from source.Files, path string) ([]byte, error) {
 
 func tooLarge(file string) error {
 	return source.Problems{{
-		File: file, Message: fmt.Sprintf("the file is larger than %d MB", maxSiteBytes>>20), Hint: "keep long texts in prompts and in the knowledge base",
+		File: file, Message: fmt.Sprintf("the file is larger than %d MB", maxSiteBytes>>20),
+		Hint: "keep long texts in prompts and in the knowledge base",
 	}}
 }
 
@@ -65,7 +66,9 @@ func read(from source.Files, file string, root source.Value) (*Site, error) {
 
 // fresh returns a site with every default.
 func fresh(file string) *Site {
-	s := &Site{File: file, Dir: filepath.Dir(file), Language: English, Locale: English, names: map[string]source.Problem{}}
+	s := &Site{
+		File: file, Dir: filepath.Dir(file), Language: English, Locale: English, names: map[string]source.Problem{},
+	}
 	s.Qualification.InterestSignals.Threshold = 10
 	s.CTA.MinTurn = 2
 	s.Booking.Fields = []BookingField{{ID: "email", Type: Email}}

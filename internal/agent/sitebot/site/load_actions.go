@@ -30,7 +30,8 @@ func formParameter(n source.Node, taken []FormField) string {
 	name := nonBlank(n)
 	for _, other := range taken {
 		if other.Parameter == name && name != "" {
-			n.Report("give each value a parameter of its own", "the parameter %q already carries %s", clip(name), other.Field)
+			n.Report("give each value a parameter of its own", "the parameter %q already carries %s", clip(name),
+				other.Field)
 		}
 	}
 	return name
@@ -47,7 +48,8 @@ func webAddress(n source.Node) string {
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
 		n.Report("write it whole, such as https://acme.example/demo", "%q is not an http or https address", clip(text))
 	case u.User != nil:
-		n.Report("remove what stands before the @; secrets belong in the environment", "the address holds a user name or password")
+		n.Report("remove what stands before the @; secrets belong in the environment",
+			"the address holds a user name or password")
 	}
 	return text
 }

@@ -18,7 +18,8 @@ const maxName = 253
 func hostName(n source.Node) string {
 	name := normal(n.Text())
 	if n.Kind != source.List && n.Kind != source.Map && (len(name) > maxName || !hostNames.MatchString(name)) {
-		n.Report("write a host name such as acme.example, without https://, port or path", "%q is not the name of a site", clip(name))
+		n.Report("write a host name such as acme.example, without https://, port or path",
+			"%q is not the name of a site", clip(name))
 	}
 	return name
 }
@@ -106,12 +107,14 @@ func promptName(n source.Node) string {
 	}
 	for _, match := range nameVariables.FindAllStringSubmatch(name, -1) {
 		if match[1] != "agent" && match[1] != "site" {
-			n.Report("a name may hold {agent} and {site}", "unknown variable {%s} in the name of a prompt", clip(match[1]))
+			n.Report("a name may hold {agent} and {site}", "unknown variable {%s} in the name of a prompt",
+				clip(match[1]))
 			return ""
 		}
 	}
 	plain := nameVariables.ReplaceAllString(name, "x")
-	if !promptNames.MatchString(plain) || strings.ContainsAny(plain, "{}") || slices.Contains(strings.Split(plain, "/"), "..") {
+	if !promptNames.MatchString(plain) || strings.ContainsAny(plain, "{}") ||
+		slices.Contains(strings.Split(plain, "/"), "..") {
 		n.Report("write a name such as response-agents/answer/template", "%q is not the name of a prompt", clip(name))
 	}
 	return name

@@ -115,7 +115,8 @@ func unique(n source.Node, what string, seen map[string]source.Node) {
 		switch {
 		case id == "":
 		case taken:
-			at.Report("give each "+what+" an id of its own", "the %s %q stands here and in line %d", what, id, first.Line)
+			at.Report("give each "+what+" an id of its own", "the %s %q stands here and in line %d", what, id,
+				first.Line)
 		default:
 			seen[id] = at
 		}

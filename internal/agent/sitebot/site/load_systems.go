@@ -62,7 +62,8 @@ var envNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func envName(n source.Node) string {
 	name, given := scalar(n)
 	if given && !envNames.MatchString(name) {
-		n.Report("write the variable's name, such as ACME_SECRET; never the secret itself", "this is not the name of an environment variable")
+		n.Report("write the variable's name, such as ACME_SECRET; never the secret itself",
+			"this is not the name of an environment variable")
 	}
 	return name
 }

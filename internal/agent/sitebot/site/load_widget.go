@@ -28,7 +28,8 @@ func (w *Widget) DecodeNode(n source.Node) {
 	w.Title, w.Greeting = shortText(n.Field("title"), maxTitle), shortText(n.Field("greeting"), maxGreeting)
 	w.Color, w.Logo, w.Starters = readColor(n.Field("color")), readLogo(n.Field("logo")), readStarters(keys.Starters)
 	if color, written := n.Get("color"); written && color.Kind == source.Null {
-		n.Field("color").Report(`write it in quotes, such as "#3355a8": what follows a bare # is a comment`, "there is no colour")
+		n.Field("color").Report(`write it in quotes, such as "#3355a8": what follows a bare # is a comment`,
+			"there is no colour")
 	}
 }
 
@@ -47,7 +48,8 @@ func readColor(n source.Node) string {
 	text, _ := scalar(n)
 	text = strings.ToLower(text)
 	if text != "" && !colors.MatchString(text) {
-		n.Report(`write six hexadecimal digits behind a #, in quotes, such as "#3355a8"`, "%q is not a colour", clip(text))
+		n.Report(`write six hexadecimal digits behind a #, in quotes, such as "#3355a8"`, "%q is not a colour",
+			clip(text))
 		return ""
 	}
 	return text
@@ -88,7 +90,8 @@ func readLogo(n source.Node) string {
 		n.Report("write it whole, such as https://acme.example/logo.png", "%q is not an https address", clip(text))
 		return ""
 	case u.User != nil:
-		n.Report("remove what stands before the @; secrets belong in the environment", "the address holds a user name or password")
+		n.Report("remove what stands before the @; secrets belong in the environment",
+			"the address holds a user name or password")
 		return ""
 	}
 	return u.String()

@@ -146,7 +146,9 @@ func mappings(t *testing.T) map[string][]string {
 func TestSitesFitTheSchema(t *testing.T) {
 	s := compiled(t)
 	read := 0
-	for _, pattern := range []string{"testdata/*.yaml", "../../../../examples/sites/*.yaml", "../../../../examples/*/sites/*.yaml"} {
+	for _, pattern := range []string{
+		"testdata/*.yaml", "../../../../examples/sites/*.yaml", "../../../../examples/*/sites/*.yaml",
+	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -186,12 +188,16 @@ func TestSitesFitTheSchema(t *testing.T) {
 
 // accepted are forms that are rarely written and read all the same.
 var accepted = []string{
-	"site: 5", "site: X.Example.\nlanguage:\ncompany:\ncta:", "site: x\naliases: y\nlanguage: fr_CA", "site: x\naliases: [a, 2]",
+	"site: 5", "site: X.Example.\nlanguage:\ncompany:\ncta:",
+	"site: x\naliases: y\nlanguage: fr_CA", "site: x\naliases: [a, 2]",
 	"site: x\nbooking: {fields: [email, {id: when, type: date}], post_conversion_fields: []}",
-	"site: x\nqualification: {profiling: {forms: [{field_groups: [{fields: [{id: a, required: 'true', choices: [1, two]}]}]}]}, interest_signals: {threshold: '-1', signals: [{id: a, weight: '3'}]}}",
-	"site: x\nknowledge_base: {lightrag: {url: 'http://127.0.0.1:9621', mode: mix}}", "site: x\nenrichment: {sources: [enrich-so], keep_ip: false}",
-	"site: x\nwidget: {title: 5, color: ' #FFee00 ', logo: 'https://x.example/a b.png', greeting: hi, starters: [1, b], position: left}", "site: x\nwidget:",
-	"site: x\ncta: {url: ' HTTPS://a.example/', min_turn: 0, form_fields: {email: e}}", "site: x\nintegrations: {posthog: {key_env: ' KEY '}}",
+	"site: x\nqualification: {profiling: {forms: [{field_groups: [{fields: [{id: a, required: 'true', choices: [1, " +
+		"two]}]}]}]}, interest_signals: {threshold: '-1', signals: [{id: a, weight: '3'}]}}",
+	"site: x\nknowledge_base: {lightrag: {url: 'http://127.0.0.1:9621', mode: mix}}",
+	"site: x\nenrichment: {sources: [enrich-so], keep_ip: false}", "site: x\nwidget: {title: 5, color: ' #FFee00 ', " +
+		"logo: 'https://x.example/a b.png', greeting: hi, starters: [1, b], position: left}",
+	"site: x\nwidget:", "site: x\ncta: {url: ' HTTPS://a.example/', min_turn: 0, form_fields: {email: e}}",
+	"site: x\nintegrations: {posthog: {key_env: ' KEY '}}",
 }
 
 // What the schema refuses, the program refuses: each file that a test of the program refuses, and each change of a good
@@ -235,7 +241,10 @@ func TestSchemaRefusesNoMore(t *testing.T) {
 
 // mutations returns a document with each of its values replaced in turn, and with a key more in each mapping.
 func mutations(doc any) (all []any) {
-	others := []any{nil, true, false, -1.0, 0.5, 1e6, "", " ", "x y", "true", "7", "http://a.example/", []any{}, []any{nil}, []any{"a", "a"}, map[string]any{}, map[string]any{"q": 1.0}}
+	others := []any{
+		nil, true, false, -1.0, 0.5, 1e6, "", " ", "x y", "true", "7", "http://a.example/", []any{}, []any{nil},
+		[]any{"a", "a"}, map[string]any{}, map[string]any{"q": 1.0},
+	}
 	all = append(all, others...)
 	switch v := doc.(type) {
 	case map[string]any:

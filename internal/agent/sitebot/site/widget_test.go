@@ -17,7 +17,8 @@ func TestLoadWidget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(site.Widget{
-		Title: "Ask us", Color: "#ffee00", Logo: "https://CDN.example/a.png", Greeting: "Hi!", Starters: []string{"One?", "2"}, Position: site.Left,
+		Title: "Ask us", Color: "#ffee00", Logo: "https://CDN.example/a.png", Greeting: "Hi!",
+		Starters: []string{"One?", "2"}, Position: site.Left,
 	}, got.Widget); d != "" {
 		t.Error(d)
 	}

@@ -9,7 +9,8 @@ import (
 
 func TestZone(t *testing.T) {
 	for file, want := range map[string]string{
-		"site: x": "UTC", "site: x\ntimezone: Europe/Brussels": "Europe/Brussels", "site: x\ntimezone:": "UTC", "site: x\ntimezone: ' America/New_York '": "America/New_York",
+		"site: x": "UTC", "site: x\ntimezone: Europe/Brussels": "Europe/Brussels", "site: x\ntimezone:": "UTC",
+		"site: x\ntimezone: ' America/New_York '": "America/New_York",
 	} {
 		s, err := site.Load("x.yaml", []byte(file))
 		if err != nil || s.Zone().String() != want {
@@ -17,7 +18,8 @@ func TestZone(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"Mars/Olympus", "Local", "../etc/passwd", "''", "[UTC]"} {
-		if _, err := site.Load("x.yaml", []byte("site: x\ntimezone: "+name)); err == nil || !strings.Contains(err.Error(), "x.yaml:2") {
+		if _, err := site.Load("x.yaml", []byte("site: x\ntimezone: "+name)); err == nil ||
+			!strings.Contains(err.Error(), "x.yaml:2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -48,8 +50,9 @@ func TestMonthFirst(t *testing.T) {
 func TestRegion(t *testing.T) {
 	for file, want := range map[string]string{
 		"": "", "language: fr": "", "language: fr-BE": "BE", "language: pt_br": "BR", "language: zh-Hant-TW": "TW",
-		"timezone: UTC": "", "timezone: Europe/Brussels": "BE", "timezone: Europe/London": "GB", "timezone: America/New_York": "US",
-		"timezone: Europe/Paris": "FR", "timezone: Etc/GMT-2": "", "language: en-GB\ntimezone: Europe/Brussels": "GB",
+		"timezone: UTC": "", "timezone: Europe/Brussels": "BE", "timezone: Europe/London": "GB",
+		"timezone: America/New_York": "US", "timezone: Europe/Paris": "FR", "timezone: Etc/GMT-2": "",
+		"language: en-GB\ntimezone: Europe/Brussels": "GB",
 	} {
 		s, err := site.Load("x.yaml", []byte("site: x\n"+file))
 		if err != nil || s.Region != want {
@@ -61,7 +64,8 @@ func TestRegion(t *testing.T) {
 // TestNegates checks words that cancel a value next to them, and words that only look like it.
 func TestNegates(t *testing.T) {
 	for text, want := range map[string][2]bool{
-		"please do not": {true, false}, "not": {true, false}, "knot": {}, "": {}, "en lugar de": {true, false}, "lugar de": {},
+		"please do not": {true, false}, "not": {true, false}, "knot": {}, "": {}, "en lugar de": {true, false},
+		"lugar de":            {},
 		"there is no problem": {false, true}, "no meu": {false, true}, "in plaats van": {true, false},
 	} {
 		if cancels, harmless := site.Negates(strings.Fields(text)); [2]bool{cancels, harmless} != want {

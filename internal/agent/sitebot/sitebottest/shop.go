@@ -50,9 +50,11 @@ func (m Instant) Generate(_ context.Context, r llm.Request) (chat.Reply, error) 
 // Replies are those of a model that takes every message for one intent, such as LEARN.
 func Replies(intent string) Instant {
 	return Instant{
-		"intent_classifier": `{"intent":"` + intent + `","confidence":0.9}`, "interest_signals_detector": `{"signals":["pricing"]}`,
-		"skill_selector": `{"skills":["suggest_follow_up"],"reasons":{}}`, "early_profile_extractor": `{"value":null}`,
-		"visitor_profile": `{"company_name":"Acme"}`, "form_field_extractor": `{"fields":{}}`,
+		"intent_classifier":         `{"intent":"` + intent + `","confidence":0.9}`,
+		"interest_signals_detector": `{"signals":["pricing"]}`,
+		"skill_selector":            `{"skills":["suggest_follow_up"],"reasons":{}}`,
+		"early_profile_extractor":   `{"value":null}`,
+		"visitor_profile":           `{"company_name":"Acme"}`, "form_field_extractor": `{"fields":{}}`,
 		"follow_up_suggester": `{"suggestions":["What does it cost?"]}`, "answer_suggester": `{"answers":[]}`,
 		"answer_writer": "We sell tea from the hills, by post, in a week.", "booking_handler": "Booked.",
 	}

@@ -40,7 +40,8 @@ func (c *client) get(ctx context.Context, query url.Values) ([]byte, error) {
 	case err != nil:
 		return nil, c.unreached(err)
 	case len(data) > maxTotal:
-		return nil, c.errorf("an answer is larger than %d MB: keep long texts in prompts and in the knowledge base", maxTotal>>20)
+		return nil, c.errorf("an answer is larger than %d MB: keep long texts in prompts and in the knowledge base",
+			maxTotal>>20)
 	case res.StatusCode/100 != 2:
 		return nil, c.errorf("status %d: %s", res.StatusCode, c.why(res, data))
 	}

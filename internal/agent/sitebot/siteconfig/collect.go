@@ -39,7 +39,8 @@ func (c *collection) add(r row) error {
 		return fmt.Errorf("%s: the table holds more than %d rows: keep sites only in it", c.where, maxRows)
 	}
 	if c.bytes += len(r.site) + len(r.config); c.bytes > maxTotal {
-		return fmt.Errorf("%s: the table holds more than %d MB: keep long texts in prompts and in the knowledge base", c.where, maxTotal>>20)
+		return fmt.Errorf("%s: the table holds more than %d MB: keep long texts in prompts and in the knowledge base",
+			c.where, maxTotal>>20)
 	}
 	c.rows = append(c.rows, r)
 	return nil
@@ -78,7 +79,8 @@ func (c *collection) library() (*site.Library, error) {
 		return nil, err
 	}
 	if len(sites) == 0 {
-		return nil, fmt.Errorf("there is no site in %s: insert a row with its name and its configuration as JSON", c.where)
+		return nil,
+			fmt.Errorf("there is no site in %s: insert a row with its name and its configuration as JSON", c.where)
 	}
 	library, err := site.NewLibrary(sites...)
 	return library, unplaced(err)

@@ -67,7 +67,9 @@ func unreadable(err error, u *url.URL) error {
 // scrub makes a text one line and takes secrets out of it, also as they are written in addresses.
 func scrub(text string, secrets ...string) string {
 	for _, secret := range secrets {
-		for _, written := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]} {
+		for _, written := range []string{
+			secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:],
+		} {
 			if written != "" {
 				text = strings.ReplaceAll(text, written, "***")
 			}

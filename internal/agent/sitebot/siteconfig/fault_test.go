@@ -18,7 +18,9 @@ import (
 func hides(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
-		for _, written := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]} {
+		for _, written := range []string{
+			secret, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:],
+		} {
 			if strings.Contains(err.Error(), written) {
 				t.Errorf("the error tells %q: %v", written, err)
 			}
@@ -45,11 +47,19 @@ func TestPostgresFaults(t *testing.T) {
 		{"no such user", "check user and password in the address", func(u *url.URL, _ *siteconfig.Postgres) {
 			u.User = url.UserPassword("nobody", wrong)
 		}},
-		{"server down", "check that the server runs", func(u *url.URL, _ *siteconfig.Postgres) { u.Host = "127.0.0.1:" + closed }},
+		{"server down", "check that the server runs", func(u *url.URL, _ *siteconfig.Postgres) {
+			u.Host = "127.0.0.1:" + closed
+		}},
 		{"no such database", "check the database", func(u *url.URL, _ *siteconfig.Postgres) { u.Path = "/absent" }},
-		{"no such table", "check the table's name, or create it", func(_ *url.URL, p *siteconfig.Postgres) { p.Table = "absent" }},
-		{"other columns", "needs the columns site, config", func(_ *url.URL, p *siteconfig.Postgres) { p.Table += "_bare" }},
-		{"no TLS", "check that the server runs", func(u *url.URL, _ *siteconfig.Postgres) { u.RawQuery = "sslmode=require" }},
+		{"no such table", "check the table's name, or create it", func(_ *url.URL, p *siteconfig.Postgres) {
+			p.Table = "absent"
+		}},
+		{"other columns", "needs the columns site, config", func(_ *url.URL, p *siteconfig.Postgres) {
+			p.Table += "_bare"
+		}},
+		{"no TLS", "check that the server runs", func(u *url.URL, _ *siteconfig.Postgres) {
+			u.RawQuery = "sslmode=require"
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, p := servertest.Postgres(t), own
@@ -74,7 +84,8 @@ func TestPostgresSilent(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	p := siteconfig.Postgres{URL: "postgres://u:" + url.QueryEscape(servertest.PostgresPassword) + "@" + l.Addr().String() + "/db?sslmode=disable"}
+	p := siteconfig.Postgres{URL: "postgres://u:" + url.QueryEscape(servertest.PostgresPassword) + "@" +
+		l.Addr().String() + "/db?sslmode=disable"}
 	_, err = p.Load(ctx)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "gave up waiting") {
 		t.Fatalf("Load: %v", err)
@@ -105,7 +116,10 @@ func TestOpen(t *testing.T) {
 	environment := map[string]string{siteconfig.KeyEnv: "key-1"}
 	for _, c := range []struct{ address, want string }{
 		{"postgres://u:secret@db.example/app", "postgres://db.example:5432/app table site_configs"},
-		{"postgresql://u:secret@db.example:1/app?table=config.sites&sslmode=disable", "postgres://db.example:1/app table config.sites"},
+		{
+			"postgresql://u:secret@db.example:1/app?table=config.sites&sslmode=disable",
+			"postgres://db.example:1/app table config.sites",
+		},
 		{"postgres:///app?host=/run/pg&password=secret", "postgres:///run/pg/app table site_configs"},
 		{"postgres://u:secret@[::1]/app", "postgres://[::1]:5432/app table site_configs"},
 		{"supabase+https://abc.supabase.co", "https://abc.supabase.co table site_configs"},

@@ -39,7 +39,8 @@ func (p Postgres) target() (*target, error) {
 		t.plain, t.table = schema+"."+table, pgx.Identifier{schema, table}.Sanitize()
 	}
 	u, err := url.Parse(p.URL)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" { // the error's text may hold a part of the password
+	// the error's text may hold a part of the password
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return nil, errAddress
 	}
 	if t.config, err = pgx.ParseConfig(p.URL); err != nil {

@@ -25,7 +25,8 @@ const example = "../site/testdata/example.site.yaml"
 func table(t testing.TB) siteconfig.Postgres {
 	t.Helper()
 	p := siteconfig.Postgres{URL: servertest.Postgres(t).String(), Table: "sites_" + strings.ToLower(rand.Text())}
-	execute(t, "create table "+p.Table+" (site text primary key, config jsonb not null, updated_at timestamptz not null default now())")
+	execute(t, "create table "+p.Table+
+		" (site text primary key, config jsonb not null, updated_at timestamptz not null default now())")
 	t.Cleanup(func() { execute(t, "drop table if exists "+p.Table) })
 	return p
 }
@@ -99,7 +100,9 @@ func TestPostgresSameAsFile(t *testing.T) {
 		t.Errorf("file %q in %q", got.File, got.Dir)
 	}
 	byField := cmpopts.SortSlices(func(a, b site.FormField) bool { return a.Field < b.Field }) // jsonb sorts keys
-	ignored := cmp.Options{cmpopts.IgnoreFields(site.Site{}, "File", "Warnings"), cmpopts.IgnoreUnexported(site.Site{}), byField}
+	ignored := cmp.Options{
+		cmpopts.IgnoreFields(site.Site{}, "File", "Warnings"), cmpopts.IgnoreUnexported(site.Site{}), byField,
+	}
 	if diff := cmp.Diff(want, got, ignored); diff != "" {
 		t.Errorf("-file +row:\n%s", diff)
 	}
@@ -110,7 +113,8 @@ func TestPostgresOrderAndNames(t *testing.T) {
 	insert(t, p, "b.example", `{"site": "b.example"}`)
 	insert(t, p, "C.example.", `{"aliases": "www.c.example", "company": {"name": "Größe 😀 \"x\" \\ / \u0001"}}`)
 	insert(t, p, "a.example", `{"site": null}`)
-	if diff := cmp.Diff([]string{"c.example", "a.example", "b.example"}, names(t, p)); diff != "" { // bytewise, as files are
+	// bytewise, as files are
+	if diff := cmp.Diff([]string{"c.example", "a.example", "b.example"}, names(t, p)); diff != "" {
 		t.Error(diff)
 	}
 	library, err := p.Load(t.Context())
@@ -143,11 +147,13 @@ func TestPostgresHostileRows(t *testing.T) {
 		t.Fatalf("Load: %v", err)
 	}
 	for _, want := range []string{
-		"[list.example]: expected a mapping, got a list", "[text.example]: expected a mapping, got text", "[null.example]: expected a mapping",
-		`[keys.example]: companny: unknown key "companny" (did you mean "company"?)`, "[keys.example]: cta.min_turn: expected a whole number",
+		"[list.example]: expected a mapping, got a list",
+		"[text.example]: expected a mapping, got text", "[null.example]: expected a mapping",
+		`[keys.example]: companny: unknown key "companny" (did you mean "company"?)`,
+		"[keys.example]: cta.min_turn: expected a whole number",
 		`[other.example]: site: the configuration is of "fine.example", but the row of "other.example"`,
-		"[../../etc/x]: site: ", "[line·break]: site: ", "[large.example]: the configuration is larger than 1 MB", "[nnnnnnnn",
-		"[deep.example]: ",
+		"[../../etc/x]: site: ", "[line·break]: site: ", "[large.example]: the configuration is larger than 1 MB",
+		"[nnnnnnnn", "[deep.example]: ",
 	} {
 		if !strings.Contains(err.Error(), p.Table+want) {
 			t.Errorf("no %q in\n%v", want, err)
@@ -165,7 +171,8 @@ func TestPostgresDuplicateAlias(t *testing.T) {
 	insert(t, p, "a.example", `{"aliases": ["shared.example"]}`)
 	insert(t, p, "b.example", `{"aliases": ["Shared.example"]}`)
 	_, err := p.Load(t.Context())
-	want := p.Table + `[b.example]: aliases[0]: "shared.example" is a name of the site in ` + p.Table + "[a.example] too"
+	want := p.Table + `[b.example]: aliases[0]: "shared.example" is a name of the site in ` + p.Table +
+		"[a.example] too"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -188,7 +195,8 @@ func TestPostgresLimits(t *testing.T) {
 
 func TestPostgresTotalLimit(t *testing.T) {
 	p := table(t)
-	execute(t, "insert into "+p.Table+` select 's' || n, jsonb_build_object('company', jsonb_build_object('description', repeat('x', 1000000)))
+	execute(t, "insert into "+p.Table+
+		` select 's' || n, jsonb_build_object('company', jsonb_build_object('description', repeat('x', 1000000)))
 		from generate_series(1, 70) n`)
 	if _, err := p.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 64 MB") {
 		t.Errorf("%.300v", err)

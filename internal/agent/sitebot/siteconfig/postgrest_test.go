@@ -75,10 +75,13 @@ func sortedNames(rows map[string]string) []string {
 func (p *postgrest) check(r *http.Request) {
 	query := r.URL.Query()
 	for what, pair := range map[string][2]string{
-		"method": {r.Method, http.MethodGet}, "path": {r.URL.Path, p.path}, "Accept": {r.Header.Get("Accept"), "application/json"},
-		"apikey": {r.Header.Get("apikey"), serviceKey}, "Authorization": {r.Header.Get("Authorization"), "Bearer " + serviceKey},
+		"method": {r.Method, http.MethodGet}, "path": {r.URL.Path, p.path},
+		"Accept":         {r.Header.Get("Accept"), "application/json"},
+		"apikey":         {r.Header.Get("apikey"), serviceKey},
+		"Authorization":  {r.Header.Get("Authorization"), "Bearer " + serviceKey},
 		"Accept-Profile": {r.Header.Get("Accept-Profile"), p.schema},
-		"select":         {query.Get("select"), "site,config"}, "order": {query.Get("order"), "site.asc"}, "limit": {query.Get("limit"), "100"},
+		"select":         {query.Get("select"), "site,config"}, "order": {query.Get("order"), "site.asc"},
+		"limit": {query.Get("limit"), "100"},
 	} {
 		if pair[0] != pair[1] {
 			p.t.Errorf("%s is %q, want %q", what, pair[0], pair[1])

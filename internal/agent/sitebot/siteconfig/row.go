@@ -20,7 +20,8 @@ func readRow(file string, r row) (*site.Site, source.Problems) {
 	}
 	switch {
 	case max(r.size, len(r.config)) > maxConfig:
-		return nil, problem("", "keep long texts in prompts and in the knowledge base", "the configuration is larger than %d MB", maxConfig>>20)
+		return nil, problem("", "keep long texts in prompts and in the knowledge base",
+			"the configuration is larger than %d MB", maxConfig>>20)
 	case r.config == nil:
 		return nil, problem("", "write the site's file as JSON into the column config", "the row has no configuration")
 	}
@@ -32,7 +33,8 @@ func readRow(file string, r row) (*site.Site, source.Problems) {
 		return nil, problem("", "", "%v", err)
 	}
 	if s.Name != normal(r.site) {
-		return nil, problem("site", "write the same name into both", "the configuration is of %q, but the row of %q", s.Name, clip(r.site, 60))
+		return nil, problem("site", "write the same name into both", "the configuration is of %q, but the row of %q",
+			s.Name, clip(r.site, 60))
 	}
 	s.Warnings = withoutPlaces(s.Warnings)
 	return s, nil

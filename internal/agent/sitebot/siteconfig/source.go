@@ -87,8 +87,9 @@ func tableName(name string) (schema, table string, err error) {
 		name = DefaultTable
 	}
 	if !identifiers.MatchString(name) {
-		return "", "", fmt.Errorf("sites: %q is not the name of a table: use letters, digits and _, such as %s or config.%s",
-			clip(name, 60), DefaultTable, DefaultTable)
+		return "", "",
+			fmt.Errorf("sites: %q is not the name of a table: use letters, digits and _, such as %s or config.%s",
+				clip(name, 60), DefaultTable, DefaultTable)
 	}
 	if schema, table, ok := strings.Cut(name, "."); ok {
 		return schema, table, nil

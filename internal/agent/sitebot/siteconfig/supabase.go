@@ -115,9 +115,11 @@ func (s Supabase) client() (*client, error) {
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, errors.New("sites: the address of the project is not an http one: write supabase+https://PROJECT.supabase.co")
+		return nil, errors.New(
+			"sites: the address of the project is not an http one: write supabase+https://PROJECT.supabase.co")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("sites: the address of the project has more than host and path: put the key into " + KeyEnv)
+		return nil,
+			errors.New("sites: the address of the project has more than host and path: put the key into " + KeyEnv)
 	}
 	key := strings.TrimSpace(s.Key)
 	if key == "" {

@@ -47,14 +47,16 @@ func TestSupabaseTableAndPath(t *testing.T) {
 
 func TestSupabaseHostileRows(t *testing.T) {
 	_, s := supabase(t, map[string]string{
-		"a.example": `{"aliases": ["b.example"]}`, "text.example": `"x"`, "null.example": `null`, "keys.example": `{"companny": 1}`,
+		"a.example": `{"aliases": ["b.example"]}`, "text.example": `"x"`,
+		"null.example": `null`, "keys.example": `{"companny": 1}`,
 		"large.example": `{"company": {"description": "` + strings.Repeat("x", 2<<20) + `"}}`, "a,b&c=(d)\n%": `{}`,
 		"twice.example": `{"language": "en", "language": "fr"}`,
 	})
 	_, err := s.Load(t.Context())
 	for _, want := range []string{
-		"[text.example]: expected a mapping", "[null.example]: the row has no configuration", "[keys.example]: companny: unknown key",
-		"[large.example]: the configuration is larger than 1 MB", "[a,b&c=(d)·%]: site: ", "[twice.example]: not valid JSON",
+		"[text.example]: expected a mapping", "[null.example]: the row has no configuration",
+		"[keys.example]: companny: unknown key", "[large.example]: the configuration is larger than 1 MB",
+		"[a,b&c=(d)·%]: site: ", "[twice.example]: not valid JSON",
 	} {
 		if err == nil || !strings.Contains(err.Error(), "site_configs"+want) {
 			t.Errorf("no %q in %.3000v", want, err)
@@ -70,16 +72,28 @@ func TestSupabaseFaults(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"key":       {status(401, `{"message": "Invalid API key `+serviceKey+`"}`), "status 401: check the key in SUPABASE_SERVICE_KEY (Invalid API key ***)"},
-		"forbidden": {status(403, `{"message": "permission denied for table site_configs"}`), "check the key in SUPABASE_SERVICE_KEY (permission denied"},
-		"table":     {status(404, `{"code": "PGRST205", "message": "Could not find the table"}`), "create the table (Could not find the table)"},
-		"column":    {status(400, `{"code": "42703", "message": "column site_configs.config does not exist"}`), "status 400: column site_configs.config does not exist"},
-		"proxy":     {status(502, "<html>"), "status 502: try again later"},
-		"page":      {status(200, "<html>"), "no list of rows"},
-		"object":    {status(200, `{"site": "a"}`), "no list of rows"},
-		"row":       {status(200, `[{"config": {}}]`), "a row without site"},
-		"again":     {status(200, `[{"site": "a.example", "config": {}}]`), "the same rows again"},
-		"empty":     {status(200, `[]`), "there is no site in http://"},
+		"key": {
+			status(401, `{"message": "Invalid API key `+serviceKey+`"}`),
+			"status 401: check the key in SUPABASE_SERVICE_KEY (Invalid API key ***)",
+		},
+		"forbidden": {
+			status(403, `{"message": "permission denied for table site_configs"}`),
+			"check the key in SUPABASE_SERVICE_KEY (permission denied",
+		},
+		"table": {
+			status(404, `{"code": "PGRST205", "message": "Could not find the table"}`),
+			"create the table (Could not find the table)",
+		},
+		"column": {
+			status(400, `{"code": "42703", "message": "column site_configs.config does not exist"}`),
+			"status 400: column site_configs.config does not exist",
+		},
+		"proxy":  {status(502, "<html>"), "status 502: try again later"},
+		"page":   {status(200, "<html>"), "no list of rows"},
+		"object": {status(200, `{"site": "a"}`), "no list of rows"},
+		"row":    {status(200, `[{"config": {}}]`), "a row without site"},
+		"again":  {status(200, `[{"site": "a.example", "config": {}}]`), "the same rows again"},
+		"empty":  {status(200, `[]`), "there is no site in http://"},
 		"broken": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "9")
 			fmt.Fprint(w, "[")

@@ -107,7 +107,8 @@ func (t *Text) free(from, to int) bool {
 	behind, _ := utf8.DecodeRune(t.rest[to:])
 	spaced := strings.ContainsRune(string(t.rest[from:to]), ' ')
 	return !(from > 0 && (isLetter(before) || isDigit(before) || strings.ContainsRune("+#$€£_%@&=:\x00", before))) &&
-		!(to < len(t.rest) && (isLetter(behind) || isDigit(behind) || strings.ContainsRune("%€$£°_@", behind)) && !hour.Match(t.rest[to:])) &&
+		!(to < len(t.rest) && (isLetter(behind) || isDigit(behind) || strings.ContainsRune("%€$£°_@", behind)) &&
+			!hour.Match(t.rest[to:])) &&
 		!(spaced && (digitsBefore.Match(t.rest[:from]) || digitsBehind.Match(t.rest[to:])))
 }
 
@@ -186,7 +187,8 @@ func (c Calendar) yearless(parts []string, separator byte) (time.Time, bool) {
 	a, b := parts[0], parts[1]
 	dotted := separator == '.'
 	month, _ := strconv.Atoi(b)
-	if separator == '-' || len(a) > 2 || len(b) > 2 || !plausible(a, b) || dotted && month > 12 || a == "24" && b == "7" {
+	if separator == '-' || len(a) > 2 || len(b) > 2 || !plausible(a, b) || dotted && month > 12 ||
+		a == "24" && b == "7" {
 		return time.Time{}, false
 	}
 	c.MonthFirst = c.MonthFirst && !dotted

@@ -50,7 +50,8 @@ func (t *Text) Email() (Found, bool) {
 
 // between reports whether a character stands between words and addresses.
 func between(r rune) bool {
-	return strings.ContainsRune("<>()[]{},;:\"'=|`´\x00", r) || unicode.In(r, unicode.Pi, unicode.Pf) || strings.ContainsRune("„‚〝〞〟＂＇「」『』", r)
+	return strings.ContainsRune("<>()[]{},;:\"'=|`´\x00", r) || unicode.In(r, unicode.Pi, unicode.Pf) ||
+		strings.ContainsRune("„‚〝〞〟＂＇「」『』", r)
 }
 
 // candidates returns the parts of a word that hold an @.
@@ -96,7 +97,8 @@ func localRun(text string) int {
 	n := 0
 	for n < len(text) {
 		b := text[len(text)-1-n]
-		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte(".!#$%&*+/?^_{}~-", b) >= 0) {
+		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' ||
+			strings.IndexByte(".!#$%&*+/?^_{}~-", b) >= 0) {
 			break
 		}
 		n++

@@ -20,7 +20,9 @@ var negations = [][]string{
 // TestDateOracle checks days in random forms and sentences against the day that they were written from.
 func TestDateOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := value.Calendar{Today: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, rapid.IntRange(0, 3000).Draw(t, "today"))}
+		c := value.Calendar{
+			Today: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, rapid.IntRange(0, 3000).Draw(t, "today")),
+		}
 		c.MonthFirst = rapid.Bool().Draw(t, "month first")
 		numeric := []string{"2/1/2006", "02.01.2006", "2-1-2006", "02/01/06", "02 01 2006"}
 		if c.MonthFirst {
@@ -28,7 +30,8 @@ func TestDateOracle(t *testing.T) {
 		}
 		forms := append(numeric, "2006-01-02", "2006/01/02", "2006-01-02T10:00")
 		frame := rapid.SampledFrom([]string{
-			"", "I would like % for our team", "ce serait bien le %, merci", "uns passt % gut", "%!", "(%)", "ok, %, 10:30", "是%",
+			"", "I would like % for our team", "ce serait bien le %, merci", "uns passt % gut", "%!", "(%)",
+			"ok, %, 10:30", "是%",
 		}).Draw(t, "frame")
 		write := func(name string) (said string, day time.Time) {
 			day = c.Today.AddDate(0, 0, rapid.IntRange(-300, 3000).Draw(t, name))
@@ -54,7 +57,8 @@ func TestDateOracle(t *testing.T) {
 			t.Fatalf("%q on %s: %q, want %q", one, c.Today.Format(time.DateOnly), got, want)
 		}
 		two, other := write("other")
-		if got := read(one + " / " + two); !day.Equal(other) && want != "!past" && !other.Before(c.Today) && got != "!several" {
+		if got := read(one + " / " + two); !day.Equal(other) && want != "!past" && !other.Before(c.Today) &&
+			got != "!several" {
 			t.Fatalf("%q and %q: %q", one, two, got)
 		}
 		instead := rapid.SampledFrom(negations).Draw(t, "language")[1]
@@ -81,7 +85,10 @@ func TestEmailOracle(t *testing.T) {
 					message = append(message, "Zeta")
 				}
 				// Words of the phrase behind its negation count in the distance.
-				tail := map[string]int{"please do not use": 1, "no escriba a": 2, "non scriva a": 2, "não escreva para": 2, "schrijf niet naar": 1}[denial]
+				tail := map[string]int{
+					"please do not use": 1, "no escriba a": 2, "non scriva a": 2, "não escreva para": 2,
+					"schrijf niet naar": 1,
+				}[denial]
 				if tail+between < 3 {
 					kept = ""
 				}
@@ -106,7 +113,9 @@ func drawAddress(t *rapid.T) (address, want string) {
 	local := rapid.StringMatching(`[A-Za-z0-9_+-]{1,12}(\.[a-z0-9!#$%&*/?^~]{1,5})?`).Draw(t, "local")
 	label := rapid.StringMatching(`[a-z0-9]([a-z0-9]{0,6}[a-z0-9])?`).Draw(t, "label")
 	last := rapid.SampledFrom([]string{"com", "example", "fr", "museum"}).Draw(t, "last")
-	before := rapid.SampledFrom([]string{"", "<", "(", "mailto:", "mail=", "e-mail:", "邮箱", "«", "“", "к"}).Draw(t, "before")
+	before := rapid.SampledFrom([]string{
+		"", "<", "(", "mailto:", "mail=", "e-mail:", "邮箱", "«", "“", "к",
+	}).Draw(t, "before")
 	behind := rapid.SampledFrom([]string{"", ">", ")", "!", "»", "”", "…"}).Draw(t, "behind")
 	domain := label + "." + last
 	switch rapid.IntRange(0, 11).Draw(t, "kind") {

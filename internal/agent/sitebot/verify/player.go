@@ -17,8 +17,9 @@ type Player struct{ said, answer string }
 
 // analysis is what a Player replies to the nodes that look at a message: there is nothing in it.
 var analysis = map[string]string{
-	"intent_classifier": `{"intent":"LEARN","confidence":1}`, "interest_signals_detector": `{"signals":[]}`, "skill_selector": `{"skills":[],"reasons":{}}`,
-	"visitor_profile": `{}`, "form_field_extractor": `{"fields":{}}`, "follow_up_suggester": `{"suggestions":[]}`, "answer_suggester": `{"answers":[]}`,
+	"intent_classifier": `{"intent":"LEARN","confidence":1}`, "interest_signals_detector": `{"signals":[]}`,
+	"skill_selector": `{"skills":[],"reasons":{}}`, "visitor_profile": `{}`, "form_field_extractor": `{"fields":{}}`,
+	"follow_up_suggester": `{"suggestions":[]}`, "answer_suggester": `{"answers":[]}`,
 }
 
 // Generate implements llm.Model.
@@ -34,11 +35,13 @@ func (p *Player) Generate(_ context.Context, r llm.Request) (chat.Reply, error) 
 }
 
 // errUnplayable says that a history is no conversation of question and answer, such as one that begins with a greeting.
-var errUnplayable = errors.New("a chatbot answers every message once: the history has two messages of one speaker in a row, or begins with an answer")
+var errUnplayable = errors.New("a chatbot answers every message once: the history has two messages of one speaker in " +
+	"a row, or begins with an answer")
 
 // play holds a recorded conversation up to its last answer. It returns the turns that the abuse gate kept from being
 // answered.
-func (p *Player) play(ctx context.Context, bot *sitebot.Bot, site, session string, messages []sitebot.RebuiltMessage) (blocked []Blocked, err error) {
+func (p *Player) play(ctx context.Context, bot *sitebot.Bot, site, session string,
+	messages []sitebot.RebuiltMessage) (blocked []Blocked, err error) {
 	if len(messages)%2 != 0 {
 		return nil, errUnplayable
 	}

@@ -17,17 +17,20 @@ func Text(out io.Writer, all []Comparison) error {
 			continue
 		}
 		for _, d := range c.Differences {
-			fmt.Fprintf(out, "%s  %s: %s when played, %s when rebuilt\n", c.ID, d.Field, clippedJSON(d.Natural), clippedJSON(d.Rebuilt))
+			fmt.Fprintf(out, "%s  %s: %s when played, %s when rebuilt\n", c.ID, d.Field, clippedJSON(d.Natural),
+				clippedJSON(d.Rebuilt))
 		}
 		for _, b := range c.Blocked {
-			fmt.Fprintf(out, "%s  turn %d was not answered when played: the abuse gate closed (%s)\n", c.ID, b.Turn, b.Why)
+			fmt.Fprintf(out, "%s  turn %d was not answered when played: the abuse gate closed (%s)\n", c.ID,
+				b.Turn, b.Why)
 		}
 		if len(c.Lost) > 0 {
 			fmt.Fprintf(out, "%s  no history tells: %s\n", c.ID, strings.Join(c.Lost, ", "))
 		}
 	}
 	t := Count(all)
-	_, err := fmt.Fprintf(out, "%s: %d the same, %d different, %d that no chatbot could have led\n", text.Plural(t.Items, "item"), t.Same, t.Different, t.Unplayable)
+	_, err := fmt.Fprintf(out, "%s: %d the same, %d different, %d that no chatbot could have led\n",
+		text.Plural(t.Items, "item"), t.Same, t.Different, t.Unplayable)
 	return err
 }
 

@@ -35,9 +35,11 @@ func TestAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	player := &verify.Player{}
-	bot, err := sitebot.New(sitebot.Config{Sites: library, MarkersStand: true, Models: func(*site.Site) (sitebot.Models, error) {
-		return sitebot.Models{Default: player, Fast: player}, nil
-	}})
+	bot, err := sitebot.New(sitebot.Config{
+		Sites: library, MarkersStand: true, Models: func(*site.Site) (sitebot.Models, error) {
+			return sitebot.Models{Default: player, Fast: player}, nil
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ func Resolver(addresses ...string) (r *net.Resolver, asked *atomic.Int32) {
 					return
 				}
 				reply := answered(query, asked, addresses)
-				if _, err := there.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
+				if _, err := there.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))),
+					reply...)); err != nil {
 					return
 				}
 			}

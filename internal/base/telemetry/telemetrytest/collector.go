@@ -109,9 +109,11 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func read(s *traces.Span) Span {
 	out := Span{
-		TraceID: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()), Name: s.GetName(), Kind: int(s.GetKind()),
+		TraceID: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()),
+		Parent: hex.EncodeToString(s.GetParentSpanId()), Name: s.GetName(), Kind: int(s.GetKind()),
 		Start: time.Unix(0, int64(s.GetStartTimeUnixNano())), End: time.Unix(0, int64(s.GetEndTimeUnixNano())),
-		Attributes: values(s.GetAttributes()), Failed: s.GetStatus().GetCode() == traces.Status_STATUS_CODE_ERROR, Message: s.GetStatus().GetMessage(),
+		Attributes: values(s.GetAttributes()), Failed: s.GetStatus().GetCode() == traces.Status_STATUS_CODE_ERROR,
+		Message: s.GetStatus().GetMessage(),
 	}
 	for _, e := range s.GetEvents() {
 		out.Events = append(out.Events, Event{e.GetName(), values(e.GetAttributes())})

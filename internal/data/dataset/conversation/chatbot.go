@@ -85,7 +85,8 @@ func (f *chatbotSession) sites(ctx context.Context) ([]string, error) {
 	for i := range threads {
 		threads[i] = strings.TrimSuffix(threads[i], behind)
 	}
-	return slices.DeleteFunc(threads, func(site string) bool { return strings.Contains(site, ":") }), nil // that is a longer id
+	// that is a longer id
+	return slices.DeleteFunc(threads, func(site string) bool { return strings.Contains(site, ":") }), nil
 }
 
 // onlySite returns the only site that has a session of the id.
@@ -97,7 +98,8 @@ func (f *chatbotSession) onlySite(ctx context.Context) (string, error) {
 	case len(sites) == 0:
 		return "", source.Invalid("there is no session %q in %s: write the id as the chatbot has it", f.id, f.where)
 	case len(sites) > 1:
-		return "", source.Invalid("several sites have a session %q in %s: add --site with one of %s", f.id, f.where, strings.Join(sites, ", "))
+		return "", source.Invalid("several sites have a session %q in %s: add --site with one of %s", f.id, f.where,
+			strings.Join(sites, ", "))
 	}
 	return sites[0], nil
 }

@@ -37,7 +37,8 @@ func TestOfChatbot(t *testing.T) {
 	put("coffee.example", "v-2")
 	for _, tc := range []struct{ session, site, fault string }{
 		{"v-1", "", ""},
-		{"v-2", "", `several sites have a session "v-2" in redis://` + server.Addr() + "/0: add --site with one of coffee.example, tea.example"},
+		{"v-2", "", `several sites have a session "v-2" in redis://` + server.Addr() +
+			"/0: add --site with one of coffee.example, tea.example"},
 		{"v-2", "tea.example", ""},
 		{"v-1", "tee.example", `did you mean "tea.example"?`},
 		{"v-*", "", `there is no session "v-*" in redis://`},
@@ -59,7 +60,8 @@ func TestOfChatbot(t *testing.T) {
 			t.Errorf("turn %d of %s, %v", turn, c, err)
 		}
 		r, err := c.Item(turn)
-		if err != nil || string(r.Input) != `{"query":"Bye"}` || !strings.Contains(string(r.Metadata), `"site_name":"tea.example"`) {
+		if err != nil || string(r.Input) != `{"query":"Bye"}` ||
+			!strings.Contains(string(r.Metadata), `"site_name":"tea.example"`) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}

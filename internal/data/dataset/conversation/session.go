@@ -18,7 +18,8 @@ func OfSession(ctx context.Context, client *langfuse.Client, id string) (c *Reco
 	exchanges, err := client.Session(ctx, id)
 	switch {
 	case langfuse.Absent(err):
-		return nil, nil, source.Invalid("there is no session %q in %s: copy the id from its page of the session", id, client)
+		return nil, nil, source.Invalid("there is no session %q in %s: copy the id from its page of the session",
+			id, client)
 	case err != nil:
 		return nil, nil, err
 	}

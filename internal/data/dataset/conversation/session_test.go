@@ -19,10 +19,16 @@ func TestSpoken(t *testing.T) {
 		{`{"query": "a", "response": "b"}`, chat.Assistant, "b"},
 		{`{"input": {"message": "a"}, "n": 1}`, chat.User, "a"},
 		{`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}`, chat.User, "a"},
-		{`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}`, chat.Assistant, "b"},
+		{
+			`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}`, chat.Assistant,
+			"b",
+		},
 		{`[{"role": "user", "content": [{"type": "text", "text": "a"}]}]`, chat.User, "a"},
 		{`[{"role": "system", "content": "a"}]`, chat.User, ""},
-		{`{"content": {"content": {"content": {"content": {"content": {"content": {"content": "deep"}}}}}}}`, chat.User, ""},
+		{
+			`{"content": {"content": {"content": {"content": {"content": {"content": {"content": "deep"}}}}}}}`,
+			chat.User, "",
+		},
 		{`""`, chat.User, ""},
 		{`7`, chat.User, ""},
 		{`{`, chat.User, ""},

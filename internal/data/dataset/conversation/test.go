@@ -57,7 +57,8 @@ func (s Selection) find(folder string, records iter.Seq2[*result.Test, error]) (
 		case t.TestID != s.Test:
 			known = append(known, t.TestID)
 		case t.Trials != nil: // over its trials; they have records of their own
-		case s.Suite != "" && t.Suite != s.Suite || s.Target != "" && t.Target != s.Target || s.Trial != 0 && t.Trial != s.Trial:
+		case s.Suite != "" && t.Suite != s.Suite || s.Target != "" && t.Target != s.Target ||
+			s.Trial != 0 && t.Trial != s.Trial:
 		default:
 			found = append(found, t)
 			suites, targets = append(suites, t.Suite), append(targets, t.Target)
@@ -66,13 +67,17 @@ func (s Selection) find(folder string, records iter.Seq2[*result.Test, error]) (
 	suites, targets = distinct(suites), distinct(targets)
 	switch {
 	case len(found) == 0 && s.Suite+s.Target == "" && s.Trial == 0:
-		return nil, source.Invalid("the run in %s has no test %q: %s", folder, s.Test, source.Suggest(s.Test, distinct(known)))
+		return nil, source.Invalid("the run in %s has no test %q: %s", folder, s.Test,
+			source.Suggest(s.Test, distinct(known)))
 	case len(found) == 0:
-		return nil, source.Invalid("the run in %s has no such record of the test %q: check --suite, --target and --trial", folder, s.Test)
+		return nil, source.Invalid(
+			"the run in %s has no such record of the test %q: check --suite, --target and --trial", folder, s.Test)
 	case len(suites) > 1:
-		return nil, source.Invalid("several suites have a test %q: name one with --suite: %s", s.Test, strings.Join(suites, ", "))
+		return nil, source.Invalid("several suites have a test %q: name one with --suite: %s", s.Test,
+			strings.Join(suites, ", "))
 	case len(targets) > 1:
-		return nil, source.Invalid("the test %q ran with several targets: name one with --target: %s", s.Test, strings.Join(targets, ", "))
+		return nil, source.Invalid("the test %q ran with several targets: name one with --target: %s", s.Test,
+			strings.Join(targets, ", "))
 	}
 	slices.SortStableFunc(found, func(a, b *result.Test) int { return cmp.Compare(a.Trial, b.Trial) })
 	for _, verdict := range []result.Verdict{result.Fail, result.Error} {

@@ -21,8 +21,17 @@ func TestSaidIn(t *testing.T) {
 	}{
 		{
 			"after what was said before",
-			[]chat.Message{say(chat.User, "x"), say(chat.Assistant, "X"), say(chat.User, "a"), say(chat.Tool, "{}"), say(chat.Assistant, "A"), say(chat.User, "b")},
-			[]utterance{{chat.User, "x"}, {chat.Assistant, "X"}, {chat.User, "a"}, {chat.Assistant, "A"}, {chat.User, "b"}},
+			[]chat.Message{
+				say(chat.User, "x"), say(chat.Assistant, "X"), say(chat.User, "a"), say(chat.Tool, "{}"),
+				say(chat.Assistant, "A"), say(chat.User, "b"),
+			},
+			[]utterance{
+				{chat.User, "x"},
+				{chat.Assistant, "X"},
+				{chat.User, "a"},
+				{chat.Assistant, "A"},
+				{chat.User, "b"},
+			},
 			[]int{2, 4},
 		},
 		{

@@ -58,7 +58,8 @@ func evalCase(f *file, m map[string]any) conversation {
 	for _, v := range list(m["conversation"]) {
 		one := mapping(v)
 		t := expecting(parts(f, one["user_content"]), parts(f, one["final_response"]))
-		f.checks(&t, one, "invocation_id", "user_content", "final_response", "creation_timestamp", "intermediate_data", "app_details")
+		f.checks(&t, one, "invocation_id", "user_content", "final_response", "creation_timestamp", "intermediate_data",
+			"app_details")
 		between := mapping(one["intermediate_data"])
 		noCalls(&t, between["tool_uses"])
 		f.rest(between, "tool_uses", "invocation_events")
@@ -66,7 +67,8 @@ func evalCase(f *file, m map[string]any) conversation {
 		c.turns = append(c.turns, t)
 	}
 	if n := len(c.turns); n > 0 {
-		f.checks(&c.turns[n-1], m, "eval_id", "conversation", "creation_timestamp", "session_input", "conversation_scenario")
+		f.checks(&c.turns[n-1], m, "eval_id", "conversation", "creation_timestamp", "session_input",
+			"conversation_scenario")
 	}
 	return c
 }

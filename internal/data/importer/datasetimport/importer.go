@@ -156,7 +156,9 @@ func (f *file) items(name, format string, all []conversation) (items []dataset.R
 		behind := 0 // turns behind the last item, which are in no history
 		for i, t := range c.turns {
 			if t.expected != nil || !expects && i == len(c.turns)-1 {
-				r, err := itemOf(c, i, history, map[string]any{"file": name, "format": format, "conversation": c.name, "turn": i + 1})
+				r, err := itemOf(c, i, history, map[string]any{
+					"file": name, "format": format, "conversation": c.name, "turn": i + 1,
+				})
 				if err != nil {
 					return nil, err
 				}

@@ -110,7 +110,8 @@ func (l *Labels) Judges() string {
 
 // Judge asks the judge about every item. After stop is closed it begins no other item; when ctx ends, the asks in
 // flight are given up, too. Items that are not done have no answers. use is what all asks took.
-func Judge(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Labels, o Options) (asked []*Result, use result.JudgeUse) {
+func Judge(ctx context.Context, stop <-chan struct{}, judge grader.Judge, l *Labels,
+	o Options) (asked []*Result, use result.JudgeUse) {
 	work := make(chan *Result)
 	var mu sync.Mutex
 	var progress Progress
@@ -204,7 +205,9 @@ func (a *Result) ask(ctx context.Context, judge grader.Judge, o Options) (use re
 func (a *Result) once(ctx context.Context, judge grader.Judge, threshold float64) (answer Answer, use result.JudgeUse) {
 	defer func() {
 		if r := recover(); r != nil {
-			answer = Answer{Verdict: Undecided, Why: fmt.Sprintf("internal error in the judge, please report it: %v", r)}
+			answer = Answer{
+				Verdict: Undecided, Why: fmt.Sprintf("internal error in the judge, please report it: %v", r),
+			}
 		}
 	}()
 	v, err := judge.Decide(ctx, a.question())
@@ -228,7 +231,9 @@ func (a *Result) answer(v grader.Verdict, err error, threshold float64) Answer {
 		return answer
 	}
 	if a.Scored() {
-		return Answer{Verdict: verdictOf(v.Score >= threshold), Score: &v.Score, Reasoning: text.Clip(v.Reasoning, maxReasoning)}
+		return Answer{
+			Verdict: verdictOf(v.Score >= threshold), Score: &v.Score, Reasoning: text.Clip(v.Reasoning, maxReasoning),
+		}
 	}
 	check, answered := v.Checks[criterionID]
 	if !answered {

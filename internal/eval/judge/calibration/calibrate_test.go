@@ -41,7 +41,9 @@ func (j *judge) Decide(ctx context.Context, q grader.Question) (grader.Verdict, 
 	case "error":
 		return v, errors.New("down")
 	case "pass", "fail":
-		v.Checks = map[string]grader.RubricCheck{q.Rubrics[0].ID: {Satisfied: said == "pass", Reasoning: q.Rubrics[0].Outcome}}
+		v.Checks = map[string]grader.RubricCheck{q.Rubrics[0].ID: {
+			Satisfied: said == "pass", Reasoning: q.Rubrics[0].Outcome,
+		}}
 	default:
 		if _, err := fmt.Sscan(said, &v.Score); err != nil {
 			return v, err
@@ -96,7 +98,8 @@ func TestFigures(t *testing.T) {
 	all := append(rows(20, "pass", "pass"), rows(5, "fail", "pass")...)
 	all = append(append(all, rows(10, "pass", "fail")...), rows(15, "fail", "fail")...)
 	r := report(t, calibration.Options{Workers: 3}, calibration.Gate{}, all...)
-	if want := (calibration.Confusion{PassPass: 20, PassFail: 5, FailPass: 10, FailFail: 15}); r.Confusion != want || r.N != 50 || r.Agreed != 35 {
+	if want := (calibration.Confusion{PassPass: 20, PassFail: 5, FailPass: 10, FailFail: 15}); r.Confusion != want ||
+		r.N != 50 || r.Agreed != 35 {
 		t.Fatalf("%+v", r.Figures)
 	}
 	near(t, "accuracy", r.Accuracy, 0.7)
@@ -108,7 +111,8 @@ func TestFigures(t *testing.T) {
 	near(t, "α", r.Alpha, 0.4)
 	near(t, "false pass", r.FalsePass.Rate, 0.4)
 	near(t, "false fail", r.FalseFail.Rate, 0.2)
-	if r.Disagreements[0].Judge != calibration.Pass || r.Disagreements[10].Judge != calibration.Fail || r.Disagreements[0].Reasoning != "c" {
+	if r.Disagreements[0].Judge != calibration.Pass || r.Disagreements[10].Judge != calibration.Fail ||
+		r.Disagreements[0].Reasoning != "c" {
 		t.Errorf("what only the judge passes does not come first: %+v", r.Disagreements)
 	}
 	if r.Use.Calls != 50 || r.Use.Usage.InputTokens != 100 {
@@ -119,8 +123,10 @@ func TestFigures(t *testing.T) {
 // What the judge could not decide is no agreement, whatever the people said, and weighs more than a gate.
 func TestUndecided(t *testing.T) {
 	for _, how := range []string{"error", "panic", "silent"} {
-		r := report(t, calibration.Options{}, calibration.Gate{}, append(rows(1, how, "fail"), rows(2, "pass", "pass")...)...)
-		if r.Undecided != 1 || len(r.UndecidedItems) != 1 || r.N != 2 || r.Agreed != 2 || r.UndecidedItems[0].Why == "" {
+		r := report(t, calibration.Options{}, calibration.Gate{},
+			append(rows(1, how, "fail"), rows(2, "pass", "pass")...)...)
+		if r.Undecided != 1 || len(r.UndecidedItems) != 1 || r.N != 2 || r.Agreed != 2 ||
+			r.UndecidedItems[0].Why == "" {
 			t.Errorf("%s: %+v", how, r)
 		}
 		if code := r.Exit(); code != result.ExitNotRun {
@@ -175,7 +181,8 @@ func TestScores(t *testing.T) {
 	row := func(answer string, score float64) string {
 		return fmt.Sprintf(`{"answer": %q, "criterion": "c", "score": %g}`, answer, score)
 	}
-	r := report(t, calibration.Options{Threshold: 0.8}, calibration.Gate{}, row("0.9 a", 1), row("0.7 b", 0.8), row("0.2 c", 0.1), row("0.4 d", 0.5))
+	r := report(t, calibration.Options{Threshold: 0.8}, calibration.Gate{}, row("0.9 a", 1), row("0.7 b", 0.8),
+		row("0.2 c", 0.1), row("0.4 d", 0.5))
 	if r.Scores == nil || r.Confusion != (calibration.Confusion{PassPass: 1, PassFail: 1, FailFail: 2}) {
 		t.Fatalf("%+v", r.Figures)
 	}
@@ -203,7 +210,8 @@ func TestStop(t *testing.T) {
 		asked, use := calibration.Judge(ctx, stop, j, l, o)
 		cancel()
 		r := calibration.New("j", l, asked, use, o, calibration.Gate{})
-		if done := r.Items - r.NotJudged; done < 2 || done > 4 || r.Exit() != result.ExitInterrupted || r.Undecided != 0 {
+		if done := r.Items - r.NotJudged; done < 2 || done > 4 || r.Exit() != result.ExitInterrupted ||
+			r.Undecided != 0 {
 			t.Errorf("cancelled %t: %d done, %d undecided, exit code %d", cancelled, done, r.Undecided, r.Exit())
 		}
 	}
@@ -232,11 +240,13 @@ func TestPairs(t *testing.T) {
 	row := func(n int, a, b, label string) string {
 		return fmt.Sprintf(`{"question": "q%d", "answer_a": %q, "answer_b": %q, "winner": %q}`, n, a, b, label)
 	}
-	l := load(t, row(1, "good", "bad", "model_a"), row(2, "bad", "good", "b"), row(3, "bad", "poor", "tie"), row(4, "bad", "poor", "a"), row(5, "good", "bad", "tie"))
+	l := load(t, row(1, "good", "bad", "model_a"), row(2, "bad", "good", "b"), row(3, "bad", "poor", "tie"),
+		row(4, "bad", "poor", "a"), row(5, "good", "bad", "tie"))
 	o := calibration.Options{Workers: 2}
 	asked, use := calibration.Judge(t.Context(), nil, preferring{}, l, o)
 	r := calibration.New("j", l, asked, use, o, calibration.Gate{})
-	if r.N != 5 || r.Agreed != 3 || r.Pairs.Preferences[calibration.A][calibration.Tie] != 1 || r.Pairs.Preferences[calibration.Tie][calibration.A] != 1 || r.Confusion != (calibration.Confusion{}) {
+	if r.N != 5 || r.Agreed != 3 || r.Pairs.Preferences[calibration.A][calibration.Tie] != 1 ||
+		r.Pairs.Preferences[calibration.Tie][calibration.A] != 1 || r.Confusion != (calibration.Confusion{}) {
 		t.Fatalf("%+v", r.Figures)
 	}
 	near(t, "κ", r.Kappa, 0.375)

@@ -51,7 +51,8 @@ func columns() map[string][]string {
 		"judged":    {"judged"},
 		"model":     {"model"},
 		// These name an answer of a run.
-		"run": {"run_id"}, "suite": {"suite"}, "test": {"test_id"}, "target": {"target"}, "trial": {"trial"}, "item": {"item"},
+		"run": {"run_id"}, "suite": {"suite"}, "test": {"test_id"}, "target": {"target"}, "trial": {"trial"},
+		"item":    {"item"},
 		"comment": {"comment"}, "at": {"at"},
 	}
 }
@@ -91,7 +92,10 @@ func (l *loader) read(n source.Node) row {
 			l.ignored[f.Name] = true
 		}
 	}
-	item := &Item{Expected: l.text(n, "expected"), Criterion: strings.TrimSpace(l.text(n, "criterion")), Model: l.text(n, "model")}
+	item := &Item{
+		Expected: l.text(n, "expected"), Criterion: strings.TrimSpace(l.text(n, "criterion")),
+		Model: l.text(n, "model"),
+	}
 	r := row{id: l.text(n, "id"), item: item, label: Label{Annotator: l.text(n, "annotator")}}
 	if r.id == "" {
 		r.id = l.place(n)
@@ -114,7 +118,8 @@ func (l *loader) read(n source.Node) row {
 		n.Report("say in a column criterion what the person decided", "the row has no criterion")
 	}
 	if !item.answered && item.Judged == "" {
-		n.Report("add the answer, or what the judge said of it in a column judged", "the row has no answer to be judged")
+		n.Report("add the answer, or what the judge said of it in a column judged",
+			"the row has no answer to be judged")
 	}
 	if (item.Judged != "" || item.Pair) && r.label.Score != nil {
 		n.Report("use a label", "a score cannot be held against a verdict of the judge, nor decide between two answers")
@@ -201,7 +206,8 @@ func verdictIn(n source.Node, pair, unclear bool) Verdict {
 func messages(n source.Node) []chat.Message {
 	v := n.Value
 	if n.Kind == source.String {
-		if parsed, err := source.ParseJSON(n.File(), []byte(n.Scalar), n.Line); err == nil && parsed.Kind == source.List {
+		if parsed, err := source.ParseJSON(n.File(), []byte(n.Scalar), n.Line); err == nil &&
+			parsed.Kind == source.List {
 			v = parsed
 		}
 	}

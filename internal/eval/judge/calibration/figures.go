@@ -130,7 +130,9 @@ func (f *Figures) add(pair bool, people, judge Verdict) {
 	switch {
 	case pair:
 		if f.Pairs == nil {
-			f.Pairs = &PairFigures{Preferences: map[Verdict]map[Verdict]int{A: {A: 0, B: 0, Tie: 0}, B: {A: 0, B: 0, Tie: 0}, Tie: {A: 0, B: 0, Tie: 0}}}
+			f.Pairs = &PairFigures{Preferences: map[Verdict]map[Verdict]int{
+				A: {A: 0, B: 0, Tie: 0}, B: {A: 0, B: 0, Tie: 0}, Tie: {A: 0, B: 0, Tie: 0},
+			}}
 		}
 		f.Pairs.Preferences[people][judge]++
 	case people == Pass && judge == Pass:

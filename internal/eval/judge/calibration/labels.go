@@ -192,7 +192,8 @@ func (l *loader) row(v source.Value, line int) error {
 	faults := len(l.reader.Problems)
 	n := l.reader.Node(v, "")
 	if v.Kind != source.Map {
-		n.Report(`write {"question": …, "answer": …, "criterion": …, "label": "pass"}`, "a row is an object, not %s", v.Kind)
+		n.Report(`write {"question": …, "answer": …, "criterion": …, "label": "pass"}`,
+			"a row is an object, not %s", v.Kind)
 		return nil
 	}
 	r := l.read(n)
@@ -216,13 +217,16 @@ func (l *loader) row(v source.Value, line int) error {
 	switch {
 	case l.contents[key] != content:
 		n.Report("give each answer an id of its own", "the id %q stands for another answer in line %d", r.id, item.Line)
-	case known && slices.ContainsFunc(item.Labels, func(other Label) bool { return other.Annotator == r.label.Annotator }):
+	case known && slices.ContainsFunc(item.Labels, func(other Label) bool {
+		return other.Annotator == r.label.Annotator
+	}):
 		n.Report("name the people in a column annotator, or remove one of the rows",
 			"the same person labels the answer of line %d again", item.Line)
 	case len(l.Items) > 0 && l.Items[0].Pair != r.item.Pair:
 		n.Report("keep pairs in a file of their own", "the file has answers and pairs of answers")
 	case known && item.Scored() != (r.label.Score != nil):
-		n.Report("use verdicts or scores for all labels of an answer", "the answer of line %d has labels of the other kind", item.Line)
+		n.Report("use verdicts or scores for all labels of an answer",
+			"the answer of line %d has labels of the other kind", item.Line)
 	default:
 		item.Labels = append(item.Labels, r.label)
 	}
@@ -242,6 +246,7 @@ type row struct {
 // content hashes all that is judged, and what a judge said of it.
 func (r row) content() [sha256.Size]byte {
 	i := r.item
-	data, _ := json.Marshal([]any{i.Input, i.Output, i.Other, i.Expected, i.Criterion, i.Judged, i.Model, i.answered}) // texts only: there is no error
+	// texts only: there is no error
+	data, _ := json.Marshal([]any{i.Input, i.Output, i.Other, i.Expected, i.Criterion, i.Judged, i.Model, i.answered})
 	return sha256.Sum256(data)
 }

@@ -84,5 +84,8 @@ func swapOf(asked []*Result) *Swap {
 	if s.N == 0 {
 		return nil
 	}
-	return &Swap{N: s.N, Consistent: s.Consistent, Rate: &s.Rate, Interval: &s.Interval, First: s.First, Second: s.Second, P: s.P}
+	return &Swap{
+		N: s.N, Consistent: s.Consistent, Rate: &s.Rate, Interval: &s.Interval, First: s.First, Second: s.Second,
+		P: s.P,
+	}
 }

@@ -91,8 +91,8 @@ const maxAnswer = 400
 // New makes a report of what a judge of a name was asked.
 func New(judge string, l *Labels, asked []*Result, use result.JudgeUse, o Options, gate Gate) *Report {
 	r := &Report{
-		Schema: 1, Judge: judge, File: l.File, Items: len(asked), Annotators: len(l.Annotators), Threshold: o.Threshold, Use: use,
-		Figures: figuresOf(asked, o.Threshold), Disagreements: []Case{}, UndecidedItems: []Case{},
+		Schema: 1, Judge: judge, File: l.File, Items: len(asked), Annotators: len(l.Annotators), Threshold: o.Threshold,
+		Use: use, Figures: figuresOf(asked, o.Threshold), Disagreements: []Case{}, UndecidedItems: []Case{},
 	}
 	r.byCriterion(asked)
 	r.byModel(asked)
@@ -245,7 +245,8 @@ const (
 func (r *Report) notes() []string {
 	notes := []string{}
 	if r.N < fewLabels {
-		notes = append(notes, fmt.Sprintf("too few labels: %d can be compared; the interval of κ is too narrow below %d", r.N, fewLabels))
+		notes = append(notes,
+			fmt.Sprintf("too few labels: %d can be compared; the interval of κ is too narrow below %d", r.N, fewLabels))
 	}
 	if r.N > 0 && r.Kappa == nil {
 		notes = append(notes, "κ is not defined: people and the judge gave all answers the same verdict")
@@ -254,10 +255,12 @@ func (r *Report) notes() []string {
 		return notes
 	}
 	if n := r.FalsePass.Of; n < fewOfOneKind {
-		notes = append(notes, fmt.Sprintf("too few labels: people failed %d; below %d little is known of what the judge lets pass", n, fewOfOneKind))
+		notes = append(notes, fmt.Sprintf(
+			"too few labels: people failed %d; below %d little is known of what the judge lets pass", n, fewOfOneKind))
 	}
 	if n := r.FalseFail.Of; n < fewOfOneKind {
-		notes = append(notes, fmt.Sprintf("too few labels: people passed %d; below %d little is known of what the judge fails", n, fewOfOneKind))
+		notes = append(notes, fmt.Sprintf(
+			"too few labels: people passed %d; below %d little is known of what the judge fails", n, fewOfOneKind))
 	}
 	return notes
 }

@@ -67,7 +67,8 @@ func (r *Reading) newCalls() []chat.ToolCall {
 func (c *Calls) call(v any) (chat.ToolCall, error) {
 	name, _ := scalar(first(c.name, v))
 	if name == "" {
-		return chat.ToolCall{}, fmt.Errorf("a tool call has no name at %s: %s", c.namePath, clip(string(encode(v)), shownOfBody))
+		return chat.ToolCall{}, fmt.Errorf("a tool call has no name at %s: %s", c.namePath,
+			clip(string(encode(v)), shownOfBody))
 	}
 	call := chat.ToolCall{Name: name, Args: arguments(first(c.args, v))}
 	if c.id != nil {

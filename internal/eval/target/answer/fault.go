@@ -47,7 +47,8 @@ func withheld(r chat.Reply) error {
 
 func notJSON(data []byte, cause error) error {
 	if endsEarly(cause) {
-		return fmt.Errorf("%w: it is not JSON, but ends in the middle: %s", ErrBrokeOff, clip(string(data), shownOfBody))
+		return fmt.Errorf("%w: it is not JSON, but ends in the middle: %s", ErrBrokeOff,
+			clip(string(data), shownOfBody))
 	}
 	return fmt.Errorf("%w: %s", ErrNotJSON, clip(string(data), shownOfBody))
 }
@@ -75,7 +76,8 @@ func (s *Spec) admits(e event) error {
 		return err
 	}
 	status, _ := members["status"].(string)
-	if members["type"] == "error" || members["success"] == false || members["ok"] == false || slices.Contains([]string{"error", "failed", "failure"}, strings.ToLower(status)) {
+	if members["type"] == "error" || members["success"] == false || members["ok"] == false ||
+		slices.Contains([]string{"error", "failed", "failure"}, strings.ToLower(status)) {
 		return agentError(e.doc)
 	}
 	return nil

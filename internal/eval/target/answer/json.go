@@ -38,7 +38,8 @@ func withNumbers(v any) any {
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil && strconv.FormatInt(n, 10) == v.String() {
 			return n
 		}
-		if f, err := strconv.ParseFloat(v.String(), 64); err == nil && strconv.FormatFloat(f, 'f', -1, 64) == v.String() {
+		if f, err := strconv.ParseFloat(v.String(), 64); err == nil &&
+			strconv.FormatFloat(f, 'f', -1, 64) == v.String() {
 			return f
 		}
 	case []any:

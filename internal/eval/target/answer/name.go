@@ -12,8 +12,8 @@ const maxDepth = 5
 // names are those of a reply, the likeliest first.
 func names() []string {
 	return []string{
-		"reply", "response", "answer", "output", "output_text", "message", "text", "content", "result", "completion", "delta", "token", "data",
-		"choices", "messages",
+		"reply", "response", "answer", "output", "output_text", "message", "text", "content", "result", "completion",
+		"delta", "token", "data", "choices", "messages",
 	}
 }
 
@@ -212,7 +212,9 @@ func roleOf(element any) string {
 		return strings.ToLower(role)
 	}
 	kind, _ := m["type"].(string)
-	if kind = strings.ToLower(kind); slices.Contains([]string{"human", "user", "system", "tool", "ai", "assistant"}, kind) {
+	if kind = strings.ToLower(kind); slices.Contains([]string{
+		"human", "user", "system", "tool", "ai", "assistant",
+	}, kind) {
 		return kind
 	}
 	return ""

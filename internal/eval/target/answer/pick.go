@@ -182,7 +182,8 @@ func (p *Pick) joining() string {
 func (p *Pick) reply(e event) (text string, ok bool) {
 	if p != nil && len(p.expr) > 1 {
 		parent := p.expr[:len(p.expr)-1]
-		if _, placed := parent[len(parent)-1].(jp.Nth); placed && slices.ContainsFunc(jsonpath.Values(parent, e.doc), fromUser) {
+		if _, placed := parent[len(parent)-1].(jp.Nth); placed &&
+			slices.ContainsFunc(jsonpath.Values(parent, e.doc), fromUser) {
 			return "", false
 		}
 	}

@@ -143,7 +143,12 @@ func (r *Reading) look(e event) error {
 	for _, t := range []struct {
 		pick *Pick
 		to   *string
-	}{{r.spec.Node, &reply.Node}, {r.spec.FinishReason, &reply.FinishReason}, {r.spec.TraceID, &reply.TraceID}, {r.spec.Session, &r.found.Session}} {
+	}{
+		{r.spec.Node, &reply.Node},
+		{r.spec.FinishReason, &reply.FinishReason},
+		{r.spec.TraceID, &reply.TraceID},
+		{r.spec.Session, &r.found.Session},
+	} {
 		if text, ok := t.pick.text(e); ok {
 			*t.to, r.hit[t.pick] = text, true
 		}

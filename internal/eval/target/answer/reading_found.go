@@ -15,7 +15,12 @@ func (r *Reading) fill(f *Found) {
 	for _, t := range []struct {
 		pick *Pick
 		to   *string
-	}{{r.spec.Node, &reply.Node}, {r.spec.FinishReason, &reply.FinishReason}, {r.spec.TraceID, &reply.TraceID}, {r.spec.Session, &f.Session}} {
+	}{
+		{r.spec.Node, &reply.Node},
+		{r.spec.FinishReason, &reply.FinishReason},
+		{r.spec.TraceID, &reply.TraceID},
+		{r.spec.Session, &f.Session},
+	} {
 		if v, ok := t.pick.instead(); ok && !r.hit[t.pick] {
 			*t.to, _ = words(v)
 		}
@@ -115,6 +120,6 @@ func (r *Reading) text() (string, error) {
 	case pieces != nil:
 		return "", fmt.Errorf("%w %s: %v", ErrNoReply, pieces.Path, &r.keys)
 	}
-	return "", fmt.Errorf("%w any of %s: %v (say where it is, with `answer` of the target; `rehearse init` with --agent looks deeper, and writes it)",
-		ErrNoReply, strings.Join(names(), ", "), &r.keys)
+	return "", fmt.Errorf("%w any of %s: %v (say where it is, with `answer` of the target; "+
+		"`rehearse init` with --agent looks deeper, and writes it)", ErrNoReply, strings.Join(names(), ", "), &r.keys)
 }

@@ -120,7 +120,10 @@ type callKeys struct {
 
 // DecodeNode reads a path, or {path, name, args, …}.
 func (c *Calls) DecodeNode(n source.Node) {
-	*c = Calls{Pick: &Pick{Path: "$", expr: jp.Expr{jp.Root('$')}}, name: one("$.name").expr, args: one("$.args").expr, namePath: "$.name"}
+	*c = Calls{
+		Pick: &Pick{Path: "$", expr: jp.Expr{jp.Root('$')}}, name: one("$.name").expr, args: one("$.args").expr,
+		namePath: "$.name",
+	}
 	if n.Kind != source.Map {
 		c.path(n)
 		return

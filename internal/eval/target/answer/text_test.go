@@ -19,7 +19,9 @@ func TestNamed(t *testing.T) {
 		`{"data": [{"text": "a"}, {"text": "b"}]}`:      {Path: "$.data", Text: "a\n\nb"},
 		`{"content": [{"type": "text", "text": "a"}]}`:  {Path: "$.content", Text: "a"},
 		`{"result": 7}`: {Path: "$.result", Text: "7"},
-		`{"messages": [{"role": "ai", "content": "a"}, {"role": "user", "content": "b"}]}`: {Path: "$.messages[0].content", Text: "a", Speaks: true},
+		`{"messages": [{"role": "ai", "content": "a"}, {"role": "user", "content": "b"}]}`: {
+			Path: "$.messages[0].content", Text: "a", Speaks: true,
+		},
 	} {
 		got, ok := answer.Named([]byte(body))
 		if diff := cmp.Diff(want, got); !ok || diff != "" {
@@ -43,14 +45,16 @@ func TestTexts(t *testing.T) {
 	body := `{"b": ["x", "y"], "a": {"it's": "q", "ü": "u"}, "n": 1, "z": "t"}`
 	got, err := answer.Texts([]byte(body))
 	want := []answer.Text{
-		{Path: "$.z", Text: "t"}, {Path: `$.a['it\'s']`, Text: "q"}, {Path: "$.a['ü']", Text: "u"}, {Path: "$.b[0]", Text: "x"}, {Path: "$.b[-1]", Text: "y"},
+		{Path: "$.z", Text: "t"}, {Path: `$.a['it\'s']`, Text: "q"}, {Path: "$.a['ü']", Text: "u"},
+		{Path: "$.b[0]", Text: "x"}, {Path: "$.b[-1]", Text: "y"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	for _, text := range got {
 		reader := &source.Reader{}
-		if again, err := answer.ReadPick(reader.Node(source.Text(text.Path), "")).In([]byte(body)); again != text.Text || err != nil {
+		if again, err := answer.ReadPick(reader.Node(source.Text(text.Path), "")).
+			In([]byte(body)); again != text.Text || err != nil {
 			t.Errorf("%s: %q %v", text.Path, again, err)
 		}
 	}

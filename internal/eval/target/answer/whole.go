@@ -78,7 +78,9 @@ func (s *Spec) mayBeText(body []byte, media string) bool {
 func foreignCharset(contentType string) bool {
 	_, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])
-	return err == nil && slices.ContainsFunc([]string{"utf-16", "utf-32", "utf-7", "ucs-2", "iso-2022-", "hz-gb-"}, func(prefix string) bool {
+	return err == nil && slices.ContainsFunc([]string{
+		"utf-16", "utf-32", "utf-7", "ucs-2", "iso-2022-", "hz-gb-",
+	}, func(prefix string) bool {
 		return strings.HasPrefix(charset, prefix)
 	})
 }
@@ -151,7 +153,8 @@ func (s *Spec) Events(r io.Reader, f Format, limit int, spoke func()) ([]Event, 
 	case len(kept) == 0 && len(bytes.TrimSpace(begin)) == 0:
 		return nil, ErrEmpty
 	case len(kept) == 0:
-		return nil, fmt.Errorf("%w: a stream without an event, which begins with %s", ErrEmpty, clip(string(begin), shownOfBody))
+		return nil, fmt.Errorf("%w: a stream without an event, which begins with %s", ErrEmpty,
+			clip(string(begin), shownOfBody))
 	case reading.end() != (End{}):
 		return nil, fmt.Errorf("%w: the stream ended without its last event", ErrBrokeOff)
 	}
@@ -221,7 +224,8 @@ func (s *Spec) whole(e sse.Event, f Format) error {
 		return nil
 	case e.Unended:
 		return fmt.Errorf("%w in the middle of an event: %s", ErrBrokeOff, clip(string(e.Data), shownOfBody))
-	case lines && s.Stream != nil && s.Stream.End != nil && s.Stream.End.data != nil && string(e.Data) == *s.Stream.End.data:
+	case lines && s.Stream != nil && s.Stream.End != nil && s.Stream.End.data != nil &&
+		string(e.Data) == *s.Stream.End.data:
 		return nil
 	}
 	return notJSON(e.Data, err)

@@ -132,7 +132,9 @@ func (l *parsed) request() (Request, error) {
 		if !strings.Contains(l.user, ":") {
 			l.user += ":" // curl would ask for a password
 		}
-		r.Headers = append(r.Headers, Pair{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(l.user))})
+		r.Headers = append(r.Headers, Pair{
+			"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(l.user)),
+		})
 	}
 	l.describe(&r)
 	r.Secrets = l.secrets(r)

@@ -27,11 +27,13 @@ func target(line string) (string, error) {
 func TestTarget(t *testing.T) {
 	for _, tc := range []struct{ name, line, want string }{
 		{
-			"JSON", `curl https://a.example/chat -H 'Content-Type: application/json' -d '{"message":"hi","session_id":"7"}'`,
+			"JSON",
+			`curl https://a.example/chat -H 'Content-Type: application/json' -d '{"message":"hi","session_id":"7"}'`,
 			`{"kind":"http","url":"https://a.example/chat","headers":{"Content-Type":"application/json"},"body":{"message":"{{message}}","session_id":"{{conversation_id}}"}}`,
 		},
 		{
-			"several lines", "curl -sSL -X POST \\\n  'http://h:8/x' \\\n  --data-raw $'{\"text\":\"it\\'s\"}' --compressed",
+			"several lines",
+			"curl -sSL -X POST \\\n  'http://h:8/x' \\\n  --data-raw $'{\"text\":\"it\\'s\"}' --compressed",
 			`{"kind":"http","url":"http://h:8/x","headers":{"Content-Type":"application/json"},"body":{"text":"{{message}}"}}`,
 		},
 		{
@@ -39,43 +41,47 @@ func TestTarget(t *testing.T) {
 			`{"kind":"http","url":"http://h/x","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"prompt":"{{message}}"}}`,
 		},
 		{
-			"messages", `curl h --json '{"model":"m","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}'`,
-			`{"kind":"http","url":"http://h","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"model":"m","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"{{message}}"}]}}`,
+			"messages", `curl h --json '{"model":"m","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}'`, `{"kind":"http","url":"http://h","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"model":"m","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"{{message}}"}]}}`,
 		},
 		{
-			"parts", `curl h --json '{"id":"1","messages":[{"role":"user","parts":[{"type":"text","text":"a"}]}],"threadId":null}'`,
-			`{"kind":"http","url":"http://h","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"id":"1","messages":[{"role":"user","parts":[{"type":"text","text":"{{message}}"}]}],"threadId":"{{conversation_id}}"}}`,
+			"parts", `curl h --json '{"id":"1","messages":[{"role":"user","parts":[{"type":"text","text":"a"}]}],"threadId":null}'`, `{"kind":"http","url":"http://h","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"id":"1","messages":[{"role":"user","parts":[{"type":"text","text":"{{message}}"}]}],"threadId":"{{conversation_id}}"}}`,
 		},
 		{
-			"the shallow name first", `curl h --json '{"options":{"message":"deep"},"question":"q","nested":{"session":{"id":"x"},"sender":5}}'`,
+			"the shallow name first",
+			`curl h --json '{"options":{"message":"deep"},"question":"q","nested":{"session":{"id":"x"},"sender":5}}'`,
 			`{"kind":"http","url":"http://h","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"options":{"message":"deep"},"question":"{{message}}","nested":{"session":{"id":"x"},"sender":"{{conversation_id}}"}}}`,
 		},
 		{
-			"a list as input", `curl h --json '{"metadata":{"text":"no"},"input":[{"role":"user","content":[{"type":"input_text","text":"a"}]}]}'`,
-			`{"kind":"http","url":"http://h","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"metadata":{"text":"no"},"input":[{"role":"user","content":[{"type":"input_text","text":"{{message}}"}]}]}}`,
+			"a list as input", `curl h --json '{"metadata":{"text":"no"},"input":[{"role":"user","content":[{"type":"input_text","text":"a"}]}]}'`, `{"kind":"http","url":"http://h","headers":{"Content-Type":"application/json","Accept":"application/json"},"body":{"metadata":{"text":"no"},"input":[{"role":"user","content":[{"type":"input_text","text":"{{message}}"}]}]}}`,
 		},
 		{
 			"a form", `curl h -d 'msg=hi+there' -d chatId=4`,
 			`{"kind":"http","url":"http://h","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"msg":"{{message}}","chatId":"{{conversation_id}}"}}`,
 		},
 		{
-			"a query", `curl -G 'h/ask?lang=en' --data-urlencode 'query=what is it?' -d sessionId=1 -b 'a=1; b=2' -A me -e from`,
+			"a query",
+			`curl -G 'h/ask?lang=en' --data-urlencode 'query=what is it?' -d sessionId=1 -b 'a=1; b=2' -A me -e from`,
 			`{"kind":"http","url":"http://h/ask","query":{"lang":"en","query":"{{message}}","sessionId":"{{conversation_id}}"},"method":"GET","headers":{"Cookie":"a=1; b=2","User-Agent":"me","Referer":"from"}}`,
 		},
-		{"a name twice", `curl 'h/ask?tag=a&tag=b+c&query=x'`, `{"kind":"http","url":"http://h/ask?tag=a&tag=b+c&query={{message}}","method":"GET"}`},
+		{
+			"a name twice", `curl 'h/ask?tag=a&tag=b+c&query=x'`,
+			`{"kind":"http","url":"http://h/ask?tag=a&tag=b+c&query={{message}}","method":"GET"}`,
+		},
 		{
 			"a form with a name twice", `curl h -d 'tag=a&message=x&tag=b&tag=c'`,
 			`{"kind":"http","url":"http://h","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"tag":["a","b","c"],"message":"{{message}}"}}`,
 		},
-		{"no body", `curl -X POST 'h/ask?message=x' -H 'Accept-Encoding: gzip, br'`, `{"kind":"http","url":"http://h/ask","query":{"message":"{{message}}"},"body":""}`},
+		{
+			"no body", `curl -X POST 'h/ask?message=x' -H 'Accept-Encoding: gzip, br'`,
+			`{"kind":"http","url":"http://h/ask","query":{"message":"{{message}}"},"body":""}`,
+		},
 		{"an empty body", `curl 'h/ask?message=x' -d ''`, `{"kind":"http","url":"http://h/ask","query":{"message":"{{message}}"},"headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":""}`},
 		{
 			"a user without a password", `curl h -u me -d message=x`,
 			`{"kind":"http","url":"http://h","headers":{"Authorization":"Basic bWU6","Content-Type":"application/x-www-form-urlencoded"},"body":{"message":"{{message}}"}}`,
 		},
 		{
-			"placeholders as written", `curl 'h/{{conversation_id}}/say' -XPUT -H'Content-Type: text/plain' --data-binary 'say {{message}} session=1'`,
-			`{"kind":"http","url":"http://h/{{conversation_id}}/say","method":"PUT","headers":{"Content-Type":"text/plain"},"body":"say {{message}} session=1"}`,
+			"placeholders as written", `curl 'h/{{conversation_id}}/say' -XPUT -H'Content-Type: text/plain' --data-binary 'say {{message}} session=1'`, `{"kind":"http","url":"http://h/{{conversation_id}}/say","method":"PUT","headers":{"Content-Type":"text/plain"},"body":"say {{message}} session=1"}`,
 		},
 		{
 			"numbers stay exact", `curl h --json '{"text":"a","n":12345678901234567890}'`,
@@ -95,7 +101,8 @@ func TestTarget(t *testing.T) {
 			t.Errorf("%s: %v\n%s", tc.name, err, diff)
 		}
 	}
-	if got, err := target(`curl h --json '{"text":"a","n":12345678901234567890}'`); err != nil || !strings.Contains(got, "12345678901234567890") {
+	if got, err := target(`curl h --json '{"text":"a","n":12345678901234567890}'`); err != nil ||
+		!strings.Contains(got, "12345678901234567890") {
 		t.Errorf("%s %v", got, err)
 	}
 }

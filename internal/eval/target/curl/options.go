@@ -51,8 +51,8 @@ func (l *parsed) read(words []string) error {
 	}
 	flags.BoolVarP(&l.get, "get", "G", false, "")
 	for name, letter := range map[string]string{ // which change nothing of a request
-		"silent": "s", "show-error": "S", "location": "L", "include": "i", "show-headers": "", "verbose": "v", "no-buffer": "N",
-		"compressed": "",
+		"silent": "s", "show-error": "S", "location": "L", "include": "i", "show-headers": "", "verbose": "v",
+		"no-buffer": "N", "compressed": "",
 	} {
 		flags.BoolP(name, letter, false, "")
 	}
@@ -81,10 +81,12 @@ func explain(err error) error {
 		unknown = "--help"
 	}
 	if unknown != "" {
-		return fmt.Errorf("%s of curl is not understood here: leave it out, or write the target into rehearse.yaml", unknown)
+		return fmt.Errorf("%s of curl is not understood here: leave it out, or write the target into rehearse.yaml",
+			unknown)
 	}
 	if lacking, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return fmt.Errorf("%s of curl needs a value", dashed(lacking.GetSpecifiedName(), lacking.GetSpecifiedShortnames()))
+		return fmt.Errorf("%s of curl needs a value",
+			dashed(lacking.GetSpecifiedName(), lacking.GetSpecifiedShortnames()))
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()

@@ -14,9 +14,12 @@ const (
 // The names under which agents expect the user's message and the id of the conversation. Those of the message stand in
 // the order in which they are looked for.
 var (
-	messageNames      = []string{"message", "input", "text", "query", "question", "prompt", "content", "msg", "utterance"}
+	messageNames = []string{
+		"message", "input", "text", "query", "question", "prompt", "content", "msg", "utterance",
+	}
 	conversationNames = []string{
-		"session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "threadId", "chat_id", "chatId", "session", "sender",
+		"session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "threadId", "chat_id", "chatId",
+		"session", "sender",
 	}
 )
 

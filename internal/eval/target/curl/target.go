@@ -77,7 +77,8 @@ func (r Request) Target() (source.Value, error) {
 			query, found = placeMessage(query)
 		}
 		if !found {
-			return source.Value{}, errors.New("the curl line has no place for the user's message: write {{message}} where it belongs")
+			return source.Value{},
+				errors.New("the curl line has no place for the user's message: write {{message}} where it belongs")
 		}
 		body, query = placeConversation(body), placeConversation(query)
 	}
@@ -111,7 +112,8 @@ func (r Request) Target() (source.Value, error) {
 // placed reports whether the line says itself where the message belongs.
 func (r Request) placed() bool {
 	in := func(p Pair) bool { return strings.Contains(p.Value, message) }
-	return strings.Contains(r.URL+r.Body, message) || slices.ContainsFunc(r.Query, in) || slices.ContainsFunc(r.Headers, in)
+	return strings.Contains(r.URL+r.Body, message) || slices.ContainsFunc(r.Query, in) ||
+		slices.ContainsFunc(r.Headers, in)
 }
 
 func asMapping(pairs []Pair) source.Value {
@@ -133,7 +135,9 @@ func asForm(pairs []Pair) source.Value {
 		case v.Fields[i].Value.Kind == source.List:
 			v.Fields[i].Value.Items = append(v.Fields[i].Value.Items, source.Text(p.Value))
 		default:
-			v.Fields[i].Value = source.Value{Kind: source.List, Items: []source.Value{v.Fields[i].Value, source.Text(p.Value)}}
+			v.Fields[i].Value = source.Value{
+				Kind: source.List, Items: []source.Value{v.Fields[i].Value, source.Text(p.Value)},
+			}
 		}
 	}
 	return v
@@ -170,7 +174,8 @@ func joined(headers []Pair) []Pair {
 }
 
 // credential matches names of headers, parameters and fields whose values are credentials.
-var credential = regexp.MustCompile(`(?i)auth|token|secret|passw|credential|cookie|session|(^|[-_])(key|pat|pass)$|api[-_]?key`)
+var credential = regexp.MustCompile(
+	`(?i)auth|token|secret|passw|credential|cookie|session|(^|[-_])(key|pat|pass)$|api[-_]?key`)
 
 // leastKey is how long a user without a password is that may be a key, in bytes. A shorter one is a name, which stands
 // in many texts.

@@ -16,7 +16,9 @@ import (
 // The target must answer a message with a text that contains the message, and fail on a message that contains "fail".
 func Run(t *testing.T, target runner.Target) {
 	t.Helper()
-	opening := runner.Opening{Test: &suite.Test{ID: "contract", Input: []chat.Message{chat.NewMessage(chat.System, "S")}}}
+	opening := runner.Opening{Test: &suite.Test{
+		ID: "contract", Input: []chat.Message{chat.NewMessage(chat.System, "S")},
+	}}
 	open := func(t *testing.T) runner.Session {
 		t.Helper()
 		s, err := target.Open(t.Context(), opening)

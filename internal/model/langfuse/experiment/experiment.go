@@ -74,6 +74,7 @@ type Pace struct {
 // left.
 func UsualPace() Pace {
 	return Pace{
-		Every: 2 * time.Second, Batch: 50, Waiting: 5000, Finish: time.Minute, Each: 500 * time.Millisecond, BrokenOff: 10 * time.Second,
+		Every: 2 * time.Second, Batch: 50, Waiting: 5000, Finish: time.Minute, Each: 500 * time.Millisecond,
+		BrokenOff: 10 * time.Second,
 	}
 }

@@ -38,8 +38,9 @@ func Begin(c *Config, run *Run) *Log {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	l := &Log{
-		config: *c, sender: &sender{client: c.Client, secrets: c.Secrets, run: run}, cancel: cancel, taken: map[string]bool{},
-		some: make(chan struct{}, 1), enough: make(chan struct{}, 1), sent: make(chan struct{}),
+		config: *c, sender: &sender{client: c.Client, secrets: c.Secrets, run: run}, cancel: cancel,
+		taken: map[string]bool{}, some: make(chan struct{}, 1), enough: make(chan struct{}, 1),
+		sent: make(chan struct{}),
 	}
 	go l.send(ctx)
 	return l
@@ -190,7 +191,8 @@ func (l *Log) tell(whole bool) {
 		l.config.OnWarning(fmt.Sprintf("logged to %s: %s", l.config.Client, place))
 		return
 	}
-	l.config.OnWarning(fmt.Sprintf("rehearse: the run %s of the dataset %s is not completely logged to %s:", s.run.Name, s.run.Dataset, l.config.Client))
+	l.config.OnWarning(fmt.Sprintf("rehearse: the run %s of the dataset %s is not completely logged to %s:", s.run.Name,
+		s.run.Dataset, l.config.Client))
 	const most = 20
 	for _, fault := range s.faults[:min(len(s.faults), most)] {
 		l.config.OnWarning("  " + fault)

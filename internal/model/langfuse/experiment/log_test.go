@@ -24,7 +24,8 @@ func threeItems(t *testing.T) *langfusetest.Server {
 }
 
 // begin begins to log a run of the items i1 to i3, and returns what is said of it.
-func begin(t *testing.T, s *langfusetest.Server, pace experiment.Pace, environ ...string) (*experiment.Log, *strings.Builder, []experiment.Item) {
+func begin(t *testing.T, s *langfusetest.Server, pace experiment.Pace,
+	environ ...string) (*experiment.Log, *strings.Builder, []experiment.Item) {
 	t.Helper()
 	c, err := langfuse.FromEnv(s.Getenv)
 	if err != nil {
@@ -42,13 +43,18 @@ func begin(t *testing.T, s *langfusetest.Server, pace experiment.Pace, environ .
 			ID: fmt.Sprintf("i%d", i+1), Input: "x", Start: now, End: now, Scores: map[string]float64{"correct": 1},
 		})
 	}
-	config := &experiment.Config{Client: client, Secrets: redact.New(environ), OnWarning: func(text string) { fmt.Fprintln(said, text) }, Pace: pace}
+	config := &experiment.Config{
+		Client: client, Secrets: redact.New(environ), OnWarning: func(text string) { fmt.Fprintln(said, text) },
+		Pace: pace,
+	}
 	return experiment.Begin(config, &experiment.Run{Kind: "test", Dataset: "d", Name: "r"}), said, items
 }
 
 // TestLog holds the bounds of what is logged in the background.
 func TestLog(t *testing.T) {
-	quick := experiment.Pace{Every: time.Millisecond, Batch: 2, Waiting: 2, Finish: time.Minute, Each: time.Second, BrokenOff: time.Minute}
+	quick := experiment.Pace{
+		Every: time.Millisecond, Batch: 2, Waiting: 2, Finish: time.Minute, Each: time.Second, BrokenOff: time.Minute,
+	}
 	t.Run("what did not fit is sent at the end, and nothing twice", func(t *testing.T) {
 		s := threeItems(t)
 		pace := quick
@@ -110,7 +116,8 @@ func TestLog(t *testing.T) {
 		items[0].Input = "my key-0123456789"
 		items[0].Comment = "key-0123456789"
 		log.Finish(t.Context(), items[:1], map[string]float64{"passed": 1})
-		if logged := fmt.Sprint(s.Spans(), s.Scores()); len(s.Spans()) != 1 || strings.Contains(logged, "key-0123456789") {
+		if logged := fmt.Sprint(s.Spans(), s.Scores()); len(s.Spans()) != 1 ||
+			strings.Contains(logged, "key-0123456789") {
 			t.Errorf("logged %s, said %s", logged, said)
 		}
 	})

@@ -94,7 +94,8 @@ func (s *sender) ready(ctx context.Context) bool {
 	absent := errors.Is(err, langfuse.ErrNotFound)
 	switch {
 	case absent:
-		s.fault(fmt.Sprintf("%v; a run belongs to a dataset: create it with its items first (rehearse dataset push)", err))
+		s.fault(
+			fmt.Sprintf("%v; a run belongs to a dataset: create it with its items first (rehearse dataset push)", err))
 	case s.trouble == maxTrouble || errors.Is(err, langfuse.ErrUnauthorized) || ctx.Err() != nil:
 		s.fault(because(ctx, err.Error()))
 	default:
@@ -117,7 +118,8 @@ func (s *sender) pushed(ctx context.Context, err error, names map[string]string)
 	for _, line := range listed(err, names) {
 		s.fault(because(ctx, line))
 	}
-	if partly, ok := errors.AsType[*langfuse.PushError](err); ok && len(partly.Rest) > 0 || errors.Is(err, langfuse.ErrUnauthorized) {
+	if partly, ok := errors.AsType[*langfuse.PushError](err); ok && len(partly.Rest) > 0 ||
+		errors.Is(err, langfuse.ErrUnauthorized) {
 		s.gaveUp = true
 	}
 }
@@ -151,9 +153,12 @@ func (s *sender) traces(ctx context.Context, items []Item) (sent []*Item) {
 // trace makes the trace of an item, without secrets.
 func (s *sender) trace(item *Item) (langfuse.Trace, error) {
 	r := s.run
-	span := langfuse.Span{ID: r.span(item.ID), Name: r.Kind, Start: item.Start, End: item.End, Failure: s.secrets.Text(item.Failure)}
+	span := langfuse.Span{
+		ID: r.span(item.ID), Name: r.Kind, Start: item.Start, End: item.End, Failure: s.secrets.Text(item.Failure),
+	}
 	e := langfuse.Experiment{
-		ID: s.run.id(), Name: r.Name, Description: r.Description, Metadata: r.Metadata, DatasetID: s.datasetID, ItemID: item.ID,
+		ID: s.run.id(), Name: r.Name, Description: r.Description, Metadata: r.Metadata, DatasetID: s.datasetID,
+		ItemID: item.ID,
 	}
 	for _, part := range []struct {
 		value any
@@ -168,7 +173,8 @@ func (s *sender) trace(item *Item) (langfuse.Trace, error) {
 		}
 	}
 	return langfuse.Trace{
-		ID: r.trace(item.ID), Name: r.Kind, Tags: []string{"rehearse"}, Metadata: r.Metadata, Experiment: &e, Spans: []langfuse.Span{span},
+		ID: r.trace(item.ID), Name: r.Kind, Tags: []string{"rehearse"}, Metadata: r.Metadata, Experiment: &e,
+		Spans: []langfuse.Span{span},
 	}, nil
 }
 

@@ -94,7 +94,9 @@ func (s *Server) handle(match *matched, r *http.Request, body []byte) (int, any)
 	user, password, _ := r.BasicAuth()
 	same := subtle.ConstantTimeCompare([]byte(user+":"+password), []byte(PublicKey+":"+SecretKey)) == 1
 	if !same && !strings.HasSuffix(r.URL.Path, "/health") {
-		return http.StatusUnauthorized, object{"message": "Invalid credentials. Confirm the host and the keys.", "error": "UnauthorizedError"}
+		return http.StatusUnauthorized, object{
+			"message": "Invalid credentials. Confirm the host and the keys.", "error": "UnauthorizedError",
+		}
 	}
 	in := input{query: r.URL.Query(), path: match.request.PathValue, header: r.Header}
 	if len(bytes.TrimSpace(body)) > 0 {

@@ -15,8 +15,8 @@ func (s *Server) AddDataset(name string) {
 func (s *Server) newDataset(name string) object {
 	at := s.moment()
 	return object{
-		"id": "ds-" + name, "name": name, "description": nil, "metadata": nil, "inputSchema": nil, "expectedOutputSchema": nil,
-		"projectId": "project", "createdAt": at, "updatedAt": at,
+		"id": "ds-" + name, "name": name, "description": nil, "metadata": nil, "inputSchema": nil,
+		"expectedOutputSchema": nil, "projectId": "project", "createdAt": at, "updatedAt": at,
 	}
 }
 

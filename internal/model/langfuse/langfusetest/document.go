@@ -71,10 +71,12 @@ func (d *document) call(r *http.Request, path string, body []byte) *call {
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	options := &openapi3filter.Options{
-		MultiError: true, IncludeResponseStatus: true, RejectWhenRequestBodyNotSpecified: len(body) > 0, SkipSettingDefaults: true,
-		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, // the server looks at the keys itself
+		MultiError: true, IncludeResponseStatus: true, RejectWhenRequestBodyNotSpecified: len(body) > 0,
+		SkipSettingDefaults: true,
+		AuthenticationFunc:  openapi3filter.NoopAuthenticationFunc, // the server looks at the keys itself
 	}
-	options.WithCustomSchemaErrorFunc(func(err *openapi3.SchemaError) string { // its own text has the whole schema in it
+	// its own text has the whole schema in it
+	options.WithCustomSchemaErrorFunc(func(err *openapi3.SchemaError) string {
 		text := "/" + strings.Join(err.JSONPointer(), "/") + ": " + err.Reason
 		if err.Origin != nil { // which of several schemas, and why
 			text += " (" + err.Origin.Error() + ")"
@@ -126,7 +128,8 @@ func (c *call) answer(ctx context.Context, status int, data []byte) error {
 		return nil
 	}
 	answer := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: c.input, Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Options: c.input.Options,
+		RequestValidationInput: c.input, Status: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Options: c.input.Options,
 	}
 	return openapi3filter.ValidateResponse(ctx, answer.SetBodyBytes(data))
 }

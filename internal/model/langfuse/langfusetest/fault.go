@@ -24,7 +24,10 @@ type Fault struct {
 
 // TooMany refuses a request for its rate and asks to wait: seconds or a date.
 func TooMany(retryAfter string) Fault {
-	return Fault{Status: http.StatusTooManyRequests, RetryAfter: retryAfter, Body: `{"message":"429 - rate limit exceeded","error":"RateLimitError"}`}
+	return Fault{
+		Status: http.StatusTooManyRequests, RetryAfter: retryAfter,
+		Body: `{"message":"429 - rate limit exceeded","error":"RateLimitError"}`,
+	}
 }
 
 // Broken answers with a status of failure.

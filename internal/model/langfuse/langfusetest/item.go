@@ -21,8 +21,9 @@ func (s *Server) AddItem(dataset, id string, in, expected, metadata any) {
 func (s *Server) newItem(dataset, id string) object {
 	at := s.moment()
 	return object{
-		"id": id, "status": "ACTIVE", "input": nil, "expectedOutput": nil, "metadata": nil, "sourceTraceId": nil, "sourceObservationId": nil,
-		"datasetId": "ds-" + dataset, "datasetName": dataset, "createdAt": at, "updatedAt": at, "mediaReferences": []any{},
+		"id": id, "status": "ACTIVE", "input": nil, "expectedOutput": nil, "metadata": nil, "sourceTraceId": nil,
+		"sourceObservationId": nil, "datasetId": "ds-" + dataset, "datasetName": dataset, "createdAt": at,
+		"updatedAt": at, "mediaReferences": []any{},
 	}
 }
 
@@ -102,7 +103,9 @@ func (s *Server) at(version string) []object {
 			list = append(list, o)
 		}
 	}
-	slices.SortFunc(list, func(a, b object) int { return cmp.Compare(a["createdAt"].(string), b["createdAt"].(string)) })
+	slices.SortFunc(list, func(a, b object) int {
+		return cmp.Compare(a["createdAt"].(string), b["createdAt"].(string))
+	})
 	return list
 }
 
@@ -132,7 +135,9 @@ func (s *Server) putItem(in input) (int, any) {
 		item = s.newItem(dataset, id)
 		s.items = append(s.items, item)
 	case item["datasetName"] != dataset:
-		return http.StatusNotFound, object{"message": "The dataset item with id " + id + " already exists in a dataset other than " + dataset}
+		return http.StatusNotFound, object{
+			"message": "The dataset item with id " + id + " already exists in a dataset other than " + dataset,
+		}
 	}
 	overwrite(item, in.body, "input", "expectedOutput", "metadata", "sourceTraceId", "sourceObservationId", "status")
 	item["updatedAt"] = s.moment()

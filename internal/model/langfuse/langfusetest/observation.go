@@ -40,10 +40,14 @@ func event(s Span, groups []string) object {
 	tags, _ := s.Attributes["langfuse.trace.tags"].([]string)
 	for group, fields := range map[string]object{
 		"basic": {
-			"name": s.Name, "level": level(s), "sessionId": orNil(s.session()), "userId": orNil(s.text("langfuse.user.id")),
-			"isRootObservation": s.ParentID == "", "environment": environment(s),
+			"name": s.Name, "level": level(s), "sessionId": orNil(s.session()),
+			"userId": orNil(s.text("langfuse.user.id")), "isRootObservation": s.ParentID == "",
+			"environment": environment(s),
 		},
-		"io":            {"input": orNil(s.text("langfuse.observation.input")), "output": orNil(s.text("langfuse.observation.output"))},
+		"io": {
+			"input":  orNil(s.text("langfuse.observation.input")),
+			"output": orNil(s.text("langfuse.observation.output")),
+		},
 		"metadata":      {"metadata": object{}},
 		"model":         {"providedModelName": orNil(s.text("langfuse.observation.model.name"))},
 		"trace_context": {"traceName": orNil(s.text("langfuse.trace.name")), "tags": append([]string{}, tags...)},

@@ -21,11 +21,13 @@ func (s *Server) AddPrompt(name string, prompt any, labels ...string) {
 			continue
 		}
 		version++
-		o["labels"] = slices.DeleteFunc(o["labels"].([]string), func(l string) bool { return l == "latest" || slices.Contains(labels, l) })
+		o["labels"] = slices.DeleteFunc(o["labels"].([]string), func(l string) bool {
+			return l == "latest" || slices.Contains(labels, l)
+		})
 	}
 	s.prompts = append(s.prompts, object{
-		"name": name, "version": version, "type": kind, "prompt": prompt, "config": object{}, "labels": append([]string{"latest"}, labels...),
-		"tags": []string{}, "updatedAt": s.moment(),
+		"name": name, "version": version, "type": kind, "prompt": prompt, "config": object{},
+		"labels": append([]string{"latest"}, labels...), "tags": []string{}, "updatedAt": s.moment(),
 	})
 }
 
@@ -38,7 +40,8 @@ func (s *Server) getPrompt(in input) (int, any) {
 		if o["name"] != in.path("promptName") {
 			continue
 		}
-		if version == strconv.Itoa(o["version"].(int)) || label != "" && slices.Contains(o["labels"].([]string), label) {
+		if version == strconv.Itoa(o["version"].(int)) ||
+			label != "" && slices.Contains(o["labels"].([]string), label) {
 			return http.StatusOK, o
 		}
 	}

@@ -15,7 +15,9 @@ func (s *Server) RunItems() []RunItem {
 	var list []RunItem
 	for _, o := range s.runItems {
 		observation, _ := o["observationId"].(string)
-		list = append(list, RunItem{o["datasetRunName"].(string), o["datasetItemId"].(string), o["traceId"].(string), observation})
+		list = append(list, RunItem{
+			o["datasetRunName"].(string), o["datasetItemId"].(string), o["traceId"].(string), observation,
+		})
 	}
 	return list
 }
@@ -31,8 +33,9 @@ func (s *Server) addRunItem(in input) (int, any) {
 	at := s.moment()
 	id := fmt.Sprintf("run-%s-%s", item["datasetId"], in.body["runName"])
 	added := object{
-		"id": fmt.Sprintf("run-item-%d", s.seconds), "datasetRunId": id, "datasetRunName": in.body["runName"], "datasetItemId": item["id"],
-		"traceId": in.body["traceId"], "observationId": in.body["observationId"], "createdAt": at, "updatedAt": at,
+		"id": fmt.Sprintf("run-item-%d", s.seconds), "datasetRunId": id, "datasetRunName": in.body["runName"],
+		"datasetItemId": item["id"], "traceId": in.body["traceId"], "observationId": in.body["observationId"],
+		"createdAt": at, "updatedAt": at,
 	}
 	if s.four() { // an answer for old clients, and no more
 		return http.StatusOK, added

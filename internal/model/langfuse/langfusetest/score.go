@@ -21,9 +21,11 @@ func (s *Server) createScore(in input) (int, any) {
 	value, isNumber := in.body["value"].(float64)
 	kind := in.body["dataType"]
 	switch {
-	case kind == "BOOLEAN" && (!isNumber || value != 0 && value != 1), kind == "NUMERIC" && !isNumber, kind == "CATEGORICAL" && isNumber:
+	case kind == "BOOLEAN" && (!isNumber || value != 0 && value != 1), kind == "NUMERIC" && !isNumber,
+		kind == "CATEGORICAL" && isNumber:
 		return http.StatusBadRequest, object{
-			"message": "Invalid request data", "error": []object{{"message": "value does not fit dataType", "path": []any{"value"}}},
+			"message": "Invalid request data",
+			"error":   []object{{"message": "value does not fit dataType", "path": []any{"value"}}},
 		}
 	}
 	if old := find(s.scores, "id", in.body["id"]); old != nil {

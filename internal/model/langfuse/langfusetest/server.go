@@ -69,7 +69,9 @@ func New(t T) *Server {
 
 // Getenv is an environment in which the server and its keys are set, for langfuse.FromEnv.
 func (s *Server) Getenv(name string) string {
-	return map[string]string{"LANGFUSE_HOST": s.URL, "LANGFUSE_PUBLIC_KEY": PublicKey, "LANGFUSE_SECRET_KEY": SecretKey}[name]
+	return map[string]string{
+		"LANGFUSE_HOST": s.URL, "LANGFUSE_PUBLIC_KEY": PublicKey, "LANGFUSE_SECRET_KEY": SecretKey,
+	}[name]
 }
 
 // SetVersion makes the server one of a version: from 4 on it has no runs, sessions and traces but experiments and

@@ -89,22 +89,38 @@ func TestWrongRequests(t *testing.T) {
 		{"no such method", "PUT", "/api/public/v2/datasets", `{}`, "no such call"},
 		{"a name that was not escaped", "GET", "/api/public/v2/datasets/a/b", ``, "no such call"},
 		{"no body", "POST", "/api/public/v2/datasets", ``, "value is required"},
-		{"a required key that is missing", "POST", "/api/public/dataset-items", `{"id":"x"}`, `/datasetName: property "datasetName" is missing`},
+		{
+			"a required key that is missing", "POST", "/api/public/dataset-items", `{"id":"x"}`,
+			`/datasetName: property "datasetName" is missing`,
+		},
 		{"another type", "POST", "/api/public/v2/datasets", `{"name":7}`, "/name: value must be a string"},
-		{"a wrong word", "POST", "/api/public/dataset-items", `{"datasetName":"d","status":"active"}`, "/status: value is not one of the allowed values"},
-		{"a key that nobody knows", "POST", "/api/public/dataset-items", `{"datasetName":"d","expected_output":1}`, `there is no key "expected_output"`},
-		{"a parameter that nobody knows", "GET", "/api/public/dataset-items?dataset=d", ``, `there is no parameter "dataset"`},
+		{
+			"a wrong word", "POST", "/api/public/dataset-items", `{"datasetName":"d","status":"active"}`,
+			"/status: value is not one of the allowed values",
+		},
+		{
+			"a key that nobody knows", "POST", "/api/public/dataset-items", `{"datasetName":"d","expected_output":1}`,
+			`there is no key "expected_output"`,
+		},
+		{
+			"a parameter that nobody knows", "GET", "/api/public/dataset-items?dataset=d", ``,
+			`there is no parameter "dataset"`,
+		},
 		{"a parameter of another type", "GET", "/api/public/v2/datasets?page=one", ``, "page"},
 		{"no JSON", "POST", "/api/public/v2/datasets", `{`, "not as published"},
 		{"a score of two values", "POST", "/api/public/scores", `{"name":"n","value":{"a":1}}`, "/value"},
-		{"a span without header", "POST", "/api/public/otel/v1/traces", fmt.Sprintf(spans, strings.Repeat("a", 32)), "without the header"},
+		{
+			"a span without header", "POST", "/api/public/otel/v1/traces", fmt.Sprintf(spans, strings.Repeat("a", 32)),
+			"without the header",
+		},
 		{"a span of a wrong trace", "POST", "/api/public/otel/v1/traces", fmt.Sprintf(spans, "x"), "has a wrong id"},
 		{"a span at a wrong time", "POST", "/api/public/otel/v1/traces", late, "no time in nanoseconds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &recorder{T: t}
 			s := langfusetest.New(r)
-			request, err := http.NewRequestWithContext(t.Context(), c.method, s.URL+c.path, bytes.NewReader([]byte(c.body)))
+			request, err := http.NewRequestWithContext(t.Context(), c.method, s.URL+c.path,
+				bytes.NewReader([]byte(c.body)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,8 @@ func (s *Server) AddTrace(session, id, name, in, out string, at time.Time) {
 	s.spans = append(s.spans, Span{
 		TraceID: id, ID: (id + strings.Repeat("0", 16))[:16], Name: name, Start: at, End: at.Add(time.Second),
 		Attributes: map[string]any{
-			"langfuse.session.id": session, "langfuse.observation.input": in, "langfuse.observation.output": out, "langfuse.observation.type": "generation",
+			"langfuse.session.id": session, "langfuse.observation.input": in, "langfuse.observation.output": out,
+			"langfuse.observation.type": "generation",
 		},
 	})
 }
@@ -54,7 +55,8 @@ var hexDigits = regexp.MustCompile(`^[0-9a-f]+$`)
 
 func (s *Server) takeSpans(in input) (int, any) {
 	if in.header.Get("X-Langfuse-Ingestion-Version") != "4" {
-		s.t.Errorf("spans came without the header X-Langfuse-Ingestion-Version: 4; Langfuse 4 would show them ten minutes later")
+		s.t.Errorf("spans came without the header X-Langfuse-Ingestion-Version: 4; " +
+			"Langfuse 4 would show them ten minutes later")
 	}
 	for _, resource := range list(in.body["resourceSpans"]) {
 		shared := attributes(child(resource, "resource"))
@@ -69,8 +71,12 @@ func (s *Server) takeSpans(in input) (int, any) {
 
 func (s *Server) take(o, shared object) {
 	text := func(key string) string { value, _ := o[key].(string); return value }
-	span := Span{TraceID: text("traceId"), ID: text("spanId"), ParentID: text("parentSpanId"), Name: text("name"), Attributes: attributes(o)}
-	if len(span.TraceID) != 32 || len(span.ID) != 16 || !hexDigits.MatchString(span.TraceID+span.ID+span.ParentID) || span.Name == "" {
+	span := Span{
+		TraceID: text("traceId"), ID: text("spanId"), ParentID: text("parentSpanId"), Name: text("name"),
+		Attributes: attributes(o),
+	}
+	if len(span.TraceID) != 32 || len(span.ID) != 16 || !hexDigits.MatchString(span.TraceID+span.ID+span.ParentID) ||
+		span.Name == "" {
 		s.t.Errorf("the span %v has a wrong id, or no name", o)
 	}
 	span.Start, span.End = s.nanos(text("startTimeUnixNano")), s.nanos(text("endTimeUnixNano"))

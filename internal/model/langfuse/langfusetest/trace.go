@@ -66,8 +66,8 @@ func trace(spans []Span) object {
 		"id": root.TraceID, "timestamp": stamp(root.Start), "name": name, "sessionId": orNil(root.session()),
 		"input":  value(root.text("langfuse.trace.input", "langfuse.observation.input")),
 		"output": value(root.text("langfuse.trace.output", "langfuse.observation.output")),
-		"userId": orNil(root.text("langfuse.user.id")), "version": orNil(root.text("langfuse.version")), "release": nil, "metadata": object{},
-		"tags": append([]string{}, tags...), "public": false, "environment": environment(root),
+		"userId": orNil(root.text("langfuse.user.id")), "version": orNil(root.text("langfuse.version")), "release": nil,
+		"metadata": object{}, "tags": append([]string{}, tags...), "public": false, "environment": environment(root),
 	}
 }
 
@@ -87,7 +87,8 @@ func (s *Server) getSession(in input) (int, any) {
 		traces = append(traces, t)
 	}
 	return http.StatusOK, object{
-		"id": id, "createdAt": stamp(found[0][0].Start), "projectId": "project", "environment": environment(found[0][0]), "traces": traces,
+		"id": id, "createdAt": stamp(found[0][0].Start), "projectId": "project",
+		"environment": environment(found[0][0]), "traces": traces,
 	}
 }
 
@@ -95,7 +96,9 @@ func (s *Server) getSession(in input) (int, any) {
 func (s *Server) listTraces(in input) (int, any) {
 	from, _ := time.Parse(time.RFC3339Nano, in.param("fromTimestamp"))
 	to, _ := time.Parse(time.RFC3339Nano, in.param("toTimestamp"))
-	found := s.traces(func(span Span) bool { return !span.Start.Before(from) && (to.IsZero() || span.Start.Before(to)) })
+	found := s.traces(func(span Span) bool {
+		return !span.Start.Before(from) && (to.IsZero() || span.Start.Before(to))
+	})
 	slices.SortStableFunc(found, func(a, b []Span) int {
 		if in.param("orderBy") == "timestamp.asc" {
 			return a[0].Start.Compare(b[0].Start)
@@ -105,7 +108,8 @@ func (s *Server) listTraces(in input) (int, any) {
 	all := make([]object, len(found))
 	for i, spans := range found {
 		all[i] = trace(spans)
-		all[i]["observations"], all[i]["scores"], all[i]["htmlPath"] = []any{spans[0].ID}, []any{}, "/project/project/traces/"+spans[0].TraceID
+		all[i]["observations"], all[i]["scores"], all[i]["htmlPath"] = []any{spans[0].ID}, []any{},
+			"/project/project/traces/"+spans[0].TraceID
 		all[i]["latency"], all[i]["totalCost"] = spans[0].End.Sub(spans[0].Start).Seconds(), 0
 	}
 	return paged(in, all)
@@ -121,21 +125,27 @@ func (s *Server) getTrace(in input) (int, any) {
 	for _, span := range slices.Backward(found[0]) {
 		observations = append(observations, observation(span))
 	}
-	t["observations"], t["scores"], t["htmlPath"] = observations, []any{}, "/project/project/traces/"+found[0][0].TraceID
+	t["observations"], t["scores"], t["htmlPath"] = observations, []any{},
+		"/project/project/traces/"+found[0][0].TraceID
 	return http.StatusOK, t
 }
 
 // observation is a span as version 3 answers it.
 func observation(s Span) object {
 	o := object{
-		"id": s.ID, "traceId": s.TraceID, "type": s.kind(), "name": s.Name, "startTime": stamp(s.Start), "endTime": stamp(s.End),
-		"parentObservationId": orNil(s.ParentID), "model": orNil(s.text("langfuse.observation.model.name")), "level": level(s),
+		"id": s.ID, "traceId": s.TraceID, "type": s.kind(), "name": s.Name,
+		"startTime": stamp(s.Start), "endTime": stamp(s.End), "parentObservationId": orNil(s.ParentID),
+		"model": orNil(s.text("langfuse.observation.model.name")), "level": level(s),
 		"input": value(s.text("langfuse.observation.input")), "output": value(s.text("langfuse.observation.output")),
 		"statusMessage": orNil(s.text("langfuse.observation.status_message")), "environment": environment(s),
 		"modelParameters": object{}, "metadata": object{}, "usageDetails": object{}, "costDetails": object{},
-		"usage": object{"input": 0, "output": 0, "total": 0, "unit": "TOKENS", "inputCost": nil, "outputCost": nil, "totalCost": nil},
+		"usage": object{
+			"input": 0, "output": 0, "total": 0, "unit": "TOKENS", "inputCost": nil, "outputCost": nil,
+			"totalCost": nil,
+		},
 	}
-	for key := range strings.FieldsSeq(`completionStartTime version promptId promptName promptVersion modelId inputPrice outputPrice totalPrice
+	for key := range strings.FieldsSeq(
+		`completionStartTime version promptId promptName promptVersion modelId inputPrice outputPrice totalPrice
 		calculatedInputCost calculatedOutputCost calculatedTotalCost latency timeToFirstToken`) {
 		o[key] = nil
 	}

@@ -141,12 +141,14 @@ func readTurns(s *Server, r anthropicRequest, asked *Request) error {
 				return fail("content.%d: text content blocks must contain non-whitespace text", j)
 			case b.Type == "text":
 				text += b.Text
-			case b.Type == "image" && m.Role == "user" && b.Source != nil && (b.Source.Type == "url" && b.Source.URL != "" || b.Source.Type == "base64" && b.Source.MediaType != "" && b.Source.Data != ""):
+			case b.Type == "image" && m.Role == "user" && b.Source != nil && (b.Source.Type == "url" &&
+				b.Source.URL != "" || b.Source.Type == "base64" && b.Source.MediaType != "" && b.Source.Data != ""):
 				asked.Images++
 			case b.Type == "tool_result" && m.Role == "user":
 				name, ok := open[b.ToolUseID]
 				if !ok {
-					return fail("content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", j, b.ToolUseID)
+					return fail("content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", j,
+						b.ToolUseID)
 				}
 				if !head {
 					return fail("content.%d: tool_result blocks must come first", j)
@@ -155,8 +157,10 @@ func readTurns(s *Server, r anthropicRequest, asked *Request) error {
 				asked.Results = append(asked.Results, Result{name, b.Content})
 			case b.Type == "tool_use" && m.Role == "assistant":
 				var input map[string]any
-				if !anthropicID.MatchString(b.ID) || used[b.ID] || json.Unmarshal(b.Input, &input) != nil || input == nil {
-					return fail("content.%d: `tool_use` ids must be unique, and input a dictionary: %s %s", j, b.ID, b.Input)
+				if !anthropicID.MatchString(b.ID) || used[b.ID] || json.Unmarshal(b.Input, &input) != nil ||
+					input == nil {
+					return fail("content.%d: `tool_use` ids must be unique, and input a dictionary: %s %s", j,
+						b.ID, b.Input)
 				}
 				open[b.ID], used[b.ID] = b.Name, true
 			case b.Type == "thinking" && m.Role == "assistant":
@@ -168,8 +172,11 @@ func readTurns(s *Server, r anthropicRequest, asked *Request) error {
 			return fail("`tool_use` ids were found without `tool_result` blocks immediately after: %v", open)
 		}
 		for _, b := range blocks {
-			if want, ok := s.signed[b.ID]; b.Type == "tool_use" && ok && (blocks[0].Type != "thinking" || blocks[0].Signature != want) {
-				return fail("expected `thinking`, but found %q: a final assistant message must start with a thinking block", blocks[0].Type)
+			if want, ok := s.signed[b.ID]; b.Type == "tool_use" && ok &&
+				(blocks[0].Type != "thinking" || blocks[0].Signature != want) {
+				return fail(
+					"expected `thinking`, but found %q: a final assistant message must start with a thinking block",
+					blocks[0].Type)
 			}
 		}
 		if m.Role == "assistant" && i == len(r.Messages)-1 && strings.TrimSpace(text) != text {
@@ -183,16 +190,22 @@ func readTurns(s *Server, r anthropicRequest, asked *Request) error {
 	return nil
 }
 
-var anthropicFinish = map[string]string{"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal", "tool_calls": "tool_use"}
+var anthropicFinish = map[string]string{
+	"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal", "tool_calls": "tool_use",
+}
 
 func (anthropicFormat) content(s *Server, asked Request, a Answer) []map[string]any {
 	var content []map[string]any
 	if a.Thought != "" {
-		content = append(content, map[string]any{"type": "thinking", "thinking": a.Thought, "signature": "sig:" + a.Thought})
+		content = append(content, map[string]any{
+			"type": "thinking", "thinking": a.Thought, "signature": "sig:" + a.Thought,
+		})
 	}
 	switch {
 	case asked.Schema != nil && len(a.Calls) == 0:
-		content = append(content, map[string]any{"type": "tool_use", "id": s.id("toolu_"), "name": schemaTool(asked), "input": json.RawMessage(a.Text)})
+		content = append(content, map[string]any{
+			"type": "tool_use", "id": s.id("toolu_"), "name": schemaTool(asked), "input": json.RawMessage(a.Text),
+		})
 	case a.Text != "":
 		content = append(content, map[string]any{"type": "text", "text": a.Text})
 	}
@@ -219,10 +232,13 @@ func (f anthropicFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked
 		finish = "tool_use"
 	}
 	usage := map[string]any{
-		"input_tokens": InputTokens - CachedTokens - 10, "cache_creation_input_tokens": 10, "cache_read_input_tokens": CachedTokens,
-		"output_tokens": OutputTokens, "output_tokens_details": map[string]any{"thinking_tokens": ThoughtsTokens},
+		"input_tokens": InputTokens - CachedTokens - 10, "cache_creation_input_tokens": 10,
+		"cache_read_input_tokens": CachedTokens, "output_tokens": OutputTokens,
+		"output_tokens_details": map[string]any{"thinking_tokens": ThoughtsTokens},
 	}
-	message := map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": asked.Model, "stop_sequence": nil}
+	message := map[string]any{
+		"id": "msg_1", "type": "message", "role": "assistant", "model": asked.Model, "stop_sequence": nil,
+	}
 	if !asked.Stream {
 		message["content"], message["stop_reason"], message["usage"] = content, finish, usage
 		if content == nil {
@@ -235,7 +251,8 @@ func (f anthropicFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked
 	send := func(event map[string]any) { out.send(event["type"].(string), event) }
 	message["content"], message["stop_reason"] = []any{}, nil
 	message["usage"] = map[string]any{
-		"input_tokens": InputTokens - CachedTokens - 10, "cache_creation_input_tokens": 10, "cache_read_input_tokens": CachedTokens, "output_tokens": 1,
+		"input_tokens": InputTokens - CachedTokens - 10, "cache_creation_input_tokens": 10,
+		"cache_read_input_tokens": CachedTokens, "output_tokens": 1,
 	}
 	send(map[string]any{"type": "message_start", "message": message})
 	send(map[string]any{"type": "ping"})
@@ -247,14 +264,18 @@ func (f anthropicFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked
 	}
 	send(map[string]any{
 		"type": "message_delta", "delta": map[string]any{"stop_reason": finish, "stop_sequence": nil},
-		"usage": map[string]any{"output_tokens": OutputTokens, "output_tokens_details": map[string]any{"thinking_tokens": ThoughtsTokens}},
+		"usage": map[string]any{
+			"output_tokens": OutputTokens, "output_tokens_details": map[string]any{"thinking_tokens": ThoughtsTokens},
+		},
 	})
 	send(map[string]any{"type": "message_stop"})
 }
 
 func (anthropicFormat) streamBlock(send func(map[string]any), i int, block map[string]any) {
 	delta := func(kind, field, text string) {
-		send(map[string]any{"type": "content_block_delta", "index": i, "delta": map[string]any{"type": kind, field: text}})
+		send(map[string]any{
+			"type": "content_block_delta", "index": i, "delta": map[string]any{"type": kind, field: text},
+		})
 	}
 	start := func(fields map[string]any) {
 		send(map[string]any{"type": "content_block_start", "index": i, "content_block": fields})
@@ -282,11 +303,15 @@ func (anthropicFormat) streamBlock(send func(map[string]any), i int, block map[s
 }
 
 func (anthropicFormat) refuse(w http.ResponseWriter, status int, message string) {
-	kind := map[int]string{401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error", 500: "api_error"}[status]
+	kind := map[int]string{
+		401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error", 500: "api_error",
+	}[status]
 	if kind == "" {
 		kind = "invalid_request_error"
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}, "request_id": "req_1"})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"type": "error", "error": map[string]any{"type": kind, "message": message}, "request_id": "req_1",
+	})
 }

@@ -97,7 +97,10 @@ func (f chatFormat) read(s *Server, v vendor, _ string, body []byte) (Request, e
 	case r.ToolChoice != nil && len(r.Tools) == 0:
 		return Request{}, errors.New("tool_choice is only allowed when tools are specified")
 	}
-	asked := Request{Model: r.Model, Temperature: r.Temperature, Seed: r.Seed, MaxTokens: max(r.MaxTokens, r.MaxCompletionTokens), Stream: r.Stream}
+	asked := Request{
+		Model: r.Model, Temperature: r.Temperature, Seed: r.Seed, MaxTokens: max(r.MaxTokens, r.MaxCompletionTokens),
+		Stream: r.Stream,
+	}
 	if r.RandomSeed != nil {
 		asked.Seed = r.RandomSeed
 	}
@@ -136,14 +139,16 @@ func (f chatFormat) readMessages(s *Server, r chatRequest, asked *Request) error
 		if m.Role == "tool" {
 			name, ok := open[m.ToolCallID]
 			if !ok {
-				return fmt.Errorf("messages[%d]: messages with role 'tool' must be a response to a preceding message with 'tool_calls'", i)
+				return fmt.Errorf("messages[%d]: messages with role 'tool' must be a response to a preceding message "+
+					"with 'tool_calls'", i)
 			}
 			delete(open, m.ToolCallID)
 			asked.Results = append(asked.Results, Result{name, text})
 			continue
 		}
 		if len(open) > 0 {
-			return fmt.Errorf("messages[%d]: an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'", i)
+			return fmt.Errorf("messages[%d]: an assistant message with 'tool_calls' must be followed by tool "+
+				"messages responding to each 'tool_call_id'", i)
 		}
 		asked.Results = nil
 		switch m.Role {
@@ -158,7 +163,8 @@ func (f chatFormat) readMessages(s *Server, r chatRequest, asked *Request) error
 			asked.Texts = append(asked.Texts, text)
 			for _, call := range m.ToolCalls {
 				_, twice := open[call.ID]
-				if call.ID == "" || twice || call.Type != "function" || len(call.ID) > 40 || f.shortIDs && !shortID.MatchString(call.ID) {
+				if call.ID == "" || twice || call.Type != "function" || len(call.ID) > 40 ||
+					f.shortIDs && !shortID.MatchString(call.ID) {
 					return fmt.Errorf("messages[%d]: invalid tool call id %q", i, call.ID)
 				}
 				open[call.ID] = call.Function.Name
@@ -187,7 +193,8 @@ func (f chatFormat) readThoughts(s *Server, calls []chatCall, content, details j
 		return nil
 	}
 	if want, ok := s.signed[calls[0].ID]; ok && given[f.thoughts] != want {
-		return fmt.Errorf("the %s in the thinking mode must be passed back to the API: got %q, want %q", f.thoughts, given[f.thoughts], want)
+		return fmt.Errorf("the %s in the thinking mode must be passed back to the API: got %q, want %q", f.thoughts,
+			given[f.thoughts], want)
 	}
 	return nil
 }
@@ -219,7 +226,9 @@ func chatText(content json.RawMessage) (text string, images int, err error) {
 	return text, images, nil
 }
 
-var chatFinish = map[string]string{"stop": "stop", "length": "length", "content_filter": "content_filter", "tool_calls": "tool_calls"}
+var chatFinish = map[string]string{
+	"stop": "stop", "length": "length", "content_filter": "content_filter", "tool_calls": "tool_calls",
+}
 
 // message returns the message of an answer.
 func (f chatFormat) message(s *Server, a Answer) map[string]any {
@@ -230,7 +239,9 @@ func (f chatFormat) message(s *Server, a Answer) map[string]any {
 	var calls []any
 	for i, call := range a.Calls {
 		id := s.id("ch")
-		calls = append(calls, map[string]any{"id": id, "index": i, "type": "function", "function": map[string]any{"name": call.Name, "arguments": string(call.Args)}})
+		calls = append(calls, map[string]any{"id": id, "index": i, "type": "function", "function": map[string]any{
+			"name": call.Name, "arguments": string(call.Args),
+		}})
 	}
 	if calls != nil {
 		m["tool_calls"] = calls
@@ -305,7 +316,10 @@ func (f chatFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Requ
 			out.send("", map[string]any{"id": "chatcmpl-1", "choices": []any{}, "usage": f.usage()})
 		}
 	} else {
-		out.send("", map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}, "usage": f.usage()})
+		out.send("", map[string]any{
+			"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}},
+			"usage":   f.usage(),
+		})
 	}
 	out.send("", "[DONE]")
 }
@@ -313,7 +327,9 @@ func (f chatFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Requ
 func (f chatFormat) refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	body := map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "param": nil, "code": nil}}
+	body := map[string]any{"error": map[string]any{
+		"message": message, "type": "invalid_request_error", "param": nil, "code": nil,
+	}}
 	if f.shortIDs { // Mistral
 		body = map[string]any{"object": "error", "message": message, "type": "invalid_request_error", "code": "1000"}
 	}

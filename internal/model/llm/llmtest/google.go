@@ -79,8 +79,8 @@ func (googleFormat) read(s *Server, _ vendor, path string, body []byte) (Request
 	}
 	c := r.GenerationConfig
 	asked := Request{
-		Model: model, Stream: strings.HasPrefix(method, "stream"), Temperature: c.Temperature, Seed: c.Seed, MaxTokens: c.MaxOutputTokens,
-		Schema: c.ResponseJSONSchema,
+		Model: model, Stream: strings.HasPrefix(method, "stream"), Temperature: c.Temperature, Seed: c.Seed,
+		MaxTokens: c.MaxOutputTokens, Schema: c.ResponseJSONSchema,
 	}
 	if (c.ResponseMIMEType == "application/json") != (c.ResponseJSONSchema != nil) {
 		return Request{}, errors.New("responseJsonSchema needs responseMimeType application/json")
@@ -135,14 +135,17 @@ func readContents(s *Server, r googleRequest, asked *Request) error {
 					return fail("parts[%d]: empty text", j)
 				}
 				text += *part.Text
-			case part.InlineData != nil && part.InlineData.MIMEType != "" && part.InlineData.Data != "", part.FileData != nil && part.FileData.FileURI != "":
+			case part.InlineData != nil && part.InlineData.MIMEType != "" && part.InlineData.Data != "",
+				part.FileData != nil && part.FileData.FileURI != "":
 				asked.Images++
 			case part.FunctionCall != nil && content.Role == "model" && part.FunctionCall.Name != "":
 				calls = append(calls, part)
 			case part.FunctionResponse != nil && content.Role == "user":
 				if answered >= len(open) || part.FunctionResponse.Name != open[answered].FunctionCall.Name ||
-					part.FunctionResponse.ID != open[answered].FunctionCall.ID || part.FunctionResponse.Response == nil {
-					return fail("parts[%d]: please ensure that function response parts match the function call parts", j)
+					part.FunctionResponse.ID != open[answered].FunctionCall.ID ||
+					part.FunctionResponse.Response == nil {
+					return fail("parts[%d]: please ensure that function response parts match the function call parts",
+						j)
 				}
 				data, _ := json.Marshal(part.FunctionResponse.Response) // it was read
 				asked.Results = append(asked.Results, Result{part.FunctionResponse.Name, string(data)})
@@ -152,7 +155,8 @@ func readContents(s *Server, r googleRequest, asked *Request) error {
 			}
 		}
 		if content.Role == "user" && answered != len(open) {
-			return fail("please ensure that the number of function response parts is equal to the number of function call parts of the function call turn")
+			return fail("please ensure that the number of function response parts is equal to the number of function " +
+				"call parts of the function call turn")
 		}
 		for _, call := range calls {
 			if want := s.signed[call.FunctionCall.ID]; want != "" && call.ThoughtSignature != want {
@@ -168,7 +172,9 @@ func readContents(s *Server, r googleRequest, asked *Request) error {
 	return nil
 }
 
-var googleFinish = map[string]string{"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY", "tool_calls": "STOP"}
+var googleFinish = map[string]string{
+	"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY", "tool_calls": "STOP",
+}
 
 func (googleFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Request, a Answer) {
 	var parts []any
@@ -198,8 +204,9 @@ func (googleFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Requ
 		parts = append(parts, part)
 	}
 	usage := map[string]any{
-		"promptTokenCount": InputTokens, "cachedContentTokenCount": CachedTokens, "candidatesTokenCount": OutputTokens - ThoughtsTokens,
-		"thoughtsTokenCount": ThoughtsTokens, "totalTokenCount": InputTokens + OutputTokens,
+		"promptTokenCount": InputTokens, "cachedContentTokenCount": CachedTokens,
+		"candidatesTokenCount": OutputTokens - ThoughtsTokens, "thoughtsTokenCount": ThoughtsTokens,
+		"totalTokenCount": InputTokens + OutputTokens,
 	}
 	chunk := func(finish string, parts ...any) map[string]any {
 		candidate := map[string]any{"index": 0}
@@ -229,5 +236,7 @@ func (googleFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked Requ
 func (googleFormat) refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "message": message, "status": "INVALID_ARGUMENT"}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{
+		"code": status, "message": message, "status": "INVALID_ARGUMENT",
+	}})
 }

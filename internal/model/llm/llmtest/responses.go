@@ -156,31 +156,45 @@ func (responsesFormat) write(s *Server, _ vendor, w http.ResponseWriter, asked R
 	for _, call := range a.Calls {
 		callID := s.id("call_")
 		s.signed[callID] = call.Name
-		output = append(output, map[string]any{"type": "function_call", "id": s.id("fc_"), "call_id": callID, "name": call.Name, "arguments": string(call.Args)})
+		output = append(output, map[string]any{
+			"type": "function_call", "id": s.id("fc_"), "call_id": callID, "name": call.Name,
+			"arguments": string(call.Args),
+		})
 	}
 	whole := map[string]any{
-		"id": id, "object": "response", "model": asked.Model, "status": "completed", "error": nil, "incomplete_details": nil, "output": output,
+		"id": id, "object": "response", "model": asked.Model, "status": "completed", "error": nil,
+		"incomplete_details": nil, "output": output,
 		"usage": map[string]any{
 			"input_tokens": InputTokens, "input_tokens_details": map[string]any{"cached_tokens": CachedTokens},
-			"output_tokens": OutputTokens, "output_tokens_details": map[string]any{"reasoning_tokens": ThoughtsTokens}, "total_tokens": InputTokens + OutputTokens,
+			"output_tokens": OutputTokens, "output_tokens_details": map[string]any{"reasoning_tokens": ThoughtsTokens},
+			"total_tokens": InputTokens + OutputTokens,
 		},
 	}
 	last := "response.completed"
-	if reason := map[string]string{"length": "max_output_tokens", "content_filter": "content_filter"}[a.Finish]; reason != "" {
-		whole["status"], whole["incomplete_details"], last = "incomplete", map[string]any{"reason": reason}, "response.incomplete"
+	if reason := map[string]string{
+		"length": "max_output_tokens", "content_filter": "content_filter",
+	}[a.Finish]; reason != "" {
+		whole["status"], whole["incomplete_details"], last = "incomplete", map[string]any{"reason": reason},
+			"response.incomplete"
 	}
 	if !asked.Stream {
 		writeJSON(w, whole)
 		return
 	}
 	out := newStream(w, a)
-	out.send("response.created", map[string]any{"type": "response.created", "response": map[string]any{"id": id, "status": "in_progress", "output": []any{}}})
+	out.send("response.created", map[string]any{
+		"type": "response.created", "response": map[string]any{"id": id, "status": "in_progress", "output": []any{}},
+	})
 	for _, piece := range pieces(a.Text) {
-		out.send("response.output_text.delta", map[string]any{"type": "response.output_text.delta", "output_index": 1, "content_index": 0, "delta": piece})
+		out.send("response.output_text.delta", map[string]any{
+			"type": "response.output_text.delta", "output_index": 1, "content_index": 0, "delta": piece,
+		})
 	}
 	for i, call := range a.Calls {
 		for _, piece := range pieces(string(call.Args)) {
-			out.send("", map[string]any{"type": "response.function_call_arguments.delta", "output_index": 2 + i, "delta": piece})
+			out.send("", map[string]any{
+				"type": "response.function_call_arguments.delta", "output_index": 2 + i, "delta": piece,
+			})
 		}
 	}
 	if !a.Cut {

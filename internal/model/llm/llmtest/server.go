@@ -98,7 +98,8 @@ func Start(answer func(Request) Answer) *Server {
 	mux := http.NewServeMux()
 	for _, name := range Vendors() {
 		v := vendors()[name]
-		mux.Handle("POST /"+name+"/", http.StripPrefix("/"+name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, v) })))
+		mux.Handle("POST /"+name+"/", http.StripPrefix("/"+name,
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, v) })))
 	}
 	s.Server = httptest.NewServer(mux)
 	return s
@@ -107,7 +108,8 @@ func Start(answer func(Request) Answer) *Server {
 // Vendors are the providers that the server speaks for. Each has its base address below the server's: see Base.
 func Vendors() []string {
 	return []string{
-		"openai", "responses", "azure", "azure-dated", "azure-responses", "anthropic", "google", "ollama", "openrouter", "groq", "mistral", "deepseek", "together", "xai",
+		"openai", "responses", "azure", "azure-dated", "azure-responses", "anthropic", "google", "ollama", "openrouter",
+		"groq", "mistral", "deepseek", "together", "xai",
 	}
 }
 
@@ -124,8 +126,9 @@ func (s *Server) Base(name string) string {
 // environment.
 func (s *Server) Environ() map[string]string {
 	env := map[string]string{
-		"AZURE_OPENAI_ENDPOINT": s.Base("azure"), "AZURE_OPENAI_API_KEY": Key, "ANTHROPIC_BASE_URL": s.Base("anthropic"), "ANTHROPIC_API_KEY": Key,
-		"GOOGLE_GEMINI_BASE_URL": s.Base("google"), "GEMINI_API_KEY": Key, "OLLAMA_HOST": strings.TrimSuffix(s.Base("ollama"), "/v1"),
+		"AZURE_OPENAI_ENDPOINT": s.Base("azure"), "AZURE_OPENAI_API_KEY": Key,
+		"ANTHROPIC_BASE_URL": s.Base("anthropic"), "ANTHROPIC_API_KEY": Key, "GOOGLE_GEMINI_BASE_URL": s.Base("google"),
+		"GEMINI_API_KEY": Key, "OLLAMA_HOST": strings.TrimSuffix(s.Base("ollama"), "/v1"),
 	}
 	for _, name := range []string{"openai", "openrouter", "groq", "mistral", "deepseek", "together", "xai"} {
 		env[strings.ToUpper(name)+"_BASE_URL"], env[strings.ToUpper(name)+"_API_KEY"] = s.Base(name), Key
@@ -174,15 +177,18 @@ func vendors() map[string]vendor {
 	all := []vendor{
 		chat("openai", chatFormat{seed: "seed", schemas: true, streamOptions: true}),
 		{name: "responses", path: "/v1/responses", keyHeader: "Authorization", format: responsesFormat{}},
-		{name: "azure", path: "/openai/v1/chat/completions", keyHeader: "api-key", format: chatFormat{seed: "seed", schemas: true, streamOptions: true}},
 		{
-			name: "azure-dated", path: "/openai/deployments/MODEL/chat/completions", query: "api-version=2024-10-21", keyHeader: "api-key",
+			name: "azure", path: "/openai/v1/chat/completions", keyHeader: "api-key",
 			format: chatFormat{seed: "seed", schemas: true, streamOptions: true},
+		},
+		{
+			name: "azure-dated", path: "/openai/deployments/MODEL/chat/completions", query: "api-version=2024-10-21",
+			keyHeader: "api-key", format: chatFormat{seed: "seed", schemas: true, streamOptions: true},
 		},
 		{name: "azure-responses", path: "/openai/v1/responses", keyHeader: "api-key", format: responsesFormat{}},
 		{
-			name: "anthropic", path: "/v1/messages", keyHeader: "x-api-key", headers: map[string]string{"anthropic-version": "2023-06-01"},
-			format: anthropicFormat{},
+			name: "anthropic", path: "/v1/messages", keyHeader: "x-api-key",
+			headers: map[string]string{"anthropic-version": "2023-06-01"}, format: anthropicFormat{},
 		},
 		{name: "google", path: "/v1beta/models/MODEL:", keyHeader: "x-goog-api-key", format: googleFormat{}},
 		ollama,
@@ -226,7 +232,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, v vendor) {
 		return
 	}
 	before, after, _ := strings.Cut(v.path, "MODEL")
-	if !strings.HasPrefix(r.URL.Path, before) || !strings.Contains(r.URL.Path, after) || v.query != "" && r.URL.RawQuery != v.query {
+	if !strings.HasPrefix(r.URL.Path, before) || !strings.Contains(r.URL.Path, after) ||
+		v.query != "" && r.URL.RawQuery != v.query {
 		refuse(http.StatusNotFound, "there is nothing at "+r.URL.String())
 		return
 	}

@@ -24,7 +24,8 @@ const (
 func Job(run string, n int) orchestrator.Job {
 	return orchestrator.Job{
 		Schema: orchestrator.JobSchema, Run: run, Kind: orchestrator.KindSuite,
-		Key: result.Key{Suite: "s.yaml", TestID: fmt.Sprintf("test %d", n), Target: "agent"}, Cost: float64(n), Payload: []byte(`{"n":1}`),
+		Key: result.Key{Suite: "s.yaml", TestID: fmt.Sprintf("test %d", n), Target: "agent"}, Cost: float64(n),
+		Payload: []byte(`{"n":1}`),
 	}
 }
 
@@ -75,7 +76,8 @@ func Run(t *testing.T, fresh func(t *testing.T) orchestrator.Queue) {
 		Push(t, q, want)
 		d := Pull(t, q)
 		got := d.Job()
-		if got.Run != want.Run || got.Kind != want.Kind || got.Key != want.Key || got.Cost != want.Cost || string(got.Payload) != string(want.Payload) {
+		if got.Run != want.Run || got.Kind != want.Kind || got.Key != want.Key || got.Cost != want.Cost ||
+			string(got.Payload) != string(want.Payload) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		if d.Attempt() != 1 {

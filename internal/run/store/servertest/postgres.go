@@ -89,11 +89,15 @@ func startPostgres(settings ...string) (s *PostgresServer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{filepath.Join(programs, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", s.dir, "-c", "fsync=off", "-c", "max_connections=60"}
+	args := []string{
+		filepath.Join(programs, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", s.dir, "-c", "fsync=off",
+		"-c", "max_connections=60",
+	}
 	s.command = slices.Concat(as, args, settings)
 	// The time to connect is for a busy machine.
 	s.url = &url.URL{
-		Scheme: "postgres", User: url.UserPassword("rehearse", PostgresPassword), Host: "127.0.0.1:" + port, Path: "/postgres", RawQuery: "connect_timeout=60",
+		Scheme: "postgres", User: url.UserPassword("rehearse", PostgresPassword), Host: "127.0.0.1:" + port,
+		Path: "/postgres", RawQuery: "connect_timeout=60",
 	}
 	return s, s.start()
 }

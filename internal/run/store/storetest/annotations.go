@@ -17,8 +17,8 @@ import (
 func RunAnnotations(t *testing.T, a *store.Annotations) {
 	said := func(run, kind, test string) annotation.Annotation {
 		return annotation.Annotation{
-			Kind: kind, RunID: run, Suite: "shop \x00 ü", TestID: test, Target: "x", Trial: 2, Item: "turn-1", Verdict: "pass", Comment: "because\n\x00 of 'quotes'",
-			Author: "ada", At: noon,
+			Kind: kind, RunID: run, Suite: "shop \x00 ü", TestID: test, Target: "x", Trial: 2, Item: "turn-1",
+			Verdict: "pass", Comment: "because\n\x00 of 'quotes'", Author: "ada", At: noon,
 		}
 	}
 	add := func(all ...annotation.Annotation) {
@@ -29,7 +29,10 @@ func RunAnnotations(t *testing.T, a *store.Annotations) {
 			}
 		}
 	}
-	want := []annotation.Annotation{said("one", annotation.Override, "a"), said("one", annotation.Label, "b"), said("one", annotation.Override, "a")}
+	want := []annotation.Annotation{
+		said("one", annotation.Override, "a"), said("one", annotation.Label, "b"),
+		said("one", annotation.Override, "a"),
+	}
 	add(want...)
 	add(said("two", annotation.Override, "a"))
 	got, err := a.Of(t.Context(), "one")
@@ -45,7 +48,9 @@ func RunAnnotations(t *testing.T, a *store.Annotations) {
 	last.Owner, last.Until, last.Reason = "bob", "2026-04-04", "y"
 	add(first, last)
 	terms, err := a.Quarantines(t.Context())
-	if diff := cmp.Diff(map[result.Key]quarantine.Terms{{Suite: first.Suite, TestID: "a"}: last.Terms()}, terms); diff != "" || err != nil {
+	if diff := cmp.Diff(map[result.Key]quarantine.Terms{
+		{Suite: first.Suite, TestID: "a"}: last.Terms(),
+	}, terms); diff != "" || err != nil {
 		t.Errorf("quarantines: %v (-want +got):\n%s", err, diff)
 	}
 	// Many at once are all kept.

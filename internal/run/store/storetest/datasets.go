@@ -100,7 +100,9 @@ func datasetsUnknown(t *testing.T, d *store.Datasets) {
 		_, one := d.Dataset(t.Context(), name)
 		_, two := d.Put(t.Context(), name, simple("a"), dataset.PutOptions{Now: noon})
 		_, three := d.Purge(t.Context(), name, noon)
-		four := d.Update(t.Context(), name, "a", dataset.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) {
+		four := d.Update(t.Context(), name, "a", dataset.PutOptions{
+			Now: noon,
+		}, func(*dataset.Record) (dataset.Record, error) {
 			t.Error("there is nothing to settle")
 			return dataset.Record{}, nil
 		})
@@ -130,7 +132,8 @@ func datasetsListed(t *testing.T, d *store.Datasets) {
 	if err := d.Create(t.Context(), "b", "something else", noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Put(t.Context(), "b", simple("one", "two"), dataset.PutOptions{Now: noon.Add(time.Minute)}); err != nil {
+	if _, err := d.Put(t.Context(), "b", simple("one", "two"),
+		dataset.PutOptions{Now: noon.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := d.List(t.Context())
@@ -152,7 +155,8 @@ func datasetsListed(t *testing.T, d *store.Datasets) {
 		{strings.Repeat("x", 256), "", "its name has 256 bytes, and at most 255 can be kept"},
 		{"x", strings.Repeat("x", 64<<10+1), "its description has 65537 bytes"},
 	} {
-		if err := d.Create(t.Context(), refused.name, refused.description, noon); err == nil || !strings.Contains(err.Error(), refused.want) {
+		if err := d.Create(t.Context(), refused.name, refused.description, noon); err == nil ||
+			!strings.Contains(err.Error(), refused.want) {
 			t.Errorf("Create: %v, want %s", err, refused.want)
 		}
 	}
@@ -162,7 +166,10 @@ func itemsSame(t *testing.T, d *store.Datasets) {
 	made(t, d, "set", "other")
 	odd := "'\"\\ %s $1 日本語 😀\n"
 	items := []dataset.Record{
-		{ID: "z", Input: json.RawMessage(`{"query":"b","a":1.50}`), Expected: json.RawMessage(`"a label"`), Metadata: json.RawMessage(`{"history":[]}`)},
+		{
+			ID: "z", Input: json.RawMessage(`{"query":"b","a":1.50}`), Expected: json.RawMessage(`"a label"`),
+			Metadata: json.RawMessage(`{"history":[]}`),
+		},
 		{ID: odd, Input: json.RawMessage(`"just text"`)},
 		{ID: "a", Input: json.RawMessage(`["x",12345678901234567890,1e300]`), Expected: json.RawMessage(`false`)},
 		{ID: strings.Repeat("é", 500), Input: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)},
@@ -174,8 +181,12 @@ func itemsSame(t *testing.T, d *store.Datasets) {
 	wantItems(t, d, "set", items...)
 	wantItems(t, d, "other", simple("z")...)
 
-	putItems(t, d, "other", dataset.Record{ID: "n\x00\xff", Input: json.RawMessage(`{"a":"\u0000"}`), Expected: json.RawMessage(" null ")})
-	wantItems(t, d, "other", simple("z")[0], dataset.Record{ID: "n\uFFFD\uFFFD", Input: json.RawMessage(`{"a":"\ufffd"}`)})
+	putItems(t, d, "other", dataset.Record{
+		ID: "n\x00\xff", Input: json.RawMessage(`{"a":"\u0000"}`), Expected: json.RawMessage(" null "),
+	})
+	wantItems(t, d, "other", simple("z")[0], dataset.Record{
+		ID: "n\uFFFD\uFFFD", Input: json.RawMessage(`{"a":"\ufffd"}`),
+	})
 }
 
 func itemsReplaced(t *testing.T, d *store.Datasets) {
@@ -228,7 +239,8 @@ func itemsAllOrNone(t *testing.T, d *store.Datasets) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
-	if err := d.Update(t.Context(), "set", "a", dataset.PutOptions{Now: noon}, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
+	if err := d.Update(t.Context(), "set", "a", dataset.PutOptions{Now: noon},
+		func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
 	wantItems(t, d, "set")
@@ -242,7 +254,9 @@ func itemsMade(t *testing.T, d *store.Datasets) {
 			t.Errorf("%.10s: %v", name, err)
 		}
 	}
-	if err := d.Update(t.Context(), "set", "a", o, func(*dataset.Record) (dataset.Record, error) { return dataset.Record{}, stop }); !errors.Is(err, stop) {
+	if err := d.Update(t.Context(), "set", "a", o, func(*dataset.Record) (dataset.Record, error) {
+		return dataset.Record{}, stop
+	}); !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
 	if all, err := d.List(t.Context()); len(all) != 0 || err != nil {
@@ -259,13 +273,16 @@ func itemsMade(t *testing.T, d *store.Datasets) {
 func itemsRefused(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	for want, item := range map[string]dataset.Record{
-		"it has no id: give it one":                                        {},
-		"its id has 1001 bytes, and at most 1000 can be kept":              {ID: strings.Repeat("x", 1001)},
-		`item "a": its input is no JSON: correct it`:                       {ID: "a", Input: json.RawMessage(`{`)},
-		`item "a": its metadata is no JSON: correct it`:                    {ID: "a", Metadata: json.RawMessage(`x`)},
-		"it has 16777219 bytes, and at most 16777216 can be kept: shorten": {ID: "a", Input: json.RawMessage(`"` + strings.Repeat("x", 16<<20+1) + `"`)},
+		"it has no id: give it one":                           {},
+		"its id has 1001 bytes, and at most 1000 can be kept": {ID: strings.Repeat("x", 1001)},
+		`item "a": its input is no JSON: correct it`:          {ID: "a", Input: json.RawMessage(`{`)},
+		`item "a": its metadata is no JSON: correct it`:       {ID: "a", Metadata: json.RawMessage(`x`)},
+		"it has 16777219 bytes, and at most 16777216 can be kept: shorten": {
+			ID: "a", Input: json.RawMessage(`"` + strings.Repeat("x", 16<<20+1) + `"`),
+		},
 	} {
-		if _, err := d.Put(t.Context(), "set", []dataset.Record{item}, dataset.PutOptions{Now: noon}); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+		if _, err := d.Put(t.Context(), "set", []dataset.Record{item}, dataset.PutOptions{Now: noon}); err == nil ||
+			!strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
 			t.Errorf("%.300v, want %s", err, want)
 		}
 	}
@@ -274,7 +291,9 @@ func itemsRefused(t *testing.T, d *store.Datasets) {
 func itemSettled(t *testing.T, d *store.Datasets) {
 	made(t, d, "set")
 	for n := range 3 {
-		err := d.Update(t.Context(), "set", "a", dataset.PutOptions{Now: noon}, func(old *dataset.Record) (dataset.Record, error) {
+		err := d.Update(t.Context(), "set", "a", dataset.PutOptions{
+			Now: noon,
+		}, func(old *dataset.Record) (dataset.Record, error) {
 			if n == 0 != (old == nil) || old != nil && string(old.Input) != fmt.Sprint(n-1) {
 				t.Errorf("%d: %+v", n, old)
 			}
@@ -334,7 +353,8 @@ func itemsAtOnce(t *testing.T, d *store.Datasets) {
 	for w := range 6 {
 		wg.Go(func() {
 			for i := range 10 {
-				_, err := d.Put(t.Context(), "set", simple(fmt.Sprint("w", w, "-", i), "shared", fmt.Sprint("s", i)), dataset.PutOptions{Now: noon})
+				_, err := d.Put(t.Context(), "set", simple(fmt.Sprint("w", w, "-", i), "shared", fmt.Sprint("s", i)),
+					dataset.PutOptions{Now: noon})
 				if err = errors.Join(err, d.Create(t.Context(), "set", "", noon)); err != nil {
 					t.Error(err)
 				}

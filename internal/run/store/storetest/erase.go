@@ -19,15 +19,19 @@ const secret = "zebra-crossing"
 // spokenPair is a session that was replayed twice; everything in it that may hold words holds the secret.
 func spokenPair(session string) *replay.Pair {
 	pair := func() *replay.Pair {
-		turns := []replay.VariationTurn{{Number: 1, User: "a " + secret, Bot: "your " + secret, Before: "START", State: "ANSWER", Supported: true}}
+		turns := []replay.VariationTurn{{
+			Number: 1, User: "a " + secret, Bot: "your " + secret, Before: "START", State: "ANSWER", Supported: true,
+		}}
 		return &replay.Pair{
-			SessionID: session, FlowID: "hotel_book", UnitID: secret, Mode: "recorded", Outcome: replay.EndCompleted, Started: eventTime,
-			Dropped: "no answer to " + secret,
+			SessionID: session, FlowID: "hotel_book", UnitID: secret, Mode: "recorded", Outcome: replay.EndCompleted,
+			Started: eventTime, Dropped: "no answer to " + secret,
 			Variations: []replay.Variation{
 				{Name: replay.Observed, Completed: true, Turns: turns, Data: map[string]any{"city": secret}},
 				{
-					Name: replay.Candidate, Error: "no rule for " + secret, Turns: turns, Data: map[string]any{secret: 1},
-					Metrics: &replay.Metrics{SessionID: session, FlowID: "hotel_book", Variant: "v2", CompletionMatch: new(1.0)},
+					Name: replay.Candidate, Error: "no rule for " + secret, Turns: turns,
+					Data: map[string]any{secret: 1}, Metrics: &replay.Metrics{
+						SessionID: session, FlowID: "hotel_book", Variant: "v2", CompletionMatch: new(1.0),
+					},
 				},
 			},
 		}
@@ -49,7 +53,8 @@ func spokenOutcome(t *testing.T, session string) replay.Outcome {
 		t.Fatal(err)
 	}
 	return replay.Outcome{
-		SessionID: session, Dropped: p.Dropped, Metrics: json.RawMessage(`{"candidate":{"session_id":"s","completion_match":1}}`), Detail: detail,
+		SessionID: session, Dropped: p.Dropped,
+		Metrics: json.RawMessage(`{"candidate":{"session_id":"s","completion_match":1}}`), Detail: detail,
 	}
 }
 
@@ -58,7 +63,9 @@ func outcomesErased(t *testing.T, r *store.ReplayRuns) {
 	other.FlowID = "taxi_book"
 	for _, run := range []replay.Run{sampleReplay("r1"), sampleReplay("r2"), other} {
 		putReplay(t, r, run)
-		spoken := []replay.Outcome{spokenOutcome(t, "s"), spokenOutcome(t, "t"), {SessionID: "u", Detail: json.RawMessage(`{"lanes":"` + secret + `"}`)}}
+		spoken := []replay.Outcome{spokenOutcome(t, "s"), spokenOutcome(t, "t"), {
+			SessionID: "u", Detail: json.RawMessage(`{"lanes":"` + secret + `"}`),
+		}}
 		if err := r.PutOutcomes(t.Context(), run.ID, spoken, eventTime); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +81,8 @@ func outcomesErased(t *testing.T, r *store.ReplayRuns) {
 			t.Fatalf("%d sessions are left", len(left))
 		}
 		s, neighbour, unreadable := left[0], left[1], left[2]
-		if said := s.Dropped + string(s.Metrics) + string(s.Detail) + string(unreadable.Detail); strings.Contains(said, secret) {
+		if said := s.Dropped + string(s.Metrics) + string(s.Detail) +
+			string(unreadable.Detail); strings.Contains(said, secret) {
 			t.Errorf("run %s still has %q: %s", run, secret, said)
 		}
 		if s.Dropped == "" {
@@ -89,7 +97,8 @@ func outcomesErased(t *testing.T, r *store.ReplayRuns) {
 		}
 		for _, time := range p.Times() {
 			lane := time.Variation(replay.Candidate)
-			if lane == nil || lane.Error == "" || len(lane.Turns) != 1 || lane.Turns[0].State != "ANSWER" || *lane.Metrics.CompletionMatch != 1 {
+			if lane == nil || lane.Error == "" || len(lane.Turns) != 1 || lane.Turns[0].State != "ANSWER" ||
+				*lane.Metrics.CompletionMatch != 1 {
 				t.Errorf("run %s has lost figures: %+v", run, lane)
 			}
 		}
@@ -106,7 +115,9 @@ func outcomesErased(t *testing.T, r *store.ReplayRuns) {
 func itemsErased(t *testing.T, d *store.Datasets) {
 	made(t, d, "one", "two")
 	item := func(id, source string) dataset.Record {
-		return dataset.Record{ID: id, Input: json.RawMessage(`{"query":"` + secret + `"}`), Metadata: json.RawMessage(source)}
+		return dataset.Record{
+			ID: id, Input: json.RawMessage(`{"query":"` + secret + `"}`), Metadata: json.RawMessage(source),
+		}
 	}
 	for _, name := range []string{"one", "two"} {
 		_, err := d.Put(t.Context(), name, []dataset.Record{
@@ -146,15 +157,22 @@ func resultErased(t *testing.T, f Fleets) {
 	replayed := func(session string) *result.Test {
 		r := tested(session, 0, result.Error)
 		r.SessionID, r.Output = session, []chat.Message{}
-		r.Turns = []result.Turn{{Index: 1, Input: chat.Content{Text: "a " + secret}, Output: "your " + secret + strings.Repeat(".", 4_000), Node: "ANSWER"}}
-		r.Failures = []result.Failure{{Code: result.EngineError, Source: "orchestrator", Message: "no rule for " + secret}}
+		r.Turns = []result.Turn{{
+			Index: 1, Input: chat.Content{Text: "a " + secret}, Output: "your " + secret + strings.Repeat(".", 4_000),
+			Node: "ANSWER",
+		}}
+		r.Failures = []result.Failure{{
+			Code: result.EngineError, Source: "orchestrator", Message: "no rule for " + secret,
+		}}
 		return r
 	}
 	begun(t, f, "r")
 	alike := replayed("alike") // the test of a suite
 	alike.SessionID = "its own"
 	putResults(t, f, "r", replayed("s"), replayed("t"), alike)
-	report, err := json.Marshal(replay.Report{Run: sampleReplay("x"), Sessions: []replay.Pair{*spokenPair("s"), *spokenPair("t")}})
+	report, err := json.Marshal(replay.Report{
+		Run: sampleReplay("x"), Sessions: []replay.Pair{*spokenPair("s"), *spokenPair("t")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +197,8 @@ func resultErased(t *testing.T, f Fleets) {
 			t.Errorf("result %s: %s", got.Key.TestID, got.Record)
 		}
 	}
-	if got, err := page.Items[0].Test(); err != nil || got.Turns[0].Node != "ANSWER" || got.Verdict != result.Error || len(got.Failures) != 1 {
+	if got, err := page.Items[0].Test(); err != nil || got.Turns[0].Node != "ANSWER" || got.Verdict != result.Error ||
+		len(got.Failures) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	found, err := f.Results(t.Context(), "r", store.ResultFilter{Text: secret}, store.PageOf{})

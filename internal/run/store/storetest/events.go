@@ -62,8 +62,9 @@ func sampleEvent(id, session, flow string, at time.Time) replay.Event {
 	return replay.Event{
 		ID: id, Type: replay.Message, UnitType: "user", UnitID: "u-1",
 		Experiments: json.RawMessage(`[]`), Context: context,
-		Metrics: json.RawMessage(`{"turn_number":1}`), Payload: json.RawMessage(`{"sender":"user","message_text":"Hello"}`),
-		Time: at, SessionID: session, FlowID: flow,
+		Metrics: json.RawMessage(`{"turn_number":1}`),
+		Payload: json.RawMessage(`{"sender":"user","message_text":"Hello"}`), Time: at, SessionID: session,
+		FlowID: flow,
 	}
 }
 
@@ -126,7 +127,9 @@ func collect(ctx context.Context, events replay.Events, f replay.Filter) (all []
 }
 
 // sameTime compares times as they are told, not only when they are.
-var sameTime = cmp.Comparer(func(a, b time.Time) bool { return a.UTC().String() == b.String() || b.UTC().String() == a.String() })
+var sameTime = cmp.Comparer(func(a, b time.Time) bool {
+	return a.UTC().String() == b.String() || b.UTC().String() == a.String()
+})
 
 // sameJSON compares values, numbers exactly.
 var sameJSON = cmp.Comparer(func(a, b json.RawMessage) bool {

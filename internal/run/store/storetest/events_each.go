@@ -20,7 +20,8 @@ func eventsOrdered(t *testing.T, events replay.Events) {
 	for _, session := range sessions {
 		for second := range 3 {
 			for _, id := range ids {
-				want = append(want, sampleEvent(session+"/"+string(rune('c'-second))+id, session, "f", eventTime.Add(time.Duration(second)*time.Microsecond)))
+				want = append(want, sampleEvent(session+"/"+string(rune('c'-second))+id, session, "f",
+					eventTime.Add(time.Duration(second)*time.Microsecond)))
 			}
 		}
 	}
@@ -50,8 +51,9 @@ func eventsTied(t *testing.T, events replay.Events) {
 	}
 	for session, together := range map[string]bool{"a": true, "b": false} {
 		put := []replay.Event{
-			numbered("z", session, `{}`), numbered("y", session, `{"turn_number":2}`), numbered("x", session, `{"turn_number":1}`),
-			numbered("w", session, `{"turn_number":"1"}`), numbered("v", session, `{"turn_number":1}`), numbered("u", session, `{"turn_number":0.5}`),
+			numbered("z", session, `{}`), numbered("y", session, `{"turn_number":2}`),
+			numbered("x", session, `{"turn_number":1}`), numbered("w", session, `{"turn_number":"1"}`),
+			numbered("v", session, `{"turn_number":1}`), numbered("u", session, `{"turn_number":0.5}`),
 		}
 		if together {
 			putEvents(t, events, len(put), 1, put...)
@@ -68,8 +70,9 @@ func eventsTied(t *testing.T, events replay.Events) {
 func eventsWhole(t *testing.T, events replay.Events) {
 	hour := func(n int) time.Time { return eventTime.Add(time.Duration(n) * time.Hour) }
 	putEvents(t, events, 7, 4,
-		sampleEvent("a1", "a", "f", hour(0)), sampleEvent("a2", "a", "g", hour(9)), sampleEvent("b1", "b", "f", hour(5)),
-		sampleEvent("c1", "c", "f", hour(1)), sampleEvent("c2", "c", "", hour(5)), sampleEvent("c3", "c", "f", hour(9)), sampleEvent("d1", "d", "f", hour(9)))
+		sampleEvent("a1", "a", "f", hour(0)), sampleEvent("a2", "a", "g", hour(9)),
+		sampleEvent("b1", "b", "f", hour(5)), sampleEvent("c1", "c", "f", hour(1)), sampleEvent("c2", "c", "", hour(5)),
+		sampleEvent("c3", "c", "f", hour(9)), sampleEvent("d1", "d", "f", hour(9)))
 	for _, tc := range []struct {
 		filter replay.Filter
 		want   []string
@@ -110,12 +113,18 @@ func eventsFiltered(t *testing.T, events replay.Events) {
 		{replay.Filter{FlowID: "f\x00"}, nil},
 		{replay.Filter{Types: []string{}}, []string{"1", "2", "3", "4", "5", "6", "7", "8"}},
 		{replay.Filter{Types: []string{replay.Message}}, []string{"2", "4", "7", "8"}},
-		{replay.Filter{Types: []string{replay.Started, replay.Completed, replay.DroppedOff, "none", "\xff"}}, []string{"1", "3", "6"}},
+		{
+			replay.Filter{Types: []string{replay.Started, replay.Completed, replay.DroppedOff, "none", "\xff"}},
+			[]string{"1", "3", "6"},
+		},
 		{replay.Filter{From: hour(1)}, []string{"2", "3", "5", "6", "8"}},
 		{replay.Filter{To: hour(1)}, []string{"1", "4", "7"}},
 		{replay.Filter{From: hour(1), To: hour(2)}, []string{"2", "5", "8"}},
 		{replay.Filter{From: hour(2), To: hour(1)}, nil},
-		{replay.Filter{FlowID: "f", From: hour(1), To: hour(3), Types: []string{replay.Message, replay.DroppedOff}}, []string{"2", "6"}},
+		{
+			replay.Filter{FlowID: "f", From: hour(1), To: hour(3), Types: []string{replay.Message, replay.DroppedOff}},
+			[]string{"2", "6"},
+		},
 	} {
 		wantIDs(t, events, tc.filter, tc.want...)
 	}

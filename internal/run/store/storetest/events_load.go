@@ -65,7 +65,8 @@ func eventsMany(t *testing.T, events replay.Events) {
 	added, in, err := events.Put(t.Context(), func(yield func(replay.Event, error) bool) {
 		for i := range n {
 			look(i)
-			e := sampleEvent(fmt.Sprintf("e%06d", i), fmt.Sprintf("s%05d", i*7919%sessions), "f", eventTime.Add(time.Duration(n-i)*time.Second))
+			e := sampleEvent(fmt.Sprintf("e%06d", i), fmt.Sprintf("s%05d", i*7919%sessions), "f",
+				eventTime.Add(time.Duration(n-i)*time.Second))
 			e.Payload = payload
 			if !yield(e, nil) {
 				return
@@ -81,8 +82,10 @@ func eventsMany(t *testing.T, events replay.Events) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.SessionID < last.SessionID || e.SessionID == last.SessionID && !e.Time.After(last.Time) || len(e.Payload) < size {
-			t.Fatalf("event %s of %s at %v after %s of %s at %v", e.ID, e.SessionID, e.Time, last.ID, last.SessionID, last.Time)
+		if e.SessionID < last.SessionID || e.SessionID == last.SessionID && !e.Time.After(last.Time) ||
+			len(e.Payload) < size {
+			t.Fatalf("event %s of %s at %v after %s of %s at %v", e.ID, e.SessionID, e.Time, last.ID, last.SessionID,
+				last.Time)
 		}
 		last = e
 		look(i)
@@ -185,7 +188,8 @@ func eventsCancelled(t *testing.T, events replay.Events) {
 		t.Fatalf("%d events, %v; Put told %d", len(kept), err, added)
 	}
 	for i := range 100 { // a cancelled Put may have stored nothing yet
-		if _, _, err := events.Put(t.Context(), given(sampleEvent(fmt.Sprint("late ", i), "s", "f", eventTime))); err != nil {
+		if _, _, err := events.Put(t.Context(),
+			given(sampleEvent(fmt.Sprint("late ", i), "s", "f", eventTime))); err != nil {
 			t.Fatal(err)
 		}
 	}

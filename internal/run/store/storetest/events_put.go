@@ -42,7 +42,8 @@ func eventsDuplicates(t *testing.T, events replay.Events) {
 	payload := message(64_000) // so that they are more than a batch
 	var put []replay.Event
 	for i := range n {
-		e := sampleEvent(fmt.Sprintf("e%05d", i), fmt.Sprintf("s%d", i/10), "f", eventTime.Add(time.Duration(i)*time.Second))
+		e := sampleEvent(fmt.Sprintf("e%05d", i), fmt.Sprintf("s%d", i/10), "f",
+			eventTime.Add(time.Duration(i)*time.Second))
 		e.Payload = payload
 		put = append(put, e)
 	}
@@ -113,11 +114,21 @@ func eventsRefused(t *testing.T, events replay.Events) {
 		{"a long id", "event_id has 513 bytes", sample(func(e *replay.Event) { e.ID = long })},
 		{"a long session", `"e-1": its session_id has 513 bytes`, sample(func(e *replay.Event) { e.SessionID = long })},
 		{"a long flow", `"e-1": its flow_id has 513 bytes`, sample(func(e *replay.Event) { e.FlowID = long })},
-		{"no JSON", `"e-1": its payload is no JSON`, sample(func(e *replay.Event) { e.Payload = json.RawMessage(`{"a":`) })},
-		{"two values", `"e-1": its metrics is no JSON`, sample(func(e *replay.Event) { e.Metrics = json.RawMessage(`1 2`) })},
-		{"no object", `"e-1": its context is no JSON object`, sample(func(e *replay.Event) { e.Context = json.RawMessage(`["s"]`) })},
-		{"a time out of bounds", `"e-1": its time is in the year 10000`, sample(func(e *replay.Event) { e.Time = e.Time.AddDate(7975, 0, 0) })},
-		{"a time far out", `"e-1": its time is in the year`, sample(func(e *replay.Event) { e.Time = time.Unix(1<<60, 0) })},
+		{"no JSON", `"e-1": its payload is no JSON`, sample(func(e *replay.Event) {
+			e.Payload = json.RawMessage(`{"a":`)
+		})},
+		{"two values", `"e-1": its metrics is no JSON`, sample(func(e *replay.Event) {
+			e.Metrics = json.RawMessage(`1 2`)
+		})},
+		{"no object", `"e-1": its context is no JSON object`, sample(func(e *replay.Event) {
+			e.Context = json.RawMessage(`["s"]`)
+		})},
+		{"a time out of bounds", `"e-1": its time is in the year 10000`, sample(func(e *replay.Event) {
+			e.Time = e.Time.AddDate(7975, 0, 0)
+		})},
+		{"a time far out", `"e-1": its time is in the year`, sample(func(e *replay.Event) {
+			e.Time = time.Unix(1<<60, 0)
+		})},
 	} {
 		added, _, err := events.Put(t.Context(), given(tc.event))
 		if added != 0 || err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 700 {

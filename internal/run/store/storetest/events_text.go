@@ -35,7 +35,8 @@ func eventsJSON(t *testing.T, events replay.Events) {
 	)
 	none := withPayloads(make([]string, 3)...)
 	none[0].ID, none[0].Payload = "n1", nil
-	none[1].ID, none[1].Payload, none[1].Metrics, none[1].Experiments = "n2", json.RawMessage(`null`), json.RawMessage(` null `), json.RawMessage{}
+	none[1].ID, none[1].Payload, none[1].Metrics, none[1].Experiments = "n2", json.RawMessage(`null`),
+		json.RawMessage(` null `), json.RawMessage{}
 	none[2].ID, none[2].Payload = "n3", json.RawMessage(`[null]`)
 	putEvents(t, events, len(put)+3, 1, append(put, none...)...)
 
@@ -54,7 +55,10 @@ func eventsReplaced(t *testing.T, events replay.Events) {
 			`["\ufffd","\ufffd","\ufffd\ud800\udc00","\ufffd\ufffd","\ufffdA","\ufffd\n","x\ufffd"]`,
 		},
 		{"\"\xff\xfe \xc3\"", `"` + "\uFFFD \uFFFD" + `"`},
-		{`[1e1001,-1.5E-1001,1e99999999999999999999,` + long + `,1e1000]`, `["1e1001","-1.5E-1001","1e99999999999999999999","` + long + `",1e1000]`},
+		{
+			`[1e1001,-1.5E-1001,1e99999999999999999999,` + long + `,1e1000]`,
+			`["1e1001","-1.5E-1001","1e99999999999999999999","` + long + `",1e1000]`,
+		},
 		{`{"a":1e9999}`, `{"a":"1e9999"}`},
 		{`1e9999`, `"1e9999"`},
 	}
@@ -73,8 +77,8 @@ func eventsReplaced(t *testing.T, events replay.Events) {
 
 func eventsText(t *testing.T, events replay.Events) {
 	odd := []string{
-		" ", "'", `"`, `\`, `\u0041`, "%", "NULL", "a\tb\nc", "a", "A", "ä", "a\u0308", "日本語", "😀", "{}", "[1,2]", "\U0010FFFF",
-		"x' OR 'x'='x", "$1", "?1", "\x01\x7f", strings.Repeat("é", 256),
+		" ", "'", `"`, `\`, `\u0041`, "%", "NULL", "a\tb\nc", "a", "A", "ä", "a\u0308", "日本語", "😀", "{}", "[1,2]",
+		"\U0010FFFF", "x' OR 'x'='x", "$1", "?1", "\x01\x7f", strings.Repeat("é", 256),
 	}
 	var put []replay.Event
 	for i, text := range odd {
@@ -89,7 +93,8 @@ func eventsText(t *testing.T, events replay.Events) {
 	for _, e := range put {
 		e.Context, _ = json.Marshal(map[string]string{"session_id": e.SessionID, "flow_id": e.FlowID})
 		got, err := collect(t.Context(), events, replay.Filter{FlowID: e.FlowID, Types: []string{e.Type}})
-		if err != nil || len(got) != 1 || got[0].ID != e.ID || got[0].UnitType != e.UnitType || got[0].UnitID != e.UnitID || got[0].SessionID != e.SessionID {
+		if err != nil || len(got) != 1 || got[0].ID != e.ID || got[0].UnitType != e.UnitType ||
+			got[0].UnitID != e.UnitID || got[0].SessionID != e.SessionID {
 			t.Errorf("%q: %+v, %v", e.ID, got, err)
 		}
 	}

@@ -51,7 +51,10 @@ func RunFleet(t *testing.T, open func(t *testing.T) Fleets) {
 func submitted(t *testing.T, f Fleets, id string, change ...func(*store.NewRun)) store.Run {
 	t.Helper()
 	n := store.NewRun{
-		Run:  store.Run{ID: id, Schema: 1, Kind: "suite", Name: "nightly", Fingerprint: "f00d", Suites: []string{"shop"}, Targets: []string{"agent"}},
+		Run: store.Run{
+			ID: id, Schema: 1, Kind: "suite", Name: "nightly", Fingerprint: "f00d", Suites: []string{"shop"},
+			Targets: []string{"agent"},
+		},
 		Spec: []byte(`{"schema": 1, "suites": ["shop.yaml"]}`),
 	}
 	for _, c := range change {
@@ -86,7 +89,8 @@ func begun(t *testing.T, f Fleets, id string) {
 // tested is the result of a conversation.
 func tested(id string, trial int, verdict result.Verdict) *result.Test {
 	r := &result.Test{
-		Schema: 1, RunID: "r", Suite: "shop", TestID: id, Trial: trial, Target: "agent", Verdict: verdict, Score: 0.5, DurationMS: 250,
+		Schema: 1, RunID: "r", Suite: "shop", TestID: id, Trial: trial, Target: "agent", Verdict: verdict, Score: 0.5,
+		DurationMS: 250,
 		Output: []chat.Message{
 			{Role: "user", Content: chat.Content{Text: "Where is my order " + id + "?"}},
 			{Role: "assistant", Content: chat.Content{Text: "It has been sent."}},

@@ -40,7 +40,8 @@ func conversationHeld(t *testing.T, f Fleets) {
 			if got.Add(1); string(c.Data) != string(first.Data) || c.Size != 7 {
 				t.Errorf("held %+v", c)
 			}
-			if err := f.FreeConversation(ctx, "c", fmt.Sprintf("other%d", i), &store.Conversation{Data: []byte("forged")}); err == nil {
+			if err := f.FreeConversation(ctx, "c", fmt.Sprintf("other%d", i),
+				&store.Conversation{Data: []byte("forged")}); err == nil {
 				t.Error("somebody else wrote it")
 			}
 			for range many - 1 {
@@ -51,13 +52,16 @@ func conversationHeld(t *testing.T, f Fleets) {
 					return
 				}
 			}
-			if err := f.FreeConversation(ctx, "c", fmt.Sprintf("h%d", i), &store.Conversation{Data: []byte("second"), Size: 9}); err != nil {
+			if err := f.FreeConversation(ctx, "c", fmt.Sprintf("h%d", i), &store.Conversation{
+				Data: []byte("second"), Size: 9,
+			}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if c, err := f.Conversation(ctx, "c", time.Hour); err != nil || got.Load() != 1 || string(c.Data) != "second" || c.Size != 9 || c.UsedAt.IsZero() {
+	if c, err := f.Conversation(ctx, "c", time.Hour); err != nil || got.Load() != 1 || string(c.Data) != "second" ||
+		c.Size != 9 || c.UsedAt.IsZero() {
 		t.Errorf("%d held it; %+v, %v", got.Load(), c, err)
 	}
 

@@ -36,7 +36,9 @@ func endTold(t *testing.T, f Fleets) {
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
-			switch err := handles[i%2].Announce(t.Context(), "a", []store.Delivery{{ID: "d" + string(rune('0'+i)), Run: "a", URL: "u", Body: json.RawMessage(`{}`)}}); {
+			switch err := handles[i%2].Announce(t.Context(), "a", []store.Delivery{{
+				ID: "d" + string(rune('0'+i)), Run: "a", URL: "u", Body: json.RawMessage(`{}`),
+			}}); {
 			case err == nil:
 				told.Add(1)
 			case !errors.Is(err, store.ErrChanged):
@@ -64,7 +66,10 @@ func endTold(t *testing.T, f Fleets) {
 
 func deliveryTaken(t *testing.T, f Fleets) {
 	ended(t, f, "a", time.Now())
-	want := store.Delivery{ID: "d", Run: "a", Event: "run.finished", URL: "http://x", Own: true, Body: json.RawMessage(`{"event":"run.finished"}`)}
+	want := store.Delivery{
+		ID: "d", Run: "a", Event: "run.finished", URL: "http://x", Own: true,
+		Body: json.RawMessage(`{"event":"run.finished"}`),
+	}
 	if err := f.Announce(t.Context(), "a", []store.Delivery{want}); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +82,8 @@ func deliveryTaken(t *testing.T, f Fleets) {
 		return d, ok
 	}
 	d, ok := take()
-	if !ok || d.Tries != 1 || d.ID != "d" || d.URL != want.URL || !d.Own || d.Event != want.Event || string(d.Body) != string(want.Body) || d.Run != "a" {
+	if !ok || d.Tries != 1 || d.ID != "d" || d.URL != want.URL || !d.Own || d.Event != want.Event ||
+		string(d.Body) != string(want.Body) || d.Run != "a" {
 		t.Errorf("%+v, %v", d, ok)
 	}
 	if d, ok := take(); ok {

@@ -14,7 +14,8 @@ import (
 // due keeps a schedule that was due a minute ago, and returns it as it is found.
 func due(t *testing.T, f Fleets, name string, blobs ...string) store.Schedule {
 	t.Helper()
-	if err := f.CreateSchedule(t.Context(), store.Schedule{Name: name, NextAt: time.Now().Add(-time.Minute)}, []byte("{}"), blobs); err != nil {
+	if err := f.CreateSchedule(t.Context(), store.Schedule{Name: name, NextAt: time.Now().Add(-time.Minute)},
+		[]byte("{}"), blobs); err != nil {
 		t.Fatal(err)
 	}
 	s, err := f.Schedule(t.Context(), name)
@@ -32,7 +33,9 @@ func scheduleBegins(t *testing.T, f Fleets) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			last, err := handles[i%2].FireRun(t.Context(), "s", s.NextAt, next, store.NewRun{Run: store.Run{ID: fmt.Sprint("run-", i)}, Blobs: []string{blob}})
+			last, err := handles[i%2].FireRun(t.Context(), "s", s.NextAt, next, store.NewRun{
+				Run: store.Run{ID: fmt.Sprint("run-", i)}, Blobs: []string{blob},
+			})
 			switch {
 			case err == nil && last.Outcome == store.FiringStarted && last.At.Equal(s.NextAt):
 				fired.Add(1)
@@ -91,8 +94,9 @@ func scheduleFails(t *testing.T, f Fleets) {
 		t.Fatalf("%+v, %v", last, err)
 	}
 	run, err := f.Run(t.Context(), "a")
-	if err != nil || run.Status != store.RunFailed || run.EndedAt == nil || run.Error == nil || *run.Error != "a file is not there" ||
-		*run.ExitReason != "aborted" || *run.ExitCode != 3 || *run.Schedule != "s" {
+	if err != nil || run.Status != store.RunFailed || run.EndedAt == nil ||
+		run.Error == nil || *run.Error != "a file is not there" || *run.ExitReason != "aborted" || *run.ExitCode != 3 ||
+		*run.Schedule != "s" {
 		t.Errorf("%+v, %v", run, err)
 	}
 	if waiting, err := f.Unfinished(t.Context(), 10); err != nil || len(waiting) != 0 {

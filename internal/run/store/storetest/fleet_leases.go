@@ -82,7 +82,8 @@ func eventsOfARun(t *testing.T, f Fleets) {
 			fmt.Fprintf(&got, "%s %s %d; ", e.Kind, data.Status, data.Progress.Done)
 		}
 	}
-	if want := "status queued 0; status running 0; a pass false; b error true; c fail false; status completed 3; end completed 3; "; got.String() != want {
+	if want := "status queued 0; status running 0; a pass false; b error true; c fail false; status completed 3; " +
+		"end completed 3; "; got.String() != want {
 		t.Errorf("events %s\nwant   %s", got.String(), want)
 	}
 }
@@ -113,7 +114,9 @@ func eventsWithoutGaps(t *testing.T, f Fleets) {
 		handle := f.Again()
 		writers.Go(func() {
 			for i := range 15 {
-				if _, err := handle.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{{Test: tested(fmt.Sprint(w, "-", i), 0, result.Pass)}}); err != nil {
+				if _, err := handle.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{{
+					Test: tested(fmt.Sprint(w, "-", i), 0, result.Pass),
+				}}); err != nil {
 					t.Error(err)
 				}
 			}

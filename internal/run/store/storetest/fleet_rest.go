@@ -98,7 +98,9 @@ func runDeleted(t *testing.T, f Fleets) {
 	if err := f.DeleteRun(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
-	if durations, err := f.MeanDurations(t.Context(), []result.Key{{Suite: "shop", TestID: "a", Target: "agent"}}); err != nil || len(durations) != 0 {
+	if durations, err := f.MeanDurations(t.Context(), []result.Key{{
+		Suite: "shop", TestID: "a", Target: "agent",
+	}}); err != nil || len(durations) != 0 {
 		t.Errorf("%v, %v; want none", durations, err)
 	}
 }
@@ -229,11 +231,13 @@ func blobsMissing(t *testing.T, f Fleets) {
 }
 
 func blobsFreed(t *testing.T, f Fleets) {
-	shared, alone, unused, scheduled := blob(t, f, "shared"), blob(t, f, "alone"), blob(t, f, "unused"), blob(t, f, "scheduled")
+	shared, alone, unused, scheduled := blob(t, f, "shared"), blob(t, f, "alone"), blob(t, f, "unused"),
+		blob(t, f, "scheduled")
 	needs := func(hashes ...string) func(*store.NewRun) { return func(n *store.NewRun) { n.Blobs = hashes } }
 	ended(t, f, "a", time.Now(), needs(shared, alone, scheduled))
 	ended(t, f, "b", time.Now(), needs(shared))
-	if err := f.CreateSchedule(t.Context(), store.Schedule{Name: "s", NextAt: time.Now()}, []byte("{}"), []string{scheduled}); err != nil {
+	if err := f.CreateSchedule(t.Context(), store.Schedule{Name: "s", NextAt: time.Now()}, []byte("{}"),
+		[]string{scheduled}); err != nil {
 		t.Fatal(err)
 	}
 	want := func(hashes ...string) {
@@ -266,7 +270,10 @@ func artifactPages(t *testing.T, f Fleets) {
 		test := tested(name("t", i), i, result.Pass)
 		var rows []store.Artifact
 		for n := range i {
-			a := store.Artifact{Suite: "shop", TestID: test.TestID, Target: "agent", Trial: i, Kind: "prompt", SHA256: fmt.Sprint(n), Bytes: 5 << 30, Truncated: n == 1}
+			a := store.Artifact{
+				Suite: "shop", TestID: test.TestID, Target: "agent", Trial: i, Kind: "prompt", SHA256: fmt.Sprint(n),
+				Bytes: 5 << 30, Truncated: n == 1,
+			}
 			if n > 0 {
 				a.Turn = new(n)
 			}
@@ -275,7 +282,9 @@ func artifactPages(t *testing.T, f Fleets) {
 		want = append(want, rows...)
 		for _, run := range []string{"r", "other"} {
 			for range 2 { // the second time it is there already
-				if _, err := f.PutResults(t.Context(), run, store.Fence{}, []store.NewResult{{Test: test, Artifacts: rows}}); err != nil {
+				if _, err := f.PutResults(t.Context(), run, store.Fence{}, []store.NewResult{
+					{Test: test, Artifacts: rows},
+				}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -315,7 +324,9 @@ func artifactsOrphaned(t *testing.T, f Fleets) {
 		for _, hash := range hashes {
 			rows = append(rows, store.Artifact{Kind: "prompt", SHA256: hash})
 		}
-		if _, err := f.PutResults(t.Context(), run, store.Fence{}, []store.NewResult{{Test: tested("a", 0, result.Pass), Artifacts: rows}}); err != nil {
+		if _, err := f.PutResults(t.Context(), run, store.Fence{}, []store.NewResult{{
+			Test: tested("a", 0, result.Pass), Artifacts: rows,
+		}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -349,7 +360,10 @@ func artifactsOrphaned(t *testing.T, f Fleets) {
 }
 
 func scheduleKept(t *testing.T, f Fleets) {
-	want := store.Schedule{Name: "hourly ä", Cron: "0 * * * *", Timezone: "Europe/Berlin", NextAt: time.Date(2026, 3, 1, 12, 0, 0, 123_456_000, time.UTC)}
+	want := store.Schedule{
+		Name: "hourly ä", Cron: "0 * * * *", Timezone: "Europe/Berlin",
+		NextAt: time.Date(2026, 3, 1, 12, 0, 0, 123_456_000, time.UTC),
+	}
 	if err := f.CreateSchedule(t.Context(), want, []byte(`{"schema": 1}`), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +402,8 @@ func scheduleFired(t *testing.T, f Fleets) {
 		}
 	}
 	schedules, now, err := f.DueSchedules(t.Context(), 10)
-	if err != nil || len(schedules) != 2 || schedules[0].Name != "first" || schedules[1].Name != "s" || now.Before(due) || now.After(next) {
+	if err != nil || len(schedules) != 2 || schedules[0].Name != "first" || schedules[1].Name != "s" ||
+		now.Before(due) || now.After(next) {
 		t.Fatalf("%+v, %v, %v", schedules, now, err)
 	}
 	handles := []*store.Fleet{f.Fleet, f.Again()}
@@ -396,7 +411,8 @@ func scheduleFired(t *testing.T, f Fleets) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			switch err := handles[i%2].FireSchedule(t.Context(), "s", schedules[1].NextAt, next, store.Firing{At: due, Outcome: store.FiringStarted, RunID: fmt.Sprint(i)}, store.Fence{}); {
+			switch err := handles[i%2].FireSchedule(t.Context(), "s", schedules[1].NextAt, next,
+				store.Firing{At: due, Outcome: store.FiringStarted, RunID: fmt.Sprint(i)}, store.Fence{}); {
 			case err == nil:
 				fired.Add(1)
 			case !errors.Is(err, store.ErrChanged):
@@ -406,11 +422,13 @@ func scheduleFired(t *testing.T, f Fleets) {
 	}
 	wg.Wait()
 	got, err := f.Schedule(t.Context(), "s")
-	if fired.Load() != 1 || err != nil || got.Last == nil || got.Last.Outcome != store.FiringStarted || got.NextAt.UnixMicro() != next.UnixMicro() {
+	if fired.Load() != 1 || err != nil || got.Last == nil || got.Last.Outcome != store.FiringStarted ||
+		got.NextAt.UnixMicro() != next.UnixMicro() {
 		t.Errorf("fired %d times, %+v, %v", fired.Load(), got, err)
 	}
 	lost := store.Fence{Lease: "scheduler", Number: 1}
-	wantError(t, f.FireSchedule(t.Context(), "first", schedules[0].NextAt, next, store.Firing{}, lost), store.ErrLeaseLost)
+	wantError(t, f.FireSchedule(t.Context(), "first", schedules[0].NextAt, next, store.Firing{}, lost),
+		store.ErrLeaseLost)
 	if schedules, _, err := f.DueSchedules(t.Context(), 10); err != nil || len(schedules) != 1 {
 		t.Errorf("%+v, %v", schedules, err)
 	}
@@ -418,7 +436,9 @@ func scheduleFired(t *testing.T, f Fleets) {
 
 func tokenKept(t *testing.T, f Fleets) {
 	expires := time.Now().Add(time.Hour)
-	made, err := f.CreateToken(t.Context(), store.Token{Name: "ci", Scopes: []string{"read", "run"}, ExpiresAt: &expires}, store.HashToken("rht_a"))
+	made, err := f.CreateToken(t.Context(), store.Token{
+		Name: "ci", Scopes: []string{"read", "run"}, ExpiresAt: &expires,
+	}, store.HashToken("rht_a"))
 	if err != nil || made.CreatedAt.IsZero() || made.Expired(time.Now()) || !made.Expired(expires) {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -447,7 +467,8 @@ func namePages(t *testing.T, f Fleets) {
 	names := []string{"B", "Z", "a", "b c", "é", "日本"}
 	for i, name := range names {
 		_, err := f.CreateToken(t.Context(), store.Token{Name: name}, store.HashToken(name))
-		if err = errors.Join(err, f.CreateSchedule(t.Context(), store.Schedule{Name: names[len(names)-1-i]}, nil, nil)); err != nil {
+		if err = errors.Join(err, f.CreateSchedule(t.Context(), store.Schedule{Name: names[len(names)-1-i]},
+			nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -493,7 +514,8 @@ func fleetCancelled(t *testing.T, f Fleets) {
 	_, three := f.CancelRun(ctx, "r")
 	_, four := f.Runs(ctx, store.RunFilter{}, store.PageOf{})
 	_, _, five := f.AcquireLease(ctx, "a", "b", never)
-	_, six := f.PutBlob(ctx, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", bytes.NewBuffer(nil).Bytes())
+	_, six := f.PutBlob(ctx, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		bytes.NewBuffer(nil).Bytes())
 	var seven error
 	for _, err := range f.AllResults(ctx, "r", store.ResultFilter{}) {
 		seven = err
@@ -535,7 +557,8 @@ func runFiles(t *testing.T, f Fleets) {
 	want("a", "report.md", "")
 	want("none", "run.json", "")
 	wantError(t, f.PutRunFile(t.Context(), "none", store.Fence{}, "run.json", nil), store.ErrUnknown)
-	wantError(t, f.PutRunFile(t.Context(), "a", store.Fence{Lease: "run a", Number: 7}, "run.json", nil), store.ErrLeaseLost)
+	wantError(t, f.PutRunFile(t.Context(), "a", store.Fence{Lease: "run a", Number: 7}, "run.json", nil),
+		store.ErrLeaseLost)
 	moved(t, f, "a", store.RunCancelled)
 	wantError(t, f.PutRunFile(t.Context(), "a", store.Fence{}, "run.json", nil), store.ErrRunEnded)
 	if err := f.DeleteRun(t.Context(), "a"); err != nil {

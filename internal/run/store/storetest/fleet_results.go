@@ -103,7 +103,9 @@ func resultsAtOnce(t *testing.T, f Fleets) {
 			for batch := range 5 {
 				var results []store.NewResult
 				for i := range 8 { // half of them are those of the next writer, too
-					results = append(results, store.NewResult{Test: tested(fmt.Sprint(batch, "-", (w*4+i)%24), 0, result.Pass), Worker: fmt.Sprint(w)})
+					results = append(results, store.NewResult{
+						Test: tested(fmt.Sprint(batch, "-", (w*4+i)%24), 0, result.Pass), Worker: fmt.Sprint(w),
+					})
 				}
 				stored, err := handles[w%len(handles)].PutResults(t.Context(), "r", store.Fence{}, results)
 				if err != nil {
@@ -179,11 +181,15 @@ func resultText(t *testing.T, f Fleets) {
 		return r
 	}
 	inTurns := said("e", "")
-	inTurns.Output, inTurns.Turns = nil, []result.Turn{{Input: chat.Content{Text: "only in a turn"}, Output: "its reply"}}
-	putResults(t, f, "r", said("a", "100 % sure\nof \"it\""), said("b", "STRASSE ÄÖ ΣΟΦΟΣ"), said("c", "a_b\\c\x00d"), said("d", "𝕏 日本語 don't"), inTurns)
+	inTurns.Output, inTurns.Turns = nil, []result.Turn{{
+		Input: chat.Content{Text: "only in a turn"}, Output: "its reply",
+	}}
+	putResults(t, f, "r", said("a", "100 % sure\nof \"it\""), said("b", "STRASSE ÄÖ ΣΟΦΟΣ"), said("c", "a_b\\c\x00d"),
+		said("d", "𝕏 日本語 don't"), inTurns)
 	for text, want := range map[string]string{
-		"100 %": "[1]", "%": "[1]", "sure\nof": "[1]", `"it"`: "[1]", "_": "[3]", `\`: "[3]", "straße": "[]", "strasse": "[2]", "äö": "[2]", "σοφος": "[2]",
-		"日本": "[4]", "DON'T": "[4]", "𝕏": "[4]", "assistant": "[]", "agent": "[]", "TURN": "[5]", "reply": "[5]", "c\x00d": "[3]", "100 %\\": "[]",
+		"100 %": "[1]", "%": "[1]", "sure\nof": "[1]", `"it"`: "[1]", "_": "[3]", `\`: "[3]", "straße": "[]",
+		"strasse": "[2]", "äö": "[2]", "σοφος": "[2]", "日本": "[4]", "DON'T": "[4]", "𝕏": "[4]", "assistant": "[]",
+		"agent": "[]", "TURN": "[5]", "reply": "[5]", "c\x00d": "[3]", "100 %\\": "[]",
 	} {
 		if got := fmt.Sprint(allSeqs(t, f, "r", store.ResultFilter{Text: text}, 10)); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
@@ -233,7 +239,8 @@ func resultsCounted(t *testing.T, f Fleets) {
 	putResults(t, f, "r", tested("t", 1, result.Pass), tested("t", 2, result.Fail), aggregate)
 	putResults(t, f, "r", tested("a", 0, result.Pass), tested("b", 0, result.Skip), tested("c", 0, result.Error))
 	run, err := f.Run(t.Context(), "r")
-	if want := (store.RunCounts{Results: 6, Passed: 1, Failed: 1, Errors: 1, Skipped: 1}); err != nil || run.Counts != want || run.Progress.Done != 4 {
+	if want := (store.RunCounts{Results: 6, Passed: 1, Failed: 1, Errors: 1, Skipped: 1}); err != nil ||
+		run.Counts != want || run.Progress.Done != 4 {
 		t.Errorf("%+v, %d done, %v; want %+v, 4", run.Counts, run.Progress.Done, err, want)
 	}
 	if _, err := f.UpdateRun(t.Context(), "r", store.Fence{}, func(r *store.Run) error {
@@ -252,13 +259,19 @@ func resultsAllOrNone(t *testing.T, f Fleets) {
 	putResults(t, f, "r")
 	broken := tested("b", 0, result.Pass)
 	broken.Metadata = map[string]any{"f": func() {}}
-	_, err := f.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{{Test: tested("a", 0, result.Pass)}, {Test: broken}})
+	_, err := f.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{
+		{Test: tested("a", 0, result.Pass)},
+		{Test: broken},
+	})
 	if err == nil || !strings.Contains(err.Error(), `"b"`) {
 		t.Errorf("%v", err)
 	}
 	huge := tested("h", 0, result.Pass)
 	huge.Output[0].Content.Text = strings.Repeat("x", store.MaxResult)
-	_, err = f.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{{Test: tested("a", 0, result.Pass)}, {Test: huge}})
+	_, err = f.PutResults(t.Context(), "r", store.Fence{}, []store.NewResult{
+		{Test: tested("a", 0, result.Pass)},
+		{Test: huge},
+	})
 	wantError(t, err, store.ErrTooLarge)
 	if seqs := allSeqs(t, f, "r", store.ResultFilter{}, 10); len(seqs) != 0 {
 		t.Errorf("%v", seqs)
@@ -293,10 +306,15 @@ func resultDurations(t *testing.T, f Fleets) {
 	aggregate := timed("a", 0, result.Pass, 9_999)
 	aggregate.Trials = &result.Trials{Count: 2}
 	begun(t, f, "one")
-	putResults(t, f, "one", timed("a", 1, result.Pass, 100), timed("a", 2, result.Fail, 200), aggregate, timed("b", 0, result.Error, 5), timed("c", 0, result.Skip, 5))
+	putResults(t, f, "one", timed("a", 1, result.Pass, 100), timed("a", 2, result.Fail, 200), aggregate,
+		timed("b", 0, result.Error, 5), timed("c", 0, result.Skip, 5))
 	begun(t, f, "two")
 	putResults(t, f, "two", timed("a", 0, result.Pass, 600))
-	keys := []result.Key{{Suite: "shop", TestID: "a", Target: "agent", Trial: 7}, {Suite: "shop", TestID: "b", Target: "agent"}, {Suite: "shop", TestID: "x", Target: "agent"}}
+	keys := []result.Key{
+		{Suite: "shop", TestID: "a", Target: "agent", Trial: 7},
+		{Suite: "shop", TestID: "b", Target: "agent"},
+		{Suite: "shop", TestID: "x", Target: "agent"},
+	}
 	want := func(d time.Duration) {
 		t.Helper()
 		got, err := f.MeanDurations(t.Context(), keys)

@@ -63,8 +63,9 @@ func runKept(t *testing.T, f Fleets) {
 	}
 	text := asJSON(t, want)
 	for _, part := range []string{
-		`"started_at":null`, `"ended_at":null`, `"totals":null`, `"pass_rate":null`, `"pass_rate_bounds":null`, `"pass_rate_interval":null`, `"exit_reason":null`, `"exit_code":null`,
-		`"error":null`, `"targets":[]`, `"suites":["b","a"]`, `"schedule":"hourly"`, `"progress":{"conversations":null,"done":0,"running":0}`,
+		`"started_at":null`, `"ended_at":null`, `"totals":null`, `"pass_rate":null`, `"pass_rate_bounds":null`,
+		`"pass_rate_interval":null`, `"exit_reason":null`, `"exit_code":null`, `"error":null`, `"targets":[]`,
+		`"suites":["b","a"]`, `"schedule":"hourly"`, `"progress":{"conversations":null,"done":0,"running":0}`,
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s lacks %s", text, part)
@@ -109,7 +110,8 @@ func runOncePerCaller(t *testing.T, f Fleets) {
 		return store.NewRun{Run: store.Run{ID: id}, Spec: []byte("{}"), Key: "build 17", By: by, Hash: hash}
 	}
 	for _, c := range []struct{ id, by, hash, want string }{
-		{"r1", "web", "h1", "r1"}, {"r2", "api", "h1", "r2"}, {"r3", "", "h1", "r3"}, {"r4", "web", "h1", "r1"}, {"r5", "api", "h1", "r2"},
+		{"r1", "web", "h1", "r1"}, {"r2", "api", "h1", "r2"}, {"r3", "", "h1", "r3"}, {"r4", "web", "h1", "r1"},
+		{"r5", "api", "h1", "r2"},
 		{"r6", "web", "h2", ""}, {"r7", "api", "", ""}, {"r8", "other", "h2", "r8"},
 	} {
 		for _, server := range []*store.Fleet{f.Fleet, f.Again()} {
@@ -132,7 +134,9 @@ func runOnceAtOnce(t *testing.T, f Fleets) {
 	ids := make([]string, 12)
 	for i := range ids {
 		wg.Go(func() {
-			run, created, err := handles[i%len(handles)].CreateRun(t.Context(), store.NewRun{Run: store.Run{ID: name("r", i)}, Key: "k"})
+			run, created, err := handles[i%len(handles)].CreateRun(t.Context(), store.NewRun{
+				Run: store.Run{ID: name("r", i)}, Key: "k",
+			})
 			if err != nil {
 				t.Error(err)
 			}
@@ -199,7 +203,9 @@ func runsFiltered(t *testing.T, f Fleets) {
 		{"since", store.RunFilter{Since: begin}, "c b a"},
 		{"since later", store.RunFilter{Since: time.Now().Add(time.Minute)}, ""},
 		{"until", store.RunFilter{Until: begin}, ""},
-		{"all at once", store.RunFilter{Status: store.RunRunning, Name: "nightly", Suite: "shop", Target: "agent", Since: begin}, "c"},
+		{"all at once", store.RunFilter{
+			Status: store.RunRunning, Name: "nightly", Suite: "shop", Target: "agent", Since: begin,
+		}, "c"},
 	} {
 		for _, limit := range []int{1, 2, 10} {
 			if got := strings.Join(allRuns(t, f, tc.filter, limit), " "); got != tc.want {
@@ -213,7 +219,9 @@ func runsFiltered(t *testing.T, f Fleets) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := allRuns(t, f, store.RunFilter{Suite: "late", Target: "one", Labels: map[string]string{"branch": "next"}}, 1); !slices.Equal(got, []string{"a"}) {
+	if got := allRuns(t, f, store.RunFilter{
+		Suite: "late", Target: "one", Labels: map[string]string{"branch": "next"},
+	}, 1); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("found by what was planned later: %v", got)
 	}
 	if got := allRuns(t, f, store.RunFilter{Suite: "shop"}, 1); !slices.Equal(got, []string{"c", "b"}) {
@@ -271,7 +279,8 @@ func runCursors(t *testing.T, f Fleets) {
 
 func runLife(t *testing.T, f Fleets) {
 	all := []store.RunStatus{
-		store.RunQueued, store.RunRunning, store.RunCompleted, store.RunFailed, store.RunCancelled, store.RunPartial, "other", "",
+		store.RunQueued, store.RunRunning, store.RunCompleted, store.RunFailed, store.RunCancelled, store.RunPartial,
+		"other", "",
 	}
 	allowed := map[store.RunStatus][]store.RunStatus{
 		store.RunQueued:  {store.RunQueued, store.RunRunning, store.RunFailed, store.RunCancelled},
@@ -291,7 +300,8 @@ func runLife(t *testing.T, f Fleets) {
 				return nil
 			})
 			if slices.Contains(next, to) {
-				if err != nil || run.Status != to || run.ID != id || run.Kind != "suite" || run.CreatedAt.IsZero() || run.Progress.Done != 0 {
+				if err != nil || run.Status != to || run.ID != id || run.Kind != "suite" || run.CreatedAt.IsZero() ||
+					run.Progress.Done != 0 {
 					t.Errorf("%s to %s: %+v, %v", from, to, run, err)
 				}
 				if to.Ended() != (run.EndedAt != nil) {
@@ -307,7 +317,9 @@ func runLife(t *testing.T, f Fleets) {
 			wantError(t, err, store.ErrRunEnded)
 			_, err = f.CancelRun(t.Context(), id)
 			wantError(t, err, store.ErrRunEnded)
-			_, err = f.PutResults(t.Context(), id, store.Fence{}, []store.NewResult{{Test: tested("a", 0, result.Pass)}})
+			_, err = f.PutResults(t.Context(), id, store.Fence{}, []store.NewResult{{
+				Test: tested("a", 0, result.Pass),
+			}})
 			wantError(t, err, store.ErrRunEnded)
 		}
 	}
@@ -340,8 +352,9 @@ func runEnds(t *testing.T, f Fleets) {
 		t.Fatal(err)
 	}
 	run, err := f.Again().Run(t.Context(), "r")
-	if err != nil || !run.EndedAt.Equal(want) || run.Totals.Planned != 3 || *run.Rate != 0.5 || run.Interval[1] != 0.9 || *run.ExitReason != "aborted" ||
-		*run.ExitCode != 3 || *run.Error != "the disk is full" || *run.Progress.Conversations != 7 || run.Progress.Running != 0 {
+	if err != nil || !run.EndedAt.Equal(want) || run.Totals.Planned != 3 ||
+		*run.Rate != 0.5 || run.Interval[1] != 0.9 || *run.ExitReason != "aborted" || *run.ExitCode != 3 ||
+		*run.Error != "the disk is full" || *run.Progress.Conversations != 7 || run.Progress.Running != 0 {
 		t.Errorf("%s, %v", asJSON(t, run), err)
 	}
 }
@@ -349,7 +362,8 @@ func runEnds(t *testing.T, f Fleets) {
 func runCancelledWaiting(t *testing.T, f Fleets) {
 	submitted(t, f, "r")
 	run, err := f.CancelRun(t.Context(), "r")
-	if err != nil || run.Status != store.RunCancelled || *run.ExitCode != 130 || *run.ExitReason != "interrupted" || run.EndedAt == nil || run.CancelAt == nil {
+	if err != nil || run.Status != store.RunCancelled || *run.ExitCode != 130 || *run.ExitReason != "interrupted" ||
+		run.EndedAt == nil || run.CancelAt == nil {
 		t.Errorf("%s, %v", asJSON(t, run), err)
 	}
 	submitted(t, f, "planned", func(n *store.NewRun) { n.Unheld = &result.Totals{Planned: 3, NotRun: 3} })

@@ -51,12 +51,15 @@ func RunReplays(t *testing.T, open func(t *testing.T) *store.ReplayRuns) {
 // sampleReplay has something in every column.
 func sampleReplay(id string) replay.Run {
 	return replay.Run{
-		ID: id, VariantID: "v2", BaselineID: "v1", FlowID: "hotel_book", DatasetVersion: "hotel_book_2025-01-01_2025-01-31", Mode: "recorded", Gate: "paired",
-		Status: replay.Done, Error: "none really", CompletionMatch: new(0.875), TurnCountRatio: new(1.0 / 3), StateProgression: new(0.0),
-		AvgLatencyMS: new(123.456), CompletionSeconds: new(1e-9), DataAccuracy: new(1.0), SupportCoverage: new(0.1), Sessions: 23_845, PairsDropped: 3,
-		Better: new(true), NonInferior: new(false), Verdict: "better", Outcome: "passed", Intervals: json.RawMessage(`{"completion_match":{"low":0.8,"high":null}}`),
-		Settings: json.RawMessage(`{"seed":42}`), Rules: json.RawMessage(`{"require":"better"}`), Fidelity: json.RawMessage(`{"overall":0.75}`),
-		Started: eventTime, Seen: eventTime.Add(time.Minute), Ended: eventTime.Add(time.Hour),
+		ID: id, VariantID: "v2", BaselineID: "v1", FlowID: "hotel_book",
+		DatasetVersion: "hotel_book_2025-01-01_2025-01-31", Mode: "recorded", Gate: "paired", Status: replay.Done,
+		Error: "none really", CompletionMatch: new(0.875), TurnCountRatio: new(1.0 / 3), StateProgression: new(0.0),
+		AvgLatencyMS: new(123.456), CompletionSeconds: new(1e-9), DataAccuracy: new(1.0), SupportCoverage: new(0.1),
+		Sessions: 23_845, PairsDropped: 3, Better: new(true), NonInferior: new(false), Verdict: "better",
+		Outcome: "passed", Intervals: json.RawMessage(`{"completion_match":{"low":0.8,"high":null}}`),
+		Settings: json.RawMessage(`{"seed":42}`), Rules: json.RawMessage(`{"require":"better"}`),
+		Fidelity: json.RawMessage(`{"overall":0.75}`), Started: eventTime, Seen: eventTime.Add(time.Minute),
+		Ended: eventTime.Add(time.Hour),
 	}
 }
 
@@ -94,10 +97,11 @@ func replaysSame(t *testing.T, r *store.ReplayRuns) {
 	bare := replay.Run{ID: "bare", Status: replay.Running}
 	odd := "'\"\\ %s $1 日本語 😀\n"
 	strange := replay.Run{
-		ID: odd, VariantID: odd, BaselineID: odd, FlowID: odd, DatasetVersion: odd, Mode: replay.Mode(odd), Gate: odd, Status: replay.Status(odd), Error: odd,
-		Verdict: odd, Better: new(false), Intervals: json.RawMessage(`{}`), Started: eventTime,
-		Seen: time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC), Ended: time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC),
-		AvgLatencyMS: new(math.MaxFloat64), TurnCountRatio: new(math.SmallestNonzeroFloat64), Sessions: -1, PairsDropped: math.MaxInt64,
+		ID: odd, VariantID: odd, BaselineID: odd, FlowID: odd, DatasetVersion: odd, Mode: replay.Mode(odd), Gate: odd,
+		Status: replay.Status(odd), Error: odd, Verdict: odd, Better: new(false), Intervals: json.RawMessage(`{}`),
+		Started: eventTime, Seen: time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC),
+		Ended: time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC), AvgLatencyMS: new(math.MaxFloat64),
+		TurnCountRatio: new(math.SmallestNonzeroFloat64), Sessions: -1, PairsDropped: math.MaxInt64,
 	}
 	for _, run := range []replay.Run{sampleReplay("r1"), bare, strange} {
 		putReplay(t, r, run)
@@ -109,7 +113,8 @@ func replaysSame(t *testing.T, r *store.ReplayRuns) {
 	changed.Verdict = "\x00\xff"
 	putReplay(t, r, changed)
 	got, err := r.Run(t.Context(), "zone")
-	if err != nil || !got.Started.Equal(eventTime) || got.Verdict != "\uFFFD\uFFFD" || len(got.Error) > 16<<10 || !strings.HasSuffix(got.Error, "ä…") {
+	if err != nil || !got.Started.Equal(eventTime) || got.Verdict != "\uFFFD\uFFFD" || len(got.Error) > 16<<10 ||
+		!strings.HasSuffix(got.Error, "ä…") {
 		t.Errorf("%v, %v, %q, %d bytes", err, got.Started, got.Verdict, len(got.Error))
 	}
 }
@@ -122,7 +127,10 @@ func replaysReplaced(t *testing.T, r *store.ReplayRuns) {
 	seen := sampleReplay("r1")
 	seen.Seen = eventTime.Add(2 * time.Minute)
 	wantReplay(t, r, "r1", seen)
-	last := replay.Run{ID: "r1", VariantID: "v3", Status: replay.Failed, Error: "the model is away", Started: eventTime, Seen: eventTime}
+	last := replay.Run{
+		ID: "r1", VariantID: "v3", Status: replay.Failed, Error: "the model is away", Started: eventTime,
+		Seen: eventTime,
+	}
 	putReplay(t, r, last)
 	wantReplay(t, r, "r1", last)
 	if got := collectOutcomes(t, r, "r1"); len(got) != 2 {
@@ -166,15 +174,20 @@ func replaysRefused(t *testing.T, r *store.ReplayRuns) {
 		{"its evaluation_run_id has 600 bytes", func(r *replay.Run) { r.ID = strings.Repeat("x", 600) }},
 		{`replay run "r1": it has no status`, func(r *replay.Run) { r.Status = "" }},
 		{"its variant_id has", func(r *replay.Run) { r.VariantID = strings.Repeat("x", 600) }},
-		{"its turn_count_ratio is NaN, which is not finite: leave it out", func(r *replay.Run) { r.TurnCountRatio = new(math.NaN()) }},
+		{"its turn_count_ratio is NaN, which is not finite: leave it out", func(r *replay.Run) {
+			r.TurnCountRatio = new(math.NaN())
+		}},
 		{"its avg_latency_ms is +Inf", func(r *replay.Run) { r.AvgLatencyMS = new(math.Inf(1)) }},
 		{"its intervals is no JSON object", func(r *replay.Run) { r.Intervals = json.RawMessage(`[]`) }},
 		{"its settings is no JSON object", func(r *replay.Run) { r.Settings = json.RawMessage(`{`) }},
-		{"its ended_at is in the year 10000", func(r *replay.Run) { r.Ended = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }},
+		{"its ended_at is in the year 10000", func(r *replay.Run) {
+			r.Ended = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+		}},
 	} {
 		run := sampleReplay("r1")
 		tc.change(&run)
-		if err := r.PutRun(t.Context(), run); err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 1000 {
+		if err := r.PutRun(t.Context(), run); err == nil || !strings.Contains(err.Error(), tc.want) ||
+			len(err.Error()) > 1000 {
 			t.Errorf("PutRun: %v, want %s", err, tc.want)
 		}
 	}
@@ -231,7 +244,9 @@ func replaysCancelled(t *testing.T, r *store.ReplayRuns) {
 	_, one := r.Run(ctx, "r1")
 	_, two := r.Runs(ctx, 0)
 	_, three := r.Sweep(ctx, eventTime)
-	for i, err := range []error{one, two, three, r.PutRun(ctx, sampleReplay("r2")), r.PutOutcomes(ctx, "r1", outcomes("c"), eventTime)} {
+	for i, err := range []error{
+		one, two, three, r.PutRun(ctx, sampleReplay("r2")), r.PutOutcomes(ctx, "r1", outcomes("c"), eventTime),
+	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%d: %v, want %v", i, err, context.Canceled)
 		}
@@ -244,7 +259,10 @@ func replaysCancelled(t *testing.T, r *store.ReplayRuns) {
 // outcomes are sessions, all alike.
 func outcomes(sessions ...string) (all []replay.Outcome) {
 	for _, s := range sessions {
-		all = append(all, replay.Outcome{SessionID: s, Metrics: json.RawMessage(`{"candidate":{"completion_match":1}}`), Detail: json.RawMessage(`{"turns":[]}`)})
+		all = append(all, replay.Outcome{
+			SessionID: s, Metrics: json.RawMessage(`{"candidate":{"completion_match":1}}`),
+			Detail: json.RawMessage(`{"turns":[]}`),
+		})
 	}
 	return all
 }

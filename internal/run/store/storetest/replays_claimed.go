@@ -23,7 +23,9 @@ func replaysClaimed(t *testing.T, r *store.ReplayRuns) {
 		var wg sync.WaitGroup
 		for i := range many {
 			wg.Go(func() {
-				run := replay.Run{ID: id, VariantID: fmt.Sprint("v", i), FlowID: "f", Status: replay.Running, Started: eventTime}
+				run := replay.Run{
+					ID: id, VariantID: fmt.Sprint("v", i), FlowID: "f", Status: replay.Running, Started: eventTime,
+				}
 				run.Seen = eventTime.Add(time.Duration(round) * time.Hour)
 				var err error
 				if got[i], err = r.ClaimRun(t.Context(), run, former); err != nil {
@@ -71,7 +73,10 @@ func replaysClaimed(t *testing.T, r *store.ReplayRuns) {
 	one("it is silent", claim(3, silent))
 	none("it was taken over", claim(4, silent))
 	for _, ended := range []replay.Run{
-		{ID: id, VariantID: "v", FlowID: "f", Status: replay.Done, Started: eventTime, Seen: eventTime.Add(5 * time.Hour), Ended: eventTime},
+		{
+			ID: id, VariantID: "v", FlowID: "f", Status: replay.Done, Started: eventTime,
+			Seen: eventTime.Add(5 * time.Hour), Ended: eventTime,
+		},
 		{ID: id, VariantID: "v", FlowID: "f", Status: replay.Partially},
 	} {
 		last := row()

@@ -19,7 +19,10 @@ func outcomesSame(t *testing.T, r *store.ReplayRuns) {
 	want := []replay.Outcome{
 		{SessionID: " "},
 		{SessionID: "A", Dropped: "the candidate's model was away: '\"\\ 😀"},
-		{SessionID: "B", Metrics: json.RawMessage(`{}`), Detail: json.RawMessage(`{"a":[1.50,12345678901234567890,null,"\u00e9"]}`)},
+		{
+			SessionID: "B", Metrics: json.RawMessage(`{}`),
+			Detail: json.RawMessage(`{"a":[1.50,12345678901234567890,null,"\u00e9"]}`),
+		},
 		{SessionID: "a"},
 		{SessionID: "a-b"},
 		{SessionID: "a10"},
@@ -37,11 +40,16 @@ func outcomesSame(t *testing.T, r *store.ReplayRuns) {
 	}
 	wantOutcomes(t, r, "r1", want...)
 	wantOutcomes(t, r, "r2")
-	bad := replay.Outcome{SessionID: "\x00\xff", Dropped: "\x00", Detail: json.RawMessage(`{"a":"\u0000"}`), Metrics: json.RawMessage(`null`)}
+	bad := replay.Outcome{
+		SessionID: "\x00\xff", Dropped: "\x00", Detail: json.RawMessage(`{"a":"\u0000"}`),
+		Metrics: json.RawMessage(`null`),
+	}
 	if err := r.PutOutcomes(t.Context(), "r2", []replay.Outcome{bad}, eventTime); err != nil {
 		t.Fatal(err)
 	}
-	wantOutcomes(t, r, "r2", replay.Outcome{SessionID: "\uFFFD\uFFFD", Dropped: "\uFFFD", Detail: json.RawMessage(`{"a":"\ufffd"}`)})
+	wantOutcomes(t, r, "r2", replay.Outcome{
+		SessionID: "\uFFFD\uFFFD", Dropped: "\uFFFD", Detail: json.RawMessage(`{"a":"\ufffd"}`),
+	})
 }
 
 func outcomesReplaced(t *testing.T, r *store.ReplayRuns) {
@@ -66,7 +74,10 @@ func outcomesAllOrNone(t *testing.T, r *store.ReplayRuns) {
 	}{
 		{replay.Outcome{}, "it has no session_id"},
 		{replay.Outcome{SessionID: strings.Repeat("x", 513)}, "its session_id has 513 bytes"},
-		{replay.Outcome{SessionID: "bad", Metrics: json.RawMessage(`[]`)}, `outcome of session "bad": its metrics is no JSON object`},
+		{
+			replay.Outcome{SessionID: "bad", Metrics: json.RawMessage(`[]`)},
+			`outcome of session "bad": its metrics is no JSON object`,
+		},
 		{replay.Outcome{SessionID: "bad", Detail: json.RawMessage(`{`)}, "its detail is no JSON object"},
 	} {
 		err := r.PutOutcomes(t.Context(), "r1", append(outcomes(numbered(0, 120)...), tc.bad), eventTime)

@@ -23,7 +23,9 @@ func sampleRun(id string, day int) result.Run {
 			Tests: 3, Passed: 2, Failed: 1, MeanScore: new(0.8), Usage: chat.Usage{InputTokens: 7, OutputTokens: 5},
 			Failures: map[result.Code]int{result.AssistantContent: 1},
 		},
-		PassRate: result.PassRate{Rate: new(2. / 3), Bounds: &[2]float64{2. / 3, 2. / 3}, Interval: &[2]float64{0.2, 0.9}}, ExitReason: "failed", ExitCode: new(1),
+		PassRate: result.PassRate{
+			Rate: new(2. / 3), Bounds: &[2]float64{2. / 3, 2. / 3}, Interval: &[2]float64{0.2, 0.9},
+		}, ExitReason: "failed", ExitCode: new(1),
 	}
 }
 
@@ -114,7 +116,12 @@ func runsNewestFirst(t *testing.T, open Open) {
 	for _, tc := range []struct {
 		limit int
 		want  []string
-	}{{0, []string{"c", "a", "d", "b"}}, {2, []string{"c", "a"}}, {9, []string{"c", "a", "d", "b"}}, {-1, []string{"c", "a", "d", "b"}}} {
+	}{
+		{0, []string{"c", "a", "d", "b"}},
+		{2, []string{"c", "a"}},
+		{9, []string{"c", "a", "d", "b"}},
+		{-1, []string{"c", "a", "d", "b"}},
+	} {
 		entries, err := b.Runs(context.Background(), tc.limit)
 		if err != nil {
 			t.Fatal(err)

@@ -35,7 +35,9 @@ func RunVariants(t *testing.T, open func(t *testing.T) *store.Variants) {
 }
 
 func variantsUnknown(t *testing.T, v *store.Variants) {
-	for _, id := range []string{"", "v1", "V1", "' OR ''='", "\xff", "00000000-0000-0000-0000-000000000000", strings.Repeat("long", 1000)} {
+	for _, id := range []string{
+		"", "v1", "V1", "' OR ''='", "\xff", "00000000-0000-0000-0000-000000000000", strings.Repeat("long", 1000),
+	} {
 		_, err := v.Variant(t.Context(), id)
 		wantUnknown(t, err, "variant", id)
 		_, err = v.Prompt(t.Context(), id)
@@ -51,7 +53,8 @@ func variantsUnknown(t *testing.T, v *store.Variants) {
 // wantUnknown wants an error that says what, where, and what to do, and is not long.
 func wantUnknown(t *testing.T, err error, what, id string) {
 	t.Helper()
-	if !errors.Is(err, replay.ErrUnknown) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "; ") || len(err.Error()) > 1000 {
+	if !errors.Is(err, replay.ErrUnknown) || !strings.Contains(err.Error(), what) ||
+		!strings.Contains(err.Error(), "; ") || len(err.Error()) > 1000 {
 		t.Errorf("%s %.20q: %v", what, id, err)
 	}
 }
@@ -62,7 +65,8 @@ var (
 		Config: json.RawMessage(`{"execution_strategy":"prompt_template","prompt_config":{"prompt_version_id":"p1"},"flow_config":{"flow_id":"f"},"params":{"temperature":0.10}}`),
 	}
 	samplePrompt = replay.PromptVersion{
-		ID: "p1", FilePath: "booking/short.md", ModelProvider: "openai", ModelName: "gpt-5-mini", ConfigDefaults: json.RawMessage(`{"temperature":1}`),
+		ID: "p1", FilePath: "booking/short.md", ModelProvider: "openai", ModelName: "gpt-5-mini",
+		ConfigDefaults: json.RawMessage(`{"temperature":1}`),
 	}
 )
 
@@ -72,7 +76,10 @@ func variantsSame(t *testing.T, v *store.Variants) {
 		sampleVariant,
 		{ID: "bare"},
 		{ID: odd, Name: odd, ExperimentID: odd, Config: json.RawMessage(`{"a":{"b":[1.50,1e300,null,"\u00e9"]}}`)},
-		{ID: strings.Repeat("é", replay.MaxName/2), Config: json.RawMessage(`{"text":"` + strings.Repeat("x", 1<<20-20) + `"}`)},
+		{
+			ID:     strings.Repeat("é", replay.MaxName/2),
+			Config: json.RawMessage(`{"text":"` + strings.Repeat("x", 1<<20-20) + `"}`),
+		},
 	} {
 		if err := v.PutVariant(t.Context(), one); err != nil {
 			t.Fatal(err)
@@ -93,7 +100,9 @@ func variantsSame(t *testing.T, v *store.Variants) {
 	if err := v.PutVariant(t.Context(), nul); err != nil {
 		t.Fatal(err)
 	}
-	wantVariant(t, v, nul.ID, replay.Variant{ID: "a\uFFFD\uFFFD", Name: "\uFFFD", Config: json.RawMessage(`{"a":"\ufffd"}`)})
+	wantVariant(t, v, nul.ID, replay.Variant{
+		ID: "a\uFFFD\uFFFD", Name: "\uFFFD", Config: json.RawMessage(`{"a":"\ufffd"}`),
+	})
 	null := replay.Variant{ID: "null", Config: json.RawMessage(` null `)}
 	if err := v.PutVariant(t.Context(), null); err != nil {
 		t.Fatal(err)
@@ -139,7 +148,8 @@ func variantsOrdered(t *testing.T, v *store.Variants) {
 	ids := []string{" ", "A", "B", "a", "a-b", "a10", "a2", "ab", "é", "\uFF5E", "😀"}
 	for i := range ids {
 		id := ids[(i*7)%len(ids)]
-		if err := errors.Join(v.PutVariant(t.Context(), replay.Variant{ID: id}), v.PutPrompt(t.Context(), replay.PromptVersion{ID: id})); err != nil {
+		if err := errors.Join(v.PutVariant(t.Context(), replay.Variant{ID: id}),
+			v.PutPrompt(t.Context(), replay.PromptVersion{ID: id})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,9 +180,13 @@ func variantsRefused(t *testing.T, v *store.Variants) {
 		{replay.Variant{ID: "v", Config: json.RawMessage(`{"a":`)}, "its config is no JSON object: correct it"},
 		{replay.Variant{ID: "v", Config: json.RawMessage(`[1]`)}, "its config is no JSON object"},
 		{replay.Variant{ID: "v", Config: json.RawMessage(`"{}"`)}, "its config is no JSON object"},
-		{replay.Variant{ID: "v", Config: json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}, "at most 1048576 can be kept: shorten it"},
+		{
+			replay.Variant{ID: "v", Config: json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)},
+			"at most 1048576 can be kept: shorten it",
+		},
 	} {
-		if err := v.PutVariant(t.Context(), tc.variant); err == nil || !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 1000 {
+		if err := v.PutVariant(t.Context(), tc.variant); err == nil || !strings.Contains(err.Error(), tc.want) ||
+			len(err.Error()) > 1000 {
 			t.Errorf("PutVariant: %v, want %s", err, tc.want)
 		}
 	}
@@ -181,7 +195,10 @@ func variantsRefused(t *testing.T, v *store.Variants) {
 		want   string
 	}{
 		{replay.PromptVersion{FilePath: "a.md"}, "it has no id"},
-		{replay.PromptVersion{ID: "p", FilePath: strings.Repeat("x", 5000)}, `prompt version "p": its file_path has 5000 bytes`},
+		{
+			replay.PromptVersion{ID: "p", FilePath: strings.Repeat("x", 5000)},
+			`prompt version "p": its file_path has 5000 bytes`,
+		},
 		{replay.PromptVersion{ID: "p", ModelProvider: long}, "its model_provider has"},
 		{replay.PromptVersion{ID: "p", ModelName: long}, "its model_name has"},
 		{replay.PromptVersion{ID: "p", ConfigDefaults: json.RawMessage(`7`)}, "its config_defaults is no JSON object"},
@@ -225,7 +242,9 @@ func variantsCancelled(t *testing.T, v *store.Variants) {
 	_, two := v.Prompt(ctx, "p1")
 	_, three := v.List(ctx)
 	_, four := v.Prompts(ctx)
-	for _, err := range []error{one, two, three, four, v.PutVariant(ctx, sampleVariant), v.PutPrompt(ctx, samplePrompt)} {
+	for _, err := range []error{
+		one, two, three, four, v.PutVariant(ctx, sampleVariant), v.PutPrompt(ctx, samplePrompt),
+	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want %v", err, context.Canceled)
 		}

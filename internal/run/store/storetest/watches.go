@@ -23,7 +23,10 @@ func watchesKept(t *testing.T, runs *store.ReplayRuns) {
 	}
 	state := &replay.WatchState{
 		Settings: json.RawMessage(`{"flow":"tea","alpha":0.05}`), Runs: []string{}, Interims: []replay.Interim{},
-		Watches: []stats.Watch{{Alpha: 0.025, PassFail: true, Entries: stats.Moments{N: 3, Mean: math.Pi / 7, Squares: 1e-300}, Known: map[string]stats.Entry{"unit/ä\x00": {N: 1, Sum: 0.1}}}},
+		Watches: []stats.Watch{{
+			Alpha: 0.025, PassFail: true, Entries: stats.Moments{N: 3, Mean: math.Pi / 7, Squares: 1e-300},
+			Known: map[string]stats.Entry{"unit/ä\x00": {N: 1, Sum: 0.1}},
+		}},
 	}
 	put := func(s *replay.WatchState, before int, want bool) {
 		t.Helper()
@@ -35,7 +38,9 @@ func watchesKept(t *testing.T, runs *store.ReplayRuns) {
 	put(state, -1, true)
 	put(state, -1, false)
 	next := *state
-	next.Interims = []replay.Interim{{Until: "2026-03-01", New: 3, Sessions: 3, Metrics: map[string]replay.Watched{"answered": {N: 3, Mean: new(-0.1)}}}}
+	next.Interims = []replay.Interim{{Until: "2026-03-01", New: 3, Sessions: 3, Metrics: map[string]replay.Watched{
+		"answered": {N: 3, Mean: new(-0.1)},
+	}}}
 	next.AlarmedAt = "2026-03-01"
 	put(&next, 0, true)
 	put(&next, 0, false)
@@ -80,7 +85,9 @@ func watchesAtOnce(t *testing.T, runs *store.ReplayRuns) {
 func watchesSessions(t *testing.T, runs *store.ReplayRuns) {
 	ids := []string{"3a4e6f50-0000-4000-8000-000000000001", "3a4e6f50-0000-4000-8000-000000000002"}
 	for i, id := range ids {
-		if err := runs.PutRun(t.Context(), replay.Run{ID: id, VariantID: "v", FlowID: "f", Status: replay.Running, Started: time.Now(), Seen: time.Now()}); err != nil {
+		if err := runs.PutRun(t.Context(), replay.Run{
+			ID: id, VariantID: "v", FlowID: "f", Status: replay.Running, Started: time.Now(), Seen: time.Now(),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		outcomes := []replay.Outcome{{SessionID: "b"}, {SessionID: "a"}, {SessionID: "é"}}

@@ -21,7 +21,8 @@ const MostBytes = 64 << 20
 // file that it reads. Its names then begin at the nearest folder that all files have in common, the root. read plans
 // the run as it is given, through those files and nothing else, and returns the files of its suites. Files that a name
 // does not lead to from within the bundle are an error.
-func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []string, err error)) (gathered runspec.Spec, root string, err error) {
+func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []string, err error)) (gathered runspec.Spec,
+	root string, err error) {
 	here, err := filepath.Abs(".")
 	if err != nil {
 		return s, "", fmt.Errorf("gather the files of the run: %w", err)
@@ -79,7 +80,8 @@ func Gather(s runspec.Spec, read func(source.Files, runspec.Spec) (suites []stri
 // them.
 func explained(err error, top, fromTop string) error {
 	// Where a name begins, with or without the top of the disk.
-	begins := regexp.MustCompile(`(^|[\s"'(:=,])(?:` + regexp.QuoteMeta(top) + `)?` + regexp.QuoteMeta(fromTop+string(filepath.Separator)))
+	begins := regexp.MustCompile(`(^|[\s"'(:=,])(?:` + regexp.QuoteMeta(top) + `)?` +
+		regexp.QuoteMeta(fromTop+string(filepath.Separator)))
 	here := func(text string) string {
 		if fromTop == "" {
 			return text
@@ -154,9 +156,11 @@ func regular(files source.Files, recorded *source.Recorded) ([]string, error) {
 		case info.IsDir():
 			continue
 		case !info.Mode().IsRegular():
-			return nil, source.Invalid("%s is no regular file: a run on a server takes files along only", files.OnDisk(name))
+			return nil, source.Invalid("%s is no regular file: a run on a server takes files along only",
+				files.OnDisk(name))
 		case info.Size() > MostBytes:
-			return nil, source.Invalid("%s has more than %d MB: a server takes no larger file", files.OnDisk(name), MostBytes>>20)
+			return nil, source.Invalid("%s has more than %d MB: a server takes no larger file", files.OnDisk(name),
+				MostBytes>>20)
 		}
 		names = append(names, name)
 	}
@@ -229,7 +233,8 @@ func renamed(s runspec.Spec, to func(string) (string, error)) (runspec.Spec, err
 func renamedShort(name string, rename func(string) string) string {
 	kind, file, _ := strings.Cut(name, ":")
 	switch kind = strings.TrimSpace(kind); {
-	case kind != "scripted" && kind != "cassette" && kind != "flow" && kind != "site", file == "", strings.Contains(file, "://"):
+	case kind != "scripted" && kind != "cassette" && kind != "flow" && kind != "site", file == "",
+		strings.Contains(file, "://"):
 		return name
 	}
 	file, part, chosen := strings.Cut(file, "#")

@@ -56,7 +56,8 @@ func New() (*Answers, error) {
 		return nil, err
 	}
 	for text := range a.document["paths"].(map[string]any) {
-		match := regexp.MustCompile(`^` + regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(text), `[^/]+`) + `$`)
+		match := regexp.MustCompile(`^` +
+			regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(text), `[^/]+`) + `$`)
 		a.paths = append(a.paths, path{text, match})
 	}
 	return a, nil
@@ -76,8 +77,10 @@ func (a *Answers) Check(method, at string, status int, header http.Header, body 
 	if !found {
 		return fmt.Errorf("%s %s answers %d %s and is not in the document", method, at, status, media)
 	}
-	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(op) + "/" + strings.ToLower(method) + "/responses/" + strconv.Itoa(status)
-	said, ok := lookUp(a.document, "paths", op, strings.ToLower(method), "responses", strconv.Itoa(status)).(map[string]any)
+	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(op) + "/" + strings.ToLower(method) +
+		"/responses/" + strconv.Itoa(status)
+	said, ok := lookUp(a.document, "paths", op, strings.ToLower(method), "responses",
+		strconv.Itoa(status)).(map[string]any)
 	if !ok {
 		return fmt.Errorf("%s %s answers %d, which the document does not say", method, op, status)
 	}
@@ -92,7 +95,8 @@ func (a *Answers) Check(method, at string, status int, header http.Header, body 
 		return nil
 	}
 	if err := a.validate(pointer+"/content/application~1json/schema", body); err != nil {
-		return fmt.Errorf("%s %s answers %d with what the document does not say: %w: %.2000s", method, op, status, err, body)
+		return fmt.Errorf("%s %s answers %d with what the document does not say: %w: %.2000s", method, op, status,
+			err, body)
 	}
 	return nil
 }

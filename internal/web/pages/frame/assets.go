@@ -60,5 +60,6 @@ const maxRows = 301
 
 // parse parses the frame's templates with those of the pages.
 func parse(pages string, functions template.FuncMap) *template.Template {
-	return document.Parse("", source+transcript.Source+pages, template.FuncMap{"join": strings.Join}, transcript.Functions(), functions)
+	return document.Parse("", source+transcript.Source+pages, template.FuncMap{"join": strings.Join},
+		transcript.Functions(), functions)
 }

@@ -63,7 +63,8 @@ func New(c Config, nav []Link, source string, functions template.FuncMap) *Frame
 	}
 	f := &Frame{Config: c, assets: map[string]asset{}, nav: nav}
 	_, _ = rand.Read(f.key[:]) // it never fails
-	f.style, f.script = f.keep("style.css", "text/css; charset=utf-8", styleSheet()), f.keep("page.js", "text/javascript; charset=utf-8", script)
+	f.style, f.script = f.keep("style.css", "text/css; charset=utf-8", styleSheet()),
+		f.keep("page.js", "text/javascript; charset=utf-8", script)
 	f.pieces = parse(source, functions)
 	return f
 }
@@ -147,7 +148,8 @@ func (f *Frame) rescue(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler: // net/http's way to drop a connection
 		panic(fault)
 	default:
-		f.Log.ErrorContext(r.Context(), "panic", "at", strings.ToValidUTF8(r.URL.Path, "?"), "panic", fault, "stack", string(debug.Stack()))
+		f.Log.ErrorContext(r.Context(), "panic", "at", strings.ToValidUTF8(r.URL.Path, "?"), "panic", fault, "stack",
+			string(debug.Stack()))
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
 	}
 }

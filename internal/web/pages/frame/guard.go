@@ -27,7 +27,8 @@ const (
 const maxBody = 1 << 20
 
 // policy is the Content-Security-Policy of every page.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // Handler wraps the pages: it refuses hosts that are not this server's, asks for a token where one is needed, and
@@ -43,7 +44,8 @@ func (f *Frame) Handler(pages http.Handler) http.Handler {
 		head.Set("Cache-Control", "no-store")
 		switch {
 		case !f.ours(r):
-			f.Refuse(w, r, http.StatusForbidden, "This server is not asked for by that name. Start it with --host NAME to allow one.")
+			f.Refuse(w, r, http.StatusForbidden,
+				"This server is not asked for by that name. Start it with --host NAME to allow one.")
 		case r.URL.Path == "/healthz":
 			head.Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = w.Write([]byte("ok\n"))
@@ -80,7 +82,8 @@ func (f *Frame) admitted(w http.ResponseWriter, r *http.Request) (*http.Request,
 	}
 	switch {
 	case errors.Is(err, ErrClosed):
-		f.Refuse(w, r, http.StatusForbidden, "These pages need a token, or a server without --public that is called from its own machine. Start the server with a token.")
+		f.Refuse(w, r, http.StatusForbidden, "These pages need a token, or a server without --public that is called "+
+			"from its own machine. Start the server with a token.")
 	case err != nil && posted && f.Guard.Admits(r, token, false) == nil:
 		f.Refuse(w, r, http.StatusForbidden, NoForms)
 	case err != nil:
@@ -116,7 +119,9 @@ func (f *Frame) ours(r *http.Request) bool {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
-	if host == "localhost" || slices.ContainsFunc(f.Hosts, func(name string) bool { return strings.EqualFold(name, host) }) {
+	if host == "localhost" || slices.ContainsFunc(f.Hosts, func(name string) bool {
+		return strings.EqualFold(name, host)
+	}) {
 		return true
 	}
 	asked, err := netip.ParseAddr(host)
@@ -181,7 +186,8 @@ func (f *Frame) login(w http.ResponseWriter, r *http.Request) {
 // here returns a path of this server, /runs for anything else.
 func here(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, `\`) {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.Contains(to, `\`) {
 		return "/runs"
 	}
 	return to
@@ -190,7 +196,9 @@ func here(to string) string {
 // cookie makes a cookie of the session, which goes over TLS alone where the page came over TLS.
 func (f *Frame) cookie(r *http.Request, name, value string) *http.Cookie {
 	secure := f.Secure || r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-	return &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{
+		Name: name, Value: value, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode,
+	}
 }
 
 // formValue returns the value that a form must send back. It is bound to a cookie, which is set where there is none.
@@ -262,7 +270,8 @@ func (f *Frame) formed(w http.ResponseWriter, r *http.Request) bool {
 	}
 	c, err := r.Cookie(formCookie)
 	if err != nil || !hmac.Equal([]byte(f.signed(c.Value)), []byte(r.PostFormValue("csrf"))) || !sameOrigin(r) {
-		f.Refuse(w, r, http.StatusForbidden, "The form was not sent from a page of this server. Open the page again and send it from there.")
+		f.Refuse(w, r, http.StatusForbidden,
+			"The form was not sent from a page of this server. Open the page again and send it from there.")
 		return false
 	}
 	return true

@@ -64,7 +64,8 @@ var (
 func rows(t *testing.T, session, email string, at time.Time) []lead.Row {
 	t.Helper()
 	v := lead.Visitor{Site: hook.Site, Session: session, Email: email, At: at}
-	made, err := v.Rows([]lead.Event{{Name: lead.EmailCaptured, Context: lead.InChatBooking}}, hook.Receiver, posthog.Receiver)
+	made, err := v.Rows([]lead.Event{{Name: lead.EmailCaptured, Context: lead.InChatBooking}}, hook.Receiver,
+		posthog.Receiver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,8 @@ func checkSave(t *testing.T, one, two Store) {
 		t.Errorf("the turn itself: %d records, %v", len(records), err)
 	}
 	claims := claim(t, two, at, of(hook, 5))
-	if len(claims) != 1 || string(claims[0].Body) != string(made[0].Body) || claims[0].Attempts != 1 || !claims[0].Since.Equal(at) {
+	if len(claims) != 1 || string(claims[0].Body) != string(made[0].Body) || claims[0].Attempts != 1 ||
+		!claims[0].Since.Equal(at) {
 		t.Errorf("claimed %+v", claims)
 	}
 }
@@ -146,7 +148,8 @@ func checkOnce(t *testing.T, one, two Store) {
 	save(t, one, "s1", at)
 	finish(t, one, claim(t, one, at, of(hook, 1))[0], lead.Result{State: lead.Delivered, At: at})
 	next := graph.Record{ID: "2-s1", Parent: "1-s1", Turn: 2, Source: graph.SourceTurn, At: at, Values: []byte(`{}`)}
-	if err := two.SaveWith(t.Context(), thread("s1"), next, rows(t, "s1", "jo@acme.example", at.Add(time.Minute))); err != nil {
+	if err := two.SaveWith(t.Context(), thread("s1"), next,
+		rows(t, "s1", "jo@acme.example", at.Add(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
 	found := leads(t, two, lead.Filter{})
@@ -204,7 +207,8 @@ func checkLease(t *testing.T, one, two Store) {
 	finish(t, two, taken[0], lead.Result{State: lead.Delivered, At: at.Add(time.Minute)})
 	finish(t, two, taken[0], lead.Result{State: lead.Pending, At: at, Next: at})
 	row := leads(t, one, lead.Filter{})[0]
-	if row.State != lead.Delivered || row.Next != nil || row.Delivered == nil || !row.Delivered.Equal(at.Add(time.Minute)) {
+	if row.State != lead.Delivered || row.Next != nil || row.Delivered == nil ||
+		!row.Delivered.Equal(at.Add(time.Minute)) {
 		t.Errorf("delivered: %+v", row)
 	}
 	if got := claim(t, one, at.Add(time.Hour), of(hook, 1)); len(got) != 0 {
@@ -215,9 +219,12 @@ func checkLease(t *testing.T, one, two Store) {
 func checkLater(t *testing.T, one, two Store) {
 	at := begin()
 	save(t, one, "s1", at)
-	finish(t, one, claim(t, one, at, of(hook, 1))[0], lead.Result{State: lead.Pending, At: at, Next: at.Add(time.Minute), Error: "status 500"})
+	finish(t, one, claim(t, one, at, of(hook, 1))[0], lead.Result{
+		State: lead.Pending, At: at, Next: at.Add(time.Minute), Error: "status 500",
+	})
 	row := leads(t, two, lead.Filter{})[0]
-	if row.State != lead.Pending || row.LastError == nil || *row.LastError != "status 500" || !row.Next.Equal(at.Add(time.Minute)) || row.Attempts != 1 {
+	if row.State != lead.Pending || row.LastError == nil || *row.LastError != "status 500" ||
+		!row.Next.Equal(at.Add(time.Minute)) || row.Attempts != 1 {
 		t.Errorf("%+v", row)
 	}
 	if got := claim(t, two, at.Add(59*time.Second), of(hook, 1)); len(got) != 0 {
@@ -232,7 +239,9 @@ func checkLater(t *testing.T, one, two Store) {
 func checkTend(t *testing.T, one, two Store) {
 	at := begin()
 	save(t, one, "waits", at)
-	finish(t, one, claim(t, one, at, of(hook, 1))[0], lead.Result{State: lead.Pending, At: at, Next: at.Add(time.Hour), Error: "x"})
+	finish(t, one, claim(t, one, at, of(hook, 1))[0], lead.Result{
+		State: lead.Pending, At: at, Next: at.Add(time.Hour), Error: "x",
+	})
 	save(t, one, "held", at)
 	held := claim(t, one, at, of(hook, 1))
 	now := at.Add(5 * time.Second)
@@ -264,7 +273,8 @@ func checkForgotten(t *testing.T, one, two Store) {
 	if err := two.Tend(t.Context(), at.Add(lead.GiveUp), nil); err != nil {
 		t.Fatal(err)
 	}
-	if row := leads(t, one, lead.Filter{})[0]; row.State != lead.Failed || row.LastError == nil || *row.LastError != lead.Unclaimed {
+	if row := leads(t, one, lead.Filter{})[0]; row.State != lead.Failed || row.LastError == nil ||
+		*row.LastError != lead.Unclaimed {
 		t.Errorf("%+v", row)
 	}
 }
@@ -296,7 +306,8 @@ func checkKept(t *testing.T, one, two Store) {
 		if got := leads(t, two, lead.Filter{Session: "s1"}); len(got) != c.rows {
 			t.Errorf("after %s: %d rows, want %d", c.after, len(got), c.rows)
 		}
-		if resent, err := two.Resend(t.Context(), at.Add(c.after), c.row.ID); err != nil || (len(resent) == 1) != c.resent {
+		if resent, err := two.Resend(t.Context(), at.Add(c.after), c.row.ID); err != nil ||
+			(len(resent) == 1) != c.resent {
 			t.Errorf("after %s: sent again %v, %v", c.after, resent, err)
 		}
 	}
@@ -317,7 +328,8 @@ func checkResend(t *testing.T, one, two Store) {
 		t.Errorf("%+v", row)
 	}
 	again := claim(t, one, later, of(hook, 1))
-	if len(again) != 1 || again[0].Tries != 1 || !again[0].Since.Equal(later) || again[0].Attempts != 2 || again[0].ID != made[0].ID {
+	if len(again) != 1 || again[0].Tries != 1 || !again[0].Since.Equal(later) || again[0].Attempts != 2 ||
+		again[0].ID != made[0].ID {
 		t.Errorf("claimed %+v", again)
 	}
 	if all, err := two.Resend(t.Context(), later); err != nil || len(all) != 2 {

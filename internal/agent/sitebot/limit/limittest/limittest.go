@@ -82,7 +82,8 @@ func checkPace(t *testing.T, one, two limit.Store) {
 // checkAllOrNone finds one of two buckets empty: the other loses nothing.
 func checkAllOrNone(t *testing.T, one, two limit.Store) {
 	now := begin()
-	deep, flat := limit.Bucket{Name: "deep", Every: time.Minute, Burst: 3}, limit.Bucket{Name: "flat", Every: time.Second, Burst: 1}
+	deep, flat := limit.Bucket{Name: "deep", Every: time.Minute, Burst: 3},
+		limit.Bucket{Name: "flat", Every: time.Second, Burst: 1}
 	if empty, _ := take(t, one, now, deep, flat); empty >= 0 {
 		t.Fatalf("bucket %d is empty at first", empty)
 	}
@@ -171,7 +172,8 @@ func checkSpent(t *testing.T, one, two limit.Store) {
 		{"b.example", today, limit.Spent{Tokens: 1, CostUSD: 1e-7}},
 		{"b.example", tomorrow, limit.Spent{}},
 	} {
-		if got := spent(t, two, c.site, c.day); got.Tokens != c.want.Tokens || math.Abs(got.CostUSD-c.want.CostUSD) > 1e-9 {
+		if got := spent(t, two, c.site, c.day); got.Tokens != c.want.Tokens ||
+			math.Abs(got.CostUSD-c.want.CostUSD) > 1e-9 {
 			t.Errorf("%s on %s: %+v, want %+v", c.site, c.day, got, c.want)
 		}
 	}
@@ -182,7 +184,8 @@ func checkSpentRace(t *testing.T, one, two limit.Store) {
 	today := begin().Format(time.DateOnly)
 	for i := range 20 {
 		all.Go(func() {
-			if err := []limit.Store{one, two}[i%2].Spend(t.Context(), "a.example", today, limit.Spent{Tokens: 3, CostUSD: 0.5}); err != nil {
+			if err := []limit.Store{one, two}[i%2].Spend(t.Context(), "a.example", today,
+				limit.Spent{Tokens: 3, CostUSD: 0.5}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -56,8 +56,9 @@ func answered(t *testing.T, s Store, session string, number int, at time.Time, c
 	e := sessionindex.Entry{
 		Site: site, Session: session, At: at, Turns: number, Route: "ANSWER", Language: "en",
 		Turn: &sessionindex.Turn{
-			Number: number, Checkpoint: fmt.Sprintf("%04d", number), Route: "ANSWER", Action: "EDUCATE", Intent: "LEARN", Started: at.Add(-time.Second), At: at,
-			Latency: 12.5, Tokens: 7, Warnings: []string{}, TraceID: "abc", Person: "p",
+			Number: number, Checkpoint: fmt.Sprintf("%04d", number), Route: "ANSWER", Action: "EDUCATE",
+			Intent: "LEARN", Started: at.Add(-time.Second), At: at, Latency: 12.5, Tokens: 7, Warnings: []string{},
+			TraceID: "abc", Person: "p",
 		},
 	}
 	for _, change := range changes {
@@ -74,7 +75,9 @@ func save(t *testing.T, s Store, e sessionindex.Entry, number int) {
 }
 
 func record(n int) graph.Record {
-	r := graph.Record{ID: fmt.Sprintf("%04d", n), Turn: n, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`)}
+	r := graph.Record{
+		ID: fmt.Sprintf("%04d", n), Turn: n, Source: graph.SourceTurn, At: time.Now(), Values: []byte(`{}`),
+	}
 	if n > 1 {
 		r.Parent = fmt.Sprintf("%04d", n-1)
 	}
@@ -126,13 +129,16 @@ func note(t *testing.T, s Store, session string, n sessionindex.Note) bool {
 func checkSaved(t *testing.T, one, two Store) {
 	at := start()
 	answered(t, one, "a", 1, at)
-	answered(t, two, "a", 2, at.Add(time.Second), func(e *sessionindex.Entry) { e.Email, e.Person, e.Language = true, "p", "" })
+	answered(t, two, "a", 2, at.Add(time.Second), func(e *sessionindex.Entry) {
+		e.Email, e.Person, e.Language = true, "p", ""
+	})
 	k := kept(t, one, "a")
 	if k == nil {
 		t.Fatal("there is no such session")
 	}
 	row := sessionindex.Row{
-		Site: site, Session: "a", Started: at.Add(-time.Second), Last: at.Add(time.Second), Turns: 2, Language: "en", Outcome: sessionindex.Open, Route: "ANSWER", Email: true, Person: "p",
+		Site: site, Session: "a", Started: at.Add(-time.Second), Last: at.Add(time.Second), Turns: 2, Language: "en",
+		Outcome: sessionindex.Open, Route: "ANSWER", Email: true, Person: "p",
 	}
 	if d := cmp.Diff(row, k.Row); d != "" {
 		t.Errorf("row (-want +got):\n%s", d)
@@ -151,7 +157,8 @@ func checkSaved(t *testing.T, one, two Store) {
 func checkConflict(t *testing.T, one, two Store) {
 	answered(t, one, "a", 1, start())
 	e := sessionindex.Entry{Site: site, Session: "a", At: start(), Turns: 7, Turn: &sessionindex.Turn{Number: 7}}
-	if err := two.SaveTurn(t.Context(), sessionindex.Thread(site, "a"), graph.Record{ID: "0009", Parent: "0008", Values: []byte(`{}`)}, nil, e); !errors.Is(err, graph.ErrConflict) {
+	if err := two.SaveTurn(t.Context(), sessionindex.Thread(site, "a"),
+		graph.Record{ID: "0009", Parent: "0008", Values: []byte(`{}`)}, nil, e); !errors.Is(err, graph.ErrConflict) {
 		t.Fatalf("error %v", err)
 	}
 	if k := kept(t, one, "a"); k.Row.Turns != 1 || len(k.Turns) != 1 {
@@ -206,31 +213,39 @@ func checkOutcomes(t *testing.T, one, two Store) {
 	}
 	answered(t, one, "mended", 2, at.Add(2*time.Second))
 	for outcome, ids := range map[sessionindex.Outcome]string{
-		sessionindex.Open: "mended open", sessionindex.Converted: "won", sessionindex.Blocked: "blocked", sessionindex.Failed: "failed",
+		sessionindex.Open: "mended open", sessionindex.Converted: "won", sessionindex.Blocked: "blocked",
+		sessionindex.Failed: "failed",
 	} {
 		want(t, string(outcome), sessions(t, one, sessionindex.Query{Site: site, Outcome: outcome}), ids)
 	}
-	if r := kept(t, one, "mended").Row; r.Failed != 1 || r.Outcome != sessionindex.Open || !r.Last.Equal(at.Add(2*time.Second)) {
+	if r := kept(t, one, "mended").Row; r.Failed != 1 || r.Outcome != sessionindex.Open ||
+		!r.Last.Equal(at.Add(2*time.Second)) {
 		t.Errorf("%+v", r)
 	}
 }
 
 func checkNotes(t *testing.T, one, two Store) {
 	at := start()
-	if note(t, one, "none", sessionindex.Note{Blocked: &at}) || note(t, one, "none", sessionindex.Note{Feedback: &sessionindex.Feedback{Turn: 1, Rating: sessionindex.Up, At: at}}) {
+	if note(t, one, "none", sessionindex.Note{Blocked: &at}) || note(t, one, "none", sessionindex.Note{
+		Feedback: &sessionindex.Feedback{Turn: 1, Rating: sessionindex.Up, At: at},
+	}) {
 		t.Error("something was noted of a session that there is not")
 	}
 	want(t, "sessions", sessions(t, one, sessionindex.Query{}), "")
 	// A session may begin with a failure.
-	if !note(t, one, "new", sessionindex.Note{Failure: &sessionindex.Failure{At: at, Code: "turn_failed"}, Language: "fr"}) {
+	if !note(t, one, "new", sessionindex.Note{
+		Failure: &sessionindex.Failure{At: at, Code: "turn_failed"}, Language: "fr",
+	}) {
 		t.Error("a failure was not noted")
 	}
 	k := kept(t, two, "new")
-	if k == nil || k.Row.Outcome != sessionindex.Failed || k.Row.Turns != 0 || k.Row.Failed != 1 || k.Row.Language != "fr" || len(k.Failures) != 1 || k.Failures[0].Code != "turn_failed" {
+	if k == nil || k.Row.Outcome != sessionindex.Failed || k.Row.Turns != 0 || k.Row.Failed != 1 ||
+		k.Row.Language != "fr" || len(k.Failures) != 1 || k.Failures[0].Code != "turn_failed" {
 		t.Fatalf("%+v", k)
 	}
 	answered(t, two, "new", 1, at.Add(time.Second))
-	if r := kept(t, one, "new").Row; r.Outcome != sessionindex.Open || r.Turns != 1 || r.Failed != 1 || !r.Started.Equal(at) {
+	if r := kept(t, one, "new").Row; r.Outcome != sessionindex.Open || r.Turns != 1 || r.Failed != 1 ||
+		!r.Started.Equal(at) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -238,10 +253,13 @@ func checkNotes(t *testing.T, one, two Store) {
 func checkFailures(t *testing.T, one, two Store) {
 	at := start()
 	for i := range sessionindex.MaxFailures + 3 {
-		note(t, one, "a", sessionindex.Note{Failure: &sessionindex.Failure{At: at.Add(time.Duration(i) * time.Millisecond), Code: fmt.Sprint("c", i)}})
+		note(t, one, "a", sessionindex.Note{Failure: &sessionindex.Failure{
+			At: at.Add(time.Duration(i) * time.Millisecond), Code: fmt.Sprint("c", i),
+		}})
 	}
 	k := kept(t, two, "a")
-	if k.Row.Failed != sessionindex.MaxFailures+3 || len(k.Failures) != sessionindex.MaxFailures || k.Failures[0].Code != "c3" {
+	if k.Row.Failed != sessionindex.MaxFailures+3 || len(k.Failures) != sessionindex.MaxFailures ||
+		k.Failures[0].Code != "c3" {
 		t.Errorf("%d counted, %d kept, the first is %+v", k.Row.Failed, len(k.Failures), k.Failures[0])
 	}
 }
@@ -251,13 +269,18 @@ func checkThumbs(t *testing.T, one, two Store) {
 	answered(t, one, "a", 1, at)
 	answered(t, one, "a", 2, at)
 	rate := func(turn int, rating, comment string) {
-		note(t, two, "a", sessionindex.Note{Feedback: &sessionindex.Feedback{Turn: turn, Rating: rating, Comment: comment, At: at}})
+		note(t, two, "a", sessionindex.Note{Feedback: &sessionindex.Feedback{
+			Turn: turn, Rating: rating, Comment: comment, At: at,
+		}})
 	}
 	rate(2, sessionindex.Up, "")
 	rate(1, sessionindex.Up, "fine")
 	rate(1, sessionindex.Down, "no, it is not")
 	k := kept(t, one, "a")
-	feedback := []sessionindex.Feedback{{Turn: 1, Rating: sessionindex.Down, Comment: "no, it is not", At: at}, {Turn: 2, Rating: sessionindex.Up, At: at}}
+	feedback := []sessionindex.Feedback{
+		{Turn: 1, Rating: sessionindex.Down, Comment: "no, it is not", At: at},
+		{Turn: 2, Rating: sessionindex.Up, At: at},
+	}
 	if d := cmp.Diff(feedback, k.Feedback); d != "" || k.Row.Feedback != (sessionindex.Thumbs{Up: 1, Down: 1}) {
 		t.Errorf("counted %+v; feedback (-want +got):\n%s", k.Row.Feedback, d)
 	}
@@ -292,7 +315,8 @@ func checkInjected(t *testing.T, one, two Store) {
 		note(t, one, "a", sessionindex.Note{Feedback: &sessionindex.Feedback{Turn: n, Rating: sessionindex.Up, At: at}})
 	}
 	pending("a3")
-	save(t, one, sessionindex.Entry{Site: site, Session: "a", At: at, Turns: 5}, 4) // such as a count of repeated messages
+	// such as a count of repeated messages
+	save(t, one, sessionindex.Entry{Site: site, Session: "a", At: at, Turns: 5}, 4)
 	pending("a3")
 	save(t, two, sessionindex.Entry{Site: site, Session: "a", At: at, Turns: 4}, 5)
 	k := kept(t, one, "a")
@@ -378,7 +402,9 @@ func checkErased(t *testing.T, one, two Store) {
 	for _, id := range []string{"a", "b"} {
 		answered(t, one, id, 1, at)
 		note(t, one, id, sessionindex.Note{Failure: &sessionindex.Failure{At: at, Code: "timeout"}})
-		note(t, one, id, sessionindex.Note{Feedback: &sessionindex.Feedback{Turn: 1, Rating: sessionindex.Up, Comment: "hm", At: at}})
+		note(t, one, id, sessionindex.Note{Feedback: &sessionindex.Feedback{
+			Turn: 1, Rating: sessionindex.Up, Comment: "hm", At: at,
+		}})
 	}
 	note(t, one, "c", sessionindex.Note{Failure: &sessionindex.Failure{At: at, Code: "timeout"}})
 	for _, id := range []string{"a", "c"} {
