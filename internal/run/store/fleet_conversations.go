@@ -12,8 +12,10 @@ type Conversation struct {
 	ID   string
 	Data []byte
 	Size int
-	// UsedAt is when it was made, or when its last holder let it go.
+	// UsedAt is when it was created, or when its last lease ended.
 	UsedAt time.Time
+	// Full is true when the memory of the process has no room for a longer conversation; a database has.
+	Full bool
 }
 
 // ConversationLimit bounds the conversations of a store: their number, the sum of their sizes, and how long one is kept

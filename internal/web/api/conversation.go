@@ -65,7 +65,7 @@ func (s *Flows) say(w http.ResponseWriter, r *http.Request) {
 // converse takes the next turn of a conversation. It releases the conversation before the answer is sent, or a fast
 // client would find it busy.
 func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow.Event)) (*replyView, error) {
-	c, turn, err := s.conversations.hold(ctx, id)
+	c, turn, err := s.conversations.lease(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 	}()
 	result, err := s.takeTurn(turn, c, message, sink)
 	if err != nil {
-		if errors.Is(context.Cause(turn), errHoldLost) {
-			err = holdLost()
+		if errors.Is(context.Cause(turn), errLeaseLost) {
+			err = leaseLost()
 		}
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Flows) converse(ctx context.Context, id, message string, sink func(flow
 
 func (s *Flows) takeTurn(ctx context.Context, c *conversation, message string,
 	sink func(flow.Event)) (*flow.Result, error) {
-	if err := s.conversations.room(c); err != nil {
+	if err := c.room(); err != nil {
 		return nil, err
 	}
 	before, started := c.session.Context(), time.Now()
@@ -105,12 +105,12 @@ func (s *Flows) showConversation(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(err))
 		return
 	}
-	writeBody(w, http.StatusOK, "application/json", transcript(&c))
+	writeBody(w, http.StatusOK, "application/json", transcript(c))
 }
 
 // resetConversation is POST /api/v1/conversations/{conversation_id}/reset: back to how the conversation began.
 func (s *Flows) resetConversation(w http.ResponseWriter, r *http.Request) {
-	c, _, err := s.conversations.hold(r.Context(), r.PathValue("conversation_id"))
+	c, _, err := s.conversations.lease(r.Context(), r.PathValue("conversation_id"))
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return

@@ -30,7 +30,7 @@ type beginning struct {
 	Limits         json.RawMessage `json:"limits"`
 }
 
-// newConversation makes a conversation from a body, and does not put it on the shelf.
+// newConversation makes a conversation from a body, and does not store it.
 func (s *Flows) newConversation(body []byte, ids turnIDs) (*conversation, error) {
 	var b beginning
 	if err := decodeStrictly(body, &b); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// ConversationStore keeps conversations for all servers that share it. *store.Fleet is one.
+// ConversationStore stores conversations: a *store.Fleet for all servers that share it, or a
+// *store.MemoryConversations for one process.
 type ConversationStore interface {
 	CreateConversation(ctx context.Context, c store.Conversation, room store.ConversationLimit) error
 	LeaseConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (store.Conversation, error)
@@ -23,31 +25,52 @@ type ConversationStore interface {
 }
 
 const (
-	// holdFor is how long a conversation stays held by a server that has died, holdAgain how often one that lives says
-	// so.
-	holdFor   = 10 * time.Second
-	holdAgain = 3 * time.Second
+	// leaseTime is how long a server that has died blocks a conversation, renewEvery how often a live one renews.
+	leaseTime  = 10 * time.Second
+	renewEvery = 3 * time.Second
 	// writeWithin bounds a write that must happen although its caller has gone.
 	writeWithin = 10 * time.Second
 )
 
-// storeKeeper keeps conversations in a store. A conversation is read when its turn begins, and written when the turn
-// has ended.
-type storeKeeper struct {
+// Bounds of one conversation's texts, and what is counted for a turn besides them.
+const (
+	maxConversation = maxContext
+	turnOverhead    = 1 << 10
+)
+
+// conversation is a conversation of a caller, as it is read for a turn.
+type conversation struct {
+	id      string
+	ref     string // the flow as the caller named it
+	flow    *flow.Flow
+	seed    flow.Seed
+	session *flow.Session
+	// begun is when the conversation was created, used when its last turn ended.
+	begun, used time.Time
+	// bytes is the size of the conversation, first its size at the beginning.
+	bytes, first int
+	// full is true when the store has no room for a longer conversation.
+	full  bool
+	lease *conversationLease // nil without a turn
+}
+
+// conversationManager stores the conversations of callers, of each of which one turn is taken at a time. A conversation is
+// read when its turn begins, and written when the turn has ended. Errors are of kind *Problem.
+type conversationManager struct {
 	store  ConversationStore
 	server *Flows
 	bounds store.ConversationLimit
 }
 
-// conversationLease is a held conversation.
+// conversationLease is the right to take a turn.
 type conversationLease struct {
 	holder string
 	stop   context.CancelCauseFunc
 	done   chan struct{} // closed when it is not renewed any more
 }
 
-// keptConversation is what the store has of a conversation.
-type keptConversation struct {
+// storedConversation is what the store has of a conversation.
+type storedConversation struct {
 	Flow  string       `json:"flow"`
 	Seed  flow.Seed    `json:"seed"`
 	State flow.Context `json:"state"`
@@ -56,80 +79,82 @@ type keptConversation struct {
 	First int          `json:"first"`
 }
 
-// errTurnEnded and errHoldLost are why the context of a turn has ended.
+// errTurnEnded and errLeaseLost are the causes of the end of a turn's context.
 var (
 	errTurnEnded = errors.New("the turn has ended")
-	errHoldLost  = errors.New("another server has taken the conversation")
+	errLeaseLost = errors.New("another server has taken the conversation")
 )
 
-func (k *storeKeeper) add(ctx context.Context, c *conversation, bytes int) error {
-	c.begun, c.first = k.server.Now(), turnOverhead+bytes
+func (m *conversationManager) add(ctx context.Context, c *conversation, bytes int) error {
+	c.begun, c.first = m.server.Now(), turnOverhead+bytes
 	c.bytes = c.first
-	kept, err := k.kept(c)
+	kept, err := m.encode(c)
 	if err == nil {
-		err = k.store.CreateConversation(ctx, kept, k.bounds)
+		err = m.store.CreateConversation(ctx, kept, m.bounds)
 	}
 	switch {
 	case errors.Is(err, store.ErrExists):
-		return takenID(c.id)
+		return newProblem(http.StatusConflict, codeExists, fmt.Sprintf("there is a conversation %q already", c.id),
+			"choose another conversation_id, leave it out, or delete that one").at("/conversation_id")
 	case errors.Is(err, store.ErrTooLarge):
 		return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for another conversation",
 			"delete those that have ended")
 	}
-	return k.problem(c.id, err)
+	return m.problem(c.id, err)
 }
 
-// kept is a conversation as the store keeps it.
-func (k *storeKeeper) kept(c *conversation) (store.Conversation, error) {
-	data, err := json.Marshal(keptConversation{
+func (m *conversationManager) encode(c *conversation) (store.Conversation, error) {
+	data, err := json.Marshal(storedConversation{
 		c.ref, c.seed, c.session.Context(), c.session.Completed(), c.begun, c.first,
 	})
 	return store.Conversation{ID: c.id, Data: data, Size: c.bytes}, err
 }
 
-// opened is a conversation of the store, ready for its next turn.
-func (k *storeKeeper) opened(kept store.Conversation) (*conversation, error) {
-	var of keptConversation
+// decode returns a conversation of the store, ready for its next turn.
+func (m *conversationManager) decode(kept store.Conversation) (*conversation, error) {
+	var of storedConversation
 	if err := json.Unmarshal(kept.Data, &of); err != nil {
 		return nil, err
 	}
-	f, err := k.server.Library.Find(of.Flow)
+	f, err := m.server.Library.Find(of.Flow)
 	if err != nil {
 		return nil, err
 	}
-	session, err := k.server.Engine.Resume(f, of.State, of.Done)
+	session, err := m.server.Engine.Resume(f, of.State, of.Done)
 	if err != nil {
 		return nil, err
 	}
 	return &conversation{
 		id: kept.ID, ref: of.Flow, flow: f, seed: of.Seed, session: session, begun: of.Begun, used: kept.UsedAt,
-		bytes: kept.Size, first: of.First, state: of.State, done: of.Done,
+		bytes: kept.Size, first: of.First, full: kept.Full,
 	}, nil
 }
 
-func (k *storeKeeper) hold(ctx context.Context, id string) (*conversation, context.Context, error) {
+// lease gives the next turn of a conversation to one caller, who ends it with release or unchanged. The turn is to be
+// taken in the context that it returns, which ends when another server has taken the conversation.
+func (m *conversationManager) lease(ctx context.Context, id string) (*conversation, context.Context, error) {
 	holder := rand.Text()
-	kept, err := k.store.LeaseConversation(ctx, id, holder, holdFor, k.bounds.Idle)
+	kept, err := m.store.LeaseConversation(ctx, id, holder, leaseTime, m.bounds.Idle)
 	if err != nil {
-		return nil, nil, k.problem(id, err)
+		return nil, nil, m.problem(id, err)
 	}
-	c, err := k.opened(kept)
+	c, err := m.decode(kept)
 	if err != nil {
-		k.free(ctx, id, holder)
-		return nil, nil, k.problem(id, err)
+		m.free(ctx, id, holder)
+		return nil, nil, m.problem(id, err)
 	}
 	turn, stop := context.WithCancelCause(ctx)
 	c.lease = &conversationLease{holder: holder, stop: stop, done: make(chan struct{})}
-	go k.renew(turn, id, c.lease)
+	go m.renew(turn, id, c.lease)
 	return c, turn, nil
 }
 
-// renew holds a conversation until its turn ends. It ends the turn when it is lost.
-func (k *storeKeeper) renew(turn context.Context, id string, l *conversationLease) {
+// renew renews the lease of a conversation until its turn ends, and ends the turn when the lease is lost.
+func (m *conversationManager) renew(turn context.Context, id string, l *conversationLease) {
 	defer close(l.done)
-	tick := time.NewTicker(holdAgain)
+	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
-	until := time.Now().Add(holdFor)
+	until := time.Now().Add(leaseTime)
 	for {
 		select {
 		case <-turn.Done():
@@ -137,98 +162,120 @@ func (k *storeKeeper) renew(turn context.Context, id string, l *conversationLeas
 		case <-tick.C:
 		}
 		asked := time.Now()
-		err := k.store.RenewConversation(turn, id, l.holder, holdFor)
+		err := m.store.RenewConversation(turn, id, l.holder, leaseTime)
 		switch {
 		case err == nil:
-			until = asked.Add(holdFor)
+			until = asked.Add(leaseTime)
 		case errors.Is(err, store.ErrLeaseLost), time.Now().After(until):
-			l.stop(errHoldLost)
+			l.stop(errLeaseLost)
 			return
 		}
 	}
 }
 
-func (k *storeKeeper) room(c *conversation) error {
-	if c.bytes > maxConversation {
+// room returns an error when there is no room for another turn.
+func (c *conversation) room() error {
+	switch {
+	case c.bytes > maxConversation:
 		return tooLong()
+	case c.full:
+		return newProblem(http.StatusInsufficientStorage, codeFull, "the server has no room for longer conversations",
+			"delete those that have ended")
 	}
 	return nil
 }
 
-func (k *storeKeeper) release(ctx context.Context, c *conversation, bytes int) error {
+// release ends a turn, by which the conversation has grown by bytes, and writes its new state.
+func (m *conversationManager) release(ctx context.Context, c *conversation, bytes int) error {
 	c.end()
 	c.bytes += bytes
-	kept, err := k.kept(c)
+	kept, err := m.encode(c)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWithin)
 		defer cancel()
-		err = k.store.FreeConversation(ctx, c.id, c.lease.holder, &kept)
+		err = m.store.FreeConversation(ctx, c.id, c.lease.holder, &kept)
 	}
-	return k.problem(c.id, err)
+	return m.problem(c.id, err)
 }
 
-// end stops the renewals of a held conversation.
+// end stops the renewals of the lease.
 func (c *conversation) end() {
 	c.lease.stop(errTurnEnded)
 	<-c.lease.done
 }
 
-func (k *storeKeeper) unchanged(ctx context.Context, c *conversation) {
+// unchanged ends a turn that has changed nothing.
+func (m *conversationManager) unchanged(ctx context.Context, c *conversation) {
 	c.end()
-	k.free(ctx, c.id, c.lease.holder)
+	m.free(ctx, c.id, c.lease.holder)
 }
 
-// free lets a conversation go. One that cannot be freed is free when its time is over.
-func (k *storeKeeper) free(ctx context.Context, id, holder string) {
+// free ends a lease. One that cannot be ended ends when its time is over.
+func (m *conversationManager) free(ctx context.Context, id, holder string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWithin)
 	defer cancel()
-	if err := k.store.FreeConversation(ctx, id, holder, nil); err != nil && !errors.Is(err, store.ErrLeaseLost) {
-		k.server.Log.Warn("cannot let a conversation go", "conversation", clean(id), "error", err)
+	if err := m.store.FreeConversation(ctx, id, holder, nil); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+		m.server.Log.Warn("cannot end the lease of a conversation", "conversation", clean(id), "error", err)
 	}
 }
 
-func (k *storeKeeper) look(ctx context.Context, id string) (conversation, error) {
-	kept, err := k.store.Conversation(ctx, id, k.bounds.Idle)
+// look returns the state of a conversation, without a turn that is under way.
+func (m *conversationManager) look(ctx context.Context, id string) (*conversation, error) {
+	kept, err := m.store.Conversation(ctx, id, m.bounds.Idle)
 	if err != nil {
-		return conversation{}, k.problem(id, err)
+		return nil, m.problem(id, err)
 	}
-	c, err := k.opened(kept)
-	if err != nil {
-		return conversation{}, k.problem(id, err)
-	}
-	return *c, nil
+	c, err := m.decode(kept)
+	return c, m.problem(id, err)
 }
 
-func (k *storeKeeper) remove(ctx context.Context, id string) error {
+func (m *conversationManager) remove(ctx context.Context, id string) error {
 	holder := rand.Text()
-	_, err := k.store.LeaseConversation(ctx, id, holder, holdFor, k.bounds.Idle)
+	_, err := m.store.LeaseConversation(ctx, id, holder, leaseTime, m.bounds.Idle)
 	if err == nil {
-		err = k.store.DeleteConversation(ctx, id, holder)
+		err = m.store.DeleteConversation(ctx, id, holder)
 	}
-	return k.problem(id, err)
+	return m.problem(id, err)
 }
 
-func holdLost() *Problem {
-	return newProblem(http.StatusTooManyRequests, codeBusy, errHoldLost.Error(), "say the message again").
+func leaseLost() *Problem {
+	return newProblem(http.StatusTooManyRequests, codeBusy, errLeaseLost.Error(), "send the message again").
 		after(time.Second)
 }
 
 // problem makes an error of the store one for callers. The store's own words are for the log.
-func (k *storeKeeper) problem(id string, err error) error {
+func (m *conversationManager) problem(id string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrUnknown):
-		return unknownConversation(id, k.bounds.Idle)
+		return unknownConversation(id, m.bounds.Idle)
 	case errors.Is(err, store.ErrBusy):
 		return busy()
 	case errors.Is(err, store.ErrLeaseLost):
-		return holdLost()
+		return leaseLost()
 	case errors.Is(err, store.ErrTooLarge):
 		return tooLong()
 	case store.IsUnavailable(err):
-		k.server.Log.Warn("the store of conversations is away", "error", err)
+		m.server.Log.Warn("the store of conversations is away", "error", err)
 		return unavailable()
 	}
 	return err
+}
+
+// busy is the problem that another caller takes a turn.
+func busy() *Problem {
+	return newProblem(http.StatusTooManyRequests, codeBusy, "a turn of this conversation is under way",
+		"wait for its answer").after(time.Second)
+}
+
+// unknownConversation is the problem that there is none of that id.
+func unknownConversation(id string, idle time.Duration) *Problem {
+	return newProblem(http.StatusNotFound, codeNotFound, fmt.Sprintf("there is no conversation %q", clean(id)),
+		"begin one with POST /api/v1/conversations; the server drops those that are silent for "+idle.String())
+}
+
+func tooLong() *Problem {
+	return newProblem(http.StatusInsufficientStorage, codeFull, "the conversation is longer than 4 MB",
+		"reset it, or begin another one")
 }

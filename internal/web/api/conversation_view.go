@@ -98,9 +98,10 @@ type transcriptView struct {
 }
 
 func transcript(c *conversation) transcriptView {
+	state := c.session.Context()
 	return transcriptView{
-		standing: standingOf(c, c.state, c.done), FlowVersion: c.flow.Version,
-		History: append([]flow.Message{}, c.state.History...), Memory: c.state.Memory, BegunAt: c.begun.UTC(),
+		standing: standingOf(c, state, c.session.Completed()), FlowVersion: c.flow.Version,
+		History: append([]flow.Message{}, state.History...), Memory: state.Memory, BegunAt: c.begun.UTC(),
 		LastUsedAt: c.used.UTC(),
 	}
 }

@@ -16,7 +16,7 @@ import (
 // FlowsConfig is what a server of flows uses. Only Engine is required.
 type FlowsConfig struct {
 	Engine *flow.Engine
-	// Library holds the flows that are listed and that kept conversations use; nil means the engine's own.
+	// Library has the flows that are listed and that stored conversations use; nil means the engine's own.
 	Library *flow.Library
 	// Log gets a line for each turn, with its IDs but without its text; nil discards it.
 	Log *slog.Logger
@@ -25,9 +25,9 @@ type FlowsConfig struct {
 
 	// MaxTurns is the number of concurrent turns (256), MaxSockets that of open WebSockets (256).
 	MaxTurns, MaxSockets int
-	// MaxConversations is the number of kept conversations (10,000), MaxBytes the total size of their texts (512 MB).
+	// MaxConversations is the number of stored conversations (10,000), MaxBytes the total size of their texts (512 MB).
 	MaxConversations, MaxBytes int
-	// Conversations keeps conversations for all servers of a store; nil keeps them in this process, until it ends.
+	// Conversations stores conversations; nil stores them in this process, until it ends.
 	Conversations ConversationStore
 	// Idle is the time without a message after which a conversation is dropped and a WebSocket is closed (1 h).
 	Idle time.Duration
@@ -41,7 +41,7 @@ type Flows struct {
 	FlowsConfig
 	turnstile
 	sockets       gate
-	conversations keeper
+	conversations *conversationManager
 }
 
 // NewFlows returns a server of flows. End it with Drain.
@@ -57,16 +57,13 @@ func NewFlows(c FlowsConfig) *Flows {
 	s := &Flows{
 		FlowsConfig: c, turnstile: newTurnstile(c.Log, cmp.Or(c.MaxTurns, 256)),
 		sockets: make(gate, cmp.Or(c.MaxSockets, 256)),
-		conversations: newShelf(c.Now, c.Idle, cmp.Or(c.MaxConversations, 10_000),
-			cmp.Or(c.MaxBytes, 512<<20)),
 	}
-	if c.Conversations != nil {
-		s.conversations = &storeKeeper{
-			store: c.Conversations, server: s, bounds: store.ConversationLimit{
-				Most: cmp.Or(c.MaxConversations, 10_000), MaxBytes: cmp.Or(c.MaxBytes, 512<<20), Idle: c.Idle,
-			},
-		}
+	if c.Conversations == nil {
+		c.Conversations = store.NewMemoryConversations(c.Now)
 	}
+	s.conversations = &conversationManager{store: c.Conversations, server: s, bounds: store.ConversationLimit{
+		Most: cmp.Or(c.MaxConversations, 10_000), MaxBytes: cmp.Or(c.MaxBytes, 512<<20), Idle: c.Idle,
+	}}
 	return s
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,10 +12,26 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
+// Conversations are a store of conversations: a *store.Fleet or a *store.MemoryConversations.
+type Conversations interface {
+	CreateConversation(ctx context.Context, c store.Conversation, room store.ConversationLimit) error
+	LeaseConversation(ctx context.Context, id, holder string, ttl, idle time.Duration) (store.Conversation, error)
+	RenewConversation(ctx context.Context, id, holder string, ttl time.Duration) error
+	FreeConversation(ctx context.Context, id, holder string, changed *store.Conversation) error
+	DeleteConversation(ctx context.Context, id, holder string) error
+	Conversation(ctx context.Context, id string, idle time.Duration) (store.Conversation, error)
+}
+
+// RunConversations runs the conformance tests on empty stores that open returns.
+func RunConversations(t *testing.T, open func(t *testing.T) Conversations) {
+	t.Run("lease", func(t *testing.T) { conversationLeased(t, open(t)) })
+	t.Run("bounds", func(t *testing.T) { conversationBounds(t, open(t)) })
+}
+
 // roomy is more room than any test needs.
 var roomy = store.ConversationLimit{Most: 100, MaxBytes: 1 << 20, Idle: time.Hour}
 
-func conversationHeld(t *testing.T, f Fleets) {
+func conversationLeased(t *testing.T, f Conversations) {
 	ctx := t.Context()
 	first := store.Conversation{ID: "c", Data: []byte(strings.Repeat("hello ", 100)), Size: 7}
 	if err := f.CreateConversation(ctx, first, roomy); err != nil {
@@ -96,7 +113,7 @@ func conversationHeld(t *testing.T, f Fleets) {
 	wantError(t, err, store.ErrUnknown)
 }
 
-func conversationBounds(t *testing.T, f Fleets) {
+func conversationBounds(t *testing.T, f Conversations) {
 	ctx := t.Context()
 	room := store.ConversationLimit{Most: 2, MaxBytes: 10, Idle: time.Hour}
 	create := func(id string, size int, room store.ConversationLimit) error {

@@ -40,8 +40,9 @@ var otherTests = []fleetTest{
 	{"a delivery is tried by one server at a time", deliveryTaken},
 	{"a token is found by its hash", tokenKept},
 	{"names come in pages", namePages},
-	{"a conversation is held by one at a time", conversationHeld},
-	{"conversations have bounds", conversationBounds},
+	{"conversations", func(t *testing.T, f Fleets) {
+		RunConversations(t, func(*testing.T) Conversations { return f.Again() })
+	}},
 	{"a cancelled context ends a call", fleetCancelled},
 }
 
