@@ -14,7 +14,8 @@ func TestMemoryConversations(t *testing.T) {
 	})
 }
 
-// TestMemoryConversationsFull proves that a lease reports the end of the room, and that a shorter conversation frees it.
+// TestMemoryConversationsFull proves that a lease reports the end of the room, and that a shorter conversation frees
+// it.
 func TestMemoryConversationsFull(t *testing.T) {
 	ctx, m := t.Context(), store.NewMemoryConversations(time.Now)
 	room := store.ConversationLimit{Most: 2, MaxBytes: 10, Idle: time.Hour}

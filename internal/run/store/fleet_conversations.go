@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Conversation is a conversation that servers keep for callers. Data is the server's own, up to 16 MB; Size is what
+// Conversation is a conversation that servers store for callers. Data is the server's own, up to 16 MB; Size is what
 // counts against the room for all of them.
 type Conversation struct {
 	ID   string
@@ -18,8 +18,8 @@ type Conversation struct {
 	Full bool
 }
 
-// ConversationLimit bounds the conversations of a store: their number, the sum of their sizes, and how long one is kept
-// that nobody uses.
+// ConversationLimit bounds the conversations of a store: their number, the sum of their sizes, and the time without a
+// turn after which one is deleted.
 type ConversationLimit struct {
 	Most, MaxBytes int
 	Idle           time.Duration
@@ -28,8 +28,8 @@ type ConversationLimit struct {
 // maxConversation bounds the data of a conversation in bytes.
 const maxConversation = 16 << 20
 
-// CreateConversation keeps a new conversation. ErrExists means that its ID is taken, ErrTooLarge that there is no room.
-// Those that were idle for too long go first.
+// CreateConversation stores a new conversation, after it has deleted those that were idle for too long. ErrExists means
+// that its ID is taken, ErrTooLarge that there is no room.
 func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room ConversationLimit) error {
 	check := rowCheck{what: "conversation", id: c.ID}
 	check.key("id", c.ID)
@@ -65,12 +65,12 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 	})
 }
 
-// LeaseConversation gives a conversation to a holder for a time: nobody else holds it until it is freed, or until the
-// time is over without a renewal. A holder's name must be that of one turn, such as a random one. ErrBusy means that
-// somebody holds it, ErrUnknown that there is none.
+// LeaseConversation gives a conversation to a holder until FreeConversation, or until ttl has passed without a renewal.
+// The holder's name must be unique to one turn, such as a random one. ErrBusy means that the conversation is leased,
+// ErrUnknown that there is none.
 func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string,
 	ttl, idle time.Duration) (c Conversation, err error) {
-	const op = "hold a conversation in"
+	const op = "lease a conversation in"
 	err = f.write(ctx, op, func(tx fleetTx) error {
 		now, err := tx.now(ctx)
 		if err != nil {
@@ -83,26 +83,25 @@ func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string,
 		}
 		c, err = f.readConversation(ctx, tx.read, op, id, now.Add(-idle))
 		if err == nil && n == 0 {
-			err = f.fault(op, fmt.Sprintf("the conversation %q is held", shortened(id)),
-				"wait for its turn to end", ErrBusy)
+			err = f.fault(op, fmt.Sprintf("a turn of the conversation %q is under way", shortened(id)),
+				"wait for its end", ErrBusy)
 		}
 		return err
 	})
 	return c, err
 }
 
-// RenewConversation holds a conversation for another while. ErrLeaseLost means that its holder does not hold it any
-// more.
+// RenewConversation extends a lease. ErrLeaseLost means that the lease has ended.
 func (f *Fleet) RenewConversation(ctx context.Context, id, holder string, ttl time.Duration) error {
-	return f.asHolder(ctx, "hold a conversation in", id, func(tx fleetTx, now time.Time) (int64, error) {
+	return f.asHolder(ctx, "lease a conversation in", id, func(tx fleetTx, now time.Time) (int64, error) {
 		return tx.exec(ctx,
 			`UPDATE exp.fleet_conversations SET held_until = $3 WHERE id = $1 AND holder = $2 AND held_until > 0`,
 			plainText(id), holder, micros(now.Add(ttl)))
 	})
 }
 
-// FreeConversation lets a conversation go, and writes what has changed; nil leaves it as it was. ErrLeaseLost means
-// that its holder does not hold it any more: nothing was written.
+// FreeConversation ends a lease and writes the changed conversation; nil leaves it as it was. ErrLeaseLost means that
+// the lease has ended: nothing was written.
 func (f *Fleet) FreeConversation(ctx context.Context, id, holder string, changed *Conversation) error {
 	return f.asHolder(ctx, "write a conversation to", id, func(tx fleetTx, now time.Time) (int64, error) {
 		if changed == nil {
@@ -110,8 +109,8 @@ func (f *Fleet) FreeConversation(ctx context.Context, id, holder string, changed
 				plainText(id), holder, micros(now))
 		}
 		if len(changed.Data) > maxConversation {
-			return 0, f.fault("write a conversation to", "the conversation is too long to be kept", "begin another one",
-				ErrTooLarge)
+			return 0, f.fault("write a conversation to", "the conversation is too long to be stored",
+				"begin another one", ErrTooLarge)
 		}
 		return tx.exec(ctx,
 			`UPDATE exp.fleet_conversations SET holder = '', held_until = 0, used_at = $3, data = $4, size = $5
@@ -120,14 +119,14 @@ func (f *Fleet) FreeConversation(ctx context.Context, id, holder string, changed
 	})
 }
 
-// DeleteConversation deletes a conversation that its holder holds.
+// DeleteConversation deletes a leased conversation.
 func (f *Fleet) DeleteConversation(ctx context.Context, id, holder string) error {
 	return f.asHolder(ctx, "delete a conversation in", id, func(tx fleetTx, _ time.Time) (int64, error) {
 		return tx.exec(ctx, `DELETE FROM exp.fleet_conversations WHERE id = $1 AND holder = $2`, plainText(id), holder)
 	})
 }
 
-// asHolder makes a change that only the holder of a conversation may make.
+// asHolder makes a change that only the holder of a lease may make.
 func (f *Fleet) asHolder(ctx context.Context, op, id string,
 	change func(tx fleetTx, now time.Time) (int64, error)) error {
 	return f.write(ctx, op, func(tx fleetTx) error {
@@ -137,14 +136,14 @@ func (f *Fleet) asHolder(ctx context.Context, op, id string,
 		}
 		n, err := change(tx, now)
 		if err == nil && n == 0 {
-			err = f.fault(op, fmt.Sprintf("the conversation %q is held by somebody else", shortened(id)),
+			err = f.fault(op, fmt.Sprintf("another server has the conversation %q", shortened(id)),
 				"take the turn again", ErrLeaseLost)
 		}
 		return err
 	})
 }
 
-// Conversation reads a conversation, held or not, as it was after its last turn.
+// Conversation reads a conversation, leased or not, as it was after its last turn.
 func (f *Fleet) Conversation(ctx context.Context, id string, idle time.Duration) (c Conversation, err error) {
 	const op = "read a conversation from"
 	err = f.write(ctx, op, func(tx fleetTx) error { // for the clock of the database
@@ -159,7 +158,7 @@ func (f *Fleet) Conversation(ctx context.Context, id string, idle time.Duration)
 
 type fleetRead func(ctx context.Context, query string, args []any, scan func(fleetRow) error) error
 
-// readConversation reads a conversation that was used since a time, or is held.
+// readConversation reads a conversation that was used since a time, or is leased.
 func (f *Fleet) readConversation(ctx context.Context, read fleetRead, op, id string,
 	since time.Time) (Conversation, error) {
 	c, found := Conversation{ID: id}, false

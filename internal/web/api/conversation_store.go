@@ -54,8 +54,8 @@ type conversation struct {
 	lease *conversationLease // nil without a turn
 }
 
-// conversationManager stores the conversations of callers, of each of which one turn is taken at a time. A conversation is
-// read when its turn begins, and written when the turn has ended. Errors are of kind *Problem.
+// conversationManager stores the conversations of callers, of each of which one turn is taken at a time. A conversation
+// is read when its turn begins, and written when the turn has ended. Errors are of kind *Problem.
 type conversationManager struct {
 	store  ConversationStore
 	server *Flows
