@@ -83,7 +83,7 @@ var larger = map[string]int{
 	"model/llm":      63,
 	"replay":         60,
 	"run/store":      68,
-	"web/api":        62,
+	"web/api":        60,
 	"web/pages":      45,
 }
 
