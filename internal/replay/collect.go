@@ -16,11 +16,11 @@ func (e *Evaluation) collect(ctx context.Context, ordered <-chan *job, tally *Ta
 		if err != nil || j == nil {
 			return err
 		}
-		if j.held.Err != nil {
-			return j.held.Err
+		if j.resultOf.Err != nil {
+			return j.resultOf.Err
 		}
-		tally.Add(j.held.Pair.Times()...)
-		if err := e.tell(j.held.Pair); err != nil {
+		tally.Add(j.resultOf.Pair.Times()...)
+		if err := e.tell(j.resultOf.Pair); err != nil {
 			return err
 		}
 		if done++; e.Progress != nil {
@@ -79,7 +79,7 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan PairResult, giveU
 	size := 0
 	write := func() {
 		if failed == nil {
-			if failed = e.keepBatch(ctx, batch); failed != nil {
+			if failed = e.storeBatch(ctx, batch); failed != nil {
 				giveUp(failed)
 			}
 		}
@@ -105,7 +105,7 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan PairResult, giveU
 }
 
 // keepBatch keeps sessions, and settles them.
-func (e *Evaluation) keepBatch(ctx context.Context, batch []PairResult) error {
+func (e *Evaluation) storeBatch(ctx context.Context, batch []PairResult) error {
 	if e.Store != nil {
 		if err := e.Store(batch); err != nil {
 			return err

@@ -86,7 +86,7 @@ func (m *metric) add(p *stats.Pairs, cluster string, was, is float64) {
 }
 
 // column returns a metric's figures of a lane: those of the lost pairs, too, where they count.
-func (l *laneTally) column(i int) []float64 {
+func (l *variantTally) column(i int) []float64 {
 	if table[i].everyPair {
 		return slices.Concat(l.whole[i], l.answered)
 	}

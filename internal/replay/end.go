@@ -31,7 +31,7 @@ func (l *Variation) measureEnd(m *Metrics, s *Session, observed *Variation, mode
 // nobody said, which an agent looked up or wrote in its own way, are not the user's to give. Of a session without any
 // it is whether messages are left.
 func (l *Variation) leavesUngiven(data map[string]any, observed []VariationTurn, messagesLeft bool) bool {
-	gave, gives := normalSaid(observed), normalSaid(l.Turns)
+	gave, gives := normalText(observed), normalText(l.Turns)
 	given := false
 	for _, value := range data {
 		text := normalValue(value)
@@ -46,7 +46,7 @@ func (l *Variation) leavesUngiven(data map[string]any, observed []VariationTurn,
 }
 
 // normalSaid is all that the user says, made alike.
-func normalSaid(turns []VariationTurn) string {
+func normalText(turns []VariationTurn) string {
 	var said strings.Builder
 	for i := range turns {
 		said.WriteString(" " + normalValue(turns[i].User))

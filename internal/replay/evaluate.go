@@ -109,8 +109,8 @@ type WorkerPool interface {
 
 // job is one session on its way: begun, and taken by the collector in the order of the sessions.
 type job struct {
-	held PairResult
-	done chan struct{}
+	resultOf PairResult
+	done     chan struct{}
 }
 
 // replayAll replays the sessions side by side and takes them in order, so that the report does not depend on who was
@@ -175,10 +175,10 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 		known++
 		states.add(s, e.Measuring.Side, e.Measuring.similarity(e.Replayer.Mode))
 		j := &job{done: make(chan struct{})}
-		if j.held.Pair, err = former(s.ID); err != nil {
+		if j.resultOf.Pair, err = former(s.ID); err != nil {
 			return err
 		}
-		if j.held.Pair != nil { // a former run has replayed it
+		if j.resultOf.Pair != nil { // a former run has replayed it
 			close(j.done)
 			crew.Pass(s)
 		} else if err := crew.Begin(ctx, s, j.ended(finished)); err != nil {
@@ -199,7 +199,7 @@ func (e *Evaluation) send(ctx context.Context, table *LogToFigures, faults *Faul
 // ended returns what is told of the end of a session.
 func (j *job) ended(finished chan<- PairResult) func(PairResult) {
 	return func(h PairResult) {
-		j.held = PairResult{Pair: h.Pair, Err: h.Err} // what is kept need not wait for its turn
+		j.resultOf = PairResult{Pair: h.Pair, Err: h.Err} // what is kept need not wait for its turn
 		if h.Err == nil {
 			finished <- h // it is taken even when the run is given up
 		}

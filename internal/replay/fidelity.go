@@ -82,7 +82,7 @@ func (r *Replayer) talk(ctx context.Context, s *Session) ([]VariationTurn, error
 	var turns []VariationTurn
 	scene := Scene{
 		Session: s, Observed: observed, Agent: r.Candidate, State: observed[0].Before,
-		LastReply: s.askedBefore(s.places()[0]),
+		LastReply: s.lastReplyBefore(s.places()[0]),
 	}
 	for len(turns) < maxSimulated(len(observed)) {
 		scene.Turns = turns
@@ -117,7 +117,7 @@ func (l *likeness) add(s *Session, said []VariationTurn) {
 	if difference := len(said) - len(observed); difference >= -1 && difference <= 1 {
 		l.ends++
 	}
-	asked := s.askedBefore(s.places()[0])
+	asked := s.lastReplyBefore(s.places()[0])
 	count := func(turns []VariationTurn, kinds *[messageKinds]float64) (words []string) {
 		before := asked
 		for i := range turns {

@@ -109,14 +109,14 @@ func (f *findings) hidden(rules *Rules) []Reason {
 				"%s is known of the baseline and not of the candidate in %d of %s, "+
 					"so that no loss of it could be seen there: "+
 					"report it, or accept it with --margin %s=%s",
-				c.name, c.sessions, text.Plural(c.of, "session"), c.name, c.wholeMargin())})
+				c.name, c.sessions, text.Plural(c.of, "session"), c.name, c.marginOf())})
 		}
 	}
 	return reasons
 }
 
 // wholeMargin is a margin that accepts any loss of a metric, or asks for no certain one where it has no range.
-func (m *metric) wholeMargin() string {
+func (m *metric) marginOf() string {
 	if m.unit == Share {
 		return "100pp"
 	}

@@ -35,7 +35,7 @@ func NodesOf(f *flow.Flow) *Nodes {
 		for _, o := range one.Options {
 			options = append(options, o.Label+" → "+o.Target())
 		}
-		n.byID[one.ID] = node{one.Ends(), asksFor(field, options)}
+		n.byID[one.ID] = node{one.Ends(), requestsField(field, options)}
 	}
 	if f.Start.Type == flow.Start {
 		for _, o := range f.Start.Options {
@@ -75,7 +75,7 @@ func ReadNodes(data []byte) (*Nodes, error) {
 				n.behind = append(n.behind, next)
 			}
 		}
-		n.byID[one.ID] = node{one.Type == flow.Stop, asksFor(one.Field, options)}
+		n.byID[one.ID] = node{one.Type == flow.Stop, requestsField(one.Field, options)}
 	}
 	if _, ok := n.byID[n.start]; !ok {
 		return nil, fmt.Errorf("read the nodes of a flow: its start %q is none of them", told.Start)
@@ -84,7 +84,7 @@ func ReadNodes(data []byte) (*Nodes, error) {
 }
 
 // asksFor names the field that a node fills, or else the options that it offers.
-func asksFor(field string, options []string) string {
+func requestsField(field string, options []string) string {
 	if field != "" {
 		return "field " + field
 	}

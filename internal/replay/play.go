@@ -197,7 +197,7 @@ func (p *player) open(ctx context.Context, i int) (err error) {
 	}
 	p.close()
 	at, state := p.places[i], p.observed[i].Before
-	p.astray, p.asked = false, p.session.askedBefore(at)
+	p.astray, p.asked = false, p.session.lastReplyBefore(at)
 	p.conversation, err = p.agent.Open(ctx, Moment{
 		SessionID: p.session.ID, State: state, Resumed: true, History: p.session.Messages[:at], Known: p.known,
 	})

@@ -37,7 +37,7 @@ func (t *Tally) Report(r Report, rules Rules) (*Report, error) {
 			r.Simulated[name] = l.simulated
 		}
 	}
-	r.Reliability = t.belief(&r)
+	r.Reliability = t.reliability(&r)
 	t.cut()
 	r.Notes = append(r.Notes, t.notes(&r, metrics, &rules)...)
 	for _, s := range t.shown {
@@ -113,7 +113,7 @@ func (t *Tally) judge(r *Report, metrics []metric, rules *Rules) {
 			r.Metrics[i].Spec = &passed
 		}
 	}
-	found := t.compareLanes(r.Metrics, metrics, rules)
+	found := t.compareVariants(r.Metrics, metrics, rules)
 	found.support, found.fidelity, found.mode = t.supportOf(), r.Fidelity, run.Mode
 	gate := found.judge(rules)
 	if len(found.unfit(rules)) > 0 {

@@ -9,11 +9,13 @@ import (
 )
 
 // storeAway lets a store be away for half a minute, such as while its server restarts, before a run gives up.
-func storeAway() retry.Policy { return retry.Policy{Retries: retry.Unlimited, For: 30 * time.Second} }
+func storeRetries() retry.Policy {
+	return retry.Policy{Retries: retry.Unlimited, For: 30 * time.Second}
+}
 
 // retryWrite writes to a store until it has been done, for as long as the store may be away.
 func retryWrite(ctx context.Context, write func(context.Context) error) error {
-	_, _, err := retry.Do(ctx, storeAway(), func(ctx context.Context) (struct{}, error) {
+	_, _, err := retry.Do(ctx, storeRetries(), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, write(ctx)
 	})
 	return err
@@ -28,7 +30,7 @@ func resumingIterator(ctx context.Context, events Events, f Filter) iter.Seq2[Ev
 		for more := true; more; {
 			var err error
 			// Reading takes the outer context: the policy's time is for a store that is away, not for a long log.
-			more, _, err = retry.Do(ctx, storeAway(), func(context.Context) (bool, error) {
+			more, _, err = retry.Do(ctx, storeRetries(), func(context.Context) (bool, error) {
 				progress, known := false, yielded
 				for e, err := range events.Each(ctx, f) {
 					switch {

@@ -13,7 +13,7 @@ type Tally struct {
 	// sessions are those that were compared, lost those of which a lane failed.
 	sessions []played
 	lost     []played
-	lanes    map[string]*laneTally
+	lanes    map[string]*variantTally
 	// losses counts the lost pairs by the lane that failed, and firsts the lanes that went first.
 	losses Lost
 	firsts map[string]int
@@ -37,7 +37,7 @@ type played struct {
 }
 
 // laneTally has a column for each metric, with NaN where it does not apply.
-type laneTally struct {
+type variantTally struct {
 	whole     [][]float64
 	onSupport [][]float64
 	// answered is of the lost pairs.
@@ -69,7 +69,7 @@ const (
 // it is lost once. The pairs may be kept: do not change them any more.
 func (t *Tally) Add(pairs ...*Pair) {
 	if t.lanes == nil {
-		t.lanes, t.ends, t.divergences, t.firsts = map[string]*laneTally{}, map[string]int{},
+		t.lanes, t.ends, t.divergences, t.firsts = map[string]*variantTally{}, map[string]int{},
 			map[int]int{}, map[string]int{}
 	}
 	pair := pairs[0]
@@ -90,7 +90,7 @@ func (t *Tally) Add(pairs ...*Pair) {
 	t.sessions = append(t.sessions, of)
 	t.ends[pair.Outcome]++
 	for _, name := range []string{Baseline, Candidate} {
-		t.addLane(name, pairs)
+		t.addVariant(name, pairs)
 	}
 	if candidate := pair.Variation(Candidate); candidate != nil && candidate.Metrics != nil {
 		turn := 0
@@ -115,9 +115,9 @@ func playedOf(pair *Pair) played {
 	return of
 }
 
-func (t *Tally) lane(name string) *laneTally {
+func (t *Tally) lane(name string) *variantTally {
 	if t.lanes[name] == nil {
-		t.lanes[name] = &laneTally{whole: make([][]float64, len(table)), onSupport: make([][]float64, len(table))}
+		t.lanes[name] = &variantTally{whole: make([][]float64, len(table)), onSupport: make([][]float64, len(table))}
 	}
 	return t.lanes[name]
 }
@@ -155,7 +155,7 @@ func (t *Tally) lose(of played, pairs []*Pair) {
 }
 
 // addLane adds the figures of a lane, which are means where the session was played several times.
-func (t *Tally) addLane(name string, pairs []*Pair) {
+func (t *Tally) addVariant(name string, pairs []*Pair) {
 	var times []*Metrics
 	for _, p := range pairs {
 		if lane := p.Variation(name); lane != nil && lane.Metrics != nil {
@@ -196,7 +196,7 @@ func meanOfTimes(m *metric, row []float64) float64 {
 }
 
 // count counts what is told of single turns.
-func (l *laneTally) count(lane *Variation, p *Pair) {
+func (l *variantTally) count(lane *Variation, p *Pair) {
 	l.turns += len(lane.Turns)
 	l.heard.hear(lane, p.Variation(Observed))
 	if p.Mode == Simulated {
@@ -215,7 +215,7 @@ func (l *laneTally) count(lane *Variation, p *Pair) {
 }
 
 // means are the means of S4's metrics.
-func (l *laneTally) means() Means {
+func (l *variantTally) means() Means {
 	means := Means{}
 	for _, name := range MetricNames {
 		means[name] = &Mean{}

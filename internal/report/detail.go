@@ -200,7 +200,7 @@ func (r *Report) detail(x explained, page string) *document.Section {
 	}
 	for _, f := range found[:min(len(found), maxFindings)] {
 		l := document.List{
-			Title: trial + text.OneLine(f.place, 60) + f.about(),
+			Title: trial + text.OneLine(f.positionFindings, 60) + f.about(),
 			Noun:  "failure", Left: max(0, len(f.failures)-maxListed),
 		}
 		for _, failure := range f.failures[:min(len(f.failures), maxListed)] {

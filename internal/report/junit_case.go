@@ -146,7 +146,7 @@ func body(t *result.Test, trial string) string {
 		b.WriteString(TrialsPassed(t.Trials) + "\n")
 	}
 	for _, f := range findings(t) {
-		fmt.Fprintf(&b, "%s\n", text.OneLine(f.place, 60)+f.about())
+		fmt.Fprintf(&b, "%s\n", text.OneLine(f.positionFindings, 60)+f.about())
 		for _, x := range f.failures {
 			fmt.Fprintf(&b, "  %s%s: %s\n", text.OneLine(string(x.Code), 40), from(x.Source), text.Visible(x.Message))
 		}

@@ -174,7 +174,7 @@ func failedWords(t *result.Test) string {
 		words += fmt.Sprintf("; and %d more", more)
 	}
 	if f.Lowest != "" && len(t.Turns) > 1 {
-		words += fmt.Sprintf(" · lowest: %s, %s", placeName(f.Lowest), score(f.LowestScore))
+		words += fmt.Sprintf(" · lowest: %s, %s", positionName(f.Lowest), score(f.LowestScore))
 	}
 	return words
 }

@@ -33,7 +33,7 @@ func New(run result.Run, tests runlog.Tests) *Report {
 	tests = counted(run, tests)
 	r := &Report{run: run, tests: tests}
 	r.survey = sync.OnceValues(func() (*survey, error) {
-		s, err := look(run, tests)
+		s, err := readSurvey(run, tests)
 		if err == nil {
 			s.reviewedBy(r.book)
 		}

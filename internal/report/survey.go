@@ -85,7 +85,7 @@ type survey struct {
 }
 
 // look makes the survey.
-func look(run result.Run, tests runlog.Tests) (*survey, error) {
+func readSurvey(run result.Run, tests runlog.Tests) (*survey, error) {
 	s := &survey{bySuite: map[string]*suiteTally{}}
 	begun := map[id]*entry{}   // with trials, whose aggregate has not come yet
 	ended := map[id]struct{}{} // with trials, whose aggregate has come

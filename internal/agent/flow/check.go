@@ -28,14 +28,14 @@ func (r *reader) connectOption(node *Node, o *Option) {
 	next, ok := r.flow.byID[o.target]
 	if !ok {
 		r.report(o.at, source.Suggest(o.target, r.ids()), "%s leads to %q, which does not exist",
-			optionPlace(node, o), o.target)
+			optionPath(node, o), o.target)
 		return
 	}
 	o.Next = next
 }
 
 // optionPlace names a node and its option in a message.
-func optionPlace(n *Node, o *Option) string {
+func optionPath(n *Node, o *Option) string {
 	switch {
 	case n == nil:
 		return fmt.Sprintf("global option %q", o.ID)
@@ -107,7 +107,7 @@ func (r *reader) backToStart(node *Node, options []*Option) {
 	for _, o := range options {
 		if o.Next == r.flow.Start {
 			r.report(o.at, "lead to the node after the start", "%s leads back to the start node %q",
-				optionPlace(node, o), r.flow.Start.ID)
+				optionPath(node, o), r.flow.Start.ID)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func OpenLibrary(from source.Files, path string) (*Library, error) {
 	}
 	others := func() []*Flow { return nil }
 	if single {
-		others = beside(from, path)
+		others = flowsInFolder(from, path)
 	}
 	if flows, err = link(flows, others); err != nil {
 		return nil, err

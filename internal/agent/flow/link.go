@@ -93,7 +93,7 @@ func newest(flows []*Flow, name string, among func(*Flow) bool) (found *Flow) {
 
 // beside returns what reads the flows of the other files in a file's folder. Files without a flow, or with faults, are
 // passed over: a call that is missed then says so.
-func beside(files source.Files, path string) func() []*Flow {
+func flowsInFolder(files source.Files, path string) func() []*Flow {
 	return func() (flows []*Flow) {
 		folder, read := filepath.Dir(path), 0
 		_ = files.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {

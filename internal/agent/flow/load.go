@@ -21,7 +21,7 @@ func LoadFile(files source.Files, path string) ([]*Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return link(flows, beside(files, path))
+	return link(flows, flowsInFolder(files, path))
 }
 
 // readFile reads the flows of a file, without what they call.

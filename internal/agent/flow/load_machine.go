@@ -92,7 +92,7 @@ func (r *reader) state(name string, n source.Node) {
 	if s.Type == End {
 		node.Type = Stop
 	}
-	keepAnswer(node)
+	setAnswer(node)
 	r.add(n, node)
 }
 
@@ -101,7 +101,7 @@ const maxName = 200
 
 // keepAnswer sets the field of a state that collects data: the named one, that of a set_field without a value, or the
 // state's own name.
-func keepAnswer(n *Node) {
+func setAnswer(n *Node) {
 	s := n.State
 	var entering []Action
 	for _, a := range s.Actions {

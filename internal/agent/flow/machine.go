@@ -79,7 +79,7 @@ func (t *turn) advance(ctx context.Context, o *Option) (problem string) {
 
 // follow takes an option and then everything automatic: actions, skipped states and redirects.
 func (t *turn) follow(ctx context.Context, o *Option) (s step, problem string) {
-	if s = take(o); !t.flow.Machine {
+	if s = advance(o); !t.flow.Machine {
 		return s, ""
 	}
 	if problem = t.check(o.Actions); problem != "" {

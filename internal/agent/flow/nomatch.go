@@ -39,5 +39,5 @@ func (t *turn) stay() step {
 		return stay(t.node)
 	}
 	t.warn(NoMatchFound)
-	return take(m.option)
+	return advance(m.option)
 }

@@ -84,7 +84,7 @@ type step struct {
 
 func stay(n *Node) step { return step{next: n, kind: Stayed} }
 
-func take(o *Option) step {
+func advance(o *Option) step {
 	s := step{option: o, next: o.Next, kind: Advanced}
 	if s.ends() {
 		s.kind = Completed
@@ -127,7 +127,7 @@ func choose(n *Node, options []*Option, args json.RawMessage) (step, *invalidCal
 	allowed := make([]string, 0, len(options)+1)
 	for _, o := range options {
 		if o.ID == id {
-			return take(o), nil
+			return advance(o), nil
 		}
 		allowed = append(allowed, o.ID)
 	}
@@ -169,7 +169,7 @@ func (t *turn) outcome(s step) processed {
 	p := processed{Instructions: t.fill(instructions(s))}
 	if s.next != nil {
 		p.NextNodeID, p.NextNodeDescriptor = &s.next.ID, t.descriptor(s.next)
-		if again := s.askAgain(); again != "" {
+		if again := s.callAgain(); again != "" {
 			shown := *p.NextNodeDescriptor
 			shown.Prompt, p.NextNodeDescriptor = again, &shown
 		}
@@ -178,7 +178,7 @@ func (t *turn) outcome(s step) processed {
 }
 
 // askAgain returns how a node says to ask again; empty where it leaves that to its prompt.
-func (s step) askAgain() string {
+func (s step) callAgain() string {
 	if s.kind != Stayed || s.next.NoMatch == nil {
 		return ""
 	}
@@ -192,7 +192,7 @@ func instructions(s step) string {
 	}
 	switch s.kind {
 	case Stayed:
-		if again := s.askAgain(); again != "" {
+		if again := s.callAgain(); again != "" {
 			return "The user has not answered; reply following this prompt: " + again
 		}
 		return "The user has not answered; ask again in other words: " + text

@@ -71,7 +71,7 @@ func ReadContext(data []byte) (*Context, error) {
 		}
 		return nil, &Error{Fault: Invalid, Message: "the body cannot be read", Err: err}
 	}
-	c.keepMemory(data)
+	c.storeMemory(data)
 	return &c, nil
 }
 
@@ -116,7 +116,7 @@ func oneOfEachKey(data []byte) error {
 }
 
 // keepMemory keeps the memory's JSON, so that a dry run can return it unchanged.
-func (c *Context) keepMemory(data []byte) {
+func (c *Context) storeMemory(data []byte) {
 	var raw struct {
 		Memory json.RawMessage `json:"memory"`
 	}

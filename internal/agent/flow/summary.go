@@ -31,12 +31,12 @@ func (p *pipeline) summarize(ctx context.Context) (due bool, err error) {
 	if len(messages) == 0 {
 		return false, nil // the history does not hold these turns
 	}
-	text, err := p.askSummary(ctx, summarizeInstructions, chunkQuestion{turns.from, turns.to, messages})
+	text, err := p.requestSummary(ctx, summarizeInstructions, chunkQuestion{turns.from, turns.to, messages})
 	if err != nil {
 		return true, err
 	}
 	c := newChunk(0, turns, text)
-	p.keepChunk(c, placeChunk(tidy(summary.Chunks), c), turns.to)
+	p.storeChunk(c, insertChunk(tidy(summary.Chunks), c), turns.to)
 	return true, nil
 }
 
@@ -67,18 +67,18 @@ func (p *pipeline) resummarize(ctx context.Context) (due bool, err error) {
 				c.FromTurn, c.ToTurn, oneLine(c.Text, maxSummary),
 			})
 		}
-		text, err := p.askSummary(ctx, foldInstructions, question)
+		text, err := p.requestSummary(ctx, foldInstructions, question)
 		if err != nil {
 			return true, err
 		}
 		c := folded(children, text)
-		p.keepChunk(c, placeChunk(chunks, c), p.Memory.Summary.LastSummarizedTurn)
+		p.storeChunk(c, insertChunk(chunks, c), p.Memory.Summary.LastSummarizedTurn)
 	}
 	return due, nil
 }
 
 // keepChunk stores chunks, including the new chunk c, in the memory.
-func (p *pipeline) keepChunk(c Chunk, chunks []Chunk, lastSummarized int) {
+func (p *pipeline) storeChunk(c Chunk, chunks []Chunk, lastSummarized int) {
 	p.delta.ChunksAdded = append(p.delta.ChunksAdded, c)
 	p.Memory.Summary = &Summary{Level: topLevel(chunks), LastSummarizedTurn: lastSummarized, Chunks: chunks}
 }
@@ -114,7 +114,7 @@ type (
 	}
 )
 
-func (p *pipeline) askSummary(ctx context.Context, instructions string, question any) (string, error) {
+func (p *pipeline) requestSummary(ctx context.Context, instructions string, question any) (string, error) {
 	reply, err := p.ask(ctx, instructions, question, nil)
 	if err != nil {
 		return "", err

@@ -52,7 +52,7 @@ func tidy(chunks []Chunk) []Chunk {
 
 // placeChunk returns tidy chunks with one more. It replaces the chunks within its turns, so that no span occurs twice.
 // Only a seeded memory has a chunk that overlaps it; that chunk keeps the turns before it, or else those after it.
-func placeChunk(chunks []Chunk, added Chunk) []Chunk {
+func insertChunk(chunks []Chunk, added Chunk) []Chunk {
 	placed := make([]Chunk, 0, len(chunks)+1)
 	for _, c := range chunks {
 		switch {

@@ -159,7 +159,7 @@ func (t *turn) use(ctx context.Context, call chat.ToolCall, stub json.RawMessage
 	case tool >= 0:
 		return t.useTool(ctx, t.node.tools[tool], call.Args)
 	case call.Name == fullHistory:
-		return lookBack(t.history, call.Args)
+		return searchHistory(t.history, call.Args)
 	case call.Name == searchKnowledge && len(t.in.KnowledgeBases) > 0:
 		return search(ctx, t.Knowledge, t.in.KnowledgeBases, call.Args)
 	}

@@ -53,17 +53,17 @@ type toolError struct {
 }
 
 // said is a message as get_full_history returns it.
-type said struct {
+type foundMessage struct {
 	Turn    int       `json:"turn"`
 	Role    chat.Role `json:"role"`
 	Content string    `json:"content"`
 }
 
 // size is how many bytes the message takes in the result.
-func (s said) size() int { return len(compact(s)) + len(",") }
+func (s foundMessage) size() int { return len(compact(s)) + len(",") }
 
 // clipped returns the beginning of a message that is too long for the result.
-func (s said) clipped() said {
+func (s foundMessage) clipped() foundMessage {
 	if len(s.Content) > maxHistoryBytes {
 		s.Content = clipBytes(s.Content, maxHistoryBytes)
 	}
@@ -75,13 +75,13 @@ func (s said) clipped() said {
 
 // historyResult is the result of get_full_history when something was left out.
 type historyResult struct {
-	Messages  []said `json:"messages"`
-	Truncated bool   `json:"truncated"`
+	Messages  []foundMessage `json:"messages"`
+	Truncated bool           `json:"truncated"`
 }
 
 // lookBack returns the requested messages of a numbered history, without bounds all of them; if there are too many, the
 // newest.
-func lookBack(history []Message, args json.RawMessage) (any, error) {
+func searchHistory(history []Message, args json.RawMessage) (any, error) {
 	var want struct {
 		From     int    `json:"from_turn"`
 		To       int    `json:"to_turn"`
@@ -91,14 +91,14 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 		return nil, fmt.Errorf("the arguments are not as described: %w", err)
 	}
 	part := strings.ToLower(want.Contains)
-	var found []said
+	var found []foundMessage
 	size, truncated := 0, false
 	for _, m := range slices.Backward(history) {
 		if want.To > 0 && m.number > want.To || m.number < want.From ||
 			!strings.Contains(strings.ToLower(m.Content), part) {
 			continue
 		}
-		one := said{m.number, m.Role, m.Content}
+		one := foundMessage{m.number, m.Role, m.Content}
 		size += one.size()
 		if len(found) == maxHistoryMessages || size > maxHistoryBytes {
 			truncated = true
@@ -114,7 +114,7 @@ func lookBack(history []Message, args json.RawMessage) (any, error) {
 		return historyResult{found, true}, nil
 	}
 	if found == nil {
-		found = []said{}
+		found = []foundMessage{}
 	}
 	return found, nil
 }

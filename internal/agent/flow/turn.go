@@ -217,8 +217,8 @@ func (t *turn) standIn() string {
 	next := t.step.next
 	switch {
 	case next == nil:
-	case !blank(t.step.askAgain()):
-		return t.step.askAgain()
+	case !blank(t.step.callAgain()):
+		return t.step.callAgain()
 	case !blank(next.Prompt):
 		return t.fill(next.Prompt)
 	}

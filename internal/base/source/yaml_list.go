@@ -38,7 +38,7 @@ func (f Files) parseYAMLList(file string, data []byte, key string, size int) (ro
 	if root, err = oneDocument(file, docs, err); err != nil {
 		return Value{}, Packed{}, err
 	}
-	root, items := takeList(root, key)
+	root, items := extractList(root, key)
 	if len(c.anchors) > 0 { // a text may stand in many places, each of which would take a copy
 		return root, Packed{shared: items}, nil
 	}
@@ -47,11 +47,11 @@ func (f Files) parseYAMLList(file string, data []byte, key string, size int) (ro
 
 // PackList takes the long list out of a document that was parsed otherwise, as ParseYAMLList does.
 func PackList(document Value, key string) (root Value, list Packed) {
-	root, items := takeList(document, key)
+	root, items := extractList(document, key)
 	return root, Pack(items)
 }
 
-func takeList(document Value, key string) (root Value, items []Value) {
+func extractList(document Value, key string) (root Value, items []Value) {
 	if document.Kind == List {
 		items, document.Items = document.Items, nil
 		return document, items

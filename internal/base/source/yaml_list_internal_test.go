@@ -30,7 +30,7 @@ func checkCut(t interface {
 	if wholeErr != nil {
 		return false
 	}
-	wantRoot, wantItems := takeList(whole, "tests")
+	wantRoot, wantItems := extractList(whole, "tests")
 	var items []Value
 	for v := range list.All() {
 		items = append(items, v)

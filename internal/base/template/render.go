@@ -124,13 +124,13 @@ func scalar(value any) string {
 		return value
 	case int:
 		return strconv.Itoa(value)
-	case []said:
+	case []messageText:
 		lines := make([]string, 0, len(value))
 		for _, m := range value {
 			lines = append(lines, string(m.Role)+": "+m.Content)
 		}
 		return strings.Join(lines, "\n")
-	case []saidInParts:
+	case []messageParts:
 		lines := make([]string, 0, len(value))
 		for _, m := range value {
 			lines = append(lines, string(m.Role)+": "+m.Parts[0].Text)

@@ -28,13 +28,13 @@ type Values struct {
 }
 
 // said is a message as {{messages}} shows it.
-type said struct {
+type messageText struct {
 	Role    chat.Role `json:"role"`
 	Content string    `json:"content"`
 }
 
 // saidInParts is a message as {{messages_parts}} shows it.
-type saidInParts struct {
+type messageParts struct {
 	ID    string     `json:"id"`
 	Role  chat.Role  `json:"role"`
 	Parts []textPart `json:"parts"`
@@ -103,23 +103,23 @@ func Var(vars map[string]any, path string) (value any, ok bool) {
 	return value, true
 }
 
-func (v *Values) messages(withMessage bool) []said {
-	list := make([]said, 0, len(v.History)+1)
+func (v *Values) messages(withMessage bool) []messageText {
+	list := make([]messageText, 0, len(v.History)+1)
 	for _, m := range v.History {
-		list = append(list, said{m.Role, m.Content.String()})
+		list = append(list, messageText{m.Role, m.Content.String()})
 	}
 	if withMessage {
-		list = append(list, said{chat.User, v.Message})
+		list = append(list, messageText{chat.User, v.Message})
 	}
 	return list
 }
 
 // parts gives each message an id that it keeps for the whole conversation.
-func (v *Values) parts() []saidInParts {
+func (v *Values) parts() []messageParts {
 	messages := v.messages(!v.Silent)
-	list := make([]saidInParts, 0, len(messages))
+	list := make([]messageParts, 0, len(messages))
 	for i, m := range messages {
-		list = append(list, saidInParts{
+		list = append(list, messageParts{
 			v.ConversationID + "-" + strconv.Itoa(i+1), m.Role, []textPart{{"text", m.Content}},
 		})
 	}

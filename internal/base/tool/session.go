@@ -87,7 +87,7 @@ func (s *Session) Choose(name string, args json.RawMessage) (Result, error) {
 	given := decoded(args)
 	for i, r := range s.set[at].Results {
 		key := [2]int{at, i}
-		if r.Times > 0 && s.used[key] >= r.Times || r.When != nil && !holds(given, r.When) {
+		if r.Times > 0 && s.used[key] >= r.Times || r.When != nil && !contains(given, r.When) {
 			continue
 		}
 		s.used[key]++

@@ -26,7 +26,7 @@ func decoded(args json.RawMessage) any {
 // holds reports whether part is a part of a value: of mappings, the keys of part must be there and hold theirs; lists
 // are equally long, and each item holds its own; a text between slashes is a pattern that the text, number or boolean
 // matches; other values are equal.
-func holds(value, part any) bool {
+func contains(value, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:
 		fields, ok := value.(map[string]any)
@@ -35,7 +35,7 @@ func holds(value, part any) bool {
 		}
 		for name, want := range part {
 			got, ok := fields[name]
-			if !ok || !holds(got, want) {
+			if !ok || !contains(got, want) {
 				return false
 			}
 		}
@@ -46,7 +46,7 @@ func holds(value, part any) bool {
 			return false
 		}
 		for i := range part {
-			if !holds(items[i], part[i]) {
+			if !contains(items[i], part[i]) {
 				return false
 			}
 		}
@@ -87,7 +87,7 @@ func scalar(v any) (text string, ok bool) {
 		return strconv.FormatBool(v), true
 	}
 	n, ok := number(v)
-	if f, err := n.Float64(); !isWhole(n) && err == nil {
+	if f, err := n.Float64(); !isInteger(n) && err == nil {
 		return strconv.FormatFloat(f, 'f', -1, 64), ok
 	}
 	return n.String(), ok
@@ -116,7 +116,7 @@ func number(v any) (n json.Number, ok bool) {
 
 // sameNumber compares whole numbers in all their digits, which a float64 does not hold, and others as float64.
 func sameNumber(a, b json.Number) bool {
-	if isWhole(a) && isWhole(b) {
+	if isInteger(a) && isInteger(b) {
 		return a == b
 	}
 	x, errX := a.Float64()
@@ -124,4 +124,4 @@ func sameNumber(a, b json.Number) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-func isWhole(n json.Number) bool { return !strings.ContainsAny(n.String(), ".eE") }
+func isInteger(n json.Number) bool { return !strings.ContainsAny(n.String(), ".eE") }

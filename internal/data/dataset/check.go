@@ -102,10 +102,10 @@ func textOrNothing(n source.Node, name, hint string) bool {
 // nothing else in it. A list says it even when it is empty: that none of the labels fits.
 func (r *Record) Expects() bool {
 	var v any
-	return json.Unmarshal(r.Expected, &v) == nil && says(v)
+	return json.Unmarshal(r.Expected, &v) == nil && hasText(v)
 }
 
-func says(v any) bool {
+func hasText(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return false
@@ -113,7 +113,7 @@ func says(v any) bool {
 		return strings.TrimSpace(v) != ""
 	case map[string]any:
 		for _, entry := range v {
-			if says(entry) {
+			if hasText(entry) {
 				return true
 			}
 		}

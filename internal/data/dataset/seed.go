@@ -85,7 +85,7 @@ func (r *seedReader) read() {
 			}
 		}
 	case ".yaml", ".yml", ".json":
-		v, err := readWhole(r.file)
+		v, err := readFile(r.file)
 		if err != nil {
 			r.problems = append(r.problems, asProblems(r.file, err)...)
 			return
@@ -99,7 +99,7 @@ func (r *seedReader) read() {
 }
 
 // readWhole reads a file of YAML or JSON.
-func readWhole(file string) (source.Value, error) {
+func readFile(file string) (source.Value, error) {
 	f, err := source.OpenBounded(file, maxFileBytes)
 	if err != nil {
 		return source.Value{}, err

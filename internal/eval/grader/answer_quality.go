@@ -52,7 +52,7 @@ func (g *answerQuality) Grade(ctx context.Context, x *runner.Exchange) (result.G
 		q.Names = append(q.Names, d.name)
 		q.Meanings[d.name] = d.meaning
 	}
-	verdict, err := ask(ctx, g.judge, q)
+	verdict, err := callJudge(ctx, g.judge, q)
 	if err != nil {
 		return result.Grade{Judge: verdict.Use}, err
 	}

@@ -67,7 +67,7 @@ func (a *Args) Report(name, hint, format string, args ...any) {
 	a.node.Field(name).Report(hint, format, args...)
 }
 
-func (a *Args) ask(name, kind, doc string, required bool) (source.Node, bool) {
+func (a *Args) callJudge(name, kind, doc string, required bool) (source.Node, bool) {
 	a.params = append(a.params, Param{Name: name, Kind: kind, Doc: doc, Required: required})
 	if a.node.Has(name) {
 		return a.node.Field(name), true
@@ -101,7 +101,7 @@ func (a *Args) either(name, alias, kind, doc string, required bool) (source.Node
 
 // Text returns a required text.
 func (a *Args) Text(name, doc string) string {
-	if n, ok := a.ask(name, "text", doc, true); ok {
+	if n, ok := a.callJudge(name, "text", doc, true); ok {
 		return n.Text()
 	}
 	return ""
@@ -109,7 +109,7 @@ func (a *Args) Text(name, doc string) string {
 
 // TextOr returns a text, or the fallback.
 func (a *Args) TextOr(name, fallback, doc string) string {
-	if n, ok := a.ask(name, "text", doc, false); ok {
+	if n, ok := a.callJudge(name, "text", doc, false); ok {
 		return n.Text()
 	}
 	return fallback
@@ -117,7 +117,7 @@ func (a *Args) TextOr(name, fallback, doc string) string {
 
 // Texts returns a required list of at least one text; a single text is a list of one.
 func (a *Args) Texts(name, doc string) []string {
-	n, ok := a.ask(name, "list of texts", doc, true)
+	n, ok := a.callJudge(name, "list of texts", doc, true)
 	if !ok {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (a *Args) Texts(name, doc string) []string {
 
 // TextsOr returns a list of texts, or nil.
 func (a *Args) TextsOr(name, doc string) []string {
-	if n, ok := a.ask(name, "list of texts", doc, false); ok {
+	if n, ok := a.callJudge(name, "list of texts", doc, false); ok {
 		return n.Texts()
 	}
 	return nil
@@ -138,7 +138,7 @@ func (a *Args) TextsOr(name, doc string) []string {
 
 // NumberOr returns a number between low and high, or the fallback.
 func (a *Args) NumberOr(name string, fallback, low, high float64, doc string) float64 {
-	n, ok := a.ask(name, "number", doc, false)
+	n, ok := a.callJudge(name, "number", doc, false)
 	a.within(low, high)
 	if ok {
 		return n.Number(low, high)
@@ -148,7 +148,7 @@ func (a *Args) NumberOr(name string, fallback, low, high float64, doc string) fl
 
 // Number returns a required number between low and high.
 func (a *Args) Number(name string, low, high float64, doc string) float64 {
-	n, ok := a.ask(name, "number", doc, true)
+	n, ok := a.callJudge(name, "number", doc, true)
 	a.within(low, high)
 	if ok {
 		return n.Number(low, high)
@@ -158,7 +158,7 @@ func (a *Args) Number(name string, low, high float64, doc string) float64 {
 
 // IntOr returns a whole number of at least low, or the fallback.
 func (a *Args) IntOr(name string, fallback, low int, doc string) int {
-	n, ok := a.ask(name, "whole number", doc, false)
+	n, ok := a.callJudge(name, "whole number", doc, false)
 	a.within(float64(low), unbounded)
 	if ok {
 		return n.Int(low)
@@ -168,7 +168,7 @@ func (a *Args) IntOr(name string, fallback, low int, doc string) int {
 
 // BoolOr returns true or false, or the fallback.
 func (a *Args) BoolOr(name string, fallback bool, doc string) bool {
-	if n, ok := a.ask(name, "true or false", doc, false); ok {
+	if n, ok := a.callJudge(name, "true or false", doc, false); ok {
 		return n.Bool()
 	}
 	return fallback
@@ -176,7 +176,7 @@ func (a *Args) BoolOr(name string, fallback bool, doc string) bool {
 
 // DurationOr returns a time span, or the fallback.
 func (a *Args) DurationOr(name string, fallback time.Duration, doc string) time.Duration {
-	if n, ok := a.ask(name, "time span", doc, false); ok {
+	if n, ok := a.callJudge(name, "time span", doc, false); ok {
 		return n.Duration()
 	}
 	return fallback
@@ -184,7 +184,7 @@ func (a *Args) DurationOr(name string, fallback time.Duration, doc string) time.
 
 // OneOf returns one of the choices; the first is the default.
 func (a *Args) OneOf(name, doc string, choices ...string) string {
-	n, ok := a.ask(name, "one of "+listed(choices), doc, false)
+	n, ok := a.callJudge(name, "one of "+listed(choices), doc, false)
 	a.shaped("enum", choices)
 	if ok {
 		return n.OneOf(choices...)
@@ -194,7 +194,7 @@ func (a *Args) OneOf(name, doc string, choices ...string) string {
 
 // Node returns the unread parameter, for shapes that the other methods do not cover; ok is false when it is absent.
 func (a *Args) Node(name, kind, doc string, required bool) (n source.Node, ok bool) {
-	return a.ask(name, kind, doc, required)
+	return a.callJudge(name, kind, doc, required)
 }
 
 // rest accepts the parameters that were not asked for so far, and returns them.

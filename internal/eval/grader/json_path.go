@@ -20,8 +20,8 @@ import (
 type valueCheck struct {
 	want string
 	// absent is true when there must be no value at the path.
-	absent bool
-	holds  func(v any) bool
+	absent   bool
+	contains func(v any) bool
 }
 
 func newJSONPath(a *Args) runner.Grader {
@@ -50,7 +50,7 @@ func (c valueCheck) all(values []any) (passed bool, evidence string) {
 	worst := ""
 	for _, v := range values {
 		// The library returns the entries of an object in random order. The record must not depend on it.
-		if text := show(v); !c.holds(v) && (worst == "" || text < worst) {
+		if text := show(v); !c.contains(v) && (worst == "" || text < worst) {
 			worst = text
 		}
 	}
@@ -101,17 +101,17 @@ func (a *Args) valueCheck() valueCheck {
 	switch given = append(given, "exists"); given[0] {
 	case "equals":
 		wanted := equals.Any()
-		return valueCheck{want: "equals " + show(wanted), holds: func(v any) bool { return sameJSON(v, wanted) }}
+		return valueCheck{want: "equals " + show(wanted), contains: func(v any) bool { return sameJSON(v, wanted) }}
 	case "contains":
-		return valueCheck{want: "contains " + quote(part), holds: func(v any) bool { return holdsPart(v, part) }}
+		return valueCheck{want: "contains " + quote(part), contains: func(v any) bool { return containsPart(v, part) }}
 	case "matches":
 		re := a.pattern("matches", pattern, "")
-		return valueCheck{want: "matches " + quote(pattern), holds: func(v any) bool {
+		return valueCheck{want: "matches " + quote(pattern), contains: func(v any) bool {
 			return re.MatchString(caseCounts.of(plainText(v)))
 		}}
 	case "min", "max":
 		least, greatest := a.bound("min"), a.bound("max")
-		return valueCheck{want: rangeWanted(low, high), holds: func(v any) bool {
+		return valueCheck{want: rangeWanted(low, high), contains: func(v any) bool {
 			n, ok := figureOf(v)
 			return ok && (math.IsInf(low, -1) || n.compare(least) >= 0) &&
 				(math.IsInf(high, 1) || n.compare(greatest) <= 0)
@@ -120,7 +120,7 @@ func (a *Args) valueCheck() valueCheck {
 	if !exists {
 		return valueCheck{want: "does not exist", absent: true}
 	}
-	return valueCheck{want: "exists", holds: func(any) bool { return true }}
+	return valueCheck{want: "exists", contains: func(any) bool { return true }}
 }
 
 // given returns the names that the author wrote; null counts as a value here.
@@ -144,7 +144,7 @@ func rangeWanted(low, high float64) string {
 	return "is from " + amount(low) + " to " + amount(high)
 }
 
-func holdsPart(v any, part string) bool {
+func containsPart(v any, part string) bool {
 	switch v := v.(type) {
 	case string:
 		return strings.Contains(caseCounts.of(v), caseCounts.of(part))

@@ -82,7 +82,7 @@ func (g *criteriaJudge) Grade(ctx context.Context, x *runner.Exchange) (result.G
 	q := question(Criteria, x)
 	q.Names = g.names
 	q.Context = excerpt(x)
-	verdict, err := ask(ctx, g.judge, q)
+	verdict, err := callJudge(ctx, g.judge, q)
 	if err != nil {
 		return result.Grade{Judge: verdict.Use}, err
 	}

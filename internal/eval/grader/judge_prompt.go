@@ -54,7 +54,7 @@ func (g *freeJudge) Grade(ctx context.Context, x *runner.Exchange) (result.Grade
 	if slices.Contains(names, "input") || slices.Contains(names, "output") {
 		q.Fields = names
 	}
-	verdict, err := ask(ctx, g.judge, q)
+	verdict, err := callJudge(ctx, g.judge, q)
 	if err != nil {
 		return result.Grade{Judge: verdict.Use}, err
 	}
@@ -84,7 +84,7 @@ func question(m Mode, x *runner.Exchange) Question {
 
 // ask asks the judge. It returns an error when no judge is configured, and for a verdict that leaves out criteria:
 // silence is not a no.
-func ask(ctx context.Context, j Judge, q Question) (Verdict, error) {
+func callJudge(ctx context.Context, j Judge, q Question) (Verdict, error) {
 	if j == nil {
 		return Verdict{}, errors.New("no judge is configured: add --judge PROVIDER:MODEL, or `judge:` to rehearse.yaml")
 	}

@@ -23,7 +23,7 @@ func newOptionsContains(a *Args) runner.Grader {
 		}
 		var missing []string
 		for i, option := range wanted {
-			if !anyHolds(offered, option) {
+			if !anyContains(offered, option) {
 				missing = append(missing, texts[i])
 			}
 		}
@@ -77,9 +77,9 @@ func optionsOf(x *runner.Exchange) (offered []any, problem string) {
 	return offered, ""
 }
 
-func anyHolds(offered []any, wanted any) bool {
+func anyContains(offered []any, wanted any) bool {
 	for _, option := range offered {
-		if holds(option, wanted) {
+		if contains(option, wanted) {
 			return true
 		}
 	}

@@ -36,7 +36,7 @@ func loadPrompt(a *Args, key, written string) string {
 	}
 	info, err := a.set.Files.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		if isURL || looksLikePath(name) {
+		if isURL || isPath(name) {
 			if err == nil {
 				err = fmt.Errorf("%s is no file", path)
 			}
@@ -58,7 +58,7 @@ func loadPrompt(a *Args, key, written string) string {
 }
 
 // looksLikePath reports whether a text is more likely the name of a file than a prompt.
-func looksLikePath(text string) bool {
+func isPath(text string) bool {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return false
 	}

@@ -48,7 +48,7 @@ func (g *rubricGrader) Grade(ctx context.Context, x *runner.Exchange) (result.Gr
 	for _, r := range g.rubrics {
 		q.Rubrics = append(q.Rubrics, r.Rubric)
 	}
-	verdict, err := ask(ctx, g.judge, q)
+	verdict, err := callJudge(ctx, g.judge, q)
 	if err != nil {
 		return result.Grade{Judge: verdict.Use}, err
 	}

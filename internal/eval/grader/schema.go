@@ -50,7 +50,7 @@ func (a *Args) schema() *jsonschema.Schema {
 			"schema: %s", err)
 		return nil
 	}
-	leaf := slices.MinFunc(leaves(invalid), byPlace)
+	leaf := slices.MinFunc(leaves(invalid), byPosition)
 	at := n
 	if n.Kind == source.Map {
 		at = descend(n, leaf.InstanceLocation)
@@ -160,7 +160,7 @@ func violations(err error) []string {
 		return []string{err.Error()}
 	}
 	faults := leaves(invalid)
-	slices.SortStableFunc(faults, byPlace)
+	slices.SortStableFunc(faults, byPosition)
 	var shown []string
 	for _, leaf := range faults[:min(len(faults), maxListed)] {
 		shown = append(shown, violation(leaf))
@@ -184,7 +184,7 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 }
 
 // byPlace orders faults by where they are; the library walks through objects in random order.
-func byPlace(x, y *jsonschema.ValidationError) int {
+func byPosition(x, y *jsonschema.ValidationError) int {
 	return slices.Compare(x.InstanceLocation, y.InstanceLocation)
 }
 

@@ -155,12 +155,13 @@ func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems
 	// The constructor may have changed the threshold: to the type's default, or to none when the key has a meaning of
 	// its own.
 	return runner.Check{
-		Assertion: args.Assertion, Grader: g, Judged: kind.Judged || asksModel(g), Always: kind.Always || alwaysAsks(g),
+		Assertion: args.Assertion, Grader: g, Judged: kind.Judged || callsModel(g),
+		Always: kind.Always || callsAlways(g),
 	}, reader.Problems
 }
 
 // asksModel reports whether a grader, such as a composite, contains one that asks a model.
-func asksModel(g runner.Grader) bool {
+func callsModel(g runner.Grader) bool {
 	j, ok := g.(interface{ Judged() bool })
 	return ok && j.Judged()
 }
@@ -172,7 +173,7 @@ func Embeds(c runner.Check) bool {
 }
 
 // alwaysAsks reports whether a grader contains one that is always asked.
-func alwaysAsks(g runner.Grader) bool {
+func callsAlways(g runner.Grader) bool {
 	j, ok := g.(interface{ Always() bool })
 	return ok && j.Always()
 }

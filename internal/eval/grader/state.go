@@ -15,7 +15,7 @@ func newState(a *Args) runner.Grader {
 	check := a.valueCheck()
 	want, code := "state "+path+" "+check.want, stateCode(path)
 	return gradeFunc(func(_ context.Context, x *runner.Exchange) (result.Grade, error) {
-		doc, problem := wholeState(x)
+		doc, problem := stateDocument(x)
 		if problem != "" {
 			return coded(code, want, false, problem), nil
 		}
@@ -24,7 +24,7 @@ func newState(a *Args) runner.Grader {
 	})
 }
 
-func wholeState(x *runner.Exchange) (doc any, problem string) {
+func stateDocument(x *runner.Exchange) (doc any, problem string) {
 	if len(x.Reply.State) == 0 {
 		return nil, "the agent shows no state"
 	}

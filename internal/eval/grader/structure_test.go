@@ -386,8 +386,8 @@ func TestExpressionNumbers(t *testing.T) {
 	}
 	x.Test = &suite.Test{Vars: map[string]any{"big": json.Number("18446744073709551617"), "budget": json.Number("0.5")}}
 	for _, tc := range []struct {
-		code  string
-		holds bool
+		code     string
+		contains bool
 	}{
 		{`fromJSON(output).id == 9007199254740993`, true},
 		{`fromJSON(output).id == 9007199254740992`, false},
@@ -422,7 +422,7 @@ func TestExpressionNumbers(t *testing.T) {
 		{`state.one < 1/0.0`, true},
 	} {
 		check := one(t, New(Config{}), "{type: expression, value: "+strconv.Quote(tc.code)+"}")
-		if g := grade(t, check, x); (g.Score == 1) != tc.holds {
+		if g := grade(t, check, x); (g.Score == 1) != tc.contains {
 			t.Errorf("%s: %s", tc.code, g.Reason)
 		}
 	}

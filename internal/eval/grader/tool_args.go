@@ -63,9 +63,9 @@ func (w wantedCall) fits(c actualCall) bool {
 	case argsExact:
 		return sameJSON(w.args, c.args)
 	case argsPartial, argsAround:
-		return holds(c.args, w.args)
+		return contains(c.args, w.args)
 	case argsWithin:
-		return holds(w.args, c.args)
+		return contains(w.args, c.args)
 	}
 	return true
 }
@@ -94,7 +94,7 @@ func readArgsMatch(n source.Node) (match string, fields []string) {
 // holds reports whether a JSON value contains the wanted one. A mapping contains every wanted key with a value that
 // contains the wanted one. A list contains as many elements, each with the wanted one at its place. Anything else is
 // compared by value; 1 equals 1.0.
-func holds(got, wanted any) bool {
+func contains(got, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
 		got, ok := got.(map[string]any)
@@ -103,7 +103,7 @@ func holds(got, wanted any) bool {
 		}
 		for key, value := range wanted {
 			found, ok := got[key]
-			if !ok || !holds(found, value) {
+			if !ok || !contains(found, value) {
 				return false
 			}
 		}
@@ -114,7 +114,7 @@ func holds(got, wanted any) bool {
 			return false
 		}
 		for i := range wanted {
-			if !holds(got[i], wanted[i]) {
+			if !contains(got[i], wanted[i]) {
 				return false
 			}
 		}

@@ -39,27 +39,27 @@ func inOrder(wanted []wantedCall, actual []actualCall) string {
 
 func sameBag(wanted []wantedCall, actual []actualCall) string {
 	missing, extra := leftOver(wanted, actual)
-	return strings.Trim(saysMissing(missing)+"; "+saysExtra(extra), "; ")
+	return strings.Trim(missingText(missing)+"; "+extraText(extra), "; ")
 }
 
 func noneMissing(wanted []wantedCall, actual []actualCall) string {
 	missing, _ := leftOver(wanted, actual)
-	return saysMissing(missing)
+	return missingText(missing)
 }
 
 func noneExtra(wanted []wantedCall, actual []actualCall) string {
 	_, extra := leftOver(wanted, actual)
-	return saysExtra(extra)
+	return extraText(extra)
 }
 
-func saysMissing(calls []wantedCall) string {
+func missingText(calls []wantedCall) string {
 	if len(calls) == 0 {
 		return ""
 	}
 	return "missing: " + callsText(calls)
 }
 
-func saysExtra(calls []actualCall) string {
+func extraText(calls []actualCall) string {
 	if len(calls) == 0 {
 		return ""
 	}

@@ -38,7 +38,7 @@ func (t *A2A) Open(ctx context.Context, o runner.Opening) (runner.Session, error
 		return nil, err
 	}
 	o.ConversationID = id
-	talk, err := newTalk(o, "a2a")
+	talk, err := newConversation(o, "a2a")
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func (t *A2A) Open(ctx context.Context, o runner.Opening) (runner.Session, error
 	}
 	client, hangUp := httpclient.Apart(t.client)
 	s := &a2aSession{agent: t, httpSession: &httpSession{
-		HTTP: t.HTTP, talk: talk, client: httpclient.WithCookies(collect.Exchanges(client), jar), hangUp: hangUp,
-		kind: "a2a", trace: trace.ID(id), opened: ctx,
+		HTTP: t.HTTP, conversation: talk, client: httpclient.WithCookies(collect.Exchanges(client), jar),
+		hangUp: hangUp, kind: "a2a", trace: trace.ID(id), opened: ctx,
 	}}
 	s.values.SessionID = id
 	if s.with, err = s.discover(ctx); err != nil {
@@ -76,7 +76,7 @@ func (s *a2aSession) discover(ctx context.Context) (a2a.Interface, error) {
 	}
 	endpoint := c.url
 	c.url = cardOf(endpoint)
-	got, _, err := s.asked(ctx, c, false)
+	got, _, err := s.classifierRequest(ctx, c, false)
 	if failed, ok := errors.AsType[*llm.Error](err); ok && c.url != endpoint && withoutCard(failed.Status) {
 		return a2a.Direct(endpoint), nil
 	}
@@ -196,7 +196,7 @@ func (s *a2aSession) answered(ctx context.Context, v *template.Values, turn *a2a
 	if took, err = s.take(ctx, r, v, stream, turn); err != nil {
 		return took, err
 	}
-	ctx = taken(ctx)
+	ctx = withoutAttempts(ctx)
 	for polled := 1; ; polled++ {
 		rest, err := turn.AtRest()
 		if rest || err != nil {
@@ -240,7 +240,7 @@ func (s *a2aSession) take(ctx context.Context, r a2a.Request, v *template.Values
 		}
 	}
 	c.method, c.url, c.body = r.Method, r.URL, string(r.Body)
-	got, took, err := s.asked(ctx, c, stream)
+	got, took, err := s.classifierRequest(ctx, c, stream)
 	if err != nil {
 		return took, err
 	}

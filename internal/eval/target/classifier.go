@@ -57,17 +57,17 @@ func (c *Classifier) Open(ctx context.Context, o runner.Opening) (runner.Session
 			"test %s begins with a state: a classifier has only what was said before, so give a history instead",
 			o.Test.ID)
 	}
-	return labels(func(ctx context.Context, a asked) (Classification, chat.Reply, error) {
+	return labels(func(ctx context.Context, a classifierRequest) (Classification, chat.Reply, error) {
 		found, err := c.Node.Classify(ctx, c.Site, a.message, a.history)
 		return ClassificationOf(&found), used(found.Use), err
 	}).Open(ctx, o)
 }
 
 // labels is a target that says what each message is.
-type labels func(context.Context, asked) (Classification, chat.Reply, error)
+type labels func(context.Context, classifierRequest) (Classification, chat.Reply, error)
 
 // asked is a message to be classified, with what was said before it. test is the id of the test.
-type asked struct {
+type classifierRequest struct {
 	test, message string
 	history       []chat.Message
 }
@@ -88,7 +88,7 @@ type labelSession struct {
 // Send classifies one message. After an error the reply says what the call has used.
 func (s *labelSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	ctx, span := sending(ctx, "classifier", "")
-	found, reply, err := s.classify(ctx, asked{s.test, message.String(), s.history})
+	found, reply, err := s.classify(ctx, classifierRequest{s.test, message.String(), s.history})
 	sent(span, err)
 	if err != nil {
 		return reply, err

@@ -47,7 +47,7 @@ func OpenChoice(m config.Model, c Choice, p Parts) (runner.Target, error) {
 // Predictions returns a target that answers each test with what was predicted of it, by the id of the test. A test that
 // is not there has no answer. No time passes: a prediction costs nothing.
 func Predictions(predicted map[string]Classification) runner.Target {
-	return labels(func(_ context.Context, a asked) (Classification, chat.Reply, error) {
+	return labels(func(_ context.Context, a classifierRequest) (Classification, chat.Reply, error) {
 		return predicted[a.test], chat.Reply{}, nil
 	})
 }

@@ -17,7 +17,7 @@ const lexicalLeast, lexicalNear = 0.15, 0.9
 // none has no answer.
 func lexicalChoice(c Choice) runner.Target {
 	menu := llm.NewMenu("label", c.options(), "")
-	return labels(func(_ context.Context, a asked) (Classification, chat.Reply, error) {
+	return labels(func(_ context.Context, a classifierRequest) (Classification, chat.Reply, error) {
 		return choose(menu, c.Several, a.message), chat.Reply{}, nil
 	})
 }

@@ -25,7 +25,7 @@ func modelChoice(model llm.Model, c Choice) (runner.Target, error) {
 		return nil, err
 	}
 	system := choicePrompt(c.options(), c.Several)
-	return labels(func(ctx context.Context, a asked) (Classification, chat.Reply, error) {
+	return labels(func(ctx context.Context, a classifierRequest) (Classification, chat.Reply, error) {
 		reply, err := model.Generate(ctx, llm.Request{
 			Messages: []chat.Message{
 				chat.NewMessage(chat.System, system), chat.NewMessage(chat.User, choiceQuestion(a)),
@@ -77,7 +77,7 @@ func choicePrompt(options []llm.Option, several bool) string {
 	return b.String()
 }
 
-func choiceQuestion(a asked) string {
+func choiceQuestion(a classifierRequest) string {
 	var b strings.Builder
 	for _, m := range a.history {
 		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Content.Text)

@@ -38,7 +38,7 @@ func TestReadAnswer(t *testing.T) {
 }
 
 func TestChoiceQuestion(t *testing.T) {
-	a := asked{message: "yes", history: []chat.Message{chat.NewMessage(chat.Assistant, "Are you sure?")}}
+	a := classifierRequest{message: "yes", history: []chat.Message{chat.NewMessage(chat.Assistant, "Are you sure?")}}
 	if got, want := choiceQuestion(a), "assistant: Are you sure?\n\nThe last message:\nyes"; got != want {
 		t.Errorf("question %q, want %q", got, want)
 	}

@@ -34,11 +34,11 @@ func (e *executeError) Tries() int { return e.attempts }
 // policy retries calls that may succeed at the next attempt. A retry is safe: the request carries the whole state.
 func (s *executeSession) policy() retry.Policy {
 	return retry.Policy{
-		Retries: max(0, s.Retries), Transient: transient, After: askedToWait, MaxAfter: s.bounds.RetryAfterMax,
+		Retries: max(0, s.Retries), Transient: transient, After: retryAfter, MaxAfter: s.bounds.RetryAfterMax,
 	}
 }
 
-func askedToWait(err error) time.Duration {
+func retryAfter(err error) time.Duration {
 	if answered, ok := errors.AsType[*httpError](err); ok {
 		return answered.after
 	}

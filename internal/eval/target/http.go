@@ -43,11 +43,11 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 		return nil, err
 	}
 	o.ConversationID = id
-	talk, err := newTalk(o, "http")
+	talk, err := newConversation(o, "http")
 	if err != nil {
 		return nil, err
 	}
-	s := &httpSession{HTTP: h, talk: talk, kind: "http", trace: trace.ID(id), opened: ctx}
+	s := &httpSession{HTTP: h, conversation: talk, kind: "http", trace: trace.ID(id), opened: ctx}
 	s.client, s.hangUp = httpclient.Apart(h.client)
 	s.client = collect.Exchanges(s.client)
 	if !h.config.withoutJar {
@@ -72,7 +72,7 @@ func (h *HTTP) Open(ctx context.Context, o runner.Opening) (runner.Session, erro
 
 type httpSession struct {
 	*HTTP
-	*talk
+	*conversation
 	// client has cookies and connections of its own: some servers keep what belongs to a conversation with its
 	// connection. hangUp closes these.
 	client *http.Client
@@ -138,7 +138,7 @@ func (s *httpSession) Send(ctx context.Context, message chat.Content) (chat.Repl
 	}
 	found, err := s.read(got)
 	if err == nil {
-		err = s.keepID(got, found)
+		err = s.storeID(got, found)
 	}
 	if err != nil {
 		unknown.Latency, unknown.Attempts = took.Latency, took.Attempts
@@ -164,7 +164,7 @@ func (s *httpSession) read(got httpAnswer) (answer.Found, error) {
 }
 
 // keepID takes the agent's id of the conversation from the answer of a turn.
-func (s *httpSession) keepID(got httpAnswer, found answer.Found) error {
+func (s *httpSession) storeID(got httpAnswer, found answer.Found) error {
 	by := s.config.session
 	if by == nil || s.sessionID != "" && !by.every {
 		return nil

@@ -110,7 +110,7 @@ func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, er
 		return got, a.refused(response)
 	}
 	got = httpAnswer{Status: response.StatusCode, Type: response.Header.Get("Content-Type")}
-	a.takeID(response, &got)
+	a.acceptID(response, &got)
 	if !a.turn {
 		body, err := answer.ReadAll(response.Body, a.bounds.MaxBytes)
 		if got.Body = string(body); err == nil && !utf8.Valid(body) {
@@ -122,7 +122,7 @@ func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, er
 }
 
 // takeID keeps what bears the session's id.
-func (a httpAttempt) takeID(response *http.Response, got *httpAnswer) {
+func (a httpAttempt) acceptID(response *http.Response, got *httpAnswer) {
 	if by := a.config.givenBy(); by != nil {
 		got.Header, got.Cookie = by.borne(response)
 	}

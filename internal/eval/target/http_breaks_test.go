@@ -38,11 +38,11 @@ func TestHTTPBreaks(t *testing.T) {
 	}
 	const js = "application/json"
 	for name, tc := range map[string]struct {
-		yaml    string
-		handler http.HandlerFunc
-		words   []string
-		timeout bool
-		asked   int
+		yaml              string
+		handler           http.HandlerFunc
+		words             []string
+		timeout           bool
+		classifierRequest int
 	}{
 		"time-out": {
 			`{url: URL, timeout: 50ms}`, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -148,9 +148,9 @@ func TestHTTPBreaks(t *testing.T) {
 			mu.Lock()
 			times := asked
 			mu.Unlock()
-			if errors.Is(err, context.DeadlineExceeded) != tc.timeout || times != tc.asked {
+			if errors.Is(err, context.DeadlineExceeded) != tc.timeout || times != tc.classifierRequest {
 				t.Errorf("%v: time-out %v, asked %d times, want %d", err, errors.Is(err, context.DeadlineExceeded),
-					times, tc.asked)
+					times, tc.classifierRequest)
 			}
 			if tc.yaml != "URL" {
 				return

@@ -142,12 +142,13 @@ func (s *httpSession) exchange(ctx context.Context, r *httpRequest,
 	if err != nil {
 		return got, taken, err
 	}
-	return s.asked(ctx, c, r == &s.config.turn)
+	return s.classifierRequest(ctx, c, r == &s.config.turn)
 }
 
 // asked sends a request as exchange does. Turn is true of one that says the user's message, whose answer may be a
 // stream.
-func (s *httpSession) asked(ctx context.Context, c *httpCall, turn bool) (got httpAnswer, taken chat.Reply, err error) {
+func (s *httpSession) classifierRequest(ctx context.Context, c *httpCall,
+	turn bool) (got httpAnswer, taken chat.Reply, err error) {
 	asked, err := json.Marshal(c.recorded())
 	if err != nil {
 		return got, taken, err

@@ -129,7 +129,7 @@ func (kinds Table) Read(n source.Node, at config.Location) config.Target {
 	checkFollows(n, t)
 	if at.MCP {
 		t.Tools = readTools(mcp.Field("mcp"), at)
-		checkTold(mcp.Field("mcp"), t)
+		checkState(mcp.Field("mcp"), t)
 	}
 	return t
 }
@@ -166,7 +166,7 @@ func (kinds Table) Short(short string) (t config.Target, ok bool) {
 	reader := &source.Reader{}
 	if t, ok := kinds.standing(reader.Node(source.FromAny(short), ""), config.Location{}); ok {
 		if err := reader.Problems.Err(); err != nil {
-			t.Options = faulty{source.Invalid("target %s: %w", short, err)}
+			t.Options = invalid{source.Invalid("target %s: %w", short, err)}
 		}
 		return t, true
 	}
@@ -197,13 +197,13 @@ func (kinds Table) standing(n source.Node, at config.Location) (t config.Target,
 }
 
 // faulty are the settings of a target whose short form cannot be read.
-type faulty struct{ err error }
+type invalid struct{ err error }
 
-func (f faulty) open(config.Model, Parts) (runner.Target, error) { return nil, f.err } //nolint:unparam // a kind has these
-func (f faulty) asks(context.Context, config.Model, Parts) (Dependencies, error) {
+func (f invalid) open(config.Model, Parts) (runner.Target, error) { return nil, f.err } //nolint:unparam // a kind has these
+func (f invalid) asks(context.Context, config.Model, Parts) (Dependencies, error) {
 	return Dependencies{}, f.err
-}                             //nolint:unparam // as above
-func (faulty) complete() bool { return true }
+}                              //nolint:unparam // as above
+func (invalid) complete() bool { return true }
 
 // resolved reads a short form, with its path resolved.
 func (kinds Table) resolved(short string, resolve func(path string) string) (t config.Target, ok bool) {

@@ -48,7 +48,7 @@ func echoKind() Kind {
 }
 
 func (c echoConfig) open(config.Model, Parts) (runner.Target, error) {
-	return labels(func(_ context.Context, a asked) (Classification, chat.Reply, error) {
+	return labels(func(_ context.Context, a classifierRequest) (Classification, chat.Reply, error) {
 		return Classification{Labels: []string{c.Prefix + a.message}}, chat.Reply{}, nil
 	}), nil
 }

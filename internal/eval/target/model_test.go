@@ -20,14 +20,14 @@ import (
 
 // parrot repeats the last message and remembers what it was sent.
 type parrot struct {
-	mu    sync.Mutex
-	asked []llm.Request
+	mu                sync.Mutex
+	classifierRequest []llm.Request
 }
 
 func (p *parrot) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, r)
+	p.classifierRequest = append(p.classifierRequest, r)
 	last := r.Messages[len(r.Messages)-1].Content.Text
 	if last == "fail" {
 		return chat.Reply{}, errors.New("as asked")
@@ -57,7 +57,7 @@ func TestModelIsSentTheConversation(t *testing.T) {
 		chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "one"),
 		chat.NewMessage(chat.Assistant, "one (2)"), chat.NewMessage(chat.User, "two"),
 	}}
-	if diff := cmp.Diff(want, p.asked[2], cmpopts.IgnoreFields(llm.Request{}, "Conversation")); diff != "" {
+	if diff := cmp.Diff(want, p.classifierRequest[2], cmpopts.IgnoreFields(llm.Request{}, "Conversation")); diff != "" {
 		t.Errorf("request mismatch (-want +got):\n%s", diff)
 	}
 }

@@ -23,18 +23,18 @@ import (
 // toolUser answers with what its steps say, in order: a call is NAME{ARGS}, several are separated by a blank; anything
 // else is a text.
 type toolUser struct {
-	steps []string
-	asked []llm.Request
-	calls int
+	steps             []string
+	classifierRequest []llm.Request
+	calls             int
 }
 
 func (c *toolUser) Generate(_ context.Context, r llm.Request) (chat.Reply, error) {
 	r.Messages = slices.Clone(r.Messages)
-	c.asked = append(c.asked, r)
-	step := c.steps[min(len(c.asked), len(c.steps))-1]
+	c.classifierRequest = append(c.classifierRequest, r)
+	step := c.steps[min(len(c.classifierRequest), len(c.steps))-1]
 	reply := chat.Reply{
 		Usage: chat.Usage{InputTokens: 10, OutputTokens: 1}, Cost: chat.Cost{USD: 0.5}, Attempts: 2,
-		FinishReason: "stop", Thread: fmt.Sprintf("t%d", len(c.asked)),
+		FinishReason: "stop", Thread: fmt.Sprintf("t%d", len(c.classifierRequest)),
 	}
 	if !strings.Contains(step, "{") {
 		reply.Text = step
@@ -132,26 +132,26 @@ func TestModelTools(t *testing.T) {
 		calls(bare[:2]...), answer("c1", `{"status":"shipped"}`), answer("c2", "noon"),
 		calls(bare[2:]...), answer("c3", `{"error":"unknown tool \"teleport\""}`), answer("c4", `{"error":"busy"}`),
 	}
-	if diff := cmp.Diff(history, model.asked[2].Messages); diff != "" {
+	if diff := cmp.Diff(history, model.classifierRequest[2].Messages); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	if _, err := s.Send(t.Context(), chat.Content{Text: "Thanks"}); err != nil {
 		t.Fatal(err)
 	}
 	history = append(history, chat.NewMessage(chat.Assistant, "Shipped at noon."), chat.NewMessage(chat.User, "Thanks"))
-	if diff := cmp.Diff(history, model.asked[3].Messages); diff != "" {
+	if diff := cmp.Diff(history, model.classifierRequest[3].Messages); diff != "" {
 		t.Errorf("history of the next turn (-want +got):\n%s", diff)
 	}
 }
 
 func TestModelToolFailures(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		rounds int
-		steps  []string
-		want   string
-		calls  int
-		asked  int
+		name              string
+		rounds            int
+		steps             []string
+		want              string
+		calls             int
+		classifierRequest int
 	}{
 		{
 			"no result fits", 0, []string{`now{} get_order{"id":"7"}`},
@@ -171,15 +171,15 @@ func TestModelToolFailures(t *testing.T) {
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
-			if len(reply.ToolCalls) != tc.calls || len(model.asked) != tc.asked ||
-				reply.Usage.InputTokens != 10*tc.asked || reply.Requests != tc.asked {
-				t.Errorf("%d requests, and the turn has %+v", len(model.asked), reply)
+			if len(reply.ToolCalls) != tc.calls || len(model.classifierRequest) != tc.classifierRequest ||
+				reply.Usage.InputTokens != 10*tc.classifierRequest || reply.Requests != tc.classifierRequest {
+				t.Errorf("%d requests, and the turn has %+v", len(model.classifierRequest), reply)
 			}
 			model.steps = []string{"fine"}
-			model.asked = nil
+			model.classifierRequest = nil
 			if _, err := s.Send(t.Context(), chat.Content{Text: "again"}); err != nil ||
-				len(model.asked[0].Messages) != 1 {
-				t.Errorf("after the failure %d messages are sent, %v", len(model.asked[0].Messages), err)
+				len(model.classifierRequest[0].Messages) != 1 {
+				t.Errorf("after the failure %d messages are sent, %v", len(model.classifierRequest[0].Messages), err)
 			}
 		})
 	}
@@ -209,7 +209,7 @@ func TestModelToolChoice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, r := range model.asked {
+	for _, r := range model.classifierRequest {
 		choices = append(choices, r.ToolChoice)
 	}
 	if diff := cmp.Diff([]string{"required", "", "required", ""}, choices); diff != "" {
@@ -231,7 +231,7 @@ func TestModelState(t *testing.T) {
 		}
 	}
 	var sent []string
-	for _, r := range model.asked {
+	for _, r := range model.classifierRequest {
 		sent = append(sent, r.Thread.ID+": "+strings.ReplaceAll(chat.Format(r.Messages), "\n\n", ", "))
 	}
 	want := []string{": system: S, user: one", "t1: tool: noon", "t2: user: two"}
@@ -251,7 +251,7 @@ func TestModelValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v := model.asked[1].Conversation
+	v := model.classifierRequest[1].Conversation
 	if v.ConversationID != "conv-1" || v.TestID != "t" || v.Trial != 2 || v.Turn != 2 || v.Message != "b" ||
 		len(v.History) != 2 || v.Vars["tier"] != "gold" {
 		t.Errorf("the values are %+v", v)

@@ -43,7 +43,7 @@ func held() *result.Test {
 }
 
 // asked is the test that the record is of.
-func asked() *suite.Test {
+func classifierRequest() *suite.Test {
 	return &suite.Test{
 		Conversation: true,
 		Input:        []chat.Message{chat.NewMessage(chat.System, "S"), chat.NewMessage(chat.User, "before")},
@@ -61,12 +61,12 @@ func open(t *testing.T, of *result.Test, test *suite.Test) (runner.Session, erro
 
 // A recorded conversation is played as it was, and what is not known stays unknown.
 func TestRecordedPlays(t *testing.T) {
-	s, err := open(t, held(), asked())
+	s, err := open(t, held(), classifierRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []chat.Reply
-	for _, turn := range asked().Turns {
+	for _, turn := range classifierRequest().Turns {
 		reply, err := s.Send(t.Context(), turn.Input)
 		if err != nil {
 			t.Fatal(err)
@@ -87,13 +87,13 @@ func TestRecordedPlays(t *testing.T) {
 	}
 	withheld := held()
 	withheld.Turns[0].Output, withheld.Turns[0].ToolCalls = "", nil
-	if s, err := open(t, withheld, asked()); err != nil {
+	if s, err := open(t, withheld, classifierRequest()); err != nil {
 		t.Error(err)
-	} else if _, err := s.Send(t.Context(), asked().Turns[0].Input); err == nil ||
+	} else if _, err := s.Send(t.Context(), classifierRequest().Turns[0].Input); err == nil ||
 		!strings.Contains(err.Error(), "finish reason length") {
 		t.Errorf("a reply that was cut to nothing: %v", err)
 	}
-	if diff := cmp.Diff(asked().Input, s.(runner.Historian).Earlier()); diff != "" {
+	if diff := cmp.Diff(classifierRequest().Input, s.(runner.Historian).Earlier()); diff != "" {
 		t.Errorf("before the first turn (-want +got):\n%s", diff)
 	}
 	if id := s.(runner.Identified).SessionID(); id != "s-1" {
@@ -106,7 +106,7 @@ func TestRecordedPlays(t *testing.T) {
 
 // The agent that ended a conversation ends it again, with the same reply.
 func TestRecordedEnds(t *testing.T) {
-	of, test := held(), asked()
+	of, test := held(), classifierRequest()
 	of.EndedByAgent = true
 	of.Scores = append(of.Scores, result.Score{Name: "turn-3"})
 	test.Turns = append(test.Turns, suite.Turn{Input: chat.Content{Text: "never said"}})
@@ -188,7 +188,7 @@ func TestRecordedRefuses(t *testing.T) {
 			r.Output, r.Turns = r.Output[:3], r.Turns[:1]
 		}, result.SpecInvalid, 2, 1},
 	} {
-		of, test := held(), asked()
+		of, test := held(), classifierRequest()
 		tc.change(of, test)
 		s, err := open(t, of, test)
 		sent := 0

@@ -52,14 +52,14 @@ func (t *spoken) Open(ctx context.Context, o runner.Opening) (runner.Session, er
 		return nil, err
 	}
 	o.ConversationID = id
-	talk, err := newTalk(o, t.kind)
+	talk, err := newConversation(o, t.kind)
 	if err != nil {
 		return nil, err
 	}
 	if t.answer.session == nil {
 		talk.values.SessionID = id
 	}
-	s := &spokenSession{spoken: t, talk: talk, now: &talk.values}
+	s := &spokenSession{spoken: t, conversation: talk, now: &talk.values}
 	x, _, err := s.agent(s.open).exchange(ctx, "open")
 	if err == nil {
 		err = s.opened(x)
@@ -98,7 +98,7 @@ func (s *spokenSession) opened(x exchanged) error {
 
 type spokenSession struct {
 	*spoken
-	*talk
+	*conversation
 	// now are the values of the turn under way.
 	now  *template.Values
 	wire wire
@@ -153,7 +153,7 @@ func (s *spokenSession) Send(ctx context.Context, message chat.Content) (chat.Re
 	}
 	s.settle(ctx)
 	collect.Put(ctx, collect.Prompt, func() []byte { return request })
-	x, took, err := s.agent(s.talkOver).exchange(ctx, string(request))
+	x, took, err := s.agent(s.endConversation).exchange(ctx, string(request))
 	if err != nil {
 		s.late = !s.apart
 		return unknown, err
@@ -191,7 +191,7 @@ func (s *spokenSession) known(id string) error {
 }
 
 // talkOver sends a message over the wire and returns the events that answer it.
-func (s *spokenSession) talkOver(ctx context.Context, request string) (x exchanged, err error) {
+func (s *spokenSession) endConversation(ctx context.Context, request string) (x exchanged, err error) {
 	if err := s.unasked(); err != nil {
 		return x, err
 	}

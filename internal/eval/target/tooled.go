@@ -200,5 +200,8 @@ func attempting(ctx context.Context) {
 	}
 }
 
-// taken returns a context for requests of a turn that the agent has taken: another attempt of them is none of the turn.
-func taken(ctx context.Context) context.Context { return context.WithValue(ctx, attemptsKey{}, nil) }
+// withoutAttempts returns a context for requests of a turn that the agent has accepted: another attempt of them is none
+// of the turn.
+func withoutAttempts(ctx context.Context) context.Context {
+	return context.WithValue(ctx, attemptsKey{}, nil)
+}

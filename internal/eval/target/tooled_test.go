@@ -168,7 +168,7 @@ func TestRecordedCalls(t *testing.T) {
 		_, _ = io.WriteString(w, "ok")
 	})
 	const yaml = `{url: URL, body: "{{mcp_url}}", ` + someTools + `}`
-	type exchange struct{ name, asked, said string }
+	type exchange struct{ name, classifierRequest, said string }
 	var tape []exchange
 	live := toolParts(t)
 	live.Recorded = func(name string, m llm.Model) llm.Model {
@@ -187,7 +187,7 @@ func TestRecordedCalls(t *testing.T) {
 	played.Recorded = func(name string, _ llm.Model) llm.Model {
 		return asking(func(_ context.Context, r llm.Request) (chat.Reply, error) {
 			for i, x := range tape {
-				if x.name == name && x.asked == r.Messages[0].Content.Text {
+				if x.name == name && x.classifierRequest == r.Messages[0].Content.Text {
 					tape = append(tape[:i:i], tape[i+1:]...)
 					return chat.Reply{Text: x.said}, nil
 				}

@@ -75,7 +75,7 @@ func toolsFile(files source.Files, path string) ([]byte, error) {
 const mcpVariable = "REHEARSE_MCP_URL"
 
 // checkTold reports a target that does not tell its agent where the tools are.
-func checkTold(n source.Node, t config.Target) {
+func checkState(n source.Node, t config.Target) {
 	names, ok := Placeholders(t)
 	c, isCommand := t.Options.(CommandConfig)
 	switch {

@@ -256,7 +256,7 @@ func TestEveryCallHasAResult(t *testing.T) {
 		user("before"), said("a", "b"), tool("b", "kept"), none("a"), user("then"), said("z"), none("z"),
 		user("one"), first, none("c"), none("d"), user("two"), second, tool("e", `{"n":1}`), user("three"),
 	}
-	if diff := cmp.Diff(want, model.asked[2].Messages); diff != "" {
+	if diff := cmp.Diff(want, model.classifierRequest[2].Messages); diff != "" {
 		t.Errorf("the third request (-want +got):\n%s", diff)
 	}
 }

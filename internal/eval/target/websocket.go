@@ -53,7 +53,7 @@ func (h *handshake) open(ctx context.Context, now func() *template.Values) (wire
 		}
 		client = httpclient.WithCookies(h.client, jar)
 	}
-	policy := retry.Policy{Retries: *h.Retries, MaxAfter: h.RetryAfterMax, Transient: passing, After: askedToWait}
+	policy := retry.Policy{Retries: *h.Retries, MaxAfter: h.RetryAfterMax, Transient: passing, After: retryAfter}
 	s, _, err := retry.Do(ctx, policy, func(ctx context.Context) (opened *socket, err error) {
 		v := now()
 		ctx, span := sending(trace.Of(ctx, v.ConversationID), "websocket", address)

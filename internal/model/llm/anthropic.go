@@ -20,7 +20,7 @@ func anthropic() Provider {
 				return wire{}, unknownAPI(m, "leave `api:` out: anthropic has one")
 			}
 			return wire{
-				path:   place{path: "v1/messages"},
+				path:   requestPath{path: "v1/messages"},
 				encode: func(r Request, streamed bool) (any, error) { return encodeAnthropic(m, r, streamed) },
 				decode: decodeAnthropic,
 				assemble: func(r Request, token func(string)) assembler {

@@ -17,24 +17,24 @@ func azure() Provider {
 			// Versions before this one know neither max_completion_tokens nor stream_options.
 			old := m.APIVersion != "" && m.APIVersion < "2024-09-01"
 			w, err := openAIWire(m, dialect{maxCompletion: !old, usageUnasked: old, seed: "seed"})
-			w.path, w.conversations = azurePlace(m, w.path.path), azurePlace(m, w.conversations.path)
+			w.path, w.conversations = azurePath(m, w.path.path), azurePath(m, w.conversations.path)
 			return w, err
 		},
 		embedding: func(m config.Model) embedding {
 			e := openAIEmbedding(m)
-			e.place = azurePlace(m, e.place.path)
+			e.requestPath = azurePath(m, e.requestPath.path)
 			return e
 		},
 	})
 }
 
 // azurePlace returns where a request to a path of OpenAI's API goes.
-func azurePlace(m config.Model, path string) place {
+func azurePath(m config.Model, path string) requestPath {
 	switch {
 	case m.APIVersion == "":
-		return place{path: "openai/v1/" + path}
+		return requestPath{path: "openai/v1/" + path}
 	case path != "responses" && path != "conversations":
 		path = "deployments/" + url.PathEscape(m.Name) + "/" + path
 	}
-	return place{"openai/" + path, url.Values{"api-version": {m.APIVersion}}.Encode()}
+	return requestPath{"openai/" + path, url.Values{"api-version": {m.APIVersion}}.Encode()}
 }

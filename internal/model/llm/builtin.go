@@ -80,7 +80,7 @@ func Providers() []Provider {
 		{Name: "lexical", Doc: "a small deterministic model inside the program, for flows and classifiers: " +
 			"it chooses by the words of a message", open: openLexical, final: true},
 		{
-			Name: "cassette", Doc: "recorded exchanges, played back; FILE#NAME says whose", open: openCassette,
+			Name: "cassette", Doc: "recorded exchanges, played back; FILE#NAME says whose", open: openRecording,
 			final: true,
 		},
 	}
@@ -169,7 +169,7 @@ func DrawsOf(m config.Model, o Options) (func(context.Context) ([]byte, Conversa
 	return cassette.Draws, nil
 }
 
-func openCassette(m config.Model, o Options) (Model, string, error) {
+func openRecording(m config.Model, o Options) (Model, string, error) {
 	file, name, data, err := readModelFile(m, o)
 	if err != nil {
 		return nil, "", err

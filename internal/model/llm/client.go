@@ -33,9 +33,9 @@ type Client struct {
 type wire struct {
 	// path is where a request goes below the base URL, with its query; streamed is where one for a stream goes, if that
 	// is another place.
-	path, streamed place
+	path, streamed requestPath
 	// conversations is where a conversation is made that the provider keeps.
-	conversations place
+	conversations requestPath
 	encode        func(r Request, streamed bool) (any, error)
 	// decode reads the answer to a request.
 	decode func(r Request, body []byte) (chat.Reply, error)
@@ -53,7 +53,7 @@ func unknownAPI(m config.Model, hint string) *Error {
 }
 
 // place is a path below a base URL, and a query.
-type place struct{ path, query string }
+type requestPath struct{ path, query string }
 
 // NewClient returns the model that m describes; o's Getenv finds the address and the key.
 // It fails without a key only for the provider's own address, because another server may need none.
@@ -133,7 +133,7 @@ func (c *Client) request(ctx context.Context, r Request, token func(string)) (ch
 		})
 	}
 	request := call{
-		place: c.wire.path, body: data, node: r.Node, values: valuesOf(ctx, r), conversation: conversationID(r),
+		requestPath: c.wire.path, body: data, node: r.Node, values: valuesOf(ctx, r), conversation: conversationID(r),
 	}
 	start := time.Now()
 	var reply chat.Reply
@@ -141,7 +141,7 @@ func (c *Client) request(ctx context.Context, r Request, token func(string)) (ch
 		reply, err = c.whole(ctx, r, request)
 	} else {
 		if c.wire.streamed.path != "" {
-			request.place = c.wire.streamed
+			request.requestPath = c.wire.streamed
 		}
 		first := time.Duration(0)
 		reply, err = c.inPieces(ctx, r, request, func(text string) {

@@ -19,8 +19,8 @@ type Embedder interface {
 
 // embedding is the format in which vectors are asked for.
 type embedding struct {
-	place  place
-	encode func(texts []string) any
+	requestPath requestPath
+	encode      func(texts []string) any
 	// decode returns n vectors.
 	decode func(body []byte, n int) ([][]float64, error)
 	// batch is how many texts go into one request.
@@ -30,7 +30,7 @@ type embedding struct {
 // openAIEmbedding is POST /embeddings (https://platform.openai.com/docs/api-reference/embeddings/create).
 func openAIEmbedding(m config.Model) embedding {
 	return embedding{
-		place: place{path: "embeddings"}, decode: decodeEmbeddings, batch: embedBatch,
+		requestPath: requestPath{path: "embeddings"}, decode: decodeEmbeddings, batch: embedBatch,
 		encode: func(texts []string) any { return object{"model": m.Name, "input": texts} },
 	}
 }
@@ -80,7 +80,9 @@ func (e *EndpointEmbedder) ask(ctx context.Context, texts []string) ([][]float64
 	if err != nil {
 		return nil, err
 	}
-	answer, err := e.endpoint.post(ctx, call{place: e.format.place, body: body, values: valuesOf(ctx, Request{})})
+	answer, err := e.endpoint.post(ctx, call{
+		requestPath: e.format.requestPath, body: body, values: valuesOf(ctx, Request{}),
+	})
 	if err != nil {
 		return nil, err
 	}

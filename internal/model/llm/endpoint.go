@@ -94,7 +94,7 @@ func shownAddress(address *url.URL) string {
 
 // call is one request to an endpoint, a JSON body for a place below the base URL.
 type call struct {
-	place
+	requestPath
 	// method is POST if empty.
 	method string
 	body   []byte
@@ -130,7 +130,7 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 	if err != nil {
 		return nil, e.fail(&Error{Fault: Refused, Message: clip(oneLine(err.Error()))})
 	}
-	req, err := http.NewRequestWithContext(ctx, orElse(c.method, http.MethodPost), e.address(c.place),
+	req, err := http.NewRequestWithContext(ctx, orElse(c.method, http.MethodPost), e.address(c.requestPath),
 		bytes.NewReader(body))
 	if err != nil {
 		return nil, e.unreachable(err)
@@ -183,7 +183,7 @@ func (e *endpoint) open(ctx context.Context, c call) (*http.Response, error) {
 }
 
 // address returns the address of a place. The base URL may have a query of its own.
-func (e *endpoint) address(at place) string {
+func (e *endpoint) address(at requestPath) string {
 	to := e.base.JoinPath(at.path)
 	if at.query != "" {
 		to.RawQuery = strings.TrimPrefix(to.RawQuery+"&"+at.query, "&")

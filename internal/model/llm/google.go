@@ -24,7 +24,8 @@ func google() Provider {
 			}
 			at := "v1beta/" + googleName(m)
 			return wire{
-				path: place{path: at + ":generateContent"}, streamed: place{at + ":streamGenerateContent", "alt=sse"},
+				path:     requestPath{path: at + ":generateContent"},
+				streamed: requestPath{at + ":streamGenerateContent", "alt=sse"},
 				encode:   func(r Request, _ bool) (any, error) { return encodeGoogle(r) },
 				decode:   func(_ Request, body []byte) (chat.Reply, error) { return decodeGoogle(body) },
 				assemble: func(_ Request, token func(string)) assembler { return &googleAssembly{token: token} },

@@ -11,7 +11,8 @@ import (
 func googleEmbedding(m config.Model) embedding {
 	name := googleName(m)
 	return embedding{
-		place: place{path: "v1beta/" + name + ":batchEmbedContents"}, batch: 100, decode: decodeGoogleEmbeddings,
+		requestPath: requestPath{path: "v1beta/" + name + ":batchEmbedContents"}, batch: 100,
+		decode: decodeGoogleEmbeddings,
 		encode: func(texts []string) any {
 			requests := make([]object, len(texts))
 			for i, text := range texts {

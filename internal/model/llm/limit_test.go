@@ -148,15 +148,15 @@ func TestTimeoutStartsAfterTheWait(t *testing.T) {
 
 // counted is a limit over processes that notes what it is asked.
 type counted struct {
-	mu    sync.Mutex
-	asked map[string][]Allowance
-	spent int
+	mu              sync.Mutex
+	recordedRequest map[string][]Allowance
+	spent           int
 }
 
 func (c *counted) Begin(_ context.Context, key string, a Allowance) (func(int), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked[key] = append(c.asked[key], a)
+	c.recordedRequest[key] = append(c.recordedRequest[key], a)
 	return func(tokens int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -168,7 +168,7 @@ func (c *counted) Begin(_ context.Context, key string, a Allowance) (func(int), 
 // without one.
 func TestSharedLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		over := &counted{asked: map[string][]Allowance{}}
+		over := &counted{recordedRequest: map[string][]Allowance{}}
 		limits := SharedLimits(over)
 		a := limits.Limit(&slow{}, config.Model{
 			Provider: "openai", Name: "a", Concurrency: 3, RequestsPerMinute: 60,
@@ -180,7 +180,8 @@ func TestSharedLimits(t *testing.T) {
 		there := limits.Limit(&slow{}, config.Model{Provider: "openai", Name: "c"}, "there")
 		together(t, 4, a, b, c, there)
 		all := Allowance{RequestsPerMinute: 60, TokensPerMinute: 9, Concurrency: 2}
-		diff(t, "asked", map[string][]Allowance{"openai here": {all, all, all}, "openai there": {{}}}, over.asked)
+		diff(t, "asked", map[string][]Allowance{"openai here": {all, all, all}, "openai there": {{}}},
+			over.recordedRequest)
 		diff(t, "spent", 400, over.spent)
 	})
 }

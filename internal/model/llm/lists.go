@@ -16,7 +16,7 @@ func Lists(ctx context.Context, m config.Model, o Options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	res, err := e.open(ctx, call{method: http.MethodGet, place: place{path: e.vendor.list}, bare: true})
+	res, err := e.open(ctx, call{method: http.MethodGet, requestPath: requestPath{path: e.vendor.list}, bare: true})
 	if failed := (*Error)(nil); errors.As(err, &failed) {
 		switch failed.Status {
 		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:

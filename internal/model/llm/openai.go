@@ -82,7 +82,7 @@ func openAIWire(m config.Model, d dialect) (wire, *Error) {
 	switch m.API {
 	case "", "chat_completions":
 		return wire{
-			path:   place{path: "chat/completions"},
+			path:   requestPath{path: "chat/completions"},
 			encode: func(r Request, streamed bool) (any, error) { return encodeChat(m, r, d, streamed) },
 			decode: func(_ Request, body []byte) (chat.Reply, error) { return decodeChat(body, d) },
 			assemble: func(_ Request, token func(string)) assembler {
@@ -91,7 +91,7 @@ func openAIWire(m config.Model, d dialect) (wire, *Error) {
 		}, nil
 	case "responses":
 		return wire{
-			path: place{path: "responses"}, conversations: place{path: "conversations"},
+			path: requestPath{path: "responses"}, conversations: requestPath{path: "conversations"},
 			encode:         func(r Request, streamed bool) (any, error) { return encodeResponses(m, r, streamed) },
 			decode:         func(_ Request, body []byte) (chat.Reply, error) { return decodeResponses(body) },
 			assemble:       func(_ Request, token func(string)) assembler { return &responsesAssembly{token: token} },

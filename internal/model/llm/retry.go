@@ -66,7 +66,7 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 		return none, 0, r.breakerOpen()
 	}
 	policy := retry.Policy{
-		Retries: max(0, r.policy.Retries), Transient: transient, After: askedToWait, MaxAfter: r.policy.MaxAfter,
+		Retries: max(0, r.policy.Retries), Transient: transient, After: retryAfter, MaxAfter: r.policy.MaxAfter,
 	}
 	value, attempts, err := retry.Do(ctx, policy, call)
 	r.breaker.record(err)
@@ -84,7 +84,7 @@ func (r *retrier[T]) do(ctx context.Context, call func(context.Context) (T, erro
 	return none, attempts, &failure
 }
 
-func askedToWait(err error) time.Duration {
+func retryAfter(err error) time.Duration {
 	if e, ok := asError(err); ok {
 		return e.RetryAfter
 	}

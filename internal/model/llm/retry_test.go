@@ -18,10 +18,10 @@ import (
 
 // failures is a model that fails with each error in turn and then answers; it notes when it was asked.
 type failures struct {
-	mu    sync.Mutex
-	errs  []error
-	asked []time.Duration
-	start time.Time
+	mu              sync.Mutex
+	errs            []error
+	recordedRequest []time.Duration
+	start           time.Time
 }
 
 func (f *failures) Generate(context.Context, Request) (chat.Reply, error) {
@@ -30,7 +30,7 @@ func (f *failures) Generate(context.Context, Request) (chat.Reply, error) {
 	if f.start.IsZero() {
 		f.start = time.Now()
 	}
-	f.asked = append(f.asked, time.Since(f.start))
+	f.recordedRequest = append(f.recordedRequest, time.Since(f.start))
 	if len(f.errs) == 0 {
 		return chat.Reply{Text: "ok"}, nil
 	}
@@ -74,7 +74,7 @@ func TestRetry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &failures{errs: tc.errs}
 				got, err := Retry(f, Policy{Retries: tc.retries}).Generate(t.Context(), Request{})
-				diff(t, "calls", tc.attempts, len(f.asked))
+				diff(t, "calls", tc.attempts, len(f.recordedRequest))
 				if tc.fault == "" {
 					if err != nil {
 						t.Fatal(err)
@@ -109,8 +109,8 @@ func TestBackoff(t *testing.T) {
 		}
 		const longest = 10 * time.Second
 		most := 200 * time.Millisecond
-		for i := 1; i < len(f.asked); i++ {
-			if pause := f.asked[i] - f.asked[i-1]; pause < most/2 || pause > most {
+		for i := 1; i < len(f.recordedRequest); i++ {
+			if pause := f.recordedRequest[i] - f.recordedRequest[i-1]; pause < most/2 || pause > most {
 				t.Errorf("pause %d took %v, want %v to %v", i, pause, most/2, most)
 			}
 			most = min(2*most, longest)
@@ -125,8 +125,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		if _, err := Retry(f, Policy{Retries: 1}).Generate(t.Context(), Request{}); err != nil {
 			t.Fatal(err)
 		}
-		if f.asked[1] < 30*time.Second || f.asked[1] > 33*time.Second {
-			t.Errorf("asked again after %v, want 30 to 33 seconds", f.asked[1])
+		if f.recordedRequest[1] < 30*time.Second || f.recordedRequest[1] > 33*time.Second {
+			t.Errorf("asked again after %v, want 30 to 33 seconds", f.recordedRequest[1])
 		}
 	})
 }
@@ -160,7 +160,7 @@ func TestRetryEndsWithTheCaller(t *testing.T) {
 		if err != context.DeadlineExceeded { //nolint:errorlint // as it is
 			t.Errorf("got %v, want the context's own error", err)
 		}
-		diff(t, "calls", 1, len(f.asked))
+		diff(t, "calls", 1, len(f.recordedRequest))
 	})
 }
 
@@ -191,11 +191,11 @@ func TestBreaker(t *testing.T) {
 			"(is the server running? the next try is possible in 10s)", err.Error())
 		diff(t, "fault", Unreachable, wantError(t, err).Fault)
 		diff(t, "waited", time.Duration(0), time.Since(start))
-		diff(t, "calls", 10, len(f.asked))
+		diff(t, "calls", 10, len(f.recordedRequest))
 
 		time.Sleep(breakFor) // one call may try; it fails, and the next ones don't ask
 		_, _ = call(), call()
-		diff(t, "calls after 10 s", 12, len(f.asked))
+		diff(t, "calls after 10 s", 12, len(f.recordedRequest))
 
 		time.Sleep(breakFor)
 		f.errs = nil

@@ -16,7 +16,7 @@ func (c *Client) begun(ctx context.Context, r Request) (Request, error) {
 		return r, nil
 	}
 	answer, err := c.endpoint.post(ctx, call{
-		place: c.wire.conversations, body: []byte("{}"), bare: true, values: valuesOf(ctx, r),
+		requestPath: c.wire.conversations, body: []byte("{}"), bare: true, values: valuesOf(ctx, r),
 		conversation: conversationID(r),
 	})
 	if err != nil {

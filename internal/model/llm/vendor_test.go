@@ -157,5 +157,6 @@ func TestAddressWithQuery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "address", "https://h/v1/x:y?team=a&alt=sse", (&endpoint{base: base}).address(place{"x:y", "alt=sse"}))
+	diff(t, "address", "https://h/v1/x:y?team=a&alt=sse",
+		(&endpoint{base: base}).address(requestPath{"x:y", "alt=sse"}))
 }

@@ -13,14 +13,14 @@ import (
 // Records gathers the predictions of items from the records of a run. It reads each from the output, the node and the
 // state of the record's last turn, as the grader label does. Not safe for concurrent use.
 type Records struct {
-	set    dataset.Set
-	labels grader.Labels
-	items  map[string]int
-	said   [][]said
+	set        dataset.Set
+	labels     grader.Labels
+	items      map[string]int
+	prediction [][]prediction
 }
 
 // said is the prediction of one trial.
-type said struct {
+type prediction struct {
 	trial      int
 	prediction label.Prediction
 	start, end time.Time
@@ -30,7 +30,7 @@ type said struct {
 func NewRecords(set dataset.Set, labels []string) *Records {
 	r := &Records{
 		set: set, labels: grader.Labels{Known: labels, Several: set.Several},
-		items: make(map[string]int, len(set.Items)), said: make([][]said, len(set.Items)),
+		items: make(map[string]int, len(set.Items)), prediction: make([][]prediction, len(set.Items)),
 	}
 	for i := range set.Items {
 		r.items[set.Items[i].ID] = i
@@ -49,22 +49,22 @@ func (r *Records) Add(t *result.Test) (i int, ok bool) {
 		turn := &t.Turns[n-1]
 		p := r.labels.Prediction(turn.Output, turn.Node, turn.State)
 		p.ID = t.TestID
-		r.said[i] = append(r.said[i], said{
+		r.prediction[i] = append(r.prediction[i], prediction{
 			t.Trial, p, t.StartedAt, t.StartedAt.Add(time.Duration(t.DurationMS * float64(time.Millisecond))),
 		})
 	}
-	return i, t.Trial == 0 && len(r.said[i]) > 0
+	return i, t.Trial == 0 && len(r.prediction[i]) > 0
 }
 
 // Prediction returns the prediction of an item: of several trials the most frequent one, of equally frequent ones that
 // of the earlier trial. Its ID is empty where there is none. The times are when the item was first asked about, and
 // when it was last answered.
 func (r *Records) Prediction(i int) (p label.Prediction, start, end time.Time) {
-	all := r.said[i]
+	all := r.prediction[i]
 	if len(all) == 0 {
 		return p, start, end
 	}
-	slices.SortFunc(all, func(a, b said) int { return a.trial - b.trial })
+	slices.SortFunc(all, func(a, b prediction) int { return a.trial - b.trial })
 	most := 0
 	for _, one := range all {
 		n := 0
@@ -97,7 +97,7 @@ func same(a, b *label.Prediction) bool {
 
 // Predictions returns those of all items, in their order.
 func (r *Records) Predictions() []label.Prediction {
-	all := make([]label.Prediction, len(r.said))
+	all := make([]label.Prediction, len(r.prediction))
 	for i := range all {
 		all[i], _, _ = r.Prediction(i)
 	}

@@ -150,7 +150,7 @@ func Of(t *result.Test, prefix string, said Messages) Transcript {
 		items[n] = itemOf(s)
 	}
 	var before result.Turn
-	told := tellingTurns(t)
+	told := decisiveTurns(t)
 	for i, x := range t.Turns {
 		of, graded := items[x.Index]
 		delete(items, x.Index)
@@ -190,7 +190,7 @@ func rowOf(turn int) int {
 
 // tellingTurns reports of each turn whether it is shown: all of a conversation of usual length. Of a longer one the
 // turns that did not pass come first, then those from the beginning on.
-func tellingTurns(t *result.Test) []bool {
+func decisiveTurns(t *result.Test) []bool {
 	told := make([]bool, len(t.Turns))
 	left := maxTurns
 	choose := func(fits func(index int) bool) {

@@ -59,7 +59,7 @@ func whyOf(r *replay.Report) []string {
 	reasons := r.Gate.Reasons
 	why := make([]string, 0, len(reasons)+2)
 	for i := range reasons[:min(len(reasons), maxWhy)] {
-		why = append(why, reasonBeside(r, &reasons[i]))
+		why = append(why, reasonSuffix(r, &reasons[i]))
 	}
 	if left := len(reasons) - maxWhy; left > 0 {
 		why = append(why, text.Plural(left, "more reason")+", below at the gate.")
@@ -91,7 +91,7 @@ func reasonText(r *replay.Report, reason *replay.Reason) string {
 }
 
 // reasonBeside is a reason where the loss that could have gone unnoticed stands beside it: that is not said twice.
-func reasonBeside(r *replay.Report, reason *replay.Reason) string {
+func reasonSuffix(r *replay.Report, reason *replay.Reason) string {
 	_, out, has := strings.Cut(reason.Text, "; ")
 	if m := unseenMetric(r); reason.Code != "power" || m == nil || m.Name != reason.Metric || !has ||
 		!strings.HasPrefix(reason.Text, "a loss of up to") {

@@ -70,7 +70,7 @@ func documentOf(r *replay.Report, anchors map[string]string) *document.Document 
 	if r.Gate != nil && len(r.Gate.Reasons) > 0 { // else it is among the reasons
 		d.Lead = append(d.Lead, document.Fact{Name: "Found", Value: detail(r)})
 	}
-	d.Lead = append(d.Lead, document.Fact{Name: "May it be believed?", Value: beliefSentence(r)})
+	d.Lead = append(d.Lead, document.Fact{Name: "May it be believed?", Value: reliability(r)})
 	d.Sections = []document.Section{
 		gateSection(r), metricsSection(r, groups), supportSection(r, groups), endsSection(r), funnelSection(r),
 		listsSection(r, anchors),

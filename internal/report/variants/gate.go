@@ -94,13 +94,13 @@ func fitRule(r *replay.Report) gateRule {
 	for _, lane := range []string{replay.Candidate, replay.Baseline} {
 		c := r.Gate.Support[lane]
 		if c == nil {
-			rule.Seen = append(rule.Seen, laneWord(lane)+": "+unknown)
+			rule.Seen = append(rule.Seen, variantWord(lane)+": "+unknown)
 			if rule.Sign == result.Pass {
 				rule.Sign = result.Skip
 			}
 			continue
 		}
-		rule.Seen = append(rule.Seen, laneWord(lane)+": "+quantity(*c, replay.Share)+" answer what it had asked")
+		rule.Seen = append(rule.Seen, variantWord(lane)+": "+quantity(*c, replay.Share)+" answer what it had asked")
 		if *c < r.Gate.MinSupport {
 			rule.Sign = result.Error
 		}

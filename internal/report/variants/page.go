@@ -160,12 +160,12 @@ func mostDifferentSideBySide(r *replay.Report) func(yield func(*document.Section
 }
 
 func sideBySide(p *replay.Pair) *document.Section {
-	lanes := lanesOf(p)
+	lanes := variationsOf(p)
 	t := document.Table{Columns: []document.Column{{Name: "User"}}, Noun: "turn", Elsewhere: " in the JSON report"}
 	var about []string
 	for _, l := range lanes {
-		about = append(about, strings.ToLower(laneWord(l.Name))+" "+laneSummary(p, l))
-		t.Columns = append(t.Columns, document.Column{Name: laneWord(l.Name)})
+		about = append(about, strings.ToLower(variantWord(l.Name))+" "+variantSummary(p, l))
+		t.Columns = append(t.Columns, document.Column{Name: variantWord(l.Name)})
 	}
 	turns := turnsOf(lanes)
 	for n := range min(turns, maxSideBySideRows) {
@@ -208,7 +208,7 @@ func turnRow(lanes []*replay.Variation, n int) document.Row {
 }
 
 // laneSummary says how a session went in a lane.
-func laneSummary(p *replay.Pair, l *replay.Variation) string {
+func variantSummary(p *replay.Pair, l *replay.Variation) string {
 	s := "not completed"
 	switch {
 	case l.Name == replay.Observed:

@@ -15,7 +15,7 @@ import (
 
 // lanesOf returns the session's lanes in their order on the page, as far as they were played: what was logged comes
 // first.
-func lanesOf(p *replay.Pair) (lanes []*replay.Variation) {
+func variationsOf(p *replay.Pair) (lanes []*replay.Variation) {
 	for _, name := range []string{replay.Observed, replay.Baseline, replay.Candidate} {
 		if l := p.Variation(name); l != nil {
 			lanes = append(lanes, l)
@@ -120,7 +120,7 @@ func dataOf(lanes []*replay.Variation) (fields []dataField, left int) {
 		want, wanted := logged[name]
 		for i, l := range lanes {
 			got, has := l.Data[name]
-			c := dataCell{Variant: laneWord(l.Name)}
+			c := dataCell{Variant: variantWord(l.Name)}
 			if has {
 				c.Value = fieldValue(got)
 			}
@@ -164,7 +164,7 @@ func fieldValue(v any) string {
 }
 
 // laneWord names a lane for people.
-func laneWord(name string) string {
+func variantWord(name string) string {
 	switch name {
 	case replay.Observed:
 		return "Log"

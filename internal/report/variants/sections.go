@@ -25,7 +25,7 @@ func endsSection(r *replay.Report) document.Section {
 		if !has {
 			continue
 		}
-		name := laneWord(lane)
+		name := variantWord(lane)
 		for _, end := range []string{" completed", " not", " all"} {
 			t.Columns = append(t.Columns, document.Column{Name: name + end, Number: true})
 		}
@@ -338,7 +338,7 @@ func passTable(repeats *replay.Repeats) document.Table {
 		if of == nil {
 			continue
 		}
-		row := document.Words(laneWord(lane))
+		row := document.Words(variantWord(lane))
 		for _, k := range ks {
 			cell := document.Cell{Text: unknown}
 			if share, has := of[k]; has {
@@ -359,7 +359,7 @@ func varianceRow(r *replay.Report, of *replay.RepeatVariance) document.Row {
 	if m := metricOf(r, of.Metric); m != nil {
 		unit = m.Unit
 	}
-	row := document.Words(wordsOf(of.Metric, r.Run.Mode).name, laneWord(of.Variant), quantity(of.Mean, unit),
+	row := document.Words(wordsOf(of.Metric, r.Run.Mode).name, variantWord(of.Variant), quantity(of.Mean, unit),
 		spread(of.Model, unit), unknown, unknown)
 	if of.Session != nil {
 		row.Cells[4].Text, row.Cells[5].Text = spread(*of.Session, unit), "no spread"
@@ -403,7 +403,7 @@ func fidelitySection(r *replay.Report) document.Section {
 		"In a state the log never visited")}
 	for _, lane := range []string{replay.Baseline, replay.Candidate} {
 		if n, has := r.Simulated[lane]; has {
-			t.Rows = append(t.Rows, document.Words(laneWord(lane), text.Count(n.Messages), ofAll(n.Simulated,
+			t.Rows = append(t.Rows, document.Words(variantWord(lane), text.Count(n.Messages), ofAll(n.Simulated,
 				n.Messages),
 				ofAll(n.Invented, n.Messages), ofAll(n.Unvisited, n.Messages)))
 		}

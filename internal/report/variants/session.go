@@ -17,7 +17,7 @@ const (
 type pairView struct {
 	Dropped  string
 	Repeat   string // which of several replays it is; empty when there was one
-	Variants []laneHead
+	Variants []variantHead
 	Steps    []step
 	Left     int // turns left out
 	Data     []dataField
@@ -28,12 +28,12 @@ type pairView struct {
 // step is one turn: what the user said and each lane's answer.
 type step struct {
 	Turn  int
-	User  *askView
+	User  *userMessage
 	Cells []cell
 }
 
 // askView is what the user said in a turn.
-type askView struct {
+type userMessage struct {
 	Turn      int
 	Simulated bool
 	Text      utterance
@@ -48,7 +48,7 @@ type cell struct {
 	// Leaves says that the lane first leaves the log's path here; empty where it does not.
 	Leaves string
 	// Ask is what the user said in this lane, nil when it is what stands above the row.
-	User *askView
+	User *userMessage
 	// Same names the lane whose reply this one repeats word by word.
 	Same string
 	Bot  utterance
@@ -63,14 +63,14 @@ type cell struct {
 }
 
 func pairViewOf(r *replay.Report, p *replay.Pair) pairView {
-	lanes := lanesOf(p)
+	lanes := variationsOf(p)
 	v := pairView{Dropped: text.OneLine(p.Dropped, 2*maxReason)}
 	if r.Repeats != nil && p.Repeat > 0 {
 		v.Repeat = fmt.Sprintf("Replay %d of %d of this session. The figures of the report are means over all of them.",
 			p.Repeat, r.Repeats.K)
 	}
 	for _, l := range lanes {
-		v.Variants = append(v.Variants, laneHeadOf(p, l))
+		v.Variants = append(v.Variants, variantHeadOf(p, l))
 	}
 	turns := turnsOf(lanes)
 	for n := range min(turns, maxPairRows) {
@@ -97,14 +97,14 @@ func stepOf(p *replay.Pair, lanes []*replay.Variation, n int) step {
 		}
 		if shared == nil && !t.Invented {
 			shared = t
-			s.User = askOf(t, n)
+			s.User = userMessageOf(t, n)
 		}
 		if i == 0 && l.Name == replay.Observed {
 			logged = t
 		}
 	}
 	for i, l := range lanes {
-		c := cell{Key: text.OneLine(l.Name, 20), Variant: laneWord(l.Name)}
+		c := cell{Key: text.OneLine(l.Name, 20), Variant: variantWord(l.Name)}
 		if l.Name != replay.Observed && leavesAt(l) == n {
 			c.Leaves = leavesWords(p.Mode)
 		}
@@ -113,7 +113,7 @@ func stepOf(p *replay.Pair, lanes []*replay.Variation, n int) step {
 		} else {
 			c.fill(p, l, t, logged)
 			if t.Invented || shared == nil || shared.User != t.User {
-				c.User = askOf(t, n)
+				c.User = userMessageOf(t, n)
 			}
 			if c.Same = sameReply(lanes, n, i); c.Same == "" {
 				c.Bot.add(t.Bot, maxLaneOpen)
@@ -168,8 +168,8 @@ func leavesWords(mode replay.Mode) string {
 	return "leaves the log’s path here"
 }
 
-func askOf(t *replay.VariationTurn, n int) *askView {
-	a := &askView{Turn: n + 1, Simulated: t.Invented}
+func userMessageOf(t *replay.VariationTurn, n int) *userMessage {
+	a := &userMessage{Turn: n + 1, Simulated: t.Invented}
 	a.Text.add(t.User, maxLaneOpen)
 	return a
 }
@@ -179,7 +179,7 @@ func sameReply(lanes []*replay.Variation, n, lane int) string {
 	reply := lanes[lane].Turns[n].Bot
 	for _, other := range lanes[:lane] {
 		if t := turnOf(other, n); t != nil && reply != "" && t.Bot == reply {
-			return laneWord(other.Name)
+			return variantWord(other.Name)
 		}
 	}
 	return ""

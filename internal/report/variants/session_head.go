@@ -22,14 +22,14 @@ type pairHead struct {
 	Meaning  string // what the sign means
 	ID       string
 	About    string
-	Variants []laneFact
+	Variants []variantFact
 	// Turn is where the candidate first left the log's path, or says that it did not.
 	Turn    string
 	Dropped string
 }
 
 // laneFact is a lane in the line of a session.
-type laneFact struct {
+type variantFact struct {
 	Name  string
 	Sign  result.Verdict
 	Ended string
@@ -42,11 +42,13 @@ func pairHeadOf(p *replay.Pair) pairHead {
 	if !p.Started.IsZero() {
 		h.About += " · " + p.Started.UTC().Format("2006-01-02 15:04")
 	}
-	lanes := lanesOf(p)
+	lanes := variationsOf(p)
 	logCompleted := p.Outcome == "completed"
 	for _, l := range lanes {
-		f := laneFact{Name: laneWord(l.Name), Sign: result.Pass, Ended: "completed", About: text.Plural(len(l.Turns),
-			"turn")}
+		f := variantFact{
+			Name: variantWord(l.Name), Sign: result.Pass, Ended: "completed", About: text.Plural(len(l.Turns),
+				"turn"),
+		}
 		switch {
 		case l.Name == replay.Observed && !isKnown(p.Outcome):
 			f.Sign, f.Ended = result.Skip, "unknown end"
@@ -64,7 +66,7 @@ func pairHeadOf(p *replay.Pair) pairHead {
 		}
 		h.Variants = append(h.Variants, f)
 	}
-	h.Differs = lanesDiffer(p.Variation(replay.Baseline), p.Variation(replay.Candidate))
+	h.Differs = variationsDiffer(p.Variation(replay.Baseline), p.Variation(replay.Candidate))
 	h.kind(p)
 	return h
 }
@@ -109,7 +111,7 @@ func isKnown(outcome string) bool { return outcome != replay.EndUnknown && outco
 
 // lanesDiffer reports whether two replays of a session went through other states or ended otherwise, as far as both
 // tell.
-func lanesDiffer(a, b *replay.Variation) bool {
+func variationsDiffer(a, b *replay.Variation) bool {
 	if a == nil || b == nil {
 		return false
 	}

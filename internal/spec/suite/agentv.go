@@ -65,7 +65,7 @@ func refuseSkillTrigger(n source.Node) {
 }
 
 // kept returns metadata with the value of a key that has no effect, unless the metadata have that name already.
-func kept(metadata map[string]any, name string, n source.Node) map[string]any {
+func withMetadata(metadata map[string]any, name string, n source.Node) map[string]any {
 	return merged(map[string]any{name: n.Any()}, metadata)
 }
 

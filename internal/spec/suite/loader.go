@@ -132,7 +132,7 @@ func (l *loader) suite(n source.Node, s *Suite) {
 	s.Metadata = keys.Metadata
 	for _, name := range ineffectiveKeys {
 		if n.Has(name) {
-			s.Metadata = kept(s.Metadata, name, n.Field(name))
+			s.Metadata = withMetadata(s.Metadata, name, n.Field(name))
 		}
 	}
 	s.Execution = keys.Execution.Execution

@@ -43,7 +43,7 @@ func nodeNames(all []Assertion) (names []NodeName) {
 		case "next_node":
 			for n := range a.Params.Field("value").Each() {
 				if n.Kind != source.Null { // a number is an id, too
-					at := placeOf(n)
+					at := positionOf(n)
 					at.Path = authorsPath(at.Path, a.Params, a.written)
 					names = append(names, NodeName{n.Scalar, at})
 				}
@@ -60,7 +60,7 @@ func nodeNames(all []Assertion) (names []NodeName) {
 	return names
 }
 
-func placeOf(n source.Node) source.Problem {
+func positionOf(n source.Node) source.Problem {
 	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
 }
 

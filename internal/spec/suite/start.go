@@ -38,7 +38,7 @@ func (s *Start) DecodeNode(n source.Node) {
 	keys := startKeys{}
 	source.Decode(n, &keys)
 	if keys.Node.Kind != source.Null {
-		s.Node, s.at = readNodeID(keys.Node), placeOf(keys.Node)
+		s.Node, s.at = readNodeID(keys.Node), positionOf(keys.Node)
 	}
 	if keys.Memory != nil {
 		s.Memory = marshal(n, keys.Memory)

@@ -65,7 +65,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	t.Required, t.Cluster, t.Tags, t.Stubs = keys.Required, keys.Cluster, keys.Tags, keys.Stubs
 	t.Metadata, t.Execution = keys.Metadata, keys.Execution.Execution
 	if at := n.Field("conversation_id"); at.Kind != source.Null {
-		t.Metadata = kept(t.Metadata, "conversation_id", at)
+		t.Metadata = withMetadata(t.Metadata, "conversation_id", at)
 		at.Warn("keep conversations together as turns of one test",
 			"conversation_id has no effect: it is kept in the test's metadata")
 	}
@@ -89,7 +89,7 @@ func (l *loader) test(n source.Node, s *Suite) *Test {
 	l.simulated(n, t, vars)
 	l.everyTurn(keys.EveryTurn, t, vars)
 	checkShape(n, t)
-	t.At = placeOfTest(n)
+	t.At = positionOfTest(n)
 	t.Stubs = t.Stubs.Over(l.stubs)
 	t.Tags = append(t.Tags, s.Tags...)
 	own := t.Execution.Trials
@@ -163,7 +163,7 @@ func (l *loader) quarantine(n source.Node) *quarantine.Terms {
 }
 
 // placeOfTest returns where a test and its turns begin. A test without a list of turns has one, where it begins itself.
-func placeOfTest(n source.Node) Location {
+func positionOfTest(n source.Node) Location {
 	at := Location{File: n.File(), Line: n.Line}
 	if !n.Has("turns") {
 		at.Turns = []int{n.Line}

@@ -115,7 +115,7 @@ func checkUser(n, keys source.Node, u *User, written int) {
 }
 
 // said reads a text that must not be blank.
-func said(n source.Node, hint string) string {
+func textOf(n source.Node, hint string) string {
 	text := n.Text()
 	if (n.Kind == source.String || n.Kind == source.Number || n.Kind == source.Bool) && blank(text) {
 		n.Report(hint+", or leave the key out", "the text is empty")
@@ -130,12 +130,12 @@ type facts []Fact
 func (f *facts) DecodeNode(n source.Node) {
 	if n.Kind != source.Map {
 		for item := range n.Each() {
-			*f = append(*f, Fact{Value: said(item, "write what the user knows")})
+			*f = append(*f, Fact{Value: textOf(item, "write what the user knows")})
 		}
 		return
 	}
 	for name, value := range n.Entries() {
-		*f = append(*f, Fact{name, said(value, "write what the user knows")})
+		*f = append(*f, Fact{name, textOf(value, "write what the user knows")})
 	}
 }
 
@@ -143,7 +143,7 @@ func (f *facts) DecodeNode(n source.Node) {
 func (l *loader) readStop(n source.Node, u *User, vars source.Value) {
 	for item := range n.Each() {
 		if item.Kind != source.Map {
-			u.Stop = append(u.Stop, said(item, "say what ends the talk"))
+			u.Stop = append(u.Stop, textOf(item, "say what ends the talk"))
 			continue
 		}
 		a := readAssertion(item, l.dir)

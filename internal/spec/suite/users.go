@@ -126,7 +126,7 @@ func readParts(n source.Node, letter string) []part {
 			source.Decode(item, &keys)
 			p.name, p.text = cmp.Or(keys.Name, p.name), keys.Text
 		} else {
-			p.text = said(item, "write the text")
+			p.text = textOf(item, "write the text")
 		}
 		parts = append(parts, p)
 	}

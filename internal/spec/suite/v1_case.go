@@ -39,7 +39,7 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 	t.ID, t.StopOnFailure, t.Required, t.Cluster = keys.ID, keys.StopOnFailure, keys.Required, keys.Cluster
 	t.Sampling.Seed, t.Stubs, t.Tags, t.Metadata = keys.Seed, keys.Stubs, keys.Tags, keys.Metadata
 	if n.Has("initial_node_id") {
-		t.Start.Node, t.Start.at = readNodeID(keys.Node), placeOf(keys.Node)
+		t.Start.Node, t.Start.at = readNodeID(keys.Node), positionOf(keys.Node)
 	}
 	if keys.Memory != nil {
 		t.Start.Memory = marshal(n, keys.Memory)
@@ -53,7 +53,7 @@ func (l *loader) testV1(n source.Node, s *Suite) *Test {
 		}
 	}
 	t.Stubs = t.Stubs.Over(l.stubs)
-	t.At = placeOfTest(n)
+	t.At = positionOfTest(n)
 	t.addMetadata("description", keys.Description)
 	if n.Has("final_assertions") {
 		l.readFinal(n.Field("final_assertions"), t)

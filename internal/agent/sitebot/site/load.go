@@ -91,13 +91,13 @@ type reader struct {
 
 // warn notes something strange that keeps nothing from working.
 func (r *reader) warn(n source.Node, hint, format string, args ...any) {
-	p := place(n)
+	p := positionOf(n)
 	p.Message, p.Hint = fmt.Sprintf(format, args...), hint
 	r.warnings = append(r.warnings, p)
 }
 
 // place returns a problem that says where a node is and nothing else yet.
-func place(n source.Node) source.Problem {
+func positionOf(n source.Node) source.Problem {
 	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
 }
 

@@ -42,7 +42,7 @@ func (r *reader) name(n source.Node) string {
 	if first, taken := r.site.names[name]; taken && name != "" {
 		n.Report("keep one of the two", "the name %q stands here and in line %d", name, first.Line)
 	}
-	r.site.names[name] = place(n)
+	r.site.names[name] = positionOf(n)
 	return name
 }
 

@@ -37,7 +37,7 @@ func OfTest(run *result.Run, folder string, records iter.Seq2[*result.Test, erro
 		source: func(int) map[string]any { return sourceOf(run, t) },
 		test:   &testOf{run, t},
 	}
-	c.said, c.turns = saidIn(t)
+	c.said, c.turns = utterancesOf(t)
 	c.chosen, c.why = len(c.turns), "the last"
 	if failed := firstFailed(t); failed > 0 && failed <= len(c.turns) {
 		c.chosen, c.why = failed, "the first that failed"
@@ -112,7 +112,7 @@ func firstFailed(t *result.Test) int {
 }
 
 // saidIn returns what was said in a conversation, with what stood before its first turn, and where the turns begin.
-func saidIn(t *result.Test) (said []utterance, turns []int) {
+func utterancesOf(t *result.Test) (said []utterance, turns []int) {
 	var users []int
 	for _, m := range t.Output {
 		if m.Role != chat.User && m.Role != chat.Assistant {

@@ -42,7 +42,7 @@ func TestSaidIn(t *testing.T) {
 		},
 		{"no transcript", nil, []utterance{{chat.User, "a"}, {chat.Assistant, "A"}, {chat.User, "b"}}, []int{0, 2}},
 	} {
-		said, at := saidIn(&result.Test{Output: c.output, Turns: turns})
+		said, at := utterancesOf(&result.Test{Output: c.output, Turns: turns})
 		if d := cmp.Diff(c.said, said) + cmp.Diff(c.turns, at); d != "" {
 			t.Errorf("%s: %s", c.name, d)
 		}

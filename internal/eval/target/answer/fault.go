@@ -58,7 +58,7 @@ func agentError(v any) error {
 	if v == nil || v == false || v == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", ErrAgent, clip(prose(v), 500))
+	return fmt.Errorf("%w: %s", ErrAgent, clip(sentence(v), 500))
 }
 
 // admits returns the error that an answer admits where nothing says how answers are read, so that the words of an error
@@ -133,7 +133,7 @@ func (k *keysOf) String() string {
 // Reason returns the beginning of what the body of a refusal says: its message, if it is JSON with one.
 func Reason(body []byte) string {
 	if doc, err := decode(body); err == nil {
-		return clip(prose(doc), shownOfBody)
+		return clip(sentence(doc), shownOfBody)
 	}
 	return clip(string(body), shownOfBody)
 }

@@ -129,11 +129,11 @@ func same(a, b any) bool {
 }
 
 // prose writes a value of an agent's error: its message, if it is a mapping with one.
-func prose(v any) string {
+func sentence(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		for _, name := range []string{"message", "detail", "error", "title"} {
 			if inner, ok := m[name]; ok && inner != nil {
-				return prose(inner)
+				return sentence(inner)
 			}
 		}
 	}

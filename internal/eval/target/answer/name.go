@@ -19,9 +19,9 @@ func names() []string {
 
 // place is a value in an answer, and the way to it: the place that it is in, and its name there, or its number in a
 // list of so many.
-type place struct {
+type position struct {
 	value     any
-	in        *place
+	in        *position
 	name      string
 	at, among int
 }
@@ -34,9 +34,9 @@ func byName(doc any, streamed bool) (string, bool) {
 }
 
 // named returns the reply with its place. Messages of the agent that follow each other are one reply.
-func named(doc any, streamed bool) (string, *place, bool) {
+func named(doc any, streamed bool) (string, *position, bool) {
 	if s, ok := scalar(doc); ok {
-		return s, &place{value: doc}, true
+		return s, &position{value: doc}, true
 	}
 	s, at, ok := breadthFirst(doc, prosaic)
 	if ok && !streamed {
@@ -58,7 +58,7 @@ func prosaic(v any) (string, bool) {
 }
 
 // before returns the texts of the agent's messages directly before the one that holds a place.
-func (p *place) before() (texts []string) {
+func (p *position) before() (texts []string) {
 	for ; p != nil && !(p.among > 0 && speaks(p.value)); p = p.in {
 	}
 	if p == nil {
@@ -77,10 +77,10 @@ func (p *place) before() (texts []string) {
 	return texts
 }
 
-func breadthFirst(doc any, reply func(any) (string, bool)) (string, *place, bool) {
-	level := lookedInto(nil, &place{value: doc})
+func breadthFirst(doc any, reply func(any) (string, bool)) (string, *position, bool) {
+	level := lookedInto(nil, &position{value: doc})
 	for range maxDepth + 1 {
-		var next []*place
+		var next []*position
 		for _, p := range level {
 			if s, ok := reply(p.value); ok {
 				return s, p, true
@@ -91,7 +91,7 @@ func breadthFirst(doc any, reply func(any) (string, bool)) (string, *place, bool
 			}
 			for _, name := range names() {
 				if inside := m[name]; inside != nil {
-					next = lookedInto(next, &place{value: inside, in: p, name: name})
+					next = lookedInto(next, &position{value: inside, in: p, name: name})
 				}
 			}
 		}
@@ -102,7 +102,7 @@ func breadthFirst(doc any, reply func(any) (string, bool)) (string, *place, bool
 
 // lookedInto appends a place or, of a list that holds no texts of one reply, that of the element that may hold the
 // reply.
-func lookedInto(to []*place, p *place) []*place {
+func lookedInto(to []*position, p *position) []*position {
 	for {
 		list, ok := p.value.([]any)
 		if !ok || isBlocks(list) || p.name != "choices" && isMessages(list) {
@@ -112,7 +112,7 @@ func lookedInto(to []*place, p *place) []*place {
 		if i < 0 || list[i] == nil {
 			return to
 		}
-		p = &place{value: list[i], in: p, at: i, among: len(list)}
+		p = &position{value: list[i], in: p, at: i, among: len(list)}
 	}
 	if p.value == nil {
 		return to

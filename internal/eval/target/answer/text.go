@@ -41,9 +41,9 @@ func Texts(data []byte) ([]Text, error) {
 		return nil, err
 	}
 	var found []Text
-	level := []*place{{value: doc}}
+	level := []*position{{value: doc}}
 	for range maxNested {
-		var next []*place
+		var next []*position
 		for _, p := range level {
 			switch v := p.value.(type) {
 			case string:
@@ -52,11 +52,11 @@ func Texts(data []byte) ([]Text, error) {
 				}
 			case map[string]any:
 				for _, name := range slices.Sorted(maps.Keys(v)) {
-					next = append(next, &place{value: v[name], in: p, name: name})
+					next = append(next, &position{value: v[name], in: p, name: name})
 				}
 			case []any:
 				for i, element := range v {
-					next = append(next, &place{value: element, in: p, at: i, among: len(v)})
+					next = append(next, &position{value: element, in: p, at: i, among: len(v)})
 				}
 			}
 		}
@@ -70,7 +70,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // path returns the JSONPath of a place. The last of several elements is counted from the end, because the next answer
 // may have more of them.
-func (p *place) path() string {
+func (p *position) path() string {
 	switch {
 	case p.in == nil:
 		return "$"
@@ -101,7 +101,7 @@ func quotedName(name string) string {
 }
 
 // speaks reports whether the way to a place leads through a list whose elements have roles.
-func (p *place) speaks() bool {
+func (p *position) speaks() bool {
 	for ; p != nil; p = p.in {
 		if p.among > 0 && roleOf(p.value) != "" {
 			return true

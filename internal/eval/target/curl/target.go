@@ -73,14 +73,14 @@ func (r Request) Target() (source.Value, error) {
 	}
 	if !r.placed() {
 		var found bool
-		if body, found = placeMessage(body); !found {
-			query, found = placeMessage(query)
+		if body, found = insertMessage(body); !found {
+			query, found = insertMessage(query)
 		}
 		if !found {
 			return source.Value{},
 				errors.New("the curl line has no place for the user's message: write {{message}} where it belongs")
 		}
-		body, query = placeConversation(body), placeConversation(query)
+		body, query = insertConversation(body), insertConversation(query)
 	}
 	target := []source.Field{{Name: "kind", Value: source.Text("http")}}
 	add := func(name string, v source.Value) { target = append(target, source.Field{Name: name, Value: v}) }

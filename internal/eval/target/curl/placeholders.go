@@ -31,7 +31,7 @@ type step int
 
 // placeMessage returns the value with the placeholder of the message in it. It looks breadth first: an object's names
 // in their order before the objects within it.
-func placeMessage(v source.Value) (source.Value, bool) {
+func insertMessage(v source.Value) (source.Value, bool) {
 	type place struct {
 		value source.Value
 		path  []step
@@ -107,9 +107,9 @@ func textIn(m source.Value) ([]step, bool) {
 }
 
 // placeConversation returns the value with the placeholder of the conversation's id under every name of one.
-func placeConversation(v source.Value) source.Value {
+func insertConversation(v source.Value) source.Value {
 	for i := range size(v) {
-		inside := placeConversation(child(v, i))
+		inside := insertConversation(child(v, i))
 		if v.Kind == source.Map && ConversationName(v.Fields[i].Name) && isID(inside) {
 			inside = source.Text(conversation)
 		}

@@ -22,7 +22,7 @@ func (r *Recorder) RecordTurn(ctx context.Context, message string, took time.Dur
 // Turn returns how long the recorded agent took for the next turn with this message; 0 if that was not recorded.
 func (c *Recording) Turn(ctx context.Context, message string) time.Duration {
 	unnoted, _ := NoteLack(ctx)
-	e, err := c.next(unnoted, asked{kindTurn, kindTurn, []string{c.mask.text(message)}, "a turn"})
+	e, err := c.next(unnoted, recordedRequest{kindTurn, kindTurn, []string{c.mask.text(message)}, "a turn"})
 	if err != nil {
 		return 0
 	}

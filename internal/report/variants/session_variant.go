@@ -9,7 +9,7 @@ import (
 )
 
 // laneHead is what stands above a lane.
-type laneHead struct {
+type variantHead struct {
 	Name, Ended, Error string
 	Facts              []string
 	// Spent are latency, tokens and cost of the whole lane. What is not known says so.
@@ -21,9 +21,9 @@ type spentFact struct{ Name, Value string }
 // unknown stands where a figure is not known.
 const unknown = "unknown"
 
-func laneHeadOf(p *replay.Pair, l *replay.Variation) laneHead {
-	h := laneHead{Name: laneWord(l.Name), Ended: laneSummary(p, l), Error: text.OneLine(l.Error, maxReason),
-		Spent: spentInLane(l)}
+func variantHeadOf(p *replay.Pair, l *replay.Variation) variantHead {
+	h := variantHead{Name: variantWord(l.Name), Ended: variantSummary(p, l), Error: text.OneLine(l.Error, maxReason),
+		Spent: costsOf(l)}
 	m := l.Metrics
 	if m == nil {
 		return h
@@ -60,9 +60,9 @@ func laneHeadOf(p *replay.Pair, l *replay.Variation) laneHead {
 }
 
 // spentInLane are latency, tokens and cost of a lane.
-func spentInLane(l *replay.Variation) []spentFact {
+func costsOf(l *replay.Variation) []spentFact {
 	latency, tokens, cost := unknown, unknown, unknown
-	if ms := laneLatency(l); ms != nil {
+	if ms := latencyOf(l); ms != nil {
 		latency = latencyWords(*ms) + " a turn"
 	}
 	if l.Name != replay.Observed && len(l.Turns) > 0 { // the log's own are not read
@@ -90,7 +90,7 @@ func latencyWords(ms float64) string {
 }
 
 // laneLatency is the mean over the turns of which it is known, nil without any.
-func laneLatency(l *replay.Variation) *float64 {
+func latencyOf(l *replay.Variation) *float64 {
 	sum, n := 0.0, 0
 	for i := range l.Turns {
 		if ms := l.Turns[i].LatencyMS; ms != nil && finite(*ms) {

@@ -53,6 +53,6 @@ func (v embeddingVoice) Embed(ctx context.Context, texts []string) ([][]float64,
 	}
 	masked := v.cassette.mask.texts(texts)
 	what := fmt.Sprintf("the first text %q of %d", clip(masked[0]), len(texts))
-	e, err := v.cassette.next(ctx, asked{kindEmbedding, v.name, masked, what})
+	e, err := v.cassette.next(ctx, recordedRequest{kindEmbedding, v.name, masked, what})
 	return e.Vectors, err
 }

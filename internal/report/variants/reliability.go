@@ -11,7 +11,7 @@ import (
 // beliefSentence says how far the figures may be believed: what the mode makes of the log, and whether what was found
 // is found on supported turns too. Of what may be shipped it says what no metric reads. It is empty where there is
 // nothing to say.
-func beliefSentence(r *replay.Report) string {
+func reliability(r *replay.Report) string {
 	if v := verdictOf(r); v == failed || v == empty || r.Reliability == "" {
 		return ""
 	}
@@ -45,13 +45,13 @@ func supportedSentence(r *replay.Report) string {
 		decided := d.Verdict == string(better) || d.Verdict == string(worse)
 		turns := on != nil && d.Mean*on.Mean < 0
 		switch {
-		case turns && isTold(on):
+		case turns && hasDifference(on):
 			other = append(other, name)
 		case turns:
 			leaning = append(leaning, fmt.Sprintf("%s (%s, not %s)", name, change(on.Mean, m.Unit), change(d.Mean,
 				m.Unit)))
 		case !decided:
-		case on == nil || !isTold(on):
+		case on == nil || !hasDifference(on):
 			open = append(open, name)
 		default:
 			same = append(same, name)
@@ -82,6 +82,6 @@ func supportedSentence(r *replay.Report) string {
 }
 
 // isTold reports whether an interval leaves no doubt on which side of 0 the difference is.
-func isTold(d *replay.DifferenceReport) bool {
+func hasDifference(d *replay.DifferenceReport) bool {
 	return d.Low != nil && *d.Low > 0 || d.High != nil && *d.High < 0
 }

@@ -170,7 +170,7 @@ func (s *Session) places() []int {
 }
 
 // askedBefore returns what the bot said last before a message.
-func (s *Session) askedBefore(at int) string {
+func (s *Session) lastReplyBefore(at int) string {
 	var said []string
 	for i := at - 1; i >= 0 && !s.Messages[i].User; i-- {
 		said = append([]string{s.Messages[i].Text}, said...)

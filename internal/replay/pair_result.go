@@ -35,7 +35,7 @@ func (r *Replayer) Run(ctx context.Context, s *Session, how Measuring) (PairResu
 		pair.Repeat, again.Repeat = 1, repeat
 		pair.Again = append(pair.Again, again)
 	}
-	return held(pair)
+	return resultOf(pair)
 }
 
 // Lost is a session that could not be replayed in any lane, and why: it is counted, never left out.
@@ -47,7 +47,7 @@ func (r *Replayer) Lost(s *Session, why string) (PairResult, error) {
 	for _, name := range r.lanes() {
 		pair.Variations = append(pair.Variations, Variation{Name: name, Error: why, Turns: []VariationTurn{}})
 	}
-	return held(pair)
+	return resultOf(pair)
 }
 
 // lanes are the names of the lanes that are replayed.
@@ -58,7 +58,7 @@ func (r *Replayer) lanes() []string {
 	return []string{Baseline, Candidate}
 }
 
-func held(pair *Pair) (h PairResult, err error) {
+func resultOf(pair *Pair) (h PairResult, err error) {
 	h.Pair = pair
 	if h.Outcome, err = boundedOutcome(pair); err != nil {
 		return h, fmt.Errorf("session %s: %w", pair.SessionID, err)

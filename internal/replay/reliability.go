@@ -7,23 +7,24 @@ import (
 
 // belief says in one sentence, true of the mode, how far the figures may be believed. It is empty where nothing was
 // compared.
-func (t *Tally) belief(r *Report) string {
+func (t *Tally) reliability(r *Report) string {
 	if len(t.sessions) == 0 {
 		return ""
 	}
 	switch r.Run.Mode {
 	case Forced:
 		return "Each logged message was said in its logged state, behind its logged history; " + t.each(
-			func(l *laneTally) (int, int) { return l.misses, l.turns },
+			func(l *variantTally) (int, int) { return l.misses, l.turns },
 			"could not be taken by the %s") + "."
 	case Simulated:
 		said := "A simulated user spoke from the first message on that did not fit: " +
-			t.each(func(l *laneTally) (int, int) { return l.simulated.Simulated, l.turns }, "of the %s are simulated")
+			t.each(func(l *variantTally) (int, int) { return l.simulated.Simulated, l.turns },
+				"of the %s are simulated")
 		if f := r.Fidelity; f != nil {
 			said += fmt.Sprintf("; its likeness to the real users is %.2f, in %d sessions with the logged bot",
 				f.Overall, f.Sessions)
 		}
-		return said + "." + unknownAsks(r)
+		return said + "." + unknownRequests(r)
 	}
 	var parts []string
 	support := t.supportOf()
@@ -35,12 +36,12 @@ func (t *Tally) belief(r *Report) string {
 	if len(parts) == 0 {
 		return "The logged user spoke; it is not known which of its messages answer what was asked."
 	}
-	return "The logged user spoke: " + strings.Join(parts, ", ") + "." + unknownAsks(r)
+	return "The logged user spoke: " + strings.Join(parts, ", ") + "." + unknownRequests(r)
 }
 
 // unknownAsks names the agents that do not tell what they ask for, and says how they can. Fewer messages count as
 // supported for them.
-func unknownAsks(r *Report) string {
+func unknownRequests(r *Report) string {
 	var lanes []string
 	for _, lane := range []struct {
 		name  string
@@ -58,7 +59,7 @@ func unknownAsks(r *Report) string {
 }
 
 // each says of both lanes how many of their turns are so.
-func (t *Tally) each(of func(*laneTally) (n, turns int), words string) string {
+func (t *Tally) each(of func(*variantTally) (n, turns int), words string) string {
 	var parts []string
 	for _, lane := range []string{Candidate, Baseline} {
 		if l := t.lanes[lane]; l != nil {

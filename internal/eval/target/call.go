@@ -76,20 +76,20 @@ func Call(ctx context.Context, t config.Target, p Parts, message string) (Exchan
 // listener keeps what an agent was asked last, and what it sent.
 type listener struct {
 	llm.Model
-	asked *Exchange
+	classifierRequest *Exchange
 }
 
 // Generate asks the agent.
 func (l listener) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	reply, err := l.Model.Generate(ctx, r)
 	if n := len(r.Messages); n > 0 {
-		l.asked.Body = r.Messages[n-1].Content.Text
+		l.classifierRequest.Body = r.Messages[n-1].Content.Text
 	}
 	var x exchanged
 	if err == nil && json.Unmarshal([]byte(reply.Text), &x) == nil {
-		l.asked.Events = nil
+		l.classifierRequest.Events = nil
 		for _, e := range x.Events {
-			l.asked.Events = append(l.asked.Events, e.Data)
+			l.classifierRequest.Events = append(l.classifierRequest.Events, e.Data)
 		}
 	}
 	return reply, err

@@ -8,30 +8,30 @@ import (
 )
 
 // keptRules are rules as a run keeps them, so that whoever reads it later judges as it was judged.
-type keptRules struct {
-	Require     Requirement           `json:"require"`
-	MinSupport  float64               `json:"min_support"`
-	MinFidelity float64               `json:"min_fidelity"`
-	MaxLost     float64               `json:"max_lost"`
-	MinPower    float64               `json:"min_power"`
-	Cluster     Clustering            `json:"cluster"`
-	Margins     map[string]keptMargin `json:"margins,omitempty"`
-	Apart       bool                  `json:"apart,omitempty"`
+type storedRules struct {
+	Require     Requirement             `json:"require"`
+	MinSupport  float64                 `json:"min_support"`
+	MinFidelity float64                 `json:"min_fidelity"`
+	MaxLost     float64                 `json:"max_lost"`
+	MinPower    float64                 `json:"min_power"`
+	Cluster     Clustering              `json:"cluster"`
+	Margins     map[string]storedMargin `json:"margins,omitempty"`
+	Apart       bool                    `json:"apart,omitempty"`
 }
 
-type keptMargin struct {
+type storedMargin struct {
 	Absolute float64 `json:"absolute,omitempty"`
 	Relative float64 `json:"relative,omitempty"`
 }
 
 // kept writes rules.
 func (r *Rules) kept() (json.RawMessage, error) {
-	k := keptRules{r.Require, r.MinSupport, r.MinFidelity, r.MaxLost, r.MinPower, r.Cluster, nil, r.Apart}
+	k := storedRules{r.Require, r.MinSupport, r.MinFidelity, r.MaxLost, r.MinPower, r.Cluster, nil, r.Apart}
 	for name, m := range r.Margins {
 		if k.Margins == nil {
-			k.Margins = map[string]keptMargin{}
+			k.Margins = map[string]storedMargin{}
 		}
-		k.Margins[name] = keptMargin(m)
+		k.Margins[name] = storedMargin(m)
 	}
 	return json.Marshal(k)
 }
@@ -54,7 +54,7 @@ func (r *Run) StoredFidelity() *Fidelity {
 }
 
 func readRules(data json.RawMessage) (Rules, error) {
-	var k keptRules
+	var k storedRules
 	if err := json.Unmarshal(data, &k); err != nil {
 		return Rules{}, fmt.Errorf("read the rules of a run: %w", err)
 	}

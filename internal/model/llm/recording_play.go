@@ -128,7 +128,7 @@ func (c *Recording) play(ctx context.Context, name string, r Request) (chat.Repl
 		return chat.Reply{}, c.unreadable(ctx, name, err)
 	}
 	what := fmt.Sprintf("the user message %q", clip(c.mask.text(newScene(name, &r, nil).user)))
-	e, err := c.next(ctx, asked{"", name, request, what})
+	e, err := c.next(ctx, recordedRequest{"", name, request, what})
 	if err != nil {
 		return chat.Reply{}, err
 	}
@@ -140,14 +140,14 @@ func (c *Recording) play(ctx context.Context, name string, r Request) (chat.Repl
 }
 
 // asked is a request to be played: what is part of its key, and what it is called in errors.
-type asked struct {
+type recordedRequest struct {
 	kind, name string
 	request    any
 	what       string
 }
 
 // next returns the next answer to a request. The error is the recorded one, or says that there is none.
-func (c *Recording) next(ctx context.Context, a asked) (entry, error) {
+func (c *Recording) next(ctx context.Context, a recordedRequest) (entry, error) {
 	key, err := keyOf(a.kind, a.name, a.request)
 	if err != nil {
 		return entry{}, c.unreadable(ctx, a.name, err)
@@ -173,7 +173,7 @@ func (c *Recording) next(ctx context.Context, a asked) (entry, error) {
 }
 
 // find takes the place of the next answer.
-func (c *Recording) find(ctx context.Context, key exchangeKey, a asked) (span, error) {
+func (c *Recording) find(ctx context.Context, key exchangeKey, a recordedRequest) (span, error) {
 	held := c.held(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +218,7 @@ func (c *Recording) unreadable(ctx context.Context, name string, err error) erro
 }
 
 // unrecorded is the error of a request that the cassette does not hold; held is its conversation.
-func (c *Recording) unrecorded(ctx context.Context, a asked, message string, held Conversation) *Error {
+func (c *Recording) unrecorded(ctx context.Context, a recordedRequest, message string, held Conversation) *Error {
 	known := c.models
 	if a.kind == kindEmbedding {
 		known = c.embedders

@@ -21,7 +21,7 @@ func (c Conversation) masked(mask Mask) Conversation {
 
 type conversationKey struct{}
 
-type conversationPlace struct {
+type conversationPosition struct {
 	held Conversation
 	// over is closed when the whole conversation is given up.
 	over <-chan struct{}
@@ -30,19 +30,19 @@ type conversationPlace struct {
 // InConversation returns a context for everything that a conversation asks. The end of ctx itself means that the
 // conversation was given up; the end of a context made of the result means that one of its time limits has passed.
 func InConversation(ctx context.Context, c Conversation) context.Context {
-	return context.WithValue(ctx, conversationKey{}, conversationPlace{c, ctx.Done()})
+	return context.WithValue(ctx, conversationKey{}, conversationPosition{c, ctx.Done()})
 }
 
 // ConversationOf returns the conversation of a context; the zero value outside of conversations.
 func ConversationOf(ctx context.Context) Conversation {
-	at, _ := ctx.Value(conversationKey{}).(conversationPlace)
+	at, _ := ctx.Value(conversationKey{}).(conversationPosition)
 	return at.held
 }
 
 // givenUp reports whether the conversation of ctx was given up as a whole. Outside of conversations, the end of ctx
 // says so.
 func givenUp(ctx context.Context) bool {
-	at, inside := ctx.Value(conversationKey{}).(conversationPlace)
+	at, inside := ctx.Value(conversationKey{}).(conversationPosition)
 	if !inside {
 		return ctx.Err() != nil
 	}

@@ -31,7 +31,7 @@ func playAnywhere(file string, data []byte, mask Mask) (*Recording, error) {
 
 func (c *Recording) read(size int64) (*Recording, error) {
 	c.conversations = map[Conversation]*conversationTracks{}
-	x := &cassetteIndex{Recording: c, models: map[string]bool{}, embedders: map[string]bool{}}
+	x := &recordingIndex{Recording: c, models: map[string]bool{}, embedders: map[string]bool{}}
 	lines := bufio.NewReaderSize(io.NewSectionReader(c.source, 0, size), 64<<10)
 	for number := 1; ; number++ {
 		line, err := readLine(lines)
@@ -72,7 +72,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 }
 
 // cassetteIndex is a cassette while it is being read.
-type cassetteIndex struct {
+type recordingIndex struct {
 	*Recording
 	models, embedders map[string]bool
 	// part counts the parts, last is the number of the last exchange in the present one.
@@ -80,7 +80,7 @@ type cassetteIndex struct {
 	newer      bool
 }
 
-func (x *cassetteIndex) hint() string {
+func (x *recordingIndex) hint() string {
 	if x.newer {
 		return "play it with the program that recorded it, or record it again"
 	}
@@ -88,7 +88,7 @@ func (x *cassetteIndex) hint() string {
 }
 
 // add notes where an exchange stands.
-func (x *cassetteIndex) add(line []byte) error {
+func (x *recordingIndex) add(line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (x *cassetteIndex) add(line []byte) error {
 }
 
 // tracksOf returns the tracks of a conversation, emptied of what an earlier part holds of it.
-func (x *cassetteIndex) tracksOf(at Conversation) *conversationTracks {
+func (x *recordingIndex) tracksOf(at Conversation) *conversationTracks {
 	tracks, ok := x.conversations[at]
 	if !ok || tracks.part < x.part && at != (Conversation{}) {
 		tracks = &conversationTracks{part: x.part, tracks: map[exchangeKey]*track{}}

@@ -14,12 +14,12 @@ import (
 // finding is what went wrong at one place of a conversation.
 type finding struct {
 	// place is "turn 2", "the whole conversation", or a score's own name.
-	place   string
-	turn    int
-	verdict result.Verdict
-	score   float64
-	scored  bool // false for failures that belong to no score
-	partial bool
+	positionFindings string
+	turn             int
+	verdict          result.Verdict
+	score            float64
+	scored           bool // false for failures that belong to no score
+	partial          bool
 	// cut says how the reply was cut short, if it was.
 	cut string
 	// failures come first, in their order of precedence; unmet holds the criteria that they do not repeat.
@@ -61,7 +61,7 @@ func findings(t *result.Test) []finding {
 			}
 			return f.Turn == turn
 		})
-		found = place(found, turn, same)
+		found = positionFindings(found, turn, same)
 	}
 	return found
 }
@@ -141,7 +141,7 @@ func notReached(t *result.Test) []string {
 		case s.Verdict != result.Skip:
 		case n == 0:
 			flush()
-			names = append(names, text.OneLine(placeName(s.Name), 60))
+			names = append(names, text.OneLine(positionName(s.Name), 60))
 		case first > 0 && n == last+1:
 			last = n
 		default:
@@ -165,8 +165,8 @@ func scoreFindings(t *result.Test, wanted func(result.Score) bool) []finding {
 			continue
 		}
 		f := finding{
-			place: placeName(s.Name), turn: turnOf(s.Name), verdict: verdictOf(s), score: s.Score, scored: true,
-			partial: s.PartialTranscript, failures: slices.Clone(s.Failures),
+			positionFindings: positionName(s.Name), turn: turnOf(s.Name), verdict: verdictOf(s), score: s.Score,
+			scored: true, partial: s.PartialTranscript, failures: slices.Clone(s.Failures),
 		}
 		result.SortFailures(f.failures)
 		for _, a := range s.Assertions {
@@ -185,12 +185,12 @@ func repeats(f result.Failure, a result.Assertion) bool {
 }
 
 // place files failures with the finding of their turn, or as one of their own.
-func place(found []finding, turn int, failures []result.Failure) []finding {
+func positionFindings(found []finding, turn int, failures []result.Failure) []finding {
 	i := slices.IndexFunc(found, func(f finding) bool { return f.turn == turn && turn > 0 })
 	if i < 0 {
-		f := finding{place: "the conversation", turn: turn, verdict: result.Error, failures: failures}
+		f := finding{positionFindings: "the conversation", turn: turn, verdict: result.Error, failures: failures}
 		if turn > 0 {
-			f.place = fmt.Sprintf("turn %d", turn)
+			f.positionFindings = fmt.Sprintf("turn %d", turn)
 		}
 		result.SortFailures(f.failures)
 		// A turn's failures go before what came after it; those of the whole test go first.
@@ -215,7 +215,7 @@ func turnOf(name string) int {
 	return n
 }
 
-func placeName(name string) string {
+func positionName(name string) string {
 	if n := turnOf(name); n > 0 {
 		return fmt.Sprintf("turn %d", n)
 	}

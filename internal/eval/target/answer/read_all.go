@@ -18,7 +18,7 @@ import (
 // ReadAll reads an answer that came whole. Media is its media type, as in a Content-Type; it may be empty. Earlier is
 // Found.Calls of the turn before. Where a stream is configured, the answer is read like its only event.
 func (s *Spec) ReadAll(body []byte, media string, earlier int) (Found, error) {
-	foreign := foreignCharset(media)
+	foreign := unsupportedCharset(media)
 	media = mediaType(media)
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
@@ -75,7 +75,7 @@ func (s *Spec) mayBeText(body []byte, media string) bool {
 
 // foreignCharset reports whether a Content-Type names a charset in which text is written with the bytes of other text
 // of UTF-8.
-func foreignCharset(contentType string) bool {
+func unsupportedCharset(contentType string) bool {
 	_, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])
 	return err == nil && slices.ContainsFunc([]string{
