@@ -286,7 +286,7 @@ rules:
 
 // TestScriptedControls checks that a script answers canaries and negations truthfully, unless an entry is for canaries.
 func TestScriptedControls(t *testing.T) {
-	const recordedRequest = `{"output":"a bird","rubrics":[{"id":"x","outcome":"The reply contains the word \"bird\"."},` +
+	const asked = `{"output":"a bird","rubrics":[{"id":"x","outcome":"The reply contains the word \"bird\"."},` +
 		`{"id":"y","outcome":"The reply contains the word \"xkcd\"."},{"id":"z","outcome":"Sings"},{"id":"n","outcome":"This is not the case: Sings"}]}`
 	for entries, want := range map[string][]bool{
 		`[{criterion: "", output: ""}]`:                  {true, false, true, false},
@@ -295,7 +295,7 @@ func TestScriptedControls(t *testing.T) {
 		`[{canary: true}, {output: fish}]`:               {true, true, false, true},
 		`[{canary: true, output: fish}, {output: bird}]`: {false, false, true, false},
 	} {
-		reply, err := script(t, "default: {verdicts: "+entries+"}").Generate(t.Context(), say(recordedRequest))
+		reply, err := script(t, "default: {verdicts: "+entries+"}").Generate(t.Context(), say(asked))
 		if err != nil {
 			t.Fatal(err)
 		}
