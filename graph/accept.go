@@ -28,7 +28,7 @@ func (t *turn[S]) settle(v *visit[S], u Update[S], err error) (_ Update[S], sett
 		t.close(v, err, false)
 		t.park(v)
 		if q != nil {
-			t.life.ask(q)
+			t.activeRun.ask(q)
 		}
 		return nil, false, nil
 	}
@@ -87,10 +87,10 @@ func (t *turn[S]) told(v *visit[S], err error, fellBack bool) {
 	}
 	v.told = false
 	v.info.Duration, v.info.Err, v.info.FellBack = time.Since(v.info.Began), err, fellBack
-	t.life.observing.Lock()
-	defer t.life.observing.Unlock()
-	_ = try(v.ctx, t.life.log, "observer", v.info.Node, func() error {
-		t.life.observer.NodeEnded(v.ctx, v.info)
+	t.activeRun.observing.Lock()
+	defer t.activeRun.observing.Unlock()
+	_ = try(v.ctx, t.activeRun.log, "observer", v.info.Node, func() error {
+		t.activeRun.observer.NodeEnded(v.ctx, v.info)
 		return nil
 	})
 	v.info.Duration, v.info.Err = 0, nil

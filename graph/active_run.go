@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// life is what the turn of a graph shares with the turns of its subgraphs: what is known of an earlier attempt, what
-// has to be kept for a later one, and who watches.
-type life struct {
+// activeRun is what the turn of a graph shares with the turns of its subgraphs: what is known of an earlier attempt,
+// what has to be kept for a later one, and who watches.
+type activeRun struct {
 	graph, thread string
 	turn          int // turns completed before
 	log           *slog.Logger
@@ -51,10 +51,10 @@ func visitKey(node, at string) string { return node + "\x00" + at }
 func itemKey(visit string, item int) string { return visit + "\x00" + strconv.Itoa(item) }
 
 // recalls reports whether something is known of an earlier attempt.
-func (l *life) recalls() bool { return l.past != nil }
+func (l *activeRun) recalls() bool { return l.past != nil }
 
 // take returns the step of a visit or an item that had settled, once.
-func (l *life) take(key string) *stepText {
+func (l *activeRun) take(key string) *stepText {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	steps := l.past[key]
@@ -66,19 +66,19 @@ func (l *life) take(key string) *stepText {
 }
 
 // watched reports whether somebody wants to know of a node that it has settled before others go on.
-func (l *life) watched() bool {
+func (l *activeRun) watched() bool {
 	return l.durable || l.stream.wants(Updates) || l.stream.wants(Values)
 }
 
 // step makes a step of the turn.
-func (l *life) step(node string, item int, text stepText) (Step, error) {
+func (l *activeRun) step(node string, item int, text stepText) (Step, error) {
 	text.Run = l.name()
 	data, err := json.Marshal(text)
 	return Step{Turn: l.turn + 1, Node: node, Item: item, At: time.Now(), Writes: data}, err
 }
 
 // name returns what all steps of the turn have in common.
-func (l *life) name() string {
+func (l *activeRun) name() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.run == "" {
@@ -88,14 +88,14 @@ func (l *life) name() string {
 }
 
 // save saves a step; a turn that is cancelled meanwhile does not cut it short.
-func (l *life) save(ctx context.Context, s Step) error {
+func (l *activeRun) save(ctx context.Context, s Step) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	return try(ctx, l.log, "save", l.thread, func() error { return l.saver.SaveStep(ctx, l.thread, s) })
 }
 
 // ask notes a question of a visit or an item that waits, unless it is noted already.
-func (l *life) ask(q *question) {
+func (l *activeRun) ask(q *question) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, other := range l.asked {
@@ -107,21 +107,21 @@ func (l *life) ask(q *question) {
 }
 
 // keep notes a step for the case that the turn has to wait.
-func (l *life) keep(s Step) {
+func (l *activeRun) keep(s Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settled = append(l.settled, s)
 }
 
-// place is where a node or an item stands, as its context says.
-type place struct {
-	life   *life
-	tasks  *tasks
-	visit  *Visit  // of the node; no other visit has the same
-	before *string // at in the steps of outer visits
-	outer  *place  // of an item: its node
-	item   int32   // -1 unless it is an item
-	ghost  bool    // the node has settled before and runs only to begin its tasks anew
+// position is where a node or an item stands, as its context says.
+type position struct {
+	activeRun *activeRun
+	tasks     *tasks
+	visit     *Visit    // of the node; no other visit has the same
+	before    *string   // at in the steps of outer visits
+	outer     *position // of an item: its node
+	item      int32     // -1 unless it is an item
+	ghost     bool      // the node has settled before and runs only to begin its tasks anew
 
 	settled atomic.Bool
 	mu      sync.Mutex
@@ -139,7 +139,7 @@ type notes struct {
 }
 
 // notes returns the notes of a node; the caller holds the lock or is alone.
-func (p *place) notes() *notes {
+func (p *position) notes() *notes {
 	if p.noted == nil {
 		p.noted = new(notes)
 	}
@@ -147,16 +147,16 @@ func (p *place) notes() *notes {
 }
 
 // wait notes that something within the node waits.
-func (p *place) wait() {
+func (p *position) wait() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notes().passed = true
 }
 
-type placeKey struct{}
+type positionKey struct{}
 
-func placeOf(ctx context.Context) (*place, error) {
-	if at, ok := ctx.Value(placeKey{}).(*place); ok {
+func positionOf(ctx context.Context) (*position, error) {
+	if at, ok := ctx.Value(positionKey{}).(*position); ok {
 		return at, nil
 	}
 	return nil, errors.New(
@@ -164,9 +164,9 @@ func placeOf(ctx context.Context) (*place, error) {
 }
 
 // at returns what tells the visit from others of the same node.
-func (p *place) at() string { return *p.before + strconv.Itoa(p.visit.Step) }
+func (p *position) at() string { return *p.before + strconv.Itoa(p.visit.Step) }
 
-func (p *place) key() string {
+func (p *position) key() string {
 	key := visitKey(p.visit.Node, p.at())
 	if p.item >= 0 {
 		key = itemKey(key, int(p.item))
@@ -175,10 +175,10 @@ func (p *place) key() string {
 }
 
 // over reports whether the node or the item has settled.
-func (p *place) over() bool { return p.settled.Load() || p.outer != nil && p.outer.settled.Load() }
+func (p *position) over() bool { return p.settled.Load() || p.outer != nil && p.outer.settled.Load() }
 
 // noteCancelled remembers that the node has cancelled a kind of task, for a later attempt at the turn.
-func (p *place) noteCancelled(kind string) {
+func (p *position) noteCancelled(kind string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notes().cancelled = append(p.notes().cancelled, kind)
@@ -193,7 +193,7 @@ func (p *place) noteCancelled(kind string) {
 // Questions and answers are JSON. The checkpoints have to be a StepSaver.
 func Interrupt[A any](ctx context.Context, ask any) (A, error) {
 	var answer A
-	at, err := placeOf(ctx)
+	at, err := positionOf(ctx)
 	if err != nil {
 		return answer, err
 	}
@@ -207,7 +207,7 @@ func Interrupt[A any](ctx context.Context, ask any) (A, error) {
 	return answer, nil
 }
 
-func (p *place) interrupt(ask any) (json.RawMessage, error) {
+func (p *position) interrupt(ask any) (json.RawMessage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	noted := p.notes()
@@ -216,7 +216,7 @@ func (p *place) interrupt(ask any) (json.RawMessage, error) {
 	if n < len(noted.answers) {
 		return noted.answers[n], nil
 	}
-	if p.life.saver == nil {
+	if p.activeRun.saver == nil {
 		return nil, errNoSteps
 	}
 	if noted.waits == nil {
@@ -228,7 +228,7 @@ func (p *place) interrupt(ask any) (json.RawMessage, error) {
 			Kind: stepQuestion, At: p.at(), ID: rand.Text(), Question: data, IsItem: p.item >= 0,
 			Answers: noted.answers,
 		}
-		step, err := p.life.step(p.visit.Node, max(int(p.item), 0), text)
+		step, err := p.activeRun.step(p.visit.Node, max(int(p.item), 0), text)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func (p *place) interrupt(ask any) (json.RawMessage, error) {
 
 // waiting returns the question for which a node or an item waits that has returned an error, nil when it has just
 // failed; passed says that something within it waits.
-func (p *place) waiting(err error) (q *question, passed bool) {
+func (p *position) waiting(err error) (q *question, passed bool) {
 	if err == nil || !errors.Is(err, ErrInterrupted) {
 		return nil, false
 	}

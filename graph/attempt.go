@@ -191,8 +191,8 @@ func errQuestion(q *question) error {
 }
 
 // living makes what the turn and those of its subgraphs share.
-func (g *Graph[S]) living(thread string, last Record, u *unfinished, a attempt[S]) *life {
-	l := &life{
+func (g *Graph[S]) living(thread string, last Record, u *unfinished, a attempt[S]) *activeRun {
+	l := &activeRun{
 		graph: g.name, thread: thread, turn: last.Turn, log: g.log, observer: g.observer, count: &g.tasks,
 		saver: g.saver, durable: g.durable, stream: a.stream,
 	}
@@ -220,7 +220,7 @@ func (g *Graph[S]) baseOf(ctx context.Context, thread, id string) (*S, error) {
 }
 
 // wait saves a turn that can go on only with answers, and returns its oldest question.
-func (g *Graph[S]) wait(ctx context.Context, l *life, last Record, u *unfinished, a attempt[S]) error {
+func (g *Graph[S]) wait(ctx context.Context, l *activeRun, last Record, u *unfinished, a attempt[S]) error {
 	now, _, err := g.load(ctx, l.thread, "")
 	switch {
 	case err != nil:

@@ -8,7 +8,8 @@ import (
 )
 
 // enter returns the input with which a turn begins. A durable turn saves it first.
-func (g *Graph[S]) enter(ctx context.Context, l *life, last Record, u *unfinished, input Update[S]) (Update[S], error) {
+func (g *Graph[S]) enter(ctx context.Context, l *activeRun, last Record, u *unfinished,
+	input Update[S]) (Update[S], error) {
 	if u != nil {
 		return g.schema.decodeUpdate(u.text.Writes)
 	}
@@ -25,7 +26,7 @@ func (g *Graph[S]) enter(ctx context.Context, l *life, last Record, u *unfinishe
 	return g.schema.decodeUpdate(text.Writes)
 }
 
-func (g *Graph[S]) inputStep(ctx context.Context, l *life, last Record, input Update[S]) (Step, stepText, error) {
+func (g *Graph[S]) inputStep(ctx context.Context, l *activeRun, last Record, input Update[S]) (Step, stepText, error) {
 	writes, err := g.encodeInput(ctx, l.thread, input)
 	if err != nil {
 		return Step{}, stepText{}, err

@@ -55,7 +55,7 @@ func (b *Builder[S]) Streaming(name string,
 }
 
 func (b *Builder[S]) add(name string, work func(context.Context, S, TokenSink) (Update[S], error)) *Node[S] {
-	n := b.place(name)
+	n := b.declareNode(name)
 	n.work = work
 	if work == nil {
 		b.problem("node %q has no function", name)
@@ -63,8 +63,8 @@ func (b *Builder[S]) add(name string, work func(context.Context, S, TokenSink) (
 	return n
 }
 
-// place adds a node that has no function yet.
-func (b *Builder[S]) place(name string) *Node[S] {
+// declareNode adds a node that has no function yet.
+func (b *Builder[S]) declareNode(name string) *Node[S] {
 	n := &Node[S]{name: name, limit: DefaultLimit}
 	switch _, taken := b.nodes[name]; {
 	case name == "" || name == Start || name == End:

@@ -50,7 +50,7 @@ func (b *Builder[S]) Compile(c Config) (*Graph[S], error) {
 		b.problems = append(b.problems, err)
 	}
 	g.schema.guarded = c.Guard
-	g.place(b.nodes)
+	g.numberNodes(b.nodes)
 	problems := slices.Concat(b.problems, g.connect(b.edges))
 	if b.steps < 1 {
 		problems = append(problems, fmt.Errorf("a turn of %d steps can do nothing: give Steps at least 1", b.steps))
@@ -67,8 +67,8 @@ func (b *Builder[S]) Compile(c Config) (*Graph[S], error) {
 	return g, nil
 }
 
-// place numbers the nodes by their names, Start first: numbers stand for names wherever order counts.
-func (g *Graph[S]) place(nodes map[string]*Node[S]) {
+// numberNodes numbers the nodes by their names, Start first: numbers stand for names wherever order counts.
+func (g *Graph[S]) numberNodes(nodes map[string]*Node[S]) {
 	names := slices.Sorted(maps.Keys(nodes))
 	slices.SortStableFunc(names, func(a, b string) int { return order(a == Start, b == Start) })
 	for i, name := range names {

@@ -19,7 +19,7 @@ const defaultParallel = 16
 func Each[S, E any](
 	b *Builder[S], name string, items func(s S) []E, work func(ctx context.Context, s S, item E) (Update[S], error),
 ) *Node[S] {
-	n := b.place(name)
+	n := b.declareNode(name)
 	n.each = true
 	if items == nil || work == nil {
 		b.problem("node %q needs a function for its items and one for its work", name)
@@ -141,10 +141,10 @@ func (v *visit[S]) collected(t *turn[S], ctx *nodeContext, failed error) (Update
 func (v *visit[S]) itemContext(within context.Context, t *turn[S], node *nodeContext, i int) *nodeContext {
 	c := &nodeContext{Context: within, due: node.due}
 	at, outer := &c.at, &node.at
-	at.life, at.tasks, at.visit, at.before, at.item, at.outer = t.life, outer.tasks, outer.visit,
+	at.activeRun, at.tasks, at.visit, at.before, at.item, at.outer = t.activeRun, outer.tasks, outer.visit,
 		outer.before, int32(i), outer
-	if t.life.recalls() {
-		if answers := t.life.answers[at.key()]; answers != nil {
+	if t.activeRun.recalls() {
+		if answers := t.activeRun.answers[at.key()]; answers != nil {
 			at.notes().answers = answers
 		}
 	}
@@ -156,10 +156,10 @@ func (v *visit[S]) item(within context.Context, t *turn[S], node *nodeContext, i
 	work func(context.Context, int) (Update[S], error)) error {
 	ctx := v.itemContext(within, t, node, i)
 	var u Update[S]
-	err := try(ctx, t.life.log, "node", v.info.Node, func() (err error) { u, err = work(ctx, i); return err })
+	err := try(ctx, t.activeRun.log, "node", v.info.Node, func() (err error) { u, err = work(ctx, i); return err })
 	ctx.at.settled.Store(true)
 	if q, _ := ctx.at.waiting(err); q != nil {
-		t.life.ask(q)
+		t.activeRun.ask(q)
 		v.work.items[i].waits = true
 		return nil
 	}
@@ -172,12 +172,12 @@ func (v *visit[S]) item(within context.Context, t *turn[S], node *nodeContext, i
 	if err != nil {
 		return err
 	}
-	if t.life.durable {
+	if t.activeRun.durable {
 		step, writes, err := v.itemStep(t, node, i, u)
 		if err != nil {
 			return err
 		}
-		if err := t.life.save(ctx, step); err != nil {
+		if err := t.activeRun.save(ctx, step); err != nil {
 			return fmt.Errorf("its step cannot be saved: %w", err)
 		}
 		if u, err = t.g.schema.decodeUpdate(writes); err != nil {
@@ -193,19 +193,19 @@ func (v *visit[S]) itemStep(t *turn[S], node *nodeContext, i int, u Update[S]) (
 	if err != nil {
 		return Step{}, nil, err
 	}
-	step, err := t.life.step(node.at.visit.Node, i, stepText{Kind: stepItem, At: node.at.at(), Writes: writes})
+	step, err := t.activeRun.step(node.at.visit.Node, i, stepText{Kind: stepItem, At: node.at.at(), Writes: writes})
 	return step, writes, err
 }
 
 // recallItems fills in what is known of the items from an earlier attempt at the turn.
 func (v *visit[S]) recallItems(t *turn[S], ctx *nodeContext) error {
-	if !t.life.recalls() {
+	if !t.activeRun.recalls() {
 		return nil
 	}
 	visit := ctx.at.key()
 	for i := range v.work.items {
 		key := itemKey(visit, i)
-		if known := t.life.take(key); known != nil {
+		if known := t.activeRun.take(key); known != nil {
 			u, err := t.g.schema.decodeUpdate(known.Writes)
 			if err != nil {
 				return err
@@ -213,14 +213,14 @@ func (v *visit[S]) recallItems(t *turn[S], ctx *nodeContext) error {
 			v.work.items[i] = itemResult[S]{settled: true, update: u}
 			continue
 		}
-		v.work.items[i].waits = t.life.open[key]
+		v.work.items[i].waits = t.activeRun.open[key]
 	}
 	return nil
 }
 
 // keepItems notes what the items have written that have settled, so that a turn that waits can be saved.
 func (v *visit[S]) keepItems(t *turn[S], ctx *nodeContext) error {
-	if t.life.durable {
+	if t.activeRun.durable {
 		return nil
 	}
 	for i := range v.work.items {
@@ -231,7 +231,7 @@ func (v *visit[S]) keepItems(t *turn[S], ctx *nodeContext) error {
 		if err != nil {
 			return err
 		}
-		t.life.keep(step)
+		t.activeRun.keep(step)
 	}
 	return nil
 }

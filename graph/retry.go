@@ -101,7 +101,7 @@ func (v *visit[S]) worth(t *turn[S], err error) bool {
 		return late || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 	}
 	worth := false
-	if failed := try(v.ctx, t.life.log, "retry", v.node.name, func() error {
+	if failed := try(v.ctx, t.activeRun.log, "retry", v.node.name, func() error {
 		worth = v.node.retry.If(v.lateness(err))
 		return nil
 	}); failed != nil {

@@ -11,7 +11,7 @@ import (
 func (t *turn[S]) finishAloud(v *visit[S], u Update[S], err error) {
 	var step *Step
 	var changes json.RawMessage
-	values := t.life.stream.wants(Values) && t.path == ""
+	values := t.activeRun.stream.wants(Values) && t.path == ""
 	if values { // the turn does not end before the reader has taken its last state
 		t.active++
 	}
@@ -23,7 +23,7 @@ func (t *turn[S]) finishAloud(v *visit[S], u Update[S], err error) {
 		if u, step, err = t.durably(v, u); err != nil {
 			return &NodeError{v.node.name, err}
 		}
-		if t.life.stream.wants(Updates) {
+		if t.activeRun.stream.wants(Updates) {
 			if changes, err = t.changes(u); err != nil {
 				return &NodeError{v.node.name, err}
 			}
@@ -57,7 +57,7 @@ func (t *turn[S]) finishAloud(v *visit[S], u Update[S], err error) {
 // durably returns the update as the step of a durable turn gives it back, with the step. A turn that goes on later then
 // reads the same as one that nothing has disturbed. The step is nil when there is nothing to save.
 func (t *turn[S]) durably(v *visit[S], u Update[S]) (Update[S], *Step, error) {
-	if !t.life.durable || v.replay != nil {
+	if !t.activeRun.durable || v.replay != nil {
 		return u, nil, nil
 	}
 	u, err := t.g.schema.checked(u)
@@ -91,21 +91,21 @@ func (t *turn[S]) stepOf(v *visit[S], u Update[S]) (Step, stepText, error) {
 	if v.out != nil {
 		text.Text = v.out.text()
 	}
-	step, err := t.life.step(at.visit.Node, 0, text)
+	step, err := t.activeRun.step(at.visit.Node, 0, text)
 	return step, text, err
 }
 
 // publish saves a step and tells the stream of it. It is called without the lock.
 func (t *turn[S]) publish(v *visit[S], step *Step, changes json.RawMessage) error {
 	if step != nil {
-		if err := t.life.save(t.ctx, *step); err != nil {
+		if err := t.activeRun.save(t.ctx, *step); err != nil {
 			return errors.Join(&NodeError{v.node.name, errors.New("its step cannot be saved")}, err)
 		}
 	}
 	if changes == nil {
 		return nil
 	}
-	return t.life.stream.tell(happening{mode: Updates, node: v.info.Node, step: v.step, update: changes})
+	return t.activeRun.stream.tell(happening{mode: Updates, node: v.info.Node, step: v.step, update: changes})
 }
 
 func (t *turn[S]) changes(u Update[S]) (json.RawMessage, error) {
@@ -145,9 +145,9 @@ func (t *turn[S]) showValues() {
 	if len(due) == 0 {
 		return
 	}
-	t.life.stream.line(due...)
+	t.activeRun.stream.line(due...)
 	t.mu.Unlock()
-	err := t.life.stream.tell()
+	err := t.activeRun.stream.tell()
 	t.mu.Lock()
 	if err != nil {
 		t.proceed(func() error { return err })
@@ -157,7 +157,7 @@ func (t *turn[S]) showValues() {
 // keepSettled notes what the nodes have written that have settled in this attempt, so that a turn that waits can be
 // saved. A durable turn has saved it before.
 func (t *turn[S]) keepSettled() error {
-	if t.life.durable {
+	if t.activeRun.durable {
 		return nil
 	}
 	t.mu.Lock()
@@ -170,7 +170,7 @@ func (t *turn[S]) keepSettled() error {
 		if err != nil {
 			return &NodeError{v.node.name, err}
 		}
-		t.life.keep(step)
+		t.activeRun.keep(step)
 	}
 	return nil
 }

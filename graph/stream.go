@@ -72,7 +72,7 @@ func (g *Graph[S]) Stream(ctx context.Context, thread string, input Update[S], t
 	var sink TokenSink
 	if events.wants(Tokens) {
 		sink = func(ctx context.Context, text string) error {
-			at, err := placeOf(ctx)
+			at, err := positionOf(ctx)
 			if err != nil {
 				return err
 			}
@@ -166,14 +166,14 @@ func EmitTool(ctx context.Context, e ToolEvent) error {
 }
 
 func emit(ctx context.Context, h happening) error {
-	at, err := placeOf(ctx)
+	at, err := positionOf(ctx)
 	if err != nil {
 		return err
 	}
 	if at.over() {
 		return ErrSettled
 	}
-	s := at.life.stream
+	s := at.activeRun.stream
 	if at.ghost || !s.wants(h.mode) {
 		return nil
 	}

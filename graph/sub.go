@@ -16,7 +16,7 @@ type drawable interface {
 // not count, but for Guard; tasks belong to the graph in which they were started. Limit bounds the whole subgraph.
 func Sub[S, T any](b *Builder[S], name string, sub *Graph[T], in func(s S) Update[T],
 	out func(s S, t T) Update[S]) *Node[S] {
-	n := b.place(name)
+	n := b.declareNode(name)
 	if sub == nil || in == nil || out == nil {
 		b.problem("node %q needs a graph, a function for its input and one for what it ends with", name)
 		n.inner = func(*turn[S], *visit[S], *nodeContext) (Update[S], error) {
@@ -35,7 +35,7 @@ func Sub[S, T any](b *Builder[S], name string, sub *Graph[T], in func(s S) Updat
 		if v.out != nil {
 			sink = v.out.write
 		}
-		inner := newTurn(sub, t.life, sub.schema.opened(*new(T)), sink)
+		inner := newTurn(sub, t.activeRun, sub.schema.opened(*new(T)), sink)
 		inner.path, inner.at = v.info.Node+"/", ctx.at.at()+"."
 		end, _, err := inner.hold(ctx, input)
 		switch {

@@ -32,7 +32,7 @@ func NewTask[T any](kind string) Task[T] { return Task[T]{kind} }
 // with the node. In each turn one task of a kind can be started. When the kind was cancelled before, Start does
 // nothing.
 func (k Task[T]) Start(ctx context.Context, work func(ctx context.Context) (T, error)) error {
-	at, err := placeOf(ctx)
+	at, err := positionOf(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (k Task[T]) Start(ctx context.Context, work func(ctx context.Context) (T, e
 // that of the task, ErrNoTask, ErrTaskLate, ErrTaskCancelled, or the cause of ctx.
 func (k Task[T]) Await(ctx context.Context, limit time.Duration) (T, error) {
 	var none T
-	at, err := placeOf(ctx)
+	at, err := positionOf(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -59,7 +59,7 @@ func (k Task[T]) Await(ctx context.Context, limit time.Duration) (T, error) {
 // Started waits until the task was started; ErrNoTask says that all nodes of earlier steps have finished and none has
 // started it. Whether a task that is cancelled behind it was ever at work does not depend on who is faster.
 func (k Task[T]) Started(ctx context.Context) error {
-	at, err := placeOf(ctx)
+	at, err := positionOf(ctx)
 	if err == nil {
 		_, err = at.tasks.find(ctx, k.kind, at.visit.Step)
 	}
@@ -69,7 +69,7 @@ func (k Task[T]) Started(ctx context.Context) error {
 // Cancel tells the task to stop, without waiting for it, and drops its result. For the rest of the turn there is no
 // task of the kind, even if it was not started yet.
 func (k Task[T]) Cancel(ctx context.Context) {
-	if at, err := placeOf(ctx); err == nil && !at.ghost {
+	if at, err := positionOf(ctx); err == nil && !at.ghost {
 		at.noteCancelled(k.kind)
 		at.tasks.cancel(k.kind)
 	}
@@ -97,7 +97,7 @@ type tasks struct {
 type task struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	by     *place // of the node that has started it
+	by     *position // of the node that has started it
 	done   chan struct{}
 	value  any
 	err    error
@@ -107,7 +107,7 @@ func newTasks(ctx context.Context, thread string, turn int, log *slog.Logger, co
 	return &tasks{ctx: ctx, thread: thread, turn: turn, log: log, count: count, kinds: map[string]*task{}}
 }
 
-func (a *tasks) start(at *place, kind string, work func(context.Context) (any, error)) error {
+func (a *tasks) start(at *position, kind string, work func(context.Context) (any, error)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch before := a.kinds[kind]; {

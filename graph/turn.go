@@ -19,14 +19,14 @@ var ErrSteps = errors.New("the turn takes too many steps")
 // now, goes on with one of them and leaves the others to new goroutines; so a chain of nodes runs in one goroutine. The
 // goroutine of Run watches the time.
 type turn[S any] struct {
-	g     *Graph[S]
-	life  *life
-	path  string // before the names of its nodes: those of the nodes whose subgraph this is, each with a slash
-	at    string // before the steps of its visits: those of the outer visits, each with a dot
-	base  *S     // the state before the input
-	sink  TokenSink
-	ctx   context.Context
-	tasks *tasks
+	g         *Graph[S]
+	activeRun *activeRun
+	path      string // before the names of its nodes: those of the nodes whose subgraph this is, each with a slash
+	at        string // before the steps of its visits: those of the outer visits, each with a dot
+	base      *S     // the state before the input
+	sink      TokenSink
+	ctx       context.Context
+	tasks     *tasks
 
 	mu       sync.Mutex // of all that follows
 	unused   []visit[S]
@@ -46,12 +46,12 @@ type turn[S any] struct {
 	due      time.Time     // when the timer fires; zero when it is not set
 }
 
-func newTurn[S any](g *Graph[S], l *life, base *S, sink TokenSink) *turn[S] {
+func newTurn[S any](g *Graph[S], l *activeRun, base *S, sink TokenSink) *turn[S] {
 	if sink == nil {
 		sink = func(context.Context, string) error { return nil }
 	}
 	return &turn[S]{
-		g: g, life: l, base: base, sink: sink, news: make(chan struct{}, 1), timer: time.NewTimer(grace),
+		g: g, activeRun: l, base: base, sink: sink, news: make(chan struct{}, 1), timer: time.NewTimer(grace),
 		visits: make([]*visit[S], 0, len(g.nodes)), arrivals: make([][]*visit[S], len(g.nodes)),
 		writers: make([]*visit[S], len(g.schema.columns)),
 	}
@@ -65,7 +65,7 @@ var errParked = fmt.Errorf("a turn: %w", ErrInterrupted)
 func (t *turn[S]) hold(ctx context.Context, input Update[S]) (state *S, writes Update[S], err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	t.ctx = ctx
-	t.tasks = newTasks(ctx, t.life.thread, t.life.turn, t.life.log, t.life.count)
+	t.tasks = newTasks(ctx, t.activeRun.thread, t.activeRun.turn, t.activeRun.log, t.activeRun.count)
 	t.enter(input)
 	err = t.wait()
 	cancel(err)
@@ -81,7 +81,10 @@ func (t *turn[S]) hold(ctx context.Context, input Update[S]) (state *S, writes U
 		writes = append(writes, v.writes...)
 	}
 	if err == nil {
-		err = try(t.ctx, t.life.log, "graph", t.life.graph, func() error { state = t.after(written); return nil })
+		err = try(t.ctx, t.activeRun.log, "graph", t.activeRun.graph, func() error {
+			state = t.after(written)
+			return nil
+		})
 	}
 	if err != nil {
 		writes = slices.DeleteFunc(writes, func(w Write[S]) bool { return !w.column().about().kept })
@@ -169,7 +172,7 @@ func (t *turn[S]) report(v *visit[S], u Update[S], err error) *visit[S] {
 	if v.finished { // at its limit, or at the end of the turn
 		return nil
 	}
-	if t.life.watched() {
+	if t.activeRun.watched() {
 		t.finishAloud(v, u, err)
 	} else {
 		t.proceed(func() error { return t.finish(v, u, err) })
@@ -206,7 +209,7 @@ func (t *turn[S]) proceed(step func() error) {
 		t.tasks.advance(t.lowestStep())
 	}()
 	if t.err == nil {
-		err = try(t.ctx, t.life.log, "graph", t.life.graph, func() error {
+		err = try(t.ctx, t.activeRun.log, "graph", t.activeRun.graph, func() error {
 			if err := step(); err != nil {
 				return err
 			}
@@ -249,8 +252,8 @@ func (t *turn[S]) abandon() {
 	defer t.mu.Unlock()
 	for _, v := range t.visits {
 		if !v.finished {
-			t.life.log.Warn("a node did not stop when it was told to", "graph", t.life.graph, "thread", t.life.thread,
-				"node", v.info.Node)
+			t.activeRun.log.Warn("a node did not stop when it was told to", "graph", t.activeRun.graph, "thread",
+				t.activeRun.thread, "node", v.info.Node)
 			t.close(v, t.err, false)
 		}
 	}

@@ -103,9 +103,9 @@ func (t *turn[S]) expire() {
 			continue
 		case time.Now().Before(v.due):
 		case v.late:
-			t.life.log.Warn("a node did not stop at its limit", "graph", t.life.graph, "thread", t.life.thread, "node",
-				v.info.Node)
-			if t.life.watched() {
+			t.activeRun.log.Warn("a node did not stop at its limit", "graph", t.activeRun.graph, "thread",
+				t.activeRun.thread, "node", v.info.Node)
+			if t.activeRun.watched() {
 				v.due = v.due.Add(saveLimit)
 				go t.conclude(v) // what the fallback writes is saved while the timer serves others
 				break

@@ -52,7 +52,7 @@ type visit[S any] struct {
 // own.
 type nodeContext struct {
 	context.Context // cancelled when the visit ends, with errLate when its time is over
-	at              place
+	at              position
 	due             time.Time
 }
 
@@ -72,7 +72,7 @@ func (c *nodeContext) Err() error {
 }
 
 func (c *nodeContext) Value(key any) any {
-	if key == (placeKey{}) {
+	if key == (positionKey{}) {
 		return &c.at
 	}
 	return c.Context.Value(key)
@@ -109,12 +109,12 @@ func stepAfter[S any](from []*visit[S]) int {
 // says that the visit still waits for an answer and is not run.
 func (v *visit[S]) start(t *turn[S]) bool {
 	v.info = Visit{
-		Graph: t.life.graph, Thread: t.life.thread, Turn: t.life.turn, Node: t.path + v.node.name, Step: v.step,
-		Attempt: 1,
+		Graph: t.activeRun.graph, Thread: t.activeRun.thread, Turn: t.activeRun.turn, Node: t.path + v.node.name,
+		Step: v.step, Attempt: 1,
 	}
-	if t.life.recalls() {
+	if t.activeRun.recalls() {
 		key := visitKey(v.info.Node, t.at+strconv.Itoa(v.step))
-		if v.replay = t.life.take(key); v.replay == nil && t.life.open[key] {
+		if v.replay = t.activeRun.take(key); v.replay == nil && t.activeRun.open[key] {
 			v.finished = true
 			return false
 		}
@@ -127,11 +127,14 @@ func (v *visit[S]) start(t *turn[S]) bool {
 func (v *visit[S]) open(t *turn[S]) {
 	n, ctx := v.node, t.ctx
 	v.info.Began = time.Now()
-	if o := t.life.observer; o != nil && v.replay == nil {
+	if o := t.activeRun.observer; o != nil && v.replay == nil {
 		v.told = true
-		t.life.observing.Lock()
-		_ = try(ctx, t.life.log, "observer", v.info.Node, func() error { ctx = o.NodeBegan(ctx, v.info); return nil })
-		t.life.observing.Unlock()
+		t.activeRun.observing.Lock()
+		_ = try(ctx, t.activeRun.log, "observer", v.info.Node, func() error {
+			ctx = o.NodeBegan(ctx, v.info)
+			return nil
+		})
+		t.activeRun.observing.Unlock()
 	}
 	v.due = v.info.Began.Add(n.limit)
 	ctx, v.cancel = context.WithCancelCause(ctx)
@@ -141,9 +144,9 @@ func (v *visit[S]) open(t *turn[S]) {
 	}
 	at := &v.ctx.at
 	v.ctx.Context, v.ctx.due = ctx, v.due
-	at.life, at.tasks, at.visit, at.before, at.item = t.life, t.tasks, &v.info, &t.at, -1
-	if t.life.recalls() {
-		if answers := t.life.answers[at.key()]; answers != nil {
+	at.activeRun, at.tasks, at.visit, at.before, at.item = t.activeRun, t.tasks, &v.info, &t.at, -1
+	if t.activeRun.recalls() {
+		if answers := t.activeRun.answers[at.key()]; answers != nil {
 			at.notes().answers = answers
 		}
 	}
@@ -162,7 +165,7 @@ func (v *visit[S]) newGate(t *turn[S]) *gate {
 		}
 		return t.sink(ctx, text)
 	}}
-	if t.life.durable {
+	if t.activeRun.durable {
 		g.kept = new(strings.Builder)
 	}
 	return g
@@ -183,7 +186,7 @@ func (v *visit[S]) run(t *turn[S]) (u Update[S], err error) {
 
 func (v *visit[S]) attempt(t *turn[S]) (u Update[S], err error) {
 	ctx := v.ctx
-	err = try(ctx, t.life.log, "node", v.info.Node, func() error {
+	err = try(ctx, t.activeRun.log, "node", v.info.Node, func() error {
 		if v.node.inner != nil {
 			u, err = v.node.inner(t, v, ctx)
 			return err
@@ -215,7 +218,7 @@ func (t *turn[S]) replayed(v *visit[S]) (Update[S], error) {
 	for _, kind := range v.replay.Started {
 		t.tasks.sleep(kind, func(ctx context.Context) error { return t.haunt(ctx, v) })
 	}
-	if v.out != nil && v.replay.Text != "" && t.life.again {
+	if v.out != nil && v.replay.Text != "" && t.activeRun.again {
 		return u, v.out.write(v.ctx, v.replay.Text)
 	}
 	return u, nil
@@ -227,7 +230,8 @@ func (t *turn[S]) haunt(ctx context.Context, v *visit[S]) error {
 		return nil
 	}
 	ghost := &nodeContext{Context: ctx, due: time.Now().Add(v.node.limit)}
-	ghost.at.life, ghost.at.tasks, ghost.at.visit, ghost.at.before, ghost.at.item = t.life, t.tasks, &v.info, &t.at, -1
+	ghost.at.activeRun, ghost.at.tasks, ghost.at.visit, ghost.at.before, ghost.at.item = t.activeRun, t.tasks,
+		&v.info, &t.at, -1
 	ghost.at.ghost, ghost.at.notes().answers = true, v.replay.Answers
 	return t.g.schema.lend(v.view, func(s S) {
 		_, _ = v.node.work(ghost, s, func(context.Context, string) error { return nil })

@@ -65,12 +65,12 @@ func (c *siteChat) say(ctx context.Context, text string) (over bool, err error) 
 	}
 	fmt.Fprintln(c.env.Stdout)
 	c.turns = append(c.turns, chatsession.Turn{Message: text, Reply: chat.Reply{Text: marker.Strip(said)}})
-	c.tell(o.Metadata)
+	c.printDetails(o.Metadata)
 	return false, nil
 }
 
-// tell shows what a page would show around the answer and, when asked, how it came about.
-func (c *siteChat) tell(m sitebot.Metadata) {
+// printDetails shows what a page would show around the answer and, when asked, how it came about.
+func (c *siteChat) printDetails(m sitebot.Metadata) {
 	for _, suggestion := range append(m.Answers, m.FollowUps...) {
 		fmt.Fprintf(c.env.Stderr, "  [%s]\n", suggestion)
 	}

@@ -146,13 +146,13 @@ func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part c
 		part.Summary = "could not be evaluated"
 	}
 	if exit, ok := errors.AsType[*exitError](err); err != nil && (!ok || exit.err != nil) {
-		tellFault(env, name, err)
+		reportFault(env, name, err)
 	}
 	return part, err
 }
 
-// tellFault says on stderr why something could not be evaluated.
-func tellFault(env *Env, name string, err error) {
+// reportFault says on stderr why something could not be evaluated.
+func reportFault(env *Env, name string, err error) {
 	fmt.Fprintln(env.Stderr, "rehearse: "+name+" could not be evaluated:")
 	if problems, ok := errors.AsType[source.Problems](err); ok {
 		printProblems(env.Stderr, problems, restOf(name))

@@ -91,7 +91,7 @@ func (f *classifyFlags) onServer(ctx context.Context, env *Env) error {
 	asked.Show(f.Rows)
 	f.run.writes = report.Owned()
 	return f.run.onServer(ctx, env, sent, func(dir string, run *result.Run) error {
-		tellWarnings(env, run, "")
+		reportWarnings(env, run, "")
 		return f.showFetched(env, asked, dir, run)
 	})
 }

@@ -105,7 +105,7 @@ func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset
 		return outcome(err)
 	}
 	defer env.closed(s)
-	return coded(ctx, do(ctx, s.Storages(tellProgress(env.Stderr, env.Now))))
+	return coded(ctx, do(ctx, s.Storages(reportProgress(env.Stderr, env.Now))))
 }
 
 // coded gives an error its exit code: whether it is a mistake of whoever asked, a signal, or something that could not
@@ -117,8 +117,8 @@ func coded(ctx context.Context, err error) error {
 	return outcome(err)
 }
 
-// tellProgress says every ten seconds how far something long has come. Short things it passes over in silence.
-func tellProgress(w io.Writer, clock func() time.Time) func(what string, done int) {
+// reportProgress says every ten seconds how far something long has come. Short things it passes over in silence.
+func reportProgress(w io.Writer, clock func() time.Time) func(what string, done int) {
 	var said time.Time
 	return func(what string, done int) {
 		now := clock()

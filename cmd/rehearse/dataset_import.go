@@ -44,7 +44,7 @@ in the item as an unsupported assertion, which cannot pass. Nothing is written w
 }
 
 func importItems(ctx context.Context, env *Env, files []string, to, format string, force bool) error {
-	place, err := importPlace(to, force)
+	place, err := importTarget(to, force)
 	if err != nil {
 		return outcome(source.AsInvalid(err))
 	}
@@ -72,8 +72,8 @@ func importItems(ctx context.Context, env *Env, files []string, to, format strin
 	return nil
 }
 
-// importPlace reads the value of --to, and refuses what cannot be written to before anything is read.
-func importPlace(to string, force bool) (name dataset.Name, err error) {
+// importTarget reads the value of --to, and refuses what cannot be written to before anything is read.
+func importTarget(to string, force bool) (name dataset.Name, err error) {
 	if dataset.NamesStore(to) {
 		name, err = dataset.ParseName(to)
 		if err == nil && force {

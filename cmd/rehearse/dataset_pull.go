@@ -40,7 +40,7 @@ goes wrong before leaves an older file of that name as it was.`,
 				if err != nil {
 					return err
 				}
-				return tellPulled(env, shownName(name), out, &pulled)
+				return reportPulled(env, shownName(name), out, &pulled)
 			})
 		},
 	}
@@ -49,8 +49,8 @@ goes wrong before leaves an older file of that name as it was.`,
 	return c
 }
 
-// tellPulled says what came, and what about it is strange.
-func tellPulled(env *Env, name, out string, pulled *dataset.Pulled) (err error) {
+// reportPulled says what came, and what about it is strange.
+func reportPulled(env *Env, name, out string, pulled *dataset.Pulled) (err error) {
 	if out != "-" {
 		_, err = fmt.Fprintf(env.Stdout, "%s: %s written to %s\n", harmless(name), plural(pulled.Items, "item"), out)
 	}

@@ -93,7 +93,7 @@ func (f *demoFlags) hold(ctx context.Context, env *Env, step demo.Step) error {
 	}
 	switch {
 	case slices.Contains(step.Exits, code):
-		return outcome(f.tell(env, step, said.String()))
+		return outcome(f.printStep(env, step, said.String()))
 	case code == result.ExitInterrupted:
 		return &exitError{code: code}
 	default:
@@ -103,8 +103,8 @@ func (f *demoFlags) hold(ctx context.Context, env *Env, step demo.Step) error {
 	}
 }
 
-// tell shows what matters of a step's output, and writes all of it into a file.
-func (f *demoFlags) tell(env *Env, step demo.Step, said string) error {
+// printStep shows what matters of a step's output, and writes all of it into a file.
+func (f *demoFlags) printStep(env *Env, step demo.Step, said string) error {
 	lines := step.Shown(said)
 	for _, line := range lines {
 		fmt.Fprintln(env.Stdout, line)

@@ -243,8 +243,8 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Reco
 	}
 	answers.Decide(&held.Run, f.accuracy)
 	r, err := e.Conclude(held)
-	ended := kept(as.show(env, held, r), err)
-	f.tell(env, read, answers)
+	ended := storeError(as.show(env, held, r), err)
+	f.printSummary(env, read, answers)
 	interruptibly(ctx, env, func(ctx context.Context) { err = log.Finish(ctx, held, answers) })
 	if ended == nil {
 		return outcome(err)
@@ -252,8 +252,8 @@ func (f *e2eFlags) evaluate(ctx context.Context, env *Env, read *evaluation.Reco
 	return ended
 }
 
-// tell prints how good the answers are, and what the histories do not tell for sure.
-func (f *e2eFlags) tell(env *Env, read *evaluation.Recorded, answers evaluation.Answers) {
+// printSummary prints how good the answers are, and what the histories do not tell for sure.
+func (f *e2eFlags) printSummary(env *Env, read *evaluation.Recorded, answers evaluation.Answers) {
 	answers.Text(env.Stdout, f.accuracy)
 	dataset.WriteWarnings(env.Stdout, read.Tests, f.verbose, !f.quiet)
 }

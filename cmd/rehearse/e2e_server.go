@@ -76,9 +76,9 @@ func (f *e2eFlags) onServer(ctx context.Context, env *Env, items string) error {
 				fmt.Errorf("the server's record of run %s and its answers disagree on how it ended", run.ID),
 			}
 		}
-		tellWarnings(env, run, answers.Warning())
+		reportWarnings(env, run, answers.Warning())
 		ended := as.showFetched(env, dir, run)
-		f.tell(env, asked.Recorded, answers)
+		f.printSummary(env, asked.Recorded, answers)
 		return ended
 	})
 }

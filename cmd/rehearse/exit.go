@@ -50,7 +50,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	env, flush := env.guarded(args)
 	defer flush()
 	if unread != nil {
-		tell(env, "", unread)
+		reportError(env, "", unread)
 		return result.ExitInvalid
 	}
 	root := newRoot(env)
@@ -70,13 +70,13 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		code, err = exit.code, exit.err
 	}
 	if err != nil {
-		tell(env, ran.Name(), err)
+		reportError(env, ran.Name(), err)
 	}
 	return code
 }
 
-// tell prints the error of a command.
-func tell(env *Env, command string, err error) {
+// reportError prints the error of a command.
+func reportError(env *Env, command string, err error) {
 	if problems, ok := errors.AsType[source.Problems](err); ok {
 		printProblems(env.Stderr, problems, restOf(command))
 		return

@@ -72,7 +72,7 @@ func (f *runFlags) onServer(ctx context.Context, env *Env, sent remote.Gathered,
 	}
 	defer server.Close()
 	shown := &serverProgress{progress: progress, tests: sent.Tests}
-	working, ended, release, err := env.follow(ctx, server, sent.Spec, f.detach, progress.note, nil, shown.tell)
+	working, ended, release, err := env.follow(ctx, server, sent.Spec, f.detach, progress.note, nil, shown.printEvent)
 	defer release()
 	shown.end()
 	if err != nil || ended.ID == "" {

@@ -16,8 +16,8 @@ type serverProgress struct {
 	now   orchestrator.Progress
 }
 
-// tell counts what has happened. Tests with trials have a result of trial 0 for all of them.
-func (p *serverProgress) tell(e client.Event) {
+// printEvent counts what has happened. Tests with trials have a result of trial 0 for all of them.
+func (p *serverProgress) printEvent(e client.Event) {
 	if !p.begun {
 		p.begun = true
 		p.Begin(result.Run{}, p.tests)

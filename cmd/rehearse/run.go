@@ -160,7 +160,7 @@ func (f *runFlags) evaluate(ctx context.Context, env *Env, c evaluation.Config) 
 		return tooSoon(err)
 	}
 	r, err := e.Conclude(held)
-	return kept(f.show(env, held, r), err)
+	return storeError(f.show(env, held, r), err)
 }
 
 // tooSoon gives the error of a run that was interrupted before it could hold anything its exit code.
@@ -171,8 +171,8 @@ func tooSoon(err error) error {
 	return err
 }
 
-// kept returns what showing a run came to, unless the record of the run could not be kept.
-func kept(shown, keeping error) error {
+// storeError returns what showing a run came to, unless the record of the run could not be kept.
+func storeError(shown, keeping error) error {
 	if keeping != nil {
 		return &exitError{result.ExitNotRun, keeping}
 	}
@@ -256,7 +256,7 @@ func (f *runFlags) watching(ctx context.Context, env *Env) error {
 		case exit != nil && exit.code == result.ExitInterrupted:
 			return err
 		case err != nil && (exit == nil || exit.err != nil):
-			tell(env, "run", err)
+			reportError(env, "run", err)
 		}
 		fmt.Fprintln(env.Stderr, "rehearse: waiting for a change; Ctrl-C ends")
 		waiting, release := untilSignal(ctx, env)

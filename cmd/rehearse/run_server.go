@@ -44,7 +44,7 @@ func (f *runFlags) heldThere(ctx context.Context, env *Env) error {
 		return outcome(err)
 	}
 	return f.onServer(ctx, env, sent, func(dir string, run *result.Run) error {
-		tellWarnings(env, run, "")
+		reportWarnings(env, run, "")
 		if err := f.gate(dir, run); err != nil {
 			return err
 		}
@@ -57,8 +57,8 @@ func (f *runFlags) gather(ctx context.Context, env *Env) (remote.Gathered, error
 	return remote.Gather(ctx, env.open, f.spec(), nil)
 }
 
-// tellWarnings tells the warnings of a run that a server held, but for one that is told elsewhere.
-func tellWarnings(env *Env, run *result.Run, elsewhere string) {
+// reportWarnings tells the warnings of a run that a server held, but for one that is told elsewhere.
+func reportWarnings(env *Env, run *result.Run, elsewhere string) {
 	for _, warning := range run.Warnings {
 		if warning != elsewhere {
 			fmt.Fprintln(env.Stderr, "rehearse: "+warning)

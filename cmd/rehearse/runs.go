@@ -15,14 +15,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// askingFlags are what the commands of servers have in common.
-type askingFlags struct {
+// requestFlags are what the commands of servers have in common.
+type requestFlags struct {
 	server serverFlags
 	format string
 }
 
 // open checks the flags and returns a client.
-func (f *askingFlags) open(env *Env) (*client.Client, error) {
+func (f *requestFlags) open(env *Env) (*client.Client, error) {
 	if f.server.url == "" {
 		return nil, usage("name the server with --server")
 	}
@@ -32,7 +32,7 @@ func (f *askingFlags) open(env *Env) (*client.Client, error) {
 	return f.server.client(env, nil)
 }
 
-func (f *askingFlags) check() error {
+func (f *requestFlags) check() error {
 	if f.format != "text" && f.format != "json" {
 		return usage("unknown format %q: use text or json", f.format)
 	}
@@ -40,7 +40,7 @@ func (f *askingFlags) check() error {
 }
 
 func newRuns(env *Env) *cobra.Command {
-	f := &placeFlags{}
+	f := &sourceFlags{}
 	c := group(&cobra.Command{
 		Use:   "runs",
 		Short: "List, show, cancel and prune runs",
@@ -59,7 +59,7 @@ this folder.`,
 	return c
 }
 
-func newRunsList(env *Env, f *placeFlags) *cobra.Command {
+func newRunsList(env *Env, f *sourceFlags) *cobra.Command {
 	var status string
 	var limit int
 	c := &cobra.Command{
@@ -113,7 +113,7 @@ func printRuns(env *Env, found []json.RawMessage) error {
 	return w.Flush()
 }
 
-func newRunsShow(env *Env, f *placeFlags) *cobra.Command {
+func newRunsShow(env *Env, f *sourceFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a run",
@@ -129,7 +129,7 @@ func newRunsShow(env *Env, f *placeFlags) *cobra.Command {
 	}
 }
 
-func newRunsCancel(env *Env, f *placeFlags) *cobra.Command {
+func newRunsCancel(env *Env, f *sourceFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:     "cancel ID",
 		Short:   "Cancel a run of a server",
@@ -145,7 +145,7 @@ func newRunsCancel(env *Env, f *placeFlags) *cobra.Command {
 	}
 }
 
-func newRunsPrune(env *Env, f *placeFlags) *cobra.Command {
+func newRunsPrune(env *Env, f *sourceFlags) *cobra.Command {
 	var olderThan runspec.Age
 	var keep int
 	c := &cobra.Command{
@@ -194,7 +194,7 @@ Of a run that was held in this folder its own files are removed, and nothing els
 }
 
 // printed prints one run.
-func (f *askingFlags) printed(env *Env, run client.Run, err error) error {
+func (f *requestFlags) printed(env *Env, run client.Run, err error) error {
 	if err != nil {
 		return outcome(err)
 	}

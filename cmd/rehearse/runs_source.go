@@ -11,9 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// placeFlags say whose runs are meant.
-type placeFlags struct {
-	askingFlags
+// sourceFlags say whose runs are meant.
+type sourceFlags struct {
+	requestFlags
 	store string
 }
 
@@ -26,7 +26,7 @@ type runsOf struct {
 }
 
 // in does something with the runs that are meant.
-func (f *placeFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (err error) {
+func (f *sourceFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func newSchedule(env *Env) *cobra.Command {
-	f := &askingFlags{}
+	f := &requestFlags{}
 	c := group(&cobra.Command{
 		Use:   "schedule",
 		Short: "Have a server hold a run again and again",
@@ -35,7 +35,7 @@ CRON has five fields (minute, hour, day of the month, month, day of the week), s
 	return c
 }
 
-func newScheduleList(env *Env, f *askingFlags) *cobra.Command {
+func newScheduleList(env *Env, f *requestFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the schedules of a server",
@@ -80,7 +80,7 @@ func lastOf(s client.Schedule) string {
 	return strings.TrimSpace(s.Last.At.Local().Format(time.DateTime) + " " + s.Last.Outcome + " " + s.Last.RunID)
 }
 
-func newScheduleRemove(env *Env, f *askingFlags) *cobra.Command {
+func newScheduleRemove(env *Env, f *requestFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm NAME",
 		Short:   "Remove a schedule; its runs stay",
@@ -97,7 +97,7 @@ func newScheduleRemove(env *Env, f *askingFlags) *cobra.Command {
 	}
 }
 
-func newScheduleRun(env *Env, f *askingFlags) *cobra.Command {
+func newScheduleRun(env *Env, f *requestFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "run NAME",
 		Short: "Begin a run of a schedule now, and print its id",

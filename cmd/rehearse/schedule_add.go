@@ -28,7 +28,7 @@ var shownOnly = []string{
 	"baseline-optional", "classes", "write-predictions", "agentic-system",
 }
 
-func newScheduleAdd(env *Env, asking *askingFlags) *cobra.Command {
+func newScheduleAdd(env *Env, asking *requestFlags) *cobra.Command {
 	f := &runFlags{}
 	var cron, zone string
 	c := &cobra.Command{
@@ -122,15 +122,15 @@ func onlyBefore(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// asks returns the run that the arguments of a command ask for, once its flags are parsed.
-type asks func(ctx context.Context, env *Env, args []string) (runspec.Spec, error)
+// specReader returns the run that the arguments of a command ask for, once its flags are parsed.
+type specReader func(ctx context.Context, env *Env, args []string) (runspec.Spec, error)
 
 // commandOf returns the words that name a command whose run a server holds, and what registers its flags; nil for other
 // words.
-func commandOf(args []string) (words []string, prepare func(*cobra.Command, serverFlags) asks) {
+func commandOf(args []string) (words []string, prepare func(*cobra.Command, serverFlags) specReader) {
 	for _, known := range []struct {
 		name    string
-		prepare func(*cobra.Command, serverFlags) asks
+		prepare func(*cobra.Command, serverFlags) specReader
 	}{
 		{"run", scheduledSuites}, {"e2e", scheduledAnswers}, {"classify", scheduledClassification},
 		{"replay run", scheduledReplay},
@@ -145,8 +145,8 @@ func commandOf(args []string) (words []string, prepare func(*cobra.Command, serv
 // commandSpec reads the rest of a command as the command itself does with --server, and returns the run that it asks
 // for.
 func commandSpec(
-	ctx context.Context, env *Env, words []string, prepare func(*cobra.Command, serverFlags) asks, server serverFlags,
-	rest []string,
+	ctx context.Context, env *Env, words []string, prepare func(*cobra.Command, serverFlags) specReader,
+	server serverFlags, rest []string,
 ) (spec runspec.Spec, err error) {
 	at := &cobra.Command{Use: "rehearse"}
 	for _, word := range words {
@@ -175,7 +175,7 @@ func commandSpec(
 	return ask(ctx, env, at.Flags().Args())
 }
 
-func scheduledSuites(c *cobra.Command, server serverFlags) asks {
+func scheduledSuites(c *cobra.Command, server serverFlags) specReader {
 	f := &runFlags{}
 	f.register(c.Flags())
 	return func(ctx context.Context, env *Env, args []string) (runspec.Spec, error) {
@@ -192,7 +192,7 @@ func scheduledSuites(c *cobra.Command, server serverFlags) asks {
 	}
 }
 
-func scheduledAnswers(c *cobra.Command, server serverFlags) asks {
+func scheduledAnswers(c *cobra.Command, server serverFlags) specReader {
 	f := &e2eFlags{}
 	f.register(c.Flags())
 	return func(ctx context.Context, env *Env, args []string) (runspec.Spec, error) {
@@ -205,7 +205,7 @@ func scheduledAnswers(c *cobra.Command, server serverFlags) asks {
 	}
 }
 
-func scheduledClassification(c *cobra.Command, server serverFlags) asks {
+func scheduledClassification(c *cobra.Command, server serverFlags) specReader {
 	f := &classifyFlags{}
 	f.register(c.Flags())
 	return func(ctx context.Context, env *Env, args []string) (runspec.Spec, error) {
@@ -222,7 +222,7 @@ func scheduledClassification(c *cobra.Command, server serverFlags) asks {
 	}
 }
 
-func scheduledReplay(c *cobra.Command, server serverFlags) asks {
+func scheduledReplay(c *cobra.Command, server serverFlags) specReader {
 	f := &replayFlags{}
 	f.register(c.Flags())
 	underscored(c)

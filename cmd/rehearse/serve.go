@@ -200,7 +200,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	err = api.Serve(ctx, pages.With(browser, agents), api.Listening{
 		Addr: f.addr, Guarded: guarded, TokenEnv: f.tokenEnv, Log: log, Stop: env.Signals, Grace: f.grace,
 		Drain:  func(ctx context.Context) error { return errors.Join(running.Drain(ctx), agents.Drain(ctx)) },
-		Opened: func(at net.Addr) { f.tell(env, at, running.NATSAddr) },
+		Opened: func(at net.Addr) { f.printAddress(env, at, running.NATSAddr) },
 		Stopping: func() {
 			agents.Stop()
 			close(stopping)
@@ -214,8 +214,8 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	return outcome(err)
 }
 
-// tell says where the server listens, and where workers join it.
-func (f *serveFlags) tell(env *Env, at net.Addr, nats string) {
+// printAddress says where the server listens, and where workers join it.
+func (f *serveFlags) printAddress(env *Env, at net.Addr, nats string) {
 	if f.opened != nil {
 		f.opened(api.BaseOf(at))
 		return

@@ -17,7 +17,7 @@ func TestServeSaysWhereToGo(t *testing.T) {
 		{net.TCPAddr{IP: net.IPv6loopback, Port: 8090}, "listening on http://[::1]:8090\n"},
 	} {
 		var out bytes.Buffer
-		(&serveFlags{}).tell(&Env{Stdout: &out}, &c.at, "")
+		(&serveFlags{}).printAddress(&Env{Stdout: &out}, &c.at, "")
 		if out.String() != c.want {
 			t.Errorf("%v: %q, want %q", c.at, out.String(), c.want)
 		}

@@ -42,7 +42,7 @@ func newShow(env *Env) *cobra.Command {
 			tests := runlog.ReadAll(dir, run)
 			if test != "" {
 				tests = onlyTest(tests, test)
-				if found, err := holdsAny(tests); err != nil {
+				if found, err := hasAny(tests); err != nil {
 					return outcome(err)
 				} else if !found {
 					return usage("the run has no test called %q: `rehearse show %s` lists them", test, args[0])
@@ -78,7 +78,7 @@ func newShow(env *Env) *cobra.Command {
 	return c
 }
 
-func holdsAny(tests runlog.Tests) (bool, error) {
+func hasAny(tests runlog.Tests) (bool, error) {
 	for _, err := range tests {
 		return err == nil, err
 	}

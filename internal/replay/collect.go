@@ -104,7 +104,7 @@ func (e *Evaluation) keep(ctx context.Context, finished <-chan PairResult, giveU
 	}
 }
 
-// keepBatch keeps sessions, and settles them.
+// storeBatch keeps sessions, and settles them.
 func (e *Evaluation) storeBatch(ctx context.Context, batch []PairResult) error {
 	if e.Store != nil {
 		if err := e.Store(batch); err != nil {

@@ -23,8 +23,8 @@ func (m *metric) criterion(power float64) stats.Criterion {
 	return c
 }
 
-// compareLanes adds the differences between the lanes to the report of each metric, and returns what the gate decides
-// by.
+// compareVariants adds the differences between the lanes to the report of each metric, and returns what the gate
+// decides by.
 func (t *Tally) compareVariants(reports []MetricReport, metrics []metric, rules *Rules) *findings {
 	baseline, candidate := t.lanes[Baseline], t.lanes[Candidate]
 	f := &findings{lost: t.lostPairs(), compared: len(t.sessions), concealed: t.concealed(metrics, rules.MaxLost)}

@@ -45,7 +45,7 @@ func (l *Variation) leavesUngiven(data map[string]any, observed []VariationTurn,
 	return !given && messagesLeft
 }
 
-// normalSaid is all that the user says, made alike.
+// normalText is all that the user says, made alike.
 func normalText(turns []VariationTurn) string {
 	var said strings.Builder
 	for i := range turns {

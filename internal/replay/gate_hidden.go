@@ -115,7 +115,7 @@ func (f *findings) hidden(rules *Rules) []Reason {
 	return reasons
 }
 
-// wholeMargin is a margin that accepts any loss of a metric, or asks for no certain one where it has no range.
+// marginOf is a margin that accepts any loss of a metric, or asks for no certain one where it has no range.
 func (m *metric) marginOf() string {
 	if m.unit == Share {
 		return "100pp"

@@ -83,7 +83,7 @@ func ReadNodes(data []byte) (*Nodes, error) {
 	return n, nil
 }
 
-// asksFor names the field that a node fills, or else the options that it offers.
+// requestsField names the field that a node fills, or else the options that it offers.
 func requestsField(field string, options []string) string {
 	if field != "" {
 		return "field " + field

@@ -169,7 +169,7 @@ func (s *Session) places() []int {
 	return at
 }
 
-// askedBefore returns what the bot said last before a message.
+// lastReplyBefore returns what the bot said last before a message.
 func (s *Session) lastReplyBefore(at int) string {
 	var said []string
 	for i := at - 1; i >= 0 && !s.Messages[i].User; i-- {

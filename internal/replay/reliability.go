@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// belief says in one sentence, true of the mode, how far the figures may be believed. It is empty where nothing was
-// compared.
+// reliability says in one sentence, true of the mode, how far the figures may be believed. It is empty where nothing
+// was compared.
 func (t *Tally) reliability(r *Report) string {
 	if len(t.sessions) == 0 {
 		return ""
@@ -39,7 +39,7 @@ func (t *Tally) reliability(r *Report) string {
 	return "The logged user spoke: " + strings.Join(parts, ", ") + "." + unknownRequests(r)
 }
 
-// unknownAsks names the agents that do not tell what they ask for, and says how they can. Fewer messages count as
+// unknownRequests names the agents that do not tell what they ask for, and says how they can. Fewer messages count as
 // supported for them.
 func unknownRequests(r *Report) string {
 	var lanes []string

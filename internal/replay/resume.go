@@ -8,7 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/retry"
 )
 
-// storeAway lets a store be away for half a minute, such as while its server restarts, before a run gives up.
+// storeRetries lets a store be away for half a minute, such as while its server restarts, before a run gives up.
 func storeRetries() retry.Policy {
 	return retry.Policy{Retries: retry.Unlimited, For: 30 * time.Second}
 }

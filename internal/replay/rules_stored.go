@@ -7,7 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/stats"
 )
 
-// keptRules are rules as a run keeps them, so that whoever reads it later judges as it was judged.
+// storedRules are rules as a run keeps them, so that whoever reads it later judges as it was judged.
 type storedRules struct {
 	Require     Requirement             `json:"require"`
 	MinSupport  float64                 `json:"min_support"`

@@ -36,7 +36,7 @@ type played struct {
 	turns                   int // of the user's, in the log
 }
 
-// laneTally has a column for each metric, with NaN where it does not apply.
+// variantTally has a column for each metric, with NaN where it does not apply.
 type variantTally struct {
 	whole     [][]float64
 	onSupport [][]float64
@@ -154,7 +154,7 @@ func (t *Tally) lose(of played, pairs []*Pair) {
 	}
 }
 
-// addLane adds the figures of a lane, which are means where the session was played several times.
+// addVariant adds the figures of a lane, which are means where the session was played several times.
 func (t *Tally) addVariant(name string, pairs []*Pair) {
 	var times []*Metrics
 	for _, p := range pairs {

@@ -13,7 +13,7 @@ import (
 
 // finding is what went wrong at one place of a conversation.
 type finding struct {
-	// place is "turn 2", "the whole conversation", or a score's own name.
+	// positionFindings is "turn 2", "the whole conversation", or a score's own name.
 	positionFindings string
 	turn             int
 	verdict          result.Verdict
@@ -184,7 +184,7 @@ func repeats(f result.Failure, a result.Assertion) bool {
 	return strings.Contains(f.Message, a.Text) && strings.Contains(f.Message, a.Evidence)
 }
 
-// place files failures with the finding of their turn, or as one of their own.
+// positionFindings files failures with the finding of their turn, or as one of their own.
 func positionFindings(found []finding, turn int, failures []result.Failure) []finding {
 	i := slices.IndexFunc(found, func(f finding) bool { return f.turn == turn && turn > 0 })
 	if i < 0 {

@@ -84,7 +84,7 @@ type survey struct {
 	records         result.Tallies
 }
 
-// look makes the survey.
+// readSurvey makes the survey.
 func readSurvey(run result.Run, tests runlog.Tests) (*survey, error) {
 	s := &survey{bySuite: map[string]*suiteTally{}}
 	begun := map[id]*entry{}   // with trials, whose aggregate has not come yet

@@ -34,7 +34,7 @@ func (r *reader) connectOption(node *Node, o *Option) {
 	o.Next = next
 }
 
-// optionPlace names a node and its option in a message.
+// optionPath names a node and its option in a message.
 func optionPath(n *Node, o *Option) string {
 	switch {
 	case n == nil:

@@ -91,8 +91,8 @@ func newest(flows []*Flow, name string, among func(*Flow) bool) (found *Flow) {
 	return found
 }
 
-// beside returns what reads the flows of the other files in a file's folder. Files without a flow, or with faults, are
-// passed over: a call that is missed then says so.
+// flowsInFolder returns what reads the flows of the other files in a file's folder. Files without a flow, or with
+// faults, are passed over: a call that is missed then says so.
 func flowsInFolder(files source.Files, path string) func() []*Flow {
 	return func() (flows []*Flow) {
 		folder, read := filepath.Dir(path), 0

@@ -99,7 +99,7 @@ func (r *reader) state(name string, n source.Node) {
 // maxName bounds the name of a state.
 const maxName = 200
 
-// keepAnswer sets the field of a state that collects data: the named one, that of a set_field without a value, or the
+// setAnswer sets the field of a state that collects data: the named one, that of a set_field without a value, or the
 // state's own name.
 func setAnswer(n *Node) {
 	s := n.State

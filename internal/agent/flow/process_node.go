@@ -177,7 +177,7 @@ func (t *turn) outcome(s step) processed {
 	return p
 }
 
-// askAgain returns how a node says to ask again; empty where it leaves that to its prompt.
+// callAgain returns how a node says to ask again; empty where it leaves that to its prompt.
 func (s step) callAgain() string {
 	if s.kind != Stayed || s.next.NoMatch == nil {
 		return ""

@@ -115,7 +115,7 @@ func oneOfEachKey(data []byte) error {
 	}
 }
 
-// keepMemory keeps the memory's JSON, so that a dry run can return it unchanged.
+// storeMemory keeps the memory's JSON, so that a dry run can return it unchanged.
 func (c *Context) storeMemory(data []byte) {
 	var raw struct {
 		Memory json.RawMessage `json:"memory"`

@@ -77,7 +77,7 @@ func (p *pipeline) resummarize(ctx context.Context) (due bool, err error) {
 	return due, nil
 }
 
-// keepChunk stores chunks, including the new chunk c, in the memory.
+// storeChunk stores chunks, including the new chunk c, in the memory.
 func (p *pipeline) storeChunk(c Chunk, chunks []Chunk, lastSummarized int) {
 	p.delta.ChunksAdded = append(p.delta.ChunksAdded, c)
 	p.Memory.Summary = &Summary{Level: topLevel(chunks), LastSummarizedTurn: lastSummarized, Chunks: chunks}

@@ -50,7 +50,7 @@ func tidy(chunks []Chunk) []Chunk {
 	return tidied
 }
 
-// placeChunk returns tidy chunks with one more. It replaces the chunks within its turns, so that no span occurs twice.
+// insertChunk returns tidy chunks with one more. It replaces the chunks within its turns, so that no span occurs twice.
 // Only a seeded memory has a chunk that overlaps it; that chunk keeps the turns before it, or else those after it.
 func insertChunk(chunks []Chunk, added Chunk) []Chunk {
 	placed := make([]Chunk, 0, len(chunks)+1)

@@ -52,7 +52,7 @@ type toolError struct {
 	Error string `json:"error"`
 }
 
-// said is a message as get_full_history returns it.
+// foundMessage is a message as get_full_history returns it.
 type foundMessage struct {
 	Turn    int       `json:"turn"`
 	Role    chat.Role `json:"role"`
@@ -79,8 +79,8 @@ type historyResult struct {
 	Truncated bool           `json:"truncated"`
 }
 
-// lookBack returns the requested messages of a numbered history, without bounds all of them; if there are too many, the
-// newest.
+// searchHistory returns the requested messages of a numbered history, without bounds all of them; if there are too
+// many, the newest.
 func searchHistory(history []Message, args json.RawMessage) (any, error) {
 	var want struct {
 		From     int    `json:"from_turn"`

@@ -75,11 +75,11 @@ func (f textFile) read(limit int64) (text string, err error) {
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if at := bytes.IndexByte(data, 0); at >= 0 {
-		line, column := placeOf(data, at)
+		line, column := positionOf(data, at)
 		return "", faultAt(f.name, line, column, kindsHint, "the file is binary: it has a zero byte")
 	}
 	if at := brokenAt(data); at >= 0 {
-		line, column := placeOf(data, at)
+		line, column := positionOf(data, at)
 		return "", faultAt(f.name, line, column, "save it as UTF-8", "the file is not UTF-8 text")
 	}
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data)), nil
@@ -118,8 +118,8 @@ func brokenAt(data []byte) int {
 	return at
 }
 
-// placeOf returns the line and the character of an offset, from 1.
-func placeOf(data []byte, at int) (line, column int) {
+// positionOf returns the line and the character of an offset, from 1.
+func positionOf(data []byte, at int) (line, column int) {
 	before := data[:at]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1

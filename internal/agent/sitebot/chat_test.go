@@ -61,10 +61,10 @@ rules:
 // stage is a bot with everything around it that a test looks at.
 type stage struct {
 	*sitebot.Bot
-	mu    sync.Mutex
-	asked []string
-	kept  *lead.Memory
-	leads []told
+	mu     sync.Mutex
+	asked  []string
+	outbox *lead.Memory
+	leads  []told
 	// delay, if any, is what every model call takes.
 	delay func(context.Context)
 }
@@ -99,11 +99,11 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{kept: lead.NewMemory(graph.MemoryLimits{})}
+	s := &stage{outbox: lead.NewMemory(graph.MemoryLimits{})}
 	watched := &watchedModel{Model: model, stage: s}
 	s.Bot, err = sitebot.New(sitebot.Config{
 		Guard: true,
-		Sites: library, Prompts: &prompt.Set{}, Checkpoints: s.kept, Leads: s,
+		Sites: library, Prompts: &prompt.Set{}, Checkpoints: s.outbox, Leads: s,
 		Models: func(*site.Site) (sitebot.Models, error) {
 			return sitebot.Models{Default: watched, Fast: watched}, nil
 		},
@@ -138,10 +138,10 @@ func (s *stage) captured() []told {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	want := lead.Want{Address: lead.Address{Receiver: lead.WebhookName, Site: "shop.example"}, Most: 1000}
-	claims, err := s.kept.Claim(context.Background(), time.Now(), []lead.Want{want})
+	claims, err := s.outbox.Claim(context.Background(), time.Now(), []lead.Want{want})
 	for _, c := range claims {
 		var t told
-		err = errors.Join(err, json.Unmarshal(c.Body, &t), s.kept.Finish(context.Background(), c, lead.Result{
+		err = errors.Join(err, json.Unmarshal(c.Body, &t), s.outbox.Finish(context.Background(), c, lead.Result{
 			State: lead.Delivered, At: time.Now(),
 		}))
 		s.leads = append(s.leads, t)

@@ -99,7 +99,7 @@ func (f *findings) keep(b *Booking, fields []site.BookingField, of site.FieldTyp
 	switch {
 	case len(empty) > 0 && (empty[0] == asked || len(kept) == 0 || kept[0] != "" && !b.Converted):
 		f.values[empty[0]] = found.Value
-	case len(kept) > 0 && kept[0] != "" && !asks(message, found.To):
+	case len(kept) > 0 && kept[0] != "" && !isQuestion(message, found.To):
 		f.values[kept[0]] = found.Value
 	}
 }
@@ -160,8 +160,8 @@ func freeText(message string, rest []string) string {
 // clauseEnds writes the end of each clause as a new line.
 var clauseEnds = strings.NewReplacer(",", "\n", ";", "\n", ". ", "\n", "! ", "\n")
 
-// asks reports whether the sentence that goes on at a place of a message is a question.
-func asks(message string, from int) bool {
+// isQuestion reports whether the sentence that goes on at a place of a message is a question.
+func isQuestion(message string, from int) bool {
 	rest := message[from:]
 	for i, r := range rest {
 		switch r {

@@ -74,7 +74,7 @@ func Rebuild(h History) Rebuilt {
 	out := Rebuilt{Messages: []RebuiltMessage{}, Warnings: []string{}}
 	rows := sorted(h.Rows, &out)
 	rows = cut(rows, h, &out)
-	rows = kept(rows, &out)
+	rows = acceptRows(rows, &out)
 	for _, r := range rows {
 		out.Messages = append(out.Messages, RebuiltMessage{r.role, r.text}) // R5
 		if r.role == chat.Assistant {
@@ -155,8 +155,8 @@ func countFrom(rows []row, key float64) int {
 	return len(rows) - i
 }
 
-// kept drops blank rows (R3), and answers that repeat one since the last message of the user's (R4).
-func kept(rows []row, out *Rebuilt) []row {
+// acceptRows drops blank rows (R3), and answers that repeat one since the last message of the user's (R4).
+func acceptRows(rows []row, out *Rebuilt) []row {
 	said := map[string]bool{} // by the assistant, since the user's last message
 	blank, repeated := 0, 0
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool {

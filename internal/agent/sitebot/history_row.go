@@ -60,10 +60,10 @@ func numericIndex(index any) (sortKey, bool) {
 	case float64:
 		return sortKey{near: n}, !math.IsNaN(n)
 	case int:
-		return wholeKey(int64(n)), true
+		return integerKey(int64(n)), true
 	case json.Number:
 		if whole, err := n.Int64(); err == nil {
-			return wholeKey(whole), true
+			return integerKey(whole), true
 		}
 		near, _ := strconv.ParseFloat(n.String(), 64) // one that is too large is infinite
 		return sortKey{near: near}, !math.IsNaN(near)
@@ -71,7 +71,7 @@ func numericIndex(index any) (sortKey, bool) {
 	return sortKey{}, false
 }
 
-func wholeKey(n int64) sortKey {
+func integerKey(n int64) sortKey {
 	near := float64(n)
 	const mostInt = 1 << 62 // from here on the nearest float may be too large for an int64
 	if n > mostInt || n < -mostInt {

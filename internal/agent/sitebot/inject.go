@@ -43,7 +43,7 @@ func (b *Bot) UpdateState(ctx context.Context, siteName, session string, patch j
 	if replace {
 		before.State = State{}
 	}
-	if err := roomFor(&before.State, len(patch)); err != nil {
+	if err := checkStateSize(&before.State, len(patch)); err != nil {
 		return err
 	}
 	if patch, err = completed(patch, before.State.Messages); err != nil {
@@ -159,7 +159,7 @@ func turnsOf(messages []Message) int {
 
 // newTurns returns how many of the added messages of the assistant take no other's place.
 func newTurns(before, added []Message) int {
-	return turnsOf(slices.DeleteFunc(slices.Clone(added), func(m Message) bool { return taken(before, m.ID) }))
+	return turnsOf(slices.DeleteFunc(slices.Clone(added), func(m Message) bool { return isDuplicate(before, m.ID) }))
 }
 
 // identify gives messages without an id one: "{turn}:u" and "{turn}:a". A message that was never answered gets one of
@@ -180,15 +180,15 @@ func identify(messages []Message, turn int) {
 	}
 }
 
-// taken reports whether a message has an id.
-func taken(messages []Message, id string) bool {
+// isDuplicate reports whether a message has an id.
+func isDuplicate(messages []Message, id string) bool {
 	return slices.ContainsFunc(messages, func(m Message) bool { return m.ID == id })
 }
 
 // freeID returns an id that no message has: the one proposed, unless an injected history holds it already.
 func freeID(messages []Message, id string) string {
 	free := id
-	for n := 2; taken(messages, free); n++ {
+	for n := 2; isDuplicate(messages, free); n++ {
 		free = fmt.Sprintf("%s.%d", id, n)
 	}
 	return free

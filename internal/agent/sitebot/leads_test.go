@@ -245,7 +245,7 @@ func TestFailuresAreNoSpam(t *testing.T) {
 	}
 	th.say(t, "p", "something else")
 	for _, session := range []string{"h", "l"} {
-		records, err := th.kept.Load(t.Context(), sitebot.Thread("shop.example", session), "")
+		records, err := th.outbox.Load(t.Context(), sitebot.Thread("shop.example", session), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestErase(t *testing.T) {
 	if _, err := th.State(t.Context(), "shop.example", "e"); err == nil {
 		t.Error("the session is still there")
 	}
-	if rows, err := th.kept.Leads(t.Context(), lead.Filter{}); err != nil || len(rows) != 0 {
+	if rows, err := th.outbox.Leads(t.Context(), lead.Filter{}); err != nil || len(rows) != 0 {
 		t.Errorf("leads are left: %+v %v", rows, err)
 	}
 	if d := cmp.Diff([]string{"shop.example e", "shop.example e"}, elsewhere); d != "" {

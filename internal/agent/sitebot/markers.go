@@ -44,13 +44,13 @@ type markerFilter struct {
 	// rest is the beginning of a character that is not whole yet.
 	rest string
 	// behind says what may still be taken out behind a marker.
-	behind behindMarker
+	behind afterMarker
 }
 
-type behindMarker int
+type afterMarker int
 
 const (
-	nothingBehind behindMarker = iota
+	nothingBehind afterMarker = iota
 	spaceBehind
 	modifierBehind
 )

@@ -183,7 +183,7 @@ func (r *rules) openDays(s *State) []site.BookingField {
 	}
 	var days []site.BookingField
 	for _, f := range fields {
-		if f.Type == site.Date && (b.Values[f.ID] == "" || !asks(s.Input, 0)) { // a question corrects nothing
+		if f.Type == site.Date && (b.Values[f.ID] == "" || !isQuestion(s.Input, 0)) { // a question corrects nothing
 			days = append(days, f)
 		}
 	}

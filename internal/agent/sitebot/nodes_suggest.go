@@ -15,16 +15,16 @@ import (
 func suggester(t *rules, response string) string {
 	marks := marker.Of(response)
 	switch {
-	case t.Suggestions.Answers && (marks.Questions > 0 || asksLast(response)):
+	case t.Suggestions.Answers && (marks.Questions > 0 || endsWithQuestion(response)):
 		return "answer_suggester"
-	case t.Suggestions.FollowUps && !marks.Email && !marks.Demo && marks.Questions == 0 && !asksLast(response):
+	case t.Suggestions.FollowUps && !marks.Email && !marks.Demo && marks.Questions == 0 && !endsWithQuestion(response):
 		return "follow_up_suggester"
 	}
 	return ""
 }
 
-// asksLast reports whether a text's last sentence is a question.
-func asksLast(text string) bool {
+// endsWithQuestion reports whether a text's last sentence is a question.
+func endsWithQuestion(text string) bool {
 	text = strings.TrimRightFunc(text, func(r rune) bool {
 		return !strings.ContainsRune(".!?？؟。！", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})

@@ -12,7 +12,7 @@ import (
 
 // What one process does to a session another one sees at once, although it recalls how it was: a turn, and its erasure.
 func TestProcessesShareSessions(t *testing.T) {
-	store, locks := sessionindex.NewMemory(graph.MemoryLimits{}), &latches{taken: map[string]bool{}}
+	store, locks := sessionindex.NewMemory(graph.MemoryLimits{}), &latches{seen: map[string]bool{}}
 	take := func(th *theater, input string) int {
 		o, err := th.Turn(t.Context(), sitebot.Request{Site: "shop.example", Session: "s", Input: input}, nil)
 		if err != nil {

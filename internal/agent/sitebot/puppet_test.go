@@ -150,11 +150,11 @@ func openTheater(t testing.TB, siteFile string, changes ...func(*sitebot.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	th := &theater{&stage{kept: lead.NewMemory(graph.MemoryLimits{})}, &puppet{plays: map[string]play{}}}
+	th := &theater{&stage{outbox: lead.NewMemory(graph.MemoryLimits{})}, &puppet{plays: map[string]play{}}}
 	c := sitebot.Config{
 		Guard: true,
-		Sites: library, Prompts: &prompt.Set{}, Checkpoints: th.kept, Leads: th.stage,
-		Locks: &latches{taken: map[string]bool{}},
+		Sites: library, Prompts: &prompt.Set{}, Checkpoints: th.outbox, Leads: th.stage,
+		Locks: &latches{seen: map[string]bool{}},
 		Models: func(*site.Site) (sitebot.Models, error) {
 			return sitebot.Models{Default: th.puppet, Fast: th.puppet}, nil
 		},
@@ -190,21 +190,21 @@ func (th *theater) inject(t testing.TB, session, patch string) {
 
 // latches keep two turns of one session apart, within the test.
 type latches struct {
-	mu    sync.Mutex
-	taken map[string]bool
+	mu   sync.Mutex
+	seen map[string]bool
 }
 
 // Lock takes a key, or says that it is taken.
 func (l *latches) Lock(_ context.Context, key string, _ time.Duration) (func(), bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.taken[key] {
+	if l.seen[key] {
 		return nil, false, nil
 	}
-	l.taken[key] = true
+	l.seen[key] = true
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.taken, key)
+		delete(l.seen, key)
 	}, true, nil
 }

@@ -147,7 +147,7 @@ func (b *Bot) says(ctx context.Context, row *sessionindex.Row, wanted string) (b
 
 // Session returns all that its operator can see of a session. The error is an *Error.
 func (b *Bot) Session(ctx context.Context, siteName, session string) (*Session, error) {
-	name, k, err := b.kept(ctx, siteName, session)
+	name, k, err := b.stored(ctx, siteName, session)
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +192,8 @@ func (b *Bot) Recorded(ctx context.Context, row sessionindex.Row) (*Session, err
 	return b.recorded(ctx, k)
 }
 
-// kept returns what the register has of a session, and the first name of its site.
-func (b *Bot) kept(ctx context.Context, siteName, session string) (name string, k *sessionindex.Stored, err error) {
+// stored returns what the register has of a session, and the first name of its site.
+func (b *Bot) stored(ctx context.Context, siteName, session string) (name string, k *sessionindex.Stored, err error) {
 	found, err := b.Sites.Find(siteName)
 	if err != nil {
 		return "", nil, &Error{Fault: UnknownSite, Message: err.Error()}
@@ -252,7 +252,7 @@ func (b *Bot) Rate(ctx context.Context, siteName, session string, f sessionindex
 	case utf8.RuneCountInString(f.Comment) > maxComment:
 		return fault(InvalidRequest, "shorten it", "the comment has more than %d characters", maxComment)
 	}
-	name, k, err := b.kept(ctx, siteName, session)
+	name, k, err := b.stored(ctx, siteName, session)
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,8 @@ type Dialog struct {
 	EmailRequestedEver     bool  `json:"email_asked_ever"`
 	DemoProposedEver       bool  `json:"demo_was_proposed_ever"`
 	DemoDeclined           bool  `json:"demo_declined"`
-	// AskTurn is the skill turn of the last request for an e-mail address, ProposedTurn that of the last proposal of a
-	// demo.
+	// RequestTurn is the skill turn of the last request for an e-mail address, ProposedTurn that of the last proposal
+	// of a demo.
 	RequestTurn   *int    `json:"content_gating_ask_turn"`
 	ProposedTurn  *int    `json:"demo_proposed_turn"`
 	RequestCount  int     `json:"ask_count"`

@@ -27,8 +27,8 @@ func (b *Bot) fits(t *turn, at *graph.Checkpoint[State]) error {
 	return err
 }
 
-// roomFor refuses to put so many bytes into a session that it would hold more than it may.
-func roomFor(s *State, more int) error {
+// checkStateSize refuses to put so many bytes into a session that it would hold more than it may.
+func checkStateSize(s *State, more int) error {
 	size, err := sizeOf(s)
 	if err == nil && size+more > maxState {
 		return fault(SessionFull, "send less, or begin anew with ?replace=1", "the session would hold more than %d MiB",

@@ -17,7 +17,7 @@ type Terminal struct {
 	In io.Reader
 	// Prompt is where a prompt is written before each line; nil writes none.
 	Prompt io.Writer
-	// Say answers a message; over is true when the conversation has come to its end.
+	// Send answers a message; over is true when the conversation has come to its end.
 	Send func(ctx context.Context, message string) (over bool, err error)
 	// State shows what the agent remembers, Reset begins anew. Reset is called once before the first line.
 	State func(ctx context.Context) error

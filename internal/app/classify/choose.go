@@ -35,9 +35,9 @@ func (a *Selection) Inside() string {
 
 // Classifier is the classifier that was chosen. Either model or target is set.
 type Classifier struct {
-	name  string
-	setup *wire.Setup
-	asked Selection
+	name    string
+	setup   *wire.Setup
+	request Selection
 	// model chooses from labels.
 	model *config.Model
 	// target is a node of a chatbot, a whole chatbot, a flow or a server.
@@ -68,7 +68,7 @@ func (c *Classifier) decides() any {
 	for _, place := range c.places {
 		places = append(places, place.Spelled())
 	}
-	return []any{c.name, c.asked, itself, places, c.site, c.setup.ModelDefinitions()}
+	return []any{c.name, c.request, itself, places, c.site, c.setup.ModelDefinitions()}
 }
 
 // Lists reports whether the classifier answers with lists of labels, whatever the items have.
@@ -88,7 +88,7 @@ const (
 
 // Choose returns the classifier that was asked for. It opens nothing.
 func Choose(s *wire.Setup, a Selection) (*Classifier, error) {
-	c := &Classifier{name: a.Target, setup: s, asked: a}
+	c := &Classifier{name: a.Target, setup: s, request: a}
 	configuration := s.Config()
 	t, ok := configuration.Targets[a.Target]
 	if !ok {
@@ -124,14 +124,14 @@ func (c *Classifier) take(t config.Target) error {
 	}
 	c.target = &t
 	if place, ok := target.SiteOf(t); ok {
-		c.site, c.places = cmp.Or(c.asked.Site, place.Name), []target.SiteConfig{place}
+		c.site, c.places = cmp.Or(c.request.Site, place.Name), []target.SiteConfig{place}
 		return c.refuse("sites", "prompts", "examples")
 	}
 	if t.Model.Provider == "" { // it has no model inside
 		return c.refuse("model", "sites", "site", "prompts", "local-prompt", "examples")
 	}
-	if c.asked.Model != "" {
-		m, err := c.setup.ModelNamed(c.asked.Model, "model", wire.Names(c.setup.Config().Models))
+	if c.request.Model != "" {
+		m, err := c.setup.ModelNamed(c.request.Model, "model", wire.Names(c.setup.Config().Models))
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (c *Classifier) modelOfTarget() (config.Model, error) {
 
 // refuse refuses flags that have no effect on what was chosen.
 func (c *Classifier) refuse(without ...string) error {
-	a := &c.asked
+	a := &c.request
 	given := map[string]bool{
 		"model": a.Target != "" && a.Model != "", "examples": a.Examples != "", "sites": a.Sites != "",
 		"site": a.Site != "", "prompts": a.Prompts != "", "local-prompt": a.LocalPrompt,

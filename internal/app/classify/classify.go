@@ -177,7 +177,7 @@ type watch struct {
 	cancel  func()
 }
 
-func (c *Config) watch(a *asked, cancel func()) *watch {
+func (c *Config) watch(a *request, cancel func()) *watch {
 	w := &watch{
 		Sink: c.Sink, config: c, records: classification.NewRecords(c.Set, a.labels), stop: make(chan struct{}),
 		cancel: cancel,

@@ -19,8 +19,8 @@ import (
 
 // Submitted is a classification that a RunSpec asks for. Any process can hold its items.
 type Submitted struct {
-	config Config
-	asked  *asked
+	config  Config
+	request *request
 }
 
 // Submit reads the items of c.Spec.Classify through the files of c.Setup and chooses the classifier. It returns c with
@@ -43,10 +43,11 @@ func Submit(c evaluation.Config) (*Submitted, evaluation.Config, error) {
 	}
 	s.config.Set.Several = s.config.Set.Several || s.config.Classifier.Lists()
 	s.config.View = viewOf(of.Thresholds.Named(), at.Config())
-	if s.asked, err = s.config.tests(); err != nil {
+	if s.request, err = s.config.tests(); err != nil {
 		return nil, c, err
 	}
-	c.Setup, c.Suites, c.Made = at.Making(s.asked.makers), []*suite.Suite{s.asked.suite}, s.config.Classifier.decides()
+	c.Setup, c.Suites, c.Made = at.Making(s.request.makers), []*suite.Suite{s.request.suite},
+		s.config.Classifier.decides()
 	return s, c, nil
 }
 
@@ -84,7 +85,7 @@ func (s *Submitted) Decide(run *result.Run, dir string) (reports func() error, e
 // Outcome reads the records of a run in its folder and sets how the run ended: by the thresholds, where every item was
 // classified. Else the run stays as it is, without a report.
 func (s *Submitted) Outcome(run *result.Run, dir string) (*Outcome, error) {
-	records := classification.NewRecords(s.config.Set, s.asked.labels)
+	records := classification.NewRecords(s.config.Set, s.request.labels)
 	for t, err := range runlog.Read(dir) {
 		if err != nil {
 			return nil, err

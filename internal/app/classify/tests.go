@@ -17,8 +17,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// asked are the items as tests, and the targets that they name.
-type asked struct {
+// request are the items as tests, and the targets that they name.
+type request struct {
 	suite  *suite.Suite
 	makers map[string]wire.Maker
 	// targets are the names of the targets by the items' ids.
@@ -28,12 +28,12 @@ type asked struct {
 }
 
 // tests makes a test of each item: its message after its history, with its labels as the assertion.
-func (c *Config) tests() (*asked, error) {
+func (c *Config) tests() (*request, error) {
 	examples, err := c.examples()
 	if err != nil {
 		return nil, err
 	}
-	a := &asked{
+	a := &request{
 		makers: map[string]wire.Maker{}, targets: map[string]string{}, labels: slices.Sorted(maps.Keys(examples)),
 	}
 	var known *source.Value // what a reply in words may say
@@ -92,10 +92,10 @@ func (c *Config) examples() (map[string][]string, error) {
 			said[label] = nil
 		}
 	}
-	if c.Classifier == nil || c.Classifier.asked.Examples == "" {
+	if c.Classifier == nil || c.Classifier.request.Examples == "" {
 		return said, nil
 	}
-	learnt, err := dataset.Load(c.Classifier.asked.Examples)
+	learnt, err := dataset.Load(c.Classifier.request.Examples)
 	if err != nil {
 		return nil, source.AsInvalid(err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // openRun makes the run's folder with its first run.json, reads what a resumed run has done, and opens the log.
-func (e *Evaluation) openRun(ctx context.Context, kept *keeper) (h *Completed, p prior, err error) {
+func (e *Evaluation) openRun(ctx context.Context, kept *recorder) (h *Completed, p prior, err error) {
 	now := e.setup.Now()
 	h = &Completed{Dir: e.Out, began: now, Run: result.Run{
 		Schema: result.Schema, ID: RunID(now), Version: e.Version, Commit: Commit(), Command: e.Command,

@@ -30,7 +30,7 @@ type confirmed struct {
 // grades them, then those that fell, until a repeat passes. Nothing runs again where the exit code is known without it.
 // Falls of a run that plays recorded answers stay unconfirmed. The records go to runlog.RepeatFile: they count for the
 // gate and the budget, and in no rate.
-func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *keeper, spent orchestrator.Budget) {
+func (e *Evaluation) confirm(ctx context.Context, h *Completed, kept *recorder, spent orchestrator.Budget) {
 	rule := compare.Rule(e.spec.Rule())
 	if !e.spec.Confirms() || e.baseline == "" || e.regraded != nil || h.Run.Stopped() {
 		return
@@ -69,7 +69,7 @@ const recordedAnswers = "recorded answers are always the same (run against the a
 type repeater struct {
 	e    *Evaluation
 	h    *Completed
-	kept *keeper
+	kept *recorder
 	log  *runlog.Log
 	// units are the tests that run again, and records what came of the latest round, by the keys of the log.
 	units   map[result.Key]orchestrator.Unit
@@ -235,8 +235,8 @@ func (r *repeater) readPrior(of map[result.Key]orchestrator.Unit) error {
 		if err != nil {
 			return err
 		}
-		u, added := of[wholeOf(t)]
-		if added && t.Fingerprint == r.begun[keyOf(u)].fingerprint && !t.StartedAt.Before(since[wholeOf(t)]) {
+		u, added := of[conversationKey(t)]
+		if added && t.Fingerprint == r.begun[keyOf(u)].fingerprint && !t.StartedAt.Before(since[conversationKey(t)]) {
 			r.prior[t.Key()] = orchestrator.OutcomeOf(t)
 		}
 	}
@@ -300,7 +300,7 @@ func (r *repeater) again(key result.Key) orchestrator.Unit {
 // Append implements orchestrator.Results. Trials are stored, and their aggregates are what came of a round.
 func (r *repeater) Append(records ...*result.Test) error {
 	for _, t := range records {
-		of := r.begun[wholeOf(t)]
+		of := r.begun[conversationKey(t)]
 		of.fill(t)
 		line, err := r.log.Line(t)
 		if err != nil {

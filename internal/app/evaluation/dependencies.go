@@ -14,8 +14,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// asks is what a run can ask: addresses, and models with their prices.
-type asks struct {
+// dependencies is what a run can ask: addresses, and models with their prices.
+type dependencies struct {
 	// targets has the addresses of each target by its name; judge, user and embedder have theirs.
 	targets               map[string][]string
 	judge, user, embedder []string
@@ -47,8 +47,8 @@ func (e *Evaluation) Priced(ctx context.Context) error {
 }
 
 // askable returns what the run can ask, without opening or asking anything. With a budget, everything needs a price.
-func (e *Evaluation) askable(ctx context.Context) (*asks, error) {
-	a := &asks{targets: map[string][]string{}, own: map[string]bool{}, prices: map[string]result.Price{}}
+func (e *Evaluation) askable(ctx context.Context) (*dependencies, error) {
+	a := &dependencies{targets: map[string][]string{}, own: map[string]bool{}, prices: map[string]result.Price{}}
 	for _, s := range e.suites {
 		if err := e.askTargets(ctx, a, s.Name); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (e *Evaluation) askable(ctx context.Context) (*asks, error) {
 }
 
 // askTargets adds what the targets of a suite can ask.
-func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) error {
+func (e *Evaluation) askTargets(ctx context.Context, a *dependencies, suiteName string) error {
 	if e.regraded != nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (e *Evaluation) askTargets(ctx context.Context, a *asks, suiteName string) 
 }
 
 // add notes a model that someone asks, and returns the addresses with the model's.
-func (a *asks) add(addresses []string, who string, m wire.Dependency) []string {
+func (a *dependencies) add(addresses []string, who string, m wire.Dependency) []string {
 	name := m.Model.String()
 	switch {
 	case m.Price.Known(m.Embeds):
@@ -146,7 +146,7 @@ func with(list []string, text string) []string {
 
 // shared returns a warning for each target that has an address in common with the judge which is not the provider's
 // own.
-func (a *asks) shared() (warnings []string) {
+func (a *dependencies) shared() (warnings []string) {
 	for _, target := range wire.Names(a.targets) {
 		for _, address := range a.targets[target] {
 			for _, judge := range a.judge {
@@ -164,7 +164,7 @@ func (a *asks) shared() (warnings []string) {
 }
 
 // addresses returns the addresses for the run's record.
-func (a *asks) addresses() result.Addresses {
+func (a *dependencies) addresses() result.Addresses {
 	r := result.Addresses{
 		Judge: strings.Join(a.judge, ", "), User: strings.Join(a.user, ", "), Embedder: strings.Join(a.embedder, ", "),
 	}
@@ -214,4 +214,6 @@ func (e *Evaluation) embeds(t *suite.Test) bool {
 }
 
 // priced returns the prices for the run's record.
-func (a *asks) priced() result.Prices { return result.Prices{AsOf: llm.PricesAsOf, Models: a.prices} }
+func (a *dependencies) priced() result.Prices {
+	return result.Prices{AsOf: llm.PricesAsOf, Models: a.prices}
+}

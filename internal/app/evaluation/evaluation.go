@@ -122,7 +122,7 @@ type Evaluation struct {
 	targets  map[callKey]runner.Target
 	users    map[userKey]user.Model
 	planned  *plan
-	asked    *asks
+	asked    *dependencies
 	index    *index
 	baseline string
 	// regraded is the run that is graded again; nil for a run that holds its own conversations.
@@ -170,7 +170,7 @@ func planned(ctx context.Context, c Config) (made *Evaluation, err error) {
 		return nil, err
 	}
 	if c.Sink == nil {
-		c.Sink = unheard{}
+		c.Sink = discardSink{}
 	}
 	e := &Evaluation{
 		Config: c, spec: c.Spec, suites: c.Suites, setups: map[string]*wire.Setup{},
@@ -275,13 +275,13 @@ func (e *Evaluation) Planned() Planned {
 // Fingerprint returns a hash of everything that decides the records of the run, as it will stand in run.json. It opens
 // nothing and asks nobody.
 func (e *Evaluation) Fingerprint() (string, error) {
-	return (&keeper{prints: newFingerprints(e), open: map[result.Key]begun{}}).fingerprint(e.planned)
+	return (&recorder{prints: newFingerprints(e), open: map[result.Key]begun{}}).fingerprint(e.planned)
 }
 
-// unheard is the sink that does nothing.
-type unheard struct{}
+// discardSink is the sink that does nothing.
+type discardSink struct{}
 
-func (unheard) Begin(result.Run, int)         {}
-func (unheard) Observe(orchestrator.Progress) {}
-func (unheard) Store(*result.Test)            {}
-func (unheard) End()                          {}
+func (discardSink) Begin(result.Run, int)         {}
+func (discardSink) Observe(orchestrator.Progress) {}
+func (discardSink) Store(*result.Test)            {}
+func (discardSink) End()                          {}

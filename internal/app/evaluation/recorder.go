@@ -13,9 +13,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// keeper keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses
+// recorder keeps records in the log with their fingerprints, counts them and tells the sink of them. One goroutine uses
 // it.
-type keeper struct {
+type recorder struct {
 	log  *runlog.Log
 	sink Sink
 	// store, if set, keeps the records before the log does.
@@ -54,7 +54,7 @@ func (b begun) fill(t *result.Test) {
 }
 
 // positionOf returns the place of a test in the run, from 1. Tests begin in the order of the plan.
-func (k *keeper) positionOf(t *suite.Test) int {
+func (k *recorder) positionOf(t *suite.Test) int {
 	key := testKey{t.Suite, t.ID}
 	place, begun := k.positions[key]
 	if !begun {
@@ -68,7 +68,7 @@ func (k *keeper) positionOf(t *suite.Test) int {
 }
 
 // begunOf returns what records get of a test.
-func (k *keeper) begunOf(u orchestrator.Unit) (test begun, err error) {
+func (k *recorder) begunOf(u orchestrator.Unit) (test begun, err error) {
 	test = begun{
 		cluster: u.Test.Cluster, required: u.Test.Required, trials: u.Test.Execution.Trials.Count,
 		source: k.prints.e.sourceOf(u.Test), position: k.positionOf(u.Test),
@@ -79,7 +79,7 @@ func (k *keeper) begunOf(u orchestrator.Unit) (test begun, err error) {
 }
 
 // printed yields the units and remembers their fingerprints.
-func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
+func (k *recorder) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[orchestrator.Unit, error] {
 	return func(yield func(orchestrator.Unit, error) bool) {
 		h := sha256.New()
 		for u, err := range units {
@@ -102,7 +102,7 @@ func (k *keeper) printed(units iter.Seq2[orchestrator.Unit, error]) iter.Seq2[or
 }
 
 // fingerprint returns the fingerprint of the whole run, also of a stopped one.
-func (k *keeper) fingerprint(p *plan) (string, error) {
+func (k *recorder) fingerprint(p *plan) (string, error) {
 	if k.all == "" {
 		for _, err := range k.printed(p.units()) {
 			if err != nil {
@@ -114,10 +114,10 @@ func (k *keeper) fingerprint(p *plan) (string, error) {
 }
 
 // Append implements orchestrator.Results.
-func (k *keeper) Append(records ...*result.Test) error {
+func (k *recorder) Append(records ...*result.Test) error {
 	lines := make([][]byte, len(records))
 	for i, t := range records {
-		k.open[wholeOf(t)].fill(t)
+		k.open[conversationKey(t)].fill(t)
 		var err error
 		if lines[i], err = k.log.Line(t); err != nil {
 			return err
@@ -134,8 +134,8 @@ func (k *keeper) Append(records ...*result.Test) error {
 		}
 		k.records.Add(t)
 		if t.Trial == 0 {
-			k.ended[wholeOf(t)] = true
-			delete(k.open, wholeOf(t))
+			k.ended[conversationKey(t)] = true
+			delete(k.open, conversationKey(t))
 		}
 		k.sink.Store(t)
 	}

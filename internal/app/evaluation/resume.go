@@ -142,7 +142,7 @@ func (e *Evaluation) prior(dir string, f *fingerprints) (prior, error) {
 		if err != nil {
 			return p, err
 		}
-		whole := wholeOf(t)
+		whole := conversationKey(t)
 		switch now, planned := p.wanted[whole]; {
 		case !planned:
 			p.leftOut[whole] = true
@@ -257,8 +257,8 @@ func namedUpTo(keys []result.Key, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// wholeOf returns the key of the test that a record belongs to, whatever its trial.
-func wholeOf(t *result.Test) result.Key {
+// conversationKey returns the key of the test that a record belongs to, whatever its trial.
+func conversationKey(t *result.Test) result.Key {
 	key := t.Key()
 	key.Trial = 0
 	return key
@@ -277,7 +277,7 @@ func recount(dir string, counts func(whole result.Key) bool) (*result.Tallies, e
 		if err != nil {
 			return records, err
 		}
-		if counts(wholeOf(t)) {
+		if counts(conversationKey(t)) {
 			records.Add(t)
 		}
 	}

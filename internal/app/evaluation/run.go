@@ -49,7 +49,7 @@ func (e *Evaluation) Run(ctx context.Context) (*Completed, error) {
 		return nil, err
 	}
 	e.readQuarantines(ctx)
-	kept := &keeper{
+	kept := &recorder{
 		sink: e.Sink, prints: newFingerprints(e), open: map[result.Key]begun{}, ended: map[result.Key]bool{},
 	}
 	h, prior, err := e.openRun(ctx, kept)
@@ -140,7 +140,8 @@ func (e *Evaluation) warnOfLost(attempts int) {
 }
 
 // orchestration says how the conversations are held: in this process, or by a fleet.
-func (e *Evaluation) orchestration(ctx context.Context, h *Completed, kept *keeper) (c orchestrator.Config, err error) {
+func (e *Evaluation) orchestration(ctx context.Context, h *Completed,
+	kept *recorder) (c orchestrator.Config, err error) {
 	c = orchestrator.Config{
 		RunID: h.Run.ID, Kind: e.spec.Kind, Workers: e.planned.workers, Results: kept, Observe: e.Sink.Observe,
 		Now: e.setup.Now, Log: e.setup.Log,

@@ -29,7 +29,7 @@ func (e *Evaluation) playing(key userKey) wire.Playing {
 }
 
 // askUsers adds what the simulated users of a suite can ask.
-func (e *Evaluation) askUsers(a *asks, suiteName string) error {
+func (e *Evaluation) askUsers(a *dependencies, suiteName string) error {
 	if e.regraded != nil {
 		return nil
 	}

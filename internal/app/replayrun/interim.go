@@ -16,14 +16,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// earlierLooks are the sessions that the earlier looks of a watch have replayed. The zero value has none.
-type earlierLooks struct {
+// earlierInterims are the sessions that the earlier looks of a watch have replayed. The zero value has none.
+type earlierInterims struct {
 	sessions map[string]bool
 	runs     map[string]bool
 }
 
 // read adds the sessions of runs that were not read before.
-func (e *earlierLooks) read(ctx context.Context, from replay.Watches, runs []string) error {
+func (e *earlierInterims) read(ctx context.Context, from replay.Watches, runs []string) error {
 	if e.sessions == nil {
 		e.sessions, e.runs = map[string]bool{}, map[string]bool{}
 	}
@@ -39,7 +39,7 @@ func (e *earlierLooks) read(ctx context.Context, from replay.Watches, runs []str
 	return nil
 }
 
-func (e *earlierLooks) replayed(session string) bool { return e.sessions[session] }
+func (e *earlierInterims) replayed(session string) bool { return e.sessions[session] }
 
 // settingsSum is a hash of the settings of a run.
 func settingsSum(settings json.RawMessage) string {
@@ -69,7 +69,7 @@ func (r *Run) looks(ctx context.Context, look *runspec.Interim) error {
 	if err != nil {
 		return err
 	}
-	var earlier earlierLooks
+	var earlier earlierInterims
 	if state != nil {
 		var runs []string
 		for _, id := range state.Runs {
@@ -101,7 +101,7 @@ func awaitElsewhere(ctx context.Context, now func() time.Time, row func(context.
 			return nil
 		case err != nil:
 			return err
-		case !goesOn(&run, now()):
+		case !isActive(&run, now()):
 			return nil
 		}
 	}

@@ -29,7 +29,7 @@ func (r *replayedBy) ReplayedSessions(_ context.Context, run string, f func(stri
 // Sessions of earlier looks are read once, however many looks follow.
 func TestEarlierLooks(t *testing.T) {
 	store := &replayedBy{sessions: map[string][]string{"one": {"a", "b"}, "two": {"c"}}}
-	var earlier earlierLooks
+	var earlier earlierInterims
 	for _, runs := range [][]string{nil, {"one"}, {"one", "two"}, {"one", "two"}} {
 		if err := earlier.read(t.Context(), store, runs); err != nil {
 			t.Fatal(err)

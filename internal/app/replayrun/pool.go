@@ -29,7 +29,7 @@ type Pool struct {
 func (c Pool) Of(e *replay.Evaluation) func(context.Context) replay.WorkerPool {
 	return func(ctx context.Context) replay.WorkerPool {
 		c.Kind = orchestrator.KindReplay
-		return &crew{
+		return &pool{
 			Pool: c, stream: orchestrator.NewStream(ctx, c.StreamConfig), run: &e.Head.Run, replayer: e.Replayer,
 			measuring: e.Measuring,
 		}
@@ -48,8 +48,8 @@ func LocalPool(e *replay.Evaluation, log *slog.Logger) func(context.Context) rep
 	}
 }
 
-// crew has sessions replayed as jobs of a queue.
-type crew struct {
+// pool has sessions replayed as jobs of a queue.
+type pool struct {
 	Pool
 	stream    *orchestrator.Stream
 	run       *replay.Run
@@ -57,15 +57,15 @@ type crew struct {
 	measuring replay.Measuring
 }
 
-var _ replay.WorkerPool = (*crew)(nil)
+var _ replay.WorkerPool = (*pool)(nil)
 
 // key is the key of the job of a session.
-func (c *crew) key(s *replay.Session) result.Key {
+func (c *pool) key(s *replay.Session) result.Key {
 	return result.Key{Suite: c.run.FlowID, TestID: s.ID, Target: c.run.VariantID}
 }
 
 // Begin implements replay.WorkerPool.
-func (c *crew) Begin(ctx context.Context, s *replay.Session, ended func(replay.PairResult)) error {
+func (c *pool) Begin(ctx context.Context, s *replay.Session, ended func(replay.PairResult)) error {
 	var here replay.PairResult
 	return c.stream.Begin(ctx, orchestrator.Item{
 		Key: c.key(s), Commands: c.Commands, Cost: float64(s.Turns()),
@@ -79,14 +79,14 @@ func (c *crew) Begin(ctx context.Context, s *replay.Session, ended func(replay.P
 }
 
 // Pass implements replay.WorkerPool.
-func (c *crew) Pass(s *replay.Session) { c.stream.Pass(c.key(s)) }
+func (c *pool) Pass(s *replay.Session) { c.stream.Pass(c.key(s)) }
 
 // Close implements replay.WorkerPool.
-func (c *crew) Close() { c.stream.Close() }
+func (c *pool) Close() { c.stream.Close() }
 
 // held returns what became of a session that was replayed here, or of which a worker elsewhere has sent something. One
 // that could not be replayed, or whose result cannot be read, is lost.
-func (c *crew) held(s *replay.Session, here replay.PairResult, r orchestrator.Return) replay.PairResult {
+func (c *pool) held(s *replay.Session, here replay.PairResult, r orchestrator.Return) replay.PairResult {
 	h, why := here, r.Fault
 	if r.Body != nil && why == "" {
 		h, why = c.sent(s, r)
@@ -105,7 +105,7 @@ func (c *crew) held(s *replay.Session, here replay.PairResult, r orchestrator.Re
 }
 
 // sent reads what a worker has sent of a session, or says why that is no result of it.
-func (c *crew) sent(s *replay.Session, r orchestrator.Return) (h replay.PairResult, why string) {
+func (c *pool) sent(s *replay.Session, r orchestrator.Return) (h replay.PairResult, why string) {
 	var o replay.Outcome
 	err := json.Unmarshal(r.Body, &o)
 	if err == nil {

@@ -151,8 +151,8 @@ const alive = 15 * time.Second
 // errElsewhere says that another process holds a run.
 var errElsewhere = errors.New("still goes on elsewhere")
 
-// goesOn reports whether another process is replaying a run.
-func goesOn(run *replay.Run, now time.Time) bool {
+// isActive reports whether another process is replaying a run.
+func isActive(run *replay.Run, now time.Time) bool {
 	return run.Status == replay.Running && now.Sub(run.Seen) < alive
 }
 
@@ -172,7 +172,7 @@ func (r *Run) identify(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
-	case r.config.Lead == nil && goesOn(&former, r.config.Setup.Now()):
+	case r.config.Lead == nil && isActive(&former, r.config.Setup.Now()):
 		return elsewhere(run.ID)
 	case !source.SameJSON(run.Settings, former.Settings):
 		return source.Invalid("run %s was another one: its variants, targets, flows, prompts or days differ; "+

@@ -40,7 +40,7 @@ type replayWatcher struct {
 	*WatchConfig
 	history *wire.History
 	state   *replay.WatchState
-	earlier earlierLooks
+	earlier earlierInterims
 	// heard is true once whoever is here knows of the alarm; told is when the webhook was last tried.
 	heard bool
 	told  time.Time

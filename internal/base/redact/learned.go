@@ -40,8 +40,8 @@ var (
 // placeholder matches what is no value yet: a placeholder, or a variable, whose value is learned with its name.
 var placeholder = regexp.MustCompile(`^\$?\{\{[^{}]*\}\}$`)
 
-// looksSecret reports whether the name of a variable looks like that of a secret.
-func looksSecret(name string) bool { return secretName.MatchString(name) }
+// isSecretName reports whether the name of a variable looks like that of a secret.
+func isSecretName(name string) bool { return secretName.MatchString(name) }
 
 // secret is a value and the name in its mask.
 type secret struct {
@@ -89,7 +89,7 @@ func (l *learned) secret(name string) (least int, ok bool) {
 	case l.shown[name]:
 		return leastNamed, true
 	}
-	return leastGuessed, looksSecret(name)
+	return leastGuessed, isSecretName(name)
 }
 
 // secrets returns everything that is to be masked, in a fixed order.
@@ -144,7 +144,7 @@ func (l *learned) address(text, name string, queries bool) (changed bool) {
 		for pair := range strings.FieldsFuncSeq(found[1], func(r rune) bool { return r == '&' || r == ';' }) {
 			key, value, _ := strings.Cut(pair, "=")
 			switch {
-			case !isHTTP && looksSecret(key): // a database takes its password there, too
+			case !isHTTP && isSecretName(key): // a database takes its password there, too
 				learn(unescaped(value, url.QueryUnescape), passwordName, leastNamed)
 			case isHTTP && queries:
 				learn(unescaped(value, url.QueryUnescape), queryName, leastGuessed)

@@ -29,7 +29,7 @@ func CompareAll(metrics []Metric) []Difference {
 	}
 	// in an order that does not depend on the order of Add; neither do sums and resamples
 	sorted := slices.Sorted(maps.Keys(names))
-	places, numbered := placesOf(metrics)
+	places, numbered := positionsOf(metrics)
 	comparisons, differences := make([]*comparison, len(metrics)), make([]Difference, len(metrics))
 	for i, m := range metrics {
 		comparisons[i] = newComparison(m, places, numbered, sorted)
@@ -41,9 +41,9 @@ func CompareAll(metrics []Metric) []Difference {
 	return differences
 }
 
-// placesOf returns the places, from 0, of the numbered clusters that have pairs in some metric, by their numbers, and
-// how many these are.
-func placesOf(metrics []Metric) (places []int, numbered int) {
+// positionsOf returns the places, from 0, of the numbered clusters that have pairs in some metric, by their numbers,
+// and how many these are.
+func positionsOf(metrics []Metric) (places []int, numbered int) {
 	for _, m := range metrics {
 		places = append(places, make([]int, max(0, len(m.Pairs.numbered)-len(places)))...)
 		for number := range m.Pairs.numbered {

@@ -28,12 +28,13 @@ func (c *comparison) widenPassFail(d *Difference) {
 	effect := max(1, designEffect(c.spreads, d.SE), 1+(squares/n-1)*max(icc(c.spreads), 0))
 	t := tQuantile(0.5+Confidence/2, d.df)
 	k := t * t * effect / n
-	d.Interval[0] = lowestTaken(d.gain, d.Interval[0], k)
-	d.Interval[1] = 0 - lowestTaken(-d.gain, 0-d.Interval[1], k)
+	d.Interval[0] = lowestAccepted(d.gain, d.Interval[0], k)
+	d.Interval[1] = 0 - lowestAccepted(-d.gain, 0-d.Interval[1], k)
 }
 
-// lowestTaken returns the least x on the same side of 0 as low with (mean − x)² ≤ k·|x|(1−|x|); low where that is less.
-func lowestTaken(mean, low, k float64) float64 {
+// lowestAccepted returns the least x on the same side of 0 as low with (mean − x)² ≤ k·|x|(1−|x|); low where that is
+// less.
+func lowestAccepted(mean, low, k float64) float64 {
 	side := 1.0
 	if low <= 0 {
 		side = -1

@@ -27,13 +27,13 @@ type Values struct {
 	MCPURL string
 }
 
-// said is a message as {{messages}} shows it.
+// messageText is a message as {{messages}} shows it.
 type messageText struct {
 	Role    chat.Role `json:"role"`
 	Content string    `json:"content"`
 }
 
-// saidInParts is a message as {{messages_parts}} shows it.
+// messageParts is a message as {{messages_parts}} shows it.
 type messageParts struct {
 	ID    string     `json:"id"`
 	Role  chat.Role  `json:"role"`

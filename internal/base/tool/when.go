@@ -23,9 +23,9 @@ func decoded(args json.RawMessage) any {
 	return v
 }
 
-// holds reports whether part is a part of a value: of mappings, the keys of part must be there and hold theirs; lists
-// are equally long, and each item holds its own; a text between slashes is a pattern that the text, number or boolean
-// matches; other values are equal.
+// contains reports whether part is a part of a value: of mappings, the keys of part must be there and hold theirs;
+// lists are equally long, and each item holds its own; a text between slashes is a pattern that the text, number or
+// boolean matches; other values are equal.
 func contains(value, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:

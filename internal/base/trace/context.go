@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// place is what a context has on traces, besides its span.
-type place struct {
+// position is what a context has on traces, besides its span.
+type position struct {
 	tracer *Tracer
 	// visitors is the tracer of the turns that visitors have with a chatbot.
 	visitors *Tracer
@@ -22,14 +22,14 @@ type place struct {
 
 type key struct{}
 
-func at(ctx context.Context) place {
-	if p, ok := ctx.Value(key{}).(*place); ok {
+func at(ctx context.Context) position {
+	if p, ok := ctx.Value(key{}).(*position); ok {
 		return *p
 	}
-	return place{}
+	return position{}
 }
 
-func (p place) in(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, &p) }
+func (p position) in(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, &p) }
 
 // With returns a context whose spans go to a tracer, and those of visitors of chatbots (ForVisitor) to another; nil
 // keeps none.

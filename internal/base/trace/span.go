@@ -80,7 +80,7 @@ func Root(ctx context.Context, conversationID, name string, attributes ...Attrib
 	return p.start(ctx, name, attributes, trace.WithLinks(trace.Link{SpanContext: outer}))
 }
 
-func (p place) start(
+func (p position) start(
 	ctx context.Context, name string, attributes []Attribute, options ...trace.SpanStartOption,
 ) (context.Context, *Span) {
 	ctx, span := p.tracer.Start(ctx, name, options...)

@@ -98,7 +98,7 @@ func (r *seedReader) read() {
 	}
 }
 
-// readWhole reads a file of YAML or JSON.
+// readFile reads a file of YAML or JSON.
 func readFile(file string) (source.Value, error) {
 	f, err := source.OpenBounded(file, maxFileBytes)
 	if err != nil {

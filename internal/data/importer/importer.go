@@ -65,7 +65,7 @@ type imported struct {
 	input []message
 	lost  []Loss
 	// carried are the places of the checks that the suite carries.
-	carried map[place]bool
+	carried map[position]bool
 	// pending are unsupported checks that the turn or test being read takes.
 	pending []any
 	// assertions are unsupported checks of every test. single is true of an import of one file, whose tests all have
@@ -104,7 +104,7 @@ func read(paths []string, format, out string) (*imported, error) {
 		return nil, source.Invalid("unknown format %q: %s", format, source.Suggest(format, Names()))
 	}
 	all := &imported{
-		ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}, carried: map[place]bool{},
+		ids: map[string]int{}, named: map[string]string{}, sent: map[string]bool{}, carried: map[position]bool{},
 		single: len(paths) == 1,
 	}
 	kinds := grader.New(grader.Config{})

@@ -49,13 +49,13 @@ func (l Loss) reason() string {
 	return l.Why + " (nearest: " + l.Substitute + ")"
 }
 
-// place is where a part of a file stands.
-type place struct {
+// position is where a part of a file stands.
+type position struct {
 	file         string
 	line, column int
 }
 
-func (r *reader) placeOf(v source.Value) place { return place{r.file, max(v.Line, 1), v.Column} }
+func (r *reader) placeOf(v source.Value) position { return position{r.file, max(v.Line, 1), v.Column} }
 
 // carry counts a check that the suite carries.
 func (r *reader) carry(v source.Value) { r.carried[r.placeOf(v)] = true }

@@ -44,11 +44,11 @@ func readOTel(r *reader, root source.Value) {
 		return cmp.Or(cmp.Compare(len(a.start), len(b.start)), strings.Compare(a.start, b.start))
 	})
 	var order []string
-	talks := map[string]*talk{}
+	talks := map[string]*conversation{}
 	for _, s := range spans {
 		if talks[s.conversation] == nil {
 			order = append(order, s.conversation)
-			talks[s.conversation] = &talk{line: s.line, known: map[string]bool{}}
+			talks[s.conversation] = &conversation{line: s.line, known: map[string]bool{}}
 		}
 		talks[s.conversation].add(s.said)
 		talks[s.conversation].unsupported = append(talks[s.conversation].unsupported, s.unsupported...)
@@ -216,8 +216,8 @@ func withoutRepeats(v source.Value) source.Value {
 	return v
 }
 
-// talk is what was said in a conversation, as far as it is known.
-type talk struct {
+// conversation is what was said in a conversation, as far as it is known.
+type conversation struct {
 	line        int
 	said        []source.Value
 	unsupported []any
@@ -226,7 +226,7 @@ type talk struct {
 }
 
 // add takes the messages of a further request: it repeats what was said before it, or goes on from there.
-func (t *talk) add(more []source.Value) {
+func (t *conversation) add(more []source.Value) {
 	keys := make([]string, len(more))
 	for i, v := range more {
 		role, _ := v.Get("role")

@@ -43,7 +43,7 @@ func readPromptfoo(r *reader, root source.Value) {
 
 func newPromptfoo(r *reader, kind string) *promptfoo {
 	return &promptfoo{
-		reader: r, home: r, kind: kind, read: new(int), lostDefaults: &[]any{}, seenDefaults: map[place]bool{},
+		reader: r, home: r, kind: kind, read: new(int), lostDefaults: &[]any{}, seenDefaults: map[position]bool{},
 	}
 }
 
@@ -69,7 +69,7 @@ type promptfoo struct {
 	read *int
 	// lostDefaults are the unsupported checks of every test, and seenDefaults the places of those that are there.
 	lostDefaults *[]any
-	seenDefaults map[place]bool
+	seenDefaults map[position]bool
 }
 
 // prompt is one of several prompts.

@@ -83,7 +83,7 @@ func (i *imported) result() *Result {
 		switch l.Status {
 		case Unsupported:
 			r.Unsupported++
-			delete(i.carried, place{l.File, l.Line, l.Column}) // carried for some values of its variables only
+			delete(i.carried, position{l.File, l.Line, l.Column}) // carried for some values of its variables only
 		case Ignored:
 			r.Ignored++
 		case Setting:

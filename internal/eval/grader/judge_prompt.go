@@ -82,8 +82,8 @@ func question(m Mode, x *runner.Exchange) Question {
 	return Question{Mode: m, Input: slices.Clip(x.Input), Output: x.Output, Expected: x.Expected, Criteria: x.Criteria}
 }
 
-// ask asks the judge. It returns an error when no judge is configured, and for a verdict that leaves out criteria:
-// silence is not a no.
+// callJudge asks the judge. It returns an error when no judge is configured, and for a verdict that leaves out
+// criteria: silence is not a no.
 func callJudge(ctx context.Context, j Judge, q Question) (Verdict, error) {
 	if j == nil {
 		return Verdict{}, errors.New("no judge is configured: add --judge PROVIDER:MODEL, or `judge:` to rehearse.yaml")

@@ -57,7 +57,7 @@ func loadPrompt(a *Args, key, written string) string {
 	return filled
 }
 
-// looksLikePath reports whether a text is more likely the name of a file than a prompt.
+// isPath reports whether a text is more likely the name of a file than a prompt.
 func isPath(text string) bool {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return false

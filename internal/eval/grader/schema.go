@@ -183,7 +183,7 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-// byPlace orders faults by where they are; the library walks through objects in random order.
+// byPosition orders faults by where they are; the library walks through objects in random order.
 func byPosition(x, y *jsonschema.ValidationError) int {
 	return slices.Compare(x.InstanceLocation, y.InstanceLocation)
 }

@@ -160,7 +160,7 @@ func (s *Set) build(a suite.Assertion, depth int) (runner.Check, source.Problems
 	}, reader.Problems
 }
 
-// asksModel reports whether a grader, such as a composite, contains one that asks a model.
+// callsModel reports whether a grader, such as a composite, contains one that asks a model.
 func callsModel(g runner.Grader) bool {
 	j, ok := g.(interface{ Judged() bool })
 	return ok && j.Judged()
@@ -172,7 +172,7 @@ func Embeds(c runner.Check) bool {
 	return ok && g.Embeds()
 }
 
-// alwaysAsks reports whether a grader contains one that is always asked.
+// callsAlways reports whether a grader contains one that is always asked.
 func callsAlways(g runner.Grader) bool {
 	j, ok := g.(interface{ Always() bool })
 	return ok && j.Always()

@@ -91,7 +91,7 @@ func readArgsMatch(n source.Node) (match string, fields []string) {
 	return argsExact, fields
 }
 
-// holds reports whether a JSON value contains the wanted one. A mapping contains every wanted key with a value that
+// contains reports whether a JSON value contains the wanted one. A mapping contains every wanted key with a value that
 // contains the wanted one. A list contains as many elements, each with the wanted one at its place. Anything else is
 // compared by value; 1 equals 1.0.
 func contains(got, wanted any) bool {

@@ -39,7 +39,7 @@ func preferred(fields map[string]any) (grader.Verdict, error) {
 	if !known {
 		return grader.Verdict{}, fmt.Errorf(`"preferred" is %q, not a, b or tie`, word)
 	}
-	return grader.Verdict{Score: score, Reasoning: said(fields["reasoning"])}, nil
+	return grader.Verdict{Score: score, Reasoning: textOf(fields["reasoning"])}, nil
 }
 
 // compare asks for a preference twice, the second time with the answers in each other's place, because judges favour

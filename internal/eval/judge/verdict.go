@@ -26,7 +26,7 @@ func (c checklist) verdict(fields map[string]any) (grader.Verdict, error) {
 		return grader.Verdict{}, err
 	}
 	score, err := number(`the score`, fields["score"], 1)
-	return grader.Verdict{Score: score, Reasoning: said(fields["reasoning"])}, err
+	return grader.Verdict{Score: score, Reasoning: textOf(fields["reasoning"])}, err
 }
 
 func criteria(q grader.Question, fields map[string]any) (grader.Verdict, error) {
@@ -51,7 +51,7 @@ func criteria(q grader.Question, fields map[string]any) (grader.Verdict, error) 
 	reasons, _ := fields["fail_reasons"].([]any)
 	texts := make([]string, 0, len(reasons))
 	for _, reason := range reasons {
-		texts = append(texts, said(reason))
+		texts = append(texts, textOf(reason))
 	}
 	v.Reasoning = strings.Join(texts, "; ")
 	return v, nil
@@ -65,7 +65,7 @@ func (c checklist) checks(fields map[string]any) (grader.Verdict, error) {
 	if !ok {
 		return grader.Verdict{}, unlike(`"checks"`, fields["checks"])
 	}
-	v := grader.Verdict{Checks: map[string]grader.RubricCheck{}, Reasoning: said(fields["overall_reasoning"])}
+	v := grader.Verdict{Checks: map[string]grader.RubricCheck{}, Reasoning: textOf(fields["overall_reasoning"])}
 	seen := map[string]bool{}
 	for _, item := range checks {
 		check, ok := item.(map[string]any)
@@ -101,7 +101,7 @@ func (c checklist) checks(fields map[string]any) (grader.Verdict, error) {
 
 // answer reads the answer to one rubric.
 func answer(r grader.Rubric, check map[string]any) (grader.RubricCheck, error) {
-	a := grader.RubricCheck{Reasoning: said(check["reasoning"])}
+	a := grader.RubricCheck{Reasoning: textOf(check["reasoning"])}
 	if len(r.Ranges) > 0 {
 		score, ok := check["score"].(float64)
 		if !ok || !within(score, 10) {
@@ -148,8 +148,8 @@ func number(what string, v any, high float64) (float64, error) {
 
 func within(x, high float64) bool { return x >= 0 && x <= high }
 
-// said returns a text. Reasons decide nothing, so a reason of another kind is no fault.
-func said(v any) string {
+// textOf returns a text. Reasons decide nothing, so a reason of another kind is no fault.
+func textOf(v any) string {
 	s, _ := v.(string)
 	return s
 }

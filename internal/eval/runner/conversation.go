@@ -58,7 +58,9 @@ func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 		c.Now = time.Now
 	}
 	c.ID = cmp.Or(c.ID, rand.Text())
-	h := &held{Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input)}
+	h := &activeConversation{
+		Conversation: c, threshold: Threshold(c.Test), started: c.Now(), history: slices.Clone(c.Test.Input),
+	}
 	led := ctx
 	ctx = h.traced(led)
 	defer func() { h.finish(ctx, t) }()
@@ -85,8 +87,8 @@ func Run(ctx context.Context, c Conversation) (t *result.Test, err error) {
 	return h.record(), nil // also of a conversation that was complete when its caller wanted to stop
 }
 
-// held is a conversation while it is being held.
-type held struct {
+// activeConversation is a conversation while it is being held.
+type activeConversation struct {
 	Conversation
 	threshold float64
 	started   time.Time
@@ -121,7 +123,7 @@ type held struct {
 
 // prepare makes the checks of every turn and of the whole. An error is a fault in an assertion, which loading should
 // have found.
-func (h *held) prepare() error {
+func (h *activeConversation) prepare() error {
 	anyAssertion := len(h.Test.Assertions)+len(h.Test.EveryTurn) > 0
 	for _, turn := range h.Test.Turns {
 		anyAssertion = anyAssertion || len(turn.Assertions) > 0
@@ -147,7 +149,7 @@ func (h *held) prepare() error {
 }
 
 // refuse records that the conversation was not begun.
-func (h *held) refuse(err error) {
+func (h *activeConversation) refuse(err error) {
 	f := result.Failure{Code: result.SpecInvalid, Source: "orchestrator", Message: err.Error()}
 	if errors.Is(err, errPanic) {
 		f.Code = result.EngineError
@@ -158,7 +160,7 @@ func (h *held) refuse(err error) {
 }
 
 // skipTurns fills scores as they are until a turn is graded.
-func (h *held) skipTurns() {
+func (h *activeConversation) skipTurns() {
 	h.scores = make([]result.Score, len(h.turns))
 	for i := range h.scores {
 		h.scores[i] = skipped(fmt.Sprintf("turn-%d", i+1), h.turns[i])
@@ -167,7 +169,7 @@ func (h *held) skipTurns() {
 
 // turnChecks returns the checks of a turn. A judge call grades the expected output: the call of the turn's own
 // criteria, or an implicit one when no assertion of the turn calls a judge.
-func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
+func (h *activeConversation) turnChecks(turn suite.Turn) ([]Check, error) {
 	checks, err := h.checks(turn.Assertions)
 	if err != nil || !turn.JudgesExpected() ||
 		slices.ContainsFunc(checks, func(c Check) bool { return c.Judged }) {
@@ -179,7 +181,7 @@ func (h *held) turnChecks(turn suite.Turn) ([]Check, error) {
 
 // addCriteria adds an implicit judge call to a single-turn test without assertions: it grades the reply by the test's
 // criteria. The same call sees the expected output.
-func (h *held) addCriteria() error {
+func (h *activeConversation) addCriteria() error {
 	checks, err := h.checks([]suite.Assertion{implicit("criteria")})
 	h.turns[0] = checks
 	return err
@@ -190,10 +192,10 @@ func implicit(name string) suite.Assertion {
 	return suite.Assertion{Type: suite.Rubrics, Name: name, Weight: 1, Threshold: -1}
 }
 
-func (h *held) checks(assertions []suite.Assertion) ([]Check, error) {
+func (h *activeConversation) checks(assertions []suite.Assertion) ([]Check, error) {
 	var checks []Check
 	for _, a := range assertions {
-		c, err := foreign(ended(), h.Log, func() (Check, error) { return h.Grading.Check(a) }, nil)
+		c, err := isolate(ended(), h.Log, func() (Check, error) { return h.Grading.Check(a) }, nil)
 		if err != nil {
 			return nil, fmt.Errorf("test %s: %w", h.Test.ID, err)
 		}
@@ -210,7 +212,7 @@ func Threshold(t *suite.Test) float64 {
 	return suite.DefaultThreshold
 }
 
-func (h *held) gradeTurn(t spokenTurn) {
+func (h *activeConversation) gradeTurn(t spokenTurn) {
 	x := t.exchange
 	item, use, decided := h.grade(t.ctx, h.scores[x.Turn-1].Name, h.turns[x.Turn-1], x)
 	h.scores[x.Turn-1] = item
@@ -221,7 +223,7 @@ func (h *held) gradeTurn(t spokenTurn) {
 }
 
 // gradeWhole grades the transcript by the test's own assertions, as one more score.
-func (h *held) gradeWhole(ctx context.Context) {
+func (h *activeConversation) gradeWhole(ctx context.Context) {
 	if len(h.whole) == 0 {
 		return
 	}
@@ -239,7 +241,7 @@ func (h *held) gradeWhole(ctx context.Context) {
 // wholeName is the name of the score of the whole conversation.
 const wholeName = "assertions"
 
-func (h *held) wholeExchange() *Exchange {
+func (h *activeConversation) wholeExchange() *Exchange {
 	x := &Exchange{
 		Test: h.Test, Input: slices.Clip(h.history), Criteria: h.Test.Criteria, TurnCount: len(h.replies),
 		Partial: h.stopped,

@@ -15,7 +15,7 @@ import (
 
 // grade grades one exchange: deterministic checks first, models last. decided is false if a grader could not decide:
 // the item is then an error without a score. What the others found stands in it all the same.
-func (h *held) grade(ctx context.Context, name string, checks []Check,
+func (h *activeConversation) grade(ctx context.Context, name string, checks []Check,
 	x *Exchange) (item result.Score, use result.JudgeUse, decided bool) {
 	threshold := h.threshold
 	item = result.Score{Name: name, Type: itemType(checks), Assertions: []result.Assertion{}}
@@ -28,7 +28,7 @@ func (h *held) grade(ctx context.Context, name string, checks []Check,
 				continue
 			}
 			if judged && failed && !c.Always && shortCircuit(x) {
-				grades[i] = notAsked(c)
+				grades[i] = notCalled(c)
 				continue
 			}
 			g, err := h.ask(ctx, c, x)
@@ -73,11 +73,11 @@ func (h *held) grade(ctx context.Context, name string, checks []Check,
 }
 
 // ask has a grader grade the exchange. A grader that does not end with its context is not waited for.
-func (h *held) ask(ctx context.Context, c Check, x *Exchange) (result.Grade, error) {
+func (h *activeConversation) ask(ctx context.Context, c Check, x *Exchange) (result.Grade, error) {
 	ctx, span := trace.Start(trace.As(collect.Grading(ctx, x.Turn), trace.Judge), trace.Grade,
 		trace.A(trace.Grader, c.Type))
 	defer span.Finish()
-	g, err := foreign(ctx, h.Log, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
+	g, err := isolate(ctx, h.Log, func() (result.Grade, error) { return c.Grader.Grade(ctx, x) }, nil)
 	if err != nil {
 		span.Fail(err.Error())
 	}
@@ -92,7 +92,7 @@ func shortCircuit(x *Exchange) bool {
 // before.
 const NotCalled = "not asked: a deterministic check had already failed"
 
-func notAsked(c Check) result.Grade {
+func notCalled(c Check) result.Grade {
 	return result.Grade{Assertions: []result.Assertion{{Text: label(c), Evidence: NotCalled}}}
 }
 

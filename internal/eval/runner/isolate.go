@@ -30,10 +30,10 @@ func Panicked(log *slog.Logger, cause any) error {
 	return fmt.Errorf("%w: %s", errPanic, sentence)
 }
 
-// foreign runs code of a target or a grader in a goroutine of its own, so that neither a panic nor a hang of it ends
+// isolate runs code of a target or a grader in a goroutine of its own, so that neither a panic nor a hang of it ends
 // more than its test. A panic is an error. Code that goes on for longer than patience after ctx has ended is abandoned:
 // the error is then errAbandoned, and late, if it is not nil, gets what the code returns in the end.
-func foreign[T any](ctx context.Context, log *slog.Logger, run func() (T, error), late func(T)) (T, error) {
+func isolate[T any](ctx context.Context, log *slog.Logger, run func() (T, error), late func(T)) (T, error) {
 	type outcome struct {
 		value T
 		err   error

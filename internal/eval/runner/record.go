@@ -8,7 +8,7 @@ import (
 )
 
 // record returns the test's record from what was said and found.
-func (h *held) record() *result.Test {
+func (h *activeConversation) record() *result.Test {
 	t := &result.Test{
 		Schema: result.Schema, Suite: h.Test.Suite, TestID: h.Test.ID, Trial: h.Trial, Threshold: h.threshold,
 		Strict:         h.Test.Execution.IsStrict(),

@@ -10,7 +10,7 @@ import (
 
 // traced begins the span of the conversation, in a trace of its own that has the id which its turns bear. That of a
 // conversation that is graded again was sent when it was held.
-func (h *held) traced(ctx context.Context) context.Context {
+func (h *activeConversation) traced(ctx context.Context) context.Context {
 	name, id := trace.Conversation, h.ID
 	if h.Regraded {
 		name, id = trace.Regrade, rand.Text()
@@ -21,7 +21,7 @@ func (h *held) traced(ctx context.Context) context.Context {
 }
 
 // finish ends the span of the conversation. A record says what came of it; nil means that it was interrupted.
-func (h *held) finish(ctx context.Context, t *result.Test) {
+func (h *activeConversation) finish(ctx context.Context, t *result.Test) {
 	if h.span == nil {
 		return
 	}
@@ -45,15 +45,15 @@ func (h *held) finish(ctx context.Context, t *result.Test) {
 	h.span.Finish()
 }
 
-func sessionOf(h *held) string {
+func sessionOf(h *activeConversation) string {
 	if h.sessionID != "" {
 		return h.sessionID
 	}
 	return h.ID
 }
 
-// unsaid ends the span of a turn that the user did not take.
-func unsaid(span *trace.Span, err error) {
+// spanFailed ends the span of a turn that the user did not take.
+func spanFailed(span *trace.Span, err error) {
 	span.Rename(trace.UserTurn)
 	if err != nil {
 		span.Fail(err.Error())

@@ -60,7 +60,7 @@ func (s script) Next(ctx context.Context, t UserScript) (Line, error) {
 
 // prepareUser makes the checks that a simulated user brings: those of the turns that it may say, and those that end the
 // talk.
-func (h *held) prepareUser() error {
+func (h *activeConversation) prepareUser() error {
 	if h.Test.User == nil {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (h *held) prepareUser() error {
 }
 
 // user returns who says the user's side.
-func (h *held) user() User {
+func (h *activeConversation) user() User {
 	if h.Test.User == nil {
 		return script{turns: h.Test.Turns}
 	}
@@ -87,15 +87,15 @@ func (h *held) user() User {
 }
 
 // guarded is the simulated user of a conversation. Neither a panic nor a hang of it ends more than the conversation.
-type guarded struct{ h *held }
+type guarded struct{ h *activeConversation }
 
 // Next implements User.
 func (g guarded) Next(ctx context.Context, t UserScript) (Line, error) {
-	return foreign(ctx, g.h.Log, func() (Line, error) { return g.h.User.Next(ctx, t) }, nil)
+	return isolate(ctx, g.h.Log, func() (Line, error) { return g.h.User.Next(ctx, t) }, nil)
 }
 
 // mute records that the user said nothing in turn i that may reach the agent.
-func (h *held) mute(ctx context.Context, i int, err error) {
+func (h *activeConversation) mute(ctx context.Context, i int, err error) {
 	if known, ok := errors.AsType[*FailureError](err); ok {
 		h.fail(max(i, known.Failure.Turn-1), known.Failure)
 		return
@@ -108,7 +108,7 @@ func (h *held) mute(ctx context.Context, i int, err error) {
 
 // silent records that the user ended the talk before turn i without a message. A talk without any reply decides
 // nothing.
-func (h *held) silent(ctx context.Context, i int) {
+func (h *activeConversation) silent(ctx context.Context, i int) {
 	if i == 0 {
 		h.failAt(ctx, i, result.Failure{
 			Code: result.EngineError, Source: "user", Turn: 1,
@@ -120,7 +120,7 @@ func (h *held) silent(ctx context.Context, i int) {
 
 // satisfied reports whether the reply fulfils an assertion that ends the talk. One that cannot be decided ends it as an
 // error.
-func (h *held) satisfied(ctx context.Context, x *Exchange) (bool, error) {
+func (h *activeConversation) satisfied(ctx context.Context, x *Exchange) (bool, error) {
 	for _, c := range h.stops {
 		g, err := h.ask(ctx, c, x)
 		if err != nil {
@@ -136,14 +136,14 @@ func (h *held) satisfied(ctx context.Context, x *Exchange) (bool, error) {
 }
 
 // heard leaves only the items of turns that were held, and of those that were written or named as not held.
-func (h *held) heard() {
+func (h *activeConversation) heard() {
 	if h.Test.User != nil && h.scores != nil {
 		h.scores = h.scores[:min(len(h.scores), max(len(h.Test.Turns), h.reached))]
 	}
 }
 
 // account returns what the record tells about a simulated user; nil without one.
-func (h *held) account() *result.User {
+func (h *activeConversation) account() *result.User {
 	a, ok := h.User.(Accountant)
 	if h.Test.User == nil || !ok {
 		return nil

@@ -23,7 +23,7 @@ type spokenTurn struct {
 }
 
 // talk asks turn by turn and fills scores, one for each turn. An error is that of opening the session.
-func (h *held) talk(ctx context.Context, session Session, err error) {
+func (h *activeConversation) talk(ctx context.Context, session Session, err error) {
 	h.skipTurns()
 	if err != nil {
 		h.engineFailure(ctx, 0, err)
@@ -54,12 +54,12 @@ func (h *held) talk(ctx context.Context, session Session, err error) {
 			Messages: slices.Clip(h.history), Turn: i + 1,
 		})
 		if err != nil {
-			unsaid(span, err)
+			spanFailed(span, err)
 			h.mute(ctx, i, err)
 			return
 		}
 		if line.Message.Empty() && i >= len(h.Test.Turns) {
-			unsaid(span, nil)
+			spanFailed(span, nil)
 			h.silent(ctx, i)
 			return
 		}
@@ -108,12 +108,12 @@ func (h *held) talk(ctx context.Context, session Session, err error) {
 }
 
 // open opens the session and takes what it began with.
-func (h *held) open(ctx context.Context) (Session, error) {
+func (h *activeConversation) open(ctx context.Context) (Session, error) {
 	type opened struct {
 		session Session
 		earlier []chat.Message
 	}
-	o, err := foreign(ctx, h.Log, func() (opened, error) {
+	o, err := isolate(ctx, h.Log, func() (opened, error) {
 		session, err := h.Target.Open(ctx, Opening{Test: h.Test, Trial: h.Trial, ConversationID: h.ID})
 		if err == nil && session == nil {
 			err = errors.New("the target opened no conversation")
@@ -131,9 +131,9 @@ func (h *held) open(ctx context.Context) (Session, error) {
 
 // identify keeps the ids of the conversation, and reports whether the session knows them. A session that was abandoned
 // is still in use.
-func (h *held) identify(session Session) bool {
+func (h *activeConversation) identify(session Session) bool {
 	if s, ok := session.(Identified); ok && !h.abandoned {
-		ids, err := foreign(ended(), h.Log, func() ([2]string, error) {
+		ids, err := isolate(ended(), h.Log, func() ([2]string, error) {
 			return [2]string{s.ConversationID(), s.SessionID()}, nil
 		}, nil)
 		if err == nil {
@@ -145,22 +145,22 @@ func (h *held) identify(session Session) bool {
 }
 
 // closed closes a session. A failure to close changes nothing in what was said.
-func (h *held) closed(session Session) {
+func (h *activeConversation) closed(session Session) {
 	if session == nil {
 		return
 	}
-	_, _ = foreign(ended(), h.Log, func() (struct{}, error) { return struct{}{}, session.Close() }, nil)
+	_, _ = isolate(ended(), h.Log, func() (struct{}, error) { return struct{}{}, session.Close() }, nil)
 }
 
 // say sends one user message and adds the actual reply to the history.
-func (h *held) say(ctx context.Context, session Session, i int, message chat.Content) (*Exchange, error) {
+func (h *activeConversation) say(ctx context.Context, session Session, i int, message chat.Content) (*Exchange, error) {
 	turn := suite.Turn{Input: message}
 	if i < len(h.Test.Turns) {
 		turn = h.Test.Turns[i]
 	}
 	ctx = collect.Turn(ctx, i+1)
 	asked := h.Now()
-	reply, err := foreign(ctx, h.Log, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) },
+	reply, err := isolate(ctx, h.Log, func() (chat.Reply, error) { return session.Send(ctx, turn.Input) },
 		func(chat.Reply) { h.closed(session) })
 	h.abandoned = errors.Is(err, errAbandoned)
 	if reply.Latency == 0 {
@@ -248,7 +248,7 @@ func window(history []chat.Message, n int) []chat.Message {
 }
 
 // engineFailure records that the target did not answer turn i. Later turns stay skipped.
-func (h *held) engineFailure(ctx context.Context, i int, err error) {
+func (h *activeConversation) engineFailure(ctx context.Context, i int, err error) {
 	f := result.Failure{Code: result.EngineError, Source: "transport", Turn: i + 1, Message: err.Error()}
 	if _, seeded := errors.AsType[*SeedError](err); seeded {
 		f.Code, f.Source = result.SeedMismatch, "target"
@@ -264,7 +264,7 @@ func (h *held) engineFailure(ctx context.Context, i int, err error) {
 }
 
 // failAt records the failure that ended the conversation in turn i. The end of its time goes before any other cause.
-func (h *held) failAt(ctx context.Context, i int, f result.Failure) {
+func (h *activeConversation) failAt(ctx context.Context, i int, f result.Failure) {
 	if errors.Is(context.Cause(ctx), errTooLong) {
 		f.Code, f.Source = result.Timeout, "orchestrator"
 		f.Message = tooLong(h.Test)
@@ -273,7 +273,7 @@ func (h *held) failAt(ctx context.Context, i int, f result.Failure) {
 }
 
 // fail records the failure that ended the conversation in turn i; below 0 stands for what belongs to no turn.
-func (h *held) fail(i int, f result.Failure) {
+func (h *activeConversation) fail(i int, f result.Failure) {
 	h.failed = &f
 	h.reached = max(h.reached, i+1)
 	if i >= 0 && i < len(h.scores) {

@@ -66,7 +66,7 @@ func (c *Classifier) Open(ctx context.Context, o runner.Opening) (runner.Session
 // labels is a target that says what each message is.
 type labels func(context.Context, classifierRequest) (Classification, chat.Reply, error)
 
-// asked is a message to be classified, with what was said before it. test is the id of the test.
+// classifierRequest is a message to be classified, with what was said before it. test is the id of the test.
 type classifierRequest struct {
 	test, message string
 	history       []chat.Message

@@ -9,7 +9,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 )
 
-// talk is a conversation as templates see it. Sessions embed it.
+// conversation is a conversation as templates see it. Sessions embed it.
 type conversation struct {
 	earlier
 	values template.Values

@@ -163,7 +163,7 @@ func (s *httpSession) read(got httpAnswer) (answer.Found, error) {
 	return s.config.answer.ReadAll([]byte(got.Body), got.Type, s.calls)
 }
 
-// keepID takes the agent's id of the conversation from the answer of a turn.
+// storeID takes the agent's id of the conversation from the answer of a turn.
 func (s *httpSession) storeID(got httpAnswer, found answer.Found) error {
 	by := s.config.session
 	if by == nil || s.sessionID != "" && !by.every {

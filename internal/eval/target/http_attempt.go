@@ -121,7 +121,7 @@ func (a httpAttempt) send(ctx context.Context, spoke func()) (got httpAnswer, er
 	return got, a.body(response, &got, spoke)
 }
 
-// takeID keeps what bears the session's id.
+// acceptID keeps what bears the session's id.
 func (a httpAttempt) acceptID(response *http.Response, got *httpAnswer) {
 	if by := a.config.givenBy(); by != nil {
 		got.Header, got.Cookie = by.borne(response)

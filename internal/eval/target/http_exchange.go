@@ -145,8 +145,8 @@ func (s *httpSession) exchange(ctx context.Context, r *httpRequest,
 	return s.classifierRequest(ctx, c, r == &s.config.turn)
 }
 
-// asked sends a request as exchange does. Turn is true of one that says the user's message, whose answer may be a
-// stream.
+// classifierRequest sends a request as exchange does. Turn is true of one that says the user's message, whose answer
+// may be a stream.
 func (s *httpSession) classifierRequest(ctx context.Context, c *httpCall,
 	turn bool) (got httpAnswer, taken chat.Reply, err error) {
 	asked, err := json.Marshal(c.recorded())

@@ -196,7 +196,7 @@ func (kinds Table) standing(n source.Node, at config.Location) (t config.Target,
 	return config.Target{}, false
 }
 
-// faulty are the settings of a target whose short form cannot be read.
+// invalid are the settings of a target whose short form cannot be read.
 type invalid struct{ err error }
 
 func (f invalid) open(config.Model, Parts) (runner.Target, error) { return nil, f.err } //nolint:unparam // a kind has these

@@ -42,7 +42,7 @@ func held() *result.Test {
 	}
 }
 
-// asked is the test that the record is of.
+// classifierRequest is the test that the record is of.
 func classifierRequest() *suite.Test {
 	return &suite.Test{
 		Conversation: true,

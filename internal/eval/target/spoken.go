@@ -190,7 +190,7 @@ func (s *spokenSession) known(id string) error {
 	return nil
 }
 
-// talkOver sends a message over the wire and returns the events that answer it.
+// endConversation sends a message over the wire and returns the events that answer it.
 func (s *spokenSession) endConversation(ctx context.Context, request string) (x exchanged, err error) {
 	if err := s.unasked(); err != nil {
 		return x, err

@@ -74,7 +74,7 @@ func toolsFile(files source.Files, path string) ([]byte, error) {
 // mcpVariable is the variable of a program's environment that has the address of its tools.
 const mcpVariable = "REHEARSE_MCP_URL"
 
-// checkTold reports a target that does not tell its agent where the tools are.
+// checkState reports a target that does not tell its agent where the tools are.
 func checkState(n source.Node, t config.Target) {
 	names, ok := Placeholders(t)
 	c, isCommand := t.Options.(CommandConfig)

@@ -20,11 +20,11 @@ func quality(u *suite.User, said []chat.Content, faults []result.UserFault) *res
 	for _, c := range said {
 		message := words(c.String(), false)
 		messages = append(messages, message)
-		for _, w := range telling(message) {
+		for _, w := range contentWords(message) {
 			heard[w] = true
 		}
 	}
-	if goal := telling(words(u.Goal, false)); len(goal) > 0 {
+	if goal := contentWords(words(u.Goal, false)); len(goal) > 0 {
 		share := share(goal, heard)
 		q.GoalOverlap, q.GoalStated = &share, new(share >= stated)
 	}
@@ -59,10 +59,10 @@ func given(f suite.Fact, messages [][]word) bool {
 			continue
 		}
 		heard := map[string]bool{}
-		for _, w := range telling(message) {
+		for _, w := range contentWords(message) {
 			heard[w] = true
 		}
-		if all := telling(value); len(all) > 0 && share(all, heard) == 1 {
+		if all := contentWords(value); len(all) > 0 && share(all, heard) == 1 {
 			return true
 		}
 	}
@@ -91,9 +91,9 @@ func contains(message, value []word) bool {
 	return false
 }
 
-// telling returns the words of a text that tell something: those of four letters and more and those with a digit, or
-// all where there are none. In scripts without spaces they are pairs of letters.
-func telling(all []word) []string {
+// contentWords returns the words of a text that tell something: those of four letters and more and those with a digit,
+// or all where there are none. In scripts without spaces they are pairs of letters.
+func contentWords(all []word) []string {
 	var long, every []string
 	for i, w := range all {
 		if w.weight < 4 {
@@ -119,14 +119,14 @@ func telling(all []word) []string {
 func share(all []string, heard map[string]bool) float64 {
 	n := 0
 	for _, w := range all {
-		if heard[w] || formHeard(w, heard) {
+		if heard[w] || hasForm(w, heard) {
 			n++
 		}
 	}
 	return float64(n) / float64(len(all))
 }
 
-func formHeard(w string, heard map[string]bool) bool {
+func hasForm(w string, heard map[string]bool) bool {
 	if utf8.RuneCountInString(w) < 4 || strings.ContainsAny(w, "0123456789") {
 		return false
 	}

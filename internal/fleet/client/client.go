@@ -169,7 +169,7 @@ func transient(err error) bool {
 	return false
 }
 
-func asked(err error) time.Duration {
+func retryAfter(err error) time.Duration {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused.after
 	}
@@ -178,11 +178,13 @@ func asked(err error) time.Duration {
 
 // patient is the policy of requests about a run that is under way: its server comes back.
 func (c *Client) patient() retry.Policy {
-	return retry.Policy{Retries: retry.Unlimited, Transient: transient, After: asked}
+	return retry.Policy{Retries: retry.Unlimited, Transient: transient, After: retryAfter}
 }
 
 // firm is the policy of requests to a server that may not be there.
-func firm() retry.Policy { return retry.Policy{Retries: tries, Transient: transient, After: asked} }
+func firm() retry.Policy {
+	return retry.Policy{Retries: tries, Transient: transient, After: retryAfter}
+}
 
 // Get returns the body of an answer to a GET.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {

@@ -327,8 +327,8 @@ func (f *fake) next(answers ...func(http.ResponseWriter)) {
 	f.seen, f.fail = nil, answers
 }
 
-// asked returns how many requests there were.
-func (f *fake) asked() int {
+// retryAfter returns how many requests there were.
+func (f *fake) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.seen)
@@ -343,12 +343,12 @@ func TestAddSchedule(t *testing.T) {
 			`{"name":"n","cron":"@every 1h","timezone":"UTC","next_at":"2026-01-01T00:00:00Z","last":null}`)
 	})
 	if s, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err != nil || s.Name != "n" || s.Last != nil ||
-		f.asked() != 2 {
-		t.Errorf("%+v, %v, %d requests", s, err, f.asked())
+		f.count() != 2 {
+		t.Errorf("%+v, %v, %d requests", s, err, f.count())
 	}
 	f.next(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, problem(409, `"code":"schedule_exists"`))
-	if _, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err == nil || f.asked() != 1 {
-		t.Errorf("%v, %d requests", err, f.asked())
+	if _, err := c.AddSchedule(t.Context(), "n", "@every 1h", "", spec); err == nil || f.count() != 1 {
+		t.Errorf("%v, %d requests", err, f.count())
 	}
 	f.next(func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{}`) })
 	if n, err := c.Prune(t.Context(), nil, new(1)); err == nil {

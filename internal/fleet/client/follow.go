@@ -116,14 +116,14 @@ func (c *Client) events(ctx context.Context, id string, last *string, tell func(
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }() // it was only read
-	for e, err := range sse.SSE(&heard{answer.Body, silent}, maxEvent) {
+	for e, err := range sse.SSE(&received{answer.Body, silent}, maxEvent) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errLost, err)
 		}
 		if e.Unended { // it may have been cut
 			break
 		}
-		ended, err := told(e, tell)
+		ended, err := dispatch(e, tell)
 		if err != nil {
 			return nil, &RefusedError{
 				Status: answer.StatusCode, Detail: fmt.Sprintf("an event cannot be read: %v", err),
@@ -139,8 +139,8 @@ func (c *Client) events(ctx context.Context, id string, last *string, tell func(
 	return nil, errLost
 }
 
-// told passes an event on. It returns the run of the last event.
-func told(e sse.Event, tell func(Event)) (ended *Run, err error) {
+// dispatch passes an event on. It returns the run of the last event.
+func dispatch(e sse.Event, tell func(Event)) (ended *Run, err error) {
 	switch e.Name {
 	case "end", "status":
 		run, err := readRun(e.Data)
@@ -167,13 +167,13 @@ func told(e sse.Event, tell func(Event)) (ended *Run, err error) {
 	return nil, nil
 }
 
-// heard reads a stream and puts the end of a silence off.
-type heard struct {
+// received reads a stream and puts the end of a silence off.
+type received struct {
 	from   io.Reader
 	silent *time.Timer
 }
 
-func (h *heard) Read(p []byte) (int, error) {
+func (h *received) Read(p []byte) (int, error) {
 	n, err := h.from.Read(p)
 	if n > 0 {
 		h.silent.Reset(silence)

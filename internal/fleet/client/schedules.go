@@ -39,7 +39,7 @@ func scheduleAt(name string) string { return schedulesPath + "/" + url.PathEscap
 // AddSchedule sends the files of a run that are large, then a schedule of such runs. After a lost answer it is not sent
 // again: the schedule may be there.
 func (c *Client) AddSchedule(ctx context.Context, name, cron, zone string, s runspec.Spec) (Schedule, error) {
-	once := retry.Policy{Retries: tries, After: asked, Transient: func(err error) bool {
+	once := retry.Policy{Retries: tries, After: retryAfter, Transient: func(err error) bool {
 		_, answered := errors.AsType[*RefusedError](err)
 		return answered && transient(err)
 	}}

@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// led is a run that is led here: what an evaluation needs of its fleet.
-type led struct {
+// activeRun is a run that is led here: what an evaluation needs of its fleet.
+type activeRun struct {
 	service *Service
 	ctx     context.Context //nolint:containedctx // that of the leading, for what an evaluation calls without one
 	passing context.Context //nolint:containedctx // that of whoever waits in Next
@@ -54,15 +54,15 @@ type led struct {
 }
 
 var (
-	_ orchestrator.Returns    = (*led)(nil)
-	_ orchestrator.Queue      = (*led)(nil)
-	_ orchestrator.Withdrawer = (*led)(nil)
+	_ orchestrator.Returns    = (*activeRun)(nil)
+	_ orchestrator.Queue      = (*activeRun)(nil)
+	_ orchestrator.Withdrawer = (*activeRun)(nil)
 )
 
-// newLed returns a run that is led here. It looks up what workers have returned already.
-func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fence,
-	returns *natsconn.Returns) (*led, error) {
-	l := &led{
+// newActiveRun returns a run that is led here. It looks up what workers have returned already.
+func newActiveRun(ctx context.Context, s *Service, run, bundle string, fence store.Fence,
+	returns *natsconn.Returns) (*activeRun, error) {
+	l := &activeRun{
 		service: s, ctx: ctx, run: run, bundle: bundle, fence: fence, returns: returns,
 		workers: map[result.Key]string{}, out: map[result.Key]orchestrator.Job{}, held: map[result.Key]bool{},
 		back: map[string]bool{}, in: make(chan orchestrator.Return, 64),
@@ -78,7 +78,7 @@ func newLed(ctx context.Context, s *Service, run, bundle string, fence store.Fen
 
 // Push puts a job into the queue, and remembers it until its record is stored. One whose return waits is not held
 // again; if that is lost, the job is missed.
-func (l *led) Push(ctx context.Context, j orchestrator.Job) error {
+func (l *activeRun) Push(ctx context.Context, j orchestrator.Job) error {
 	token := natsconn.JobToken(j.Kind, j.Key)
 	l.mu.Lock()
 	l.out[j.Key] = j
@@ -92,7 +92,7 @@ func (l *led) Push(ctx context.Context, j orchestrator.Job) error {
 }
 
 // isBack notes that a return has come whose job is not pushed yet.
-func (l *led) isBack(got *natsconn.Received) {
+func (l *activeRun) isBack(got *natsconn.Received) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, out := l.out[got.Key]; !out {
@@ -101,12 +101,12 @@ func (l *led) isBack(got *natsconn.Received) {
 }
 
 // Pull is not for leaders: workers pull.
-func (l *led) Pull(ctx context.Context) (orchestrator.Delivery, error) {
+func (l *activeRun) Pull(ctx context.Context) (orchestrator.Delivery, error) {
 	return l.service.Queue.Pull(ctx)
 }
 
 // Withdraw takes back in the background what no worker has begun.
-func (l *led) Withdraw() {
+func (l *activeRun) Withdraw() {
 	l.group.Go(func() {
 		var jobs []orchestrator.Job
 		err := natsconn.Again(l.passing, func(ctx context.Context) (err error) {
@@ -123,7 +123,7 @@ func (l *led) Withdraw() {
 }
 
 // jobs returns the jobs without a stored record, only those that were among the keys before unless that is nil.
-func (l *led) jobs(before map[result.Key]bool) []orchestrator.Job {
+func (l *activeRun) jobs(before map[result.Key]bool) []orchestrator.Job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	jobs := make([]orchestrator.Job, 0, len(l.out))
@@ -136,7 +136,7 @@ func (l *led) jobs(before map[result.Key]bool) []orchestrator.Job {
 }
 
 // Next waits for what a worker sends back, or for a job that NATS has lost.
-func (l *led) Next(ctx context.Context) (orchestrator.Return, error) {
+func (l *activeRun) Next(ctx context.Context) (orchestrator.Return, error) {
 	l.begun.Do(func() {
 		// Repeats of tests are waited for by another caller than the run itself.
 		l.group.Go(func() { l.receive(l.passing) })
@@ -152,7 +152,7 @@ func (l *led) Next(ctx context.Context) (orchestrator.Return, error) {
 }
 
 // notice learns which conversations are held.
-func (l *led) notice(n natsconn.Notice) {
+func (l *activeRun) notice(n natsconn.Notice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, out := l.out[n.Key]; out {
@@ -161,7 +161,7 @@ func (l *led) notice(n natsconn.Notice) {
 }
 
 // heldBy returns who held a conversation, and forgets it.
-func (l *led) heldBy(k result.Key) string {
+func (l *activeRun) heldBy(k result.Key) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	name := l.workers[k]
@@ -172,7 +172,7 @@ func (l *led) heldBy(k result.Key) string {
 }
 
 // durations returns how long tests took before. Only the order rests on it.
-func (l *led) durations(keys []result.Key) map[result.Key]time.Duration {
+func (l *activeRun) durations(keys []result.Key) map[result.Key]time.Duration {
 	known, err := l.service.Store.MeanDurations(l.ctx, keys)
 	if err != nil && l.ctx.Err() == nil {
 		l.service.Log.Warn("tests are begun without regard to how long they took before", "run_id", l.run, "error", err)
@@ -181,19 +181,19 @@ func (l *led) durations(keys []result.Key) map[result.Key]time.Duration {
 }
 
 // Begin implements evaluation.Sink.
-func (l *led) Begin(result.Run, int) {}
+func (l *activeRun) Begin(result.Run, int) {}
 
 // Store implements evaluation.Sink.
-func (l *led) Store(*result.Test) {}
+func (l *activeRun) Store(*result.Test) {}
 
 // End implements evaluation.Sink.
-func (l *led) End() {}
+func (l *activeRun) End() {}
 
 // Observe implements evaluation.Sink.
-func (l *led) Observe(orchestrator.Progress) {}
+func (l *activeRun) Observe(orchestrator.Progress) {}
 
 // progress keeps how many conversations are held, at most once a second.
-func (l *led) progress(ctx context.Context) {
+func (l *activeRun) progress(ctx context.Context) {
 	for told := 0; natsconn.Pause(ctx, time.Second) == nil; {
 		l.mu.Lock()
 		running := len(l.held)

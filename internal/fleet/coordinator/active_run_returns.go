@@ -13,7 +13,7 @@ import (
 )
 
 // receive passes on what workers send back.
-func (l *led) receive(ctx context.Context) {
+func (l *activeRun) receive(ctx context.Context) {
 	for {
 		got, err := l.returns.Next(ctx)
 		switch {
@@ -29,7 +29,7 @@ func (l *led) receive(ctx context.Context) {
 	}
 }
 
-func (l *led) pass(ctx context.Context, r orchestrator.Return) {
+func (l *activeRun) pass(ctx context.Context, r orchestrator.Return) {
 	select {
 	case l.in <- r:
 	case <-ctx.Done():
@@ -37,7 +37,7 @@ func (l *led) pass(ctx context.Context, r orchestrator.Return) {
 }
 
 // read reads the record of a return.
-func (l *led) read(ctx context.Context, got *natsconn.Received) orchestrator.Return {
+func (l *activeRun) read(ctx context.Context, got *natsconn.Received) orchestrator.Return {
 	r := orchestrator.Return{Key: got.Key, Fault: got.Fault, Worker: got.Worker, Settle: func() {
 		_ = got.Settle(context.WithoutCancel(ctx)) // else it comes again, and is known then
 		l.heldBy(got.Key)                          // a repeat is no result of the run, and is stored elsewhere
@@ -104,7 +104,7 @@ func attempts(got *natsconn.Received) (all []result.Attempt) {
 const missing = 5 * time.Second
 
 // miss has jobs put in again that are neither queued nor held nor returned, and the files of the run with them.
-func (l *led) miss(ctx context.Context) {
+func (l *activeRun) miss(ctx context.Context) {
 	before := map[result.Key]bool{}
 	for natsconn.Pause(ctx, missing) == nil {
 		jobs := l.jobs(before) // the others may be on their way
@@ -137,7 +137,7 @@ func (l *led) miss(ctx context.Context) {
 }
 
 // offerAgain puts the files of the run in again when NATS has lost them: a worker that comes new needs them.
-func (l *led) offerAgain(ctx context.Context) error {
+func (l *activeRun) offerAgain(ctx context.Context) error {
 	there, err := l.service.Conn.HasBundle(ctx, l.bundle)
 	if err == nil && !there {
 		_, _, err = l.service.offer(ctx, l.run)

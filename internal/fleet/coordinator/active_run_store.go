@@ -12,7 +12,7 @@ import (
 )
 
 // store keeps records for all servers.
-func (l *led) store(records []*result.Test, lines [][]byte) error {
+func (l *activeRun) store(records []*result.Test, lines [][]byte) error {
 	results := make([]store.NewResult, len(records))
 	for i, line := range lines {
 		t, err := runlog.Decode(line) // as it is shown: without secrets
@@ -29,7 +29,7 @@ const lastWord = 5 * time.Second
 
 // storeSessions keeps sessions that were replayed as results, for all servers: also those that were replayed when the
 // run was cancelled.
-func (l *led) storeSessions(batch []replay.PairResult) error {
+func (l *activeRun) storeSessions(batch []replay.PairResult) error {
 	results := make([]store.NewResult, len(batch))
 	for i := range batch {
 		t := sessionRecord(l.run, &batch[i], l.target)
@@ -46,7 +46,7 @@ func (l *led) storeSessions(batch []replay.PairResult) error {
 }
 
 // known keeps how many sessions the run has.
-func (l *led) known(sessions int) {
+func (l *activeRun) known(sessions int) {
 	_, err := l.service.Store.UpdateRun(l.ctx, l.run, l.fence, func(r *store.Run) error {
 		r.Progress.Conversations = &sessions
 		return nil
@@ -57,7 +57,7 @@ func (l *led) known(sessions int) {
 }
 
 // put keeps results, and calls kept when they are. A store that is away is waited for.
-func (l *led) put(ctx context.Context, results []store.NewResult, kept func()) error {
+func (l *activeRun) put(ctx context.Context, results []store.NewResult, kept func()) error {
 	for again := false; ; again = true {
 		stored, err := l.service.Store.PutResults(ctx, l.run, l.fence, results)
 		if err == nil {

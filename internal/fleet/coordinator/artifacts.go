@@ -20,7 +20,7 @@ import (
 )
 
 // keepArtifacts prepares to keep the artifacts of a run that asks for them. What was kept of it before counts.
-func (l *led) keepArtifacts(spec runspec.Spec, s *wire.Setup) error {
+func (l *activeRun) keepArtifacts(spec runspec.Spec, s *wire.Setup) error {
 	l.tell, l.came, l.stored = s.WarnOnce, map[result.Key][]string{}, map[result.Key]bool{}
 	if !spec.Artifacts || l.service.Artifacts == nil {
 		return nil
@@ -66,7 +66,7 @@ var kinds = []string{
 
 // receiveArtifacts keeps what a worker has gathered of a conversation, before its record is kept. What cannot be kept
 // has no hash in the record.
-func (l *led) receiveArtifacts(ctx context.Context, t *result.Test) {
+func (l *activeRun) receiveArtifacts(ctx context.Context, t *result.Test) {
 	key := t.Key()
 	l.mu.Lock()
 	stored := l.stored[key]
@@ -108,7 +108,7 @@ func (l *led) receiveArtifacts(ctx context.Context, t *result.Test) {
 const fetchTime = time.Minute
 
 // fetch keeps an artifact that a worker has put into NATS.
-func (l *led) fetch(ctx context.Context, a *result.Artifact) bool {
+func (l *activeRun) fetch(ctx context.Context, a *result.Artifact) bool {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	if !artifact.IsHash(a.SHA256) {
@@ -140,7 +140,7 @@ func rowsOf(t *result.Test) (rows []store.Artifact) {
 }
 
 // arrived notes that records are stored, with the rows of their artifacts; nil stands for all that will not be.
-func (l *led) arrived(records []*result.Test) {
+func (l *activeRun) arrived(records []*result.Test) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if records == nil {

@@ -131,7 +131,7 @@ func (s *Service) hold(ctx context.Context, id string, fence store.Fence) (_ *re
 		return nil, err
 	}
 	defer returns.Close()
-	l, err := newLed(ctx, s, id, payload.Bundle, fence, returns)
+	l, err := newActiveRun(ctx, s, id, payload.Bundle, fence, returns)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (s *Service) replay(ctx context.Context, run store.Run, fence store.Fence) 
 		return nil, err
 	}
 	defer returns.Close()
-	l, err := newLed(ctx, s, run.ID, payload.Bundle, fence, returns)
+	l, err := newActiveRun(ctx, s, run.ID, payload.Bundle, fence, returns)
 	if err != nil {
 		return nil, err
 	}

@@ -23,8 +23,8 @@ func (w *Worker) jobLog(j orchestrator.Job, attempt int) *slog.Logger {
 	return log
 }
 
-// logHeld logs what came of a conversation: its ids, its verdict and its duration, and nothing that was said.
-func logHeld(log *slog.Logger, t *result.Test, o *natsconn.Return) {
+// logCompleted logs what came of a conversation: its ids, its verdict and its duration, and nothing that was said.
+func logCompleted(log *slog.Logger, t *result.Test, o *natsconn.Return) {
 	if t == nil {
 		if o.Record != nil {
 			log.Info("a session was replayed", "duration_ms", o.EndedAt.Sub(o.StartedAt).Milliseconds())

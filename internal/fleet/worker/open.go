@@ -153,12 +153,12 @@ func FromNATS(conn *natsconn.Conn, dir string,
 }
 
 func hold(ctx context.Context, dir string, options wire.Options, c evaluation.Config,
-	spec runspec.Spec) (h *heldRun, err error) {
+	spec runspec.Spec) (h *suiteRun, err error) {
 	o, err := Unpack(ctx, dir, spec, nil, options)
 	if err != nil {
 		return nil, err
 	}
-	h, c.Setup = &heldRun{opened: o}, o.Setup
+	h, c.Setup = &suiteRun{opened: o}, o.Setup
 	if _, c, err = Planned(c); err == nil {
 		h.holder, err = evaluation.NewConversationRunner(ctx, c)
 	}
@@ -175,13 +175,13 @@ func withoutFiles(s runspec.Spec) runspec.Spec {
 	return s.WithoutBaseline()
 }
 
-// heldRun is a run of which conversations are held here.
-type heldRun struct {
+// suiteRun is a run of which conversations are held here.
+type suiteRun struct {
 	opened *Opened
 	holder *evaluation.ConversationRunner
 }
 
-func (h *heldRun) Run(ctx context.Context, j orchestrator.Job) (held Completed, err error) {
+func (h *suiteRun) Run(ctx context.Context, j orchestrator.Job) (held Completed, err error) {
 	var p Payload
 	if err := json.Unmarshal(j.Payload, &p); err == nil { // else the run would not have been opened
 		ctx = trace.Remote(ctx, p.Traceparent)
@@ -199,7 +199,7 @@ func (h *heldRun) Run(ctx context.Context, j orchestrator.Job) (held Completed, 
 
 // masked takes the secrets of this process out of a record: whoever leads the run may not know them. The key stays, by
 // which the record is known.
-func (h *heldRun) masked(t *result.Test) (*result.Test, error) {
+func (h *suiteRun) masked(t *result.Test) (*result.Test, error) {
 	data, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -216,4 +216,4 @@ func (h *heldRun) masked(t *result.Test) (*result.Test, error) {
 	return &masked, nil
 }
 
-func (h *heldRun) Close() error { return h.opened.Close() }
+func (h *suiteRun) Close() error { return h.opened.Close() }

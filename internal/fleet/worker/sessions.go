@@ -16,8 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
 
-// heldSessions is a run of which logged sessions are replayed here.
-type heldSessions struct {
+// replayedSessions is a run of which logged sessions are replayed here.
+type replayedSessions struct {
 	opened   *Opened
 	sessions *replayrun.Sessions
 	conn     *natsconn.Conn
@@ -28,7 +28,7 @@ type heldSessions struct {
 func openSessions(
 	ctx context.Context, conn *natsconn.Conn, dir string, options wire.Options, spec runspec.Spec,
 	definitions *replayrun.Definitions,
-) (h *heldSessions, err error) {
+) (h *replayedSessions, err error) {
 	if definitions == nil {
 		return nil, errors.New("the job does not say what its session is replayed against")
 	}
@@ -36,7 +36,7 @@ func openSessions(
 	if err != nil {
 		return nil, err
 	}
-	h = &heldSessions{opened: o, conn: conn}
+	h = &replayedSessions{opened: o, conn: conn}
 	c, err := replayrun.Submitted(o.Setup, withoutFiles(spec))
 	if err == nil {
 		c.Variants = definitions
@@ -52,7 +52,7 @@ func openSessions(
 }
 
 // Run replays the session of a job.
-func (h *heldSessions) Run(ctx context.Context, j orchestrator.Job) (held Completed, err error) {
+func (h *replayedSessions) Run(ctx context.Context, j orchestrator.Job) (held Completed, err error) {
 	var p Payload
 	if err := json.Unmarshal(j.Payload, &p); err != nil {
 		return held, fmt.Errorf("the job does not say which session is replayed: %w", err)
@@ -74,7 +74,7 @@ func (h *heldSessions) Run(ctx context.Context, j orchestrator.Job) (held Comple
 }
 
 // session returns the logged session of a job.
-func (h *heldSessions) session(ctx context.Context, p *Payload) (*replay.Session, error) {
+func (h *replayedSessions) session(ctx context.Context, p *Payload) (*replay.Session, error) {
 	data := []byte(p.Session)
 	if p.SessionAt != "" {
 		var whole bytes.Buffer
@@ -94,4 +94,4 @@ func (h *heldSessions) session(ctx context.Context, p *Payload) (*replay.Session
 	return s, nil
 }
 
-func (h *heldSessions) Close() error { return h.opened.Close() }
+func (h *replayedSessions) Close() error { return h.opened.Close() }

@@ -189,7 +189,7 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) {
 		o.Fault = err.Error()
 		err = w.send(ending, d, o)
 	default:
-		logHeld(log, came.Record, &o)
+		logCompleted(log, came.Record, &o)
 		err = w.send(ending, d, o)
 	}
 	if err != nil && !errors.Is(err, queue.ErrLapsed) {

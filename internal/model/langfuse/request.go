@@ -74,11 +74,11 @@ func newPolicy(attempts int) retry.Policy {
 	return retry.Policy{
 		Retries: attempts - 1, First: 500 * time.Millisecond,
 		Transient: func(err error) bool { e, ok := errors.AsType[*Error](err); return ok && e.retry },
-		After:     askedToWait, MaxAfter: maxAfter,
+		After:     retryAfter, MaxAfter: maxAfter,
 	}
 }
 
-func askedToWait(err error) time.Duration {
+func retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.RetryAfter
 	}

@@ -28,7 +28,7 @@ func azure() Provider {
 	})
 }
 
-// azurePlace returns where a request to a path of OpenAI's API goes.
+// azurePath returns where a request to a path of OpenAI's API goes.
 func azurePath(m config.Model, path string) requestPath {
 	switch {
 	case m.APIVersion == "":

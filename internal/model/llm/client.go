@@ -52,7 +52,7 @@ func unknownAPI(m config.Model, hint string) *Error {
 	return &Error{Fault: Refused, Message: fmt.Sprintf("unknown API %q", m.API), Hint: hint}
 }
 
-// place is a path below a base URL, and a query.
+// requestPath is a path below a base URL, and a query.
 type requestPath struct{ path, query string }
 
 // NewClient returns the model that m describes; o's Getenv finds the address and the key.

@@ -139,7 +139,7 @@ func (c *Recording) play(ctx context.Context, name string, r Request) (chat.Repl
 	return *e.Reply, nil
 }
 
-// asked is a request to be played: what is part of its key, and what it is called in errors.
+// recordedRequest is a request to be played: what is part of its key, and what it is called in errors.
 type recordedRequest struct {
 	kind, name string
 	request    any

@@ -71,7 +71,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// cassetteIndex is a cassette while it is being read.
+// recordingIndex is a cassette while it is being read.
 type recordingIndex struct {
 	*Recording
 	models, embedders map[string]bool

@@ -135,7 +135,7 @@ func (c *Conversation) call(ctx context.Context, name string, args json.RawMessa
 		return nil, refused
 	}
 	if err != nil {
-		return said(err.Error(), true), nil
+		return toolResult(err.Error(), true), nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -148,9 +148,9 @@ func (c *Conversation) call(ctx context.Context, name string, args json.RawMessa
 	}
 	t.calls[at].Result = answer.Value
 	if answer.Failed != "" {
-		return said(answer.Failed, true), nil
+		return toolResult(answer.Failed, true), nil
 	}
-	return said(answer.Text(), false), nil
+	return toolResult(answer.Text(), false), nil
 }
 
 // join adds a call to the turn under way, and returns the place of it there and the result that fits. The error is a
@@ -180,7 +180,7 @@ func (c *Conversation) join(name string, args json.RawMessage) (t *turn, at int,
 	return t, at, r, err
 }
 
-// said returns the answer to a call.
-func said(words string, failed bool) *mcp.CallToolResult {
+// toolResult returns the answer to a call.
+func toolResult(words string, failed bool) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: words}}, IsError: failed}
 }

@@ -48,7 +48,7 @@ type plain struct {
 	}
 }
 
-func (p plain) said() string {
+func (p plain) text() string {
 	switch {
 	case p.Error != nil:
 		return fmt.Sprintf("%d %s", p.Error.Code, p.Error.Message)
@@ -147,8 +147,8 @@ func TestConversation(t *testing.T) {
 		{"failed: busy", busy},
 		{"-32600 no conversation is held here: it is over, or the address is wrong", late},
 	} {
-		if tc.got.said() != tc.want {
-			t.Errorf("got %q, want %q", tc.got.said(), tc.want)
+		if tc.got.text() != tc.want {
+			t.Errorf("got %q, want %q", tc.got.text(), tc.want)
 		}
 	}
 	if diff := cmp.Diff([]string{
@@ -202,11 +202,11 @@ func TestCallAtTheEnd(t *testing.T) {
 			for c.Calls() == 0 {
 				post(t, c.URL(), `{"jsonrpc":"2.0","id":1,"method":"ping"}`, nil)
 			}
-			if got := post(t, c.URL(), calling("quick", "{}"), nil).said(); got != "1" { // it waits for no other call
+			if got := post(t, c.URL(), calling("quick", "{}"), nil).text(); got != "1" { // it waits for no other call
 				t.Errorf("got %q", got)
 			}
 			end(h, c)
-			if got := (<-answer).said(); got != "-32600 the turn of this call is over" {
+			if got := (<-answer).text(); got != "-32600 the turn of this call is over" {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -248,7 +248,7 @@ func TestHostRefuses(t *testing.T) {
 		"no parameters":            {c.URL(), `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, nil, 400},
 	} {
 		if got := post(t, tc.url, tc.body, tc.change); got.Status != tc.status {
-			t.Errorf("%s: got %d, want %d: %s", name, got.Status, tc.status, got.said())
+			t.Errorf("%s: got %d, want %d: %s", name, got.Status, tc.status, got.text())
 		}
 	}
 	if turn := c.End(); len(turn.Calls) != 4 || turn.Fault != "" {
@@ -294,7 +294,7 @@ func TestConversationsAreApart(t *testing.T) {
 				c.Begin()
 				for n := range 5 {
 					if got := post(t, c.URL(), calling("count", fmt.Sprintf(`{"of":"%d/%d/%d"}`, i, turn, n)), nil).
-						said(); got != "ok" {
+						text(); got != "ok" {
 						t.Errorf("got %q", got)
 					}
 				}

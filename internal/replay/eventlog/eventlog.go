@@ -123,7 +123,7 @@ func (j *EventLog) log(ctx context.Context, row *sessionindex.Row) error {
 	}
 	noted, fresh := answered(s, row.Logged)
 	begun := len(fresh) > 0 && fresh[0].Number == noted[0].Number
-	events, err := told(s, fresh, begun)
+	events, err := eventsOf(s, fresh, begun)
 	leaves := len(noted) > 0 && Gone(&s.Row, j.Now())
 	if err == nil && leaves {
 		events, err = with(events, left(s, &noted[len(noted)-1]))

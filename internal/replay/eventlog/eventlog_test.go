@@ -56,8 +56,8 @@ func (l *log) EraseSession(_ context.Context, flow, session string) error {
 	return nil
 }
 
-// said lists what was logged, each event in a few words.
-func (l *log) said() string {
+// messageEvent lists what was logged, each event in a few words.
+func (l *log) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []string
@@ -141,7 +141,7 @@ func TestJournal(t *testing.T) {
 		want := func(what, wanted string) {
 			t.Helper()
 			synctest.Wait()
-			if got := l.said(); got != wanted {
+			if got := l.text(); got != wanted {
 				t.Errorf("%s: %q, want %q", what, got, wanted)
 			}
 		}
@@ -201,7 +201,7 @@ func TestJournalAfterACrash(t *testing.T) {
 		}
 		j := keep()
 		time.Sleep(time.Second)
-		if got := l.said(); got != "started user bot" {
+		if got := l.text(); got != "started user bot" {
 			t.Errorf("after a crash: %q", got)
 		}
 		// The log is away, is told of once, and has everything when it is back.
@@ -214,12 +214,12 @@ func TestJournalAfterACrash(t *testing.T) {
 		l.away = false
 		l.mu.Unlock()
 		time.Sleep(time.Second)
-		if got := l.said(); got != "started user bot user bot" || len(*trouble) != 1 {
+		if got := l.text(); got != "started user bot user bot" || len(*trouble) != 1 {
 			t.Errorf("%q, trouble %q", got, *trouble)
 		}
 		h.turn(t, "a", 3)
 		j.Close()
-		if got := l.said(); got != "started user bot user bot user bot" {
+		if got := l.text(); got != "started user bot user bot user bot" {
 			t.Errorf("what was left at the end: %q", got)
 		}
 	})
@@ -258,7 +258,7 @@ func TestEventsOfCopied(t *testing.T) {
 		j := keep()
 		time.Sleep(time.Second)
 		j.Close()
-		if got := l.said(); got != "started user bot" || !strings.Contains(string(l.events[1].Payload), "question 2") {
+		if got := l.text(); got != "started user bot" || !strings.Contains(string(l.events[1].Payload), "question 2") {
 			t.Errorf("%q", got)
 		}
 	})
@@ -278,7 +278,7 @@ func TestEventsOfInjected(t *testing.T) {
 		j := keep()
 		time.Sleep(time.Second)
 		j.Close()
-		if got := l.said(); got != "started user bot" || !strings.Contains(string(l.events[1].Payload), "question 2") {
+		if got := l.text(); got != "started user bot" || !strings.Contains(string(l.events[1].Payload), "question 2") {
 			t.Errorf("%q", got)
 		}
 		s, _ := h.Recorded(t.Context(), sessionindex.Row{Site: "tea.example", Session: "a"})

@@ -35,7 +35,7 @@ func Events(s *sitebot.Session, now time.Time) ([]replay.Event, error) {
 		before = t.Note.Route
 		turns = append(turns, t)
 	}
-	events, err := told(s, turns, true)
+	events, err := eventsOf(s, turns, true)
 	if err == nil && len(turns) > 0 && Gone(&s.Row, now) {
 		events, err = with(events, left(s, &turns[len(turns)-1]))
 	}
@@ -47,11 +47,11 @@ func Gone(r *sessionindex.Row, now time.Time) bool {
 	return r.Outcome != sessionindex.Converted && !r.Last.After(now.Add(-Idle))
 }
 
-// told makes events of turns that were noted; begun says that the first of them begins the conversation.
-func told(s *sitebot.Session, turns []sitebot.SessionTurn, begun bool) (events []replay.Event, err error) {
+// eventsOf makes events of turns that were noted; begun says that the first of them begins the conversation.
+func eventsOf(s *sitebot.Session, turns []sitebot.SessionTurn, begun bool) (events []replay.Event, err error) {
 	for i := range turns {
 		t := &turns[i]
-		happened := []happening{said(t, true), said(t, false)}
+		happened := []happening{messageEvent(t, true), messageEvent(t, false)}
 		if begun && i == 0 {
 			first := happening{kind: replay.Started, at: t.Note.Started, state: start, payload: map[string]any{}}
 			happened = append([]happening{first}, happened...)
@@ -101,8 +101,8 @@ type happening struct {
 	payload      map[string]any
 }
 
-// said is a message of a turn: the visitor's, or the answer.
-func said(t *sitebot.SessionTurn, user bool) happening {
+// messageEvent is a message of a turn: the visitor's, or the answer.
+func messageEvent(t *sitebot.SessionTurn, user bool) happening {
 	h := happening{
 		kind: replay.Message, sender: "bot", at: t.Note.At, state: before(t), metrics: map[string]any{},
 		payload: map[string]any{

@@ -12,8 +12,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// said is one message, or what a row says of one, in any format. State is that before a turn, next that after it.
-type said struct {
+// message is one message, or what a row says of one, in any format. State is that before a turn, next that after it.
+type message struct {
 	eventID, eventType  string
 	session, flow, unit string
 	position            string // tells messages of a session apart; empty counts them
@@ -40,7 +40,7 @@ type session struct {
 	flow, unit string
 	messages   int
 	last       time.Time
-	held       []said // the user's message, and what the bot said to it
+	held       []message // the user's message, and what the bot said to it
 	outcome    string
 	data       json.RawMessage
 	started    bool
@@ -62,12 +62,12 @@ func newBuilder(o *Options) *builder {
 // begin says when a session began. Messages without a time follow it by a millisecond each.
 func (b *builder) begin(id, flow, unit string, at time.Time) []replay.Event {
 	s := b.session(id)
-	s.learn(&said{flow: flow, unit: unit})
+	s.learn(&message{flow: flow, unit: unit})
 	if at.IsZero() || s.started {
 		return nil
 	}
 	s.last, s.latest, s.started = at, at, true
-	return []replay.Event{b.event(id, s, replay.Started, &said{position: "start", at: at}, map[string]any{})}
+	return []replay.Event{b.event(id, s, replay.Started, &message{position: "start", at: at}, map[string]any{})}
 }
 
 func (b *builder) session(id string) *session {
@@ -80,7 +80,7 @@ func (b *builder) session(id string) *session {
 	return s
 }
 
-func (s *session) learn(m *said) {
+func (s *session) learn(m *message) {
 	if s.flow == "" {
 		s.flow = m.flow
 	}
@@ -90,7 +90,7 @@ func (s *session) learn(m *said) {
 }
 
 // add takes a message, and returns the events that are complete.
-func (b *builder) add(m said) ([]replay.Event, error) {
+func (b *builder) add(m message) ([]replay.Event, error) {
 	if m.session == "" {
 		return nil, replay.BadRow(replay.NoSession, "it names no session")
 	}
@@ -143,7 +143,7 @@ func (b *builder) add(m said) ([]replay.Event, error) {
 
 // answers reports whether what is held back are answers to a message: rows may come the newest first, so that it comes
 // behind them.
-func (s *session) answers(m *said) bool {
+func (s *session) answers(m *message) bool {
 	for i := range s.held {
 		if user, _ := replay.Speaker(s.held[i].sender); user || !s.held[i].at.After(m.at) {
 			return false
@@ -154,7 +154,7 @@ func (s *session) answers(m *said) bool {
 
 // before reports whether an answer was given before the user's message that is held back, so that it belongs to an
 // earlier turn.
-func (s *session) before(m *said) bool {
+func (s *session) before(m *message) bool {
 	if len(s.held) == 0 {
 		return false
 	}
@@ -163,7 +163,7 @@ func (s *session) before(m *said) bool {
 }
 
 // note keeps what the latest row says of the end of a session; of rows of one time the last one counts.
-func (s *session) note(m *said) {
+func (s *session) note(m *message) {
 	if m.at.After(s.latest) {
 		s.latest = m.at
 	}
@@ -176,7 +176,7 @@ func (s *session) note(m *said) {
 }
 
 // checkOutcome reads how a session ended; what is unknown is nothing.
-func (m *said) checkOutcome() error {
+func (m *message) checkOutcome() error {
 	switch m.outcome = strings.ToLower(strings.TrimSpace(m.outcome)); m.outcome {
 	case "", "completed", "dropped_off":
 	case "unknown":
@@ -250,12 +250,12 @@ func (b *builder) close(id string) []replay.Event {
 	if s.data != nil {
 		payload["data_collected"] = s.data
 	}
-	return append(events, b.event(id, s, kind, &said{position: "end", at: s.latest, text: s.outcome}, payload))
+	return append(events, b.event(id, s, kind, &message{position: "end", at: s.latest, text: s.outcome}, payload))
 }
 
 // event makes an event. Its id is made of the session, the position and the content, so that the same row makes the
 // same event again.
-func (b *builder) event(id string, s *session, kind string, m *said, payload map[string]any) replay.Event {
+func (b *builder) event(id string, s *session, kind string, m *message, payload map[string]any) replay.Event {
 	of := map[string]any{"session_id": id}
 	flow := s.flow
 	if flow == "" {

@@ -48,7 +48,7 @@ func readChats(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 // chatEvents makes the events of a conversation: all of them or none.
 func chatEvents(o object, options *Options) ([]replay.Event, error) {
 	of, within := lookup{options.Map, chatNames}, lookup{nil, turnNames}
-	var head said
+	var head message
 	if err := of.measure(o, &head); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func chatEvents(o object, options *Options) ([]replay.Event, error) {
 }
 
 // messages takes the messages of a conversation. The first that cannot be read is named by its place.
-func (b *builder) messages(l lookup, head said, list []any) ([]replay.Event, error) {
+func (b *builder) messages(l lookup, head message, list []any) ([]replay.Event, error) {
 	var events []replay.Event
 	for i, item := range list {
 		o, is := item.(object)

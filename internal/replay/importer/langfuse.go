@@ -48,7 +48,7 @@ func readTraces(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 
 // trace makes a turn of a trace; one in which nobody says anything is passed over.
 func (b *builder) trace(l lookup, v cells) row {
-	m := said{
+	m := message{
 		session: l.text(v.object, "session_id"), flow: l.text(v.object, "flow_id"), unit: l.text(v.object, "unit_id"),
 		state: l.text(v.object, "state"), next: l.text(v.object, "next_state"), outcome: l.text(v.object, "outcome"),
 	}

@@ -81,7 +81,7 @@ func (b *builder) message(l lookup, v cells) row {
 
 // turn takes a user's message with the bot's answer. The states around the turn stand with the message, the outcome and
 // the latency with the answer.
-func (b *builder) turn(line int, m said, reply string) row {
+func (b *builder) turn(line int, m message, reply string) row {
 	m.sender = "user"
 	answer := m
 	answer.sender, answer.text, answer.position, answer.eventID = "bot", reply, "", ""
@@ -111,7 +111,7 @@ func (b *builder) turn(line int, m said, reply string) row {
 }
 
 // outcome takes a row that only says how its session ended.
-func (b *builder) outcome(line int, m said) row {
+func (b *builder) outcome(line int, m message) row {
 	if m.session == "" {
 		return row{rejected: replay.Reject{Line: line, Kind: replay.NoSession, Reason: "it names no session"}}
 	}
@@ -133,7 +133,7 @@ func (b *builder) outcome(line int, m said) row {
 }
 
 // other takes an event that is no message.
-func (b *builder) other(line int, m said) row {
+func (b *builder) other(line int, m message) row {
 	s := &session{flow: m.flow, unit: m.unit}
 	if m.session != "" && b.sessions[m.session] != nil {
 		s = b.sessions[m.session]
@@ -155,23 +155,23 @@ func (b *builder) other(line int, m said) row {
 }
 
 // readMessage reads the fields of a row; reply is nil where it has none.
-func readMessage(l lookup, o object) (m said, reply *string, err error) {
-	m = said{
+func readMessage(l lookup, o object) (m message, reply *string, err error) {
+	m = message{
 		eventID: l.text(o, "event_id"), eventType: l.text(o, "event_type"), session: l.text(o, "session_id"),
 		flow: l.text(o, "flow_id"), unit: l.text(o, "unit_id"), sender: l.text(o, "sender"), state: l.text(o, "state"),
 		next: l.text(o, "next_state"), outcome: l.text(o, "outcome"),
 	}
-	m.text, err = l.said(o, "text")
+	m.text, err = l.message(o, "text")
 	if m.sender == "" && l.has(o, "reply") && err == nil {
 		var text string
-		text, err = l.said(o, "reply")
+		text, err = l.message(o, "reply")
 		reply = &text
 	}
 	return m, reply, errors.Join(err, l.measure(o, &m))
 }
 
-// said returns a field that is said: a text, or a list of parts.
-func (l lookup) said(o object, field string) (string, error) {
+// message returns a field that is said: a text, or a list of parts.
+func (l lookup) message(o object, field string) (string, error) {
 	v := l.value(o, field)
 	if v == nil {
 		return "", nil
@@ -187,7 +187,7 @@ func (l lookup) said(o object, field string) (string, error) {
 }
 
 // measure reads what is not text: time, numbers and data.
-func (l lookup) measure(o object, m *said) (err error) {
+func (l lookup) measure(o object, m *message) (err error) {
 	if m.at, err = l.time(o, "timestamp"); err != nil {
 		return err
 	}

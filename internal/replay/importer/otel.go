@@ -77,12 +77,12 @@ func readSpans(r *bufio.Reader, o *Options) iter.Seq2[row, error] {
 				}
 			}
 		}
-		takeTurns(turns, parents, o, yield)
+		readTurns(turns, parents, o, yield)
 	}
 }
 
-// takeTurns makes turns of the outermost spans, in the order of time.
-func takeTurns(turns []turnSpan, parents map[spanKey]string, o *Options, yield func(row, error) bool) {
+// readTurns makes turns of the outermost spans, in the order of time.
+func readTurns(turns []turnSpan, parents map[spanKey]string, o *Options, yield func(row, error) bool) {
 	isTurn := map[spanKey]bool{}
 	for i := range turns {
 		isTurn[turns[i].key] = true
@@ -179,7 +179,7 @@ func readSpan(raw json.RawMessage, line int, parents map[spanKey]string, l looku
 // span makes a turn of a span.
 func (b *builder) span(l lookup, t *turnSpan) row {
 	o := t.attributes
-	m := said{
+	m := message{
 		session: cmp.Or(l.text(o, "session_id"), t.key.trace), flow: l.text(o, "flow_id"), unit: l.text(o, "unit_id"),
 		state: l.text(o, "state"), next: l.text(o, "next_state"), outcome: l.text(o, "outcome"),
 		position: "span " + t.key.trace + " " + t.key.span, at: t.start,

@@ -20,7 +20,7 @@ type tally struct {
 	moves   map[move]*traffic
 	learned Learned
 	left    Left
-	room    room
+	budget  budget
 }
 
 // state is a state of the log with its counts.
@@ -48,7 +48,7 @@ type traffic struct {
 }
 
 func newTally() *tally {
-	return &tally{states: map[string]*state{}, moves: map[move]*traffic{}, room: room{bytes: maxTextBytes}}
+	return &tally{states: map[string]*state{}, moves: map[move]*traffic{}, budget: budget{bytes: maxTextBytes}}
 }
 
 // take counts a session.
@@ -69,7 +69,7 @@ func (t *tally) take(s *replay.Session) {
 		}
 	}
 	w.end(s.Completed)
-	t.left.Texts = t.room.refused
+	t.left.Texts = t.budget.refused
 }
 
 // walk follows one session through its states.
@@ -112,7 +112,7 @@ func (w *walk) user(m *replay.LoggedMessage) {
 	w.at, w.last, w.entering = after, nil, before != after
 	if before == after {
 		before.stays++
-		w.last = w.room.add(&before.stayed, m.Text, m.At, maxExampleLength)
+		w.last = w.budget.add(&before.stayed, m.Text, m.At, maxExampleLength)
 		return
 	}
 	after.entered++
@@ -127,7 +127,7 @@ func (w *walk) user(m *replay.LoggedMessage) {
 		w.moves[key] = seen
 	}
 	seen.count++
-	w.room.add(&seen.said, m.Text, m.At, maxExampleLength)
+	w.budget.add(&seen.said, m.Text, m.At, maxExampleLength)
 }
 
 // bot counts a message of the bot. It belongs to the state that the user's message led to; before the first one, to its
@@ -144,7 +144,7 @@ func (w *walk) bot(m *replay.LoggedMessage) {
 	if w.entering {
 		said = &at.greeted
 	}
-	w.room.add(said, m.Text, m.At, maxPromptLength)
+	w.budget.add(said, m.Text, m.At, maxPromptLength)
 	w.entering = false
 }
 

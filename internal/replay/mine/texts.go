@@ -35,15 +35,15 @@ type phrase struct {
 	first time.Time
 }
 
-// room bounds the kept text.
-type room struct {
+// budget bounds the kept text.
+type budget struct {
 	bytes   int
 	refused int
 }
 
 // add counts a text and returns it. It is nil for one that finds no room, which is counted as refused, and for an empty
 // one.
-func (r *room) add(t *texts, said string, at time.Time, length int) *phrase {
+func (r *budget) add(t *texts, said string, at time.Time, length int) *phrase {
 	shown := tidy(said, length)
 	key := words(shown)
 	if key == "" {

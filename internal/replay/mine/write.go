@@ -47,9 +47,9 @@ func (f *Flow) heading(command string) string {
 func (f *Flow) document() source.Value {
 	nodes := []source.Value{mapping(
 		entry("id", source.Text(f.Start)), entry("type", source.Text("start")),
-		entry("metadata", mapping(entry("count", whole(f.Learned.Sessions)))), entry("next", listOf(f.First)))}
+		entry("metadata", mapping(entry("count", integer(f.Learned.Sessions)))), entry("next", listOf(f.First)))}
 	for _, n := range f.Nodes {
-		kind, metadata := "conversation", mapping(entry("count", whole(n.Count)))
+		kind, metadata := "conversation", mapping(entry("count", integer(n.Count)))
 		if n.Stop {
 			kind = "stop"
 		}
@@ -64,14 +64,14 @@ func (f *Flow) document() source.Value {
 			}
 			options.Items = append(options.Items, mapping(
 				entry("id", source.Text(o.ID)), entry("label", source.Text(o.Label)), entry("next", next),
-				entry("metadata", mapping(entry("count", whole(o.Count)))), entry("examples", listOf(o.Examples))))
+				entry("metadata", mapping(entry("count", integer(o.Count)))), entry("examples", listOf(o.Examples))))
 		}
 		nodes = append(nodes, mapping(
 			entry("id", source.Text(n.ID)), entry("type", source.Text(kind)), entry("metadata", metadata),
 			entry("prompt", source.Text(n.Prompt)), entry("options", options)))
 	}
 	return mapping(
-		entry("id", source.Text(f.ID)), entry("version", whole(1)), entry("start", source.Text(f.Start)),
+		entry("id", source.Text(f.ID)), entry("version", integer(1)), entry("start", source.Text(f.Start)),
 		entry("nodes", source.Value{Kind: source.List, Items: nodes}))
 }
 
@@ -85,7 +85,7 @@ func mapping(fields ...source.Field) source.Value {
 	})}
 }
 
-func whole(n int) source.Value { return source.FromAny(n) }
+func integer(n int) source.Value { return source.FromAny(n) }
 
 func listOf(all []string) source.Value {
 	v := source.Value{Kind: source.List}

@@ -19,7 +19,7 @@ type Records struct {
 	prediction [][]prediction
 }
 
-// said is the prediction of one trial.
+// prediction is the prediction of one trial.
 type prediction struct {
 	trial      int
 	prediction label.Prediction

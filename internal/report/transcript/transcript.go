@@ -188,7 +188,7 @@ func rowOf(turn int) int {
 	return turn + 1
 }
 
-// tellingTurns reports of each turn whether it is shown: all of a conversation of usual length. Of a longer one the
+// decisiveTurns reports of each turn whether it is shown: all of a conversation of usual length. Of a longer one the
 // turns that did not pass come first, then those from the beginning on.
 func decisiveTurns(t *result.Test) []bool {
 	told := make([]bool, len(t.Turns))

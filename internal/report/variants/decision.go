@@ -90,7 +90,7 @@ func reasonText(r *replay.Report, reason *replay.Reason) string {
 	return text.Capital(said) + "."
 }
 
-// reasonBeside is a reason where the loss that could have gone unnoticed stands beside it: that is not said twice.
+// reasonSuffix is a reason where the loss that could have gone unnoticed stands beside it: that is not said twice.
 func reasonSuffix(r *replay.Report, reason *replay.Reason) string {
 	_, out, has := strings.Cut(reason.Text, "; ")
 	if m := unseenMetric(r); reason.Code != "power" || m == nil || m.Name != reason.Metric || !has ||

@@ -207,7 +207,7 @@ func turnRow(lanes []*replay.Variation, n int) document.Row {
 	return row
 }
 
-// laneSummary says how a session went in a lane.
+// variantSummary says how a session went in a lane.
 func variantSummary(p *replay.Pair, l *replay.Variation) string {
 	s := "not completed"
 	switch {

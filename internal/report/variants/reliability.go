@@ -8,7 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// beliefSentence says how far the figures may be believed: what the mode makes of the log, and whether what was found
+// reliability says how far the figures may be believed: what the mode makes of the log, and whether what was found
 // is found on supported turns too. Of what may be shipped it says what no metric reads. It is empty where there is
 // nothing to say.
 func reliability(r *replay.Report) string {
@@ -81,7 +81,7 @@ func supportedSentence(r *replay.Report) string {
 	return where + strings.Join(parts, "; ") + "."
 }
 
-// isTold reports whether an interval leaves no doubt on which side of 0 the difference is.
+// hasDifference reports whether an interval leaves no doubt on which side of 0 the difference is.
 func hasDifference(d *replay.DifferenceReport) bool {
 	return d.Low != nil && *d.Low > 0 || d.High != nil && *d.High < 0
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// lanesOf returns the session's lanes in their order on the page, as far as they were played: what was logged comes
-// first.
+// variationsOf returns the session's lanes in their order on the page, as far as they were played: what was logged
+// comes first.
 func variationsOf(p *replay.Pair) (lanes []*replay.Variation) {
 	for _, name := range []string{replay.Observed, replay.Baseline, replay.Candidate} {
 		if l := p.Variation(name); l != nil {
@@ -163,7 +163,7 @@ func fieldValue(v any) string {
 	return text.OneLine(b.String(), 160)
 }
 
-// laneWord names a lane for people.
+// variantWord names a lane for people.
 func variantWord(name string) string {
 	switch name {
 	case replay.Observed:

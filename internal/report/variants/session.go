@@ -32,7 +32,7 @@ type step struct {
 	Cells []cell
 }
 
-// askView is what the user said in a turn.
+// userMessage is what the user said in a turn.
 type userMessage struct {
 	Turn      int
 	Simulated bool
@@ -47,7 +47,7 @@ type cell struct {
 	Gap string
 	// Leaves says that the lane first leaves the log's path here; empty where it does not.
 	Leaves string
-	// Ask is what the user said in this lane, nil when it is what stands above the row.
+	// User is what the user said in this lane, nil when it is what stands above the row.
 	User *userMessage
 	// Same names the lane whose reply this one repeats word by word.
 	Same string

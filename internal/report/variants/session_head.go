@@ -28,7 +28,7 @@ type pairHead struct {
 	Dropped string
 }
 
-// laneFact is a lane in the line of a session.
+// variantFact is a lane in the line of a session.
 type variantFact struct {
 	Name  string
 	Sign  result.Verdict
@@ -109,8 +109,8 @@ func (h *pairHead) kind(p *replay.Pair) {
 // isKnown reports whether it is known how a session ended.
 func isKnown(outcome string) bool { return outcome != replay.EndUnknown && outcome != "" }
 
-// lanesDiffer reports whether two replays of a session went through other states or ended otherwise, as far as both
-// tell.
+// variationsDiffer reports whether two replays of a session went through other states or ended otherwise, as far as
+// both tell.
 func variationsDiffer(a, b *replay.Variation) bool {
 	if a == nil || b == nil {
 		return false

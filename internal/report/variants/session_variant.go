@@ -8,7 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
-// laneHead is what stands above a lane.
+// variantHead is what stands above a lane.
 type variantHead struct {
 	Name, Ended, Error string
 	Facts              []string
@@ -59,7 +59,7 @@ func variantHeadOf(p *replay.Pair, l *replay.Variation) variantHead {
 	return h
 }
 
-// spentInLane are latency, tokens and cost of a lane.
+// costsOf are latency, tokens and cost of a lane.
 func costsOf(l *replay.Variation) []spentFact {
 	latency, tokens, cost := unknown, unknown, unknown
 	if ms := latencyOf(l); ms != nil {
@@ -89,7 +89,7 @@ func latencyWords(ms float64) string {
 	return quantity(ms, replay.Milliseconds)
 }
 
-// laneLatency is the mean over the turns of which it is known, nil without any.
+// latencyOf is the mean over the turns of which it is known, nil without any.
 func latencyOf(l *replay.Variation) *float64 {
 	sum, n := 0.0, 0
 	for i := range l.Turns {

@@ -11,8 +11,8 @@ import (
 type Book struct {
 	// All are the annotations, each once, in the order in which they were made.
 	All       []Annotation
-	overrides map[place]Annotation
-	labels    map[place]Annotation
+	overrides map[position]Annotation
+	labels    map[position]Annotation
 	// quarantined has the quarantine of a test by its suite and id, tests the override of a test as a whole, whichever
 	// of its trials was looked at.
 	quarantined, tests map[result.Key]Annotation
@@ -20,19 +20,19 @@ type Book struct {
 	touched map[result.Key]bool
 }
 
-// place is what an annotation is about.
-type place struct {
+// position is what an annotation is about.
+type position struct {
 	key             result.Key
 	item, assertion string
 }
 
-func (a *Annotation) place() place { return place{a.Key(), a.Item, a.Assertion} }
+func (a *Annotation) position() position { return position{a.Key(), a.Item, a.Assertion} }
 
 // BookOf makes a book of annotations of one run, which may come from several places and more than once.
 func BookOf(lists ...[]Annotation) *Book {
 	b := &Book{
-		overrides: map[place]Annotation{}, labels: map[place]Annotation{}, quarantined: map[result.Key]Annotation{},
-		tests: map[result.Key]Annotation{}, touched: map[result.Key]bool{},
+		overrides: map[position]Annotation{}, labels: map[position]Annotation{},
+		quarantined: map[result.Key]Annotation{}, tests: map[result.Key]Annotation{}, touched: map[result.Key]bool{},
 	}
 	seen := map[Annotation]bool{}
 	for _, list := range lists {
@@ -48,13 +48,13 @@ func BookOf(lists ...[]Annotation) *Book {
 	for _, a := range b.All {
 		switch a.Kind {
 		case Override:
-			if b.overrides[a.place()] = a; a.Verdict == None {
-				delete(b.overrides, a.place())
+			if b.overrides[a.position()] = a; a.Verdict == None {
+				delete(b.overrides, a.position())
 			}
 		case Quarantine:
 			b.quarantined[result.Key{Suite: a.Suite, TestID: a.TestID}] = a
 		case Label:
-			b.labels[a.place()] = a
+			b.labels[a.position()] = a
 		}
 	}
 	b.judgeTests()
@@ -80,7 +80,7 @@ func (b *Book) Lacking(others []Annotation) (lacking []Annotation) {
 // it was made at.
 func (b *Book) judgeTests() {
 	for _, a := range b.All {
-		if a.Kind != Override || b.overrides[a.place()] != a {
+		if a.Kind != Override || b.overrides[a.position()] != a {
 			continue
 		}
 		test := result.Key{Suite: a.Suite, TestID: a.TestID, Target: a.Target}
@@ -106,7 +106,7 @@ func (b *Book) Override(key result.Key) *Annotation {
 	if b == nil {
 		return nil
 	}
-	return in(b.overrides, place{key: key})
+	return in(b.overrides, position{key: key})
 }
 
 // OfTest returns what somebody decided last over the verdict of a test, whichever of its trials was looked at; nil for
@@ -145,7 +145,7 @@ func (b *Book) Label(key result.Key, item, assertion string) *Annotation {
 	if b == nil {
 		return nil
 	}
-	return in(b.labels, place{key, item, assertion})
+	return in(b.labels, position{key, item, assertion})
 }
 
 // HasOverrides reports whether somebody decided over a test, or over a part of it.

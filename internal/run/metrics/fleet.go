@@ -27,8 +27,8 @@ type State interface {
 	Active() int
 }
 
-// led are the metrics of a process that leads runs.
-type led struct {
+// fleetGauges are the metrics of a process that leads runs.
+type fleetGauges struct {
 	// handler answers with these metrics and those that every process has.
 	handler                                        http.Handler
 	runs, conversations, turns, attempts, failures *prometheus.CounterVec
@@ -66,7 +66,7 @@ func (m *Metrics) Lead(state State) {
 	}
 	registry := prometheus.NewRegistry()
 	of := promauto.With(registry)
-	l := &led{
+	l := &fleetGauges{
 		handler: promhttp.HandlerFor(prometheus.Gatherers{m.registry, registry}, promhttp.HandlerOpts{}),
 		state:   state, ending: map[chan struct{}]bool{},
 		jobs: prometheus.NewDesc("rehearse_queue_jobs",
@@ -102,7 +102,7 @@ func (m *Metrics) Lead(state State) {
 	begin(l.attempts, outcomes)
 	begin(l.failures, result.Codes)
 	registry.MustRegister(l)
-	m.led.Store(l)
+	m.fleetGauges.Store(l)
 }
 
 // begin starts a series at 0 for each word.
@@ -138,7 +138,7 @@ func (m *Metrics) Ending() (ended func(status string)) {
 // moment is how long a scrape waits for runs that are ending.
 const moment = 250 * time.Millisecond
 
-func (l *led) settle(ctx context.Context) {
+func (l *fleetGauges) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, moment)
 	defer cancel()
 	l.mu.Lock()
@@ -153,11 +153,11 @@ func (l *led) settle(ctx context.Context) {
 	}
 }
 
-func (m *Metrics) leading() *led {
+func (m *Metrics) leading() *fleetGauges {
 	if m == nil {
 		return nil
 	}
-	return m.led.Load()
+	return m.fleetGauges.Load()
 }
 
 // Stored counts a result that was stored under the lead of this process. Call it once for each. The summary of a test's
@@ -192,7 +192,7 @@ func (m *Metrics) Stored(t *result.Test) {
 }
 
 // spent counts tokens and cost, if they are known.
-func (l *led) spent(role string, u chat.Usage, c chat.Cost) {
+func (l *fleetGauges) spent(role string, u chat.Usage, c chat.Cost) {
 	if !u.Unknown {
 		add(l.tokens, float64(u.InputTokens), role, "input")
 		add(l.tokens, float64(u.OutputTokens), role, "output")
@@ -203,14 +203,14 @@ func (l *led) spent(role string, u chat.Usage, c chat.Cost) {
 }
 
 // Describe implements prometheus.Collector.
-func (l *led) Describe(descriptions chan<- *prometheus.Desc) {
+func (l *fleetGauges) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- l.jobs
 	descriptions <- l.workers
 	descriptions <- l.active
 }
 
 // Collect implements prometheus.Collector. What the state does not know is left out.
-func (l *led) Collect(metrics chan<- prometheus.Metric) {
+func (l *fleetGauges) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(of *prometheus.Desc, n int, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, float64(n), labels...)
 	}
@@ -232,7 +232,7 @@ const (
 )
 
 // look reads the state, at most once in fresh.
-func (l *led) look() fleet {
+func (l *fleetGauges) look() fleet {
 	l.looking.Lock()
 	defer l.looking.Unlock()
 	if time.Since(l.read) < fresh {

@@ -27,8 +27,8 @@ type Metrics struct {
 	handler                  http.Handler
 	calls, judgings, answers *prometheus.HistogramVec
 	requests                 *prometheus.CounterVec
-	// led is nil until Lead is called.
-	led atomic.Pointer[led]
+	// fleetGauges is nil until Lead is called.
+	fleetGauges atomic.Pointer[fleetGauges]
 }
 
 // New returns the metrics of a process, which has a version and was built from a commit.
@@ -128,7 +128,7 @@ func known[W ~string](word W, list []W) string {
 
 // ServeHTTP answers with all metrics in a format that Prometheus reads. A metric with an unknown value is left out.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if l := m.led.Load(); l != nil {
+	if l := m.fleetGauges.Load(); l != nil {
 		l.settle(r.Context())
 		l.handler.ServeHTTP(w, r)
 		return

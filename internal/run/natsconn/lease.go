@@ -40,11 +40,11 @@ type lease struct {
 	beat    uint64
 	beaten  time.Time
 	telling int
-	seen    map[string]sighting
+	seen    map[string]lastSeen
 }
 
-// sighting is a holder's last new beat, and when this process saw it: clocks of other machines are not compared.
-type sighting struct {
+// lastSeen is a holder's last new beat, and when this process saw it: clocks of other machines are not compared.
+type lastSeen struct {
 	beat uint64
 	at   time.Time
 }

@@ -109,23 +109,23 @@ func wrongRevision(err error) bool {
 }
 
 // plan enters this process into the ledger, and takes lost ones out. write is false when nothing has to change.
-func (s *lease) plan(book *ledger, now time.Time, due, leave bool) (me holder, write bool) {
+func (s *lease) plan(book *ledger, now time.Time, due, leave bool) (me leaseHolder, write bool) {
 	if book.Holders == nil {
-		book.Holders = map[string]holder{}
+		book.Holders = map[string]leaseHolder{}
 	}
 	id := s.limits.id
 	before, listed := book.Holders[id]
 	write = s.bury(book, now)
 	if leave {
 		delete(book.Holders, id)
-		return holder{}, true
+		return leaseHolder{}, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if due {
 		s.measure(now)
 	}
-	me = holder{Beat: s.beat, Want: s.want(), Have: s.have, Last: before.Last, Limit: s.limit}
+	me = leaseHolder{Beat: s.beat, Want: s.want(), Have: s.have, Last: before.Last, Limit: s.limit}
 	s.telling = s.given
 	if s.given > s.told {
 		book.Seq++
@@ -160,7 +160,7 @@ func (s *lease) bury(book *ledger, now time.Time) (changed bool) {
 	for id, h := range book.Holders {
 		last, ok := s.seen[id]
 		if !ok || last.beat != h.Beat {
-			s.seen[id] = sighting{h.Beat, now}
+			s.seen[id] = lastSeen{h.Beat, now}
 			continue
 		}
 		if id != s.limits.id && now.Sub(last.at) > s.limits.wait {
@@ -224,7 +224,7 @@ func (s *lease) lower(to share) {
 
 // apply takes what the ledger says. Who begins a ledger begins with what a second brings; buckets are empty for those
 // who come later.
-func (s *lease) apply(me holder, book ledger, began time.Time, first bool) {
+func (s *lease) apply(me leaseHolder, book ledger, began time.Time, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.have = me.Have

@@ -77,7 +77,7 @@ func (l *Limits) lease(key string) *lease {
 	if !ok {
 		s = &lease{
 			limits: l, key: digest(key), wake: make(chan struct{}, 1), changed: make(chan struct{}),
-			gate: make(chan struct{}, 1), requests: emptyBucket(), tokens: emptyBucket(), seen: map[string]sighting{},
+			gate: make(chan struct{}, 1), requests: emptyBucket(), tokens: emptyBucket(), seen: map[string]lastSeen{},
 		}
 		l.known[key] = s
 		l.group.Go(func() { s.keep(l.ctx) })

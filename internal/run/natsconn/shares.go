@@ -35,8 +35,8 @@ type share struct {
 	Slots    int     `json:"slots"`
 }
 
-// holder is a process in the record of a limit.
-type holder struct {
+// leaseHolder is a process in the record of a limit.
+type leaseHolder struct {
 	// Beat changes while the process lives.
 	Beat uint64 `json:"beat"`
 	Want share  `json:"want"`
@@ -48,8 +48,8 @@ type holder struct {
 
 // ledger is the record of a limit: who has which share. It is changed by compare-and-set only.
 type ledger struct {
-	Seq     uint64            `json:"seq"`
-	Holders map[string]holder `json:"holders"`
+	Seq     uint64                 `json:"seq"`
+	Holders map[string]leaseHolder `json:"holders"`
 }
 
 // limit returns the lowest numbers that any holder states.

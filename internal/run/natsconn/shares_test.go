@@ -15,7 +15,7 @@ func TestSharesStayWithinTheLimit(t *testing.T) {
 			TokensPerMinute:   rapid.IntRange(1, 1000).Draw(t, "tpm"),
 			Concurrency:       rapid.IntRange(1, 9).Draw(t, "slots"),
 		}
-		book := ledger{Holders: map[string]holder{}}
+		book := ledger{Holders: map[string]leaseHolder{}}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			id := fmt.Sprint(rapid.IntRange(1, 5).Draw(t, "who"))
 			if rapid.IntRange(0, 9).Draw(t, "lost") == 0 {
@@ -51,10 +51,10 @@ func TestSharesStayWithinTheLimit(t *testing.T) {
 
 // TestSharesAreFair: when all want more, a limit is divided evenly, and who wants less leaves the rest to the others.
 func TestSharesAreFair(t *testing.T) {
-	book := ledger{Holders: map[string]holder{}}
+	book := ledger{Holders: map[string]leaseHolder{}}
 	limit := Limit{RequestsPerMinute: 90, Concurrency: 7}
 	for id, want := range map[string]int{"a": 100, "b": 100, "c": 1} {
-		book.Holders[id] = holder{Want: share{Requests: float64(want), Slots: want}, Limit: limit}
+		book.Holders[id] = leaseHolder{Want: share{Requests: float64(want), Slots: want}, Limit: limit}
 	}
 	for range 2 {
 		for _, id := range []string{"a", "b", "c"} {

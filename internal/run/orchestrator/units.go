@@ -40,7 +40,7 @@ func (s *scheduler) start(n *unit) error {
 			s.waiting = append(s.waiting, n)
 			return nil
 		}
-		if heldBack(n.Test.OnDependencyFailure, outcome) {
+		if skippedBy(n.Test.OnDependencyFailure, outcome) {
 			return s.skip(n, id, outcome)
 		}
 	}
@@ -139,8 +139,8 @@ func (s *scheduler) aggregated(n *unit) error {
 	return nil
 }
 
-// heldBack reports whether a test is skipped after a test that it depends on.
-func heldBack(policy suite.OnDependencyFailure, o Outcome) bool {
+// skippedBy reports whether a test is skipped after a test that it depends on.
+func skippedBy(policy suite.OnDependencyFailure, o Outcome) bool {
 	switch policy {
 	case suite.RunAnyway:
 		return false

@@ -33,12 +33,12 @@ var errBusy = errors.New("the queue is busy")
 type puller struct {
 	nats   *nats.Conn
 	mu     sync.Mutex
-	free   []*place
+	free   []*slot
 	closed bool
 }
 
-// place is where NATS answers one request after the other.
-type place struct {
+// slot is where NATS answers one request after the other.
+type slot struct {
 	nats   *nats.Conn
 	sub    *nats.Subscription
 	prefix string
@@ -50,8 +50,8 @@ type place struct {
 
 func newPuller(nc *nats.Conn) *puller { return &puller{nats: nc} }
 
-// place returns a place that is free.
-func (p *puller) place() (*place, error) {
+// acquire returns a place that is free.
+func (p *puller) acquire() (*slot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 {
@@ -59,14 +59,14 @@ func (p *puller) place() (*place, error) {
 		p.free = p.free[:n-1]
 		return found, nil
 	}
-	made := &place{nats: p.nats, prefix: p.nats.NewInbox() + ".", answer: make(chan *nats.Msg, 1)}
+	made := &slot{nats: p.nats, prefix: p.nats.NewInbox() + ".", answer: make(chan *nats.Msg, 1)}
 	sub, err := p.nats.Subscribe(made.prefix+"*", made.take)
 	made.sub = sub
 	return made, err
 }
 
 // release makes a place free whose request was answered.
-func (p *puller) release(l *place) {
+func (p *puller) release(l *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -87,7 +87,7 @@ func (p *puller) close() {
 }
 
 // take passes an answer on. Words about earlier requests are passed over.
-func (l *place) take(m *nats.Msg) {
+func (l *slot) take(m *nats.Msg) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	job := isJob(m)
@@ -102,7 +102,7 @@ func (l *place) take(m *nats.Msg) {
 }
 
 // leave gives a place up. NATS drops its request; a job that is on its way is given back.
-func (l *place) leave() {
+func (l *slot) leave() {
 	l.mu.Lock()
 	l.inbox = ""
 	l.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *puller) next(ctx context.Context, consumer string, wait time.Duration) 
 		}
 		return nil, errBusy // what is asked now would be sent on reconnecting, and its answer find nobody
 	}
-	l, err := p.place()
+	l, err := p.acquire()
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (p *puller) next(ctx context.Context, consumer string, wait time.Duration) 
 }
 
 // ask sends a request.
-func (l *place) ask(consumer string, wait time.Duration) error {
+func (l *slot) ask(consumer string, wait time.Duration) error {
 	l.last++
 	inbox := l.prefix + strconv.FormatUint(l.last, 36)
 	l.mu.Lock()

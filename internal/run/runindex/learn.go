@@ -49,8 +49,8 @@ func (r *Run) learn(ctx context.Context, x *lexicon, records int) error {
 	}
 }
 
-// lesson are some records as the log has them, one behind the other.
-type lesson struct {
+// parseBatch are some records as the log has them, one behind the other.
+type parseBatch struct {
 	bytes []byte
 	rows  []*Row
 }
@@ -94,8 +94,8 @@ func (r *Run) readWords(x *lexicon) error {
 	x.mu.RUnlock()
 	var failed error
 	buffers := newSpares()
-	err = inOrder(max(1, runtime.GOMAXPROCS(0)-1), lessons(log, rows, buffers), func() func(lesson) learned {
-		return pupil(buffers)
+	err = inOrder(max(1, runtime.GOMAXPROCS(0)-1), lessons(log, rows, buffers), func() func(parseBatch) learned {
+		return indexWorker(buffers)
 	}, func(some learned) {
 		if failed = cmp.Or(failed, some.err); failed == nil {
 			x.take(some.gathered, some.known)
@@ -104,10 +104,10 @@ func (r *Run) readWords(x *lexicon) error {
 	return r.doubt(cmp.Or(failed, err))
 }
 
-// pupil returns who finds the words of one lesson after another.
-func pupil(buffers spares) func(lesson) learned {
+// indexWorker returns who finds the words of one lesson after another.
+func indexWorker(buffers spares) func(parseBatch) learned {
 	b, words, known := newBrief(true), &gatherer{}, &[]*postings{}
-	return func(some lesson) learned {
+	return func(some parseBatch) learned {
 		defer buffers.put(some.bytes) // words are copies
 		words.begin()
 		at := 0
@@ -125,8 +125,8 @@ func pupil(buffers spares) func(lesson) learned {
 }
 
 // lessons reads the records of rows, which stand in the order of the log.
-func lessons(log io.ReaderAt, rows []*Row, buffers spares) iter.Seq2[lesson, error] {
-	return func(yield func(lesson, error) bool) {
+func lessons(log io.ReaderAt, rows []*Row, buffers spares) iter.Seq2[parseBatch, error] {
+	return func(yield func(parseBatch, error) bool) {
 		if len(rows) == 0 {
 			return
 		}
@@ -138,7 +138,7 @@ func lessons(log io.ReaderAt, rows []*Row, buffers spares) iter.Seq2[lesson, err
 				length += rows[several].length
 				several++
 			}
-			some := lesson{rows: rows[:several]}
+			some := parseBatch{rows: rows[:several]}
 			rows = rows[several:]
 			some.bytes = slices.Grow(buffers.take(), length)[:length]
 			into := some.bytes

@@ -30,7 +30,7 @@ func Compact(dir string, drop func(test result.Key) bool) error {
 	if err != nil || len(old) == 0 {
 		return err
 	}
-	if err := keep(path, before(dir), os.Link); err != nil {
+	if err := linkBackup(path, before(dir), os.Link); err != nil {
 		return fmt.Errorf("keep the results before the rerun: %w", err)
 	}
 	err = replaceFile(path, true, func(w io.Writer) error {
@@ -71,8 +71,8 @@ func addDropped(old map[int64]struct{}, log io.Reader, drop func(result.Key) boo
 	return lines.failed
 }
 
-// keep gives the log a second name, or copies it where the file system has no links.
-func keep(log, name string, link func(from, to string) error) error {
+// linkBackup gives the log a second name, or copies it where the file system has no links.
+func linkBackup(log, name string, link func(from, to string) error) error {
 	err := link(log, name)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -80,7 +80,7 @@ func TestKeepWithoutLinks(t *testing.T) {
 	none := func(from, to string) error {
 		return &os.LinkError{Op: "link", Old: from, New: to, Err: errors.ErrUnsupported}
 	}
-	if err := keep(log, name, none); err != nil {
+	if err := linkBackup(log, name, none); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != "{}\n" {

@@ -76,7 +76,7 @@ func open(dir, name, tornName string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open results log: %w", err)
 	}
-	size, torn, err := mend(file, filepath.Join(dir, tornName))
+	size, torn, err := repair(file, filepath.Join(dir, tornName))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("mend results log %s: %w", path, err), file.Close())
 	}

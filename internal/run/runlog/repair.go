@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// mend makes the log end after a whole line and returns its size and how many bytes were moved to the file torn.
+// repair makes the log end after a whole line and returns its size and how many bytes were moved to the file torn.
 // A last line that is whole but for its line break gets one.
-func mend(log *os.File, torn string) (size, moved int64, err error) {
+func repair(log *os.File, torn string) (size, moved int64, err error) {
 	info, err := log.Stat()
 	if err != nil {
 		return 0, 0, err

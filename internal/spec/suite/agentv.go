@@ -64,7 +64,7 @@ func refuseSkillTrigger(n source.Node) {
 	n.Field("type").Report("remove this assertion", "skill-trigger is refused, since no coding agents are driven")
 }
 
-// kept returns metadata with the value of a key that has no effect, unless the metadata have that name already.
+// withMetadata returns metadata with the value of a key that has no effect, unless the metadata have that name already.
 func withMetadata(metadata map[string]any, name string, n source.Node) map[string]any {
 	return merged(map[string]any{name: n.Any()}, metadata)
 }

@@ -162,7 +162,8 @@ func (l *loader) quarantine(n source.Node) *quarantine.Terms {
 	return t
 }
 
-// placeOfTest returns where a test and its turns begin. A test without a list of turns has one, where it begins itself.
+// positionOfTest returns where a test and its turns begin. A test without a list of turns has one, where it begins
+// itself.
 func positionOfTest(n source.Node) Location {
 	at := Location{File: n.File(), Line: n.Line}
 	if !n.Has("turns") {

@@ -114,7 +114,7 @@ func checkUser(n, keys source.Node, u *User, written int) {
 	}
 }
 
-// said reads a text that must not be blank.
+// textOf reads a text that must not be blank.
 func textOf(n source.Node, hint string) string {
 	text := n.Text()
 	if (n.Kind == source.String || n.Kind == source.Number || n.Kind == source.Bool) && blank(text) {

@@ -26,15 +26,17 @@ func chatProblem(err error) *Problem {
 	p := newProblem(statusOfChat(fault.Fault), string(fault.Fault), clip(detail, maxDetail), clip(hint, maxDetail))
 	switch {
 	case fault.RetryAfter > 0:
-		p = p.after(wholeSeconds(fault.RetryAfter))
+		p = p.after(roundUpSeconds(fault.RetryAfter))
 	case p.Status == http.StatusServiceUnavailable:
 		p = p.after(time.Second)
 	}
 	return p
 }
 
-// wholeSeconds rounds up, as the header for waits has whole seconds.
-func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+// roundUpSeconds rounds up, as the header for waits has whole seconds.
+func roundUpSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
 
 // inside reports whether a fault is the server's own, not the request's.
 func inside(f sitebot.Fault) bool {

@@ -59,7 +59,7 @@ type ChatsConfig struct {
 // sites itself, except for the origins.
 type Chats struct {
 	ChatsConfig
-	turnstile
+	turnLimit
 	public   *http.ServeMux // the routes that can be public
 	visitors http.Handler   // the same, for pages of the origins
 	testers  http.Handler
@@ -71,7 +71,7 @@ type Chats struct {
 func NewChats(c ChatsConfig) (*Chats, error) {
 	c.Log = logOrDiscard(c.Log)
 	c.MaxTime = cmp.Or(c.MaxTime, 2*time.Minute)
-	s := &Chats{ChatsConfig: c, turnstile: newTurnstile(c.Log, cmp.Or(c.MaxTurns, 256))}
+	s := &Chats{ChatsConfig: c, turnLimit: newTurnLimit(c.Log, cmp.Or(c.MaxTurns, 256))}
 	pages, err := pagesOf(c.Origins)
 	if err != nil {
 		return nil, err

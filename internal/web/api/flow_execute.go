@@ -38,7 +38,7 @@ func (s *Flows) executeAs(w http.ResponseWriter, r *http.Request, trusted bool) 
 	s.answer(w, r, func(ctx context.Context, sink func(flow.Event)) (_ any, err error) {
 		defer func() { spanEnded(span, err) }()
 		result, err := s.executeContext(ctx, c, flow.Options{Trusted: trusted, Sink: sink, TraceID: trace.IDOf(ctx)})
-		flowSaid(ctx, span, c.Turn(), result)
+		flowTurnEnded(ctx, span, c.Turn(), result)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ type FlowsConfig struct {
 // Put it behind Front, which checks access.
 type Flows struct {
 	FlowsConfig
-	turnstile
+	turnLimit
 	sockets       gate
 	conversations *conversationManager
 }
@@ -55,7 +55,7 @@ func NewFlows(c FlowsConfig) *Flows {
 	}
 	c.Idle = cmp.Or(c.Idle, time.Hour)
 	s := &Flows{
-		FlowsConfig: c, turnstile: newTurnstile(c.Log, cmp.Or(c.MaxTurns, 256)),
+		FlowsConfig: c, turnLimit: newTurnLimit(c.Log, cmp.Or(c.MaxTurns, 256)),
 		sockets: make(gate, cmp.Or(c.MaxSockets, 256)),
 	}
 	if c.Conversations == nil {

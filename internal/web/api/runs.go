@@ -152,7 +152,7 @@ func (s *Runs) table() table {
 		{
 			pattern: "PUT /api/v1/blobs/{sha256}", scope: access.Run, handle: s.answer(s.putBlob),
 			summary: "Keep a file under its SHA-256", body: "application/octet-stream",
-			answers: answers{201: keptBlob{}, 200: keptBlob{}},
+			answers: answers{201: storedBlob{}, 200: storedBlob{}},
 		},
 		{
 			pattern: "HEAD /api/v1/blobs/{sha256}", scope: access.Run, handle: s.answer(s.hasBlob),

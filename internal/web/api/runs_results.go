@@ -151,8 +151,8 @@ func (s *Runs) file(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keptBlob is a stored file.
-type keptBlob struct {
+// storedBlob is a stored file.
+type storedBlob struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
@@ -170,7 +170,7 @@ func (s *Runs) putBlob(w http.ResponseWriter, r *http.Request) error {
 	if created {
 		status = http.StatusCreated
 	}
-	writeBody(w, status, "application/json", keptBlob{len(body), r.PathValue("sha256")})
+	writeBody(w, status, "application/json", storedBlob{len(body), r.PathValue("sha256")})
 	return nil
 }
 

@@ -57,8 +57,8 @@ func chatEnded(span *trace.Span, out *sitebot.Outcome, err error) {
 	}
 }
 
-// flowSaid tells of the turn of a flow what came of it.
-func flowSaid(ctx context.Context, span *trace.Span, number int, r *flow.Result) {
+// flowTurnEnded tells of the turn of a flow what came of it.
+func flowTurnEnded(ctx context.Context, span *trace.Span, number int, r *flow.Result) {
 	if r == nil {
 		return
 	}

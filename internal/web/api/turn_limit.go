@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// turnstile admits a bounded number of turns, none after stop, and turns their panics into errors.
-type turnstile struct {
+// turnLimit admits a bounded number of turns, none after stop, and turns their panics into errors.
+type turnLimit struct {
 	log      *slog.Logger
 	places   gate
 	stopping chan struct{}
 	once     *sync.Once
 }
 
-func newTurnstile(log *slog.Logger, places int) turnstile {
-	return turnstile{log: log, places: make(gate, places), stopping: make(chan struct{}), once: new(sync.Once)}
+func newTurnLimit(log *slog.Logger, places int) turnLimit {
+	return turnLimit{log: log, places: make(gate, places), stopping: make(chan struct{}), once: new(sync.Once)}
 }
 
 // pass takes a turn if there is room for one.
-func (t *turnstile) pass(ctx context.Context, take func() error) (err error) {
+func (t *turnLimit) pass(ctx context.Context, take func() error) (err error) {
 	if t.stopped() {
 		return stoppingProblem()
 	}
@@ -45,9 +45,9 @@ func (t *turnstile) pass(ctx context.Context, take func() error) (err error) {
 }
 
 // stop admits no more turns. It may be called again.
-func (t *turnstile) stop() { t.once.Do(func() { close(t.stopping) }) }
+func (t *turnLimit) stop() { t.once.Do(func() { close(t.stopping) }) }
 
-func (t *turnstile) stopped() bool {
+func (t *turnLimit) stopped() bool {
 	select {
 	case <-t.stopping:
 		return true

@@ -177,7 +177,7 @@ func (p *Pages) classify(w http.ResponseWriter, r *http.Request) {
 	if unreadable > 0 {
 		page.Warnings = append(page.Warnings, text.Plural(unreadable, "item")+" of this report cannot be read.")
 	}
-	page.Warnings = append(page.Warnings, itemsDoubt(report, items)...)
+	page.Warnings = append(page.Warnings, itemsWarning(report, items)...)
 	page.matrix(items, address)
 	fs := itemFilters(page.Query)
 	var kept []classifiedItem
@@ -235,9 +235,9 @@ func readItems(dir string) (items []classifiedItem, unreadable int) {
 	return items, unreadable
 }
 
-// itemsDoubt says where the figures of a report are not those of its items. A folder without items bears out nothing,
+// itemsWarning says where the figures of a report are not those of its items. A folder without items bears out nothing,
 // which its list says.
-func itemsDoubt(report classification.Report, items []classifiedItem) []string {
+func itemsWarning(report classification.Report, items []classifiedItem) []string {
 	right := 0
 	for _, i := range items {
 		if i.Correct >= 1 {

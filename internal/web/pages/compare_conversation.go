@@ -29,14 +29,14 @@ type comparedConversation struct {
 	LeftFrom int
 	LeftAt   string
 	// Conversation has the conversation-level grades; nil without any.
-	Conversation *wholePair
+	Conversation *conversationPair
 }
 
-// wholePair is what was found of two conversations as a whole.
-type wholePair struct{ A, B wholeSide }
+// conversationPair is what was found of two conversations as a whole.
+type conversationPair struct{ A, B conversationSide }
 
-// wholeSide is what was found of a conversation as a whole, and why it was skipped.
-type wholeSide struct {
+// conversationSide is what was found of a conversation as a whole, and why it was skipped.
+type conversationSide struct {
 	Side, Address string
 	There         bool
 	Verdict       result.Verdict
@@ -131,8 +131,8 @@ func firstOf(index *runindex.Index, name runindex.Test) *runindex.Entry {
 	return nil
 }
 
-// telling returns the record that tells most of a test: of several trials the first that ended as the test did.
-func telling(e *runindex.Entry) (*runindex.Row, bool) {
+// recordedRow returns the record that tells most of a test: of several trials the first that ended as the test did.
+func recordedRow(e *runindex.Entry) (*runindex.Row, bool) {
 	for _, row := range e.Of {
 		if row.Verdict == e.Verdict {
 			return row, true
@@ -152,7 +152,7 @@ func (h *held) read(name string, of side, e *runindex.Entry) error {
 		return nil
 	}
 	h.Target = e.Target
-	row, ok := telling(e)
+	row, ok := recordedRow(e)
 	if !ok {
 		h.None = "This run planned the test and did not run it."
 		return nil
@@ -196,21 +196,21 @@ func (p *comparedConversation) pair() {
 		p.Pairs = append(p.Pairs, pair)
 	}
 	p.Left = max(p.A.talk.Left, p.B.talk.Left)
-	whole := wholePair{wholeOf("a", &p.A), wholeOf("b", &p.B)}
+	whole := conversationPair{conversationSideOf("a", &p.A), conversationSideOf("b", &p.B)}
 	if whole.A.says() || whole.B.says() {
 		p.Conversation = &whole
 	}
 }
 
-func wholeOf(name string, h *held) wholeSide {
-	return wholeSide{
+func conversationSideOf(name string, h *held) conversationSide {
+	return conversationSide{
 		name, h.Address + "#assertions", h.None == "", h.talk.ConversationVerdict, h.talk.ConversationItems,
 		h.talk.Failures, h.talk.Reason,
 	}
 }
 
 // says reports whether there is something to be said of a conversation as a whole.
-func (s wholeSide) says() bool { return len(s.Items)+len(s.Failures) > 0 || s.Reason != "" }
+func (s conversationSide) says() bool { return len(s.Items)+len(s.Failures) > 0 || s.Reason != "" }
 
 func sideOf(name string, t transcript.Turn, there bool, address string) turnSide {
 	return turnSide{

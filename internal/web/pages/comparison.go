@@ -14,8 +14,8 @@ import (
 
 // comparisons keeps comparisons that were made. It is safe for concurrent use; the zero value is empty.
 type comparisons struct {
-	mu   sync.Mutex
-	kept map[compared]*comparison
+	mu         sync.Mutex
+	cacheTimes map[compared]*comparison
 }
 
 type compared struct {
@@ -66,17 +66,17 @@ const maxComparisons = 8
 func (c *comparisons) of(a, b side, ignoreTarget bool) *comparison {
 	key := compared{a.Index, b.Index, a.Target, b.Target, ignoreTarget, decidedBy(a.book), decidedBy(b.book)}
 	c.mu.Lock()
-	kept := c.kept[key]
+	kept := c.cacheTimes[key]
 	if kept != nil {
 		c.mu.Unlock()
 		<-kept.made
 		return kept
 	}
-	if c.kept == nil || len(c.kept) >= maxComparisons {
-		c.kept = map[compared]*comparison{}
+	if c.cacheTimes == nil || len(c.cacheTimes) >= maxComparisons {
+		c.cacheTimes = map[compared]*comparison{}
 	}
 	kept = &comparison{made: make(chan struct{})}
-	c.kept[key] = kept
+	c.cacheTimes[key] = kept
 	c.mu.Unlock()
 	defer close(kept.made)
 	kept.make(a, b, ignoreTarget)

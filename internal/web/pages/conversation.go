@@ -30,7 +30,7 @@ type conversationPage struct {
 	// Compare leads to the same test in the run before; empty where there is none.
 	Compare      string
 	Trials       []trialLink
-	Shown        []shownTalk
+	Shown        []shownConversation
 	Class        string
 	Moves        []move
 	Others       []frame.Link
@@ -82,7 +82,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 			p.unread(w, r, run, err)
 			return
 		}
-		shown := talkOf(record, i, page.Raw)
+		shown := conversationOf(record, i, page.Raw)
 		shown.asked(r.Context(), run.Dir, record)
 		page.Shown = append(page.Shown, shown)
 	}
@@ -112,7 +112,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) {
 }
 
 // itemsOf are the parts of a conversation that were graded, by their names in the record.
-func itemsOf(shown []shownTalk) (items []string) {
+func itemsOf(shown []shownConversation) (items []string) {
 	for _, t := range shown[0].Turns {
 		if t.Item != nil {
 			items = append(items, t.Item.Name)
@@ -262,19 +262,19 @@ func (p *conversationPage) moves(ctx context.Context, run *runindex.Found, index
 	}
 }
 
-// shownTalk is a transcript with its place among the trials that stand side by side, from 1.
-type shownTalk struct {
+// shownConversation is a transcript with its place among the trials that stand side by side, from 1.
+type shownConversation struct {
 	Column int
 	transcript.Transcript
 }
 
-// talkOf returns a record as the page shows it; column is its place from 0.
-func talkOf(t *result.Test, column int, raw bool) shownTalk {
+// conversationOf returns a record as the page shows it; column is its place from 0.
+func conversationOf(t *result.Test, column int, raw bool) shownConversation {
 	prefix := ""
 	if column > 0 {
 		prefix = "trial-" + strconv.Itoa(t.Trial) + "-"
 	}
-	return shownTalk{column + 1, transcript.Of(t, prefix, messages(raw))}
+	return shownConversation{column + 1, transcript.Of(t, prefix, messages(raw))}
 }
 
 // messages says how a page shows messages.

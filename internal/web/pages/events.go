@@ -80,15 +80,15 @@ func lastEvent(r *http.Request) (int, error) {
 
 // stream tells of one run.
 type stream struct {
-	run     *runindex.Found
-	out     http.ResponseWriter
-	control *http.ResponseController
-	after   int // the id of the last event that the client has
-	log     *os.File
-	tail    runlog.Tail
-	number  int // of the last record that was read
-	told    time.Time
-	failed  bool
+	run      *runindex.Found
+	out      http.ResponseWriter
+	control  *http.ResponseController
+	after    int // the id of the last event that the client has
+	log      *os.File
+	tail     runlog.Tail
+	number   int // of the last record that was read
+	lastSent time.Time
+	failed   bool
 }
 
 func (s *stream) write(text string) {
@@ -103,8 +103,8 @@ func (s *stream) close() {
 	}
 }
 
-// told is an event as its client reads it.
-func told(id int, kind string, data any) string {
+// eventText is an event as its client reads it.
+func eventText(id int, kind string, data any) string {
 	written, _ := json.Marshal(data) // numbers and texts
 	head := ""
 	if id > 0 {
@@ -121,14 +121,14 @@ func (s *stream) look() (ended bool) {
 	}
 	if state, _ := stateOf(record); state != "running" && state != "queued" {
 		if end := s.number + 1; end != s.after { // who has seen more than there is has read a log that was written anew
-			s.write(told(end, "end", map[string]any{
+			s.write(eventText(end, "end", map[string]any{
 				"run_id": s.run.Record.ID, "exit_reason": record.ExitReason, "exit_code": record.ExitCode,
 			}))
 		}
 		return true
 	}
-	if time.Since(s.told) >= progressEvery {
-		s.told = time.Now()
+	if time.Since(s.lastSent) >= progressEvery {
+		s.lastSent = time.Now()
 		s.progress()
 	}
 	return s.failed
@@ -163,7 +163,7 @@ func (s *stream) read() bool {
 		if s.number++; s.number <= s.after {
 			continue
 		}
-		s.write(told(s.number, "result", endedOf(t)))
+		s.write(eventText(s.number, "result", endedOf(t)))
 		if s.failed {
 			return false
 		}
@@ -208,7 +208,7 @@ func (s *stream) progress() {
 		return
 	}
 	t := index.Run.Totals
-	s.write(told(0, "progress", map[string]any{
+	s.write(eventText(0, "progress", map[string]any{
 		"conversations": nil, "done": t.Conversations, "running": nil,
 		"totals": map[string]int{
 			"planned": t.Planned, "tests": t.Tests, "completed": t.Completed, "passed": t.Passed, "failed": t.Failed,

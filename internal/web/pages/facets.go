@@ -21,8 +21,8 @@ type facets struct {
 
 // facetsOfRuns keeps the facets of indexes. It is safe for concurrent use; the zero value is empty.
 type facetsOfRuns struct {
-	mu   sync.Mutex
-	kept map[*runindex.Index]*facets
+	mu         sync.Mutex
+	cacheTimes map[*runindex.Index]*facets
 }
 
 // maxFacets bounds how many facets are kept.
@@ -32,14 +32,14 @@ const maxFacets = 16
 func (m *facetsOfRuns) of(index *runindex.Index) *facets {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if f := m.kept[index]; f != nil {
+	if f := m.cacheTimes[index]; f != nil {
 		return f
 	}
-	if len(m.kept) >= maxFacets || m.kept == nil {
-		m.kept = map[*runindex.Index]*facets{}
+	if len(m.cacheTimes) >= maxFacets || m.cacheTimes == nil {
+		m.cacheTimes = map[*runindex.Index]*facets{}
 	}
 	f := facetsOf(index)
-	m.kept[index] = f
+	m.cacheTimes[index] = f
 	return f
 }
 

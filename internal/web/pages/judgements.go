@@ -46,8 +46,8 @@ const maxJudgements = 50_000
 // judgedRuns keeps the judged assertions of runs that were looked at. It is safe for concurrent use; the zero value is
 // empty.
 type judgedRuns struct {
-	mu   sync.Mutex
-	kept map[*runindex.Index]judgedRun
+	mu         sync.Mutex
+	cacheTimes map[*runindex.Index]judgedRun
 }
 
 // judgedRun are the judged assertions of a run in its order, with their graders. More is true where there are others.
@@ -64,17 +64,17 @@ const maxJudgedRuns = 4
 func (c *judgedRuns) of(run *runindex.Found, index *runindex.Index) (judgedRun, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if kept, ok := c.kept[index]; ok {
+	if kept, ok := c.cacheTimes[index]; ok {
 		return kept, nil
 	}
 	read, err := judgedIn(run, index)
 	if err != nil {
 		return judgedRun{}, err
 	}
-	if c.kept == nil || len(c.kept) >= maxJudgedRuns {
-		c.kept = map[*runindex.Index]judgedRun{}
+	if c.cacheTimes == nil || len(c.cacheTimes) >= maxJudgedRuns {
+		c.cacheTimes = map[*runindex.Index]judgedRun{}
 	}
-	c.kept[index] = read
+	c.cacheTimes[index] = read
 	return read, nil
 }
 

@@ -61,7 +61,7 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	page.Warnings = warningsOf(index)
 	targets := slices.Clone(p.made.of(index).Targets)
 	slices.SortStableFunc(targets, func(a, b string) int {
-		return place(index.Run.Targets, a) - place(index.Run.Targets, b)
+		return indexOf(index.Run.Targets, a) - indexOf(index.Run.Targets, b)
 	})
 	page.Base = page.Query.Get("base")
 	if !slices.Contains(targets, page.Base) && len(targets) > 0 {
@@ -114,8 +114,8 @@ func (p *Pages) matrix(w http.ResponseWriter, r *http.Request) {
 	p.frame.Show(w, http.StatusOK, "matrix", page)
 }
 
-// place returns where a name stands in a list; its end for one that does not.
-func place(list []string, name string) int {
+// indexOf returns where a name stands in a list; its end for one that does not.
+func indexOf(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
 	}

@@ -17,25 +17,25 @@ type replaySessionPage struct {
 	Session  replayedSession
 	Raw      bool
 	Toggle   string
-	Variants []laneHead
-	Turns    []laneRow
+	Variants []variantHead
+	Turns    []variantRow
 	Left     int
 }
 
-// laneHead is how a lane ended.
-type laneHead struct {
+// variantHead is how a lane ended.
+type variantHead struct {
 	Name, Ended, Error string
 	Diverges           int
 }
 
-// laneRow is a turn in all lanes.
-type laneRow struct {
+// variantRow is a turn in all lanes.
+type variantRow struct {
 	N     int
-	Cells []laneCell
+	Cells []variantCell
 }
 
-// laneCell is a turn in one lane; without messages the lane has no such turn.
-type laneCell struct {
+// variantCell is a turn in one lane; without messages the lane has no such turn.
+type variantCell struct {
 	Variant                   string
 	There, Diverges, Invented bool
 	Supported                 bool
@@ -113,17 +113,17 @@ func (p *replaySessionPage) fill(pair *replay.Pair) {
 		if l.Name == replay.Observed {
 			ended = pair.Outcome
 		}
-		p.Variants = append(p.Variants, laneHead{l.Name, ended, text.OneLine(l.Error, 600), divergesAt(l)})
+		p.Variants = append(p.Variants, variantHead{l.Name, ended, text.OneLine(l.Error, 600), divergesAt(l)})
 		for _, t := range l.Turns {
 			most = max(most, t.Number)
 		}
 	}
 	p.Left = max(0, most-maxLaneTurns)
 	for n := 1; n <= most-p.Left; n++ {
-		row := laneRow{N: n}
+		row := variantRow{N: n}
 		for i := range pair.Variations {
 			l := &pair.Variations[i]
-			cell := laneCell{Variant: l.Name, Diverges: l.Name != replay.Observed && divergesAt(l) == n}
+			cell := variantCell{Variant: l.Name, Diverges: l.Name != replay.Observed && divergesAt(l) == n}
 			for j := range l.Turns {
 				if t := &l.Turns[j]; t.Number == n {
 					cell.fill(t, p.Raw)
@@ -135,7 +135,7 @@ func (p *replaySessionPage) fill(pair *replay.Pair) {
 	}
 }
 
-func (c *laneCell) fill(t *replay.VariationTurn, raw bool) {
+func (c *variantCell) fill(t *replay.VariationTurn, raw bool) {
 	c.There, c.Invented, c.Supported = true, t.Invented, t.Supported
 	c.User = transcript.MessageOf("user", chat.Content{Text: t.User}, nil, messages(raw))
 	c.Bot = transcript.MessageOf("assistant", chat.Content{Text: t.Bot}, nil, messages(raw))

@@ -22,8 +22,8 @@ type replayedRun struct {
 // replayedRuns keeps the sessions of replays that were looked at. It is safe for concurrent use; the zero value is
 // empty.
 type replayedRuns struct {
-	mu   sync.Mutex
-	kept map[string]*replayedRun
+	mu         sync.Mutex
+	cacheTimes map[string]*replayedRun
 }
 
 // maxReplayedRuns bounds how many replays are kept, maxReplayed the sessions of one.
@@ -36,7 +36,7 @@ const (
 func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*replayedRun, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if kept := c.kept[run.ID]; kept != nil && kept.seen.Equal(run.Seen) && !run.Ended.IsZero() {
+	if kept := c.cacheTimes[run.ID]; kept != nil && kept.seen.Equal(run.Seen) && !run.Ended.IsZero() {
 		return kept, nil
 	}
 	read := &replayedRun{seen: run.Seen, metrics: map[string]replay.MetricReport{}}
@@ -74,10 +74,10 @@ func (c *replayedRuns) of(ctx context.Context, store *Stored, run replay.Run) (*
 			read.metrics[m.Name] = m
 		}
 	}
-	if c.kept == nil || len(c.kept) >= maxReplayedRuns {
-		c.kept = map[string]*replayedRun{}
+	if c.cacheTimes == nil || len(c.cacheTimes) >= maxReplayedRuns {
+		c.cacheTimes = map[string]*replayedRun{}
 	}
-	c.kept[run.ID] = read
+	c.cacheTimes[run.ID] = read
 	return read, nil
 }
 

@@ -20,7 +20,7 @@ const (
 )
 
 // asked fills in what judges were asked, as far as the run has kept it in its folder.
-func (k *shownTalk) asked(ctx context.Context, dir string, t *result.Test) {
+func (k *shownConversation) asked(ctx context.Context, dir string, t *result.Test) {
 	place := artifact.Folder{Dir: filepath.Join(dir, runlog.ArtifactDir)}
 	by := map[int][]transcript.Exchange{}
 	shown := 0

@@ -107,7 +107,7 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) {
 	page.State, page.Reason = stateOf(of)
 	page.Warnings = append(append(twin(run), warningsOf(index)...), of.Warnings...)
 	if page.State == "interrupted" {
-		page.GoOn = goesOn(of, run.Dir)
+		page.GoOn = isRunning(of, run.Dir)
 	}
 	if page.State != "finished" { // one that waits begins, and one that was interrupted may go on
 		page.Events = address + "/events"

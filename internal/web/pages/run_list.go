@@ -125,9 +125,9 @@ func ordered(tests []*runindex.Entry, sort string) []*runindex.Entry {
 // follow each test at each comparison takes three times as long.
 func byNumber(tests []*runindex.Entry, number func(*runindex.Entry) (float64, bool)) []*runindex.Entry {
 	type ranked struct {
-		number float64
-		place  int
-		known  bool
+		number  float64
+		indexOf int
+		known   bool
 	}
 	ranks := make([]ranked, len(tests))
 	for i, e := range tests {
@@ -138,11 +138,11 @@ func byNumber(tests []*runindex.Entry, number func(*runindex.Entry) (float64, bo
 		ranks[i] = ranked{n, i, known}
 	}
 	slices.SortFunc(ranks, func(a, b ranked) int {
-		return cmp.Or(compareBool(!a.known, !b.known), cmp.Compare(a.number, b.number), a.place-b.place)
+		return cmp.Or(compareBool(!a.known, !b.known), cmp.Compare(a.number, b.number), a.indexOf-b.indexOf)
 	})
 	inOrder := make([]*runindex.Entry, len(tests))
 	for i, r := range ranks {
-		inOrder[i] = tests[r.place]
+		inOrder[i] = tests[r.indexOf]
 	}
 	return inOrder
 }

@@ -101,7 +101,7 @@ func (p *Pages) allSessions(w http.ResponseWriter, r *http.Request,
 			p.notHeld(w, r, err)
 			return nil, false
 		}
-		all, more = withHeld(held, all), more || others
+		all, more = withLive(held, all), more || others
 	}
 	if more {
 		page.Warnings = append(page.Warnings, "There are more sessions than are listed.")

@@ -28,23 +28,23 @@ const (
 	heldOverlap = 10 * time.Second
 )
 
-// heldLists keeps the rows of all held sessions. A look reads those that had a message since the last one; all are read
+// liveLists keeps the rows of all held sessions. A look reads those that had a message since the last one; all are read
 // again only after a while, when those that were erased or have expired are dropped. It is safe for concurrent use; the
 // zero value is empty.
-type heldLists struct {
+type liveLists struct {
 	mu     sync.Mutex
 	rows   map[string]sessionindex.Row
 	newest time.Time
 	// more is true where there are others.
 	more bool
-	kept
+	cacheTimes
 	// all is what the rows say, the newest first, as of built; nil after one of them has changed.
 	all   []sessionSummary
 	built time.Time
 }
 
 // list returns the held sessions, the newest first. More is true where there are others.
-func (l *heldLists) list(ctx context.Context, held LiveSessions,
+func (l *liveLists) list(ctx context.Context, held LiveSessions,
 	now func() time.Time) (all []sessionSummary, more bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *heldLists) list(ctx context.Context, held LiveSessions,
 		if err = l.read(ctx, held, time.Time{}); err != nil {
 			l.rows = nil // a part would look like the whole
 		}
-		l.kept = keptFor(began, now())
+		l.cacheTimes = cacheTimesOf(began, now())
 	}
 	if err != nil {
 		return nil, false, err
@@ -64,7 +64,7 @@ func (l *heldLists) list(ctx context.Context, held LiveSessions,
 	if l.all == nil || began.Sub(l.built) > keepSessions { // a visitor has left by the clock alone
 		l.all, l.built = make([]sessionSummary, 0, len(l.rows)), began
 		for _, row := range l.rows {
-			l.all = append(l.all, summaryOfHeld(&row, began))
+			l.all = append(l.all, summaryOfLive(&row, began))
 		}
 		slices.SortFunc(l.all, newestFirst)
 	}
@@ -72,7 +72,7 @@ func (l *heldLists) list(ctx context.Context, held LiveSessions,
 }
 
 // read adds the rows of sessions that had a message at a time or later.
-func (l *heldLists) read(ctx context.Context, held LiveSessions, since time.Time) error {
+func (l *liveLists) read(ctx context.Context, held LiveSessions, since time.Time) error {
 	q := sitebot.Query{Query: sessionindex.Query{Since: since, Limit: heldPage}}
 	for {
 		page, err := held.Sessions(ctx, "", q)
@@ -102,7 +102,7 @@ func (l *heldLists) read(ctx context.Context, held LiveSessions, since time.Time
 	}
 }
 
-func summaryOfHeld(row *sessionindex.Row, now time.Time) sessionSummary {
+func summaryOfLive(row *sessionindex.Row, now time.Time) sessionSummary {
 	s := sessionSummary{
 		ID: row.Session, Flow: row.Site, Unit: row.Person, Outcome: outcomeUnknown, Turns: row.Turns,
 		Started: row.Started, Live: true,
@@ -116,9 +116,9 @@ func summaryOfHeld(row *sessionindex.Row, now time.Time) sessionSummary {
 	return s
 }
 
-// withHeld makes one list of sessions that are held and those of a log, each with the newest first. Of one that is both
+// withLive makes one list of sessions that are held and those of a log, each with the newest first. Of one that is both
 // the log's is left out.
-func withHeld(held, logged []sessionSummary) []sessionSummary {
+func withLive(held, logged []sessionSummary) []sessionSummary {
 	switch {
 	case len(held) == 0:
 		return logged
@@ -173,7 +173,7 @@ func shownOf(s *sitebot.Session, now time.Time) (*shownSession, error) {
 		return nil, err
 	}
 	shown := &shownSession{
-		Session: &replay.Session{ID: s.Row.Session}, Summary: summaryOfHeld(&s.Row, now), Failures: s.Failures,
+		Session: &replay.Session{ID: s.Row.Session}, Summary: summaryOfLive(&s.Row, now), Failures: s.Failures,
 	}
 	inOrder := func(yield func(replay.Event, error) bool) {
 		for _, e := range events {

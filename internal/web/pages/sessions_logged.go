@@ -48,22 +48,22 @@ const (
 	keepFactor   = 20
 )
 
-// kept says how long something that was read is used again.
-type kept struct{ began, until time.Time }
+// cacheTimes says how long something that was read is used again.
+type cacheTimes struct{ began, until time.Time }
 
-func keptFor(began, ended time.Time) kept {
-	return kept{began, ended.Add(max(keepSessions, keepFactor*ended.Sub(began)))}
+func cacheTimesOf(began, ended time.Time) cacheTimes {
+	return cacheTimes{began, ended.Add(max(keepSessions, keepFactor*ended.Sub(began)))}
 }
 
 // holds reports whether what was read still counts.
-func (k kept) holds(now time.Time) bool { return !now.Before(k.began) && now.Before(k.until) }
+func (k cacheTimes) holds(now time.Time) bool { return !now.Before(k.began) && now.Before(k.until) }
 
 // loggedList is the sessions of a log, the newest first.
 type loggedList struct {
 	all []sessionSummary
 	// more is true where there are others.
 	more bool
-	kept
+	cacheTimes
 }
 
 // sessionLists keeps the list of all sessions for a while. It is safe for concurrent use; the zero value is empty.
@@ -94,7 +94,7 @@ func (l *sessionLists) list(ctx context.Context, s *Stored, now func() time.Time
 		return loggedList{}, err
 	}
 	slices.SortFunc(read.all, newestFirst)
-	read.kept = keptFor(began, now())
+	read.cacheTimes = cacheTimesOf(began, now())
 	l.last, l.digests = read, digests
 	return read, nil
 }

@@ -37,9 +37,9 @@ func verdictOf(run result.Run) result.Verdict {
 	return ""
 }
 
-// goesOn is the command that goes on with a run that was interrupted; empty for a run that was graded again, which has
-// its own.
-func goesOn(run result.Run, dir string) string {
+// isRunning is the command that goes on with a run that was interrupted; empty for a run that was graded again, which
+// has its own.
+func isRunning(run result.Run, dir string) string {
 	if run.RegradedFrom != "" {
 		words := []string{"rehearse"}
 		for _, word := range run.Command {

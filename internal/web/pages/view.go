@@ -56,7 +56,7 @@ type Pages struct {
 	// logged is the list of logged sessions as it was read last.
 	logged sessionLists
 	// holding are those that are held.
-	holding heldLists
+	holding liveLists
 	// replayedRuns are the sessions of replays that were looked at.
 	replayedRuns replayedRuns
 }

@@ -15,8 +15,8 @@ type facts struct {
 	// texts are the values of the variables that depend on the site alone.
 	texts  map[string]string
 	fields []site.Field
-	// asked are the fields of the qualification and of the booking, by id.
-	asked map[string]asked
+	// requested are the fields of the qualification and of the booking, by id.
+	requested map[string]requestedField
 
 	nodes, skills cache[string, prepared]
 	schemas       cache[schemaKey, json.RawMessage]
@@ -25,7 +25,7 @@ type facts struct {
 type schemaKey struct{ node, field string }
 
 func factsOf(s *site.Site) *facts {
-	return &facts{site: s, texts: siteTexts(s), fields: s.Fields(), asked: askedBy(s)}
+	return &facts{site: s, texts: siteTexts(s), fields: s.Fields(), requested: requestedFieldsOf(s)}
 }
 
 func siteTexts(s *site.Site) map[string]string {
@@ -41,35 +41,35 @@ func siteTexts(s *site.Site) map[string]string {
 	return texts
 }
 
-// askedBy returns all that a site asks, by the id of the field.
-func askedBy(s *site.Site) map[string]asked {
-	all := map[string]asked{}
+// requestedFieldsOf returns all that a site asks, by the id of the field.
+func requestedFieldsOf(s *site.Site) map[string]requestedField {
+	all := map[string]requestedField{}
 	for _, id := range s.FieldIDs() {
-		all[id] = asking(s, id)
+		all[id] = requestedFieldOf(s, id)
 	}
 	for _, f := range slices.Concat(s.Booking.Fields, s.Booking.PostConversion) {
-		all[f.ID] = asking(s, f.ID)
+		all[f.ID] = requestedFieldOf(s, f.ID)
 	}
 	return all
 }
 
-// asked is what a site says about the field with an id.
-type asked struct {
+// requestedField is what a site says about the field with an id.
+type requestedField struct {
 	question string
 	choices  []string
 	kind     site.FieldType
 }
 
-func asking(s *site.Site, id string) asked {
+func requestedFieldOf(s *site.Site, id string) requestedField {
 	if f, ok := s.Field(id); ok {
-		return asked{f.Question, f.Choices, site.Text}
+		return requestedField{f.Question, f.Choices, site.Text}
 	}
 	for _, f := range slices.Concat(s.Booking.Fields, s.Booking.PostConversion) {
 		if f.ID == id {
-			return asked{"What is your " + inWords(id) + "?", nil, f.Type}
+			return requestedField{"What is your " + inWords(id) + "?", nil, f.Type}
 		}
 	}
-	return asked{}
+	return requestedField{}
 }
 
 func signalLines(s *site.Site) string {
@@ -84,7 +84,7 @@ func signalLines(s *site.Site) string {
 func formLines(s *site.Site) string {
 	var b strings.Builder
 	for _, f := range s.CTA.FormFields {
-		b.WriteString("- " + f.Field + ": " + or(asking(s, f.Field).question, inWords(f.Field)) + "\n")
+		b.WriteString("- " + f.Field + ": " + or(requestedFieldOf(s, f.Field).question, inWords(f.Field)) + "\n")
 	}
 	return b.String()
 }
@@ -93,7 +93,7 @@ func formLines(s *site.Site) string {
 func dayLines(s *site.Site) string {
 	var b strings.Builder
 	for _, id := range dayFields(s) {
-		b.WriteString("- " + id + ": " + asking(s, id).question + "\n")
+		b.WriteString("- " + id + ": " + requestedFieldOf(s, id).question + "\n")
 	}
 	return b.String()
 }

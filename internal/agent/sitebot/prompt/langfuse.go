@@ -53,10 +53,10 @@ var _ Source = (*Langfuse)(nil)
 
 // registered is what is known of a name.
 type registered struct {
-	text, version string
-	err           error
-	asked         time.Time
-	asking        bool
+	text, version    string
+	err              error
+	requestedAt      time.Time
+	requestedFieldOf bool
 }
 
 // LangfuseConfig says which prompts a Langfuse gives and whom it tells of trouble. All but Now is needed.
@@ -117,10 +117,10 @@ func (r *Langfuse) entry(name string) *registered {
 // due reports whether the caller has to ask for the prompt now. The lock is held.
 func (r *Langfuse) due(p *registered) bool {
 	now := r.Now()
-	if p.asking || r.ctx.Err() != nil || !p.asked.IsZero() && now.Sub(p.asked) < langfuseFresh {
+	if p.requestedFieldOf || r.ctx.Err() != nil || !p.requestedAt.IsZero() && now.Sub(p.requestedAt) < langfuseFresh {
 		return false
 	}
-	p.asked, p.asking = now, true
+	p.requestedAt, p.requestedFieldOf = now, true
 	return true
 }
 
@@ -176,7 +176,7 @@ func (r *Langfuse) ask(ctx context.Context, name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.known[name]
-	p.asking = false
+	p.requestedFieldOf = false
 	switch {
 	case err == nil:
 		p.version = fmt.Sprintf("langfuse-%d", found.Version)

@@ -66,8 +66,8 @@ func (s *shelf) gives(t *testing.T, name, text, version string, want error) {
 	s.requests.Wait()
 }
 
-// asked returns how many requests were made since it was last asked.
-func (s *shelf) asked() func() int {
+// requested returns how many requests were made since it was last asked.
+func (s *shelf) requested() func() int {
 	before := 0
 	return func() int {
 		n := len(s.server.Requests()) - before
@@ -96,7 +96,7 @@ func TestLangfuseKeepsAnswers(t *testing.T) {
 		{"role": "system", "content": "well"},
 	}, "production")
 	s := openShelf(t, server, "production", nil)
-	requests := s.asked()
+	requests := s.requested()
 	s.Warm(t.Context(), []*site.Site{siteNamed(t, "site: x")})
 	if n := requests(); n < 20 || len(s.warnings) > 0 {
 		t.Errorf("%d requests at the start, warnings %q", n, s.warnings)
@@ -153,7 +153,7 @@ func TestLangfuseOutage(t *testing.T) {
 	server := langfusetest.New(t)
 	server.AddPrompt("skills/none", "nothing", "production")
 	s := openShelf(t, server, "production", nil)
-	requests := s.asked()
+	requests := s.requested()
 	s.gives(t, "skills/none", "", "", ErrUnavailable)
 	for range 3 {
 		s.now = s.now.Add(time.Minute)
@@ -227,7 +227,7 @@ func TestLangfuseNeverWaits(t *testing.T) {
 			t.Errorf("a turn waited for %s", waited)
 		}
 		synctest.Wait()
-		requests := s.asked()
+		requests := s.requested()
 		requests()
 		s.now = s.now.Add(time.Minute) // while the first requests are still under way
 		_, _, _ = s.Prompt(t.Context(), "skills/none")

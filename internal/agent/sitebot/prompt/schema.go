@@ -86,7 +86,7 @@ func oneOf(choices ...string) object {
 
 // valueOf is the answer to a field's question: a choice if there are any, that it was declined, or nothing.
 func valueOf(of *site.Site, field string) object {
-	choices := asking(of, field).choices
+	choices := requestedFieldOf(of, field).choices
 	if len(choices) == 0 {
 		return textOrNull()
 	}

@@ -22,7 +22,7 @@ type Set struct {
 func (s *Set) Render(ctx context.Context, of *site.Site, node string, v Vars) (string, error) {
 	l, known := s.loader(ctx, of), s.about(of)
 	t := l.prepare(&known.nodes, node, (*loader).node)
-	values := values{vars: v, facts: known, asked: known.asked[v.Field]}
+	values := values{vars: v, facts: known, requestedField: known.requested[v.Field]}
 	if t.has("skills") {
 		values.skills = l.skills(&values)
 	}

@@ -16,12 +16,12 @@ import (
 // counted is a source that counts how often it is asked for a name, and that fails while there is a failure.
 type counted struct {
 	texts
-	asked   map[string]int
-	failure error
+	requests map[string]int
+	failure  error
 }
 
 func (c *counted) Prompt(ctx context.Context, name string) (text, version string, err error) {
-	c.asked[name]++
+	c.requests[name]++
 	if c.failure != nil {
 		return "", "", c.failure
 	}
@@ -57,13 +57,13 @@ func TestRenderFollowsSource(t *testing.T) {
 	} {
 		step.change()
 		for range 2 {
-			source.asked = map[string]int{}
+			source.requests = map[string]int{}
 			got, err := set.Render(t.Context(), s, prompt.AnswerWriter, prompt.Vars{})
 			if step.failed == "" && (err != nil || !strings.HasPrefix(got, step.want)) ||
 				step.failed != "" && (err == nil || !strings.Contains(err.Error(), step.failed)) {
 				t.Errorf("%s: got %q, %v", step.name, got, err)
 			}
-			for name, times := range source.asked {
+			for name, times := range source.requests {
 				if times > 1 {
 					t.Errorf("%s: asked %d times for %s", step.name, times, name)
 				}

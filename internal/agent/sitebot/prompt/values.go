@@ -11,10 +11,10 @@ import (
 
 // values gives templates the values of their variables at one turn.
 type values struct {
-	vars   Vars
-	facts  *facts
-	asked  asked
-	skills string
+	vars           Vars
+	facts          *facts
+	requestedField requestedField
+	skills         string
 }
 
 // of returns the value of a variable.
@@ -40,7 +40,7 @@ func (v *values) atTurn(name string) string {
 	case "calendar":
 		return calendarLines(v.vars.Today)
 	case "choices":
-		return or(strings.Join(v.asked.choices, ", "), "any")
+		return or(strings.Join(v.requestedField.choices, ", "), "any")
 	case "collected":
 		return data(lines(v.vars.Collected))
 	case "detected":
@@ -52,7 +52,7 @@ func (v *values) atTurn(name string) string {
 	case "field":
 		return inWords(v.vars.Field)
 	case "field_type":
-		return string(v.asked.kind)
+		return string(v.requestedField.kind)
 	case "intent":
 		return v.vars.Intent
 	case "language":
@@ -71,7 +71,7 @@ func (v *values) atTurn(name string) string {
 	case "profile":
 		return data(v.vars.Profile)
 	case "question":
-		return v.asked.question
+		return v.requestedField.question
 	case "summary":
 		return data(v.vars.Summary)
 	case "today":

@@ -19,12 +19,12 @@ type Memory struct {
 	*lead.Memory
 	limit int
 
-	mu   sync.Mutex
-	held map[string]*held
+	mu       sync.Mutex
+	sessions map[string]*memorySession
 }
 
-// held is what is kept of one session.
-type held struct {
+// memorySession is what is kept of one session.
+type memorySession struct {
 	Row
 	converted, answered bool
 	last                Outcome
@@ -39,7 +39,8 @@ var _ Index = (*Memory)(nil)
 // NewMemory returns an empty Memory.
 func NewMemory(limits graph.MemoryLimits) *Memory {
 	return &Memory{
-		Memory: lead.NewMemory(limits), limit: cmp.Or(limits.Threads, MaxStateless), held: map[string]*held{},
+		Memory: lead.NewMemory(limits), limit: cmp.Or(limits.Threads, MaxStateless),
+		sessions: map[string]*memorySession{},
 	}
 }
 
@@ -68,26 +69,26 @@ func (m *Memory) SaveTurn(ctx context.Context, thread string, r graph.Record, ro
 }
 
 // begin returns what is kept of a session, and makes it where there is nothing.
-func (m *Memory) begin(thread, site, session string, at time.Time) *held {
-	if h := m.held[thread]; h != nil {
+func (m *Memory) begin(thread, site, session string, at time.Time) *memorySession {
+	if h := m.sessions[thread]; h != nil {
 		return h
 	}
-	if len(m.held) >= m.limit {
-		oldest := slices.MinFunc(slices.Collect(maps.Values(m.held)), func(a, b *held) int {
+	if len(m.sessions) >= m.limit {
+		oldest := slices.MinFunc(slices.Collect(maps.Values(m.sessions)), func(a, b *memorySession) int {
 			return a.Last.Compare(b.Last)
 		})
-		delete(m.held, Thread(oldest.Site, oldest.Session))
+		delete(m.sessions, Thread(oldest.Site, oldest.Session))
 	}
-	h := &held{
+	h := &memorySession{
 		Row: Row{Site: site, Session: session, Started: at, Last: at}, last: Open, turns: map[int]Turn{},
 		feedback: map[int]Feedback{},
 	}
-	m.held[thread] = h
+	m.sessions[thread] = h
 	return h
 }
 
 // count counts the thumbs.
-func (h *held) count() {
+func (h *memorySession) count() {
 	h.Feedback = Thumbs{}
 	for _, f := range h.feedback {
 		if f.Rating == Up {
@@ -99,7 +100,7 @@ func (h *held) count() {
 }
 
 // row returns the session as it is listed.
-func (h *held) row() Row {
+func (h *memorySession) row() Row {
 	r := h.Row
 	if r.Outcome = h.last; h.converted {
 		r.Outcome = Converted
@@ -111,7 +112,7 @@ func (h *held) row() Row {
 func (m *Memory) Delete(ctx context.Context, thread string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.held, thread)
+	delete(m.sessions, thread)
 	return m.Memory.Delete(ctx, thread)
 }
 
@@ -119,7 +120,7 @@ func (m *Memory) Delete(ctx context.Context, thread string) error {
 func (m *Memory) Erase(ctx context.Context, thread, site, session string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.held, thread)
+	delete(m.sessions, thread)
 	return m.Memory.Erase(ctx, thread, site, session)
 }
 
@@ -128,7 +129,7 @@ func (m *Memory) Sessions(_ context.Context, q Query) ([]Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows := []Row{}
-	for _, h := range m.held {
+	for _, h := range m.sessions {
 		if r := h.row(); q.selects(&r) {
 			rows = append(rows, r)
 		}
@@ -152,7 +153,7 @@ func (p Cursor) compare(other Cursor) int {
 func (m *Memory) Session(_ context.Context, site, session string) (*Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := m.held[Thread(site, session)]
+	h := m.sessions[Thread(site, session)]
 	if h == nil {
 		return nil, nil
 	}
@@ -171,7 +172,7 @@ func (m *Memory) Note(_ context.Context, site, session string, n Note) (bool, er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	thread := Thread(site, session)
-	h := m.held[thread]
+	h := m.sessions[thread]
 	if h == nil && n.Failure != nil {
 		h = m.begin(thread, site, session, n.Failure.At)
 		h.Language = n.Language
@@ -197,7 +198,7 @@ func (m *Memory) Pending(_ context.Context, idle time.Time, limit int) ([]Row, e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var rows []Row
-	for _, h := range m.held {
+	for _, h := range m.sessions {
 		if h.Logged < h.Turns || h.answered && !h.converted && h.left != h.Turns && !h.Last.After(idle) {
 			rows = append(rows, h.row())
 		}
@@ -210,7 +211,7 @@ func (m *Memory) Pending(_ context.Context, idle time.Time, limit int) ([]Row, e
 func (m *Memory) Logged(_ context.Context, site, session string, turn int, left bool) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := m.held[Thread(site, session)]
+	h := m.sessions[Thread(site, session)]
 	if h == nil {
 		return false, nil
 	}

@@ -89,12 +89,12 @@ func (c *collection) library() (*site.Library, error) {
 // unplaced drops lines and columns, which a row does not have. The path of keys says where a fault is.
 func unplaced(err error) error {
 	if faults, ok := errors.AsType[source.Problems](err); ok {
-		return withoutPlaces(faults)
+		return withoutPositions(faults)
 	}
 	return err
 }
 
-func withoutPlaces(faults source.Problems) source.Problems {
+func withoutPositions(faults source.Problems) source.Problems {
 	for i := range faults {
 		faults[i].Line, faults[i].Column = 0, 0
 	}

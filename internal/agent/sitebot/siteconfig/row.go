@@ -28,7 +28,7 @@ func readRow(file string, r row) (*site.Site, source.Problems) {
 	s, err := parse(file, r)
 	if err != nil {
 		if faults, ok := errors.AsType[source.Problems](err); ok {
-			return nil, withoutPlaces(faults)
+			return nil, withoutPositions(faults)
 		}
 		return nil, problem("", "", "%v", err)
 	}
@@ -36,7 +36,7 @@ func readRow(file string, r row) (*site.Site, source.Problems) {
 		return nil, problem("site", "write the same name into both", "the configuration is of %q, but the row of %q",
 			s.Name, clip(r.site, 60))
 	}
-	s.Warnings = withoutPlaces(s.Warnings)
+	s.Warnings = withoutPositions(s.Warnings)
 	return s, nil
 }
 

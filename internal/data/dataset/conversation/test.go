@@ -111,7 +111,8 @@ func firstFailed(t *result.Test) int {
 	return 0
 }
 
-// saidIn returns what was said in a conversation, with what stood before its first turn, and where the turns begin.
+// utterancesOf returns what was said in a conversation, with what stood before its first turn, and where the turns
+// begin.
 func utterancesOf(t *result.Test) (said []utterance, turns []int) {
 	var users []int
 	for _, m := range t.Output {

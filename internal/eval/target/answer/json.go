@@ -128,7 +128,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// prose writes a value of an agent's error: its message, if it is a mapping with one.
+// sentence writes a value of an agent's error: its message, if it is a mapping with one.
 func sentence(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		for _, name := range []string{"message", "detail", "error", "title"} {

@@ -17,7 +17,7 @@ func names() []string {
 	}
 }
 
-// place is a value in an answer, and the way to it: the place that it is in, and its name there, or its number in a
+// position is a value in an answer, and the way to it: the place that it is in, and its name there, or its number in a
 // list of so many.
 type position struct {
 	value     any

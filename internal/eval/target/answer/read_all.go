@@ -73,8 +73,8 @@ func (s *Spec) mayBeText(body []byte, media string) bool {
 	return strings.HasPrefix(media, "text/")
 }
 
-// foreignCharset reports whether a Content-Type names a charset in which text is written with the bytes of other text
-// of UTF-8.
+// unsupportedCharset reports whether a Content-Type names a charset in which text is written with the bytes of other
+// text of UTF-8.
 func unsupportedCharset(contentType string) bool {
 	_, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])

@@ -29,7 +29,7 @@ func ConversationName(name string) bool { return slices.Contains(conversationNam
 // step leads from a value to one within it: a field by its place in the mapping, or an item by its place in the list.
 type step int
 
-// placeMessage returns the value with the placeholder of the message in it. It looks breadth first: an object's names
+// insertMessage returns the value with the placeholder of the message in it. It looks breadth first: an object's names
 // in their order before the objects within it.
 func insertMessage(v source.Value) (source.Value, bool) {
 	type place struct {
@@ -106,7 +106,7 @@ func textIn(m source.Value) ([]step, bool) {
 	return nil, false
 }
 
-// placeConversation returns the value with the placeholder of the conversation's id under every name of one.
+// insertConversation returns the value with the placeholder of the conversation's id under every name of one.
 func insertConversation(v source.Value) source.Value {
 	for i := range size(v) {
 		inside := insertConversation(child(v, i))
