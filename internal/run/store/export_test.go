@@ -55,11 +55,11 @@ func OutcomePage(run, after string) (query string, args []any) {
 func (f *Fleet) AfterReading(after func()) *Fleet { return &Fleet{db: hookedDB{f.db, after}} }
 
 type hookedDB struct {
-	fleetDB
+	database
 	after func()
 }
 
-func (d hookedDB) read(ctx context.Context, query string, args []any, scan func(fleetRow) error) error {
+func (d hookedDB) page(ctx context.Context, query string, args []any, scan func(scanner) error) error {
 	defer d.after()
-	return d.fleetDB.read(ctx, query, args, scan)
+	return d.database.page(ctx, query, args, scan)
 }

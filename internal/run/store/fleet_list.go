@@ -81,7 +81,7 @@ func (f *Fleet) runsWhere(ctx context.Context, q fleetQuery, direction string, l
 	}
 	return list(ctx, f, "read runs from",
 		`SELECT `+runColumns+` FROM exp.fleet_runs`+where+` ORDER BY number `+direction+` LIMIT `+q.arg(int64(limit)),
-		q.args, func(row fleetRow) (r runRow, err error) {
+		q.args, func(row scanner) (r runRow, err error) {
 			err = r.scan(row)
 			return r, err
 		})

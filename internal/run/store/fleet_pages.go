@@ -106,8 +106,8 @@ func (q *fleetQuery) String() string { return strings.Join(q.conditions, " AND "
 
 // list reads the items of a page.
 func list[T any](ctx context.Context, f *Fleet, op, query string, args []any,
-	scan func(fleetRow) (T, error)) (items []T, err error) {
-	err = f.read(ctx, op, query, args, func(row fleetRow) error {
+	scan func(scanner) (T, error)) (items []T, err error) {
+	err = f.read(ctx, op, query, args, func(row scanner) error {
 		item, err := scan(row)
 		items = append(items, item)
 		return err
