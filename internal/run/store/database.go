@@ -33,6 +33,8 @@ type database interface {
 	// equalsID is the condition that a column equals an argument with an id. The column may be of an application, which
 	// has UUIDs.
 	equalsID(column, arg string) string
+	// oneOf is the condition that a column equals one of a list of texts, which the returned value is as an argument.
+	oneOf(column, arg string, texts []string) (condition string, list any)
 	// optional is text for a column that is NULL in PostgreSQL if there is none.
 	optional(text string) any
 	// time is a time, or NULL for the zero time; storedTime reads it.

@@ -82,6 +82,10 @@ func (d postgresDatabase) equalsID(column, arg string) string {
 		`::text) ELSE ` + arg + `::text END`
 }
 
+func (d postgresDatabase) oneOf(column, arg string, texts []string) (condition string, list any) {
+	return column + " = ANY (" + arg + ")", texts
+}
+
 func (d postgresDatabase) optional(text string) any { return orNull(text) }
 
 func (d postgresDatabase) time(t time.Time) any {

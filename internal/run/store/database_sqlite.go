@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -51,6 +52,11 @@ func (d sqliteDatabase) contains(column, arg string) string {
 }
 
 func (d sqliteDatabase) equalsID(column, arg string) string { return column + " = " + arg }
+
+func (d sqliteDatabase) oneOf(column, arg string, texts []string) (condition string, list any) {
+	text, _ := json.Marshal(texts) // of strings it cannot fail
+	return column + " IN (SELECT value FROM json_each(" + arg + "))", string(text)
+}
 
 func (d sqliteDatabase) optional(text string) any { return text }
 
