@@ -35,6 +35,8 @@ type database interface {
 	equalsID(column, arg string) string
 	// oneOf is the condition that a column equals one of a list of texts, which the returned value is as an argument.
 	oneOf(column, arg string, texts []string) (condition string, list any)
+	// bytes is text for a column that allows every byte; it is read as []byte.
+	bytes(text string) any
 	// optional is text for a column that is NULL in PostgreSQL if there is none.
 	optional(text string) any
 	// time is a time, or NULL for the zero time; storedTime reads it.
@@ -49,6 +51,8 @@ type transaction interface {
 	now(ctx context.Context) (time.Time, error)
 	read(ctx context.Context, query string, args []any, scan func(scanner) error) error
 	exec(ctx context.Context, query string, args ...any) (changed int64, err error)
+	// batch runs statements in one round trip.
+	batch(ctx context.Context, statements ...statement) error
 	// each runs a query with each list of arguments, and calls scan for the rows with the number of the list.
 	each(ctx context.Context, query string, lists [][]any, scan func(i int, row scanner) error) error
 	// insert adds many rows to a table of the schema.
@@ -57,6 +61,12 @@ type transaction interface {
 	// are the key. A column is its name, followed by its type if it is not text; "" is NULL then, and in PostgreSQL
 	// always.
 	upsert(ctx context.Context, table string, columns []string, key int, rows [][]string) error
+}
+
+// statement is a query without rows.
+type statement struct {
+	query string
+	args  []any
 }
 
 // scanner is one row of an answer.
@@ -82,6 +92,25 @@ func onConflict(columns []string, key int) string {
 	}
 	return ` ON CONFLICT (` + strings.Join(columns[:key], ", ") + `) DO UPDATE SET ` + strings.Join(sets, ", ")
 }
+
+// conditions are those of a query, with its arguments.
+type conditions struct {
+	all  []string
+	args []any
+}
+
+// arg adds an argument and returns its name.
+func (q *conditions) arg(value any) string {
+	q.args = append(q.args, value)
+	return fmt.Sprintf("$%d", len(q.args))
+}
+
+// where adds a condition in which %s stands for an argument.
+func (q *conditions) where(condition string, value any) {
+	q.all = append(q.all, fmt.Sprintf(condition, q.arg(value)))
+}
+
+func (q *conditions) String() string { return strings.Join(q.all, " AND ") }
 
 // cell is a value for a column of a table. cast names a type that PostgreSQL converts to the column's own. Without a
 // cast, the value is text and is read as the column's type.

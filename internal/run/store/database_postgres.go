@@ -86,6 +86,8 @@ func (d postgresDatabase) oneOf(column, arg string, texts []string) (condition s
 	return column + " = ANY (" + arg + ")", texts
 }
 
+func (d postgresDatabase) bytes(text string) any { return []byte(text) }
+
 func (d postgresDatabase) optional(text string) any { return orNull(text) }
 
 func (d postgresDatabase) time(t time.Time) any {
@@ -125,6 +127,14 @@ func (t postgresTx) now(ctx context.Context) (now time.Time, err error) {
 func (t postgresTx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	done, err := t.tx.Exec(ctx, query, args...)
 	return done.RowsAffected(), err
+}
+
+func (t postgresTx) batch(ctx context.Context, statements ...statement) error {
+	var batch pgx.Batch
+	for _, s := range statements {
+		batch.Queue(s.query, s.args...)
+	}
+	return t.tx.SendBatch(ctx, &batch).Close()
 }
 
 func (t postgresTx) read(ctx context.Context, query string, args []any, scan func(scanner) error) error {

@@ -7,13 +7,31 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/graph/saver/sqlite"
 )
 
 // Fleet returns what the file stores for the runs of a server. One server uses a file.
-func (s *Store) Fleet() *Fleet { return &Fleet{db: sqliteDatabase{s}, annotations: s.Annotations()} }
+func (s *Store) Fleet() *Fleet {
+	return &Fleet{db: sqliteDatabase{store: s}, annotations: s.Annotations()}
+}
 
 // sqliteDatabase is a file as a database.
-type sqliteDatabase struct{ store *Store }
+type sqliteDatabase struct {
+	store *Store
+	// prepared are statements that transactions execute again and again.
+	prepared map[string]*sqlite.Statement
+}
+
+// prepare prepares queries.
+func (d *sqliteDatabase) prepare(queries ...string) {
+	d.prepared = make(map[string]*sqlite.Statement, len(queries))
+	for _, query := range queries {
+		d.prepared[query] = sqlite.NewStatement(d.store.db, forSQLite.Replace(query))
+	}
+}
+
+func (d sqliteDatabase) tx(tx *sql.Tx) sqliteTx { return sqliteTx{tx, d.prepared} }
 
 func (d sqliteDatabase) name() string { return fileName(d.store.path) }
 
@@ -44,7 +62,7 @@ func (d sqliteDatabase) exec(ctx context.Context, query string, args ...any) (ch
 }
 
 func (d sqliteDatabase) write(ctx context.Context, f func(transaction) error) error {
-	return d.store.write(ctx, func(tx *sql.Tx) error { return f(sqliteTx{tx}) })
+	return d.store.write(ctx, func(tx *sql.Tx) error { return f(d.tx(tx)) })
 }
 
 func (d sqliteDatabase) contains(column, arg string) string {
@@ -58,6 +76,8 @@ func (d sqliteDatabase) oneOf(column, arg string, texts []string) (condition str
 	return column + " IN (SELECT value FROM json_each(" + arg + "))", string(text)
 }
 
+func (d sqliteDatabase) bytes(text string) any { return text }
+
 func (d sqliteDatabase) optional(text string) any { return text }
 
 func (d sqliteDatabase) time(t time.Time) any {
@@ -69,22 +89,39 @@ func (d sqliteDatabase) time(t time.Time) any {
 
 // forSQLite removes from a query what SQLite does not have or need: it has no schemas and one writer, stores values
 // with their own types, and compares text by its bytes.
-var forSQLite = strings.NewReplacer("exp.", "", " FOR UPDATE", "", ` COLLATE "C"`, "", "::text", "", "::bigint", "",
-	"::boolean", "", "::float8", "", "::timestamptz", "")
+var forSQLite = strings.NewReplacer("exp.", "", " FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", ` COLLATE "C"`, "",
+	"::text", "", "::bigint", "", "::boolean", "", "::float8", "", "::int", "", "::timestamptz", "")
 
 // sqliteTx is a transaction on a file. It is the only one that writes, so that it needs no locks.
-type sqliteTx struct{ tx *sql.Tx }
+type sqliteTx struct {
+	tx       *sql.Tx
+	prepared map[string]*sqlite.Statement
+}
 
 func (t sqliteTx) lock(context.Context, ...string) error { return nil }
 
 func (t sqliteTx) now(context.Context) (time.Time, error) { return time.Now(), nil }
 
-func (t sqliteTx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	done, err := t.tx.ExecContext(ctx, forSQLite.Replace(query), args...)
+func (t sqliteTx) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
+	var done sql.Result
+	if prepared := t.prepared[query]; prepared != nil {
+		done, err = prepared.Exec(ctx, t.tx, args...)
+	} else {
+		done, err = t.tx.ExecContext(ctx, forSQLite.Replace(query), args...)
+	}
 	if err != nil {
 		return 0, err
 	}
 	return done.RowsAffected()
+}
+
+func (t sqliteTx) batch(ctx context.Context, statements ...statement) error {
+	for _, s := range statements {
+		if _, err := t.exec(ctx, s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t sqliteTx) read(ctx context.Context, query string, args []any, scan func(scanner) error) error {

@@ -29,7 +29,7 @@ type Datasets struct{ db database }
 var _ dataset.Store = (*Datasets)(nil)
 
 // Datasets returns the datasets that the store has. They end with the store.
-func (s *Store) Datasets() *Datasets { return &Datasets{sqliteDatabase{s}} }
+func (s *Store) Datasets() *Datasets { return &Datasets{sqliteDatabase{store: s}} }
 
 // Datasets returns the datasets that the database stores in the tables exp.datasets and exp.dataset_items. They end
 // with p.

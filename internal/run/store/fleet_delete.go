@@ -110,9 +110,9 @@ func (f *Fleet) Prune(ctx context.Context, p Pruning) (pruned []string, err erro
 
 // prunable returns the ids of runs to be deleted, the oldest first.
 func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]string, error) {
-	var q fleetQuery
+	var q conditions
 	unfinished := "status NOT IN (" + q.arg(string(RunQueued)) + ", " + q.arg(string(RunRunning)) + ")"
-	q.conditions = append(q.conditions, unfinished)
+	q.all = append(q.all, unfinished)
 	if p.OlderThan > 0 {
 		q.where("ended_at <= %s", micros(now.Add(-p.OlderThan)))
 	}
@@ -122,7 +122,7 @@ func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]strin
 		q.where("number < (SELECT number FROM exp.fleet_runs WHERE "+unfinished+
 			" ORDER BY number DESC LIMIT 1 OFFSET %s)", int64(p.Newest-1))
 	}
-	q.conditions = append(q.conditions, "number NOT IN (SELECT run FROM exp.fleet_words WHERE kind = "+q.arg(wordLabel)+
+	q.all = append(q.all, "number NOT IN (SELECT run FROM exp.fleet_words WHERE kind = "+q.arg(wordLabel)+
 		" AND value >= "+q.arg(RetainLabel+":")+" AND value < "+q.arg(RetainLabel+";")+")")
 	return list(ctx, f, "read runs from",
 		`SELECT id FROM exp.fleet_runs WHERE `+q.String()+` ORDER BY number LIMIT `+q.arg(int64(prunedAtOnce)),

@@ -25,8 +25,8 @@ type Delivery struct {
 // Endings returns runs whose end nobody was told of yet, at most so many, in the order of their submission. Announce
 // ends that.
 func (f *Fleet) Endings(ctx context.Context, limit int) ([]Run, error) {
-	var q fleetQuery
-	q.conditions = []string{"number IN (SELECT run FROM exp.fleet_endings)"}
+	var q conditions
+	q.all = []string{"number IN (SELECT run FROM exp.fleet_endings)"}
 	rows, err := f.runsWhere(ctx, q, "ASC", limit)
 	runs := make([]Run, 0, len(rows))
 	for _, row := range rows {

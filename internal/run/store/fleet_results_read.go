@@ -131,7 +131,7 @@ func (f *Fleet) runNumber(ctx context.Context, run string) (number int64, err er
 func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter, after int64, limit int,
 	take func(Result) bool) error {
 	from, to := beforeRun(run)+min(after, maxResults), endOfRun(run)
-	var q fleetQuery
+	var q conditions
 	var chosen string
 	if filter.Text == "" {
 		chosen = f.choose(&q, filter, from, to, limit)
@@ -160,12 +160,12 @@ func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter
 }
 
 // choose returns the query of the places of the first results in a range that a filter chooses.
-func (f *Fleet) choose(q *fleetQuery, filter ResultFilter, from, to int64, limit int) string {
+func (f *Fleet) choose(q *conditions, filter ResultFilter, from, to int64, limit int) string {
 	tables, column := "exp.fleet_results r", "r.place"
 	if filter.Text != "" {
 		// The texts are read in order; CROSS JOIN keeps SQLite from beginning with the other table.
 		tables, column = "exp.fleet_texts t CROSS JOIN exp.fleet_results r", "t.place"
-		q.conditions = append(q.conditions, "r.place = t.place",
+		q.all = append(q.all, "r.place = t.place",
 			f.db.contains("t.text", q.arg(foldCase(plainText(filter.Text)))))
 	}
 	q.where(column+" > %s", from)
@@ -179,7 +179,7 @@ func (f *Fleet) choose(q *fleetQuery, filter ResultFilter, from, to int64, limit
 		}
 	}
 	if filter.Code != "" {
-		q.conditions = append(q.conditions, f.db.contains("r.codes", q.arg(","+plainText(string(filter.Code))+",")))
+		q.all = append(q.all, f.db.contains("r.codes", q.arg(","+plainText(string(filter.Code))+",")))
 	}
 	if filter.Trial != nil {
 		q.where("r.trial = %s", int64(*filter.Trial))
@@ -213,7 +213,7 @@ func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64,
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range parts {
 		group.Go(func() (err error) {
-			var q fleetQuery
+			var q conditions
 			query := f.choose(&q, filter, from+i*size, min(from+(i+1)*size, *last), limit)
 			found[i], err = list(ctx, f, "search results in", query, q.args,
 				func(row scanner) (place int64, err error) {

@@ -41,7 +41,7 @@ func (s *PostgresSessions) Acquire(ctx context.Context, now time.Time,
 	if len(buckets) == 0 {
 		return empty, 0, nil
 	}
-	err = pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, s.server.pool, func(tx pgx.Tx) error {
 		until, err := holdBuckets(ctx, tx, buckets)
 		if err != nil {
 			return err
@@ -85,12 +85,12 @@ func (s *PostgresSessions) Spend(ctx context.Context, site, day string, spent li
 	var all pgx.Batch
 	all.Queue(spendPostgres, plainText(site), day, spent.Tokens, spent.CostUSD)
 	all.Queue(forgetSpentPostgres, plainText(site), limit.RetainedSince(day))
-	return s.db.explain(ctx, "count what a turn has used in", s.db.pool.SendBatch(ctx, &all).Close())
+	return s.db.explain(ctx, "count what a turn has used in", s.server.pool.SendBatch(ctx, &all).Close())
 }
 
 // Spent returns what a site has used on a day.
 func (s *PostgresSessions) Spent(ctx context.Context, site, day string) (spent limit.Spent, err error) {
-	err = s.db.pool.QueryRow(ctx, `SELECT tokens, cost_usd FROM exp.visit_spent WHERE site = $1 AND day = $2`,
+	err = s.server.pool.QueryRow(ctx, `SELECT tokens, cost_usd FROM exp.visit_spent WHERE site = $1 AND day = $2`,
 		plainText(site), day).
 		Scan(&spent.Tokens, &spent.CostUSD)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -101,8 +101,8 @@ func (s *PostgresSessions) Spent(ctx context.Context, site, day string) (spent l
 
 // Salt returns the random text of the database; the first that asks makes it.
 func (s *PostgresSessions) Salt(ctx context.Context) (salt string, err error) {
-	if _, err = s.db.pool.Exec(ctx, makeSaltPostgres, rand.Text()); err == nil {
-		err = s.db.pool.QueryRow(ctx, `SELECT salt FROM exp.visit_salt WHERE one = 1`).Scan(&salt)
+	if _, err = s.server.pool.Exec(ctx, makeSaltPostgres, rand.Text()); err == nil {
+		err = s.server.pool.QueryRow(ctx, `SELECT salt FROM exp.visit_salt WHERE one = 1`).Scan(&salt)
 	}
 	return salt, s.db.explain(ctx, "read the salt of", err)
 }

@@ -69,7 +69,7 @@ func (s *PostgresSessions) Claim(ctx context.Context, now time.Time,
 			return err
 		})
 	}
-	if err := s.db.pool.SendBatch(ctx, &all).Close(); err != nil {
+	if err := s.server.pool.SendBatch(ctx, &all).Close(); err != nil {
 		return nil, s.db.explain(ctx, "claim leads in", err)
 	}
 	return claims, nil
@@ -93,7 +93,7 @@ func (s *PostgresSessions) Finish(ctx context.Context, claim lead.Claim, r lead.
 	if r.State != lead.Pending {
 		due, ended = r.At.UnixMicro(), r.At.UnixMicro()
 	}
-	_, err := s.db.pool.Exec(ctx, finishPostgres, string(r.State), due, ended, plainText(r.Error), claim.ID,
+	_, err := s.server.pool.Exec(ctx, finishPostgres, string(r.State), due, ended, plainText(r.Error), claim.ID,
 		claim.Token)
 	return s.db.explain(ctx, "write down a lead in", err)
 }
@@ -108,7 +108,7 @@ func (s *PostgresSessions) Tend(ctx context.Context, now time.Time, revive []lea
 	all.Queue(forgottenPostgres, now.UnixMicro(), lead.Unclaimed, before(lead.GiveUp))
 	all.Queue(dropBodyPostgres, before(lead.BodyRetention))
 	all.Queue(dropRowPostgres, before(lead.RowRetention))
-	return s.db.explain(ctx, "tidy the leads of", s.db.pool.SendBatch(ctx, &all).Close())
+	return s.db.explain(ctx, "tidy the leads of", s.server.pool.SendBatch(ctx, &all).Close())
 }
 
 // Leads returns rows without their bodies, the oldest first.
@@ -123,7 +123,7 @@ func (s *PostgresSessions) Leads(ctx context.Context, f lead.Filter) ([]lead.Row
 		}
 	}
 	found := []lead.Row{}
-	rows, err := s.db.pool.Query(ctx, query+` ORDER BY number`, args...)
+	rows, err := s.server.pool.Query(ctx, query+` ORDER BY number`, args...)
 	if err == nil {
 		found, err = pgx.AppendRows(found, rows, postgresRow)
 	}
@@ -135,7 +135,7 @@ func (s *PostgresSessions) Leads(ctx context.Context, f lead.Filter) ([]lead.Row
 
 // Resend makes rows pending and due: see lead.Ledger.
 func (s *PostgresSessions) Resend(ctx context.Context, now time.Time, ids ...string) (resent []string, err error) {
-	rows, err := s.db.pool.Query(ctx, resendPostgres, now.UnixMicro(), ids)
+	rows, err := s.server.pool.Query(ctx, resendPostgres, now.UnixMicro(), ids)
 	if err == nil {
 		resent, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	}

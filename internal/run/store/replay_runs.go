@@ -22,7 +22,7 @@ type ReplayRuns struct {
 var _ replay.Runs = (*ReplayRuns)(nil)
 
 // ReplayRuns returns the runs of replay that the store has. They end with the store. Runs of suites are in Store.Runs.
-func (s *Store) ReplayRuns() *ReplayRuns { return &ReplayRuns{sqliteDatabase{s}} }
+func (s *Store) ReplayRuns() *ReplayRuns { return &ReplayRuns{sqliteDatabase{store: s}} }
 
 // ReplayRuns returns the runs of replay that the database stores in the tables exp.conversation_replay_results and
 // exp.conversation_replay_sessions. They end with p.
