@@ -35,6 +35,8 @@ type database interface {
 	equalsID(column, arg string) string
 	// oneOf is the condition that a column equals one of a list of texts, which the returned value is as an argument.
 	oneOf(column, arg string, texts []string) (condition string, list any)
+	// text is text as a column of the database can store it.
+	text(text string) string
 	// bytes is text for a column that allows every byte; it is read as []byte.
 	bytes(text string) any
 	// optional is text for a column that is NULL in PostgreSQL if there is none.

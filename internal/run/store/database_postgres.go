@@ -86,6 +86,8 @@ func (d postgresDatabase) oneOf(column, arg string, texts []string) (condition s
 	return column + " = ANY (" + arg + ")", texts
 }
 
+func (d postgresDatabase) text(text string) string { return plainText(text) }
+
 func (d postgresDatabase) bytes(text string) any { return []byte(text) }
 
 func (d postgresDatabase) optional(text string) any { return orNull(text) }

@@ -76,6 +76,8 @@ func (d sqliteDatabase) oneOf(column, arg string, texts []string) (condition str
 	return column + " IN (SELECT value FROM json_each(" + arg + "))", string(text)
 }
 
+func (d sqliteDatabase) text(text string) string { return text }
+
 func (d sqliteDatabase) bytes(text string) any { return text }
 
 func (d sqliteDatabase) optional(text string) any { return text }

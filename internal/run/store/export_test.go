@@ -24,10 +24,11 @@ func MigrateTo(ctx context.Context, path string, version int) (err error) {
 	return err
 }
 
-// OutboxQueries are the queries on rows that must not read all of them.
+// OutboxQueries are the queries on rows in SQLite that must not read all of them.
 var OutboxQueries = map[string]string{
-	"due": dueQuery, "claim": claimQuery, "finish": finishQuery, "revive": reviveQuery, "forgotten": forgottenQuery,
-	"erase": eraseRowsQuery,
+	"due": forSQLite.Replace(dueAddresses), "claim": forSQLite.Replace(claimRows),
+	"finish": forSQLite.Replace(finishRow), "revive": forSQLite.Replace(reviveRows),
+	"unclaimed": forSQLite.Replace(failUnclaimed), "erase": forSQLite.Replace(eraseRows),
 }
 
 // MigrationLock is the lock that a process holds while it migrates.

@@ -31,7 +31,7 @@ const (
 // Acquire takes a token from each of the buckets, or none: see limit.Store.
 func (c *Checkpoints) Acquire(ctx context.Context, now time.Time,
 	buckets ...limit.Bucket) (empty int, wait time.Duration, err error) {
-	err = c.store.write(ctx, func(tx *sql.Tx) error {
+	err = c.sqlite.store.write(ctx, func(tx *sql.Tx) error {
 		empty, wait = -1, 0
 		next := make([]int64, len(buckets))
 		for i, b := range buckets {
@@ -53,39 +53,40 @@ func (c *Checkpoints) Acquire(ctx context.Context, now time.Time,
 		_, err := tx.ExecContext(ctx, fullQuery, now.UnixMicro())
 		return err
 	})
-	return empty, wait, explain("count a visitor's message in", c.store.path, err)
+	return empty, wait, explain("count a visitor's message in", c.sqlite.store.path, err)
 }
 
 // Spend adds to what a site has used on a day: see limit.Store.
 func (c *Checkpoints) Spend(ctx context.Context, site, day string, s limit.Spent) error {
-	return explain("count what a turn has used in", c.store.path, c.store.write(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, spendQuery, site, day, s.Tokens, s.CostUSD); err != nil {
+	return explain("count what a turn has used in", c.sqlite.store.path,
+		c.sqlite.store.write(ctx, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, spendQuery, site, day, s.Tokens, s.CostUSD); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, forgetSpentQuery, site, limit.RetainedSince(day))
 			return err
-		}
-		_, err := tx.ExecContext(ctx, forgetSpentQuery, site, limit.RetainedSince(day))
-		return err
-	}))
+		}))
 }
 
 // Spent returns what a site has used on a day.
 func (c *Checkpoints) Spent(ctx context.Context, site, day string) (s limit.Spent, err error) {
-	err = c.store.db.QueryRowContext(ctx, spentQuery, site, day).Scan(&s.Tokens, &s.CostUSD)
+	err = c.sqlite.store.db.QueryRowContext(ctx, spentQuery, site, day).Scan(&s.Tokens, &s.CostUSD)
 	if errors.Is(err, sql.ErrNoRows) {
 		return limit.Spent{}, nil
 	}
-	return s, explain("read what a site has used from", c.store.path, err)
+	return s, explain("read what a site has used from", c.sqlite.store.path, err)
 }
 
 // Salt returns the random text of the file; the first that asks makes it.
 func (c *Checkpoints) Salt(ctx context.Context) (salt string, err error) {
-	err = c.store.db.QueryRowContext(ctx, saltQuery).Scan(&salt)
+	err = c.sqlite.store.db.QueryRowContext(ctx, saltQuery).Scan(&salt)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = c.store.write(ctx, func(tx *sql.Tx) error {
+		err = c.sqlite.store.write(ctx, func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, makeSaltQuery, rand.Text()); err != nil {
 				return err
 			}
 			return tx.QueryRowContext(ctx, saltQuery).Scan(&salt)
 		})
 	}
-	return salt, explain("read the salt of", c.store.path, err)
+	return salt, explain("read the salt of", c.sqlite.store.path, err)
 }

@@ -6,16 +6,19 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/graph"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 )
 
 // sessionTables are the tables next to the sessions of chatbots, so that one transaction writes a turn and its rows:
-// the index of sessions, whose rows triggers delete with their sessions.
+// the index of sessions, whose rows triggers delete with their sessions, and the outbox of leads.
 type sessionTables struct {
 	db database
 	// threads is the table of sessions, of which those count that were written within the ttl, or all if it is 0.
 	threads string
 	ttl     time.Duration
+	// filing is whether rows of the outbox are filed after they were added.
+	filing bool
 }
 
 var (
@@ -78,17 +81,16 @@ const (
 		CASE WHEN converted THEN 'converted' ELSE outcome END, route, email, failed, up, down, person, logged`
 )
 
-// enter writes the entry of a turn.
-func (s *sessionTables) enter(ctx context.Context, tx transaction, thread string, r graph.Record,
+// enter writes the leads and the entry of a turn.
+func (s *sessionTables) enter(ctx context.Context, tx transaction, thread string, r graph.Record, rows []lead.Row,
 	e sessionindex.Entry) error {
-	name := s.db.bytes(thread)
-	var all []statement
+	name, all := s.db.bytes(thread), s.addedRows(rows)
 	if r.Parent == "" && r.Source != graph.SourceFork {
 		all = append(all, statement{dropExpiredRow, []any{name}})
 	}
 	all = append(all, statement{enterRow, []any{
-		name, s.db.bytes(e.Site), s.db.bytes(e.Session), e.At.UnixMicro(), e.Turns, plainText(e.Language),
-		plainText(e.Route), plainText(e.Person), e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro(),
+		name, s.db.bytes(e.Site), s.db.bytes(e.Session), e.At.UnixMicro(), e.Turns, s.db.text(e.Language),
+		s.db.text(e.Route), s.db.text(e.Person), e.Converted, e.Email, e.Turn != nil, e.Began().UnixMicro(),
 	}})
 	if e.Turn == nil {
 		all = append(all, statement{dropNotes, []any{name, e.Turns}}, statement{countThumbs, []any{name}})
@@ -99,6 +101,15 @@ func (s *sessionTables) enter(ctx context.Context, tx transaction, thread string
 		return err
 	}
 	return tx.batch(ctx, append(all, statement{putNote, []any{name, noteTurn, e.Turn.Number, "", string(note)}})...)
+}
+
+// erase deletes the leads of a session and its row, which it has without a thread, too, if it has no answer.
+func (s *sessionTables) erase(ctx context.Context, tx transaction, thread, site, session string) error {
+	if err := s.fileIn(ctx, tx); err != nil {
+		return err
+	}
+	return tx.batch(ctx, statement{eraseRow, []any{s.db.bytes(thread)}},
+		statement{s.filed(eraseRows), []any{s.db.text(session), s.db.text(site)}})
 }
 
 // alive adds the condition of rows whose sessions have not expired.
@@ -224,7 +235,7 @@ func (s *sessionTables) Note(ctx context.Context, site, session string, n sessio
 			return err
 		}
 		return tx.batch(ctx, statement{putNote, []any{
-			thread, noteFeedback, n.Feedback.Turn, plainText(n.Feedback.Rating), string(note),
+			thread, noteFeedback, n.Feedback.Turn, s.db.text(n.Feedback.Rating), string(note),
 		}}, statement{countThumbs, []any{thread}})
 	})
 	return there && err == nil, s.db.explain(ctx, "note what happened to a session in", err)
@@ -246,7 +257,7 @@ func (s *sessionTables) noteFailure(ctx context.Context, tx transaction, site, s
 	}
 	var number int
 	err = tx.read(ctx, enterFailure, []any{
-		thread, s.db.bytes(site), s.db.bytes(session), at.UnixMicro(), plainText(n.Language),
+		thread, s.db.bytes(site), s.db.bytes(session), at.UnixMicro(), s.db.text(n.Language),
 	}, func(row scanner) error { return row.Scan(&number) })
 	if err != nil {
 		return err

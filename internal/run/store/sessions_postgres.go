@@ -30,7 +30,7 @@ type postgresThreads = saver.Saver
 func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
 	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
 	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), sessionTables{
-		postgresDatabase{db: p}, "exp.session_threads", ttl,
+		db: postgresDatabase{db: p}, threads: "exp.session_threads", ttl: ttl,
 	}, p}
 }
 
@@ -49,9 +49,7 @@ func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.
 		return s.Save(ctx, thread, r)
 	}
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
-		var all pgx.Batch
-		addPostgresRows(&all, rows)
-		return tx.SendBatch(ctx, &all).Close()
+		return postgresTx{tx}.batch(ctx, s.addedRows(rows)...)
 	})
 }
 
@@ -59,37 +57,17 @@ func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.
 func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row,
 	e sessionindex.Entry) error {
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
-		if len(rows) > 0 {
-			var all pgx.Batch
-			addPostgresRows(&all, rows)
-			if err := tx.SendBatch(ctx, &all).Close(); err != nil {
-				return err
-			}
-		}
-		return s.enter(ctx, postgresTx{tx}, thread, r, e)
+		return s.enter(ctx, postgresTx{tx}, thread, r, rows, e)
 	})
 }
 
-// AddLeads adds rows to the outbox by themselves: see SessionIndex.
-func (s *PostgresSessions) AddLeads(ctx context.Context, rows []lead.Row) error {
-	var all pgx.Batch
-	addPostgresRows(&all, rows)
-	return s.db.explain(ctx, "add leads to", s.server.pool.SendBatch(ctx, &all).Close())
-}
-
-// Erase forgets a thread with its row in the session index, and the leads of its session.
+// Erase deletes a thread with its row in the session index, and the leads of its session.
 func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session string) error {
 	err := pgx.BeginFunc(ctx, s.server.pool, func(tx pgx.Tx) error {
 		if err := s.DeleteIn(ctx, tx, thread); err != nil {
 			return err
 		}
-		// a session without an answer has no thread
-		if _, err := tx.Exec(ctx, eraseRow, []byte(thread)); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `DELETE FROM exp.outbox WHERE session = $1 AND site = $2`, plainText(session),
-			plainText(site))
-		return err
+		return s.erase(ctx, postgresTx{tx}, thread, site, session)
 	})
 	return s.db.explain(ctx, fmt.Sprintf("erase session %q from", thread), err)
 }
