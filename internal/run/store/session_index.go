@@ -11,7 +11,7 @@ import (
 )
 
 // sessionTables are the tables next to the sessions of chatbots, so that one transaction writes a turn and its rows:
-// the index of sessions, whose rows triggers delete with their sessions, and the outbox of leads.
+// the index of sessions, whose rows triggers delete with their sessions, the outbox of leads, and limits.
 type sessionTables struct {
 	db database
 	// threads is the table of sessions, of which those count that were written within the ttl, or all if it is 0.
