@@ -82,7 +82,7 @@ var larger = map[string]int{
 	"eval/target":    53,
 	"model/llm":      63,
 	"replay":         60,
-	"run/store":      68,
+	"run/store":      62,
 	"web/api":        60,
 	"web/pages":      45,
 }

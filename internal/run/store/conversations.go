@@ -39,7 +39,7 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 		return check.err
 	}
 	const op = "write a conversation to"
-	return f.write(ctx, op, func(tx fleetTx) error {
+	return f.write(ctx, op, func(tx transaction) error {
 		now, err := tx.now(ctx)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 		}
 		var kept, bytes int64
 		err = tx.read(ctx, `SELECT count(*), coalesce(sum(size), 0) FROM exp.fleet_conversations`, nil,
-			func(row fleetRow) error { return row.Scan(&kept, &bytes) })
+			func(row scanner) error { return row.Scan(&kept, &bytes) })
 		switch {
 		case err != nil:
 			return err
@@ -73,7 +73,7 @@ func (f *Fleet) CreateConversation(ctx context.Context, c Conversation, room Con
 func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string,
 	ttl, idle time.Duration) (c Conversation, err error) {
 	const op = "lease a conversation in"
-	err = f.write(ctx, op, func(tx fleetTx) error {
+	err = f.write(ctx, op, func(tx transaction) error {
 		now, err := tx.now(ctx)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (f *Fleet) LeaseConversation(ctx context.Context, id, holder string,
 
 // RenewConversation extends a lease. ErrLeaseLost means that the lease has ended.
 func (f *Fleet) RenewConversation(ctx context.Context, id, holder string, ttl time.Duration) error {
-	return f.asHolder(ctx, "lease a conversation in", id, func(tx fleetTx, now time.Time) (int64, error) {
+	return f.asHolder(ctx, "lease a conversation in", id, func(tx transaction, now time.Time) (int64, error) {
 		return tx.exec(ctx,
 			`UPDATE exp.fleet_conversations SET held_until = $3 WHERE id = $1 AND holder = $2 AND held_until > 0`,
 			plainText(id), holder, micros(now.Add(ttl)))
@@ -105,7 +105,7 @@ func (f *Fleet) RenewConversation(ctx context.Context, id, holder string, ttl ti
 // FreeConversation ends a lease and writes the changed conversation; nil leaves it as it was. ErrLeaseLost means that
 // the lease has ended: nothing was written.
 func (f *Fleet) FreeConversation(ctx context.Context, id, holder string, changed *Conversation) error {
-	return f.asHolder(ctx, "write a conversation to", id, func(tx fleetTx, now time.Time) (int64, error) {
+	return f.asHolder(ctx, "write a conversation to", id, func(tx transaction, now time.Time) (int64, error) {
 		if changed == nil {
 			return tx.exec(ctx, `UPDATE exp.fleet_conversations SET holder = '', held_until = 0, used_at = $3 WHERE id = $1 AND holder = $2 AND held_until > 0`,
 				plainText(id), holder, micros(now))
@@ -123,15 +123,15 @@ func (f *Fleet) FreeConversation(ctx context.Context, id, holder string, changed
 
 // DeleteConversation deletes a leased conversation.
 func (f *Fleet) DeleteConversation(ctx context.Context, id, holder string) error {
-	return f.asHolder(ctx, "delete a conversation in", id, func(tx fleetTx, _ time.Time) (int64, error) {
+	return f.asHolder(ctx, "delete a conversation in", id, func(tx transaction, _ time.Time) (int64, error) {
 		return tx.exec(ctx, `DELETE FROM exp.fleet_conversations WHERE id = $1 AND holder = $2`, plainText(id), holder)
 	})
 }
 
 // asHolder makes a change that only the holder of a lease may make.
 func (f *Fleet) asHolder(ctx context.Context, op, id string,
-	change func(tx fleetTx, now time.Time) (int64, error)) error {
-	return f.write(ctx, op, func(tx fleetTx) error {
+	change func(tx transaction, now time.Time) (int64, error)) error {
+	return f.write(ctx, op, func(tx transaction) error {
 		now, err := tx.now(ctx)
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (f *Fleet) asHolder(ctx context.Context, op, id string,
 // Conversation reads a conversation, leased or not, as it was after its last turn.
 func (f *Fleet) Conversation(ctx context.Context, id string, idle time.Duration) (c Conversation, err error) {
 	const op = "read a conversation from"
-	err = f.write(ctx, op, func(tx fleetTx) error { // for the clock of the database
+	err = f.write(ctx, op, func(tx transaction) error { // for the clock of the database
 		now, err := tx.now(ctx)
 		if err == nil {
 			c, err = f.readConversation(ctx, tx.read, op, id, now.Add(-idle))
@@ -158,7 +158,7 @@ func (f *Fleet) Conversation(ctx context.Context, id string, idle time.Duration)
 	return c, err
 }
 
-type fleetRead func(ctx context.Context, query string, args []any, scan func(fleetRow) error) error
+type fleetRead func(ctx context.Context, query string, args []any, scan func(scanner) error) error
 
 // readConversation reads a conversation that was used since a time, or is leased.
 func (f *Fleet) readConversation(ctx context.Context, read fleetRead, op, id string,
@@ -166,7 +166,7 @@ func (f *Fleet) readConversation(ctx context.Context, read fleetRead, op, id str
 	c, found := Conversation{ID: id}, false
 	err := read(ctx, `SELECT data, size, used_at FROM exp.fleet_conversations WHERE id = $1 AND used_at >= $2`,
 		[]any{plainText(id), micros(since)},
-		func(row fleetRow) error {
+		func(row scanner) error {
 			var packed []byte
 			var size, used int64
 			if err := row.Scan(&packed, &size, &used); err != nil {

@@ -24,10 +24,11 @@ func MigrateTo(ctx context.Context, path string, version int) (err error) {
 	return err
 }
 
-// OutboxQueries are the queries on rows that must not read all of them.
+// OutboxQueries are the queries on rows in SQLite that must not read all of them.
 var OutboxQueries = map[string]string{
-	"due": dueQuery, "claim": claimQuery, "finish": finishQuery, "revive": reviveQuery, "forgotten": forgottenQuery,
-	"erase": eraseRowsQuery,
+	"due": forSQLite.Replace(dueAddresses), "claim": forSQLite.Replace(claimRows),
+	"finish": forSQLite.Replace(finishRow), "revive": forSQLite.Replace(reviveRows),
+	"unclaimed": forSQLite.Replace(failUnclaimed), "erase": forSQLite.Replace(eraseRows),
 }
 
 // MigrationLock is the lock that a process holds while it migrates.
@@ -55,11 +56,11 @@ func OutcomePage(run, after string) (query string, args []any) {
 func (f *Fleet) AfterReading(after func()) *Fleet { return &Fleet{db: hookedDB{f.db, after}} }
 
 type hookedDB struct {
-	fleetDB
+	database
 	after func()
 }
 
-func (d hookedDB) read(ctx context.Context, query string, args []any, scan func(fleetRow) error) error {
+func (d hookedDB) page(ctx context.Context, query string, args []any, scan func(scanner) error) error {
 	defer d.after()
-	return d.fleetDB.read(ctx, query, args, scan)
+	return d.database.page(ctx, query, args, scan)
 }

@@ -18,7 +18,7 @@ import (
 // of this package apart. Text that databases cannot keep (NUL, invalid UTF-8) comes back with U+FFFD in its place,
 // times in UTC and in microseconds.
 type Fleet struct {
-	db          fleetDB
+	db          database
 	packers     packers
 	annotations *Annotations
 }
@@ -56,57 +56,24 @@ var (
 	ErrChanged = errors.New("changed meanwhile")
 )
 
-// fleetDB is a database as Fleet uses it. Queries are those of PostgreSQL that SQLite understands, too: $1 for the
-// first argument, the schema exp before every table; values are int64, float64, string, []byte, or nil.
-type fleetDB interface {
-	// read hands every row of one query to scan.
-	read(ctx context.Context, query string, args []any, scan func(fleetRow) error) error
-	// write runs f in a transaction, which its error undoes.
-	write(ctx context.Context, f func(fleetTx) error) error
-	// contains is the condition that a column's text has the text of an argument in it.
-	contains(column, arg string) string
-	explain(ctx context.Context, op string, err error) error
-	// forgotten waits until nothing of what was replaced is left in the files.
-	forgotten(ctx context.Context) error
-	// place names the database in errors.
-	place() string
-}
-
-// fleetTx is a transaction that writes.
-type fleetTx interface {
-	// lock waits until no other transaction holds a lock with one of the names, and holds them until its end.
-	lock(ctx context.Context, names ...string) error
-	// now is the time by the database's clock, which all servers share.
-	now(ctx context.Context) (time.Time, error)
-	read(ctx context.Context, query string, args []any, scan func(fleetRow) error) error
-	exec(ctx context.Context, query string, args ...any) (changed int64, err error)
-	// each runs a query with each list of arguments, and hands the rows to scan with the number of the list.
-	each(ctx context.Context, query string, lists [][]any, scan func(i int, row fleetRow) error) error
-	// insert adds many rows to a table of the schema.
-	insert(ctx context.Context, table string, columns []string, rows [][]any) error
-}
-
-// fleetRow is one row of an answer.
-type fleetRow interface{ Scan(to ...any) error }
-
 // fault makes an error of a request.
 func (f *Fleet) fault(op, problem, hint string, cause error) error {
-	return &Error{Op: op, Store: f.db.place(), Problem: problem, Hint: hint, Err: cause}
+	return &Error{Op: op, Store: f.db.name(), Problem: problem, Hint: hint, Err: cause}
 }
 
 // write runs do in a transaction and explains its error.
-func (f *Fleet) write(ctx context.Context, op string, do func(fleetTx) error) error {
+func (f *Fleet) write(ctx context.Context, op string, do func(transaction) error) error {
 	return f.db.explain(ctx, op, f.db.write(ctx, do))
 }
 
 // read reads with one query and explains its error.
-func (f *Fleet) read(ctx context.Context, op, query string, args []any, scan func(fleetRow) error) error {
-	return f.db.explain(ctx, op, f.db.read(ctx, query, args, scan))
+func (f *Fleet) read(ctx context.Context, op, query string, args []any, scan func(scanner) error) error {
+	return f.db.explain(ctx, op, f.db.page(ctx, query, args, scan))
 }
 
 // Ping reports by its error whether the store can be reached.
 func (f *Fleet) Ping(ctx context.Context) error {
-	return f.read(ctx, "reach", `SELECT 1`, nil, func(row fleetRow) error { return row.Scan(new(int64)) })
+	return f.read(ctx, "reach", `SELECT 1`, nil, func(row scanner) error { return row.Scan(new(int64)) })
 }
 
 // micros returns a time as databases keep it.

@@ -65,7 +65,7 @@ func (f *Fleet) Artifacts(ctx context.Context, run string, page PageOf) (Page[Ar
 		FROM exp.fleet_artifacts a JOIN exp.fleet_results r ON r.place = a.place
 		WHERE (a.place, a.n) > ($1, $2) AND a.place <= $3 ORDER BY a.place, a.n LIMIT $4`,
 		[]any{beforeRun(number) + seq, n, endOfRun(number), int64(limit + 1)},
-		func(row fleetRow) (a placed, err error) {
+		func(row scanner) (a placed, err error) {
 			var trial, truncated int64
 			var turn *int64
 			err = row.Scan(&a.place, &a.n, &a.Suite, &a.TestID, &a.Target, &trial, &turn, &a.Kind, &a.SHA256, &a.Bytes,
@@ -94,7 +94,7 @@ func (f *Fleet) Artifacts(ctx context.Context, run string, page PageOf) (Page[Ar
 func (f *Fleet) HasArtifact(ctx context.Context, sha256 string) (has bool, err error) {
 	err = f.read(ctx, "look for an artifact in", `SELECT 1 FROM exp.fleet_artifacts WHERE sha256 = $1 LIMIT 1`,
 		[]any{plainText(sha256)},
-		func(row fleetRow) error {
+		func(row scanner) error {
 			has = true
 			return row.Scan(new(int64))
 		})
@@ -102,7 +102,7 @@ func (f *Fleet) HasArtifact(ctx context.Context, sha256 string) (has bool, err e
 }
 
 // orphanArtifacts notes the artifacts of a run that no other run has.
-func orphanArtifacts(ctx context.Context, tx fleetTx, first, last int64) error {
+func orphanArtifacts(ctx context.Context, tx transaction, first, last int64) error {
 	_, err := tx.exec(ctx, `INSERT INTO exp.fleet_orphans (sha256)
 		SELECT DISTINCT a.sha256 FROM exp.fleet_artifacts a WHERE a.place > $1 AND a.place <= $2
 			AND NOT EXISTS (SELECT 1 FROM exp.fleet_artifacts b WHERE b.sha256 = a.sha256 AND (b.place <= $1 OR b.place > $2))
@@ -116,7 +116,7 @@ func orphanArtifacts(ctx context.Context, tx fleetTx, first, last int64) error {
 func (f *Fleet) OrphanedArtifacts(ctx context.Context, limit int) ([]string, error) {
 	return list(ctx, f, "read orphaned artifacts from", `SELECT o.sha256 FROM exp.fleet_orphans o
 		WHERE NOT EXISTS (SELECT 1 FROM exp.fleet_artifacts a WHERE a.sha256 = o.sha256) ORDER BY o.sha256 LIMIT $1`,
-		[]any{int64(limit)}, func(row fleetRow) (hash string, err error) {
+		[]any{int64(limit)}, func(row scanner) (hash string, err error) {
 			err = row.Scan(&hash)
 			return hash, err
 		})
@@ -128,8 +128,8 @@ func (f *Fleet) ForgetArtifacts(ctx context.Context, hashes []string) error {
 	for i, hash := range hashes {
 		lists[i] = []any{plainText(hash)}
 	}
-	return f.write(ctx, "forget orphaned artifacts in", func(tx fleetTx) error {
-		return tx.each(ctx, `DELETE FROM exp.fleet_orphans WHERE sha256 = $1`, lists, func(int, fleetRow) error {
+	return f.write(ctx, "forget orphaned artifacts in", func(tx transaction) error {
+		return tx.each(ctx, `DELETE FROM exp.fleet_orphans WHERE sha256 = $1`, lists, func(int, scanner) error {
 			return nil
 		})
 	})

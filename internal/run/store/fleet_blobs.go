@@ -39,7 +39,7 @@ func (f *Fleet) PutBlob(ctx context.Context, hash string, data []byte) (created 
 		return false, f.fault(op, "its bytes do not have the sha256 "+shortened(hash),
 			"send the file again, with the hash in lower-case hex", ErrHash)
 	}
-	err = f.write(ctx, op, func(tx fleetTx) error {
+	err = f.write(ctx, op, func(tx transaction) error {
 		if err := tx.lock(ctx, "blobs"); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (f *Fleet) Blob(ctx context.Context, hash string) (data []byte, err error) 
 	found := false
 	err = f.read(ctx, "read a file from", `SELECT data FROM exp.fleet_blobs WHERE sha256 = $1`, []any{
 		plainText(hash),
-	}, func(row fleetRow) error {
+	}, func(row scanner) error {
 		found = true
 		return row.Scan(&data)
 	})
@@ -80,21 +80,21 @@ func (f *Fleet) Blob(ctx context.Context, hash string) (data []byte, err error) 
 
 // MissingBlobs returns those of the hashes of which there are no bytes, each once and in order.
 func (f *Fleet) MissingBlobs(ctx context.Context, hashes []string) (missing []string, err error) {
-	err = f.write(ctx, "look for files in", func(tx fleetTx) error {
+	err = f.write(ctx, "look for files in", func(tx transaction) error {
 		missing, err = missingBlobs(ctx, tx, hashes)
 		return err
 	})
 	return missing, err
 }
 
-func missingBlobs(ctx context.Context, tx fleetTx, hashes []string) (missing []string, err error) {
+func missingBlobs(ctx context.Context, tx transaction, hashes []string) (missing []string, err error) {
 	hashes = slices.Compact(slices.Sorted(slices.Values(hashes)))
 	there := make([]bool, len(hashes))
 	asked := make([][]any, len(hashes))
 	for i, hash := range hashes {
 		asked[i] = []any{plainText(hash)}
 	}
-	err = tx.each(ctx, `SELECT 1 FROM exp.fleet_blobs WHERE sha256 = $1`, asked, func(i int, row fleetRow) error {
+	err = tx.each(ctx, `SELECT 1 FROM exp.fleet_blobs WHERE sha256 = $1`, asked, func(i int, row scanner) error {
 		there[i] = true
 		return row.Scan(new(int64))
 	})
@@ -111,7 +111,7 @@ func runOwner(id string) string        { return "run " + id }
 func scheduleOwner(name string) string { return "schedule " + name }
 
 // useBlobs notes who needs which blobs, all of which must be there.
-func (f *Fleet) useBlobs(ctx context.Context, tx fleetTx, owner string, hashes []string) error {
+func (f *Fleet) useBlobs(ctx context.Context, tx transaction, owner string, hashes []string) error {
 	if len(hashes) == 0 {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (f *Fleet) useBlobs(ctx context.Context, tx fleetTx, owner string, hashes [
 }
 
 // freeBlobs deletes the blobs that an owner alone needed. The caller holds the lock of blobs.
-func freeBlobs(ctx context.Context, tx fleetTx, owner string) error {
+func freeBlobs(ctx context.Context, tx transaction, owner string) error {
 	if _, err := tx.exec(ctx, `DELETE FROM exp.fleet_blobs WHERE sha256 IN (
 			SELECT u.sha256 FROM exp.fleet_blob_uses u WHERE u.owner = $1
 				AND NOT EXISTS (SELECT 1 FROM exp.fleet_blob_uses o WHERE o.sha256 = u.sha256 AND o.owner <> $1))`,
@@ -147,7 +147,7 @@ func freeBlobs(ctx context.Context, tx fleetTx, owner string) error {
 
 // sweepBlobs deletes blobs that were put long ago and that nobody needs.
 func (f *Fleet) sweepBlobs(ctx context.Context, now time.Time) error {
-	return f.write(ctx, "delete files in", func(tx fleetTx) error {
+	return f.write(ctx, "delete files in", func(tx transaction) error {
 		if err := tx.lock(ctx, "blobs"); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (f *Fleet) CreateRun(ctx context.Context, n NewRun) (run Run, created bool,
 	if err != nil {
 		return Run{}, false, err
 	}
-	err = f.write(ctx, "write a run to", func(tx fleetTx) error {
+	err = f.write(ctx, "write a run to", func(tx transaction) error {
 		run, created, err = f.createRun(ctx, tx, s)
 		return err
 	})
@@ -79,7 +79,7 @@ func (f *Fleet) submission(n NewRun) (*submission, error) {
 }
 
 // createRun keeps a run, or finds the one that it was kept as.
-func (f *Fleet) createRun(ctx context.Context, tx fleetTx, s *submission) (run Run, created bool, err error) {
+func (f *Fleet) createRun(ctx context.Context, tx transaction, s *submission) (run Run, created bool, err error) {
 	// One submission at a time, so that numbers are in the order in which runs can be seen.
 	if err := tx.lock(ctx, "submission"); err != nil {
 		return run, false, err
@@ -126,14 +126,14 @@ const MaxIdempotencyKey = 1_000
 
 // findSubmission returns the run with the id, or the one that the same caller submitted with the key; its number is 0
 // if there is none. The caller and the hash of a run that an earlier version stored are unknown, and fit all.
-func (f *Fleet) findSubmission(ctx context.Context, tx fleetTx, s *submission,
+func (f *Fleet) findSubmission(ctx context.Context, tx transaction, s *submission,
 	now time.Time) (found runRow, err error) {
 	var hash *string
 	err = tx.read(ctx, `SELECT `+runColumns+`, submitted_hash FROM exp.fleet_runs
 		WHERE id = $1 OR $2 <> '' AND submitted_as = $2 AND (submitted_by = $3 OR submitted_by IS NULL) AND created_at > $4
 		ORDER BY number DESC LIMIT 1`,
 		[]any{s.Run.ID, s.Key, s.By, micros(now.Add(-idempotencyKept))},
-		func(row fleetRow) error { return found.scanWith(row, &hash) })
+		func(row scanner) error { return found.scanWith(row, &hash) })
 	if err == nil && found.ID != s.Run.ID && hash != nil && *hash != s.Hash {
 		err = f.fault("write a run to", "the idempotency key was used for another submission",
 			"use a new key for each submission", ErrOtherSubmission)
@@ -141,13 +141,13 @@ func (f *Fleet) findSubmission(ctx context.Context, tx fleetTx, s *submission,
 	return found, err
 }
 
-func (f *Fleet) checkWaiting(ctx context.Context, tx fleetTx, most int) error {
+func (f *Fleet) checkWaiting(ctx context.Context, tx transaction, most int) error {
 	if most <= 0 {
 		return nil
 	}
 	var waiting int64
 	err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_runs WHERE status = $1`, []any{string(RunQueued)},
-		func(row fleetRow) error { return row.Scan(&waiting) })
+		func(row scanner) error { return row.Scan(&waiting) })
 	if err == nil && waiting >= int64(most) {
 		err = f.fault("write a run to", fmt.Sprintf("%d runs wait already", waiting),
 			"submit it again when some have begun", ErrQueueFull)
@@ -155,7 +155,7 @@ func (f *Fleet) checkWaiting(ctx context.Context, tx fleetTx, most int) error {
 	return err
 }
 
-func insertRun(ctx context.Context, tx fleetTx, row *runRow, s *submission) error {
+func insertRun(ctx context.Context, tx transaction, row *runRow, s *submission) error {
 	body, err := row.encode()
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func insertRun(ctx context.Context, tx fleetTx, row *runRow, s *submission) erro
 			row.ID, string(row.Status), word(row.Name), word(schedule), micros(row.CreatedAt), body, orNull(s.Key),
 			s.By, s.Hash,
 		},
-		func(r fleetRow) error { return r.Scan(&row.number) })
+		func(r scanner) error { return r.Scan(&row.number) })
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ const (
 func labelWord(key, value string) string { return word(key + ":" + value) }
 
 // addWords writes what a run is found by.
-func addWords(ctx context.Context, tx fleetTx, row *runRow) error {
+func addWords(ctx context.Context, tx transaction, row *runRow) error {
 	seen := map[[2]string]bool{}
 	var rows [][]any
 	add := func(kind, value string) {

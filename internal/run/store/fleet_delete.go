@@ -14,7 +14,7 @@ const RetainLabel = "keep"
 // and blobs that it alone needed. The bytes of artifacts are with the caller: those that no run has any more are then
 // in OrphanedArtifacts. A run that has not ended is refused with ErrRunUnfinished.
 func (f *Fleet) DeleteRun(ctx context.Context, id string) error {
-	return f.write(ctx, "delete a run in", func(tx fleetTx) error {
+	return f.write(ctx, "delete a run in", func(tx transaction) error {
 		if err := tx.lock(ctx, "run "+plainText(id), "blobs"); err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (f *Fleet) DeleteRun(ctx context.Context, id string) error {
 }
 
 // deleteRun deletes the rows of a run in all tables.
-func deleteRun(ctx context.Context, tx fleetTx, row *runRow) error {
+func deleteRun(ctx context.Context, tx transaction, row *runRow) error {
 	if err := countDurations(ctx, tx, row.number, -1); err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ func (f *Fleet) Prune(ctx context.Context, p Pruning) (pruned []string, err erro
 
 // prunable returns the ids of runs to be deleted, the oldest first.
 func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]string, error) {
-	var q fleetQuery
+	var q conditions
 	unfinished := "status NOT IN (" + q.arg(string(RunQueued)) + ", " + q.arg(string(RunRunning)) + ")"
-	q.conditions = append(q.conditions, unfinished)
+	q.all = append(q.all, unfinished)
 	if p.OlderThan > 0 {
 		q.where("ended_at <= %s", micros(now.Add(-p.OlderThan)))
 	}
@@ -122,11 +122,11 @@ func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]strin
 		q.where("number < (SELECT number FROM exp.fleet_runs WHERE "+unfinished+
 			" ORDER BY number DESC LIMIT 1 OFFSET %s)", int64(p.Newest-1))
 	}
-	q.conditions = append(q.conditions, "number NOT IN (SELECT run FROM exp.fleet_words WHERE kind = "+q.arg(wordLabel)+
+	q.all = append(q.all, "number NOT IN (SELECT run FROM exp.fleet_words WHERE kind = "+q.arg(wordLabel)+
 		" AND value >= "+q.arg(RetainLabel+":")+" AND value < "+q.arg(RetainLabel+";")+")")
 	return list(ctx, f, "read runs from",
 		`SELECT id FROM exp.fleet_runs WHERE `+q.String()+` ORDER BY number LIMIT `+q.arg(int64(prunedAtOnce)),
-		q.args, func(row fleetRow) (id string, err error) {
+		q.args, func(row scanner) (id string, err error) {
 			err = row.Scan(&id)
 			return id, err
 		})
@@ -134,7 +134,7 @@ func (f *Fleet) prunable(ctx context.Context, p Pruning, now time.Time) ([]strin
 
 // now is the time by the store's clock.
 func (f *Fleet) now(ctx context.Context) (now time.Time, err error) {
-	err = f.write(ctx, "ask the time of", func(tx fleetTx) error {
+	err = f.write(ctx, "ask the time of", func(tx transaction) error {
 		now, err = tx.now(ctx)
 		return err
 	})

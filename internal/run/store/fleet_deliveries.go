@@ -25,8 +25,8 @@ type Delivery struct {
 // Endings returns runs whose end nobody was told of yet, at most so many, in the order of their submission. Announce
 // ends that.
 func (f *Fleet) Endings(ctx context.Context, limit int) ([]Run, error) {
-	var q fleetQuery
-	q.conditions = []string{"number IN (SELECT run FROM exp.fleet_endings)"}
+	var q conditions
+	q.all = []string{"number IN (SELECT run FROM exp.fleet_endings)"}
 	rows, err := f.runsWhere(ctx, q, "ASC", limit)
 	runs := make([]Run, 0, len(rows))
 	for _, row := range rows {
@@ -46,7 +46,7 @@ func (f *Fleet) Announce(ctx context.Context, run string, deliveries []Delivery)
 		}
 		rows = append(rows, []any{plainText(d.ID), nil, int64(0), f.packers.pack(data)})
 	}
-	return f.write(ctx, "write webhooks to", func(tx fleetTx) error {
+	return f.write(ctx, "write webhooks to", func(tx transaction) error {
 		n, err := tx.exec(ctx,
 			`DELETE FROM exp.fleet_endings WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1)`,
 			plainText(run))
@@ -71,7 +71,7 @@ func (f *Fleet) Announce(ctx context.Context, run string, deliveries []Delivery)
 // ClaimDelivery returns the delivery that has been due the longest, and counts a try. For the time hold no other server
 // gets it. ok is false if none is due.
 func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delivery, ok bool, err error) {
-	err = f.write(ctx, "read webhooks from", func(tx fleetTx) error {
+	err = f.write(ctx, "read webhooks from", func(tx transaction) error {
 		if err := tx.lock(ctx, "deliveries"); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delive
 		err = tx.read(ctx,
 			`SELECT id, tries, data FROM exp.fleet_deliveries WHERE next_at <= $1 ORDER BY next_at, id LIMIT 1`,
 			[]any{micros(now)},
-			func(row fleetRow) error {
+			func(row scanner) error {
 				var tries int64
 				var packed []byte
 				if err := row.Scan(&d.ID, &tries, &packed); err != nil {
@@ -109,7 +109,7 @@ func (f *Fleet) ClaimDelivery(ctx context.Context, hold time.Duration) (d Delive
 // PutOffDelivery has a delivery that was taken tried again after a time. One that another server has taken meanwhile
 // stays as it is.
 func (f *Fleet) PutOffDelivery(ctx context.Context, d Delivery, after time.Duration) error {
-	return f.write(ctx, "write webhooks to", func(tx fleetTx) error {
+	return f.write(ctx, "write webhooks to", func(tx transaction) error {
 		now, err := tx.now(ctx)
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (f *Fleet) PutOffDelivery(ctx context.Context, d Delivery, after time.Durat
 
 // DropDelivery ends a delivery: it was made, or given up.
 func (f *Fleet) DropDelivery(ctx context.Context, id string) error {
-	return f.write(ctx, "write webhooks to", func(tx fleetTx) error {
+	return f.write(ctx, "write webhooks to", func(tx transaction) error {
 		_, err := tx.exec(ctx, `DELETE FROM exp.fleet_deliveries WHERE id = $1`, plainText(id))
 		return err
 	})

@@ -19,28 +19,28 @@ func (f *Fleet) EraseSession(ctx context.Context, flow, session string) error {
 	// The words of runs are asked first, since no index leads from a test to its results.
 	results, err := list(ctx, f, op, `SELECT r.place FROM exp.fleet_words w JOIN exp.fleet_results r ON r.run = w.run
 		WHERE w.kind = $1 AND w.value = $2 AND r.suite = $3 AND r.test_id = $4`,
-		[]any{wordSuite, word(flow), flow, session}, func(row fleetRow) (place int64, err error) {
+		[]any{wordSuite, word(flow), flow, session}, func(row scanner) (place int64, err error) {
 			return place, row.Scan(&place)
 		})
 	if err != nil || len(results) == 0 {
 		return err
 	}
 	for _, place := range results { // one at a time, as each may be large
-		err := f.write(ctx, op, func(tx fleetTx) error { return f.eraseReplayed(ctx, tx, place, session) })
+		err := f.write(ctx, op, func(tx transaction) error { return f.eraseReplayed(ctx, tx, place, session) })
 		if err != nil {
 			return err
 		}
 	}
-	return f.db.explain(ctx, op, f.db.forgotten(ctx))
+	return f.db.explain(ctx, op, f.db.truncateLog(ctx))
 }
 
 // eraseReplayed takes the words of a session out of its result at a place, unless that is the result of a test which
 // has the name of a session.
-func (f *Fleet) eraseReplayed(ctx context.Context, tx fleetTx, place int64, session string) error {
+func (f *Fleet) eraseReplayed(ctx context.Context, tx transaction, place int64, session string) error {
 	var t *result.Test
 	err := tx.read(ctx, `SELECT record FROM exp.fleet_records WHERE place = $1`, []any{
 		place,
-	}, func(row fleetRow) (err error) {
+	}, func(row scanner) (err error) {
 		t, err = scanPacked[result.Test](row)
 		return err
 	})
@@ -74,7 +74,7 @@ func (f *Fleet) Stamps(ctx context.Context) (map[string]string, error) {
 	stamps := map[string]string{}
 	err := f.read(ctx, "read a file of a run from",
 		`SELECT r.id, f.data FROM exp.fleet_files f JOIN exp.fleet_runs r ON r.number = f.run
-		WHERE f.name = $1`, []any{erasedFile}, func(row fleetRow) error {
+		WHERE f.name = $1`, []any{erasedFile}, func(row scanner) error {
 			var id string
 			var packed []byte
 			if err := row.Scan(&id, &packed); err != nil {
@@ -102,11 +102,11 @@ func eraseWords(t *result.Test) {
 }
 
 // eraseReported takes the words of a session out of the report of a run, which shows some sessions.
-func (f *Fleet) eraseReported(ctx context.Context, tx fleetTx, run int64, session string) error {
+func (f *Fleet) eraseReported(ctx context.Context, tx transaction, run int64, session string) error {
 	var report *replay.Report
 	err := tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{
 		run, ReplayFile,
-	}, func(row fleetRow) (err error) {
+	}, func(row scanner) (err error) {
 		report, err = scanPacked[replay.Report](row)
 		return err
 	})
@@ -123,7 +123,7 @@ func (f *Fleet) eraseReported(ctx context.Context, tx fleetTx, run int64, sessio
 }
 
 // scanPacked reads a packed JSON document.
-func scanPacked[T any](row fleetRow) (*T, error) {
+func scanPacked[T any](row scanner) (*T, error) {
 	var packed []byte
 	if err := row.Scan(&packed); err != nil {
 		return nil, err

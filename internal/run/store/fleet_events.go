@@ -40,7 +40,7 @@ type ResultEvent struct {
 }
 
 // addEvents adds an event of a run's status, and one of its end.
-func addEvents(ctx context.Context, tx fleetTx, run *runRow, body string, ended bool) error {
+func addEvents(ctx context.Context, tx transaction, run *runRow, body string, ended bool) error {
 	kinds := []string{EventStatus}
 	if ended {
 		kinds = append(kinds, EventEnd)
@@ -61,7 +61,7 @@ func (f *Fleet) RunEvents(ctx context.Context, run string, after int64, limit in
 	}
 	after = max(after, 0)
 	var row runRow
-	row, err := f.runRow(ctx, f.db.read, run)
+	row, err := f.runRow(ctx, f.db.page, run)
 	if err != nil {
 		return nil, f.db.explain(ctx, "read events of a run from", err)
 	}
@@ -89,7 +89,7 @@ func (f *Fleet) RunEvents(ctx context.Context, run string, after int64, limit in
 func (f *Fleet) statusEvents(ctx context.Context, run, after int64, limit int) ([]RunEvent, error) {
 	return list(ctx, f, "read events of a run from",
 		`SELECT id, kind, data FROM exp.fleet_events WHERE run = $1 AND id > $2 ORDER BY id LIMIT $3`,
-		[]any{run, after, int64(limit)}, func(row fleetRow) (e RunEvent, err error) {
+		[]any{run, after, int64(limit)}, func(row scanner) (e RunEvent, err error) {
 			var data string
 			err = row.Scan(&e.ID, &e.Kind, &data)
 			e.Data = json.RawMessage(data)
@@ -104,7 +104,7 @@ func (f *Fleet) resultEvents(ctx context.Context, run *runRow, after int64, limi
 		`SELECT place, event, suite, test_id, target, trial, score, verdict FROM exp.fleet_results
 		WHERE place > $1 AND place <= $2 AND event > $3 ORDER BY place LIMIT $4`,
 		[]any{beforeRun(run.number) + max(after-others, 0), endOfRun(run.number), after, int64(limit)},
-		func(row fleetRow) (e RunEvent, err error) {
+		func(row scanner) (e RunEvent, err error) {
 			var place, trial int64
 			var r ResultEvent
 			if err := row.Scan(&place, &e.ID, &r.Suite, &r.TestID, &r.Target, &trial, &r.Score,

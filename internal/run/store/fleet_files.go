@@ -13,7 +13,7 @@ const ReplayFile = "report.json"
 // deleted with the run.
 func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name string, data []byte) error {
 	packed := f.packers.pack(data)
-	return f.write(ctx, "write a file of a run to", func(tx fleetTx) error {
+	return f.write(ctx, "write a file of a run to", func(tx transaction) error {
 		row, err := f.lockRun(ctx, tx, id, fence)
 		if err != nil {
 			return err
@@ -22,7 +22,7 @@ func (f *Fleet) PutRunFile(ctx context.Context, id string, fence Fence, name str
 	})
 }
 
-func putRunFile(ctx context.Context, tx fleetTx, run int64, name string, packed []byte) error {
+func putRunFile(ctx context.Context, tx transaction, run int64, name string, packed []byte) error {
 	_, err := tx.exec(ctx, `INSERT INTO exp.fleet_files (run, name, data) VALUES ($1, $2, $3)
 		ON CONFLICT (run, name) DO UPDATE SET data = excluded.data`, run, name, packed)
 	return err
@@ -32,10 +32,10 @@ func putRunFile(ctx context.Context, tx fleetTx, run int64, name string, packed 
 const unheldFile = "unheld.json"
 
 // unheldTotals returns the totals of a run that has not begun; nil where they are not known.
-func unheldTotals(ctx context.Context, tx fleetTx, run int64) (totals *result.Totals, err error) {
+func unheldTotals(ctx context.Context, tx transaction, run int64) (totals *result.Totals, err error) {
 	err = tx.read(ctx, `SELECT data FROM exp.fleet_files WHERE run = $1 AND name = $2`, []any{
 		run, unheldFile,
-	}, func(row fleetRow) (err error) {
+	}, func(row scanner) (err error) {
 		totals, err = scanPacked[result.Totals](row)
 		return err
 	})
@@ -47,7 +47,7 @@ func (f *Fleet) RunFile(ctx context.Context, id, name string) (data []byte, err 
 	err = f.read(ctx, "read a file of a run from", `SELECT data FROM exp.fleet_files
 		WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1) AND name = $2`,
 		[]any{plainText(id), plainText(name)},
-		func(row fleetRow) error {
+		func(row scanner) error {
 			var packed []byte
 			if err := row.Scan(&packed); err != nil {
 				return err

@@ -17,7 +17,7 @@ func (f *Fleet) FireRun(ctx context.Context, name string, due, next time.Time, n
 	if err != nil {
 		return Firing{}, err
 	}
-	err = f.write(ctx, "write a run to", func(tx fleetTx) error {
+	err = f.write(ctx, "write a run to", func(tx transaction) error {
 		known, err := f.dueSchedule(ctx, tx, name, due)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (f *Fleet) FireRun(ctx context.Context, name string, due, next time.Time, n
 // FireSchedule notes what became of the time for which a schedule was due where no run is begun, and when it is due
 // next. Of several servers one succeeds; the others, and whoever is late, get ErrChanged.
 func (f *Fleet) FireSchedule(ctx context.Context, name string, due, next time.Time, last Firing, fence Fence) error {
-	return f.write(ctx, "write a schedule to", func(tx fleetTx) error {
+	return f.write(ctx, "write a schedule to", func(tx transaction) error {
 		if err := f.demand(ctx, tx, fence); err != nil {
 			return err
 		}
@@ -58,13 +58,13 @@ func (f *Fleet) FireSchedule(ctx context.Context, name string, due, next time.Ti
 
 // dueSchedule reads a schedule that nobody else fires until the transaction ends. It refuses one that is not due at
 // that time any more.
-func (f *Fleet) dueSchedule(ctx context.Context, tx fleetTx, name string, due time.Time) (s Schedule, err error) {
+func (f *Fleet) dueSchedule(ctx context.Context, tx transaction, name string, due time.Time) (s Schedule, err error) {
 	if err := tx.lock(ctx, scheduleOwner(name)); err != nil {
 		return s, err
 	}
 	err = tx.read(ctx, `SELECT body FROM exp.fleet_schedules WHERE name = $1`, []any{
 		name,
-	}, func(row fleetRow) (err error) {
+	}, func(row scanner) (err error) {
 		s, err = scanSchedule(row)
 		return err
 	})
@@ -80,7 +80,7 @@ func (f *Fleet) dueSchedule(ctx context.Context, tx fleetTx, name string, due ti
 	return s, nil
 }
 
-func keepFiring(ctx context.Context, tx fleetTx, s Schedule, next time.Time, last Firing) error {
+func keepFiring(ctx context.Context, tx transaction, s Schedule, next time.Time, last Firing) error {
 	s.NextAt, s.Last = next, &last
 	body, err := s.encode()
 	if err != nil {
@@ -92,9 +92,9 @@ func keepFiring(ctx context.Context, tx fleetTx, s Schedule, next time.Time, las
 }
 
 // scheduleGoesOn reports whether a run of a schedule waits or goes on.
-func scheduleGoesOn(ctx context.Context, tx fleetTx, name string) (goesOn bool, err error) {
+func scheduleGoesOn(ctx context.Context, tx transaction, name string) (goesOn bool, err error) {
 	err = tx.read(ctx, `SELECT 1 FROM exp.fleet_runs WHERE status IN ($1, $2) AND schedule = $3 LIMIT 1`,
-		[]any{string(RunQueued), string(RunRunning), word(name)}, func(row fleetRow) error {
+		[]any{string(RunQueued), string(RunRunning), word(name)}, func(row scanner) error {
 			goesOn = true
 			return row.Scan(new(int64))
 		})

@@ -33,7 +33,7 @@ func (f *Fleet) AcquireLease(ctx context.Context, name, owner string,
 	}
 	name, owner = plainText(name), plainText(owner)
 	asked := time.Now()
-	err = f.write(ctx, "take a lease in", func(tx fleetTx) error {
+	err = f.write(ctx, "take a lease in", func(tx transaction) error {
 		if err := tx.lock(ctx, "lease "+name); err != nil {
 			return err
 		}
@@ -66,9 +66,9 @@ func (f *Fleet) AcquireLease(ctx context.Context, name, owner string,
 }
 
 // readLease reads who has a lease; the number is 0 if nobody ever had it.
-func readLease(ctx context.Context, tx fleetTx, name string) (owner string, number, expires int64, err error) {
+func readLease(ctx context.Context, tx transaction, name string) (owner string, number, expires int64, err error) {
 	err = tx.read(ctx, `SELECT owner, fence, expires_at FROM exp.fleet_leases WHERE name = $1`, []any{name},
-		func(row fleetRow) error { return row.Scan(&owner, &number, &expires) })
+		func(row scanner) error { return row.Scan(&owner, &number, &expires) })
 	return owner, number, expires, err
 }
 
@@ -76,7 +76,7 @@ func readLease(ctx context.Context, tx fleetTx, name string) (owner string, numb
 // the error is ErrLeaseLost.
 func (f *Fleet) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (Lease, error) {
 	asked := time.Now()
-	err := f.write(ctx, "renew a lease in", func(tx fleetTx) error {
+	err := f.write(ctx, "renew a lease in", func(tx transaction) error {
 		if err := f.demand(ctx, tx, lease.Fence()); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (f *Fleet) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) 
 // GiveUpLease lets anybody have the lease at once. It is no error if it went to somebody else before. Its fence holds
 // no longer.
 func (f *Fleet) GiveUpLease(ctx context.Context, lease Lease) error {
-	return f.write(ctx, "give up a lease in", func(tx fleetTx) error {
+	return f.write(ctx, "give up a lease in", func(tx transaction) error {
 		if err := tx.lock(ctx, "lease "+plainText(lease.Name)); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (f *Fleet) GiveUpLease(ctx context.Context, lease Lease) error {
 // GiveUpAllLeases takes the leases from all owners at once. A server that is alone on its store calls it when it
 // starts, as the owners are earlier processes of its own, which have died.
 func (f *Fleet) GiveUpAllLeases(ctx context.Context) error {
-	return f.write(ctx, "give up leases in", func(tx fleetTx) error {
+	return f.write(ctx, "give up leases in", func(tx transaction) error {
 		_, err := tx.exec(ctx, `UPDATE exp.fleet_leases SET owner = '', expires_at = 0`)
 		return err
 	})
@@ -119,7 +119,7 @@ func (f *Fleet) GiveUpAllLeases(ctx context.Context) error {
 
 // demand refuses with ErrLeaseLost where a fence does not hold, and lets nobody take the lease until the transaction
 // ends.
-func (f *Fleet) demand(ctx context.Context, tx fleetTx, fence Fence) error {
+func (f *Fleet) demand(ctx context.Context, tx transaction, fence Fence) error {
 	if fence == (Fence{}) {
 		return nil
 	}

@@ -27,7 +27,7 @@ func (f *Fleet) Runs(ctx context.Context, filter RunFilter, page PageOf) (Page[R
 	if err != nil {
 		return Page[Run]{}, err
 	}
-	var q fleetQuery
+	var q conditions
 	if before > 0 {
 		q.where("number < %s", before)
 	}
@@ -69,19 +69,19 @@ func (f *Fleet) Runs(ctx context.Context, filter RunFilter, page PageOf) (Page[R
 }
 
 // hasWord adds the condition that a run is found by a word.
-func (q *fleetQuery) hasWord(kind, value string) {
-	q.conditions = append(q.conditions, fmt.Sprintf(
+func (q *conditions) hasWord(kind, value string) {
+	q.all = append(q.all, fmt.Sprintf(
 		"number IN (SELECT run FROM exp.fleet_words WHERE kind = %s AND value = %s)", q.arg(kind), q.arg(value)))
 }
 
-func (f *Fleet) runsWhere(ctx context.Context, q fleetQuery, direction string, limit int) ([]runRow, error) {
+func (f *Fleet) runsWhere(ctx context.Context, q conditions, direction string, limit int) ([]runRow, error) {
 	where := ""
-	if len(q.conditions) > 0 {
+	if len(q.all) > 0 {
 		where = " WHERE " + q.String()
 	}
 	return list(ctx, f, "read runs from",
 		`SELECT `+runColumns+` FROM exp.fleet_runs`+where+` ORDER BY number `+direction+` LIMIT `+q.arg(int64(limit)),
-		q.args, func(row fleetRow) (r runRow, err error) {
+		q.args, func(row scanner) (r runRow, err error) {
 			err = r.scan(row)
 			return r, err
 		})
@@ -89,8 +89,8 @@ func (f *Fleet) runsWhere(ctx context.Context, q fleetQuery, direction string, l
 
 // Unfinished returns the runs that wait or go on, in the order of submission, at most so many of them.
 func (f *Fleet) Unfinished(ctx context.Context, limit int) ([]Run, error) {
-	var q fleetQuery
-	q.conditions = []string{"status IN (" + q.arg(string(RunQueued)) + ", " + q.arg(string(RunRunning)) + ")"}
+	var q conditions
+	q.all = []string{"status IN (" + q.arg(string(RunQueued)) + ", " + q.arg(string(RunRunning)) + ")"}
 	rows, err := f.runsWhere(ctx, q, "ASC", limit)
 	runs := make([]Run, 0, len(rows))
 	for _, row := range rows {

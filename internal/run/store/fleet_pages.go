@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -85,29 +84,10 @@ func newPage[T any](items []T, limit int, cursor func(last T) *string) Page[T] {
 	return Page[T]{Items: items}
 }
 
-// fleetQuery collects conditions and their arguments.
-type fleetQuery struct {
-	conditions []string
-	args       []any
-}
-
-// arg adds an argument and returns its name.
-func (q *fleetQuery) arg(value any) string {
-	q.args = append(q.args, value)
-	return fmt.Sprintf("$%d", len(q.args))
-}
-
-// where adds a condition in which %s stands for an argument.
-func (q *fleetQuery) where(condition string, value any) {
-	q.conditions = append(q.conditions, fmt.Sprintf(condition, q.arg(value)))
-}
-
-func (q *fleetQuery) String() string { return strings.Join(q.conditions, " AND ") }
-
 // list reads the items of a page.
 func list[T any](ctx context.Context, f *Fleet, op, query string, args []any,
-	scan func(fleetRow) (T, error)) (items []T, err error) {
-	err = f.read(ctx, op, query, args, func(row fleetRow) error {
+	scan func(scanner) (T, error)) (items []T, err error) {
+	err = f.read(ctx, op, query, args, func(row scanner) error {
 		item, err := scan(row)
 		items = append(items, item)
 		return err

@@ -49,7 +49,7 @@ func (f *Fleet) PutResults(ctx context.Context, run string, fence Fence, results
 		}
 	}
 	stored := make([]Stored, len(rows))
-	err := f.write(ctx, "write results to", func(tx fleetTx) error {
+	err := f.write(ctx, "write results to", func(tx transaction) error {
 		of, err := f.lockRun(ctx, tx, run, fence)
 		if err != nil {
 			return err
@@ -142,13 +142,13 @@ func foldCase(text string) string {
 }
 
 // findResults fills in stored for the results that are there already.
-func findResults(ctx context.Context, tx fleetTx, run int64, rows []resultRow, stored []Stored) error {
+func findResults(ctx context.Context, tx transaction, run int64, rows []resultRow, stored []Stored) error {
 	keys := make([][]any, len(rows))
 	for i, r := range rows {
 		keys[i] = []any{run, r.unit[:], int64(r.test.Trial)}
 	}
 	return tx.each(ctx, `SELECT place FROM exp.fleet_results WHERE run = $1 AND unit = $2 AND trial = $3`, keys,
-		func(i int, row fleetRow) error {
+		func(i int, row scanner) error {
 			var place int64
 			err := row.Scan(&place)
 			stored[i].Seq = place - beforeRun(run)
@@ -172,7 +172,7 @@ var (
 )
 
 // insertResults adds the results that are not stored yet, and counts them.
-func insertResults(ctx context.Context, tx fleetTx, run *runRow, rows []resultRow, stored []Stored) error {
+func insertResults(ctx context.Context, tx transaction, run *runRow, rows []resultRow, stored []Stored) error {
 	type key struct {
 		unit  unitHash
 		trial int

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -121,7 +120,7 @@ func (f *Fleet) Result(ctx context.Context, run, id string) (found Result, err e
 // runNumber returns the number of a run.
 func (f *Fleet) runNumber(ctx context.Context, run string) (number int64, err error) {
 	err = f.read(ctx, "look for a run in", `SELECT number FROM exp.fleet_runs WHERE id = $1`, []any{plainText(run)},
-		func(row fleetRow) error { return row.Scan(&number) })
+		func(row scanner) error { return row.Scan(&number) })
 	if err == nil && number == 0 {
 		err = f.noRun(run)
 	}
@@ -132,7 +131,7 @@ func (f *Fleet) runNumber(ctx context.Context, run string) (number int64, err er
 func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter, after int64, limit int,
 	take func(Result) bool) error {
 	from, to := beforeRun(run)+min(after, maxResults), endOfRun(run)
-	var q fleetQuery
+	var q conditions
 	var chosen string
 	if filter.Text == "" {
 		chosen = f.choose(&q, filter, from, to, limit)
@@ -148,29 +147,25 @@ func (f *Fleet) resultsAfter(ctx context.Context, run int64, filter ResultFilter
 		chosen = strings.Join(names, ", ")
 	}
 	// The records are read for what was chosen only.
-	err := f.read(ctx, "read results from", `SELECT r.place, r.suite, r.test_id, r.target, r.trial, r.worker, d.record
+	return f.read(ctx, "read results from", `SELECT r.place, r.suite, r.test_id, r.target, r.trial, r.worker, d.record
 		FROM exp.fleet_results r JOIN exp.fleet_records d ON d.place = r.place WHERE r.place IN (`+chosen+
 		`) ORDER BY r.place`, q.args,
-		func(row fleetRow) error {
+		func(row scanner) error {
 			r, err := scanResult(row, run)
 			if err == nil && !take(r) {
 				err = errEnough
 			}
 			return err
 		})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return err
 }
 
 // choose returns the query of the places of the first results in a range that a filter chooses.
-func (f *Fleet) choose(q *fleetQuery, filter ResultFilter, from, to int64, limit int) string {
+func (f *Fleet) choose(q *conditions, filter ResultFilter, from, to int64, limit int) string {
 	tables, column := "exp.fleet_results r", "r.place"
 	if filter.Text != "" {
 		// The texts are read in order; CROSS JOIN keeps SQLite from beginning with the other table.
 		tables, column = "exp.fleet_texts t CROSS JOIN exp.fleet_results r", "t.place"
-		q.conditions = append(q.conditions, "r.place = t.place",
+		q.all = append(q.all, "r.place = t.place",
 			f.db.contains("t.text", q.arg(foldCase(plainText(filter.Text)))))
 	}
 	q.where(column+" > %s", from)
@@ -184,7 +179,7 @@ func (f *Fleet) choose(q *fleetQuery, filter ResultFilter, from, to int64, limit
 		}
 	}
 	if filter.Code != "" {
-		q.conditions = append(q.conditions, f.db.contains("r.codes", q.arg(","+plainText(string(filter.Code))+",")))
+		q.all = append(q.all, f.db.contains("r.codes", q.arg(","+plainText(string(filter.Code))+",")))
 	}
 	if filter.Trial != nil {
 		q.where("r.trial = %s", int64(*filter.Trial))
@@ -205,7 +200,7 @@ const (
 func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64, limit int) ([]int64, error) {
 	var last *int64
 	err := f.read(ctx, "search results in", `SELECT max(place) FROM exp.fleet_texts WHERE place > $1 AND place <= $2`,
-		[]any{from, to}, func(row fleetRow) error { return row.Scan(&last) })
+		[]any{from, to}, func(row scanner) error { return row.Scan(&last) })
 	if err != nil || last == nil {
 		return nil, err
 	}
@@ -218,10 +213,10 @@ func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64,
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range parts {
 		group.Go(func() (err error) {
-			var q fleetQuery
+			var q conditions
 			query := f.choose(&q, filter, from+i*size, min(from+(i+1)*size, *last), limit)
 			found[i], err = list(ctx, f, "search results in", query, q.args,
-				func(row fleetRow) (place int64, err error) {
+				func(row scanner) (place int64, err error) {
 					err = row.Scan(&place)
 					return place, err
 				})
@@ -233,7 +228,7 @@ func (f *Fleet) search(ctx context.Context, filter ResultFilter, from, to int64,
 	return places[:min(limit, len(places))], err
 }
 
-func scanResult(row fleetRow, run int64) (r Result, err error) {
+func scanResult(row scanner, run int64) (r Result, err error) {
 	var place, trial int64
 	var packed []byte
 	if err := row.Scan(&place, &r.Key.Suite, &r.Key.TestID, &r.Key.Target, &trial, &r.Worker, &packed); err != nil {
@@ -256,9 +251,9 @@ func (f *Fleet) MeanDurations(ctx context.Context, keys []result.Key) (map[resul
 		unit := hashUnit(plainText(key.Suite), plainText(key.TestID), plainText(key.Target))
 		lists, units = append(lists, []any{unit[:]}), append(units, key)
 	}
-	err := f.write(ctx, "read durations from", func(tx fleetTx) error {
+	err := f.write(ctx, "read durations from", func(tx transaction) error {
 		return tx.each(ctx, `SELECT n, total FROM exp.fleet_durations WHERE unit = $1 AND n > 0`, lists, func(i int,
-			row fleetRow) error {
+			row scanner) error {
 			var n, total int64
 			err := row.Scan(&n, &total)
 			if n > 0 {
@@ -272,7 +267,7 @@ func (f *Fleet) MeanDurations(ctx context.Context, keys []result.Key) (map[resul
 
 // countDurations adds how long the conversations of a run took to what is known, or takes it away again with the sign
 // -1.
-func countDurations(ctx context.Context, tx fleetTx, run, sign int64) error {
+func countDurations(ctx context.Context, tx transaction, run, sign int64) error {
 	// Two transactions that write the same rows in different orders would wait for each other.
 	if err := tx.lock(ctx, "durations"); err != nil {
 		return err

@@ -108,10 +108,10 @@ type runRow struct {
 // runColumns are in the order in which scan reads them.
 const runColumns = `number, body, cancel_at, last_seq, last_event, done, passed, failed, errors, skipped`
 
-func (r *runRow) scan(row fleetRow) error { return r.scanWith(row) }
+func (r *runRow) scan(row scanner) error { return r.scanWith(row) }
 
 // scanWith also scans columns behind runColumns.
-func (r *runRow) scanWith(row fleetRow, more ...any) error {
+func (r *runRow) scanWith(row scanner, more ...any) error {
 	var body string
 	var cancelAt *int64
 	var done, passed, failed, broken, skipped int64
@@ -158,13 +158,13 @@ func (r *Run) encode() (string, error) {
 
 // Run returns the run with the id; without one the error is ErrUnknown.
 func (f *Fleet) Run(ctx context.Context, id string) (Run, error) {
-	row, err := f.runRow(ctx, f.db.read, id)
+	row, err := f.runRow(ctx, f.db.page, id)
 	return row.Run, f.db.explain(ctx, "read a run from", err)
 }
 
 // runRow reads a run, inside of a transaction or outside.
 func (f *Fleet) runRow(ctx context.Context,
-	read func(ctx context.Context, query string, args []any, scan func(fleetRow) error) error, id string,
+	read func(ctx context.Context, query string, args []any, scan func(scanner) error) error, id string,
 ) (row runRow, err error) {
 	err = read(ctx, `SELECT `+runColumns+` FROM exp.fleet_runs WHERE id = $1`, []any{plainText(id)}, row.scan)
 	if err == nil && row.number == 0 {
@@ -181,7 +181,7 @@ func (f *Fleet) noRun(id string) error {
 // Spec returns the RunSpec with which the run was created.
 func (f *Fleet) Spec(ctx context.Context, id string) (spec []byte, err error) {
 	err = f.read(ctx, "read a run's spec from", `SELECT spec FROM exp.fleet_specs
-		WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1)`, []any{plainText(id)}, func(row fleetRow) error {
+		WHERE run = (SELECT number FROM exp.fleet_runs WHERE id = $1)`, []any{plainText(id)}, func(row scanner) error {
 		var packed []byte
 		if err := row.Scan(&packed); err != nil {
 			return err

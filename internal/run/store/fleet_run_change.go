@@ -21,7 +21,7 @@ import (
 func (f *Fleet) UpdateRun(ctx context.Context, id string, fence Fence, change func(*Run) error) (Run, error) {
 	var after Run
 	var refused error // by change, which is not the store's fault
-	err := f.write(ctx, "write a run to", func(tx fleetTx) error {
+	err := f.write(ctx, "write a run to", func(tx transaction) error {
 		before, err := f.lockRun(ctx, tx, id, fence)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (f *Fleet) UpdateRun(ctx context.Context, id string, fence Fence, change fu
 }
 
 // lockRun reads a run that nobody else changes until the transaction ends, if the fence holds.
-func (f *Fleet) lockRun(ctx context.Context, tx fleetTx, id string, fence Fence) (row runRow, err error) {
+func (f *Fleet) lockRun(ctx context.Context, tx transaction, id string, fence Fence) (row runRow, err error) {
 	if err := f.demand(ctx, tx, fence); err != nil {
 		return row, err
 	}
@@ -68,7 +68,7 @@ func copyRun(r Run) Run {
 }
 
 // keepRun writes what a run has become, with its events.
-func (f *Fleet) keepRun(ctx context.Context, tx fleetTx, before, next *runRow) error {
+func (f *Fleet) keepRun(ctx context.Context, tx transaction, before, next *runRow) error {
 	moved := next.Status != before.Status
 	if moved && !next.Status.follows(before.Status) {
 		return f.fault("write a run to", fmt.Sprintf("run %s is %s and cannot become %q", before.ID, before.Status,
@@ -124,7 +124,7 @@ func (f *Fleet) keepRun(ctx context.Context, tx fleetTx, before, next *runRow) e
 // and whoever leads it ends it. Asking again changes nothing. A run that has ended is refused with ErrRunEnded.
 func (f *Fleet) CancelRun(ctx context.Context, id string) (Run, error) {
 	var after Run
-	err := f.write(ctx, "cancel a run in", func(tx fleetTx) error {
+	err := f.write(ctx, "cancel a run in", func(tx transaction) error {
 		before, err := f.lockRun(ctx, tx, id, Fence{})
 		if err != nil {
 			return err

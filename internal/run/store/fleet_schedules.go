@@ -58,7 +58,7 @@ func (f *Fleet) CreateSchedule(ctx context.Context, s Schedule, spec []byte, blo
 		return firstError(check.err, err)
 	}
 	name, packed := plainText(s.Name), f.packers.pack(spec)
-	return f.write(ctx, "write a schedule to", func(tx fleetTx) error {
+	return f.write(ctx, "write a schedule to", func(tx transaction) error {
 		n, err := tx.exec(ctx, `INSERT INTO exp.fleet_schedules (name, next_at, body, spec) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING`,
 			name, micros(s.NextAt), body, packed)
 		if err != nil {
@@ -81,7 +81,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-func scanSchedule(row fleetRow) (s Schedule, err error) {
+func scanSchedule(row scanner) (s Schedule, err error) {
 	var body string
 	if err := row.Scan(&body); err != nil {
 		return s, err
@@ -119,7 +119,7 @@ func (f *Fleet) Schedules(ctx context.Context, page PageOf) (Page[Schedule], err
 
 // namePage reads a page of rows in the order of their names.
 func namePage[T any](ctx context.Context, f *Fleet, kind string, page PageOf, query string,
-	scan func(fleetRow) (T, error), name func(T) string) (Page[T], error) {
+	scan func(scanner) (T, error), name func(T) string) (Page[T], error) {
 	after, err := page.after(f, kind)
 	if err != nil {
 		return Page[T]{}, err
@@ -148,7 +148,7 @@ func (f *Fleet) DueSchedules(ctx context.Context, limit int) (due []Schedule, no
 func (f *Fleet) ScheduleSpec(ctx context.Context, name string) ([]byte, error) {
 	found, err := list(ctx, f, "read a schedule from", `SELECT spec FROM exp.fleet_schedules WHERE name = $1`,
 		[]any{plainText(name)},
-		func(row fleetRow) (spec []byte, err error) {
+		func(row scanner) (spec []byte, err error) {
 			var packed []byte
 			if err := row.Scan(&packed); err != nil {
 				return nil, err
@@ -166,7 +166,7 @@ func (f *Fleet) ScheduleSpec(ctx context.Context, name string) ([]byte, error) {
 
 // DeleteSchedule deletes a schedule and the blobs that it alone needed. Its runs stay.
 func (f *Fleet) DeleteSchedule(ctx context.Context, name string) error {
-	return f.write(ctx, "delete a schedule in", func(tx fleetTx) error {
+	return f.write(ctx, "delete a schedule in", func(tx transaction) error {
 		if err := tx.lock(ctx, scheduleOwner(plainText(name)), "blobs"); err != nil {
 			return err
 		}

@@ -43,14 +43,14 @@ func (f *Fleet) CreateToken(ctx context.Context, token Token, hash [sha256.Size]
 	if token.ExpiresAt != nil {
 		token.ExpiresAt = new(token.ExpiresAt.UTC().Truncate(time.Microsecond))
 	}
-	err := f.write(ctx, "write a token to", func(tx fleetTx) error {
+	err := f.write(ctx, "write a token to", func(tx transaction) error {
 		now, err := tx.now(ctx)
 		if err != nil {
 			return err
 		}
 		token.CreatedAt = now.UTC().Truncate(time.Microsecond)
 		var kept int64
-		if err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_tokens`, nil, func(row fleetRow) error {
+		if err := tx.read(ctx, `SELECT count(*) FROM exp.fleet_tokens`, nil, func(row scanner) error {
 			return row.Scan(&kept)
 		}); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (f *Fleet) CreateToken(ctx context.Context, token Token, hash [sha256.Size]
 	return token, nil
 }
 
-func scanToken(row fleetRow) (Token, error) {
+func scanToken(row scanner) (Token, error) {
 	var body string
 	if err := row.Scan(&body); err != nil {
 		return Token{}, err
@@ -99,7 +99,7 @@ func (f *Fleet) TokenHashes(ctx context.Context) (map[[sha256.Size]byte]Token, e
 	found := map[[sha256.Size]byte]Token{}
 	err := f.read(ctx, "read tokens from", `SELECT hash, body FROM exp.fleet_tokens LIMIT $1`, []any{
 		int64(maxTokens),
-	}, func(row fleetRow) error {
+	}, func(row scanner) error {
 		var hash []byte
 		var body string
 		if err := row.Scan(&hash, &body); err != nil {
@@ -126,7 +126,7 @@ func (f *Fleet) Tokens(ctx context.Context, page PageOf) (Page[Token], error) {
 
 // DeleteToken deletes the token with a name; without one the error is ErrUnknown.
 func (f *Fleet) DeleteToken(ctx context.Context, name string) error {
-	return f.write(ctx, "delete a token in", func(tx fleetTx) error {
+	return f.write(ctx, "delete a token in", func(tx transaction) error {
 		n, err := tx.exec(ctx, `DELETE FROM exp.fleet_tokens WHERE name = $1`, plainText(name))
 		if err == nil && n == 0 {
 			err = f.fault("delete a token in", fmt.Sprintf("there is no token %q", shortened(name)),

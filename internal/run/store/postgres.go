@@ -120,13 +120,6 @@ func (p *Postgres) page(ctx context.Context, query string, args []any,
 	return rows.Err()
 }
 
-// cell is a value for a column of a table. cast names a type that PostgreSQL converts to the column's own. Without a
-// cast, the value is text and is read as the column's type.
-type cell struct {
-	column, cast string
-	value        any
-}
-
 // upsert replaces the row with an id, or adds one. It uses only the columns of the table, since an application's table
 // has its own types and perhaps no unique key. A lock therefore makes writers wait for each other.
 func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []cell) error {

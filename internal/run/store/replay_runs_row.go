@@ -87,6 +87,38 @@ func (r *replayRunRow) times() []column[time.Time] {
 	return []column[time.Time]{{"started_at", r.Started}, {"seen_at", r.Seen}, {"ended_at", r.Ended}}
 }
 
+// cells are the values of a run's columns except its id.
+func (r *replayRunRow) cells(db database) []cell {
+	cells := []cell{
+		{column: "variant_id", value: r.VariantID},
+		{column: "baseline_variant_id", value: db.optional(r.BaselineID)},
+		{column: "flow_id", value: r.FlowID},
+		{column: "dataset_version", value: r.DatasetVersion},
+		{column: "mode", value: string(r.Mode)},
+		{column: "gate", value: r.Gate},
+		{column: "status", value: string(r.Status)},
+		{column: "error", value: db.optional(r.Error)},
+	}
+	for _, f := range r.figures() {
+		cells = append(cells, cell{f.column, "::float8", f.value})
+	}
+	cells = append(cells,
+		cell{"sessions", "::bigint", r.Sessions},
+		cell{"pairs_dropped", "::bigint", r.PairsDropped},
+		cell{"is_better_than_baseline", "::boolean", r.Better},
+		cell{"non_inferior", "::boolean", r.NonInferior},
+		cell{column: "verdict", value: db.optional(r.Verdict)},
+		cell{column: "outcome", value: db.optional(r.Outcome)},
+		cell{column: "intervals", value: orNull(r.intervals)},
+		cell{column: "settings", value: orNull(r.settings)},
+		cell{column: "rules", value: orNull(r.rules)},
+		cell{column: "fidelity", value: orNull(r.fidelity)})
+	for _, at := range r.times() {
+		cells = append(cells, cell{at.column, "::timestamptz", db.time(at.value)})
+	}
+	return cells
+}
+
 func checkTime(column string, at time.Time) error {
 	if y := at.UTC().Year(); y < 0 || y > 9999 {
 		return fmt.Errorf("its %s is in the year %d: correct it", column, y)
@@ -128,10 +160,6 @@ func newOutcomeRows(outcomes []replay.Outcome) ([]outcomeRow, error) {
 		}
 	}
 	return kept, nil
-}
-
-func (r *outcomeRow) size() int {
-	return len(r.session) + len(r.dropped) + len(r.metrics) + len(r.detail)
 }
 
 func (r *outcomeRow) outcome() replay.Outcome {

@@ -10,6 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/graph"
 	saver "github.com/rehearse-dev/rehearse/graph/saver/postgres"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 )
 
 // PostgresSessions keeps the sessions of chatbots in a database that several processes share: the records of threads,
@@ -17,8 +18,8 @@ import (
 type PostgresSessions struct {
 	*postgresThreads
 	*leases
-	db  *Postgres
-	ttl time.Duration
+	sessionTables
+	server *Postgres
 }
 
 // postgresThreads keeps the threads. Its name is not that of the embedded type, which others would see as a field.
@@ -28,7 +29,9 @@ type postgresThreads = saver.Saver
 // it is removed when other sessions begin. A ttl of 0 keeps all. Close it before the database.
 func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
 	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
-	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), p, ttl}
+	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), sessionTables{
+		db: postgresDatabase{db: p}, threads: "exp.session_threads", ttl: ttl,
+	}, p}
 }
 
 // Close ends the locks that are still being released. The data stays.
@@ -38,7 +41,7 @@ func (s *PostgresSessions) Close() error {
 }
 
 // String names the database, without user and password.
-func (s *PostgresSessions) String() string { return s.db.server.url }
+func (s *PostgresSessions) String() string { return s.server.server.url }
 
 // SaveWith is Save, and adds rows to the outbox in the same transaction.
 func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.Record, rows []lead.Row) error {
@@ -46,32 +49,25 @@ func (s *PostgresSessions) SaveWith(ctx context.Context, thread string, r graph.
 		return s.Save(ctx, thread, r)
 	}
 	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
-		var all pgx.Batch
-		addPostgresRows(&all, rows)
-		return tx.SendBatch(ctx, &all).Close()
+		return postgresTx{tx}.batch(ctx, s.addedRows(rows)...)
 	})
 }
 
-// AddLeads adds rows to the outbox by themselves: see SessionIndex.
-func (s *PostgresSessions) AddLeads(ctx context.Context, rows []lead.Row) error {
-	var all pgx.Batch
-	addPostgresRows(&all, rows)
-	return s.db.explain(ctx, "add leads to", s.db.pool.SendBatch(ctx, &all).Close())
+// SaveTurn saves a record with its leads and its entry: see sessionindex.Index.
+func (s *PostgresSessions) SaveTurn(ctx context.Context, thread string, r graph.Record, rows []lead.Row,
+	e sessionindex.Entry) error {
+	return s.postgresThreads.SaveWith(ctx, thread, r, func(ctx context.Context, tx pgx.Tx) error {
+		return s.enter(ctx, postgresTx{tx}, thread, r, rows, e)
+	})
 }
 
-// Erase forgets a thread with its row in the register, and the leads of its session.
+// Erase deletes a thread with its row in the session index, and the leads of its session.
 func (s *PostgresSessions) Erase(ctx context.Context, thread, site, session string) error {
-	err := pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, s.server.pool, func(tx pgx.Tx) error {
 		if err := s.DeleteIn(ctx, tx, thread); err != nil {
 			return err
 		}
-		// a session without an answer has no thread
-		if _, err := tx.Exec(ctx, eraseRowPostgres, []byte(thread)); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `DELETE FROM exp.outbox WHERE session = $1 AND site = $2`, plainText(session),
-			plainText(site))
-		return err
+		return s.erase(ctx, postgresTx{tx}, thread, site, session)
 	})
 	return s.db.explain(ctx, fmt.Sprintf("erase session %q from", thread), err)
 }

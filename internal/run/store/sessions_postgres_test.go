@@ -55,7 +55,7 @@ func TestPostgresSessions(t *testing.T) {
 			return openSessions(t, u, time.Hour), openSessions(t, u, time.Hour)
 		})
 	})
-	t.Run("register", func(t *testing.T) {
+	t.Run("session index", func(t *testing.T) {
 		sessionindextest.Run(t, func(t *testing.T) (one, two sessionindextest.Store) {
 			emptied(t, u)
 			return openSessions(t, u, time.Hour), openSessions(t, u, 0)

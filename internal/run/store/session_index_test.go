@@ -9,7 +9,7 @@ import (
 )
 
 // Two stores on one file are as two processes.
-func TestRegister(t *testing.T) {
+func TestSessionIndex(t *testing.T) {
 	sessionindextest.Run(t, func(t *testing.T) (one, two sessionindextest.Store) {
 		path := filepath.Join(t.TempDir(), "store.db")
 		first, second := open(t, path), open(t, path)
