@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
@@ -157,7 +158,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 		options.Sites.Store = wire.SessionStore(store)
 	}
 	stopped, err := env.begins(ctx, func(ctx context.Context) error {
-		return wire.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
+		return storage.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
 	})
 	if err != nil || stopped {
 		return outcome(err)
@@ -258,8 +259,8 @@ func (f *serveFlags) folder() string {
 // served says what is opened.
 func (f *serveFlags) served() (wire.ServedOptions, error) {
 	o := wire.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
-	if f.store != "" && !wire.IsPostgres(f.store) {
-		if _, scheme := wire.SQLitePath(f.store); scheme != "" {
+	if f.store != "" && !storage.IsPostgres(f.store) {
+		if _, scheme := storage.SQLitePath(f.store); scheme != "" {
 			return o, usage("--store %s is not supported here: use sqlite:PATH or postgres://…", f.store)
 		}
 	}

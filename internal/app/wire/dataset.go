@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
@@ -18,7 +19,7 @@ func (s *Setup) Storages(progress func(what string, done int)) *dataset.Stores {
 
 // datasets opens the datasets of the store at an address. It creates a missing file only with create.
 func (s *Setup) datasets(ctx context.Context, address string, create bool) (dataset.Store, func() error, error) {
-	if IsPostgres(address) {
+	if storage.IsPostgres(address) {
 		p, err := store.OpenPostgres(ctx, address)
 		if err != nil {
 			return nil, nil, err
@@ -32,7 +33,7 @@ func (s *Setup) datasets(ctx context.Context, address string, create bool) (data
 		if err != nil {
 			return nil, nil, err
 		}
-		if path = here.StorePath(); IsPostgres(path) {
+		if path = here.StorePath(); storage.IsPostgres(path) {
 			return s.datasets(ctx, path, create)
 		}
 	case path == "":

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -50,14 +51,14 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 	path := s.StorePath()
 	if address != "" {
 		var scheme string
-		if path, scheme = SQLitePath(address); scheme != "" {
+		if path, scheme = storage.SQLitePath(address); scheme != "" {
 			return nil, source.Invalid("--store: knowledge bases cannot be kept in a %s store: use sqlite:PATH", scheme)
 		}
 		if path == "" {
 			return nil, source.Invalid("--store names no file: use sqlite:PATH")
 		}
 	}
-	if IsPostgres(path) {
+	if storage.IsPostgres(path) {
 		return nil, source.Invalid(
 			"knowledge bases cannot be kept in the configured store %s: name a file with --store sqlite:PATH",
 			text.Address(path))

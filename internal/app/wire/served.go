@@ -5,6 +5,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
@@ -31,7 +32,7 @@ type Served struct {
 	Engine *flow.Engine
 	// Sites is nil without chatbots, History without a store of events.
 	Sites   *Sites
-	History *History
+	History *storage.History
 	// journal logs the turns of visitors; nil where it is not wanted.
 	journal *eventlog.EventLog
 }
@@ -49,7 +50,7 @@ func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
 		}
 	}
 	if o.Events != "" {
-		if served.History, err = OpenHistory(ctx, o.Events); err != nil {
+		if served.History, err = storage.OpenHistory(ctx, o.Events); err != nil {
 			return nil, err
 		}
 		if served.Sites != nil {
@@ -63,7 +64,7 @@ func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
 }
 
 // keepJournal begins to log the turns of visitors.
-func (s *Sites) keepJournal(h *History) *eventlog.EventLog {
+func (s *Sites) keepJournal(h *storage.History) *eventlog.EventLog {
 	kept, ok := s.Bot.Checkpoints.(sessionindex.Index)
 	if !ok {
 		return nil

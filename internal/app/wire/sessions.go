@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset/conversation"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
@@ -36,7 +37,7 @@ type Sessions struct {
 	locks sitebot.Locks
 	// history is what the same store has besides, and cache what is known of visitors; each is nil where it is
 	// elsewhere.
-	history *History
+	history *storage.History
 	cache   enrich.Cache
 	close   func() error
 }
@@ -72,10 +73,10 @@ func sessionsInDatabase(ctx context.Context, address string) (*Sessions, error) 
 		return nil, source.Invalid("--store redis://… removed: use --redis for the states of sessions, " +
 			"and --store for the database of the server")
 	}
-	if IsPostgres(address) {
+	if storage.IsPostgres(address) {
 		return sessionsInPostgres(ctx, address)
 	}
-	path, scheme := SQLitePath(address)
+	path, scheme := storage.SQLitePath(address)
 	if path == "" || scheme != "" {
 		return nil, source.Invalid(
 			"--store: sessions are in a file or in PostgreSQL: write sqlite:PATH or postgres://USER@HOST/DATABASE")
@@ -88,7 +89,7 @@ func sessionsInDatabase(ctx context.Context, address string) (*Sessions, error) 
 		return nil, err
 	}
 	return &Sessions{
-		keptSessions: file.Checkpoints(0), Where: path, history: historyOfFile(file), close: file.Close,
+		keptSessions: file.Checkpoints(0), Where: path, history: storage.OfFile(file), close: file.Close,
 	}, nil
 }
 
@@ -99,17 +100,17 @@ func sessionsInPostgres(ctx context.Context, address string) (*Sessions, error) 
 	}
 	kept := database.Sessions(0)
 	return &Sessions{
-		keptSessions: kept, Where: kept.String(), locks: kept, history: historyOfPostgres(database),
+		keptSessions: kept, Where: kept.String(), locks: kept, history: storage.OfPostgres(database),
 		close: func() error { return errors.Join(kept.Close(), database.Close()) },
 	}, nil
 }
 
 // SessionStore returns where sessions are kept in a store: its file, or its address postgres://….
 func SessionStore(address string) string {
-	if IsPostgres(address) {
+	if storage.IsPostgres(address) {
 		return address
 	}
-	path, _ := SQLitePath(address)
+	path, _ := storage.SQLitePath(address)
 	return path
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/siteconfig"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
@@ -69,7 +70,7 @@ type Sites struct {
 	thumbs *thumbs
 	// caches remember visitors' companies, by site; history is the store of logged events, nil without one.
 	caches  map[string]*enrich.Cached
-	history *History
+	history *storage.History
 }
 
 // siteParts are the open parts of one site.

@@ -27,7 +27,7 @@ func (s *Sites) eraseElsewhere(ctx context.Context, site, session string) error 
 		faults = append(faults, cache.Forget(ctx, site, session))
 	}
 	if s.history != nil {
-		faults = append(faults, s.history.eraseSession(ctx, site, session, s.Now()))
+		faults = append(faults, s.history.EraseSession(ctx, site, session, s.Now()))
 	}
 	return errors.Join(append(faults, s.eraseTraces(ctx, session))...)
 }

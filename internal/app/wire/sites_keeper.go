@@ -7,6 +7,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
@@ -30,7 +31,7 @@ func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error)
 		return nil, nil,
 			source.Invalid("sessions on Redis need a database for leads, index and limits: name one with --store")
 	}
-	if !IsPostgres(s.options.Store) {
+	if !storage.IsPostgres(s.options.Store) {
 		s.Log.Warn("leads, limits and the session index are in a file of this server alone; " +
 			"for several servers use --store postgres://…")
 	}
@@ -48,7 +49,7 @@ func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error)
 // database opens the sessions of the database, or those in memory without one.
 func (s *Sites) database(ctx context.Context) (sessionStore, sitebot.Locks, error) {
 	switch {
-	case IsPostgres(s.options.Store):
+	case storage.IsPostgres(s.options.Store):
 		database, err := store.OpenPostgres(ctx, s.options.Store)
 		if err != nil {
 			return nil, nil, err

@@ -1,12 +1,10 @@
-package wire
+package storage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
@@ -33,22 +31,6 @@ func OpenRuns(ctx context.Context, address string) (runs *store.Fleet, close fun
 		return nil, nil, err
 	}
 	return s.Fleet(), s.Close, nil
-}
-
-// RunsStore returns the address of the store in which servers of this folder keep runs and tokens: the one named, else
-// that of REHEARSE_STORE, else the configured one, else a file in dir, the folder of a server's data.
-func (s *Setup) RunsStore(named, dir string) string {
-	return cmp.Or(s.NamedStore(named), "sqlite:"+filepath.Join(dir, "rehearse.db"))
-}
-
-// NamedStore returns the store that somebody has named: here, in REHEARSE_STORE or in the configuration. Empty means
-// that nobody has.
-func (s *Setup) NamedStore(named string) string {
-	environment := ""
-	if s.LookupEnv != nil {
-		environment, _ = s.LookupEnv("REHEARSE_STORE")
-	}
-	return cmp.Or(named, environment, s.config.Store)
 }
 
 // FindRuns is OpenRuns, but refuses the file of a store that is not there: opening would make an empty one.
