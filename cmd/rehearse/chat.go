@@ -9,6 +9,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/shell"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
@@ -70,7 +71,7 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 type chatFlags struct {
 	target, targetCurl, system, save string
 	site, language, config           string
-	sites                            wire.SitesOptions
+	sites                            chatbot.Options
 	inputsOnly, localPrompt, verbose bool
 }
 

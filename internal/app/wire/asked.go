@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
@@ -67,50 +65,6 @@ func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependenci
 		found.Others = append(found.Others, text.Address(address))
 	}
 	return found, nil
-}
-
-// siteAsks returns what a chatbot may ask. Opening it embeds the knowledge of all sites beside it.
-func (s *Setup) siteAsks(ctx context.Context, c target.SiteConfig) (target.Dependencies, error) {
-	o := s.siteOptions(c, Call{})
-	library, place, err := s.siteLibrary(ctx, o.Dir)
-	if err != nil {
-		return target.Dependencies{}, err
-	}
-	name, err := chooseSite(library, place, c.Name)
-	if err != nil {
-		return target.Dependencies{}, err
-	}
-	s.Files.RecordFolder(s.promptFolder(o))
-	var asks target.Dependencies
-	for _, one := range library.Sites() {
-		if kb := one.KnowledgeBase; kb.LightRAG == nil && kb.Folder != "" && isFolder(s.Files, kb.Folder) {
-			s.Files.RecordFolder(filepath.Dir(kb.Folder)) // bases side by side share one index
-			asks.Embeds = true
-		}
-		if one.Name != name {
-			continue
-		}
-		for _, named := range slices.Compact(siteModels(o, one)) {
-			m, err := s.siteModel(one, named)
-			if err != nil {
-				return target.Dependencies{}, err
-			}
-			asks.Models = append(asks.Models, m)
-		}
-	}
-	return asks, nil
-}
-
-// siteModels returns the names of a site's models: the one for answers and the one for small tasks.
-func siteModels(o SitesOptions, one *site.Site) []string {
-	names := []string{one.Models.Default, one.Models.Fast}
-	if names[1] == "" {
-		names[1] = names[0]
-	}
-	if o.Model != "" {
-		names[0], names[1] = o.Model, o.Model
-	}
-	return names
 }
 
 // JudgeDependencies returns the models that a judge may ask.

@@ -123,7 +123,7 @@ func knowledgeOf(files source.Files, c target.FlowConfig) string {
 		files.RecordFolder(c.Knowledge)
 		return c.Knowledge
 	}
-	if beside := filepath.Join(folderOf(files, c.Path), "knowledge"); isFolder(files, beside) {
+	if beside := filepath.Join(files.FolderOf(c.Path), "knowledge"); files.IsFolder(beside) {
 		files.RecordFolder(beside)
 		return beside
 	}
@@ -158,22 +158,4 @@ func (s *Setup) library(folder string) (*knowledge.Library, error) {
 	}
 	s.libraries[folder] = k
 	return k, nil
-}
-
-// FolderOf returns a folder itself, or the folder of a file.
-func FolderOf(path string) string { return folderOf(source.Files{}, path) }
-
-func folderOf(files source.Files, path string) string {
-	if path == "" {
-		return "."
-	}
-	if info, err := files.Stat(path); err == nil && !info.IsDir() {
-		return filepath.Dir(path)
-	}
-	return path
-}
-
-func isFolder(files source.Files, path string) bool {
-	info, err := files.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
 	"github.com/rehearse-dev/rehearse/internal/base/redact"
@@ -74,11 +75,11 @@ type shared struct {
 	targets map[targetKey]runner.Target
 	// libraries are the open knowledge bases by folder, sites the open chatbots by place.
 	libraries map[string]*knowledge.Library
-	sites     map[sitesKey]*Sites
+	sites     map[sitesKey]*chatbot.Sites
 	// last is what is closed in the end, besides the fields of this struct.
 	last []func() error
-	// read are the sites of places, which may not be opened yet.
-	read map[string]readSites
+	// sources are the places of sites, which may not be opened yet.
+	sources chatbot.Sources
 
 	// draws are those of the judges' calls.
 	draws *judge.Draws
@@ -103,7 +104,7 @@ func Open(o Options) (*Setup, error) {
 	s := &shared{
 		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
 		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{},
-		sites: map[sitesKey]*Sites{}, read: map[string]readSites{}, stores: map[string]*store.Store{},
+		sites: map[sitesKey]*chatbot.Sites{}, stores: map[string]*store.Store{},
 		lent: map[string]lentValue{},
 	}
 	if s.secrets == nil {
@@ -116,6 +117,9 @@ func Open(o Options) (*Setup, error) {
 	}
 	s.guardOutside()
 	s.client = httpclient.Client(s.outside)
+	s.sources = chatbot.Sources{
+		Files: o.Files, Getenv: s.Getenv, Transport: s.outside, Secrets: s.secrets, FilesOnly: o.Submitted != nil,
+	}
 	if err := s.pasted(); err != nil {
 		return nil, err
 	}
@@ -225,7 +229,7 @@ func (s *Setup) Close() error {
 		faults = append(faults, closeIt())
 	}
 	for _, opened := range s.sites {
-		faults = append(faults, opened.close())
+		faults = append(faults, opened.Close())
 	}
 	for _, library := range s.libraries {
 		faults = append(faults, library.Close())

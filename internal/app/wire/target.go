@@ -1,11 +1,12 @@
 package wire
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
-	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -133,15 +134,10 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		},
 		Definition:       func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
 		Knowledge:        func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
-		SiteDependencies: s.siteAsks,
-		Site: func(c target.SiteConfig) (*sitebot.Bot, string, error) {
-			opened, err := s.sitesAt(c, call)
-			if err != nil {
-				return nil, "", err
-			}
-			name, err := opened.Choose(c.Name)
-			return opened.Bot, name, err
-		},
+		SiteDependencies: s.siteDependencies,
+		Site: chatbot.ForTargets(func(c target.SiteConfig) (*chatbot.Sites, error) {
+			return s.openSites(context.Background(), s.siteOptions(c), call)
+		}),
 		Token:    s.token,
 		Recorded: s.taped,
 		Limited:  s.models.Limits.Limit,

@@ -36,7 +36,7 @@ func Traces(ctx context.Context, o Options, version string) (traced context.Cont
 // a client is needed.
 func langfuseTraces(getenv func(string) string) (p telemetry.Resource, ok bool) {
 	c, err := langfuse.FromEnv(getenv)
-	if err != nil || langfuseOff(getenv) {
+	if err != nil || langfuse.Disabled(getenv) {
 		return p, false
 	}
 	host, err := url.Parse(cmp.Or(c.Host, langfuse.CloudHost))

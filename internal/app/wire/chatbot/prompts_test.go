@@ -1,4 +1,4 @@
-package wire
+package chatbot_test
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/prompt"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
 )
 
@@ -33,19 +36,20 @@ func TestPromptsOff(t *testing.T) {
 		on        bool
 		warning   string
 	}{
-		{map[string]string{LangfuseEnabledEnv: "false"}, false, ""},
-		{map[string]string{LangfuseEnabledEnv: "FALSE"}, false, ""},
-		{map[string]string{LangfuseEnabledEnv: "0"}, false, ""},
-		{map[string]string{LangfuseEnabledEnv: "off"}, false, ""},
-		{map[string]string{LangfuseEnabledEnv: " no "}, false, ""},
-		{map[string]string{LangfuseEnabledEnv: "true"}, true, ""},
+		{map[string]string{langfuse.EnabledEnv: "false"}, false, ""},
+		{map[string]string{langfuse.EnabledEnv: "FALSE"}, false, ""},
+		{map[string]string{langfuse.EnabledEnv: "0"}, false, ""},
+		{map[string]string{langfuse.EnabledEnv: "off"}, false, ""},
+		{map[string]string{langfuse.EnabledEnv: " no "}, false, ""},
+		{map[string]string{langfuse.EnabledEnv: "true"}, true, ""},
 		{none, false, ""},
 		{half, false, "no LANGFUSE_SECRET_KEY"},
 	} {
 		warned := ""
-		prompts := openPrompts(promptEnv(server, tc.variables), time.Now, server.Transport(), func(text string) {
-			warned += text
-		})
+		prompts := chatbot.OpenPrompts(promptEnv(server, tc.variables), time.Now, server.Transport(),
+			func(text string) {
+				warned += text
+			})
 		if (prompts != nil) != tc.on || !strings.Contains(warned, tc.warning) || (warned == "") != (tc.warning == "") {
 			t.Errorf("%v: prompts %v, warning %q", tc.variables, prompts, warned)
 		}
@@ -81,7 +85,7 @@ func TestPromptsOfSites(t *testing.T) {
 		t.Helper()
 		var log, warned strings.Builder
 		getenv := promptEnv(server, variables)
-		s, err := Open(Options{
+		s, err := wire.Open(wire.Options{
 			Log:  slog.New(slog.NewTextHandler(&log, nil)),
 			Warn: func(text string) { warned.WriteString(text + "\n") }, LocalPrompt: local,
 			LookupEnv: func(name string) (string, bool) { value := getenv(name); return value, value != "" },
@@ -90,7 +94,7 @@ func TestPromptsOfSites(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		opened, err := s.Sites(t.Context(), SitesOptions{Dir: dir})
+		opened, err := s.Sites(t.Context(), chatbot.Options{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +122,7 @@ func TestPromptsOfSites(t *testing.T) {
 			"from=\"" + filepath.Join(dir, "prompts") + ", then built-in",
 		},
 		{
-			"off", false, map[string]string{LangfuseEnabledEnv: "false"},
+			"off", false, map[string]string{langfuse.EnabledEnv: "false"},
 			"file meta file answer [Nothing in particular.]", "",
 		},
 		{

@@ -1,4 +1,4 @@
-package wire
+package chatbot
 
 import (
 	"context"
@@ -23,7 +23,9 @@ func TestThumbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var troubles []string
-	one := newThumbs(client, func(text string, _ error) { troubles = append(troubles, text) })
+	one := &Sites{scores: langfuse.NewScoreQueue(client, func(text string, _ error) {
+		troubles = append(troubles, text)
+	})}
 	trace := "0af7651916cd43dd8448eb211c80319c"
 	for _, rating := range []string{sessionindex.Up, sessionindex.Down, sessionindex.Up, sessionindex.Down} {
 		one.rated("tea.example", "s1", trace, sessionindex.Feedback{Turn: 1, Rating: rating, Comment: "private words"})
@@ -33,7 +35,7 @@ func TestThumbs(t *testing.T) {
 	})
 	ctx, done := context.WithTimeout(t.Context(), time.Minute)
 	defer done()
-	one.close(ctx)
+	one.scores.Close(ctx)
 	values := map[any]any{}
 	for _, s := range server.Scores() {
 		if s["name"] != "visitor_feedback" || s["comment"] != nil {

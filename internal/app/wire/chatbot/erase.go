@@ -1,4 +1,4 @@
-package wire
+package chatbot
 
 import (
 	"context"
@@ -29,30 +29,25 @@ func (s *Sites) eraseElsewhere(ctx context.Context, site, session string) error 
 	if s.history != nil {
 		faults = append(faults, s.history.EraseSession(ctx, site, session, s.Now()))
 	}
-	return errors.Join(append(faults, s.eraseTraces(ctx, session))...)
+	if langfuse.Configured(s.Getenv) {
+		client, err := s.Langfuse()
+		if err == nil {
+			err = client.EraseSession(ctx, session)
+		}
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
 }
 
-// eraseTraces asks Langfuse to delete the traces of a session.
-func (s *Setup) eraseTraces(ctx context.Context, session string) error {
-	if langfuseOff(s.Getenv) || s.Getenv(langfuse.PublicKeyEnv) == "" || s.Getenv(langfuse.SecretKeyEnv) == "" {
-		return nil
-	}
-	client, err := s.Langfuse()
-	if err != nil {
-		return err
-	}
-	return client.EraseSession(ctx, session)
-}
-
-// EraseSession forgets a session of a chatbot with all that it has left, in a store of sessions that a server may be at
-// work on. It reports whether there was such a session.
-func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, siteName, session string) (there bool, err error) {
+// EraseSession erases a session of a chatbot with all that it has left, in a store of sessions that a server may be
+// using. It reports whether there was such a session.
+func (s *Sessions) EraseSession(ctx context.Context, c Config, siteName, session string) (exists bool, err error) {
 	bot, err := sessionBot(siteName, sitebot.Config{
-		Checkpoints: kept, Locks: kept.locks,
+		Checkpoints: s, Locks: s.locks,
 		Elsewhere: func(ctx context.Context, name, session string) error {
-			sites := &Sites{Setup: s, history: kept.history, caches: map[string]*enrich.Cached{}}
-			if kept.cache != nil {
-				if sites.caches[name], err = enrich.NewCached(kept.cache, "unused"); err != nil {
+			sites := &Sites{Config: c, history: s.history, caches: map[string]*enrich.Cached{}}
+			if s.cache != nil {
+				if sites.caches[name], err = enrich.NewCached(s.cache, "unused"); err != nil {
 					return err
 				}
 			}
@@ -62,24 +57,24 @@ func (s *Setup) EraseSession(ctx context.Context, kept *Sessions, siteName, sess
 	if err != nil {
 		return false, err
 	}
-	records, err := kept.List(ctx, sitebot.Thread(siteName, session))
+	records, err := s.List(ctx, sitebot.Thread(siteName, session))
 	if err != nil {
 		return false, err
 	}
-	leads, err := kept.Leads(ctx, lead.Filter{Site: siteName, Session: session})
+	leads, err := s.Leads(ctx, lead.Filter{Site: siteName, Session: session})
 	if err != nil {
 		return false, err
 	}
-	row, err := kept.Session(ctx, siteName, session)
+	row, err := s.Session(ctx, siteName, session)
 	if err != nil {
 		return false, err
 	}
-	logged, err := kept.loggedOn(ctx, session)
+	logged, err := s.loggedOn(ctx, session)
 	if err != nil {
 		return false, err
 	}
-	there = len(records) > 0 || len(leads) > 0 || row != nil || slices.Contains(logged, siteName)
-	return there, bot.Erase(ctx, siteName, session)
+	exists = len(records) > 0 || len(leads) > 0 || row != nil || slices.Contains(logged, siteName)
+	return exists, bot.Erase(ctx, siteName, session)
 }
 
 // loggedOn returns the sites on which a session was logged.

@@ -1,4 +1,4 @@
-package wire
+package chatbot
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	if len(one.Enrichment.Sources) == 0 && !one.Enrichment.StoreIP {
 		return nil, nil
 	}
-	salt := s.secret(one.Enrichment.IPHashSaltEnv)
+	salt := s.Secret(one.Enrichment.IPHashSaltEnv)
 	if salt == "" {
 		salt = rand.Text() // lasts for this process; sharing with others needs a fixed salt
 	}
@@ -51,7 +51,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 	s.caches[one.Name] = cached
 	if url, key := s.Getenv(supabaseURLEnv), s.Getenv(supabaseKeyEnv); url != "" && key != "" {
 		service, err := enrich.NewSupabase(enrich.SupabaseConfig{
-			URL: url, Key: key, Salt: salt, Transport: s.services(),
+			URL: url, Key: key, Salt: salt, Transport: s.Services,
 		})
 		if err := add("supabase", service, err); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
@@ -64,7 +64,7 @@ func (s *Sites) enricherFor(one *site.Site) (sitebot.Enricher, error) {
 		if c.Key == "" {
 			continue
 		}
-		c.Transport = s.services()
+		c.Transport = s.Services
 		service, err := enrich.NewHTTP(c)
 		if err := add(c.Name, service, err); err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
@@ -125,15 +125,15 @@ func ownerKey(owner string) string { return "enriched-by:" + owner }
 
 // receiversOf opens the receivers of a site's leads.
 func (s *Sites) receiversOf(one *site.Site) error {
-	if hook := one.Integrations.LeadWebhook; s.secret(hook.URLEnv) != "" {
-		webhook, err := lead.NewWebhook(s.Getenv(hook.URLEnv), s.secret(hook.SecretEnv), s.receipts())
+	if hook := one.Integrations.LeadWebhook; s.Secret(hook.URLEnv) != "" {
+		webhook, err := lead.NewWebhook(s.Getenv(hook.URLEnv), s.Secret(hook.SecretEnv), s.Receipts)
 		if err != nil {
 			return source.Invalid("%s: %w", one.File, err)
 		}
 		s.receivers[lead.Address{Receiver: lead.WebhookName, Site: one.Name}] = webhook
 	}
-	if project := one.Integrations.PostHog; s.secret(project.KeyEnv) != "" {
-		posthog, err := lead.NewPostHog(s.secret(project.HostEnv), s.Getenv(project.KeyEnv), s.receipts())
+	if project := one.Integrations.PostHog; s.Secret(project.KeyEnv) != "" {
+		posthog, err := lead.NewPostHog(s.Secret(project.HostEnv), s.Getenv(project.KeyEnv), s.Receipts)
 		if err != nil {
 			return source.Invalid("%s: %w", one.File, err)
 		}

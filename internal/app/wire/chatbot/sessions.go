@@ -1,4 +1,4 @@
-package wire
+package chatbot
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// keptSessions are the sessions of chatbots with the leads that they have left.
-type keptSessions interface {
+// sessionRecords are the sessions of chatbots with the leads that they have left.
+type sessionRecords interface {
 	conversation.Sessions
 	lead.Ledger
 	sitebot.Outbox
@@ -30,7 +30,7 @@ type keptSessions interface {
 
 // Sessions is an open store of chatbots' sessions. Close it.
 type Sessions struct {
-	keptSessions
+	sessionRecords
 	// Where names the store without its password.
 	Where string
 	// locks keep turns apart from what is done here, where the store has locks for all processes.
@@ -60,9 +60,9 @@ func OpenSessions(ctx context.Context, address, redis string) (*Sessions, error)
 		return nil, errors.Join(err, opened.close())
 	}
 	// no turns are saved here
-	sessions := store.NewRedisSessions(server, opened.keptSessions.(store.SessionIndex), func(error) {})
+	sessions := store.NewRedisSessions(server, opened.sessionRecords.(store.SessionIndex), func(error) {})
 	return &Sessions{
-		keptSessions: sessions, Where: server.String(), locks: sessions,
+		sessionRecords: sessions, Where: server.String(), locks: sessions,
 		history: opened.history, cache: profilesInRedis{server.Cache()},
 		close: func() error { return errors.Join(server.Close(), opened.close()) },
 	}, nil
@@ -89,7 +89,7 @@ func sessionsInDatabase(ctx context.Context, address string) (*Sessions, error) 
 		return nil, err
 	}
 	return &Sessions{
-		keptSessions: file.Checkpoints(0), Where: path, history: storage.OfFile(file), close: file.Close,
+		sessionRecords: file.Checkpoints(0), Where: path, history: storage.OfFile(file), close: file.Close,
 	}, nil
 }
 
@@ -98,10 +98,10 @@ func sessionsInPostgres(ctx context.Context, address string) (*Sessions, error) 
 	if err != nil {
 		return nil, err
 	}
-	kept := database.Sessions(0)
+	sessions := database.Sessions(0)
 	return &Sessions{
-		keptSessions: kept, Where: kept.String(), locks: kept, history: storage.OfPostgres(database),
-		close: func() error { return errors.Join(kept.Close(), database.Close()) },
+		sessionRecords: sessions, Where: sessions.String(), locks: sessions, history: storage.OfPostgres(database),
+		close: func() error { return errors.Join(sessions.Close(), database.Close()) },
 	}, nil
 }
 
@@ -124,8 +124,8 @@ func WithSessions(ctx context.Context, address, redis string, do func(*Sessions)
 }
 
 // SessionReader returns a chatbot that only reads sessions. It knows the name of its site and has no models.
-func SessionReader(name string, kept graph.Checkpointer) (*sitebot.Bot, error) {
-	return sessionBot(name, sitebot.Config{Checkpoints: kept})
+func SessionReader(name string, sessions graph.Checkpointer) (*sitebot.Bot, error) {
+	return sessionBot(name, sitebot.Config{Checkpoints: sessions})
 }
 
 // sessionBot returns a chatbot of a site that takes no turns.

@@ -1,4 +1,4 @@
-package wire
+package chatbot
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// sessionStore keeps sessions, and the leads that they leave.
+// sessionStore stores sessions, and the leads that they leave.
 type sessionStore interface {
 	graph.Checkpointer
 	lead.Outbox
 	lead.Ledger
 }
 
-// keeper opens the store of sessions, and the locks that keep two turns of one session apart.
-func (s *Sites) keeper(ctx context.Context) (sessionStore, sitebot.Locks, error) {
+// sessions opens the store of sessions, and the locks that keep two turns of one session apart.
+func (s *Sites) sessions(ctx context.Context) (sessionStore, sitebot.Locks, error) {
 	s.lasting = s.options.Store != ""
 	sessions, locks, err := s.database(ctx)
 	if err != nil || s.options.Redis == "" {

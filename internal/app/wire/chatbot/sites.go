@@ -1,29 +1,37 @@
-package wire
+package chatbot
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"log/slog"
+	"net/http"
 	"path/filepath"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/enrich"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
+	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/prompt"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/retrieve"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/siteconfig"
 	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
+	"github.com/rehearse-dev/rehearse/internal/replay/eventlog"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 )
 
-// SitesOptions say which chatbots to open and where their sessions are kept.
-type SitesOptions struct {
+// Options say which chatbots to open and where their sessions are stored.
+type Options struct {
 	// Dir is a folder of sites, the file of one, or a database of them. Prompts is a folder of prompt files; it may be
 	// empty.
 	Dir, Prompts string
@@ -33,8 +41,7 @@ type SitesOptions struct {
 	// Redis is the address of a server for the states of sessions, besides a Store.
 	Store, Redis string
 	// TTL is how long a session is kept after its last message; 0 keeps it for good.
-	TTL  time.Duration
-	Call Call
+	TTL time.Duration
 	// Limited has the limits of the sites hold: for a server, whose visitors are strangers.
 	Limited bool
 	// Durable keeps a record for each settled node, so that a turn goes on after the death of the process.
@@ -42,20 +49,18 @@ type SitesOptions struct {
 }
 
 // InDatabase reports whether the sites are in a database, which is in no folder.
-func (o SitesOptions) InDatabase() bool { return siteconfig.IsAddress(o.Dir) }
+func (o Options) InDatabase() bool { return siteconfig.IsAddress(o.Dir) }
 
 // Sites are the chatbots of a place with everything that they use.
 type Sites struct {
 	// Bot takes the turns of all of them.
-	Bot     *sitebot.Bot
-	Library *site.Library
-	// Location is where the sites were found, without secrets.
-	Location string
+	Bot *sitebot.Bot
+	*Source
 	// Server stores the states of sessions; nil when the database does.
 	Server *store.Redis
 
-	*Setup
-	options SitesOptions
+	Config
+	options Options
 	// registry has the prompts of Langfuse; nil without.
 	registry *prompt.Langfuse
 	parts    map[string]*siteParts
@@ -66,8 +71,8 @@ type Sites struct {
 	receivers map[lead.Address]lead.Receiver
 	courier   *lead.Dispatcher
 	chains    []*enrich.Chain
-	// thumbs bring feedback to Langfuse; nil without it.
-	thumbs *thumbs
+	// scores send feedback to Langfuse; nil without it.
+	scores *langfuse.ScoreQueue
 	// caches remember visitors' companies, by site; history is the store of logged events, nil without one.
 	caches  map[string]*enrich.Cached
 	history *storage.History
@@ -80,53 +85,47 @@ type siteParts struct {
 	enricher  sitebot.Enricher
 }
 
-// sitesKey identifies open chatbots: the configuration and the options.
-type sitesKey struct {
-	config  string
-	options SitesOptions
+// Config is what chatbots are opened with.
+type Config struct {
+	Files  source.Files
+	Getenv func(name string) string
+	// Secret returns a variable that a site names for a secret.
+	Secret func(variable string) string
+	Log    *slog.Logger
+	Now    func() time.Time
+	// Warn gets a sentence about each problem that stops nothing.
+	Warn func(text string)
+	// Transport carries requests, Services those whose answers are recorded, Receipts those whose answers do not
+	// matter.
+	Transport, Services, Receipts http.RoundTripper
+	// LocalPrompt leaves out Langfuse's prompts. Dry opens nothing that makes requests.
+	LocalPrompt, Dry bool
+	// Model finds a model by its name, OpenModel opens it.
+	Model     func(name string) (config.Model, error)
+	OpenModel func(name string) (llm.Model, error)
+	// Knowledge opens a folder of knowledge bases.
+	Knowledge func(folder string) (*knowledge.Library, error)
+	// Langfuse returns a client.
+	Langfuse func() (*langfuse.Client, error)
 }
 
-// Sites opens the chatbots of a place with everything that they name, once.
-func (s *Setup) Sites(ctx context.Context, o SitesOptions) (*Sites, error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	return s.openedSites(ctx, o)
-}
-
-// sitesAt opens a target's chatbots with a test's call settings. Targets of one place share the parts of their sites.
-func (s *Setup) sitesAt(c target.SiteConfig, call Call) (*Sites, error) {
-	return s.openedSites(context.Background(), s.siteOptions(c, call))
-}
-
-func (s *Setup) siteOptions(c target.SiteConfig, call Call) SitesOptions {
-	return SitesOptions{Dir: c.Dir, Prompts: c.Prompts, Model: cmp.Or(s.Options.Model, c.Model), Call: call}
-}
-
-func (s *Setup) openedSites(ctx context.Context, o SitesOptions) (*Sites, error) {
-	key := sitesKey{s.config.Path, o}
-	if opened, ok := s.sites[key]; ok {
-		return opened, nil
+// Open opens the chatbots of a source with everything that they name.
+func Open(ctx context.Context, c Config, from *Source, o Options) (*Sites, error) {
+	s := &Sites{
+		Source: from, Config: c, options: o, parts: map[string]*siteParts{},
+		receivers: map[lead.Address]lead.Receiver{}, caches: map[string]*enrich.Cached{},
 	}
-	opened := &Sites{
-		Setup: s, options: o, parts: map[string]*siteParts{}, receivers: map[lead.Address]lead.Receiver{},
-		caches: map[string]*enrich.Cached{},
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	if err := opened.open(ctx); err != nil {
-		return nil, errors.Join(err, opened.close())
-	}
-	s.sites[key] = opened
-	return opened, nil
+	return s, nil
 }
 
 func (s *Sites) open(ctx context.Context) error {
-	var err error
-	if s.Library, s.Location, err = s.siteLibrary(ctx, s.options.Dir); err != nil {
-		return err
-	}
 	for _, warning := range s.Library.Warnings() {
 		s.Log.Warn("site", "problem", warning.String())
 	}
-	keeper, locks, err := s.keeper(ctx)
+	sessions, locks, err := s.sessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,21 +144,21 @@ func (s *Sites) open(ctx context.Context) error {
 		s.Log.Info("site", "name", one.Name, "language", one.Language, "fields", len(one.Fields()), "file", one.File)
 	}
 	var leads sitebot.Leads
-	if s.courier = s.openCourier(keeper); s.courier != nil {
+	if s.courier = s.openCourier(sessions); s.courier != nil {
 		leads = s.courier
 	}
 	var rated func(site, session, traceID string, f sessionindex.Feedback)
-	if s.options.Limited { // a server's visitors
-		if s.thumbs, err = s.openThumbs(); err != nil {
+	if s.options.Limited && !s.Dry && langfuse.Configured(s.Getenv) { // a server's visitors
+		client, err := s.Langfuse()
+		if err != nil {
 			return err
 		}
-	}
-	if s.thumbs != nil {
-		rated = s.thumbs.rated
+		s.scores = langfuse.NewScoreQueue(client, func(text string, err error) { s.Log.Warn(text, "error", err) })
+		rated = s.rated
 	}
 	s.Bot, err = sitebot.New(sitebot.Config{
-		Sites: s.Library, Limits: s.limits(keeper), Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated,
-		Prompts: prompts, Checkpoints: keeper, Durable: s.options.Durable, Locks: locks, Log: s.Log, Now: s.Now,
+		Sites: s.Library, Limits: s.limits(sessions), Leads: leads, Elsewhere: s.eraseElsewhere, Rated: rated,
+		Prompts: prompts, Checkpoints: sessions, Durable: s.options.Durable, Locks: locks, Log: s.Log, Now: s.Now,
 		Models:    func(one *site.Site) (sitebot.Models, error) { return s.parts[one.Name].models, nil },
 		Retriever: func(one *site.Site) sitebot.Retriever { return s.parts[one.Name].retriever },
 		Enricher:  func(one *site.Site) sitebot.Enricher { return s.parts[one.Name].enricher },
@@ -193,16 +192,16 @@ func (s *Sites) retrieverFor(one *site.Site) (sitebot.Retriever, error) {
 	switch {
 	case kb.LightRAG != nil:
 		client, err := retrieve.NewLightRAG(retrieve.Options{
-			URL: kb.LightRAG.URL, Mode: kb.LightRAG.Mode, Key: s.secret(kb.LightRAG.APIKeyEnv), Transport: s.services(),
+			URL: kb.LightRAG.URL, Mode: kb.LightRAG.Mode, Key: s.Secret(kb.LightRAG.APIKeyEnv), Transport: s.Services,
 		})
 		if err != nil {
 			return nil, source.Invalid("%s: %w", one.File, err)
 		}
 		return client, nil
-	case kb.Folder == "" || !isFolder(s.Files, kb.Folder): // the library has warned of the missing folder
+	case kb.Folder == "" || !s.Files.IsFolder(kb.Folder): // the library has warned of the missing folder
 		return nil, nil
 	}
-	library, err := s.Setup.library(filepath.Dir(kb.Folder))
+	library, err := s.Knowledge(filepath.Dir(kb.Folder))
 	if err != nil {
 		return nil, source.Invalid("%s: knowledge_base: %w", one.File, err)
 	}
@@ -211,34 +210,93 @@ func (s *Sites) retrieverFor(one *site.Site) (sitebot.Retriever, error) {
 
 // modelFor opens the model of a site, once for each name.
 func (s *Sites) modelFor(one *site.Site, name string) (llm.Model, error) {
-	if _, err := s.siteModel(one, name); err != nil {
+	if _, err := s.model(one, name); err != nil {
 		return nil, err
 	}
-	model, err := s.modelCalled(name, s.options.Call)
+	model, err := s.OpenModel(name)
 	if source.IsInvalid(err) {
 		return nil, source.Invalid("%s: %w; name one with --model", one.File, err)
 	}
 	return model, err
 }
 
-// Choose returns the name of a site: the requested one, or the only one.
-func (s *Sites) Choose(name string) (string, error) {
-	return chooseSite(s.Library, s.Location, name)
+// feedbackScore is the name of the score of a visitor's feedback.
+const feedbackScore = "visitor_feedback"
+
+// rated sends feedback for the trace of a turn to Langfuse. It returns at once.
+func (s *Sites) rated(site, session, traceID string, f sessionindex.Feedback) {
+	sum := sha256.Sum256([]byte(feedbackScore + "\x00" + site + "\x00" + session + "\x00" + traceID))
+	score := langfuse.Score{ID: hex.EncodeToString(sum[:16]), Name: feedbackScore, TraceID: traceID}
+	if f.Rating == sessionindex.Up {
+		score.Value = 1
+	}
+	s.scores.Add(score)
+}
+
+// limits returns the limiter of the sites, whose counts are stored with the sessions; nil where there are no limits, as
+// in tests.
+func (s *Sites) limits(sessions sessionStore) sitebot.Limits {
+	if !s.options.Limited {
+		return nil
+	}
+	counts, ok := sessions.(limit.Store)
+	if !ok {
+		counts = &limit.Memory{}
+	}
+	return limit.NewLimiter(counts, s.Now, s.Log)
+}
+
+// WithoutBudget returns the names of the sites that do not bound what they spend in a day.
+func (s *Sites) WithoutBudget() (names []string) {
+	for _, one := range s.Library.Sites() {
+		if !one.Limits.HasBudget() {
+			names = append(names, one.Name)
+		}
+	}
+	return names
+}
+
+// SetHistory lets sessions be erased in a store of logged events, too, and with logTurns logs the turns of visitors
+// there until stop is called.
+func (s *Sites) SetHistory(h *storage.History, logTurns bool) (stop func()) {
+	s.history = h
+	index, ok := s.Bot.Checkpoints.(sessionindex.Index)
+	if !logTurns || !ok {
+		return func() {}
+	}
+	return eventlog.New(eventlog.Config{
+		Register: index, Sessions: s.Bot, Log: h.Events, Now: s.Now,
+		Trouble: func(err error) { s.Log.Error("turns of visitors are not logged; it is tried again", "error", err) },
+	}).Close
+}
+
+// ForTargets returns how targets open their chatbots (target.Parts.Site).
+func ForTargets(
+	open func(target.SiteConfig) (*Sites, error),
+) func(target.SiteConfig) (*sitebot.Bot, string, error) {
+	return func(c target.SiteConfig) (*sitebot.Bot, string, error) {
+		s, err := open(c)
+		if err != nil {
+			return nil, "", err
+		}
+		name, err := s.Choose(c.Name)
+		return s.Bot, name, err
+	}
 }
 
 // closeLimit bounds how long Close waits for leads under way.
 const closeLimit = 15 * time.Second
 
-// close closes everything, after leads under way have been delivered.
-func (s *Sites) close() error {
+// Close closes everything, after leads under way have been delivered.
+func (s *Sites) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	var faults []error
 	if s.registry != nil {
 		s.registry.Close()
 	}
-	if s.thumbs != nil {
-		s.thumbs.close(ctx)
+	if s.scores != nil {
+		s.scores.Close(ctx)
 	}
 	if s.courier != nil {
 		faults = append(faults, s.courier.Close(ctx))

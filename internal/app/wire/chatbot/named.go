@@ -1,7 +1,8 @@
-package wire
+package chatbot
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
@@ -15,7 +16,7 @@ import (
 
 // NamedSites are sites that are found by their names, in one place or several. It is not safe for concurrent use.
 type NamedSites struct {
-	setup  *Setup
+	read   func(target.SiteConfig) (*Source, error)
 	places []target.SiteConfig
 	// instead is the site that is meant whatever is named; empty for none.
 	instead string
@@ -23,16 +24,17 @@ type NamedSites struct {
 	targets map[string]config.Target
 }
 
-// NamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Instead is
-// the site that is meant whatever is named; empty means the named one.
-func (s *Setup) NamedSites(place target.SiteConfig, instead string) (*NamedSites, error) {
-	n := &NamedSites{setup: s, instead: instead, found: map[string]*site.Site{}, targets: map[string]config.Target{}}
+// NewNamedSites looks for sites in a place or, when it has no folder, in the places of the configured targets. Instead
+// is the site that is meant whatever is named; empty means the named one.
+func NewNamedSites(read func(target.SiteConfig) (*Source, error), configured map[string]config.Target,
+	place target.SiteConfig, instead string) (*NamedSites, error) {
+	n := &NamedSites{read: read, instead: instead, found: map[string]*site.Site{}, targets: map[string]config.Target{}}
 	if place.Dir != "" {
 		n.places = []target.SiteConfig{place}
 		return n, nil
 	}
-	for _, name := range Names(s.config.Targets) {
-		if c, ok := s.config.Targets[name].Options.(target.SiteConfig); ok {
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		if c, ok := configured[name].Options.(target.SiteConfig); ok {
 			n.places = append(n.places, c)
 		}
 	}
@@ -52,16 +54,16 @@ func (n *NamedSites) Find(name string) (*site.Site, error) {
 	}
 	var failure error
 	for _, place := range n.places {
-		library, where, err := n.setup.ReadSites(place)
+		from, err := n.read(place)
 		if err != nil {
 			return nil, err
 		}
-		chosen, err := chooseSite(library, where, name)
+		chosen, err := from.Choose(name)
 		if err != nil {
 			failure = err
 			continue
 		}
-		found, err := library.Find(chosen)
+		found, err := from.Library.Find(chosen)
 		if err != nil {
 			return nil, err
 		}
@@ -73,15 +75,15 @@ func (n *NamedSites) Find(name string) (*site.Site, error) {
 	return nil, failure
 }
 
-// Setup returns a setup that has the sites that were found as targets, called as dataset.TargetOf says.
-func (n *NamedSites) Setup() *Setup { return n.setup.With(n.targets) }
+// Targets returns the sites that were found as targets, called as dataset.TargetOf says.
+func (n *NamedSites) Targets() map[string]config.Target { return n.targets }
 
 // Playback returns a chatbot of the sites that were found with nothing but their rules: it asks one model, which plays
 // recorded answers, and has no knowledge, no data of visitors, and nobody to tell of leads. Its sessions are kept in
 // memory.
 func (n *NamedSites) Playback(model llm.Model) (*sitebot.Bot, error) {
 	var sites []*site.Site
-	for _, name := range Names(n.found) {
+	for _, name := range slices.Sorted(maps.Keys(n.found)) {
 		if one := n.found[name]; !slices.Contains(sites, one) { // found by an alias, too
 			sites = append(sites, one)
 		}
