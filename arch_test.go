@@ -76,7 +76,6 @@ var larger = map[string]int{
 	"agent/flow":     46,
 	"agent/sitebot":  36,
 	"app/evaluation": 39,
-	"app/wire":       38,
 	"cmd/rehearse":   82,
 	"eval/grader":    64,
 	"eval/target":    53,

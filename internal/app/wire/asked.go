@@ -47,7 +47,7 @@ func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependenci
 		return Dependencies{}, nil
 	}
 	t, err := s.targetNamed(name)
-	if err != nil || s.tape.playing != nil {
+	if err != nil || s.recording.Playing() {
 		return Dependencies{}, err
 	}
 	asks, err := target.DependenciesOf(ctx, t, s.parts(suite.Execution{}))
@@ -70,7 +70,7 @@ func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependenci
 // JudgeDependencies returns the models that a judge may ask.
 func (s *Setup) JudgeDependencies(j Judging) ([]Dependency, error) {
 	found, err := s.judges(j)
-	if err != nil || s.tape.playing != nil {
+	if err != nil || s.recording.Playing() {
 		return nil, err
 	}
 	var models []Dependency
@@ -82,7 +82,7 @@ func (s *Setup) JudgeDependencies(j Judging) ([]Dependency, error) {
 
 // EmbedderDependencies returns the configured embedding model, if there is one.
 func (s *Setup) EmbedderDependencies() []Dependency {
-	if s.tape.playing != nil {
+	if s.recording.Playing() {
 		return nil
 	}
 	return s.withEmbedder(true)

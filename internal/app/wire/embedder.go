@@ -21,8 +21,8 @@ func (s *Setup) Embedder() (llm.Embedder, error) {
 
 // embedder opens an embedder, wrapped in the recording if there is one.
 func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
-	if s.tape.playing != nil {
-		return s.tape.playing.EmbedderAs(m.String()), nil
+	if s.recording.Playing() {
+		return s.recording.Embedder(m.String(), nil), nil
 	}
 	if err := s.needed("embedder "+m.String(), m.Unset); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return s.tape.recordEmbedder(m.String(), e), nil
+	return s.recording.Embedder(m.String(), e), nil
 }
 
 // KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an

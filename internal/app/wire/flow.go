@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,20 +64,12 @@ func (s *Setup) engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error)
 func (s *Setup) callout() *apicall.Caller {
 	c := apicall.Config{
 		Hosts: slices.Concat(s.APIHosts, s.config.APIHosts), Private: s.APIPrivate || s.config.APIPrivate,
-		Secret: s.secret, Wrap: s.wrapped,
+		Secret: s.secret, Wrap: s.recording.Transport,
 	}
 	if s.Submitted != nil {
 		c.Hosts, c.Private = s.config.APIHosts, s.Submitted.AllowPrivate
 	}
 	return apicall.New(c)
-}
-
-// wrapped returns a transport with the recording around it, if there is one.
-func (s *shared) wrapped(transport http.RoundTripper) http.RoundTripper {
-	if s.tape.off() {
-		return transport
-	}
-	return tapedTransport{s, transport}
 }
 
 // TargetOf returns the model and the settings of a flow's configured target, or else the lexical model.

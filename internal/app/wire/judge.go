@@ -219,26 +219,19 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 // drawsOf returns what the draws in a judge's requests come from: the recording that is played, or the one that is
 // made. It is nil where nothing is recorded.
 func (s *Setup) drawsOf(m config.Model, canary judge.Canary) (func(context.Context) ([]byte, llm.Conversation), error) {
-	var played func(context.Context) ([]byte, llm.Conversation)
-	name := s.Playback
-	switch {
-	case s.tape.playing != nil:
-		played = s.tape.playing.Draws
-	case m.Provider == "cassette":
+	draws, name := s.recording.Draws(), s.Playback
+	if !s.recording.Playing() {
+		if m.Provider != "cassette" {
+			return draws, nil
+		}
 		var err error
-		if played, err = llm.DrawsOf(m, s.models); err != nil {
+		if draws, err = llm.DrawsOf(m, s.models); err != nil {
 			return nil, modelError(err)
 		}
 		name, _, _ = strings.Cut(m.Name, "#")
-	case s.tape.recorder != nil:
-		return func(ctx context.Context) ([]byte, llm.Conversation) {
-			return s.tape.drawKey, llm.ConversationOf(ctx)
-		}, nil
-	default:
-		return nil, nil
 	}
 	return func(ctx context.Context) ([]byte, llm.Conversation) {
-		key, at := played(ctx)
+		key, at := draws(ctx)
 		if key == nil && canary != judge.CanaryOff {
 			s.warnOnce("the recording " + name +
 				" was made without a canary: judges are called without one, as they were")
@@ -259,7 +252,7 @@ func (s *Setup) contentHash(path string) string {
 
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
-	services := httpclient.Client(s.services())
+	services := httpclient.Client(s.recording.Transport(s.outside))
 	c := grader.Config{Judge: j, Files: s.Files, NoCommands: s.NoCommands, HTTP: services, Environ: s.environ}
 	embedder, err := s.Embedder()
 	if err != nil {

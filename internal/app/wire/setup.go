@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
@@ -20,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/redact"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/judge"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
@@ -54,11 +54,10 @@ type shared struct {
 	client   *http.Client
 	guard    *httpclient.PublicOnly
 	refusing refusals
-	tape     *tape
+	// recording is made or played; it also removes secrets from replies.
+	recording *recording.Recording
 	// curl is the target of Options.Curl; nil without one.
 	curl *config.Target
-	// graded is true once replies are given as they are (Graded).
-	graded atomic.Bool
 
 	// lending guards lent, the variables of the files that configurations name.
 	lending sync.RWMutex
@@ -93,7 +92,7 @@ type shared struct {
 	stores  map[string]*store.Store
 }
 
-// Open reads the configuration and opens the recording, which it mends. Everything else is opened on first use.
+// Open reads the configuration and opens the recording, which it repairs. Everything else is opened on first use.
 func Open(o Options) (*Setup, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -127,7 +126,9 @@ func Open(o Options) (*Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tape, err = s.openTape()
+	s.recording, err = recording.Open(recording.Options{
+		Record: o.Record, Playback: o.Playback, Append: o.Append, Dry: o.Dry, Secrets: s.secrets, Warn: s.warn,
+	})
 	return first, err
 }
 
@@ -205,7 +206,7 @@ func (s *shared) Suites() suite.Options {
 
 // Graded makes models that are opened later give their replies as they are: a check on what an agent must not tell has
 // to see it. Whoever keeps or shows a reply then masks it. Recordings are masked in any case.
-func (s *shared) Graded() { s.graded.Store(true) }
+func (s *shared) Graded() { s.recording.Unmask() }
 
 // Secrets returns what keeps secrets out of what is written.
 func (s *shared) Secrets() *redact.Redactor { return s.secrets }
@@ -215,7 +216,7 @@ func (s *shared) Secrets() *redact.Redactor { return s.secrets }
 func (s *Setup) Private() *redact.Private { return s.secrets.Private(s.config.Redact...) }
 
 // Recorded reports whether exchanges are recorded or played back. Then remembered verdicts must not replace calls.
-func (s *shared) Recorded() bool { return s.tape != nil && !s.tape.off() }
+func (s *shared) Recorded() bool { return !s.recording.Off() }
 
 // closing keeps what is to be closed in the end. Its caller holds opening.
 func (s *shared) closing(closeIt func() error) { s.last = append(s.last, closeIt) }
@@ -239,7 +240,7 @@ func (s *Setup) Close() error {
 	for _, opened := range s.stores {
 		faults = append(faults, opened.Close())
 	}
-	faults = append(faults, s.tape.close())
+	faults = append(faults, s.recording.Close())
 	s.client.CloseIdleConnections()
 	s.inside.CloseIdleConnections()
 	return errors.Join(faults...)

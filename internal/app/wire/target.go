@@ -28,11 +28,11 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if made, ok := s.made[name]; ok {
-		t, err := s.taping(made(s.parts(e)))
+		t, err := made(s.parts(e))
 		if err != nil {
 			return nil, err
 		}
-		return s.measuring(madeTarget, t), nil
+		return s.measuring(madeTarget, s.recording.Target(t)), nil
 	}
 	key := targetKey{s.config.Path, name, CallOf(e)}
 	if t, ok := s.targets[key]; ok {
@@ -45,11 +45,11 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	if err := s.needed("target "+name, s.config.Unset("targets", name)); err != nil {
 		return nil, err
 	}
-	t, err := s.taping(target.Open(c, s.parts(e)))
+	t, err := target.Open(c, s.parts(e))
 	if err != nil {
 		return nil, err
 	}
-	t = s.measuring(providerOf(c), t)
+	t = s.measuring(providerOf(c), s.recording.Target(t))
 	s.targets[key] = t
 	return t, nil
 }
@@ -139,12 +139,12 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 			return s.openSites(context.Background(), s.siteOptions(c), call)
 		}),
 		Token:    s.token,
-		Recorded: s.taped,
+		Recorded: s.recording.Model,
 		Limited:  s.models.Limits.Limit,
 		Environ:  s.environ,
 		Closing:  s.closing,
 		Tools:    s.tools.get,
-		Playing:  s.tape.playing != nil,
+		Playing:  s.recording.Playing(),
 		Warn:     s.warnOnce,
 		Client:   s.client,
 		Retries:  call.retries(nil),
@@ -155,7 +155,7 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 // token returns the bearer token that a variable holds. Playback needs none, because no server is asked.
 func (s *Setup) token(variable string) (string, error) {
 	token := s.secret(variable)
-	if token == "" && s.tape.playing == nil {
+	if token == "" && !s.recording.Playing() {
 		return "", fmt.Errorf("the target's token is missing: set %s", variable)
 	}
 	return token, nil

@@ -52,7 +52,7 @@ func (s *Setup) User(p Playing) (user.Model, error) {
 // UserDependencies returns the model that plays a user.
 func (s *Setup) UserDependencies(p Playing) ([]Dependency, error) {
 	m, err := s.player(p)
-	if err != nil || s.tape.playing != nil {
+	if err != nil || s.recording.Playing() {
 		return nil, err
 	}
 	return []Dependency{s.asked(m)}, nil

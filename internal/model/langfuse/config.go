@@ -120,7 +120,7 @@ func (c Config) check() error {
 // EnabledEnv is the environment variable that switches Langfuse off.
 const EnabledEnv = "LANGFUSE_ENABLED"
 
-// Disabled reports whether the environment switches Langfuse off, whatever its other variables say.
+// Disabled reports whether the environment switches Langfuse off, whatever its other variables are.
 func Disabled(getenv func(string) string) bool {
 	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(EnabledEnv))))
 }

@@ -1,4 +1,4 @@
-package wire
+package recording
 
 import (
 	"bytes"
@@ -14,31 +14,31 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// serviceName is what recordings call the services that graders and chatbots ask over HTTP.
+// serviceName is what recordings call the services that graders and chatbots call over HTTP.
 const serviceName = "http"
 
 // maxService bounds the body of a service's answer.
 const maxService = 64 << 20
 
-// tapedTransport records what services answer, or plays it, so that no request leaves the program during playback.
-type tapedTransport struct {
-	shared *shared
+// recordedTransport records what services answer, or plays it, so that no request leaves the program during playback.
+type recordedTransport struct {
+	recording *Recording
 	http.RoundTripper
 }
 
-// services returns the transport for the services that graders and chatbots ask.
-func (s *shared) services() http.RoundTripper {
-	if s.tape.off() {
-		return s.outside
+// Transport wraps the transport for services that graders, flows and chatbots call.
+func (r *Recording) Transport(transport http.RoundTripper) http.RoundTripper {
+	if r.Off() {
+		return transport
 	}
-	return tapedTransport{s, s.outside}
+	return recordedTransport{r, transport}
 }
 
-// receipts returns the transport for what is only sent: nothing that is graded depends on an answer, and playback sends
+// Receipts wraps the transport for what is only sent: nothing that is graded depends on an answer, and playback sends
 // nothing.
-func (s *shared) receipts() http.RoundTripper {
-	if s.tape.playing == nil {
-		return s.outside
+func (r *Recording) Receipts(transport http.RoundTripper) http.RoundTripper {
+	if r.player == nil {
+		return transport
 	}
 	return unsent{}
 }
@@ -57,7 +57,7 @@ type serviceAnswer struct {
 }
 
 // RoundTrip sends a request, or plays its answer. Headers are not part of what is asked: they hold keys.
-func (t tapedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t recordedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		var err error
@@ -73,7 +73,7 @@ func (t tapedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	// A service is no model: whoever asks it says what its failure means.
 	ctx, _ := llm.NoteLack(r.Context())
-	server := t.shared.taped(serviceName, service{t.RoundTripper, r, body})
+	server := t.recording.Model(serviceName, service{t.RoundTripper, r, body})
 	reply, err := server.Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, string(asked))}})
 	if failed, ok := errors.AsType[*llm.Error](err); ok && failed.Fault != llm.Unrecorded {
 		return nil, errors.New(failed.Message) // the same live and from a recording

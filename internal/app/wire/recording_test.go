@@ -7,10 +7,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
@@ -19,7 +17,7 @@ import (
 )
 
 // Services are recorded with their status, and played without a request; what is only sent is not sent at all.
-func TestServicesOnTape(t *testing.T) {
+func TestRecordedServices(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -30,7 +28,7 @@ func TestServicesOnTape(t *testing.T) {
 		_, _ = w.Write(append([]byte("you sent "), body...))
 	}))
 	defer server.Close()
-	tape := filepath.Join(t.TempDir(), "tape.jsonl")
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
 	post := func(carries http.RoundTripper, suite, body string) (string, error) {
 		ctx := llm.InConversation(t.Context(), llm.Conversation{Suite: suite})
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body))
@@ -45,40 +43,39 @@ func TestServicesOnTape(t *testing.T) {
 		data, err := io.ReadAll(res.Body)
 		return res.Status + " " + res.Header.Get("Retry-After") + res.Header.Get("Set-Cookie") + " " + string(data), err
 	}
-	record, err := Open(Options{Record: tape})
+	record, err := Open(Options{Record: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const body, want = `{"latency_ms": 1, "n": 1}`, `418 I'm a teapot 7 you sent {"latency_ms": 1, "n": 1}`
-	if got, err := post(record.services(), "a", body); err != nil || got != want {
+	if got, err := post(record.recording.Transport(record.outside), "a", body); err != nil || got != want {
 		t.Errorf("recording: got %q, %v", got, err)
 	}
 	if err := record.Close(); err != nil {
 		t.Fatal(err)
 	}
-	play, err := Open(Options{Playback: tape})
+	play, err := Open(Options{Playback: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = play.Close() }()
-	if got, err := post(play.services(), "a", `{"n": 1, "latency_ms": 2}`); err != nil || got != want {
+	if got, err := post(play.recording.Transport(play.outside), "a", `{"n": 1, "latency_ms": 2}`); err != nil ||
+		got != want {
 		t.Errorf("playing: got %q, %v", got, err)
 	}
 	for suite, body := range map[string]string{"a": `{"n": 2}`, "b": body} {
-		if got, err := post(play.services(), suite, body); err == nil ||
+		if got, err := post(play.recording.Transport(play.outside), suite, body); err == nil ||
 			!strings.Contains(err.Error(), "does not hold this request") {
 			t.Errorf("playing %s of %s: got %q, %v", body, suite, got, err)
 		}
 	}
-	if got, err := post(play.receipts(), "a", "a lead"); err != nil || got != "200 OK  " {
+	if got, err := post(play.recording.Receipts(play.outside), "a", "a lead"); err != nil || got != "200 OK  " {
 		t.Errorf("a lead: got %q, %v", got, err)
 	}
 	if asked != 1 {
 		t.Errorf("%d requests left the program, want the recorded one", asked)
 	}
 }
-
-var drawKey = regexp.MustCompile(`"draw_key":"[^"]+"`)
 
 // TestPlaybackOfDraws checks that a recording repeats what was drawn for its judge, and that one without draws is
 // played without a canary, with a warning.
@@ -92,8 +89,8 @@ func TestPlaybackOfDraws(t *testing.T) {
 	if err := os.WriteFile(script, []byte("default: {verdicts: [{criterion: good}]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	old := func(tape string) {
-		file, err := os.Create(tape)
+	old := func(path string) {
+		file, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +104,8 @@ func TestPlaybackOfDraws(t *testing.T) {
 			Draws: func(context.Context) ([]byte, llm.Conversation) { return nil, llm.Conversation{} },
 		}}), q)
 	}
-	present := func(tape string) {
-		s, err := Open(Options{Record: tape})
+	present := func(path string) {
+		s, err := Open(Options{Record: path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,14 +119,14 @@ func TestPlaybackOfDraws(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		record func(tape string)
+		record func(path string)
 		warned bool
 	}{"old.jsonl": {old, true}, "new.jsonl": {present, false}} {
-		tape := filepath.Join(dir, name)
-		tc.record(tape)
+		path := filepath.Join(dir, name)
+		tc.record(path)
 		for what, options := range map[string]Options{
-			"scripted:" + script:                       {Playback: tape},
-			"cassette:" + tape + "#scripted:" + script: {},
+			"scripted:" + script:                       {Playback: path},
+			"cassette:" + path + "#scripted:" + script: {},
 		} {
 			s, err := Open(options)
 			if err != nil {
@@ -157,68 +154,6 @@ func ask(t *testing.T, j *judge.Judge, q grader.Question) {
 	for range 2 {
 		if v, err := j.Decide(ctx, q); err != nil || !v.Checks["a"].Satisfied || v.Checks["b"].Satisfied {
 			t.Errorf("%+v, %v", v, err)
-		}
-	}
-}
-
-// A recording goes on behind its last whole line, whether a crash has left half a line or an editor has taken the last
-// line's end.
-func TestRecordingGoesOn(t *testing.T) {
-	for name, cut := range map[string]func(tape string) string{
-		"whole":           func(tape string) string { return tape },
-		"half a line":     func(tape string) string { return tape + `{"n":2,"mod` },
-		"without its end": func(tape string) string { return strings.TrimSuffix(tape, "\n") },
-		"nothing":         func(string) string { return "" },
-		"half the head":   func(string) string { return `{"kind":"cas` },
-	} {
-		tape := filepath.Join(t.TempDir(), "tape.jsonl")
-		var warned []string
-		record := func(text string) {
-			s, err := Open(Options{
-				Record: tape, Append: true, Warn: func(text string) { warned = append(warned, text) },
-			})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			s.tape.used.Store(true)
-			if err := s.tape.recorder.RecordTurn(t.Context(), text, time.Second); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		record("before")
-		data, err := os.ReadFile(tape)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(tape, []byte(cut(string(data))), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		record("after")
-		if half := strings.Contains(name, "half"); half != (len(warned) == 1) {
-			t.Errorf("%s: warned of %q", name, warned)
-		}
-		play, err := Open(Options{Playback: tape})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if took := play.tape.playing.Turn(t.Context(), "after"); took != time.Second {
-			t.Errorf("%s: what was recorded behind it is lost", name)
-		}
-		first, _ := os.ReadFile(tape)
-		keys := drawKey.FindAllString(string(first), -1)
-		if whole := name == "whole" || name == "half a line" || name == "without its end"; whole &&
-			(len(keys) != 2 || keys[0] != keys[1]) {
-			t.Errorf("%s: keys of draws %q, want the same one twice", name, keys)
-		}
-		kept := play.tape.playing.Turn(t.Context(), "before") != 0
-		if lost := name == "nothing" || name == "half the head"; kept == lost {
-			t.Errorf("%s: kept what was before: %v", name, kept)
-		}
-		if err := play.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

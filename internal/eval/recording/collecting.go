@@ -1,4 +1,4 @@
-package wire
+package recording
 
 import (
 	"context"
@@ -9,12 +9,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// collectedModel is a model whose requests are gathered with the conversation that they belong to, and a judge's
+// collectingModel is a model whose requests are gathered with the conversation that they belong to, and a judge's
 // replies with them.
-type collectedModel struct{ llm.Model }
+type collectingModel struct{ llm.Model }
+
+// Collecting returns a model whose requests and replies are collected (collect.Request).
+func Collecting(m llm.Model) llm.Model { return collectingModel{m} }
 
 // Generate asks the model.
-func (m collectedModel) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
+func (m collectingModel) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	collect.Request(ctx, func() []byte { return written(r) })
 	reply, err := m.Model.Generate(ctx, r)
 	if err == nil {
@@ -24,7 +27,7 @@ func (m collectedModel) Generate(ctx context.Context, r llm.Request) (chat.Reply
 }
 
 // Stream asks the model for a reply in pieces.
-func (m collectedModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
+func (m collectingModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
 	collect.Request(ctx, func() []byte { return written(r) })
 	reply, err := llm.Stream(ctx, m.Model, r, token)
 	if err == nil {

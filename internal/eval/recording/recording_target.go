@@ -1,4 +1,4 @@
-package wire
+package recording
 
 import (
 	"context"
@@ -9,25 +9,25 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
-// tapedTarget is a target whose turns fail when an exchange of theirs could not be recorded, or is not in the
+// recordedTarget is a target whose turns fail when an exchange of theirs could not be recorded, or is not in the
 // recording. Chatbots and flows get over model calls that fail: without this, a turn could pass that was never recorded
 // whole. The time that a turn took is recorded and played as well, or a playback would pass every assertion on latency.
-type tapedTarget struct {
+type recordedTarget struct {
 	runner.Target
-	tape *tape
+	recording *Recording
 }
 
-// taping wraps a target while something is recorded or played.
-func (s *shared) taping(t runner.Target, err error) (runner.Target, error) {
-	if err != nil || s.tape.off() {
-		return t, err
+// Target wraps a target while something is recorded or played.
+func (r *Recording) Target(t runner.Target) runner.Target {
+	if r.Off() {
+		return t
 	}
-	s.tape.used.Store(true)
-	return tapedTarget{t, s.tape}, nil
+	r.used.Store(true)
+	return recordedTarget{t, r}
 }
 
 // Open opens a session.
-func (t tapedTarget) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
+func (t recordedTarget) Open(ctx context.Context, o runner.Opening) (runner.Session, error) {
 	noting, lacks := llm.NoteLack(ctx)
 	session, err := t.Target.Open(noting, o)
 	if err != nil {
@@ -38,18 +38,18 @@ func (t tapedTarget) Open(ctx context.Context, o runner.Opening) (runner.Session
 		return nil, err
 	}
 	if h, ok := session.(runner.Historian); ok {
-		return tapedHistorian{tapedSession{session, t.tape}, h}, nil
+		return recordedHistorian{recordedSession{session, t.recording}, h}, nil
 	}
-	return tapedSession{session, t.tape}, nil
+	return recordedSession{session, t.recording}, nil
 }
 
-type tapedSession struct {
+type recordedSession struct {
 	runner.Session
-	tape *tape
+	recording *Recording
 }
 
 // ConversationID implements runner.Identified.
-func (s tapedSession) ConversationID() string {
+func (s recordedSession) ConversationID() string {
 	if known, ok := s.Session.(runner.Identified); ok {
 		return known.ConversationID()
 	}
@@ -57,7 +57,7 @@ func (s tapedSession) ConversationID() string {
 }
 
 // SessionID returns the agent's id of the conversation; empty where it has given none.
-func (s tapedSession) SessionID() string {
+func (s recordedSession) SessionID() string {
 	if known, ok := s.Session.(runner.Identified); ok {
 		return known.SessionID()
 	}
@@ -65,7 +65,7 @@ func (s tapedSession) SessionID() string {
 }
 
 // Send says the message. After a turn that lacks an exchange, the reply still says what the turn has used.
-func (s tapedSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
+func (s recordedSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	noting, lacks := llm.NoteLack(ctx)
 	started := time.Now()
 	reply, err := s.Session.Send(noting, message)
@@ -75,16 +75,16 @@ func (s tapedSession) Send(ctx context.Context, message chat.Content) (chat.Repl
 	if err != nil || reply.Latency != 0 {
 		return reply, err
 	}
-	if s.tape.playing != nil {
-		reply.Latency = s.tape.playing.Turn(ctx, message.String())
+	if s.recording.player != nil {
+		reply.Latency = s.recording.player.Turn(ctx, message.String())
 		return reply, nil
 	}
 	reply.Latency = time.Since(started)
-	return reply, s.tape.recorder.RecordTurn(ctx, message.String(), reply.Latency)
+	return reply, s.recording.recorder.RecordTurn(ctx, message.String(), reply.Latency)
 }
 
-// tapedHistorian is the session of a runner.Historian.
-type tapedHistorian struct {
-	tapedSession
+// recordedHistorian is the session of a runner.Historian.
+type recordedHistorian struct {
+	recordedSession
 	runner.Historian
 }
