@@ -76,14 +76,14 @@ type chatFlags struct {
 }
 
 func (f *chatFlags) run(c *cobra.Command, env *Env) error {
-	line, err := env.curlLine("--target-curl", f.targetCurl, true)
+	pasted, err := env.curlTarget("--target-curl", f.targetCurl, true)
 	if err != nil {
 		return err
 	}
-	if line != "" {
+	if pasted != nil {
 		f.target = wire.CurlTarget
 	}
-	s, err := env.open(wire.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: line})
+	s, err := env.open(wire.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: pasted})
 	if err != nil {
 		return outcome(err)
 	}

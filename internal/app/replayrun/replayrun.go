@@ -123,7 +123,7 @@ func (r *Run) open(ctx context.Context) error {
 // agents opens what is replayed, and the simulated user.
 func (r *Run) agents(ctx context.Context) error {
 	c := &r.config
-	from := &opener{&wire.Variants{Setup: c.Setup, Store: c.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
+	from := &opener{&Variants{Setup: c.Setup, Store: c.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
 	candidate, err := from.open(ctx, c.Spec.VariantID)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependenci
 	if _, ok := s.made[name]; ok {
 		return Dependencies{}, nil
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil || s.recording.Playing() {
 		return Dependencies{}, err
 	}

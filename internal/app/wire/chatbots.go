@@ -47,8 +47,8 @@ func (s *Setup) siteOptions(c target.SiteConfig) chatbot.Options {
 // chatbots returns what chatbots are opened with.
 func (s *Setup) chatbots(call Call) chatbot.Config {
 	return chatbot.Config{
-		Files: s.Files, Getenv: s.Getenv, Secret: s.secret, Log: s.Log, Now: s.Now, Warn: s.warn, Transport: s.outside,
-		Services: s.recording.Transport(s.outside), Receipts: s.recording.Receipts(s.outside),
+		Files: s.Files, Getenv: s.Getenv, Secret: s.secret, Log: s.Log, Now: s.Now, Warn: s.ReportProblem,
+		Transport: s.outside, Services: s.recording.Transport(s.outside), Receipts: s.recording.Receipts(s.outside),
 		LocalPrompt: s.LocalPrompt, Dry: s.Dry,
 		Model: func(name string) (config.Model, error) {
 			return s.ModelNamed(name, "model", Names(s.config.Models))

@@ -42,7 +42,7 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 	if embedder != "" {
 		m, err := s.ModelNamed(embedder, "embedder", Names(s.config.Models))
 		if err == nil {
-			options, err = s.vectors(m, func(err error) { s.warn("searching by words only: " + err.Error()) })
+			options, err = s.vectors(m, func(err error) { s.ReportProblem("searching by words only: " + err.Error()) })
 		}
 		if err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 	"github.com/rehearse-dev/rehearse/internal/eval/judge"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
@@ -195,9 +196,6 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	if err != nil {
 		return judge.Named{}, err
 	}
-	if s.Metrics != nil {
-		model = measuredJudge{model, m.Provider, s.Metrics}
-	}
 	parameters := llm.ParametersOf(m)
 	key := cmp.Or(m.BaseURL, s.ownEnv("OPENAI_BASE_URL")) + " " + describe(parameters)
 	if said := (config.Model{
@@ -213,7 +211,10 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	if m.Provider == "scripted" {
 		named.Name = filepath.Base(m.Name)
 	}
-	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
+	return judge.Named{
+		Name: named.String(), Key: key,
+		Model: llm.WithParameters(recording.MeasureJudge(s.Metrics, m.Provider, model), parameters),
+	}, nil
 }
 
 // drawsOf returns what the draws in a judge's requests come from: the recording that is played, or the one that is

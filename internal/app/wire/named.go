@@ -161,7 +161,7 @@ func (s *Setup) NamesTarget(name string) {
 	}
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	if t, err := s.targetNamed(name); err == nil {
+	if t, err := s.TargetNamed(name); err == nil {
 		s.targetNames("target "+text.Address(name), t)
 	}
 }
@@ -170,7 +170,7 @@ func (s *Setup) NamesTarget(name string) {
 func (s *Setup) TargetStartsProgram(name string) bool {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	return err == nil && target.StartsProgram(t)
 }
 

@@ -56,8 +56,6 @@ type shared struct {
 	refusing refusals
 	// recording is made or played; it also removes secrets from replies.
 	recording *recording.Recording
-	// curl is the target of Options.Curl; nil without one.
-	curl *config.Target
 
 	// lending guards lent, the variables of the files that configurations name.
 	lending sync.RWMutex
@@ -84,7 +82,7 @@ type shared struct {
 	draws *judge.Draws
 
 	// tools serves tools over MCP to the agents of targets that have some.
-	tools toolHost
+	tools target.ToolHost
 
 	// storing guards the stores by path. They have a lock of their own, so that they can be opened concurrently with
 	// the rest.
@@ -119,15 +117,12 @@ func Open(o Options) (*Setup, error) {
 	s.sources = chatbot.Sources{
 		Files: o.Files, Getenv: s.Getenv, Transport: s.outside, Secrets: s.secrets, FilesOnly: o.Submitted != nil,
 	}
-	if err := s.pasted(); err != nil {
-		return nil, err
-	}
 	first, err := s.configured(o.Config)
 	if err != nil {
 		return nil, err
 	}
 	s.recording, err = recording.Open(recording.Options{
-		Record: o.Record, Playback: o.Playback, Append: o.Append, Dry: o.Dry, Secrets: s.secrets, Warn: s.warn,
+		Record: o.Record, Playback: o.Playback, Append: o.Append, Dry: o.Dry, Secrets: s.secrets, Warn: s.ReportProblem,
 	})
 	return first, err
 }
@@ -163,8 +158,8 @@ func (s *shared) configured(path string) (*Setup, error) {
 		}
 		s.namesOf(found.config)
 	}
-	if s.curl != nil {
-		found = found.With(map[string]config.Target{CurlTarget: *s.curl})
+	if s.Curl != nil {
+		found = found.With(map[string]config.Target{CurlTarget: *s.Curl})
 	}
 	s.setups[path] = found
 	return found, nil
@@ -225,7 +220,7 @@ func (s *shared) closing(closeIt func() error) { s.last = append(s.last, closeIt
 func (s *Setup) Close() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	faults := []error{s.tools.close()}
+	faults := []error{s.tools.Close()}
 	for _, closeIt := range s.last {
 		faults = append(faults, closeIt())
 	}

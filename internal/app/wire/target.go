@@ -10,6 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
@@ -32,13 +33,13 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.measuring(madeTarget, s.recording.Target(t)), nil
+		return recording.MeasureTarget(s.Metrics, "other", s.recording.Target(t)), nil
 	}
 	key := targetKey{s.config.Path, name, CallOf(e)}
 	if t, ok := s.targets[key]; ok {
 		return t, nil
 	}
-	c, err := s.targetNamed(name)
+	c, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +50,17 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t = s.measuring(providerOf(c), s.recording.Target(t))
+	provider := c.Kind
+	if c.Kind == "model" {
+		provider = c.Model.Provider
+	}
+	t = recording.MeasureTarget(s.Metrics, provider, s.recording.Target(t))
 	s.targets[key] = t
 	return t, nil
 }
 
-// targetNamed finds a target by its name in the configuration, or reads a short form.
-func (s *Setup) targetNamed(name string) (config.Target, error) {
+// TargetNamed finds a target by its name in the configuration, or reads a short form.
+func (s *Setup) TargetNamed(name string) (config.Target, error) {
 	if t, ok := s.config.Targets[name]; ok {
 		return t, s.unaddressed(name)
 	}
@@ -143,13 +148,18 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		Limited:  s.models.Limits.Limit,
 		Environ:  s.environ,
 		Closing:  s.closing,
-		Tools:    s.tools.get,
+		Tools:    s.tools.Get,
 		Playing:  s.recording.Playing(),
 		Warn:     s.warnOnce,
 		Client:   s.client,
 		Retries:  call.retries(nil),
 		Timeout:  call.timeout,
 	}
+}
+
+// NodesOfServer returns the nodes of the flow that a target's server follows (target.NodesOfServer).
+func (s *Setup) NodesOfServer(ctx context.Context, t config.Target) ([]byte, error) {
+	return target.NodesOfServer(ctx, t, s.parts(suite.Execution{}))
 }
 
 // token returns the bearer token that a variable holds. Playback needs none, because no server is asked.
@@ -169,7 +179,7 @@ func (s *Setup) Placeholders(name string) (names []string, ok bool) {
 	if _, made := s.made[name]; made {
 		return nil, false
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, false
 	}
@@ -184,6 +194,6 @@ func (s *Setup) AcceptsStubs(name string) bool {
 	if _, made := s.made[name]; made {
 		return true
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	return err != nil || target.TraitsOf(t).Flow
 }

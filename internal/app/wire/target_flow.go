@@ -41,7 +41,7 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 	if _, ok := s.made[name]; ok {
 		return nil, nil
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func (s *Setup) FlowID(name string) string {
 	if _, ok := s.made[name]; ok {
 		return ""
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return "" // opening it says so
 	}

@@ -16,7 +16,7 @@ type collectingModel struct{ llm.Model }
 // Collecting returns a model whose requests and replies are collected (collect.Request).
 func Collecting(m llm.Model) llm.Model { return collectingModel{m} }
 
-// Generate asks the model.
+// Generate calls the model.
 func (m collectingModel) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	collect.Request(ctx, func() []byte { return written(r) })
 	reply, err := m.Model.Generate(ctx, r)
@@ -26,7 +26,7 @@ func (m collectingModel) Generate(ctx context.Context, r llm.Request) (chat.Repl
 	return reply, err
 }
 
-// Stream asks the model for a reply in pieces.
+// Stream calls the model for a reply in pieces.
 func (m collectingModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
 	collect.Request(ctx, func() []byte { return written(r) })
 	reply, err := llm.Stream(ctx, m.Model, r, token)

@@ -56,7 +56,7 @@ type serviceAnswer struct {
 	Body   string      `json:"body"`
 }
 
-// RoundTrip sends a request, or plays its answer. Headers are not part of what is asked: they hold keys.
+// RoundTrip sends a request, or plays its answer. Headers are not part of a recorded request: they contain keys.
 func (t recordedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -71,7 +71,7 @@ func (t recordedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A service is no model: whoever asks it says what its failure means.
+	// A service is not a model: its caller reports what its failure means.
 	ctx, _ := llm.NoteLack(r.Context())
 	server := t.recording.Model(serviceName, service{t.RoundTripper, r, body})
 	reply, err := server.Generate(ctx, llm.Request{Messages: []chat.Message{chat.NewMessage(chat.User, string(asked))}})

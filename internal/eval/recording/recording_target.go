@@ -64,7 +64,7 @@ func (s recordedSession) SessionID() string {
 	return ""
 }
 
-// Send says the message. After a turn that lacks an exchange, the reply still says what the turn has used.
+// Send sends the message. After a turn that lacks an exchange, the reply still has what the turn has used.
 func (s recordedSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	noting, lacks := llm.NoteLack(ctx)
 	started := time.Now()

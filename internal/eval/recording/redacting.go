@@ -11,18 +11,18 @@ import (
 )
 
 // redactingModel is a model whose replies never repeat a secret, even when the model echoes one.
-// It wraps the model before anything keeps or passes on a reply.
+// It wraps the model before anything stores or passes on a reply.
 type redactingModel struct {
 	llm.Model
 	secrets *redact.Redactor
 }
 
-// Generate asks the model and replaces secrets in the reply.
+// Generate calls the model and replaces secrets in the reply.
 func (m *redactingModel) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	return m.redacted(m.Model.Generate(ctx, r))
 }
 
-// Stream asks the model. It passes the text to token as it comes, without secrets.
+// Stream calls the model. It passes the text to token as it comes, without secrets.
 func (m *redactingModel) Stream(ctx context.Context, r llm.Request, token func(string)) (chat.Reply, error) {
 	kept := m.secrets.Writer(tokens(token))
 	// tokens never fails

@@ -1,4 +1,4 @@
-package wire
+package langfuse
 
 import (
 	"cmp"
@@ -8,17 +8,22 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/telemetry"
 	"github.com/rehearse-dev/rehearse/internal/base/trace"
-	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 )
 
-// Traces returns a context whose spans go to the collector that the environment of o names, without its secrets. Turns
+// OpenTraces returns a context whose spans go to the collector that the environment names, without its secrets. Turns
 // of visitors of chatbots go to the environment's Langfuse, too. sent sends what is left; Warn gets what could not be
 // sent. No request is made before there is a span.
-func Traces(ctx context.Context, o Options, version string) (traced context.Context, sent func()) {
-	to := telemetry.Options{LookupEnv: o.LookupEnv, Version: version, Mask: o.Secrets.Text, Warn: o.Warn}
+func OpenTraces(ctx context.Context, to telemetry.Options) (traced context.Context, sent func()) {
+	getenv := func(name string) string {
+		if to.LookupEnv == nil {
+			return ""
+		}
+		value, _ := to.LookupEnv(name)
+		return value
+	}
 	all := telemetry.OpenTraces(to)
 	visitors := all
-	if p, ok := langfuseTraces((&shared{Options: o}).Getenv); ok {
+	if p, ok := traceResource(getenv); ok {
 		visitors = telemetry.OpenWith(to, p, all)
 	}
 	if all == nil && visitors == nil {
@@ -32,14 +37,14 @@ func Traces(ctx context.Context, o Options, version string) (traced context.Cont
 	}
 }
 
-// langfuseTraces returns where the environment's Langfuse takes traces. What is wrong with its variables is told where
+// traceResource returns where the environment's Langfuse takes traces. What is wrong with its variables is reported where
 // a client is needed.
-func langfuseTraces(getenv func(string) string) (p telemetry.Resource, ok bool) {
-	c, err := langfuse.FromEnv(getenv)
-	if err != nil || langfuse.Disabled(getenv) {
+func traceResource(getenv func(string) string) (p telemetry.Resource, ok bool) {
+	c, err := FromEnv(getenv)
+	if err != nil || Disabled(getenv) {
 		return p, false
 	}
-	host, err := url.Parse(cmp.Or(c.Host, langfuse.CloudHost))
+	host, err := url.Parse(cmp.Or(c.Host, CloudHost))
 	if err != nil {
 		return p, false
 	}

@@ -1,10 +1,11 @@
-package wire
+package replayrun
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
@@ -13,11 +14,11 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// ReplayTarget opens a target for replays, as a suite would open it. Definition is all that decides how it answers, as
-// values that JSON can hold; its Settings are left to the caller, as it may hold secrets and the names of files.
+// openTarget opens a target for replays, as a suite would open it. Definition is all that decides how it answers, as
+// JSON values; its Settings are left to the caller, as it may contain secrets and the names of files.
 // Resumes is true when conversations can begin in their middle.
-func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened, definition any, err error) {
-	t, err := s.targetNamed(name)
+func openTarget(ctx context.Context, s *wire.Setup, name string) (o *replay.Opened, definition any, err error) {
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,10 +31,10 @@ func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened
 	}
 	var judge grader.Judge
 	if t.Judge != "" {
-		if judge, err = s.Judge(Judging{}); err != nil {
+		if judge, err = s.Judge(wire.Judging{}); err != nil {
 			return nil, nil, fmt.Errorf("target %s: complete_when: %w", name, err)
 		}
-		of, err := s.JudgeDefinition(Judging{})
+		of, err := s.JudgeDefinition(wire.Judging{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -51,17 +52,17 @@ func (s *Setup) ReplayTarget(ctx context.Context, name string) (o *replay.Opened
 	}
 	switch {
 	case agent.Traits.Flow:
-		err = s.nodes(ctx, name, t, agent, o)
+		err = nodes(ctx, s, name, t, agent, o)
 	case t.Follows != nil:
-		err = s.localNodes(target.FlowConfig{Path: t.Follows.Path, ID: t.Follows.ID}, agent, o)
+		err = localNodes(s, target.FlowConfig{Path: t.Follows.Path, ID: t.Follows.ID}, agent, o)
 	}
 	o.RequestsUnknown = target.AcceptsFlow(t) || agent.Traits.Flow && agent.Nodes == nil
 	return o, definition, err
 }
 
 // localNodes takes the nodes of a flow that is defined here.
-func (s *Setup) localNodes(c target.FlowConfig, agent *replay.TargetAgent, o *replay.Opened) error {
-	f, err := LoadFlow(s.Files, c)
+func localNodes(s *wire.Setup, c target.FlowConfig, agent *replay.TargetAgent, o *replay.Opened) error {
+	f, err := wire.LoadFlow(s.Files, c)
 	if err != nil {
 		return err
 	}
@@ -71,20 +72,20 @@ func (s *Setup) localNodes(c target.FlowConfig, agent *replay.TargetAgent, o *re
 
 // nodes finds the nodes of the flow that a target follows: those of the flow that is named here, or else of the
 // server's.
-func (s *Setup) nodes(ctx context.Context, name string, t config.Target, agent *replay.TargetAgent,
+func nodes(ctx context.Context, s *wire.Setup, name string, t config.Target, agent *replay.TargetAgent,
 	o *replay.Opened) error {
 	c := target.FlowConfigOf(t)
 	agent.Start = c.Start
 	if c.Path != "" {
-		return s.localNodes(c, agent, o)
+		return localNodes(s, c, agent, o)
 	}
 	o.FlowID = flow.Slug(c.ID)
-	told, err := target.NodesOfServer(ctx, t, s.parts(suite.Execution{}))
+	told, err := s.NodesOfServer(ctx, t)
 	if err == nil {
 		agent.Nodes, err = replay.ReadNodes(told)
 	}
 	if err != nil {
-		s.warn(fmt.Sprintf(
+		s.ReportProblem(fmt.Sprintf(
 			"target %s: the nodes of its flow are not known, so its conversations begin at its start: %v", name, err))
 	}
 	return nil

@@ -1,4 +1,4 @@
-package wire
+package recording
 
 import (
 	"cmp"
@@ -6,35 +6,36 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
-	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
-	"github.com/rehearse-dev/rehearse/internal/run/metrics"
 )
 
-// madeTarget is the provider in the metrics of targets that no configuration describes.
-const madeTarget = "other"
-
-// providerOf returns what metrics call a target: the provider of a model, the kind of any other.
-func providerOf(t config.Target) string {
-	if t.Kind == "model" {
-		return t.Model.Provider
-	}
-	return t.Kind
+// Metrics count the time of turns of targets and of calls of judges.
+type Metrics interface {
+	Target(provider string, took time.Duration)
+	Judge(provider string, took time.Duration)
 }
 
-// measuring wraps a target so that the metrics have the time of each turn, as the record has it.
-func (s *shared) measuring(provider string, t runner.Target) runner.Target {
-	if s.Metrics == nil {
+// MeasureTarget wraps a target so that the metrics have the time of each turn, as the record has it.
+func MeasureTarget(m Metrics, provider string, t runner.Target) runner.Target {
+	if m == nil {
 		return t
 	}
-	return measuredTarget{t, provider, s.Metrics}
+	return measuredTarget{t, provider, m}
+}
+
+// MeasureJudge wraps a judging model so that the metrics have the time of each call.
+func MeasureJudge(m Metrics, provider string, model llm.Model) llm.Model {
+	if m == nil {
+		return model
+	}
+	return measuredJudge{model, provider, m}
 }
 
 type measuredTarget struct {
 	runner.Target
 	provider string
-	metrics  *metrics.Metrics
+	metrics  Metrics
 }
 
 // Open opens a session.
@@ -76,7 +77,7 @@ func (s measuredSession) SessionID() string {
 	return ""
 }
 
-// Send says the message.
+// Send sends the message.
 func (s measuredSession) Send(ctx context.Context, message chat.Content) (chat.Reply, error) {
 	began := time.Now()
 	reply, err := s.Session.Send(ctx, message)
@@ -88,10 +89,10 @@ func (s measuredSession) Send(ctx context.Context, message chat.Content) (chat.R
 type measuredJudge struct {
 	llm.Model
 	provider string
-	metrics  *metrics.Metrics
+	metrics  Metrics
 }
 
-// Generate asks the model.
+// Generate calls the model.
 func (m measuredJudge) Generate(ctx context.Context, r llm.Request) (chat.Reply, error) {
 	began := time.Now()
 	reply, err := m.Model.Generate(ctx, r)

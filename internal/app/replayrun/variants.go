@@ -1,4 +1,4 @@
-package wire
+package replayrun
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
+	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
@@ -17,7 +18,7 @@ import (
 
 // Variants opens the variants of a store. Use it from one goroutine at a time.
 type Variants struct {
-	Setup *Setup
+	Setup *wire.Setup
 	Store replay.Variants
 	// Flows is the folder, or the file, of the flows that variants name, among the files of the setup. Prompts is the
 	// folder of their prompts on the disk.
@@ -35,7 +36,7 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 		return nil, err
 	}
 	if len(d.Ignored) > 0 {
-		v.Setup.warn(fmt.Sprintf("variant %s: parameters that no model knows are left out: %s", id,
+		v.Setup.ReportProblem(fmt.Sprintf("variant %s: parameters that no model knows are left out: %s", id,
 			strings.Join(d.Ignored, ", ")))
 	}
 	f, err := v.flow(d.Settings.FlowConfig.FlowID)
@@ -57,7 +58,7 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 	if c, err = c.Over(d.Settings.FlowConfig.JSON); err != nil {
 		return nil, source.Invalid("variant %s: %w", id, err)
 	}
-	m, err := v.Setup.ModelNamed(d.Version.Model(), "model", Names(v.Setup.config.Models))
+	m, err := v.Setup.ModelNamed(d.Version.Model(), "model", wire.Names(v.Setup.Config().Models))
 	if err != nil {
 		return nil, err
 	}
@@ -69,24 +70,24 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 	if err != nil {
 		return nil, err
 	}
-	said := c.Settings()
-	served(settings, said, llm.ParametersOf(m))
+	turns := c.Settings()
+	served(settings, turns, llm.ParametersOf(m))
 	if m.Provider == config.Lexical {
-		said.Pipeline = &flow.MemoryPipeline{} // it has nothing to learn facts with
+		turns.Pipeline = &flow.MemoryPipeline{} // it has nothing to learn facts with
 	}
 	return &replay.Opened{
 		Replayed: replay.Replayed{
 			ID: id, Name: d.Variant.Name, FlowID: f.ID, Prompt: d.Version.ID, Model: d.Version.Model(), Kind: "flow",
 		},
 		Agent: &replay.FlowAgent{
-			Engine: engine, Flow: f, Pipeline: said.Pipeline, KnowledgeBases: said.KnowledgeBases, Limits: said.Limits,
+			Engine: engine, Flow: f, Pipeline: turns.Pipeline, KnowledgeBases: turns.KnowledgeBases, Limits: turns.Limits,
 		},
 		Settings: settings,
 		Resumes:  true,
 	}, nil
 }
 
-// served adds to a fingerprint what the configuration says of the flow's turns and of the model. What it leaves open
+// served adds to a fingerprint what the configuration has of the flow's turns and of the model. What it leaves open
 // adds nothing.
 func served(settings map[string]any, turns target.FlowSettings, model llm.Request) {
 	if !reflect.ValueOf(turns).IsZero() {
