@@ -80,7 +80,8 @@ func (v *Variants) Open(ctx context.Context, id string) (*replay.Opened, error) 
 			ID: id, Name: d.Variant.Name, FlowID: f.ID, Prompt: d.Version.ID, Model: d.Version.Model(), Kind: "flow",
 		},
 		Agent: &replay.FlowAgent{
-			Engine: engine, Flow: f, Pipeline: turns.Pipeline, KnowledgeBases: turns.KnowledgeBases, Limits: turns.Limits,
+			Engine: engine, Flow: f, Pipeline: turns.Pipeline, KnowledgeBases: turns.KnowledgeBases,
+			Limits: turns.Limits,
 		},
 		Settings: settings,
 		Resumes:  true,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
@@ -196,4 +197,13 @@ func (s *Setup) AcceptsStubs(name string) bool {
 	}
 	t, err := s.TargetNamed(name)
 	return err != nil || target.TraitsOf(t).Flow
+}
+
+// Call sends one message to a target that no configuration needs to describe (target.Call), and waits for the answer as
+// long as timeout; 0 leaves it to the target.
+func (s *Setup) Call(ctx context.Context, t config.Target, message string,
+	timeout time.Duration) (target.Exchange, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	return target.Call(ctx, t, s.parts(suite.Execution{Timeout: timeout}), message)
 }

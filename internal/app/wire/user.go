@@ -46,7 +46,7 @@ func (s *Setup) UserDependencies(p Playing) ([]Dependency, error) {
 	if err != nil || s.recording.Playing() {
 		return nil, err
 	}
-	return []Dependency{s.asked(m)}, nil
+	return []Dependency{s.dependency(m)}, nil
 }
 
 // UserDefinition returns everything that decides what a user's model says, as a value that JSON can hold.

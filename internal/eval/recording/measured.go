@@ -45,13 +45,13 @@ func (t measuredTarget) Open(ctx context.Context, o runner.Opening) (runner.Sess
 		return session, err
 	}
 	if h, ok := session.(runner.Historian); ok {
-		return measuredHistorian{measuredSession{session, &t}, h}, nil
+		return measuredHistorian{measuredSession{identified{session}, &t}, h}, nil
 	}
-	return measuredSession{session, &t}, nil
+	return measuredSession{identified{session}, &t}, nil
 }
 
 type measuredSession struct {
-	runner.Session
+	identified
 	target *measuredTarget
 }
 
@@ -59,22 +59,6 @@ type measuredSession struct {
 type measuredHistorian struct {
 	measuredSession
 	runner.Historian
-}
-
-// ConversationID implements runner.Identified.
-func (s measuredSession) ConversationID() string {
-	if known, ok := s.Session.(runner.Identified); ok {
-		return known.ConversationID()
-	}
-	return ""
-}
-
-// SessionID returns the agent's id of the conversation; empty where it has given none.
-func (s measuredSession) SessionID() string {
-	if known, ok := s.Session.(runner.Identified); ok {
-		return known.SessionID()
-	}
-	return ""
 }
 
 // Send sends the message.

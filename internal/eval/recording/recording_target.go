@@ -38,18 +38,21 @@ func (t recordedTarget) Open(ctx context.Context, o runner.Opening) (runner.Sess
 		return nil, err
 	}
 	if h, ok := session.(runner.Historian); ok {
-		return recordedHistorian{recordedSession{session, t.recording}, h}, nil
+		return recordedHistorian{recordedSession{identified{session}, t.recording}, h}, nil
 	}
-	return recordedSession{session, t.recording}, nil
+	return recordedSession{identified{session}, t.recording}, nil
 }
 
 type recordedSession struct {
-	runner.Session
+	identified
 	recording *Recording
 }
 
+// identified is a session that is wrapped, with its ids.
+type identified struct{ runner.Session }
+
 // ConversationID implements runner.Identified.
-func (s recordedSession) ConversationID() string {
+func (s identified) ConversationID() string {
 	if known, ok := s.Session.(runner.Identified); ok {
 		return known.ConversationID()
 	}
@@ -57,7 +60,7 @@ func (s recordedSession) ConversationID() string {
 }
 
 // SessionID returns the agent's id of the conversation; empty where it has given none.
-func (s recordedSession) SessionID() string {
+func (s identified) SessionID() string {
 	if known, ok := s.Session.(runner.Identified); ok {
 		return known.SessionID()
 	}

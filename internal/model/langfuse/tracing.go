@@ -37,8 +37,8 @@ func OpenTraces(ctx context.Context, to telemetry.Options) (traced context.Conte
 	}
 }
 
-// traceResource returns where the environment's Langfuse takes traces. What is wrong with its variables is reported where
-// a client is needed.
+// traceResource returns where the environment's Langfuse takes traces. Errors of its variables are reported where a
+// client is needed.
 func traceResource(getenv func(string) string) (p telemetry.Resource, ok bool) {
 	c, err := FromEnv(getenv)
 	if err != nil || Disabled(getenv) {

@@ -1,11 +1,9 @@
-package wire_test
+package main
 
 import (
 	"runtime"
 	"runtime/debug"
 	"testing"
-
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
 )
 
 func TestBuild(t *testing.T) {
@@ -24,7 +22,7 @@ func TestBuild(t *testing.T) {
 		"rehearse 1.2.0 (commit 0123456789ab+dirty, 2026-11-23T10:00:00Z,": stamp("vcs.revision", "0123456789abcdef",
 			"vcs.time", "2026-11-23T10:00:00Z", "vcs.modified", "true"),
 	} {
-		if got := wire.BuildOf("1.2.0", info).String(); got != want+with {
+		if got := buildOf("1.2.0", info).String(); got != want+with {
 			t.Errorf("%q, want %q", got, want+with)
 		}
 	}

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -56,7 +58,7 @@ func (s *Setup) TargetDependencies(ctx context.Context, name string) (Dependenci
 	}
 	var models []Dependency
 	for _, m := range asks.Models {
-		models = append(models, s.asked(m))
+		models = append(models, s.dependency(m))
 	}
 	found := Dependencies{
 		Models: s.withEmbedder(asks.Embeds, models...), Server: text.Address(asks.Server), Priced: asks.Priced,
@@ -75,7 +77,7 @@ func (s *Setup) JudgeDependencies(j Judging) ([]Dependency, error) {
 	}
 	var models []Dependency
 	for _, m := range found.all() {
-		models = append(models, s.asked(m))
+		models = append(models, s.dependency(m))
 	}
 	return models, nil
 }
@@ -90,14 +92,14 @@ func (s *Setup) EmbedderDependencies() []Dependency {
 
 func (s *Setup) withEmbedder(asks bool, models ...Dependency) []Dependency {
 	if m := s.config.Embedder; asks && m != nil {
-		embedder := s.asked(*m)
+		embedder := s.dependency(*m)
 		embedder.Embeds = true
 		models = append(models, embedder)
 	}
 	return models
 }
 
-func (s *Setup) asked(m config.Model) Dependency {
+func (s *Setup) dependency(m config.Model) Dependency {
 	a := Dependency{Model: m, Price: llm.PriceOf(m, s.config.Prices)}
 	a.Address, a.Own = llm.Address(m, s.models)
 	a.Key, a.KeySet = llm.KeyVariable(m, s.models)
@@ -123,23 +125,23 @@ func (s *Setup) Models() map[string]Dependency {
 	models := map[string]Dependency{}
 	for name, t := range s.config.Targets {
 		if t.Model.Provider != "" {
-			models["target "+name] = s.asked(t.Model)
+			models["target "+name] = s.dependency(t.Model)
 		}
 	}
 	for name, m := range s.config.Models {
-		models[name] = s.asked(m)
+		models[name] = s.dependency(m)
 	}
 	if m := s.config.Judge.Primary; m != nil {
-		models["judge"] = s.asked(*m)
+		models["judge"] = s.dependency(*m)
 	}
 	if m := s.config.Judge.Secondary; m != nil {
-		models["judge (secondary)"] = s.asked(*m)
+		models["judge (secondary)"] = s.dependency(*m)
 	}
 	for i, m := range s.config.Judge.Panel {
-		models[fmt.Sprintf("judge (%d of %d)", i+1, len(s.config.Judge.Panel))] = s.asked(m)
+		models[fmt.Sprintf("judge (%d of %d)", i+1, len(s.config.Judge.Panel))] = s.dependency(m)
 	}
 	if m := s.config.User; m != nil {
-		models["user"] = s.asked(*m)
+		models["user"] = s.dependency(*m)
 	}
 	for _, embedder := range s.withEmbedder(true) {
 		models["embedder"] = embedder
@@ -149,5 +151,43 @@ func (s *Setup) Models() map[string]Dependency {
 
 // Provided returns any model of a provider, as Models has it.
 func (s *Setup) Provided(provider string) Dependency {
-	return s.asked(config.Model{Provider: provider, Name: "any"})
+	return s.dependency(config.Model{Provider: provider, Name: "any"})
+}
+
+// listTimeout bounds Lists: a server that is there lists its models at once.
+const listTimeout = 3 * time.Second
+
+// Lists asks the address of a model which models it has. It is false of one that answers but has no list. Nothing is
+// asked of a model.
+func (s *shared) Lists(ctx context.Context, m config.Model) (bool, error) {
+	bounded, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	lists, err := llm.Lists(bounded, m, s.models)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%s: no answer within %s: is the server running?", m, listTimeout)
+	}
+	return lists, err
+}
+
+// Provider is a provider of models: where its models are asked, and which variable has the key.
+type Provider struct {
+	Name, Doc string
+	// Address is where it is asked in this environment, without user info and query; empty where the address is
+	// missing. AddressEnv is the variable of the address; empty where nothing is asked over the network. Key is the
+	// variable of the key, which is set or not; empty for none.
+	Address, AddressEnv, Key string
+	KeySet                   bool
+}
+
+// Providers returns all providers.
+func (s *shared) Providers() []Provider {
+	var providers []Provider
+	for _, p := range llm.Providers() {
+		m := config.Model{Provider: p.Name}
+		shown := Provider{Name: p.Name, Doc: p.Doc, AddressEnv: llm.AddressVariable(p.Name)}
+		shown.Address, _ = llm.Address(m, s.models)
+		shown.Key, shown.KeySet = llm.KeyVariable(m, s.models)
+		providers = append(providers, shown)
+	}
+	return providers
 }
