@@ -65,7 +65,7 @@ var openers = map[string][]string{
 	"sitebot": {"New"}, "store": {"Open", "OpenPostgres", "OpenRedis"}, "langfuse": {"New"}, "knowledge": {"Open"},
 }
 
-// wire is the package that opens things.
+// wire is the package that opens things, with the packages below it.
 const wire = "app/wire"
 
 // maxFiles is the largest number of files in a package, without tests. Packages in larger are to be split; the numbers
@@ -76,13 +76,12 @@ var larger = map[string]int{
 	"agent/flow":     46,
 	"agent/sitebot":  36,
 	"app/evaluation": 39,
-	"app/wire":       50,
 	"cmd/rehearse":   82,
 	"eval/grader":    64,
 	"eval/target":    53,
 	"model/llm":      63,
 	"replay":         60,
-	"run/store":      62,
+	"run/store":      61,
 	"web/api":        60,
 	"web/pages":      45,
 }
@@ -243,7 +242,7 @@ func TestGraphDependencies(t *testing.T) {
 // TestOnlyWireOpens checks that no package but app/wire calls openers of another package.
 func TestOnlyWireOpens(t *testing.T) {
 	for _, file := range goFiles(t) {
-		if file.pkg == wire {
+		if file.pkg == wire || strings.HasPrefix(file.pkg, wire+"/") {
 			continue
 		}
 		ast.Inspect(file.syntax, func(n ast.Node) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/shell"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
@@ -70,19 +71,19 @@ Exit codes: 0 all messages were answered, 2 wrong usage, 3 a message was not ans
 type chatFlags struct {
 	target, targetCurl, system, save string
 	site, language, config           string
-	sites                            wire.SitesOptions
+	sites                            chatbot.Options
 	inputsOnly, localPrompt, verbose bool
 }
 
 func (f *chatFlags) run(c *cobra.Command, env *Env) error {
-	line, err := env.curlLine("--target-curl", f.targetCurl, true)
+	pasted, err := env.curlTarget("--target-curl", f.targetCurl, true)
 	if err != nil {
 		return err
 	}
-	if line != "" {
+	if pasted != nil {
 		f.target = wire.CurlTarget
 	}
-	s, err := env.open(wire.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: line})
+	s, err := env.open(wire.Options{Config: f.config, LocalPrompt: f.localPrompt, Model: f.sites.Model, Curl: pasted})
 	if err != nil {
 		return outcome(err)
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
 // toSite talks to the chatbot of a website.
 func (f *chatFlags) toSite(ctx context.Context, env *Env, s *wire.Setup) (err error) {
 	if !f.sites.InDatabase() {
-		if s, err = s.At(wire.FolderOf(f.sites.Dir)); err != nil {
+		if s, err = s.At(source.Files{}.FolderOf(f.sites.Dir)); err != nil {
 			return outcome(err)
 		}
 	}

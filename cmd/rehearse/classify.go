@@ -16,6 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/experiment"
 	"github.com/rehearse-dev/rehearse/internal/report/ci"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -109,7 +110,7 @@ func (f *classifyFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.LocalPrompt, "local-prompt", false, "prompts from files and built in only, not from Langfuse")
 	flags.StringVar(&f.Config, "config", "",
 		"configuration file (default: the nearest rehearse.yaml at or above the items, or the sites)")
-	flags.StringVar(&f.log, "log", wire.LogAuto,
+	flags.StringVar(&f.log, "log", experiment.LogAuto,
 		"log to Langfuse as a dataset run: auto (items from there), langfuse (always) or none")
 	registerCI(flags, &f.ci)
 	flags.StringVar(&f.format, "format", "text", "text, json or md")
@@ -157,8 +158,8 @@ func (f *classifyFlags) check() error {
 		return outcome(err)
 	case !slices.Contains([]string{"text", "json", "md"}, f.format):
 		return usage("unknown format %q: use text, json or md", f.format)
-	case !slices.Contains(wire.LogModes(), f.log):
-		return usage("unknown --log %q: use %s", f.log, alternatives(wire.LogModes()))
+	case !slices.Contains(experiment.LogModes(), f.log):
+		return usage("unknown --log %q: use %s", f.log, alternatives(experiment.LogModes()))
 	case f.run.record != "" && f.run.replay != "":
 		return usage("--record and --replay exclude each other: record a run first, then replay it")
 	}
@@ -202,7 +203,7 @@ func (f *classifyFlags) classify(ctx context.Context, env *Env, show bool) (*cla
 	if err != nil {
 		return nil, outcome(err)
 	}
-	log, err := s.Experiment(f.log, remote, env.say)
+	log, err := experiment.Open(f.log, remote, s.Getenv, s.Langfuse, s.Secrets(), env.say)
 	if err != nil {
 		return nil, outcome(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/internal/app/classify"
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/experiment"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -177,7 +177,7 @@ func (f *classifyFlags) e2e(ctx context.Context, env *Env) error {
 	}
 	e.workers, e.out = f.run.workers, f.run.out
 	e.commandLine = []string{"classify", e2eAPI}
-	if f.log == wire.LogNone {
+	if f.log == experiment.LogNone {
 		e.trace = "no"
 	}
 	if f.format != "text" { // its report is text, and would stand among what is read by machines

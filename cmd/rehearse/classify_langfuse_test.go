@@ -16,7 +16,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/classify"
 	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 	"github.com/rehearse-dev/rehearse/internal/model/langfuse/langfusetest"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -202,7 +202,7 @@ func TestClassifyLogsNothing(t *testing.T) {
 		},
 	} {
 		p := labelledServer(t)
-		p.variables[wire.LangfuseEnabledEnv] = tc.off
+		p.variables[langfuse.EnabledEnv] = tc.off
 		code, _, stderr := p.run(t, onSites(t, append([]string{"classify"}, tc.args...)...)...)
 		if code != tc.code || len(p.posts()) > 0 || !strings.Contains(stderr, tc.said) {
 			t.Errorf("%s: exit code %d, requests %v, stderr %s", tc.name, code, p.posts(), stderr)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -105,7 +106,17 @@ func onDatasets(ctx context.Context, env *Env, do func(context.Context, *dataset
 		return outcome(err)
 	}
 	defer env.closed(s)
-	return coded(ctx, do(ctx, s.Storages(reportProgress(env.Stderr, env.Now))))
+	configured := func() (string, error) {
+		here, err := s.At(".")
+		if err != nil {
+			return "", err
+		}
+		return here.StorePath(), nil
+	}
+	return coded(ctx, do(ctx, &dataset.Stores{
+		Store: storage.Datasets(configured, s.StoreAt), Langfuse: s.Langfuse,
+		Progress: reportProgress(env.Stderr, env.Now), Now: s.Now,
+	}))
 }
 
 // coded gives an error its exit code: whether it is a mistake of whoever asked, a signal, or something that could not

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset/conversation"
@@ -254,10 +255,10 @@ func (f *addFlags) fromLangfuse(ctx context.Context, env *Env, places *dataset.S
 }
 
 func (f *addFlags) fromStore(ctx context.Context) (c *conversation.Recorded, err error) {
-	kept, err := wire.OpenSessions(ctx, f.store, f.redis)
+	kept, err := chatbot.OpenSessions(ctx, f.store, f.redis)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
-	return conversation.OfChatbot(ctx, kept, wire.SessionReader, kept.Where, f.site, f.session)
+	return conversation.OfChatbot(ctx, kept, chatbot.SessionReader, kept.Where, f.site, f.session)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse/experiment"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
 )
@@ -186,11 +187,12 @@ func (f *e2eFlags) run(ctx context.Context, env *Env, name string) error {
 			fmt.Fprintln(env.Stderr, "rehearse: "+others)
 		}
 	}
-	mode := wire.LogAuto
+	mode := experiment.LogAuto
 	if f.trace == "no" {
-		mode = wire.LogNone
+		mode = experiment.LogNone
 	}
-	to, err := s.Experiment(mode, read.From.Kind == dataset.InLangfuse, env.say)
+	to, err := experiment.Open(
+		mode, read.From.Kind == dataset.InLangfuse, s.Getenv, s.Langfuse, s.Secrets(), env.say)
 	if err != nil {
 		return outcome(err)
 	}

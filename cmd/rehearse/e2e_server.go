@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/fleet/remote"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -25,7 +25,7 @@ func (f *e2eFlags) checkServer(flags *pflag.FlagSet, name string) error {
 	switch {
 	case !dataset.IsFile(name):
 		return usage("a server takes a file of items: write %s into one with `rehearse dataset pull`", name)
-	case (wire.SitesOptions{Dir: f.sites}).InDatabase():
+	case (chatbot.Options{Dir: f.sites}).InDatabase():
 		return usage(
 			"--sites names a database, which is for local runs: a server takes a folder of sites, or the file of one")
 	}

@@ -11,7 +11,13 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/base/telemetry"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/eval/target"
+	"github.com/rehearse-dev/rehearse/internal/eval/target/curl"
+	"github.com/rehearse-dev/rehearse/internal/model/langfuse"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/ci"
 )
@@ -119,7 +125,9 @@ func (e *Env) here(o wire.Options) (*wire.Setup, error) {
 
 // traced returns a context whose spans go to the collector that the environment names. sent sends what is left of them.
 func (e *Env) traced(ctx context.Context, warn func(text string)) (traced context.Context, sent func()) {
-	return wire.Traces(ctx, wire.Options{LookupEnv: e.LookupEnv, Secrets: e.secrets, Warn: warn}, version())
+	return langfuse.OpenTraces(ctx, telemetry.Options{
+		LookupEnv: e.LookupEnv, Version: version(), Mask: e.secrets.Text, Warn: warn,
+	})
 }
 
 // warn returns a function that tells of what stops nothing. It is safe for concurrent use.
@@ -226,6 +234,20 @@ func interruptibly(ctx context.Context, env *Env, do func(context.Context)) {
 
 // maxCurl bounds a file with a curl line.
 const maxCurl = 1 << 20
+
+// curlTarget returns the target that the curl line of a flag describes; nil for no file (curlLine).
+func (e *Env) curlTarget(flag, file string, said bool) (*config.Target, error) {
+	line, err := e.curlLine(flag, file, said)
+	if err != nil || line == "" {
+		return nil, err
+	}
+	_, mapping, err := curl.Read(line, e.secrets)
+	if err != nil {
+		return nil, outcome(source.Invalid("%s: %w", flag, err))
+	}
+	t, err := target.Read(flag, mapping)
+	return &t, outcome(err)
+}
 
 // curlLine returns the curl line in a file that a flag names, or on the standard input for -; empty for no file. Said
 // is true if this command line names it: what an earlier one had on its standard input is gone.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/ci"
@@ -63,8 +64,8 @@ type runFlags struct {
 	// localPrompt leaves Langfuse's prompts out of chatbots.
 	localPrompt bool
 	commandLine []string
-	// curl is the line that targetCurl names, once it was read.
-	curl string
+	// curl is the target that targetCurl names, once it was read.
+	curl *config.Target
 	// server holds the run where one is named; detach does not wait for its end.
 	server serverFlags
 	detach bool

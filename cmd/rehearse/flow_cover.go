@@ -11,6 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/app/chatsession"
 	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay/cover"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -138,7 +139,7 @@ func (f *coverFlags) sources() (n int) {
 
 // logged reads the logged sessions of the flow, and writes the suite of few of them.
 func (f *coverFlags) logged(ctx context.Context, env *Env, covered *cover.Coverage) error {
-	return withLoaded(ctx, env, f.store, func(h *wire.History) error {
+	return withLoaded(ctx, env, f.store, func(h *storage.History) error {
 		chosen, err := covered.Sessions(ctx, h, f.most)
 		if err != nil || f.write == "" || len(chosen) == 0 {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/replay/mine"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
@@ -69,7 +69,7 @@ func (f *mineFlags) run(c *cobra.Command, env *Env) error {
 	if err := cmp.Or(f.Check(), read, err); err != nil {
 		return outcome(err)
 	}
-	return withLoaded(c.Context(), env, f.store, func(h *wire.History) error {
+	return withLoaded(c.Context(), env, f.store, func(h *storage.History) error {
 		learned, err := mine.Log{Events: h, FlowID: f.flow, Days: days}.Learn(c.Context(), f.Options)
 		if err != nil {
 			return err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/cmd/rehearse/commandline"
 	"github.com/rehearse-dev/rehearse/internal/app/evaluation"
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/run/compare"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -102,9 +101,8 @@ func inherit(flags *pflag.FlagSet, env *Env, run result.Run) error {
 	if err := then.Parse(run.Command[1:]); err != nil {
 		return usage("cannot grade run %s again: its command: %w", run.ID, err)
 	}
-	if line, err := env.curlLine("--target-curl", before.targetCurl, false); err == nil && line != "" {
-		_, _, _ = wire.CurlLine(line, env.secrets) // a reply that lacks a credential is refused when it is graded
-	}
+	// Its secrets are learned. A reply that lacks a credential is refused when it is graded.
+	_, _ = env.curlTarget("--target-curl", before.targetCurl, false)
 	names := []string{"judge", "config", "threshold", "filter", "tag"}
 	if lost := commandline.Lost(then, flags, names...); lost != "" {
 		return usage(

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
@@ -38,13 +39,13 @@ func (f *sessionStore) registerRedis(flags *pflag.FlagSet) {
 }
 
 // open opens the store, does something with it, and closes it.
-func (f *sessionStore) open(ctx context.Context, env *Env, do func(*wire.Sessions) error) error {
+func (f *sessionStore) open(ctx context.Context, env *Env, do func(*chatbot.Sessions) error) error {
 	s, err := env.here(wire.Options{})
 	if err != nil {
 		return outcome(err)
 	}
 	defer env.closed(s)
-	return outcome(wire.WithSessions(ctx, s.RunsStore(f.store, wire.StateDir), f.redis, do))
+	return outcome(chatbot.WithSessions(ctx, s.RunsStore(f.store, wire.StateDir), f.redis, do))
 }
 
 // leadsFlags select leads.
@@ -65,7 +66,7 @@ func newLeadsList(env *Env) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			return f.open(c.Context(), env, func(s *wire.Sessions) error { return f.list(c.Context(), env, s) })
+			return f.open(c.Context(), env, func(s *chatbot.Sessions) error { return f.list(c.Context(), env, s) })
 		},
 	}
 	f.register(c.Flags())
@@ -87,7 +88,7 @@ func (f *leadsFlags) check() error {
 	return nil
 }
 
-func (f *leadsFlags) list(ctx context.Context, env *Env, s *wire.Sessions) error {
+func (f *leadsFlags) list(ctx context.Context, env *Env, s *chatbot.Sessions) error {
 	rows, err := s.Leads(ctx, lead.Filter{Site: f.site, Session: f.session, State: lead.State(f.state)})
 	if err != nil {
 		return err
@@ -136,7 +137,9 @@ than a week ago is not kept any more and cannot be sent.`,
 				return usage(
 					"name the leads that are to be sent again, or say --all; `rehearse leads list` has their ids")
 			}
-			return f.open(c.Context(), env, func(s *wire.Sessions) error { return resend(c.Context(), env, s, args) })
+			return f.open(c.Context(), env, func(s *chatbot.Sessions) error {
+				return resend(c.Context(), env, s, args)
+			})
 		},
 	}
 	f.register(c.Flags())
@@ -145,7 +148,7 @@ than a week ago is not kept any more and cannot be sent.`,
 }
 
 // resend has leads sent again, and says which it could not find.
-func resend(ctx context.Context, env *Env, s *wire.Sessions, ids []string) error {
+func resend(ctx context.Context, env *Env, s *chatbot.Sessions, ids []string) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	resent, err := s.Resend(ctx, env.Now(), ids...)

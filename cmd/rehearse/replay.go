@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 )
 
 func newReplay(env *Env) *cobra.Command {
@@ -53,18 +54,18 @@ func underscored(c *cobra.Command) {
 }
 
 // withHistory calls use with the store at an address, which is made where it is not there.
-func withHistory(ctx context.Context, env *Env, address string, use func(*wire.History) error) error {
-	return withOpened(ctx, env, address, wire.OpenHistory, use)
+func withHistory(ctx context.Context, env *Env, address string, use func(*storage.History) error) error {
+	return withOpened(ctx, env, address, storage.OpenHistory, use)
 }
 
 // withLoaded calls use with the store at an address, into which a log has been loaded.
-func withLoaded(ctx context.Context, env *Env, address string, use func(*wire.History) error) error {
-	return withOpened(ctx, env, address, wire.FindHistory, use)
+func withLoaded(ctx context.Context, env *Env, address string, use func(*storage.History) error) error {
+	return withOpened(ctx, env, address, storage.FindHistory, use)
 }
 
 func withOpened(
-	ctx context.Context, env *Env, address string, open func(context.Context, string) (*wire.History, error),
-	use func(*wire.History) error,
+	ctx context.Context, env *Env, address string, open func(context.Context, string) (*storage.History, error),
+	use func(*storage.History) error,
 ) error {
 	address, err := env.history(address)
 	if err != nil {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
@@ -21,7 +21,7 @@ func newReplayExport(env *Env) *cobra.Command {
 			if err != nil {
 				return outcome(err)
 			}
-			return withLoaded(c.Context(), env, address, func(h *wire.History) error {
+			return withLoaded(c.Context(), env, address, func(h *storage.History) error {
 				return replay.WriteJSONL(env.Stdout, h.Each(c.Context(), replay.Filter{
 					FlowID: flow, From: days.From, To: days.To,
 				}))

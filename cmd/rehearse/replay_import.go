@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/replay/importer"
 )
@@ -54,7 +55,7 @@ reply, state, next_state, turn_number, latency_ms, outcome, data.`,
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, f.store, func(h *wire.History) error {
+			return withHistory(c.Context(), env, f.store, func(h *storage.History) error {
 				return f.load(c.Context(), env, h, inputs, options)
 			})
 		},

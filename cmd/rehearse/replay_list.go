@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
@@ -28,7 +28,7 @@ began it, with --evaluation_run_id, goes on.`,
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withLoaded(c.Context(), env, address, func(h *wire.History) error {
+			return withLoaded(c.Context(), env, address, func(h *storage.History) error {
 				if _, err := h.Runs.Sweep(c.Context(), env.Now()); err != nil {
 					return err
 				}

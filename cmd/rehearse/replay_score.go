@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
@@ -81,7 +81,7 @@ func (f *scoreFlags) run(ctx context.Context, env *Env, file string) error {
 	if err != nil {
 		return outcome(err)
 	}
-	return withLoaded(ctx, env, f.store, func(h *wire.History) error {
+	return withLoaded(ctx, env, f.store, func(h *storage.History) error {
 		scored, err := f.score(ctx, h, played)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
@@ -39,7 +40,7 @@ func newReplayVariantList(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, address, func(h *wire.History) error {
+			return withHistory(c.Context(), env, address, func(h *storage.History) error {
 				variants, err := h.Variants.List(c.Context())
 				if err != nil {
 					return err
@@ -116,7 +117,7 @@ func newReplayVariantShow(env *Env) *cobra.Command {
 			if err := textOrJSON(format); err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, address, func(h *wire.History) error {
+			return withHistory(c.Context(), env, address, func(h *storage.History) error {
 				d, err := replay.Describe(c.Context(), h.Variants, args[0])
 				switch {
 				case err != nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 )
 
@@ -41,7 +41,7 @@ By flags, --prompt-file and --model make the version of the prompt in the same s
 			if err != nil {
 				return err
 			}
-			return withHistory(c.Context(), env, f.store, func(h *wire.History) error {
+			return withHistory(c.Context(), env, f.store, func(h *storage.History) error {
 				return putVariants(c.Context(), env, h, found)
 			})
 		},
@@ -128,7 +128,7 @@ func readParams(params []string) (map[string]any, error) {
 }
 
 // putVariants writes the variants, and says what became of each.
-func putVariants(ctx context.Context, env *Env, h *wire.History, found *replay.VariantSet) error {
+func putVariants(ctx context.Context, env *Env, h *storage.History, found *replay.VariantSet) error {
 	changes, err := found.Put(ctx, h.Variants)
 	count := map[replay.ChangeKind]int{}
 	for _, c := range changes {

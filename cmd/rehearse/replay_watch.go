@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/report/variants"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -150,7 +151,7 @@ func ended(r *replay.WatchReport) error {
 
 // look shows what a watch has found until now.
 func (f *watchFlags) look(ctx context.Context, env *Env) error {
-	return withLoaded(ctx, env, f.Store, func(h *wire.History) error {
+	return withLoaded(ctx, env, f.Store, func(h *storage.History) error {
 		state, err := h.Runs.Watch(ctx, f.Watching.Name)
 		switch {
 		case err != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
@@ -75,7 +76,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 		return err
 	}
 	defer env.closed(s)
-	book, warning, err := s.Annotations(ctx, dir, run.ID)
+	book, warning, err := storage.Annotations(ctx, s.StorePath(), dir, run.ID)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (f *runFlags) start(c *cobra.Command, env *Env, args []string) error {
 	if f.server.url != "" {
 		return f.heldThere(c.Context(), env)
 	}
-	if f.curl, err = env.curlLine("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
+	if f.curl, err = env.curlTarget("--target-curl", f.targetCurl, c.Flags().Changed("target-curl")); err != nil {
 		return err
 	}
 	if f.watch {

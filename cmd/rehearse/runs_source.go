@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/fleet/client"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
@@ -41,7 +42,7 @@ func (f *sourceFlags) in(ctx context.Context, env *Env, do func(runsOf) error) (
 		defer server.Close()
 		return outcome(do(runsOf{server.List, server.Show, server.Cancel, server.Prune}))
 	case f.store != "":
-		runs, closing, err := wire.FindRuns(ctx, f.store)
+		runs, closing, err := storage.FindRuns(ctx, f.store)
 		if err != nil {
 			return outcome(err)
 		}

@@ -10,7 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
+	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -154,10 +157,10 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	store := s.RunsStore(f.store, f.runs.data)
 	options.Events, options.LogTurns = store, f.events && s.NamedStore(f.store) != ""
 	if options.Sites.Dir != "" {
-		options.Sites.Store = wire.SessionStore(store)
+		options.Sites.Store = chatbot.SessionStore(store)
 	}
 	stopped, err := env.begins(ctx, func(ctx context.Context) error {
-		return wire.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
+		return storage.AwaitRuns(ctx, store, func(err error) { log.Warn("the store is waited for", "error", err) })
 	})
 	if err != nil || stopped {
 		return outcome(err)
@@ -249,17 +252,17 @@ func (f *serveFlags) check(token string) error {
 // folder returns the folder whose configuration applies: that of the flows, or of the sites unless they are in a
 // database.
 func (f *serveFlags) folder() string {
-	if f.flows == "" && !(wire.SitesOptions{Dir: f.sites}).InDatabase() {
-		return wire.FolderOf(f.sites)
+	if f.flows == "" && !(chatbot.Options{Dir: f.sites}).InDatabase() {
+		return source.Files{}.FolderOf(f.sites)
 	}
-	return wire.FolderOf(f.flows)
+	return source.Files{}.FolderOf(f.flows)
 }
 
 // served says what is opened.
 func (f *serveFlags) served() (wire.ServedOptions, error) {
 	o := wire.ServedOptions{Model: f.model, Flows: f.flows, Knowledge: f.knowledge}
-	if f.store != "" && !wire.IsPostgres(f.store) {
-		if _, scheme := wire.SQLitePath(f.store); scheme != "" {
+	if f.store != "" && !storage.IsPostgres(f.store) {
+		if _, scheme := storage.SQLitePath(f.store); scheme != "" {
 			return o, usage("--store %s is not supported here: use sqlite:PATH or postgres://…", f.store)
 		}
 	}
@@ -269,7 +272,7 @@ func (f *serveFlags) served() (wire.ServedOptions, error) {
 		}
 		return o, nil
 	}
-	o.Sites = wire.SitesOptions{
+	o.Sites = chatbot.Options{
 		Dir: f.sites, Prompts: f.prompts, Redis: f.redis, TTL: f.sessionTTL, Limited: true, Durable: f.durable,
 	}
 	if f.hasModel {

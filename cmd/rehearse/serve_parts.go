@@ -9,6 +9,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/base/telemetry"
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
 	"github.com/rehearse-dev/rehearse/internal/web/api"
@@ -104,7 +105,7 @@ func (f *serveFlags) agents(env *Env, served *wire.Served, running *coordinator.
 
 // openLog returns the log on stderr. It has no secrets in it.
 func openLog(env *Env, format string) (*slog.Logger, error) {
-	log, ok := wire.Log(env.Stderr, format)
+	log, ok := telemetry.Log(env.Stderr, format)
 	if !ok {
 		return nil, usage("--log %q: use text, json or off", format)
 	}

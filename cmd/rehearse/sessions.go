@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 )
 
 func newSessions(env *Env) *cobra.Command {
@@ -34,7 +35,7 @@ deleted. Langfuse is asked to delete the traces where it has a key. Prints how m
   rehearse sessions delete 4f1c 5a2d --site acme.example --redis redis://localhost:6379`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.open(c.Context(), env, func(s *wire.Sessions) error {
+			return f.open(c.Context(), env, func(s *chatbot.Sessions) error {
 				return f.erase(c.Context(), env, s, siteName, args)
 			})
 		},
@@ -47,7 +48,7 @@ deleted. Langfuse is asked to delete the traces where it has a key. Prints how m
 }
 
 // erase erases sessions. Those that can be are erased even when others cannot.
-func (f *sessionStore) erase(ctx context.Context, env *Env, kept *wire.Sessions, siteName string,
+func (f *sessionStore) erase(ctx context.Context, env *Env, kept *chatbot.Sessions, siteName string,
 	ids []string) (err error) {
 	s, err := env.here(wire.Options{})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset"
 	"github.com/rehearse-dev/rehearse/internal/replay"
@@ -51,7 +51,7 @@ visitor said in a turn, what is expected what was answered, the history what was
 			if err != nil {
 				return err
 			}
-			return f.open(c.Context(), env, func(s *wire.Sessions) error {
+			return f.open(c.Context(), env, func(s *chatbot.Sessions) error {
 				var rows []sessionindex.Row
 				if len(args) > 0 {
 					rows, err = s.Named(c.Context(), f.site, args)
@@ -77,7 +77,7 @@ visitor said in a turn, what is expected what was answered, the history what was
 }
 
 // export writes the file and says how much is in it.
-func (f *sessionsExport) export(ctx context.Context, env *Env, s *wire.Sessions, rows []sessionindex.Row) error {
+func (f *sessionsExport) export(ctx context.Context, env *Env, s *chatbot.Sessions, rows []sessionindex.Row) error {
 	var n int
 	var skipped []string
 	if f.as == "dataset" {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
@@ -105,7 +105,7 @@ func newSessionsList(env *Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.open(c.Context(), env, func(s *wire.Sessions) error { return f.list(c.Context(), env, s, q) })
+			return f.open(c.Context(), env, func(s *chatbot.Sessions) error { return f.list(c.Context(), env, s, q) })
 		},
 	}
 	f.declare(c.Flags())
@@ -121,7 +121,7 @@ type siteRow struct {
 	sessionindex.Row
 }
 
-func (f *sessionFilter) list(ctx context.Context, env *Env, s *wire.Sessions, q sitebot.Query) error {
+func (f *sessionFilter) list(ctx context.Context, env *Env, s *chatbot.Sessions, q sitebot.Query) error {
 	list, err := s.Listed(ctx, q)
 	switch {
 	case err != nil:

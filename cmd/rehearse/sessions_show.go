@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 )
 
@@ -26,7 +26,7 @@ func (f *oneSession) command(env *Env, c *cobra.Command,
 		if err := formatted(f.format); err != nil {
 			return err
 		}
-		return f.open(c.Context(), env, func(s *wire.Sessions) error {
+		return f.open(c.Context(), env, func(s *chatbot.Sessions) error {
 			site, err := s.SiteOf(c.Context(), f.site, args[0])
 			if err != nil {
 				return err
@@ -39,7 +39,7 @@ func (f *oneSession) command(env *Env, c *cobra.Command,
 			if err != nil {
 				return err
 			}
-			return wire.FaultOf(do(c.Context(), bot, site, args[0]))
+			return chatbot.FaultOf(do(c.Context(), bot, site, args[0]))
 		})
 	}
 	f.register(c.Flags())

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 )
 
@@ -45,9 +46,9 @@ func (f *tokenFlags) in(ctx context.Context, env *Env, find bool, do func(access
 		return outcome(err)
 	}
 	defer env.closed(s)
-	open := wire.OpenRuns
+	open := storage.OpenRuns
 	if find {
-		open = wire.FindRuns
+		open = storage.FindRuns
 	}
 	tokens, closing, err := open(ctx, s.RunsStore(f.store, wire.StateDir))
 	if err != nil {

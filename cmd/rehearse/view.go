@@ -9,6 +9,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/run/runindex"
 	"github.com/rehearse-dev/rehearse/internal/web/pages"
 	"github.com/rehearse-dev/rehearse/internal/web/pages/frame"
@@ -97,7 +98,7 @@ func (f *viewFlags) opener(env *Env) (*pages.Opener, error) {
 		address = s.StorePath()
 		env.closed(s)
 	}
-	if err := wire.NamesStore(address); err != nil { // pages would say that there is no store yet
+	if err := storage.NamesStore(address); err != nil { // pages would say that there is no store yet
 		return nil, err
 	}
 	return &pages.Opener{Address: address}, nil

@@ -198,15 +198,15 @@ func (c *Classifier) siteOf(item *dataset.Item) (target.SiteConfig, error) {
 	name := cmp.Or(own, c.site)
 	var where, known []string
 	for _, place := range c.places {
-		library, at, err := c.setup.ReadSites(place)
+		from, err := c.setup.ReadSites(place)
 		if err != nil {
 			return target.SiteConfig{}, err
 		}
-		where = append(where, at)
-		for _, one := range library.Sites() {
+		where = append(where, from.Location)
+		for _, one := range from.Library.Sites() {
 			known = append(known, one.Name)
 		}
-		if found, err := library.Find(name); err == nil && name != "" {
+		if found, err := from.Library.Find(name); err == nil && name != "" {
 			place.Name = found.Name
 			return place, nil
 		}

@@ -124,7 +124,7 @@ func (r *Request) Configured(s *wire.Setup) (*wire.Setup, error) {
 	}
 	s, err := s.At(around)
 	if err == nil && s.Config().Path == "" && r.Sites != "" {
-		s, err = s.At(wire.FolderOf(r.Sites))
+		s, err = s.At(source.Files{}.FolderOf(r.Sites))
 	}
 	if err != nil {
 		return nil, err

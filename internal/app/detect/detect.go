@@ -15,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/answer"
+	"github.com/rehearse-dev/rehearse/internal/eval/target/curl"
 )
 
 // Question is what is said where nothing else is asked for.
@@ -100,7 +101,7 @@ func Find(ctx context.Context, s *wire.Setup, r Request) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := wire.TargetOf(flag, mapping)
+	t, err := target.Read(flag, mapping)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (p *probing) mapping() (source.Value, error) {
 	case scheme == "cmd":
 		return made(text("kind", "command"), text("command", strings.TrimSpace(rest))), nil
 	case first == "curl" || first == "$" || strings.HasPrefix(agent, "curl\\"):
-		request, mapping, err := wire.CurlLine(agent, p.setup.Secrets())
+		request, mapping, err := curl.Read(agent, p.setup.Secrets())
 		if err != nil {
 			return mapping, source.Invalid("--agent: %w", err)
 		}
@@ -205,7 +206,7 @@ func without(v source.Value, name string) source.Value {
 // ask sends the message to the target that a mapping describes.
 func (p *probing) ask(ctx context.Context, mapping source.Value,
 	timeout time.Duration) (config.Target, target.Exchange, error) {
-	t, err := wire.TargetOf(flag, mapping)
+	t, err := target.Read(flag, mapping)
 	if err != nil {
 		return t, target.Exchange{}, err
 	}

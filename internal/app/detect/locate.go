@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/eval/target/answer"
@@ -60,7 +59,7 @@ func (p *probing) located(mapping source.Value, asked target.Exchange) (*Found, 
 
 // read reads the answer with what was found.
 func (p *probing) read(f *Found, nothing *NothingError) error {
-	t, err := wire.TargetOf(flag, f.Target)
+	t, err := target.Read(flag, f.Target)
 	if err != nil {
 		return err
 	}

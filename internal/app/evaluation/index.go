@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
@@ -24,7 +25,7 @@ func FindRun(ctx context.Context, s *wire.Setup, name string) (string, error) {
 	if runlog.IsRun(name) {
 		return name, nil
 	}
-	if path := s.StorePath(); !wire.IsPostgres(path) {
+	if path := s.StorePath(); !storage.IsPostgres(path) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // opening would make an empty one
 			return "", &source.InputError{
 				Err: fmt.Errorf("%w %q: name its folder (there is no index of runs at %s)", ErrNoRun, name, path),

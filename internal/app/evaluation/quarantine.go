@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/spec/quarantine"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
@@ -13,7 +14,9 @@ import (
 func (e *Evaluation) readQuarantines(ctx context.Context) {
 	read := e.Quarantines
 	if read == nil {
-		read = e.setup.Quarantines
+		read = func(ctx context.Context) (map[result.Key]quarantine.Terms, error) {
+			return storage.Quarantines(ctx, e.setup.StorePath())
+		}
 	}
 	found, err := read(ctx)
 	if err != nil {

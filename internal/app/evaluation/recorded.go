@@ -6,6 +6,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -38,7 +39,8 @@ type Recorded struct {
 	Tests []*dataset.Test
 	// Config is the configuration that applies to the dataset.
 	Config config.File
-	sites  *wire.NamedSites
+	setup  *wire.Setup
+	sites  *chatbot.NamedSites
 }
 
 // ReadRecorded makes tests of the items of a dataset, with the configuration nearest to it. Nothing is asked.
@@ -47,7 +49,7 @@ func ReadRecorded(s *wire.Setup, from dataset.Name, items []dataset.Record, c Re
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorded{From: from, Config: s.Config()}
+	r := &Recorded{From: from, Config: s.Config(), setup: s}
 	if r.sites, err = s.NamedSites(target.SiteConfig{Dir: c.Sites, Prompts: c.Prompts}, c.Site); err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (r *Recorded) Only(part string) (others string, err error) {
 const shownID = 200
 
 // Setup returns a setup that has the sites of the tests as targets.
-func (r *Recorded) Setup() *wire.Setup { return r.sites.Setup() }
+func (r *Recorded) Setup() *wire.Setup { return r.setup.With(r.sites.Targets()) }
 
 // Suites are the tests as one suite.
 func (r *Recorded) Suites() []*suite.Suite {

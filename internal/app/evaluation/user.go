@@ -54,11 +54,11 @@ func (e *Evaluation) askUsers(a *dependencies, suiteName string) error {
 // prepareUsers opens the models that play users.
 func (e *Evaluation) prepareUsers() error {
 	for key := range e.planned.users {
-		m, err := e.setups[key.suite].User(e.playing(key))
+		model, m, err := e.setups[key.suite].User(e.playing(key))
 		if err != nil {
 			return err
 		}
-		e.users[key] = m
+		e.users[key] = user.ModelOf(model, m)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 // opener opens what a replay run names.
 type opener struct {
-	variants *wire.Variants
+	variants *Variants
 	mode     replay.Mode
 }
 
@@ -24,7 +24,7 @@ func (a *opener) open(ctx context.Context, id string) (*replay.Opened, error) {
 		return a.variants.Open(ctx, id)
 	}
 	at := a.variants.Setup
-	o, definition, err := at.ReplayTarget(ctx, name)
+	o, definition, err := openTarget(ctx, at, name)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/replay/importer"
 )
@@ -123,7 +124,7 @@ func TestCheatsDoNotPass(t *testing.T) {
 // loadExample puts the events and variants of the example into a store.
 func loadExample(t *testing.T, store, root string) {
 	t.Helper()
-	h, err := wire.OpenHistory(t.Context(), store)
+	h, err := storage.OpenHistory(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/replay"
@@ -50,7 +51,7 @@ type Run struct {
 	ID, Dir string
 
 	config     Config
-	history    *wire.History
+	history    *storage.History
 	noting     *RecordingVariants
 	evaluation *replay.Evaluation
 	// former is the row of the run that goes on; nil for a new one.
@@ -62,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Run, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
 	}
-	h, err := wire.FindHistory(ctx, c.Store)
+	h, err := storage.FindHistory(ctx, c.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (r *Run) open(ctx context.Context) error {
 // agents opens what is replayed, and the simulated user.
 func (r *Run) agents(ctx context.Context) error {
 	c := &r.config
-	from := &opener{&wire.Variants{Setup: c.Setup, Store: c.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
+	from := &opener{&Variants{Setup: c.Setup, Store: c.Variants, Flows: c.Flows, Prompts: c.Prompts}, c.Spec.Mode}
 	candidate, err := from.open(ctx, c.Spec.VariantID)
 	if err != nil {
 		return err

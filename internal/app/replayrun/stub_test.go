@@ -16,6 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/replay"
@@ -215,7 +216,7 @@ func untimed(t *testing.T, r *replay.Report) any {
 // loggedStates are the states before the user's messages of each session.
 func loggedStates(t *testing.T, store, flowID string) map[string][]string {
 	t.Helper()
-	h, err := wire.OpenHistory(t.Context(), store)
+	h, err := storage.OpenHistory(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}

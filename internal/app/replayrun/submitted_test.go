@@ -10,6 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/app/replayrun"
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
@@ -41,7 +42,7 @@ func teaFiles(t *testing.T, files map[string]string) (dir, store string) {
 		}
 	}
 	store = "sqlite:" + filepath.Join(t.TempDir(), "log.db")
-	h, err := wire.OpenHistory(t.Context(), store)
+	h, err := storage.OpenHistory(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}

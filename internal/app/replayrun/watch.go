@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/spec/runspec"
@@ -38,7 +38,7 @@ type WatchConfig struct {
 // replayWatcher takes the looks of one watch.
 type replayWatcher struct {
 	*WatchConfig
-	history *wire.History
+	history *storage.History
 	state   *replay.WatchState
 	earlier earlierInterims
 	// heard is true once whoever is here knows of the alarm; told is when the webhook was last tried.
@@ -62,7 +62,7 @@ func Watch(ctx context.Context, c WatchConfig) (*replay.WatchState, error) {
 		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, source.Invalid("--alert is no address of http or https")
 	}
-	h, err := wire.FindHistory(ctx, c.Store)
+	h, err := storage.FindHistory(ctx, c.Store)
 	if err != nil {
 		return nil, err
 	}

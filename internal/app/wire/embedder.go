@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -20,8 +21,8 @@ func (s *Setup) Embedder() (llm.Embedder, error) {
 
 // embedder opens an embedder, wrapped in the recording if there is one.
 func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
-	if s.tape.playing != nil {
-		return s.tape.playing.EmbedderAs(m.String()), nil
+	if s.recording.Playing() {
+		return s.recording.Embedder(m.String(), nil), nil
 	}
 	if err := s.needed("embedder "+m.String(), m.Unset); err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func (s *shared) embedder(m config.Model) (llm.Embedder, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return s.tape.recordEmbedder(m.String(), e), nil
+	return s.recording.Embedder(m.String(), e), nil
 }
 
 // KnowledgeIn returns the knowledge bases of the store at an address, or of the configured store. With the name of an
@@ -41,7 +42,7 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 	if embedder != "" {
 		m, err := s.ModelNamed(embedder, "embedder", Names(s.config.Models))
 		if err == nil {
-			options, err = s.vectors(m, func(err error) { s.warn("searching by words only: " + err.Error()) })
+			options, err = s.vectors(m, func(err error) { s.ReportProblem("searching by words only: " + err.Error()) })
 		}
 		if err != nil {
 			return nil, err
@@ -50,14 +51,14 @@ func (s *Setup) KnowledgeIn(ctx context.Context, address, embedder string) (*kno
 	path := s.StorePath()
 	if address != "" {
 		var scheme string
-		if path, scheme = SQLitePath(address); scheme != "" {
+		if path, scheme = storage.SQLitePath(address); scheme != "" {
 			return nil, source.Invalid("--store: knowledge bases cannot be kept in a %s store: use sqlite:PATH", scheme)
 		}
 		if path == "" {
 			return nil, source.Invalid("--store names no file: use sqlite:PATH")
 		}
 	}
-	if IsPostgres(path) {
+	if storage.IsPostgres(path) {
 		return nil, source.Invalid(
 			"knowledge bases cannot be kept in the configured store %s: name a file with --store sqlite:PATH",
 			text.Address(path))

@@ -81,7 +81,7 @@ func (s *shared) lend(c config.File) error {
 // needed returns an error for variables that are not set although what is to be opened takes them in. Playback needs
 // none, because nothing is asked.
 func (s *shared) needed(what string, unset []string) error {
-	if len(unset) == 0 || s.tape.playing != nil {
+	if len(unset) == 0 || s.recording.Playing() {
 		return nil
 	}
 	return fmt.Errorf("%s: the environment variable %s is not set: set it, or write ${{ %s:-FALLBACK }}", what,

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,20 +64,12 @@ func (s *Setup) engine(c target.FlowConfig, f flow.Config) (*flow.Engine, error)
 func (s *Setup) callout() *apicall.Caller {
 	c := apicall.Config{
 		Hosts: slices.Concat(s.APIHosts, s.config.APIHosts), Private: s.APIPrivate || s.config.APIPrivate,
-		Secret: s.secret, Wrap: s.wrapped,
+		Secret: s.secret, Wrap: s.recording.Transport,
 	}
 	if s.Submitted != nil {
 		c.Hosts, c.Private = s.config.APIHosts, s.Submitted.AllowPrivate
 	}
 	return apicall.New(c)
-}
-
-// wrapped returns a transport with the recording around it, if there is one.
-func (s *shared) wrapped(transport http.RoundTripper) http.RoundTripper {
-	if s.tape.off() {
-		return transport
-	}
-	return tapedTransport{s, transport}
 }
 
 // TargetOf returns the model and the settings of a flow's configured target, or else the lexical model.
@@ -123,7 +114,7 @@ func knowledgeOf(files source.Files, c target.FlowConfig) string {
 		files.RecordFolder(c.Knowledge)
 		return c.Knowledge
 	}
-	if beside := filepath.Join(folderOf(files, c.Path), "knowledge"); isFolder(files, beside) {
+	if beside := filepath.Join(files.FolderOf(c.Path), "knowledge"); files.IsFolder(beside) {
 		files.RecordFolder(beside)
 		return beside
 	}
@@ -158,22 +149,4 @@ func (s *Setup) library(folder string) (*knowledge.Library, error) {
 	}
 	s.libraries[folder] = k
 	return k, nil
-}
-
-// FolderOf returns a folder itself, or the folder of a file.
-func FolderOf(path string) string { return folderOf(source.Files{}, path) }
-
-func folderOf(files source.Files, path string) string {
-	if path == "" {
-		return "."
-	}
-	if info, err := files.Stat(path); err == nil && !info.IsDir() {
-		return filepath.Dir(path)
-	}
-	return path
-}
-
-func isFolder(files source.Files, path string) bool {
-	info, err := files.Stat(path)
-	return err == nil && info.IsDir()
 }

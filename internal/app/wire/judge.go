@@ -15,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
 	"github.com/rehearse-dev/rehearse/internal/eval/judge"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
@@ -195,9 +196,6 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	if err != nil {
 		return judge.Named{}, err
 	}
-	if s.Metrics != nil {
-		model = measuredJudge{model, m.Provider, s.Metrics}
-	}
 	parameters := llm.ParametersOf(m)
 	key := cmp.Or(m.BaseURL, s.ownEnv("OPENAI_BASE_URL")) + " " + describe(parameters)
 	if said := (config.Model{
@@ -213,32 +211,28 @@ func (s *Setup) judging(m config.Model, call Call) (judge.Named, error) {
 	if m.Provider == "scripted" {
 		named.Name = filepath.Base(m.Name)
 	}
-	return judge.Named{Name: named.String(), Key: key, Model: llm.WithParameters(model, parameters)}, nil
+	return judge.Named{
+		Name: named.String(), Key: key,
+		Model: llm.WithParameters(recording.MeasureJudge(s.Metrics, m.Provider, model), parameters),
+	}, nil
 }
 
 // drawsOf returns what the draws in a judge's requests come from: the recording that is played, or the one that is
 // made. It is nil where nothing is recorded.
 func (s *Setup) drawsOf(m config.Model, canary judge.Canary) (func(context.Context) ([]byte, llm.Conversation), error) {
-	var played func(context.Context) ([]byte, llm.Conversation)
-	name := s.Playback
-	switch {
-	case s.tape.playing != nil:
-		played = s.tape.playing.Draws
-	case m.Provider == "cassette":
+	draws, name := s.recording.Draws(), s.Playback
+	if !s.recording.Playing() {
+		if m.Provider != "cassette" {
+			return draws, nil
+		}
 		var err error
-		if played, err = llm.DrawsOf(m, s.models); err != nil {
+		if draws, err = llm.DrawsOf(m, s.models); err != nil {
 			return nil, modelError(err)
 		}
 		name, _, _ = strings.Cut(m.Name, "#")
-	case s.tape.recorder != nil:
-		return func(ctx context.Context) ([]byte, llm.Conversation) {
-			return s.tape.drawKey, llm.ConversationOf(ctx)
-		}, nil
-	default:
-		return nil, nil
 	}
 	return func(ctx context.Context) ([]byte, llm.Conversation) {
-		key, at := played(ctx)
+		key, at := draws(ctx)
 		if key == nil && canary != judge.CanaryOff {
 			s.warnOnce("the recording " + name +
 				" was made without a canary: judges are called without one, as they were")
@@ -259,7 +253,7 @@ func (s *Setup) contentHash(path string) string {
 
 // Graders returns the grader set. j may be nil for assertions that ask no judge.
 func (s *Setup) Graders(j grader.Judge) (*grader.Set, error) {
-	services := httpclient.Client(s.services())
+	services := httpclient.Client(s.recording.Transport(s.outside))
 	c := grader.Config{Judge: j, Files: s.Files, NoCommands: s.NoCommands, HTTP: services, Environ: s.environ}
 	embedder, err := s.Embedder()
 	if err != nil {

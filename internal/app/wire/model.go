@@ -10,6 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
@@ -80,8 +81,8 @@ func (s *Setup) OpenModel(m config.Model) (llm.Model, error) { return s.open(m, 
 
 // open opens a model, wrapped in the recording if there is one.
 func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
-	if s.tape.playing != nil {
-		return collectedModel{llm.Traced(s.taped(m.String(), nil), m)}, nil
+	if s.recording.Playing() {
+		return recording.Collecting(llm.Traced(s.recording.Model(m.String(), nil), m)), nil
 	}
 	if err := s.needed("model "+m.String(), m.Unset); err != nil {
 		return nil, err
@@ -91,24 +92,7 @@ func (s *Setup) open(m config.Model, call Call) (llm.Model, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	return collectedModel{s.taped(m.String(), model)}, nil
-}
-
-// taped wraps a model, or a server that is asked like one, in the recording: playback replaces it, recording surrounds
-// it.
-func (s *shared) taped(name string, m llm.Model) llm.Model {
-	if s.tape.playing != nil {
-		return s.masking(&revealingModel{s.tape.playing.As(name), s.secrets})
-	}
-	return s.masking(s.tape.record(name, m))
-}
-
-// masking wraps a model so that its replies hold no secret, unless they are graded.
-func (s *shared) masking(m llm.Model) llm.Model {
-	if s.graded.Load() {
-		return m
-	}
-	return &redactingModel{m, s.secrets}
+	return recording.Collecting(s.recording.Model(m.String(), model)), nil
 }
 
 // ModelNamed finds a model by its name in the configuration, or reads PROVIDER:MODEL. For the error, what names the

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/site"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
@@ -161,7 +161,7 @@ func (s *Setup) NamesTarget(name string) {
 	}
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	if t, err := s.targetNamed(name); err == nil {
+	if t, err := s.TargetNamed(name); err == nil {
 		s.targetNames("target "+text.Address(name), t)
 	}
 }
@@ -170,7 +170,7 @@ func (s *Setup) NamesTarget(name string) {
 func (s *Setup) TargetStartsProgram(name string) bool {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	return err == nil && target.StartsProgram(t)
 }
 
@@ -187,24 +187,17 @@ func (s *shared) targetNames(who string, t config.Target) {
 	if !ok {
 		return
 	}
-	library, _, err := s.siteLibrary(context.Background(), c.Dir)
-	if err != nil { // opening it says so
-		return
-	}
-	for _, one := range library.Sites() {
-		s.siteNames(one)
+	if from, err := s.sources.Read(context.Background(), c.Dir); err == nil { // opening it reports the error
+		s.siteNames(from)
 	}
 }
 
-// siteNames refuses what a chatbot names and may not.
-func (s *shared) siteNames(one *site.Site) {
-	variables := []string{
-		one.Enrichment.IPHashSaltEnv, one.Integrations.LeadWebhook.URLEnv, one.Integrations.LeadWebhook.SecretEnv,
-		one.Integrations.PostHog.HostEnv, one.Integrations.PostHog.KeyEnv,
+// siteNames refuses what chatbots name and may not.
+func (s *shared) siteNames(from *chatbot.Source) {
+	for _, one := range from.Library.Sites() {
+		if server := one.KnowledgeBase.LightRAG; server != nil {
+			s.NamesAddress("site "+one.Name, server.URL)
+		}
+		s.NamesVariables(one.Variables()...)
 	}
-	if server := one.KnowledgeBase.LightRAG; server != nil {
-		s.NamesAddress("site "+one.Name, server.URL)
-		variables = append(variables, server.APIKeyEnv)
-	}
-	s.NamesVariables(slices.DeleteFunc(variables, func(name string) bool { return name == "" })...)
 }

@@ -4,11 +4,15 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/redact"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
-	"github.com/rehearse-dev/rehearse/internal/run/metrics"
 )
+
+// CurlTarget is the name of the target that a pasted curl line describes.
+const CurlTarget = "curl"
 
 // Options are the settings of Open. The zero value has no environment and no configuration.
 type Options struct {
@@ -24,7 +28,7 @@ type Options struct {
 	// Log gets messages of chatbots and flows; nil discards them.
 	Log *slog.Logger
 	// Metrics have the times of turns of targets and of calls of judges; nil has none.
-	Metrics *metrics.Metrics
+	Metrics recording.Metrics
 	// Warn gets a sentence about each problem that stops nothing; nil discards it. The sentences contain no secrets.
 	Warn func(text string)
 	// Files are where configurations, suites and what they name are read from; the zero value is the disk.
@@ -43,8 +47,8 @@ type Options struct {
 	// TargetURL is the base URL of targets that are written as PROVIDER:MODEL; empty means that of the environment
 	// (config.TargetURLEnv).
 	TargetURL string
-	// Curl is a pasted curl line as a target, under the name CurlTarget in every configuration; empty means none.
-	Curl string
+	// Curl is the target of a pasted curl line, under the name CurlTarget in every configuration; nil means none.
+	Curl *config.Target
 	// APIHosts are hosts that flows may call besides those of the configuration; APIPrivate allows private addresses of
 	// them.
 	APIHosts   []string

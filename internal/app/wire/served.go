@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
-	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
-	"github.com/rehearse-dev/rehearse/internal/replay/eventlog"
 )
 
 // ServedOptions say what a server of agents serves.
@@ -19,7 +19,7 @@ type ServedOptions struct {
 	// of knowledge bases; empty means that beside the flows.
 	Flows, Knowledge string
 	// Sites are the chatbots; without a Dir there are none.
-	Sites SitesOptions
+	Sites chatbot.Options
 	// Events is the address of the store that logged events go to, sqlite:PATH or postgres://…; empty means none.
 	Events string
 	// LogTurns has the turns of visitors logged as events in that store.
@@ -30,10 +30,10 @@ type ServedOptions struct {
 type Served struct {
 	Engine *flow.Engine
 	// Sites is nil without chatbots, History without a store of events.
-	Sites   *Sites
-	History *History
-	// journal logs the turns of visitors; nil where it is not wanted.
-	journal *eventlog.EventLog
+	Sites   *chatbot.Sites
+	History *storage.History
+	// stopLog ends the log of visitors' turns; nil without one.
+	stopLog func()
 }
 
 // Served opens what a server of agents serves.
@@ -49,38 +49,23 @@ func (s *Setup) Served(ctx context.Context, o ServedOptions) (*Served, error) {
 		}
 	}
 	if o.Events != "" {
-		if served.History, err = OpenHistory(ctx, o.Events); err != nil {
+		if served.History, err = storage.OpenHistory(ctx, o.Events); err != nil {
 			return nil, err
 		}
 		if served.Sites != nil {
-			served.Sites.history = served.History
-			if o.LogTurns {
-				served.journal = served.Sites.keepJournal(served.History)
-			}
+			served.stopLog = served.Sites.SetHistory(served.History, o.LogTurns)
 		}
 	}
 	return served, nil
 }
 
-// keepJournal begins to log the turns of visitors.
-func (s *Sites) keepJournal(h *History) *eventlog.EventLog {
-	kept, ok := s.Bot.Checkpoints.(sessionindex.Index)
-	if !ok {
-		return nil
-	}
-	return eventlog.New(eventlog.Config{
-		Register: kept, Sessions: s.Bot, Log: h.Events, Now: s.Now,
-		Trouble: func(err error) { s.Log.Error("turns of visitors are not logged; it is tried again", "error", err) },
-	})
-}
-
-// Close ends the journal and closes the store of events.
+// Close ends the log of turns and closes the store of events.
 func (s *Served) Close() error {
 	if s.History == nil {
 		return nil
 	}
-	if s.journal != nil {
-		s.journal.Close()
+	if s.stopLog != nil {
+		s.stopLog()
 	}
 	return s.History.Close()
 }

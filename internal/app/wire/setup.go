@@ -10,15 +10,16 @@ import (
 	"maps"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/knowledge"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
 	"github.com/rehearse-dev/rehearse/internal/base/redact"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/eval/judge"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
@@ -53,11 +54,8 @@ type shared struct {
 	client   *http.Client
 	guard    *httpclient.PublicOnly
 	refusing refusals
-	tape     *tape
-	// curl is the target of Options.Curl; nil without one.
-	curl *config.Target
-	// graded is true once replies are given as they are (Graded).
-	graded atomic.Bool
+	// recording is made or played; it also removes secrets from replies.
+	recording *recording.Recording
 
 	// lending guards lent, the variables of the files that configurations name.
 	lending sync.RWMutex
@@ -74,17 +72,17 @@ type shared struct {
 	targets map[targetKey]runner.Target
 	// libraries are the open knowledge bases by folder, sites the open chatbots by place.
 	libraries map[string]*knowledge.Library
-	sites     map[sitesKey]*Sites
+	sites     map[sitesKey]*chatbot.Sites
 	// last is what is closed in the end, besides the fields of this struct.
 	last []func() error
-	// read are the sites of places, which may not be opened yet.
-	read map[string]readSites
+	// sources are the places of sites, which may not be opened yet.
+	sources chatbot.Sources
 
 	// draws are those of the judges' calls.
 	draws *judge.Draws
 
 	// tools serves tools over MCP to the agents of targets that have some.
-	tools toolHost
+	tools target.ToolHost
 
 	// storing guards the stores by path. They have a lock of their own, so that they can be opened concurrently with
 	// the rest.
@@ -92,7 +90,7 @@ type shared struct {
 	stores  map[string]*store.Store
 }
 
-// Open reads the configuration and opens the recording, which it mends. Everything else is opened on first use.
+// Open reads the configuration and opens the recording, which it repairs. Everything else is opened on first use.
 func Open(o Options) (*Setup, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -103,7 +101,7 @@ func Open(o Options) (*Setup, error) {
 	s := &shared{
 		Options: o, secrets: o.Secrets, setups: map[string]*Setup{}, named: map[modelKey]llm.Model{},
 		targets: map[targetKey]runner.Target{}, libraries: map[string]*knowledge.Library{},
-		sites: map[sitesKey]*Sites{}, read: map[string]readSites{}, stores: map[string]*store.Store{},
+		sites: map[sitesKey]*chatbot.Sites{}, stores: map[string]*store.Store{},
 		lent: map[string]lentValue{},
 	}
 	if s.secrets == nil {
@@ -116,14 +114,16 @@ func Open(o Options) (*Setup, error) {
 	}
 	s.guardOutside()
 	s.client = httpclient.Client(s.outside)
-	if err := s.pasted(); err != nil {
-		return nil, err
+	s.sources = chatbot.Sources{
+		Files: o.Files, Getenv: s.Getenv, Transport: s.outside, Secrets: s.secrets, FilesOnly: o.Submitted != nil,
 	}
 	first, err := s.configured(o.Config)
 	if err != nil {
 		return nil, err
 	}
-	s.tape, err = s.openTape()
+	s.recording, err = recording.Open(recording.Options{
+		Record: o.Record, Playback: o.Playback, Append: o.Append, Dry: o.Dry, Secrets: s.secrets, Warn: s.ReportProblem,
+	})
 	return first, err
 }
 
@@ -158,8 +158,8 @@ func (s *shared) configured(path string) (*Setup, error) {
 		}
 		s.namesOf(found.config)
 	}
-	if s.curl != nil {
-		found = found.With(map[string]config.Target{CurlTarget: *s.curl})
+	if s.Curl != nil {
+		found = found.With(map[string]config.Target{CurlTarget: *s.Curl})
 	}
 	s.setups[path] = found
 	return found, nil
@@ -201,7 +201,7 @@ func (s *shared) Suites() suite.Options {
 
 // Graded makes models that are opened later give their replies as they are: a check on what an agent must not tell has
 // to see it. Whoever keeps or shows a reply then masks it. Recordings are masked in any case.
-func (s *shared) Graded() { s.graded.Store(true) }
+func (s *shared) Graded() { s.recording.Unmask() }
 
 // Secrets returns what keeps secrets out of what is written.
 func (s *shared) Secrets() *redact.Redactor { return s.secrets }
@@ -211,7 +211,7 @@ func (s *shared) Secrets() *redact.Redactor { return s.secrets }
 func (s *Setup) Private() *redact.Private { return s.secrets.Private(s.config.Redact...) }
 
 // Recorded reports whether exchanges are recorded or played back. Then remembered verdicts must not replace calls.
-func (s *shared) Recorded() bool { return s.tape != nil && !s.tape.off() }
+func (s *shared) Recorded() bool { return !s.recording.Off() }
 
 // closing keeps what is to be closed in the end. Its caller holds opening.
 func (s *shared) closing(closeIt func() error) { s.last = append(s.last, closeIt) }
@@ -220,12 +220,12 @@ func (s *shared) closing(closeIt func() error) { s.last = append(s.last, closeIt
 func (s *Setup) Close() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	faults := []error{s.tools.close()}
+	faults := []error{s.tools.Close()}
 	for _, closeIt := range s.last {
 		faults = append(faults, closeIt())
 	}
 	for _, opened := range s.sites {
-		faults = append(faults, opened.close())
+		faults = append(faults, opened.Close())
 	}
 	for _, library := range s.libraries {
 		faults = append(faults, library.Close())
@@ -235,7 +235,7 @@ func (s *Setup) Close() error {
 	for _, opened := range s.stores {
 		faults = append(faults, opened.Close())
 	}
-	faults = append(faults, s.tape.close())
+	faults = append(faults, s.recording.Close())
 	s.client.CloseIdleConnections()
 	s.inside.CloseIdleConnections()
 	return errors.Join(faults...)

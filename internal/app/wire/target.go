@@ -1,14 +1,17 @@
 package wire
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
-	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
+	"github.com/rehearse-dev/rehearse/internal/eval/recording"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/eval/target"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
@@ -27,34 +30,38 @@ func (s *Setup) Target(name string, e suite.Execution) (runner.Target, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if made, ok := s.made[name]; ok {
-		t, err := s.taping(made(s.parts(e)))
+		t, err := made(s.parts(e))
 		if err != nil {
 			return nil, err
 		}
-		return s.measuring(madeTarget, t), nil
+		return recording.MeasureTarget(s.Metrics, "other", s.recording.Target(t)), nil
 	}
 	key := targetKey{s.config.Path, name, CallOf(e)}
 	if t, ok := s.targets[key]; ok {
 		return t, nil
 	}
-	c, err := s.targetNamed(name)
+	c, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.needed("target "+name, s.config.Unset("targets", name)); err != nil {
 		return nil, err
 	}
-	t, err := s.taping(target.Open(c, s.parts(e)))
+	t, err := target.Open(c, s.parts(e))
 	if err != nil {
 		return nil, err
 	}
-	t = s.measuring(providerOf(c), t)
+	provider := c.Kind
+	if c.Kind == "model" {
+		provider = c.Model.Provider
+	}
+	t = recording.MeasureTarget(s.Metrics, provider, s.recording.Target(t))
 	s.targets[key] = t
 	return t, nil
 }
 
-// targetNamed finds a target by its name in the configuration, or reads a short form.
-func (s *Setup) targetNamed(name string) (config.Target, error) {
+// TargetNamed finds a target by its name in the configuration, or reads a short form.
+func (s *Setup) TargetNamed(name string) (config.Target, error) {
 	if t, ok := s.config.Targets[name]; ok {
 		return t, s.unaddressed(name)
 	}
@@ -133,22 +140,17 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 		},
 		Definition:       func(c target.FlowConfig) (*flow.Flow, error) { return LoadFlow(s.Files, c) },
 		Knowledge:        func(c target.FlowConfig) string { return knowledgeOf(s.Files, c) },
-		SiteDependencies: s.siteAsks,
-		Site: func(c target.SiteConfig) (*sitebot.Bot, string, error) {
-			opened, err := s.sitesAt(c, call)
-			if err != nil {
-				return nil, "", err
-			}
-			name, err := opened.Choose(c.Name)
-			return opened.Bot, name, err
-		},
+		SiteDependencies: s.siteDependencies,
+		Site: chatbot.ForTargets(func(c target.SiteConfig) (*chatbot.Sites, error) {
+			return s.openSites(context.Background(), s.siteOptions(c), call)
+		}),
 		Token:    s.token,
-		Recorded: s.taped,
+		Recorded: s.recording.Model,
 		Limited:  s.models.Limits.Limit,
 		Environ:  s.environ,
 		Closing:  s.closing,
-		Tools:    s.tools.get,
-		Playing:  s.tape.playing != nil,
+		Tools:    s.tools.Get,
+		Playing:  s.recording.Playing(),
 		Warn:     s.warnOnce,
 		Client:   s.client,
 		Retries:  call.retries(nil),
@@ -156,10 +158,15 @@ func (s *Setup) parts(e suite.Execution) target.Parts {
 	}
 }
 
+// NodesOfServer returns the nodes of the flow that a target's server follows (target.NodesOfServer).
+func (s *Setup) NodesOfServer(ctx context.Context, t config.Target) ([]byte, error) {
+	return target.NodesOfServer(ctx, t, s.parts(suite.Execution{}))
+}
+
 // token returns the bearer token that a variable holds. Playback needs none, because no server is asked.
 func (s *Setup) token(variable string) (string, error) {
 	token := s.secret(variable)
-	if token == "" && s.tape.playing == nil {
+	if token == "" && !s.recording.Playing() {
 		return "", fmt.Errorf("the target's token is missing: set %s", variable)
 	}
 	return token, nil
@@ -173,7 +180,7 @@ func (s *Setup) Placeholders(name string) (names []string, ok bool) {
 	if _, made := s.made[name]; made {
 		return nil, false
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, false
 	}
@@ -188,6 +195,15 @@ func (s *Setup) AcceptsStubs(name string) bool {
 	if _, made := s.made[name]; made {
 		return true
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	return err != nil || target.TraitsOf(t).Flow
+}
+
+// Call sends one message to a target that no configuration needs to describe (target.Call), and waits for the answer as
+// long as timeout; 0 leaves it to the target.
+func (s *Setup) Call(ctx context.Context, t config.Target, message string,
+	timeout time.Duration) (target.Exchange, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	return target.Call(ctx, t, s.parts(suite.Execution{Timeout: timeout}), message)
 }

@@ -14,7 +14,7 @@ func (s *Setup) Definition(name string) (any, error) {
 	if _, ok := s.made[name]; ok {
 		return name, nil // whoever makes it knows
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
@@ -41,7 +43,7 @@ func (s *Setup) KnownFlow(name string) (*flow.Flow, error) {
 	if _, ok := s.made[name]; ok {
 		return nil, nil
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return nil, nil
 	}
@@ -65,7 +67,7 @@ func (s *Setup) FlowID(name string) string {
 	if _, ok := s.made[name]; ok {
 		return ""
 	}
-	t, err := s.targetNamed(name)
+	t, err := s.TargetNamed(name)
 	if err != nil {
 		return "" // opening it says so
 	}
@@ -76,4 +78,27 @@ func (s *Setup) FlowID(name string) string {
 		return t.Follows.ID
 	}
 	return target.FlowConfigOf(t).ID
+}
+
+// Flows returns the flows of a file or folder; without one those of the targets of the configuration, each once. A
+// target whose flow cannot be read is left out and told of.
+func (s *Setup) Flows(path string) ([]*flow.Flow, error) {
+	if path != "" {
+		library, err := flow.OpenLibrary(source.Files{}, path)
+		if err != nil {
+			return nil, source.AsInvalid(err)
+		}
+		return library.Flows(), nil
+	}
+	var flows []*flow.Flow
+	for _, name := range slices.Sorted(maps.Keys(s.config.Targets)) {
+		f, err := s.KnownFlow(name)
+		switch {
+		case err != nil:
+			s.Warn("target " + name + ": " + err.Error())
+		case f != nil && !slices.ContainsFunc(flows, func(other *flow.Flow) bool { return other.ID == f.ID }):
+			flows = append(flows, f)
+		}
+	}
+	return flows, nil
 }

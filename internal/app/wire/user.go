@@ -2,10 +2,8 @@ package wire
 
 import (
 	"cmp"
-	"path/filepath"
 
 	"github.com/rehearse-dev/rehearse/internal/base/config"
-	"github.com/rehearse-dev/rehearse/internal/eval/user"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
 )
 
@@ -30,32 +28,25 @@ func (s *Setup) player(p Playing) (config.Model, error) {
 	return found.primary, err
 }
 
-// User opens the model that plays a user, with the parameters of its configuration.
-func (s *Setup) User(p Playing) (user.Model, error) {
+// User opens the model that plays a user, and returns its configuration.
+func (s *Setup) User(p Playing) (llm.Model, config.Model, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	m, err := s.player(p)
 	if err != nil {
-		return user.Model{}, err
+		return nil, m, err
 	}
 	model, err := s.open(m, p.Call)
-	if err != nil {
-		return user.Model{}, err
-	}
-	named := m
-	if m.Provider == "scripted" {
-		named.Name = filepath.Base(m.Name)
-	}
-	return user.Model{Model: llm.WithParameters(model, llm.ParametersOf(m)), Name: named.String(), Seed: m.Seed}, nil
+	return model, m, err
 }
 
 // UserDependencies returns the model that plays a user.
 func (s *Setup) UserDependencies(p Playing) ([]Dependency, error) {
 	m, err := s.player(p)
-	if err != nil || s.tape.playing != nil {
+	if err != nil || s.recording.Playing() {
 		return nil, err
 	}
-	return []Dependency{s.asked(m)}, nil
+	return []Dependency{s.dependency(m)}, nil
 }
 
 // UserDefinition returns everything that decides what a user's model says, as a value that JSON can hold.

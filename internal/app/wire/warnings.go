@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// warn reports a problem that stops nothing.
-func (s *shared) warn(text string) {
+// ReportProblem reports a problem that stops nothing.
+func (s *shared) ReportProblem(text string) {
 	if s.Warn != nil {
 		s.Warn(s.secrets.Text(text))
 	}
@@ -21,7 +21,7 @@ func (s *shared) warnOnce(text string) {
 	}
 	s.telling.Unlock()
 	if !known {
-		s.warn(text)
+		s.ReportProblem(text)
 	}
 }
 

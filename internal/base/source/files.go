@@ -71,6 +71,23 @@ func (f Files) Stat(name string) (fs.FileInfo, error) {
 	return info, explained("stat", name, err)
 }
 
+// IsFolder reports whether there is a folder of that name.
+func (f Files) IsFolder(name string) bool {
+	info, err := f.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// FolderOf returns a folder itself, or the folder of a file.
+func (f Files) FolderOf(name string) string {
+	if name == "" {
+		return "."
+	}
+	if info, err := f.Stat(name); err == nil && !info.IsDir() {
+		return filepath.Dir(name)
+	}
+	return name
+}
+
 // ReadFile returns the content of a file.
 func (f Files) ReadFile(name string) ([]byte, error) {
 	if f.root == nil {

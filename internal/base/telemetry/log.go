@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -153,4 +154,18 @@ func logged(err error) string {
 	default: // it is told in other words
 		return inner.Logged()
 	}
+}
+
+// Log returns a log on w, as text or json, whose lines have ids and no messages of conversations.
+// It discards everything for the format off; ok is false for an unknown one.
+func Log(w io.Writer, format string) (log *slog.Logger, ok bool) {
+	switch format {
+	case "text":
+		return slog.New(LogHandler(slog.NewTextHandler(w, nil))), true
+	case "json":
+		return slog.New(LogHandler(slog.NewJSONHandler(w, nil))), true
+	case "off":
+		return slog.New(slog.DiscardHandler), true
+	}
+	return nil, false
 }

@@ -248,3 +248,11 @@ func Kinds() Table {
 		classifierKind(),
 	}
 }
+
+// Read reads the mapping of a target that is in no configuration; from is where it comes from. Its paths begin at the
+// working folder. The error is a source.Problems.
+func Read(from string, mapping source.Value) (config.Target, error) {
+	reader := &source.Reader{File: from}
+	t := Kinds().Read(reader.Node(mapping, ""), config.Location{})
+	return t, reader.Problems.Err()
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
@@ -204,4 +205,34 @@ func attempting(ctx context.Context) {
 // of the turn.
 func withoutAttempts(ctx context.Context) context.Context {
 	return context.WithValue(ctx, attemptsKey{}, nil)
+}
+
+// ToolHost is the server of tools over MCP, which all targets share.
+type ToolHost struct {
+	opening sync.Mutex
+	host    *mcp.Host
+}
+
+// Get returns the host, which it starts on first use.
+func (t *ToolHost) Get() (*mcp.Host, error) {
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if t.host == nil {
+		host, err := mcp.Listen()
+		if err != nil {
+			return nil, err
+		}
+		t.host = host
+	}
+	return t.host, nil
+}
+
+// Close closes the host, if there is one.
+func (t *ToolHost) Close() error {
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if t.host == nil {
+		return nil
+	}
+	return t.host.Close()
 }

@@ -5,9 +5,11 @@ package user
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
+	"github.com/rehearse-dev/rehearse/internal/base/config"
 	"github.com/rehearse-dev/rehearse/internal/base/text"
 	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/model/llm"
@@ -28,6 +30,15 @@ type Model struct {
 	Name string
 	// Seed is the configured one; nil without one.
 	Seed *int
+}
+
+// ModelOf returns a configured model that plays the user, with the parameters of its configuration.
+func ModelOf(model llm.Model, m config.Model) Model {
+	named := m
+	if m.Provider == "scripted" {
+		named.Name = filepath.Base(m.Name)
+	}
+	return Model{Model: llm.WithParameters(model, llm.ParametersOf(m)), Name: named.String(), Seed: m.Seed}
 }
 
 // Simulated is a user whose messages a model writes. It serves one conversation. It implements runner.User and

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/fleet/coordinator"
 	"github.com/rehearse-dev/rehearse/internal/fleet/worker"
 	"github.com/rehearse-dev/rehearse/internal/replay"
@@ -28,7 +29,7 @@ func (h *house) logged(sessions int) { h.loggedSaying(sessions, "Green?") }
 // loggedSaying is logged with what the bot says.
 func (h *house) loggedSaying(sessions int, said string) {
 	h.t.Helper()
-	history, err := wire.OpenHistory(h.t.Context(), h.history())
+	history, err := storage.OpenHistory(h.t.Context(), h.history())
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
@@ -223,7 +224,7 @@ func localRun(entry store.RunEntry) store.Run {
 
 // OpenLocal opens the index of a folder, unless nothing has been run there yet. It ends with the setup.
 func OpenLocal(ctx context.Context, s *wire.Setup) (Local, error) {
-	if path := s.StorePath(); !wire.IsPostgres(path) {
+	if path := s.StorePath(); !storage.IsPostgres(path) {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) { // opening would make an empty one
 			return Local{Setup: s}, nil
 		}

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/httpclient"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/fleet/worker"
-	"github.com/rehearse-dev/rehearse/internal/model/llm"
 	"github.com/rehearse-dev/rehearse/internal/run/artifact"
 	"github.com/rehearse-dev/rehearse/internal/run/metrics"
 	"github.com/rehearse-dev/rehearse/internal/run/natsconn"
@@ -71,10 +71,8 @@ type Running struct {
 	gathering sync.Mutex
 	// NATSAddr is where workers can join the embedded NATS; empty where they cannot.
 	NATSAddr string
-	// limits are those of providers, over all processes.
-	limits *llm.Limits
-	last   []func() error
-	log    *slog.Logger
+	last     []func() error
+	log      *slog.Logger
 }
 
 // Serve starts a server: it leads runs, and holds conversations where Workers is not 0.
@@ -83,12 +81,12 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, closeStore, err := wire.OpenRuns(ctx, o.Store)
+	runs, closeStore, err := storage.OpenRuns(ctx, o.Store)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.last = append(r.last, closeStore)
-	alone := o.NATS == "" && !wire.IsPostgres(o.Store)
+	alone := o.NATS == "" && !storage.IsPostgres(o.Store)
 	if alone { // the file is this server's
 		if err := runs.GiveUpAllLeases(ctx); err != nil {
 			return nil, errors.Join(err, r.Close())
@@ -101,7 +99,7 @@ func Serve(ctx context.Context, o Options) (*Running, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.Service = New(Config{
-		Store: runs, History: o.Store, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(r.limits),
+		Store: runs, History: o.Store, Artifacts: place, Conn: r.Conn, Queue: r.Queue, Setup: o.allowed(),
 		Dir: filepath.Join(o.Data, "leading"), Owner: o.Name, Lease: o.Lease, MaxRuns: o.MaxRuns, Webhooks: o.Webhooks,
 		Retention: o.Retention, Alone: alone, Version: o.Version, Metrics: o.Metrics, Log: o.Log,
 	})
@@ -184,7 +182,8 @@ func (o *Options) connect(ctx context.Context) (*Running, error) {
 	}
 	leased := natsconn.NewLimits(conn, jobs.AckWait())
 	r.last = append(r.last, func() error { leased.Close(); return nil })
-	r.Conn, r.Queue, r.limits = conn, jobs, worker.Limits(leased)
+	r.Conn, r.Queue = conn, jobs
+	o.Setup.Limits = worker.Limits(leased) // those of providers, over all processes
 	return r, nil
 }
 
@@ -221,7 +220,7 @@ func (r *Running) work(ctx context.Context, o Options, dir string) {
 	}
 	r.worker = worker.New(worker.Config{
 		Conn: r.Conn, Queue: r.Queue, Name: o.Name, Version: o.Version, Workers: o.Workers, Log: o.Log,
-		Open: worker.FromNATS(r.Conn, dir, o.allowed(r.limits)),
+		Open: worker.FromNATS(r.Conn, dir, o.allowed()),
 	})
 	r.group.Go(func() { r.tell(r.worker.Run(ctx, r.stop)) })
 }
@@ -233,9 +232,8 @@ func (r *Running) tell(err error) {
 }
 
 // allowed returns the options that runs are opened with.
-func (o *Options) allowed(limits *llm.Limits) wire.Options {
+func (o *Options) allowed() wire.Options {
 	s := o.Setup
-	s.Limits = limits
 	s.NoCommands, s.Submitted = !o.AllowCommands, &o.Allowed
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -114,4 +115,17 @@ func (c Config) check() error {
 		return errors.New("langfuse: a timeout, a size or a number of attempts is below 0")
 	}
 	return nil
+}
+
+// EnabledEnv is the environment variable that switches Langfuse off.
+const EnabledEnv = "LANGFUSE_ENABLED"
+
+// Disabled reports whether the environment switches Langfuse off, whatever its other variables are.
+func Disabled(getenv func(string) string) bool {
+	return slices.Contains([]string{"false", "0", "no", "off"}, strings.ToLower(strings.TrimSpace(getenv(EnabledEnv))))
+}
+
+// Configured reports whether the environment has keys of Langfuse and does not switch it off.
+func Configured(getenv func(string) string) bool {
+	return !Disabled(getenv) && getenv(PublicKeyEnv) != "" && getenv(SecretKeyEnv) != ""
 }

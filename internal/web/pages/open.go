@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/storage"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/run/runindex"
 )
@@ -16,12 +16,12 @@ type Opener struct {
 	Address string
 
 	mu     sync.Mutex
-	opened *wire.History
+	opened *storage.History
 }
 
 // Open returns the store, nil where there is none yet.
 func (o *Opener) Open(ctx context.Context) (*Stored, error) {
-	found, err := o.with(ctx, wire.FindHistory)
+	found, err := o.with(ctx, storage.FindHistory)
 	if source.IsInvalid(err) {
 		return nil, nil
 	}
@@ -29,9 +29,10 @@ func (o *Opener) Open(ctx context.Context) (*Stored, error) {
 }
 
 // Make returns the store, which is made where it is not there.
-func (o *Opener) Make(ctx context.Context) (*Stored, error) { return o.with(ctx, wire.OpenHistory) }
+func (o *Opener) Make(ctx context.Context) (*Stored, error) { return o.with(ctx, storage.OpenHistory) }
 
-func (o *Opener) with(ctx context.Context, open func(context.Context, string) (*wire.History, error)) (*Stored, error) {
+func (o *Opener) with(ctx context.Context,
+	open func(context.Context, string) (*storage.History, error)) (*Stored, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.opened == nil {

@@ -1,6 +1,9 @@
 package site
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Declined is what a field holds that the visitor did not want to answer.
 const Declined = "declined"
@@ -72,4 +75,16 @@ func Next(fields []BookingField, values map[string]string) (BookingField, bool) 
 		}
 	}
 	return BookingField{}, false
+}
+
+// Variables returns the variables of the environment that the site names.
+func (s *Site) Variables() []string {
+	names := []string{
+		s.Enrichment.IPHashSaltEnv, s.Integrations.LeadWebhook.URLEnv, s.Integrations.LeadWebhook.SecretEnv,
+		s.Integrations.PostHog.HostEnv, s.Integrations.PostHog.KeyEnv,
+	}
+	if server := s.KnowledgeBase.LightRAG; server != nil {
+		names = append(names, server.APIKeyEnv)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"github.com/rehearse-dev/rehearse/internal/app/wire"
+	"github.com/rehearse-dev/rehearse/internal/app/wire/chatbot"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/data/dataset/conversation"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
@@ -22,7 +22,7 @@ func TestOfChatbot(t *testing.T) {
 	}
 	defer func() { _ = kept.Close() }()
 	put := func(site, session string) {
-		bot, err := wire.SessionReader(site, kept)
+		bot, err := chatbot.SessionReader(site, kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestOfChatbot(t *testing.T) {
 		{"v-*", "", `there is no session "v-*" in redis://`},
 		{"v-9", "tea.example", "write both as the chatbot has them"},
 	} {
-		c, err := conversation.OfChatbot(t.Context(), kept, wire.SessionReader, kept.String(), tc.site, tc.session)
+		c, err := conversation.OfChatbot(t.Context(), kept, chatbot.SessionReader, kept.String(), tc.site, tc.session)
 		if tc.fault != "" {
 			if err == nil || !source.IsInvalid(err) || !strings.Contains(err.Error(), tc.fault) {
 				t.Errorf("%s of %q: %v, want an input error with %s", tc.session, tc.site, err, tc.fault)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/base/redact"
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
@@ -230,4 +231,19 @@ func secretsIn(v source.Value, add func(name, value string)) {
 	for i := range size(v) {
 		secretsIn(child(v, i), add)
 	}
+}
+
+// Read reads a pasted curl line as the mapping of a target. The redactor learns its credentials, also where the line is
+// refused.
+func Read(line string, secrets *redact.Redactor) (Request, source.Value, error) {
+	request, err := Parse(line)
+	if err != nil {
+		return request, source.Value{}, err
+	}
+	for _, secret := range request.Secrets {
+		secrets.Credential(secret.Name, secret.Value)
+	}
+	secrets.Address(request.URL)
+	mapping, err := request.Target()
+	return request, mapping, err
 }
