@@ -113,7 +113,7 @@ func (l *activeRun) keep(s Step) {
 	l.settled = append(l.settled, s)
 }
 
-// position is where a node or an item stands, as its context says.
+// position is the node or item that a context belongs to.
 type position struct {
 	activeRun *activeRun
 	tasks     *tasks

@@ -151,7 +151,7 @@ func (f *classifyFlags) part(ctx context.Context, env *Env, name string) (part c
 	return part, err
 }
 
-// reportFault says on stderr why something could not be evaluated.
+// reportFault prints to stderr why an evaluation failed.
 func reportFault(env *Env, name string, err error) {
 	fmt.Fprintln(env.Stderr, "rehearse: "+name+" could not be evaluated:")
 	if problems, ok := errors.AsType[source.Problems](err); ok {

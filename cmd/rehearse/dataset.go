@@ -128,7 +128,7 @@ func coded(ctx context.Context, err error) error {
 	return outcome(err)
 }
 
-// reportProgress says every ten seconds how far something long has come. Short things it passes over in silence.
+// reportProgress prints the progress of long work every ten seconds, and nothing for short work.
 func reportProgress(w io.Writer, clock func() time.Time) func(what string, done int) {
 	var said time.Time
 	return func(what string, done int) {

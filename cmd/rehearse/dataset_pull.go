@@ -49,7 +49,7 @@ goes wrong before leaves an older file of that name as it was.`,
 	return c
 }
 
-// reportPulled says what came, and what about it is strange.
+// reportPulled prints the number of pulled items and their warnings.
 func reportPulled(env *Env, name, out string, pulled *dataset.Pulled) (err error) {
 	if out != "-" {
 		_, err = fmt.Fprintf(env.Stdout, "%s: %s written to %s\n", harmless(name), plural(pulled.Items, "item"), out)

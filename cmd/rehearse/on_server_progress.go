@@ -16,7 +16,7 @@ type serverProgress struct {
 	now   orchestrator.Progress
 }
 
-// printEvent counts what has happened. Tests with trials have a result of trial 0 for all of them.
+// printEvent counts finished conversations. Tests with trials have a result of trial 0 for all of them.
 func (p *serverProgress) printEvent(e client.Event) {
 	if !p.begun {
 		p.begun = true

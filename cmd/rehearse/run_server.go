@@ -57,7 +57,7 @@ func (f *runFlags) gather(ctx context.Context, env *Env) (remote.Gathered, error
 	return remote.Gather(ctx, env.open, f.spec(), nil)
 }
 
-// reportWarnings tells the warnings of a run that a server held, but for one that is told elsewhere.
+// reportWarnings prints the warnings of a run on a server, except for one that is printed elsewhere.
 func reportWarnings(env *Env, run *result.Run, elsewhere string) {
 	for _, warning := range run.Warnings {
 		if warning != elsewhere {

@@ -217,7 +217,7 @@ func (f *serveFlags) serve(ctx context.Context, env *Env) error {
 	return outcome(err)
 }
 
-// printAddress says where the server listens, and where workers join it.
+// printAddress prints the addresses of the server: of its API and for its workers.
 func (f *serveFlags) printAddress(env *Env, at net.Addr, nats string) {
 	if f.opened != nil {
 		f.opened(api.BaseOf(at))

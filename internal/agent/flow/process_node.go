@@ -177,7 +177,7 @@ func (t *turn) outcome(s step) processed {
 	return p
 }
 
-// callAgain returns how a node says to ask again; empty where it leaves that to its prompt.
+// callAgain returns the text with which a node repeats its question; empty if its prompt decides.
 func (s step) callAgain() string {
 	if s.kind != Stayed || s.next.NoMatch == nil {
 		return ""

@@ -41,7 +41,7 @@ func siteTexts(s *site.Site) map[string]string {
 	return texts
 }
 
-// requestedFieldsOf returns all that a site asks, by the id of the field.
+// requestedFieldsOf returns the fields that a site requests, by their ids.
 func requestedFieldsOf(s *site.Site) map[string]requestedField {
 	all := map[string]requestedField{}
 	for _, id := range s.FieldIDs() {
@@ -53,7 +53,7 @@ func requestedFieldsOf(s *site.Site) map[string]requestedField {
 	return all
 }
 
-// requestedField is what a site says about the field with an id.
+// requestedField is the definition of a field that a site requests.
 type requestedField struct {
 	question string
 	choices  []string

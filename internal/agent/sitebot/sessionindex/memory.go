@@ -23,7 +23,7 @@ type Memory struct {
 	sessions map[string]*memorySession
 }
 
-// memorySession is what is kept of one session.
+// memorySession is a session in memory.
 type memorySession struct {
 	Row
 	converted, answered bool

@@ -96,7 +96,7 @@ func (r *reader) warn(n source.Node, hint, format string, args ...any) {
 	r.warnings = append(r.warnings, p)
 }
 
-// positionOf returns a problem that says where a node is and nothing else yet.
+// positionOf returns a problem with the position of a node only.
 func positionOf(n source.Node) source.Problem {
 	return source.Problem{File: n.File(), Path: n.Path(), Line: n.Line, Column: n.Column}
 }
