@@ -30,7 +30,7 @@ func newReplayScore(env *Env) *cobra.Command {
 and variant, and whether the candidate passes against the baseline.
 
 REPLAYS is a file of JSON Lines, also packed as .gz, of {"session_id", "flow_id", "variant", "replay_completed", "results": [{"turn_number", "state",
-"latency_ms", "timestamp"}], "data_collected", "error", "repeat"}. A conversation counts only when every variant of its flow has played it. One with
+"latency_ms", "cost_usd", "timestamp"}], "data_collected", "error", "repeat"}. A conversation counts only when every variant of its flow has played it. One with
 an error is a lost pair; of repeats the means count.
 
 Beside the means stands the paired comparison of "rehearse replay run", which prints and never decides here.

@@ -43,8 +43,8 @@ the name of the watch: the same command goes on, and nothing is replayed twice.
 
 With --show the looks that were taken until now, here or by a server (watches in rehearse.yaml), are shown, and none is taken; only --name is needed.
 
-Exit codes: 0 no alarm; 1 an alarm; 2 wrong usage, or a watch of this name with other settings; 3 it could not be run, or there was nothing to compare in
-all looks; 130 interrupted.`,
+Exit codes: 0 no alarm; 1 an alarm; 2 wrong usage, or a watch of this name with other settings; 3 it could not be run,
+there was nothing to compare in all looks, or the candidate does not report a metric of the baseline; 130 interrupted.`,
 		Example: `  rehearse replay watch --name nightly --candidate target:staging --baseline target:production --flow_id ride_book --since 2026-01-01 --every 24h
   rehearse replay watch --name january --candidate variant:new --baseline variant:old --flow_id ride_book --since 2026-01-01 --until 2026-01-31 --format json
   rehearse replay watch --name nightly --show
@@ -145,6 +145,16 @@ func ended(r *replay.WatchReport) error {
 		return &exitError{code: result.ExitFailed}
 	case len(r.Interims) > 0 && !r.Compared():
 		return &exitError{code: result.ExitNotRun}
+	case len(r.Interims) > 0 && len(r.Interims[len(r.Interims)-1].Concealed) > 0:
+		hidden := r.Interims[len(r.Interims)-1].Concealed
+		margin := "100%"
+		if replay.UnitOf(hidden[0]) == replay.Share {
+			margin = "100pp"
+		}
+		return &exitError{result.ExitNotRun, fmt.Errorf(
+			"the baseline reports %s and the candidate does not, so that no loss could be seen: "+
+				"report it, or accept it in a new watch with --margin %s=%s",
+			strings.Join(hidden, ", "), hidden[0], margin)}
 	}
 	return nil
 }

@@ -73,13 +73,10 @@ func (f *findings) conceals(metric string) bool {
 }
 
 // hidden lists what the baseline tells and the candidate does not, so that it can lose nothing there. A margin of what
-// is not told accepts that; one of completed is as good as one of completion match.
+// is not told accepts that.
 func (f *findings) hidden(rules *Rules) []Reason {
-	accepts := func(metrics ...string) bool {
-		return slices.ContainsFunc(metrics, func(m string) bool { _, set := rules.Margins[m]; return set })
-	}
 	var reasons []Reason
-	if f.conceals(CompletedShare) && !accepts(CompletedShare, CompletionMatch) {
+	if f.conceals(CompletedShare) && !rules.accepts(CompletedShare) {
 		reasons = append(reasons, Reason{
 			"power", CompletionMatch,
 			"the baseline tells when a conversation is complete and the candidate does not, so that one " +
@@ -87,10 +84,10 @@ func (f *findings) hidden(rules *Rules) []Reason {
 				"or accept it with --margin completed=100pp",
 		})
 	}
-	if !accepts(StateProgression) {
+	if !rules.accepts(StateProgression) {
 		reasons = append(reasons, f.emptyWords()...)
 	}
-	if f.conceals(StateProgression) && !accepts(StateProgression) {
+	if f.conceals(StateProgression) && !rules.accepts(StateProgression) {
 		reasons = append(reasons, Reason{
 			"power", StateProgression,
 			"the baseline tells in what state a conversation is and the candidate does not, so that one " +
@@ -104,7 +101,7 @@ func (f *findings) hidden(rules *Rules) []Reason {
 		case CompletionMatch, CompletedShare, EndedEarly, StateProgression: // as above
 			continue
 		}
-		if !accepts(c.name) {
+		if !rules.accepts(c.name) {
 			reasons = append(reasons, Reason{"power", c.name, fmt.Sprintf(
 				"%s is known of the baseline and not of the candidate in %d of %s, "+
 					"so that no loss of it could be seen there: "+
@@ -113,6 +110,16 @@ func (f *findings) hidden(rules *Rules) []Reason {
 		}
 	}
 	return reasons
+}
+
+// accepts reports whether a margin of the user's own accepts that a metric is not reported. One of completion match
+// accepts it for completed, too.
+func (r *Rules) accepts(metric string) bool {
+	_, set := r.Margins[metric]
+	if _, match := r.Margins[CompletionMatch]; metric == CompletedShare {
+		set = set || match
+	}
+	return set
 }
 
 // marginOf is a margin that accepts any loss of a metric, or asks for no certain one where it has no range.

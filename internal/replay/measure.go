@@ -119,7 +119,8 @@ func (how Measuring) score(s *Session, p *Played, mode Mode) Metrics {
 	}
 	m.AvgLatencyMS = meanLatency(p.Turns)
 	m.P95LatencyMS, m.SlowTurns = tailLatency(p.Turns, cmp.Or(how.Slow, DefaultSlow))
-	// replays made elsewhere may tell no times
+	m.CostUSD = totalCost(p.Turns)
+	// replays made elsewhere may have no times
 	if n := len(p.Turns); p.Completed && n > 0 && !p.Turns[0].At.IsZero() && !p.Turns[n-1].At.IsZero() {
 		m.CompletionSeconds = new(p.Turns[n-1].At.Sub(p.Turns[0].At).Seconds())
 	}
@@ -163,6 +164,21 @@ func meanLatency(turns []PlayedTurn) *float64 {
 		return nil
 	}
 	return new(sum / float64(n))
+}
+
+// totalCost returns what the turns cost together; nil without a turn, and where the cost of one is unknown.
+func totalCost(turns []PlayedTurn) *float64 {
+	sum := 0.0
+	for i := range turns {
+		if turns[i].CostUSD == nil {
+			return nil
+		}
+		sum += *turns[i].CostUSD
+	}
+	if len(turns) == 0 {
+		return nil
+	}
+	return &sum
 }
 
 // tailLatency returns the 95th percentile of the latencies, by nearest rank, and the share of turns that are slower

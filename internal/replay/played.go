@@ -31,11 +31,13 @@ type Played struct {
 
 // PlayedTurn is the answer to one message of the user's.
 type PlayedTurn struct {
-	Number     int       `json:"turn_number"`
-	State      string    `json:"state"`
-	Transition bool      `json:"state_transition"`
-	LatencyMS  *float64  `json:"latency_ms"`
-	At         time.Time `json:"timestamp"`
+	Number     int      `json:"turn_number"`
+	State      string   `json:"state"`
+	Transition bool     `json:"state_transition"`
+	LatencyMS  *float64 `json:"latency_ms"`
+	// CostUSD is nil where it is unknown.
+	CostUSD *float64  `json:"cost_usd"`
+	At      time.Time `json:"timestamp"`
 
 	untaken bool
 	// negativeLatency is true where the latency was negative; LatencyMS is then nil.
@@ -110,6 +112,11 @@ func parsePlayed(text []byte) (Played, error) {
 		return p, errors.New("the replay has no session_id")
 	case p.Variant == "":
 		return p, errors.New("the replay has no variant: write baseline or candidate")
+	}
+	for i := range p.Turns {
+		if c := p.Turns[i].CostUSD; c != nil && *c < 0 {
+			return p, fmt.Errorf("results[%d].cost_usd is negative: write what the turn cost, or leave it out", i)
+		}
 	}
 	return p, nil
 }

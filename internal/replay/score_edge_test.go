@@ -54,6 +54,31 @@ func TestNegativeLatencies(t *testing.T) {
 	}
 }
 
+// TestCostsOfReplays proves that replays made elsewhere have a cost where every turn has one.
+func TestCostsOfReplays(t *testing.T) {
+	for results, want := range map[string]float64{
+		`{"state":"a","cost_usd":0.25},{"state":"b","cost_usd":0.5}`: 0.75,
+		`{"state":"a","cost_usd":0.25},{"state":"b"}`:                -1,
+		`{"state":"a"},{"state":"b"}`:                                -1,
+		``:                                                           -1,
+	} {
+		played, err := replay.ReadPlayed(strings.NewReader(
+			`{"session_id":"s","variant":"candidate","results":[` + results + `]}`))
+		if err != nil {
+			t.Fatal(results, err)
+		}
+		m := replay.Score(talked("s", "a x → a"), &played[0], replay.Measuring{Similarity: editSimilarity})
+		if got := m.CostUSD; got == nil && want >= 0 || got != nil && *got != want {
+			t.Errorf("%s: %v", results, got)
+		}
+	}
+	_, err := replay.ReadPlayed(strings.NewReader(
+		`{"session_id":"s","variant":"candidate","results":[{},{"cost_usd":-1}]}`))
+	if err == nil || !strings.Contains(err.Error(), "line 1: results[1].cost_usd is negative") {
+		t.Error(err)
+	}
+}
+
 // TestRoundingIsNoLoss proves that the order in which means are summed decides nothing.
 func TestRoundingIsNoLoss(t *testing.T) {
 	baseline, candidate := replay.Means{}, replay.Means{}

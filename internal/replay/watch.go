@@ -144,8 +144,8 @@ type Interim struct {
 	Sessions int `json:"sessions"`
 	// Metrics compare the candidate with the baseline.
 	Metrics map[string]Watched `json:"metrics"`
-	// Concealed are the metrics that are known of the baseline and not of the candidate in a new session: in these
-	// nothing can alarm.
+	// Concealed are the metrics without a margin of the watch's own that are known of the baseline and not of the
+	// candidate in more of the new sessions than Rules.MaxLost: in these nothing can alarm.
 	Concealed []string `json:"concealed,omitempty"`
 	// Alarm is true from the first look on at which a metric was worse.
 	Alarm bool `json:"alarm"`
@@ -234,8 +234,10 @@ func (s *WatchState) Analyze(w *Watching, t *Tally, end time.Time) Interim {
 	}
 	look.Sessions += look.New
 	if t.lanes != nil {
-		for _, c := range t.concealed(w.Rules.metrics(w.Mode), 0) {
-			look.Concealed = append(look.Concealed, c.name)
+		for _, c := range t.concealed(w.Rules.metrics(w.Mode), w.Rules.MaxLost) {
+			if !w.Rules.accepts(c.name) {
+				look.Concealed = append(look.Concealed, c.name)
+			}
 		}
 	}
 	for i, name := range w.Compared() {

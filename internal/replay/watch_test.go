@@ -234,6 +234,11 @@ func TestWatchConcealed(t *testing.T) {
 	if got := fmt.Sprint(look.Concealed); got != "[data_collection_accuracy cost_usd]" {
 		t.Error(got)
 	}
+	w.Rules.Margins = map[string]stats.Margin{replay.CostUSD: {}}
+	look = s.Analyze(w, &tally, dayOne.AddDate(0, 0, 2))
+	if got := fmt.Sprint(look.Concealed); got != "[data_collection_accuracy]" {
+		t.Errorf("with a margin for the cost: %s", got)
+	}
 }
 
 // TestWatchCounts wants lost pairs to be counted as sessions, and not to be compared but for their answers.
