@@ -36,6 +36,14 @@ func (p Packed) Len() int {
 	return n
 }
 
+// Within reports whether the list takes at most so many bytes. A list whose values have parts in common does not.
+func (p Packed) Within(bytes int) bool {
+	for _, part := range p.parts {
+		bytes -= len(part.text)
+	}
+	return bytes >= 0 && len(p.shared) == 0
+}
+
 // All yields the values in order, each made anew.
 func (p Packed) All() iter.Seq[Value] {
 	return func(yield func(Value) bool) {

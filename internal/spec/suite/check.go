@@ -48,12 +48,15 @@ func checkShape(n source.Node, t *Test) {
 	}
 }
 
-// validate reads every test once, reports its problems, and checks ids and dependencies across tests.
-func (l *loader) validate(s *Suite) {
+// validate reads every test once, reports its problems, and checks ids and dependencies across tests. It returns the
+// tests of a suite that is small so far.
+func (l *loader) validate(s *Suite) (small []*Test) {
 	ids := map[string]bool{}
 	dependents := map[string]source.Node{}
 	var order []string
+	entry := -1
 	for node, err := range l.nodes() {
+		entry++
 		if err != nil {
 			problems, _ := Problems(err)
 			l.problems = append(l.problems, problems...)
@@ -62,6 +65,10 @@ func (l *loader) validate(s *Suite) {
 		reader := &source.Reader{File: node.File()}
 		node = node.To(reader)
 		for _, t := range l.entry(node, s) {
+			t.entry = entry
+			if small = append(small, t); !l.isSmall() {
+				small = nil
+			}
 			s.Count++
 			s.Ungraded.Add(t)
 			s.NamesNodes = s.NamesNodes || len(t.NodeNames()) > 0
@@ -83,6 +90,7 @@ func (l *loader) validate(s *Suite) {
 		l.reader.Node(source.Value{}, "").Report("add at least one test", "the suite has no tests")
 	}
 	l.checkDependencies(s, ids, dependents, order)
+	return small
 }
 
 // idKey is what a test's id is called in the suite's dialect.

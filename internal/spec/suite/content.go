@@ -97,6 +97,7 @@ func isURL(s string) bool {
 
 func (l *loader) attachment(n source.Node, name string, most int64) []byte {
 	path := l.resolve(name)
+	l.readsFiles = true
 	data, err := readBounded(l.options.Files, path, most)
 	if err != nil {
 		n.Report(fmt.Sprintf("paths start from the suite's folder; files may have up to %d MB", most>>20),

@@ -11,9 +11,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// Suite is one loaded and validated suite. Tests are decoded whenever they are asked for. Those of JSON Lines and CSV
-// files are read again, so that a million of them cost no memory; those of YAML and JSON files are kept in a form about
-// as large as their text.
+// Suite is one loaded and validated suite. The tests of a small suite are decoded once. Those of others are decoded
+// in each iteration: JSON Lines and CSV files are read again, so that a million tests cost no memory; YAML and JSON
+// files are stored in a form about as large as their text.
 type Suite struct {
 	File string
 	// Name is the author's, or the file's.
@@ -35,7 +35,7 @@ type Suite struct {
 	Warnings source.Problems
 
 	loader *loader
-	// made are the tests of a suite that was not loaded.
+	// made are the tests of a small suite, or of one that was not loaded; nil where each iteration decodes them.
 	made []*Test
 }
 
@@ -79,6 +79,16 @@ type Options struct {
 	Seen func(source.Value)
 }
 
+// maxSmall is the size of the packed tests, in bytes, up to which a suite is small. Decoded they take some ten times as
+// much.
+const maxSmall = 256 << 10
+
+// isSmall reports whether the decoded tests of a suite may stay in memory: they stand in the suite itself, and no file
+// that they name makes them larger.
+func (l *loader) isSmall() bool {
+	return l.external == nil && len(l.inList) == 0 && !l.readsFiles && l.list.Within(maxSmall)
+}
+
 // maxProblems bounds how many problems of one suite are kept.
 const maxProblems = 1000
 
@@ -102,12 +112,15 @@ func Load(path string, o Options) (*Suite, error) {
 	if err := l.open(s); err != nil {
 		return nil, err
 	}
-	l.validate(s)
+	tests := l.validate(s)
 	faults, warnings := l.sorted(path).Split()
 	if len(faults) > 0 {
 		return nil, faults
 	}
 	s.Warnings = eachOnce(warnings)
+	if l.isSmall() {
+		s.made = tests
+	}
 	l.options.Kinds, l.options.Seen = nil, nil
 	return s, nil
 }
@@ -120,14 +133,14 @@ func (s *Suite) Rename(name string) { s.Name = name }
 // shared. An error means that a file has changed since it was validated.
 func (s *Suite) Tests() iter.Seq2[*Test, error] {
 	return func(yield func(*Test, error) bool) {
-		for i, t := range s.made {
+		for _, t := range s.made {
 			own := *t
-			own.Suite, own.entry = s.Name, i
+			own.Suite = s.Name
 			if !yield(&own, nil) {
 				return
 			}
 		}
-		if s.loader == nil {
+		if s.loader == nil || s.made != nil {
 			return
 		}
 		entry := -1

@@ -29,6 +29,8 @@ type loader struct {
 	inList map[string][]*testFile
 	// external are the files that hold the tests; without any they stand in the suite.
 	external []*testFile
+	// readsFiles is true once a test has got the content of another file.
+	readsFiles bool
 	problems source.Problems
 	// faults counts the faults among the problems, and warned has a key for each warning there.
 	faults int

@@ -100,6 +100,9 @@ const (
 // Of returns a suite of valid tests that were not read from a suite file; origin says what they were made from, such as
 // a dataset.
 func Of(name, origin string, tests []*Test) *Suite {
+	for i, t := range tests {
+		t.entry = i
+	}
 	return &Suite{File: origin, Name: name, Count: len(tests), Needed: map[string]bool{}, made: tests}
 }
 
