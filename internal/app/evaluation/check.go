@@ -9,26 +9,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// check reports what is wrong with the suites in view of the targets that the spec, the suites and the configurations
-// settle.
-func (e *Evaluation) check() error {
-	var problems source.Problems
-	for _, s := range e.suites {
-		found, lost, err := e.checkSuite(s, func(t *suite.Test) ([]string, error) {
-			t.Execution = e.execution(s, t.Execution)
-			return e.targetNames(s, t)
-		})
-		if err != nil {
-			return err
-		}
-		problems = append(problems, found...)
-		for _, sentence := range lost {
-			e.warn(sentence)
-		}
-	}
-	return problems.Err()
-}
-
 // Check returns, as source.Problems, what is wrong with a loaded suite in view of its targets as long as the command
 // line names none: dependencies that no target can satisfy, and nodes that a flow does not have. at is the setup of the
 // suite's folder. A test whose target is not settled could be held with any.
@@ -41,17 +21,18 @@ func Check(at *wire.Setup, s *suite.Suite) error {
 			return nil, nil //nolint:nilerr // the command line may name a target
 		}
 		return names, nil
-	})
+	}, func(*suite.Test, []string, error) {})
 	if err != nil {
 		return err
 	}
 	return problems.Err()
 }
 
-// checkSuite checks one suite; targets returns the targets that a test is held with. The problems are in the order of
-// their places. Lost are sentences about what stops nothing.
-func (e *Evaluation) checkSuite(s *suite.Suite,
-	targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
+// checkSuite checks one suite; targets settles a test and returns the targets that it runs with. each gets every test,
+// in order, with what targets returned. The problems are in the order of their places. Lost are sentences about what
+// stops nothing.
+func (e *Evaluation) checkSuite(s *suite.Suite, targets func(*suite.Test) ([]string, error),
+	each func(t *suite.Test, targets []string, err error)) (problems source.Problems, lost []string, err error) {
 	if problems, err = unmet(s, targets); err != nil {
 		return nil, nil, err
 	}
@@ -59,10 +40,20 @@ func (e *Evaluation) checkSuite(s *suite.Suite,
 	if err != nil {
 		return nil, nil, err
 	}
-	unplaced, lost, err := e.unplaced(s, targets)
-	problems = slices.Concat(problems, stray, unplaced)
+	placed := e.placement(s)
+	for t, err := range s.Tests() {
+		if err != nil {
+			return nil, nil, source.AsInvalid(err)
+		}
+		names, err := targets(t)
+		if err == nil { // else a run that chooses the test reports it
+			placed.add(t, names)
+		}
+		each(t, names, err)
+	}
+	problems = slices.Concat(problems, stray, placed.problems)
 	slices.SortStableFunc(problems, func(a, b source.Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
-	return problems, lost, err
+	return problems, placed.lost, nil
 }

@@ -11,43 +11,46 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/spec/suite"
 )
 
-// unplaced returns a problem for each test with something that its target has no place for: earlier messages, and
-// variables that the target wants and the test does not have. Lost are the sentences about system messages without a
-// place, each once. Targets that take whole conversations have a place for everything.
-func (e *Evaluation) unplaced(s *suite.Suite,
-	targets func(*suite.Test) ([]string, error)) (problems source.Problems, lost []string, err error) {
-	type placed struct {
-		names []string
-		ok    bool
+// placement checks that the targets of a suite's tests have a place for what the tests send: earlier messages, stubs,
+// and variables that a target wants. Targets that take whole conversations have a place for everything.
+type placement struct {
+	e        *Evaluation
+	s        *suite.Suite
+	known    map[string]places
+	problems source.Problems
+	// lost are the sentences about system messages without a place, each once.
+	lost []string
+}
+
+// places are the placeholders of a target; ok is false of one that takes whole conversations.
+type places struct {
+	names []string
+	ok    bool
+}
+
+func (e *Evaluation) placement(s *suite.Suite) *placement {
+	return &placement{e: e, s: s, known: map[string]places{}}
+}
+
+// add checks a test with its targets.
+func (p *placement) add(t *suite.Test, targets []string) {
+	for _, target := range targets {
+		p.problems = append(p.problems, p.e.unstubbed(p.s, t, target)...)
+		at, found := p.known[target]
+		if !found {
+			at.names, at.ok = p.e.setups[p.s.Name].Placeholders(target)
+			p.known[target] = at
+		}
+		if !at.ok {
+			continue
+		}
+		p.problems = append(p.problems, homeless(p.s, t, target, at.names)...)
+		if system(t) && !holds(at.names, "system", "messages", "history", "messages_parts") {
+			p.lost = with(p.lost, fmt.Sprintf(
+				"the target %s has no place for system messages, so the agent is not sent them: put {{system}} "+
+					"or {{messages}} into its body", target))
+		}
 	}
-	known := map[string]placed{}
-	for t, err := range s.Tests() {
-		if err != nil {
-			return nil, nil, source.AsInvalid(err)
-		}
-		held, err := targets(t)
-		if err != nil {
-			continue // a run that chooses the test says so
-		}
-		for _, target := range held {
-			problems = append(problems, e.unstubbed(s, t, target)...)
-			places, found := known[target]
-			if !found {
-				places.names, places.ok = e.setups[s.Name].Placeholders(target)
-				known[target] = places
-			}
-			if !places.ok {
-				continue
-			}
-			problems = append(problems, homeless(s, t, target, places.names)...)
-			if system(t) && !holds(places.names, "system", "messages", "history", "messages_parts") {
-				lost = with(lost, fmt.Sprintf(
-					"the target %s has no place for system messages, so the agent is not sent them: put {{system}} "+
-						"or {{messages}} into its body", target))
-			}
-		}
-	}
-	return problems, lost, nil
 }
 
 // unstubbed returns that a test has stubs which its target does not take: it would call what they stand for.

@@ -87,23 +87,11 @@ func (e *Evaluation) plan() (*plan, error) {
 		p.budget.USD = max(p.budget.USD, execution.BudgetUSD)
 	}
 	p.workers = cmp.Or(e.spec.Limits.Workers, p.workers, e.setup.Config().Workers, defaultWorkers)
-	if e.regraded == nil { // what is checked is whether targets can be asked
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-	}
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	for u, err := range p.units() {
-		if err != nil {
-			return nil, err
-		}
-		if t := u.Test.Execution.Trials; t.Strategy == suite.ConfidenceInterval && t.Count == 1 {
-			return nil, source.Invalid("test %s: one trial has no confidence interval: use --trials 2 or more",
-				u.Test.ID)
-		}
-		p.count(u)
+	if err := p.read(); err != nil {
+		return nil, err
 	}
 	p.bound(e.spec.Budget)
 	if warning := p.ungraded.String(); warning != "" {
@@ -119,7 +107,51 @@ func (e *Evaluation) plan() (*plan, error) {
 	return p, nil
 }
 
-func (p *plan) count(u orchestrator.Unit) {
+// read checks every test in view of the targets that the spec, the suites and the configurations settle, and counts
+// those that were selected. Tests that are graded again need no target.
+func (p *plan) read() error {
+	if p.e.regraded != nil {
+		for u, err := range p.units() {
+			if err == nil {
+				err = p.count(u)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var problems source.Problems
+	var uncounted error
+	for _, s := range p.e.suites {
+		settle := func(t *suite.Test) ([]string, error) {
+			t.Execution = p.e.execution(s, t.Execution)
+			return p.e.targetNames(s, t)
+		}
+		found, lost, err := p.e.checkSuite(s, settle, func(t *suite.Test, targets []string, err error) {
+			if uncounted != nil || p.selected != nil && !p.selected[testKey{s.Name, t.ID}] {
+				return
+			}
+			uncounted = err
+			for _, target := range targets {
+				uncounted = cmp.Or(uncounted, p.count(orchestrator.Unit{Test: t, Target: target}))
+			}
+		})
+		if err != nil {
+			return err
+		}
+		problems = append(problems, found...)
+		for _, sentence := range lost {
+			p.e.warn(sentence)
+		}
+	}
+	return cmp.Or(problems.Err(), uncounted)
+}
+
+func (p *plan) count(u orchestrator.Unit) error {
+	if t := u.Test.Execution.Trials; t.Strategy == suite.ConfidenceInterval && t.Count == 1 {
+		return source.Invalid("test %s: one trial has no confidence interval: use --trials 2 or more", u.Test.ID)
+	}
 	if !slices.Contains(p.targets, u.Target) {
 		p.targets = append(p.targets, u.Target)
 	}
@@ -144,6 +176,7 @@ func (p *plan) count(u orchestrator.Unit) {
 	key := gradingOf(u.Test)
 	p.gradings[key] = p.gradings[key] || asks
 	p.calls[callKey{u.Test.Suite, u.Target, wire.CallOf(u.Test.Execution)}] = u.Test.Execution
+	return nil
 }
 
 // bound sets what the spec says of the budget.
