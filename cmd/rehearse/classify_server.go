@@ -106,7 +106,7 @@ func (f *classifyFlags) showFetched(env *Env, asked *classify.Submitted, dir str
 	if err != nil {
 		return &exitError{result.ExitNotRun, err}
 	}
-	err = report.New(*run, runlog.ReadAll(dir, *run)).Write(dir, report.Formats().Choose([]string{"junit"}))
+	err = report.New(*run, runlog.ReadRecords(dir, *run)).Write(dir, report.Formats().Choose([]string{"junit"}))
 	if f.Write != "" { // also when the run broke off: it may have cost something
 		err = errors.Join(err, o.WritePredictions(f.Write, asked.Several()))
 	}

@@ -83,7 +83,7 @@ func writeReports(ctx context.Context, env *Env, name string, formats []string, 
 	if warning != "" {
 		fmt.Fprintln(env.Stderr, "warning: "+warning)
 	}
-	r := report.New(run, runlog.ReadAll(dir, run)).At(url).Reviewed(book)
+	r := report.New(run, runlog.ReadRecords(dir, run)).At(url).Reviewed(book)
 	if len(chosen) > 0 {
 		if err := writeInto(ctx, r, out, chosen); err != nil {
 			return err

@@ -68,7 +68,7 @@ func reportWarnings(env *Env, run *result.Run, elsewhere string) {
 
 // showFetched writes the reports of a run that a server held, and prints what it came to.
 func (f *runFlags) showFetched(env *Env, dir string, run *result.Run) error {
-	r := report.New(*run, runlog.ReadAll(dir, *run)).At(f.reportURL)
+	r := report.New(*run, runlog.ReadRecords(dir, *run)).At(f.reportURL)
 	if err := r.Write(dir, report.Formats().Choose(f.formats)); err != nil {
 		return &exitError{result.ExitNotRun, err}
 	}

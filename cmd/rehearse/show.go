@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -39,12 +40,12 @@ func newShow(env *Env) *cobra.Command {
 			if run.ExitReason == result.ReasonDied {
 				defer fmt.Fprintf(env.Stderr, "rehearse: the run died; go on with\n  %s\n", goOn(run, dir))
 			}
-			tests := runlog.ReadAll(dir, run)
+			tests := runlog.ReadRecords(dir, run)
 			if test != "" {
-				tests = onlyTest(tests, test)
-				if found, err := hasAny(tests); err != nil {
+				if tests, err = onlyTest(tests, test); err != nil {
 					return outcome(err)
-				} else if !found {
+				}
+				if tests == nil {
 					return usage("the run has no test called %q: `rehearse show %s` lists them", test, args[0])
 				}
 			}
@@ -78,21 +79,34 @@ func newShow(env *Env) *cobra.Command {
 	return c
 }
 
-func hasAny(tests runlog.Tests) (bool, error) {
-	for _, err := range tests {
-		return err == nil, err
+// onlyTest returns the records of a test, which are read once, and what could not be read; nil where the run lacks
+// the test.
+func onlyTest(tests runlog.Stream, id string) (runlog.Stream, error) {
+	var found []*runlog.Record
+	var failed error
+	for r, err := range tests {
+		var t *result.Test
+		if err == nil && r.Brief.TestID == id {
+			t, err = r.Whole()
+		}
+		failed = errors.Join(failed, err)
+		if t != nil {
+			found = append(found, runlog.RecordOf(t))
+		}
 	}
-	return false, nil
-}
-
-func onlyTest(tests runlog.Tests, id string) runlog.Tests {
-	return func(yield func(*result.Test, error) bool) {
-		for t, err := range tests {
-			if (err != nil || t.TestID == id) && !yield(t, err) {
+	if len(found) == 0 {
+		return nil, failed
+	}
+	return func(yield func(*runlog.Record, error) bool) {
+		for _, r := range found {
+			if !yield(r, nil) {
 				return
 			}
 		}
-	}
+		if failed != nil {
+			yield(nil, failed)
+		}
+	}, nil
 }
 
 func listRuns(c *cobra.Command, env *Env) error {

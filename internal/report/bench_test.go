@@ -40,13 +40,13 @@ func conversationNo(i int) *result.Test {
 
 // generated is a stream of n tests that are made as they are asked for, so that what is in memory is the renderer's.
 // watch, if set, is called now and then.
-func generated(n int, watch func()) runlog.Tests {
-	return func(yield func(*result.Test, error) bool) {
+func generated(n int, watch func()) runlog.Stream {
+	return func(yield func(*runlog.Record, error) bool) {
 		for i := range n {
 			if watch != nil && i%(n/8) == n/16 {
 				watch()
 			}
-			if !yield(conversationNo(i), nil) {
+			if !yield(runlog.RecordOf(conversationNo(i)), nil) {
 				return
 			}
 		}

@@ -72,25 +72,12 @@ func (r *Report) explainOnTerminal(d *document.Document, run result.Run, s *surv
 // were not run.
 func (r *Report) everyTest(s *survey, o TextOptions) func(yield func(*document.Section, error) bool) {
 	return func(yield func(*document.Section, error) bool) {
-		for t, err := range r.tests {
-			if err != nil {
-				yield(nil, err)
-				return
+		for record, err := range r.tests {
+			var detail *document.Section
+			if err == nil {
+				detail, err = r.everyDetail(record, o)
 			}
-			e := glance(t)
-			if t.Trial > 0 {
-				e.test = fmt.Sprintf("%s, trial %d", t.TestID, t.Trial)
-			}
-			detail := summaryOf(e)
-			if e.failing() || len(e.failures) > 0 {
-				detail = r.detail(explained{entry: e, Test: t}, o.Page)
-			} else if user := userLine(t.User); user != "" {
-				detail.Notes = append(detail.Notes, "user: "+user)
-			}
-			if o.Simulated && t.User != nil {
-				detail.Transcript = t.Output
-			}
-			if !yield(detail, nil) {
+			if !yield(detail, err) || err != nil {
 				return
 			}
 		}
@@ -100,6 +87,34 @@ func (r *Report) everyTest(s *survey, o TextOptions) func(yield func(*document.S
 			}
 		}
 	}
+}
+
+// everyDetail returns the line of one record.
+func (r *Report) everyDetail(record *runlog.Record, o TextOptions) (*document.Section, error) {
+	e, err := glance(record)
+	if err != nil {
+		return nil, err
+	}
+	t := record.Brief
+	if t.Trial > 0 {
+		e.test = fmt.Sprintf("%s, trial %d", t.TestID, t.Trial)
+	}
+	explains, talks := e.failing() || len(e.failures) > 0, o.Simulated && t.User != nil
+	if explains || talks {
+		if t, err = record.Whole(); err != nil {
+			return nil, err
+		}
+	}
+	detail := summaryOf(e)
+	if explains {
+		detail = r.detail(explained{entry: e, Test: t}, o.Page)
+	} else if e.user != "" {
+		detail.Notes = append(detail.Notes, "user: "+e.user)
+	}
+	if talks {
+		detail.Transcript = t.Output
+	}
+	return detail, nil
 }
 
 // explainInMarkdown explains failing tests with their conversations.

@@ -5,16 +5,17 @@ import (
 	"os"
 
 	"github.com/rehearse-dev/rehearse/internal/report"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// A report is made of a run's record and a stream of its tests, such as runlog.Read gives.
+// A report is made of a run's record and a stream of its tests, such as runlog.ReadRecords gives.
 func ExampleNew() {
-	tests := func(yield func(*result.Test, error) bool) {
-		yield(&result.Test{
+	tests := func(yield func(*runlog.Record, error) bool) {
+		yield(runlog.RecordOf(&result.Test{
 			Suite: "support", TestID: "refund", Target: "agent", Verdict: result.Pass, Score: 1, Threshold: 0.8,
 			DurationMS: 1_200,
-		}, nil)
+		}), nil)
 	}
 	r := report.New(result.Run{ID: "20260714-093000-k3x9"}, tests)
 	if err := r.Text(os.Stdout, report.TextOptions{Verbose: true}); err != nil {

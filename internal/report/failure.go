@@ -82,6 +82,11 @@ func cutTurns(t *result.Test) string {
 
 const maxCut = 3
 
+// endsEarly reports whether the model had not finished one of the replies.
+func endsEarly(t *result.Test) bool {
+	return slices.ContainsFunc(t.Turns, func(x result.Turn) bool { return cutShort(x.FinishReason) != "" })
+}
+
 // cutShort says that a reply ended before its model had finished, or "".
 func cutShort(finishReason string) string {
 	switch chat.FinishReason(finishReason) {

@@ -31,7 +31,7 @@ func TestAddingAFormat(t *testing.T) {
 		t.Errorf("Check = %v, want %q", err, want)
 	}
 	dir := t.TempDir()
-	none := func(func(*result.Test, error) bool) {}
+	none := func(func(*runlog.Record, error) bool) {}
 	if err := New(result.Run{}, none).Write(dir, formats.Choose([]string{"none", "csv"})); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestAddingAFormat(t *testing.T) {
 // TestFormatTable holds every line to what the table promises.
 func TestFormatTable(t *testing.T) {
 	dir := t.TempDir()
-	none := func(func(*result.Test, error) bool) {}
+	none := func(func(*runlog.Record, error) bool) {}
 	if err := New(result.Run{}, none).Write(dir, Formats()); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestFormatTable(t *testing.T) {
 	if d := cmp.Diff([]string{"md"}, Formats().Choose([]string{"md", "none", "md"}).Names()); d != "" {
 		t.Error(d)
 	}
-	broken := New(result.Run{}, func(yield func(*result.Test, error) bool) { yield(nil, os.ErrInvalid) })
+	broken := New(result.Run{}, func(yield func(*runlog.Record, error) bool) { yield(nil, os.ErrInvalid) })
 	if err := broken.Write(dir, Formats()); !errors.Is(err, os.ErrInvalid) {
 		t.Errorf("Write of a broken log: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 	"github.com/rehearse-dev/rehearse/internal/testkit/golden"
 )
@@ -80,7 +81,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("report.html has %d bytes, %v", len(html), err)
 	}
 	// What fails leaves the earlier file, and nothing else.
-	broken := report.New(run, func(yield func(*result.Test, error) bool) { yield(nil, os.ErrInvalid) })
+	broken := report.New(run, func(yield func(*runlog.Record, error) bool) { yield(nil, os.ErrInvalid) })
 	if err := broken.Write(dir, report.Formats()[:1]); !errors.Is(err, os.ErrInvalid) {
 		t.Errorf("Write of a broken log: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/report/document"
 	"github.com/rehearse-dev/rehearse/internal/report/transcript"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -176,12 +177,16 @@ func (h *htmlPage) limit(e *entry) int {
 }
 
 // render keeps what is to be shown of one record.
-func (h *htmlPage) render(e *entry, t *result.Test) error {
-	if t.Trials != nil && e.held > 0 {
+func (h *htmlPage) render(e *entry, r *runlog.Record) error {
+	if r.Brief.Trials != nil && e.held > 0 {
 		return nil // its trials say it all
 	}
-	if h.rank[e] >= h.keep || len(h.pieces[e]) >= maxTrial && !h.makeRoom(e, t) {
+	if h.rank[e] >= h.keep || len(h.pieces[e]) >= maxTrial && !h.makeRoom(e, r.Brief) {
 		return nil
+	}
+	t, err := r.Whole()
+	if err != nil {
+		return err
 	}
 	html, err := drawConversation(t)
 	if err != nil {

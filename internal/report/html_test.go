@@ -16,6 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -150,14 +151,14 @@ func TestHTMLPolicy(t *testing.T) {
 }
 
 func TestHTMLOfManyTests(t *testing.T) {
-	stream := func(yield func(*result.Test, error) bool) {
+	stream := func(yield func(*runlog.Record, error) bool) {
 		for i := range 11_000 {
 			x := test("s", fmt.Sprintf("t%d", i), "question", "answer")
 			if i >= 10_900 {
 				failed(x, 0)
 				assert(x, 1, 0)
 			}
-			if !yield(x, nil) {
+			if !yield(runlog.RecordOf(x), nil) {
 				return
 			}
 		}
@@ -188,13 +189,13 @@ func TestHTMLDropsWhatIsTooMuch(t *testing.T) {
 	for range 40 {
 		said = append(said, strings.Repeat("long ", 4_000), strings.Repeat("text ", 4_000))
 	}
-	stream := func(yield func(*result.Test, error) bool) {
+	stream := func(yield func(*runlog.Record, error) bool) {
 		for i := range n {
 			x := test("s", fmt.Sprintf("t%d-", i), said...)
 			if i == n-1 {
 				failed(x, 0)
 			}
-			if !yield(x, nil) {
+			if !yield(runlog.RecordOf(x), nil) {
 				return
 			}
 		}

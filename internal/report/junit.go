@@ -113,20 +113,27 @@ func (r *Report) junitPass(j *junit, s *survey, todo []*suiteTally) ([]*suiteTal
 		}
 	}
 	j.openSuite(direct)
-	for t, err := range r.tests {
+	for record, err := range r.tests {
 		if err != nil {
 			return nil, err
 		}
-		key := idOf(t)
+		t := record.Brief
+		key, explains := idOf(t), t.Verdict == result.Fail || t.Verdict == result.Error
+		skipped := t.Suite != direct.name && held[t.Suite] == nil
+		if !skipped && (t.Trial > 0 && t.Verdict != result.Pass || explains) {
+			if t, err = record.Whole(); err != nil {
+				return nil, err
+			}
+		}
 		switch {
-		case t.Suite != direct.name && held[t.Suite] == nil:
+		case skipped:
 		case t.Trial > 0:
 			if _, ok := trials[key]; !ok && t.Verdict != result.Pass && trialSize < maxHeld {
 				trials[key] = trialCaseOf(t)
 				trialSize += len(trials[key].body)
 			}
 		default:
-			e := glance(t)
+			e := entryOf(t)
 			e.review = r.book.OfTest(e.suite, e.test, e.target)
 			write(t.Suite, j.testcase(e, t, trials[key]))
 			trialSize -= len(trials[key].body)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -121,13 +122,13 @@ func TestJUnitSortsMoreThanFitsInMemory(t *testing.T) {
 	const suites, each = 3, 300
 	answer, message := strings.Repeat("a", 4_000), strings.Repeat("m", 32_000)
 	readings := 0
-	stream := func(yield func(*result.Test, error) bool) {
+	stream := func(yield func(*runlog.Record, error) bool) {
 		readings++
 		for i := range each {
 			for s := range suites {
 				x := failed(test(fmt.Sprint("suite ", s), fmt.Sprint("t", i), "q", answer), 0)
 				fail(x, assert(x, 1, 0), result.Failure{Code: result.AssistantContent, Message: message})
-				if !yield(x, nil) {
+				if !yield(runlog.RecordOf(x), nil) {
 					return
 				}
 			}

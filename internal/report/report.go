@@ -16,7 +16,7 @@ import (
 // Report renders one run. Its methods may be called at the same time; each reads the stream anew.
 type Report struct {
 	run    result.Run
-	tests  runlog.Tests
+	tests  runlog.Stream
 	survey func() (*survey, error)
 	// base is where the folder of the run is published; empty means that links are relative to it. unlinked is true
 	// where there is no page to lead to.
@@ -29,7 +29,7 @@ type Report struct {
 // New returns the report of a run and its tests, which may be the log of a run that is not finished or was interrupted.
 // What such a run's totals do not say yet is counted from the tests. Nothing is read before something is rendered.
 // Records of tests that the run has left out are passed over.
-func New(run result.Run, tests runlog.Tests) *Report {
+func New(run result.Run, tests runlog.Stream) *Report {
 	tests = counted(run, tests)
 	r := &Report{run: run, tests: tests}
 	r.survey = sync.OnceValues(func() (*survey, error) {
@@ -43,7 +43,7 @@ func New(run result.Run, tests runlog.Tests) *Report {
 }
 
 // counted returns the records that count: those of tests that the run has not left out.
-func counted(run result.Run, tests runlog.Tests) runlog.Tests {
+func counted(run result.Run, tests runlog.Stream) runlog.Stream {
 	if len(run.LeftOut) == 0 {
 		return tests
 	}
@@ -51,10 +51,10 @@ func counted(run result.Run, tests runlog.Tests) runlog.Tests {
 	for _, key := range run.LeftOut {
 		out[key] = true
 	}
-	return func(yield func(*result.Test, error) bool) {
+	return func(yield func(*runlog.Record, error) bool) {
 		for t, err := range tests {
 			if err == nil {
-				key := t.Key()
+				key := t.Brief.Key()
 				if key.Trial = 0; out[key] {
 					continue
 				}
@@ -88,8 +88,8 @@ func (r *Report) link(id string) string {
 	return link(r.base, id)
 }
 
-// Tests returns the records that the report is made of.
-func (r *Report) Tests() runlog.Tests { return r.tests }
+// Tests returns the records that the report is made of, in brief (runlog.Briefs).
+func (r *Report) Tests() runlog.Tests { return runlog.Briefs(r.tests) }
 
 // summary returns what was found in the tests, and the run with its totals filled in where the record lacks them.
 func (r *Report) summary() (result.Run, *survey, error) {

@@ -14,10 +14,10 @@ import (
 )
 
 // each makes a stream of tests.
-func each(tests ...*result.Test) runlog.Tests {
-	return func(yield func(*result.Test, error) bool) {
+func each(tests ...*result.Test) runlog.Stream {
+	return func(yield func(*runlog.Record, error) bool) {
 		for _, t := range tests {
-			if !yield(t, nil) {
+			if !yield(runlog.RecordOf(t), nil) {
 				return
 			}
 		}
@@ -325,6 +325,6 @@ func compareWith(run result.Run, tests []*result.Test, earlier ...*result.Test) 
 	if len(earlier) > 0 {
 		before.ID = earlier[0].RunID
 	}
-	return compare.Runs(compare.Side{Run: before, Tests: each(earlier...)},
-		compare.Side{Run: run, Tests: each(tests...)}, compare.Options{})
+	return compare.Runs(compare.Side{Run: before, Tests: runlog.Briefs(each(earlier...))},
+		compare.Side{Run: run, Tests: runlog.Briefs(each(tests...))}, compare.Options{})
 }

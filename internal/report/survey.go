@@ -48,6 +48,8 @@ type entry struct {
 	nth int
 	// reason says why a test was skipped, cut which of its replies ended early.
 	reason, cut string
+	// user says what the simulated user did; empty without one.
+	user string
 	// Of a test with trials: what the aggregate says, and how many of their records there are.
 	trials   *result.Trials
 	failures []result.Failure
@@ -85,14 +87,15 @@ type survey struct {
 }
 
 // readSurvey makes the survey.
-func readSurvey(run result.Run, tests runlog.Tests) (*survey, error) {
+func readSurvey(run result.Run, tests runlog.Stream) (*survey, error) {
 	s := &survey{bySuite: map[string]*suiteTally{}}
 	begun := map[id]*entry{}   // with trials, whose aggregate has not come yet
 	ended := map[id]struct{}{} // with trials, whose aggregate has come
-	for t, err := range tests {
+	for r, err := range tests {
 		if err != nil {
 			return nil, err
 		}
+		t := r.Brief
 		s.records.Add(t)
 		key := idOf(t)
 		if t.Trial > 0 {
@@ -101,7 +104,10 @@ func readSurvey(run result.Run, tests runlog.Tests) (*survey, error) {
 			}
 			continue
 		}
-		e := glance(t)
+		e, err := glance(r)
+		if err != nil {
+			return nil, err
+		}
 		if t.Trials != nil {
 			ended[key] = struct{}{}
 			if before := begun[key]; before != nil {
@@ -150,17 +156,29 @@ func whyStopped(run result.Run) string {
 	return "the run ended"
 }
 
-// glance returns the entry of a test, without what would keep its conversation in memory.
-func glance(t *result.Test) *entry {
+// glance returns the entry of a record.
+func glance(r *runlog.Record) (*entry, error) {
+	e := entryOf(r.Brief)
+	if endsEarly(r.Brief) {
+		t, err := r.Whole()
+		if err != nil {
+			return nil, err
+		}
+		e.cut = cutTurns(t)
+	}
+	return e, nil
+}
+
+// entryOf returns the entry of a record in brief, without what would keep its conversation in memory.
+func entryOf(t *result.Test) *entry {
 	e := &entry{
 		id: idOf(t), verdict: t.Verdict, score: t.Score, graded: t.GradedScore, checks: failedWords(t),
 		threshold: t.Threshold, durationMS: t.DurationMS,
 		turns: len(t.Turns), codes: t.Codes(), trials: t.Trials, reason: t.SkipReason, position: t.Position,
-		at: writtenAt(t), spot: spotOf(t), quarantined: t.Quarantined,
-		cut: cutTurns(t),
+		at: writtenAt(t), spot: spotOf(t), quarantined: t.Quarantined, user: userLine(t.User),
 	}
 	if t.Trials != nil {
-		e.failures = t.Failures[:min(len(t.Failures), 20)]
+		e.failures = slices.Clone(t.Failures[:min(len(t.Failures), 20)])
 	}
 	return e
 }

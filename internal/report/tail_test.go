@@ -33,33 +33,12 @@ func BenchmarkTail(b *testing.B) {
 		writeLog(b, dir, conversationNo(i))
 	}
 	for b.Loop() {
-		r := report.New(result.Run{}, report.Records(dir))
+		r := report.New(result.Run{}, runlog.ReadRecords(dir, result.Run{}))
 		if err := r.Write(dir, report.Formats()); err != nil {
 			b.Fatal(err)
 		}
 		if err := r.Text(io.Discard, report.TextOptions{}); err != nil {
 			b.Fatal(err)
-		}
-	}
-}
-
-// TestRecordsFollowTheLog checks that records are those of the log also after it has grown or a record was replaced.
-func TestRecordsFollowTheLog(t *testing.T) {
-	dir := t.TempDir()
-	records := report.Records(dir)
-	names := func() (names []string) {
-		for x, err := range records {
-			if err != nil {
-				t.Fatal(err)
-			}
-			names = append(names, x.TestID)
-		}
-		return names
-	}
-	for i, want := range []int{1, 2, 2} {
-		writeLog(t, dir, test("s", []string{"a", "b", "b"}[i]))
-		if got := names(); len(got) != want {
-			t.Errorf("after %d records the log has %q", i+1, got)
 		}
 	}
 }

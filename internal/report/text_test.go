@@ -10,6 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/report/reporttest"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -122,8 +123,8 @@ func TestHeadlines(t *testing.T) {
 
 func TestEveryFormatPassesOnErrors(t *testing.T) {
 	broken := errors.New("broken log")
-	stream := func(yield func(*result.Test, error) bool) {
-		_ = yield(test("s", "a"), nil) && yield(nil, broken)
+	stream := func(yield func(*runlog.Record, error) bool) {
+		_ = yield(runlog.RecordOf(test("s", "a")), nil) && yield(nil, broken)
 	}
 	full := errors.New("disk full")
 	for _, f := range append(report.Formats(), report.Format{Name: "text"}) {

@@ -10,7 +10,11 @@ import (
 
 // Transcript writes everything that was said in each test, safe for a terminal.
 func (r *Report) Transcript(w io.Writer) error {
-	for t, err := range r.tests {
+	for record, err := range r.tests {
+		if err != nil {
+			return err
+		}
+		t, err := record.Whole()
 		if err != nil {
 			return err
 		}

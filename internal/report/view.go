@@ -84,7 +84,7 @@ func headOf(e *entry) head {
 
 // headOfRecord returns the line of a record: of the test, or of one of its trials.
 func headOfRecord(t *result.Test) head {
-	h := headOf(glance(t))
+	h := headOf(entryOf(t))
 	if t.Trial > 0 {
 		h.Name, h.From, h.Key, h.ID = fmt.Sprintf("Trial %d", t.Trial), nil, t.Key(), t.Key().Anchor()
 	}

@@ -1,10 +1,13 @@
 package report
 
-import "github.com/rehearse-dev/rehearse/internal/spec/result"
+import (
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
+	"github.com/rehearse-dev/rehearse/internal/spec/result"
+)
 
 // visit reads the tests again and calls f with each record of the chosen ones: of a test with trials, the trials and
 // the aggregate, in the order of the stream. It stops reading once it has seen them all.
-func (r *Report) visit(chosen []*entry, f func(*entry, *result.Test) error) error {
+func (r *Report) visit(chosen []*entry, f func(*entry, *runlog.Record) error) error {
 	left := map[id]int{}
 	entries := make(map[id]*entry, len(chosen))
 	records := 0
@@ -27,7 +30,7 @@ func (r *Report) visit(chosen []*entry, f func(*entry, *result.Test) error) erro
 		if err != nil {
 			return err
 		}
-		e := entries[idOf(t)]
+		e := entries[idOf(t.Brief)]
 		if e == nil || left[e.id] == 0 {
 			continue
 		}
@@ -53,15 +56,14 @@ type explained struct {
 // explain returns the chosen tests with a record that explains each, in the order of the choice.
 func (r *Report) explain(chosen []*entry) ([]explained, error) {
 	best := map[*entry]*result.Test{}
-	err := r.visit(chosen, func(e *entry, t *result.Test) error {
+	err := r.visit(chosen, func(e *entry, record *runlog.Record) (err error) {
+		t, known := record.Brief, best[e]
 		failedTrial := t.Trial > 0 && t.Verdict != result.Pass
-		switch known := best[e]; {
-		case known == nil, known.Trial == 0 && failedTrial:
-			best[e] = t
-		case known.Trial > 0 && known.Verdict == result.Pass && (failedTrial || t.Trial == 0):
-			best[e] = t
+		if known == nil || known.Trial == 0 && failedTrial ||
+			known.Trial > 0 && known.Verdict == result.Pass && (failedTrial || t.Trial == 0) {
+			best[e], err = record.Whole()
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err

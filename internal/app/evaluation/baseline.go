@@ -8,6 +8,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 	"github.com/rehearse-dev/rehearse/internal/run/compare"
+	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -77,7 +78,8 @@ func (e *Evaluation) compare(h *Completed) {
 func (e *Evaluation) compared(h *Completed, baseline compare.Side) (*result.Comparison, error) {
 	o := e.Compare
 	o.Deterministic, o.Repeats = e.spec.Rule().Gate == compare.AnyChange, h.confirmed.repeats
-	return compare.Runs(baseline, compare.Side{Run: h.Run, Tests: h.tests, Retried: h.confirmed.retried}, o)
+	candidate := compare.Side{Run: h.Run, Tests: runlog.Briefs(h.tests), Retried: h.confirmed.retried}
+	return compare.Runs(baseline, candidate, o)
 }
 
 // lacks notes that something that belongs to the results could not be made. The run is then no success.

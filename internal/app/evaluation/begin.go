@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/app/wire"
-	"github.com/rehearse-dev/rehearse/internal/report"
 	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
@@ -91,7 +90,7 @@ func (e *Evaluation) openRun(ctx context.Context, kept *recorder) (h *Completed,
 		return nil, p, e.notBegun(h, p, err)
 	}
 	kept.log.Redact = e.setup.Secrets().Bytes
-	h.tests = report.Records(h.Dir)
+	h.tests = runlog.ReadRecords(h.Dir, result.Run{})
 	return h, p, nil
 }
 

@@ -67,7 +67,7 @@ func WriteImported(s *wire.Setup, dir string, run result.Run, trials []*result.T
 	code, reason, message := run.Totals.Exit(false)
 	run.Ended(code, reason)
 	run.ExitMessage = message
-	r := report.New(run, runlog.Read(dir))
+	r := report.New(run, runlog.ReadRecords(dir, result.Run{}))
 	if err := r.Write(dir, report.Formats()); err != nil {
 		return nil, err
 	}

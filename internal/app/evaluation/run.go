@@ -25,7 +25,7 @@ type Completed struct {
 	// Cause is what kept the run from going on, or from having its reports; nil where nothing did.
 	Cause error
 	// tests are the records, to be read once the run has ended.
-	tests runlog.Tests
+	tests runlog.Stream
 	// reruns counts the reruns of failed tests in earlier parts of a resumed run.
 	reruns int
 	// began is when this part of the run began; a resumed run started earlier.

@@ -36,7 +36,8 @@ func (p Packed) Len() int {
 	return n
 }
 
-// Within reports whether the list takes at most so many bytes. A list whose values have parts in common does not.
+// Within reports whether the list takes at most that number of bytes. A list whose values have parts in common does
+// not.
 func (p Packed) Within(bytes int) bool {
 	for _, part := range p.parts {
 		bytes -= len(part.text)

@@ -88,12 +88,8 @@ func shortCircuit(x *Exchange) bool {
 	return x.Test.Execution.ShortCircuit != nil && *x.Test.Execution.ShortCircuit
 }
 
-// NotCalled is the evidence of an assertion on which a judge would have decided, had not a deterministic check failed
-// before.
-const NotCalled = "not asked: a deterministic check had already failed"
-
 func notCalled(c Check) result.Grade {
-	return result.Grade{Assertions: []result.Assertion{{Text: label(c), Evidence: NotCalled}}}
+	return result.Grade{Assertions: []result.Assertion{{Text: label(c), Evidence: result.NotCalled}}}
 }
 
 func undecidedBy(ctx context.Context, c Check, x *Exchange, err error) result.Failure {

@@ -124,7 +124,7 @@ func (s *Service) makeFiles(ctx context.Context, run store.Run, dir, stamp strin
 	if err := runlog.WriteRun(made, record); err != nil {
 		return err
 	}
-	if err := report.New(record, runlog.ReadAll(made, record)).
+	if err := report.New(record, runlog.ReadRecords(made, record)).
 		Write(made, report.Formats().Choose(reports)); err != nil {
 		return err
 	}

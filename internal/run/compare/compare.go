@@ -13,21 +13,17 @@ import (
 // Side is one of the two runs: its record and its tests.
 type Side struct {
 	Run result.Run
-	// Tests need no Output and Turns where Run has totals.
+	// Tests may be brief (runlog.Briefs).
 	Tests runlog.Tests
 	// Retried has records that take the place of errors in Tests: what repeats graded.
 	Retried map[result.Key]*result.Test
 }
 
-// Open returns the run in a folder, its records without conversations. A run that has not ended and that no process
+// Open returns the run in a folder. A run that has not ended and that no process
 // writes has died.
 func Open(dir string) (Side, error) {
 	run, err := runlog.Inspect(dir)
-	side := Side{Run: run, Tests: runlog.ReadOutcomes(dir, run)}
-	if run.Totals.Tests == 0 { // which are counted from whole records
-		side.Tests = runlog.ReadAll(dir, run)
-	}
-	return side, err
+	return Side{Run: run, Tests: runlog.Briefs(runlog.ReadRecords(dir, run))}, err
 }
 
 // Options are how two runs are compared.

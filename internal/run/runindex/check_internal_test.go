@@ -2,6 +2,7 @@ package runindex
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,10 +31,14 @@ func edited(t *testing.T, padding int) (run *Run, edit func(name, from, to strin
 	t.Cleanup(func() { _ = lock.Release() })
 	said := strings.Repeat("word ", padding/10)
 	line := func(id string) []byte {
-		return logged(t, &result.Test{
+		line, err := json.Marshal(&result.Test{
 			Schema: 1, Suite: "s", TestID: id, Target: "t", Verdict: result.Pass, Score: 1,
 			Turns: []result.Turn{{Index: 1, Output: said}},
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
 	}
 	path := filepath.Join(dir, runlog.LogFile)
 	write := func(data []byte) {

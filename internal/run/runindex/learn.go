@@ -106,14 +106,14 @@ func (r *Run) readWords(x *lexicon) error {
 
 // indexWorker returns who finds the words of one lesson after another.
 func indexWorker(buffers spares) func(parseBatch) learned {
-	b, words, known := newBrief(true), &gatherer{}, &[]*postings{}
+	b, words, known := runlog.NewBrief(runlog.Texts), &gatherer{}, &[]*postings{}
 	return func(some parseBatch) learned {
 		defer buffers.put(some.bytes) // words are copies
 		words.begin()
 		at := 0
 		for _, row := range some.rows {
 			line := some.bytes[at : at+row.length]
-			t, err := b.read(line)
+			t, _, err := b.Read(line)
 			if err != nil || sumOf(line) != row.sum {
 				return learned{err: ErrRewritten}
 			}

@@ -37,22 +37,22 @@ func (r *Run) Grades(rows []*Row, each func(i int, t *result.Test)) error {
 	workers := runtime.GOMAXPROCS(0)
 	for worker := range workers {
 		work.Go(func() error {
-			b, longest := newBrief(false), 0
-			b.grades = true
+			b, longest := runlog.NewBrief(runlog.Grades), 0
 			for i := worker; i < len(rows); i += workers {
 				longest = max(longest, rows[i].length)
 			}
 			buffer := make([]byte, longest)
 			for i := worker; i < len(rows); i += workers {
-				decode := b.read
-				if !rows[i].inOrder { // it may have other scores behind those that are read
-					decode = runlog.Decode
-				}
 				line, err := lineAt(log, rows[i], buffer)
 				if err != nil {
 					return r.doubt(err)
 				}
-				t, err := decode(line)
+				var t *result.Test
+				if rows[i].inOrder {
+					t, _, err = b.Read(line)
+				} else { // it may have other scores behind those that are read
+					t, err = runlog.Decode(line)
+				}
 				if err != nil {
 					return fmt.Errorf("read the record of test %s: %w", rows[i].TestID, err)
 				}

@@ -44,10 +44,10 @@ func (r *Run) read(log *os.File) error {
 	tail := &runlog.Tail{From: r.end}
 	buffers := newSpares()
 	begin := func() func(lines) rowsOf {
-		b := newBrief(false)
+		b := runlog.NewBrief(runlog.Outcomes)
 		return func(some lines) rowsOf {
 			defer buffers.put(some.bytes) // a row has copies
-			return b.rows(some)
+			return rowsIn(b, some)
 		}
 	}
 	err := inOrder(runtime.GOMAXPROCS(0), batches(tail, log, buffers), begin, func(some rowsOf) {
@@ -102,7 +102,7 @@ func batches(tail *runlog.Tail, log *os.File, buffers spares) iter.Seq2[lines, e
 }
 
 // rows makes rows of lines.
-func (b *brief) rows(some lines) (made rowsOf) {
+func rowsIn(b *runlog.Brief, some lines) (made rowsOf) {
 	at := 0
 	for _, l := range some.each {
 		text := some.bytes[at : at+l.length]
@@ -112,13 +112,13 @@ func (b *brief) rows(some lines) (made rowsOf) {
 			made.bad++
 			continue
 		}
-		t, err := b.read(text)
+		t, inOrder, err := b.Read(text)
 		if err != nil || !isRecord(t) { // what is no record is counted
 			made.bad++
 			continue
 		}
 		row := rowOf(t, l.start, l.length)
-		row.inOrder, row.sum = t == &b.test, sumOf(text)
+		row.inOrder, row.sum = inOrder, sumOf(text)
 		made.rows = append(made.rows, &row)
 	}
 	return made

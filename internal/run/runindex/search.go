@@ -185,7 +185,7 @@ func (r *Run) each(ctx context.Context, hits []Hit, do func(i int, text string))
 	share := (len(hits) + workers - 1) / workers
 	for from := 0; from < len(hits); from += share {
 		work.Go(func() error {
-			texts, buffer := newBrief(true), []byte(nil)
+			texts, buffer := runlog.NewBrief(runlog.Texts), []byte(nil)
 			var of *Row
 			var passages []Passage
 			for i := from; i < min(len(hits), from+share); i++ {
@@ -198,7 +198,7 @@ func (r *Run) each(ctx context.Context, hits []Hit, do func(i int, text string))
 					if buffer, err = lineAt(log, h.Row, buffer); err != nil {
 						return r.doubt(err)
 					}
-					t, err := texts.read(buffer)
+					t, _, err := texts.Read(buffer)
 					if err != nil {
 						return fmt.Errorf("read the record of test %s: %w", h.TestID, err)
 					}

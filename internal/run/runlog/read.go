@@ -19,16 +19,16 @@ import (
 )
 
 // Tests is a stream of records that can be iterated more than once, such as Read's.
-// An iteration may yield an error with a nil record and go on.
+// An iteration may yield an error with a nil record and continue.
 type Tests = iter.Seq2[*result.Test, error]
 
 // Read returns the records of the log in dir as they are when an iteration begins, in the order of the file.
 // Of records with the same Key only the last is yielded. Each record is the caller's own.
 // Memory is one record and, while the first iteration begins, some 50 bytes per line, whatever the size of the file.
 //
-// A line that cannot be read is yielded as an error that names it, and reading goes on after it;
+// A line that cannot be read is yielded as an error that names it, and reading continues after it;
 // a last line without an end, as a crash or a writer at work leaves it, is not there yet.
-func Read(dir string) Tests { return read(filepath.Join(dir, LogFile), Decode) }
+func Read(dir string) Tests { return ReadAll(dir, result.Run{}) }
 
 // ReadRepeats is Read for RepeatFile; without one there are none.
 func ReadRepeats(dir string) Tests {
@@ -36,13 +36,13 @@ func ReadRepeats(dir string) Tests {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return func(func(*result.Test, error) bool) {}
 	}
-	return read(path, Decode)
+	return whole(read(path))
 }
 
-// read decodes the records of a log.
-func read(path string, decode func(line []byte) (*result.Test, error)) Tests {
+// read returns the records of a log. The brief form is read when it is first used.
+func read(path string) Stream {
 	seen := &replaced{}
-	return func(yield func(*result.Test, error) bool) {
+	return func(yield func(*Record, error) bool) {
 		file, err := os.Open(path)
 		if err != nil {
 			yield(nil, fmt.Errorf("read results: %w", err))
@@ -54,19 +54,19 @@ func read(path string, decode func(line []byte) (*result.Test, error)) Tests {
 			yield(nil, fmt.Errorf("read results %s: %w", path, err))
 			return
 		}
-		lines := newLines(io.NewSectionReader(file, 0, end))
+		lines, brief := newLines(io.NewSectionReader(file, 0, end)), NewBrief(Checks)
 		for lines.next() {
 			if _, ok := old[lines.start]; ok || len(lines.line) == 0 {
 				continue
 			}
-			t, err := (*result.Test)(nil), lines.err
+			r, err := &Record{line: lines.line}, lines.err
 			if err == nil {
-				t, err = decode(lines.line)
+				r.Brief, _, err = brief.Read(lines.line)
 			}
-			if err != nil {
-				t, err = nil, fmt.Errorf("read results %s: line %d: %w", path, lines.number, err)
+			if r.place = fmt.Sprintf("read results %s: line %d", path, lines.number); err != nil {
+				r, err = nil, fmt.Errorf("%s: %w", r.place, err)
 			}
-			if !yield(t, err) {
+			if !yield(r, err) {
 				return
 			}
 		}
@@ -78,29 +78,88 @@ func read(path string, decode func(line []byte) (*result.Test, error)) Tests {
 
 // ReadAll is Read for a run whose record has been read: of a run that has ended, records that its totals count and that
 // the log has no longer are an error at the end. Without it a test that failed could be missing unseen.
-func ReadAll(dir string, run result.Run) Tests { return all(dir, run, Read(dir)) }
+func ReadAll(dir string, run result.Run) Tests { return whole(ReadRecords(dir, run)) }
 
-// ReadOutcomes is ReadAll without the conversations: each record lacks its Output and Turns. It takes less than half of
-// the time.
-func ReadOutcomes(dir string, run result.Run) Tests {
-	return all(dir, run, read(filepath.Join(dir, LogFile), decodeOutcome))
+// Briefs returns the records of a stream in brief: each counts until the next one, but for its strings.
+func Briefs(records Stream) Tests {
+	return func(yield func(*result.Test, error) bool) {
+		for r, err := range records {
+			if err != nil {
+				r = &Record{}
+			}
+			if !yield(r.Brief, err) {
+				return
+			}
+		}
+	}
 }
 
-func all(dir string, run result.Run, tests Tests) Tests {
+// whole returns the records of a stream with everything.
+func whole(records Stream) Tests {
+	return func(yield func(*result.Test, error) bool) {
+		for r, err := range records {
+			var t *result.Test
+			if err == nil {
+				t, err = r.Whole()
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// Record is a record of a log.
+type Record struct {
+	// Brief lacks the messages, the evidence of checks, and ids (Checks). It counts until the next record is read, but
+	// for its strings.
+	Brief *result.Test
+	// whole, or else line and place, give all of it.
+	whole *result.Test
+	line  []byte
+	place string
+}
+
+// RecordOf returns a record that was not read from a log.
+func RecordOf(t *result.Test) *Record { return &Record{Brief: t, whole: t} }
+
+// Whole returns the record with everything. It must be called before the next record is read; the caller owns it.
+func (r *Record) Whole() (*result.Test, error) {
+	if r.whole != nil {
+		return r.whole, nil
+	}
+	t, err := Decode(r.line)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.place, err)
+	}
+	return t, nil
+}
+
+// Stream is a stream of records that can be iterated more than once. An iteration may yield an error with a nil
+// record and continue.
+type Stream = iter.Seq2[*Record, error]
+
+// ReadRecords returns the records of a log as Read does, each in brief, with the error of ReadAll at the end.
+func ReadRecords(dir string, run result.Run) Stream {
+	return all(dir, run, read(filepath.Join(dir, LogFile)))
+}
+
+// all adds the error of ReadAll to the records of a run.
+func all(dir string, run result.Run, records Stream) Stream {
 	if run.ExitCode == nil {
-		return tests
+		return records
 	}
 	left := map[result.Key]bool{}
 	for _, key := range run.LeftOut {
 		left[key] = true
 	}
-	return func(yield func(*result.Test, error) bool) {
+	return func(yield func(*Record, error) bool) {
 		found := 0
-		for t, err := range tests {
-			if err == nil && t.Trial == 0 && !left[t.Key()] {
+		for r, err := range records {
+			if err == nil && r.Brief.Trial == 0 && !left[r.Brief.Key()] {
 				found++
 			}
-			if !yield(t, err) {
+			if !yield(r, err) {
 				return
 			}
 		}
@@ -109,43 +168,6 @@ func all(dir string, run result.Run, tests Tests) Tests {
 				filepath.Join(dir, LogFile), found, run.Totals.Tests, RunFile))
 		}
 	}
-}
-
-// Decode reads a line of a log.
-func Decode(line []byte) (*result.Test, error) {
-	t := &result.Test{}
-	if err := json.Unmarshal(line, t); err != nil {
-		return nil, err
-	}
-	return known(t)
-}
-
-// decodeOutcome is Decode without Output and Turns.
-func decodeOutcome(line []byte) (*result.Test, error) {
-	var t struct {
-		result.Test
-		Output unread `json:"output"`
-		Turns  unread `json:"turns"`
-	}
-	if err := json.Unmarshal(line, &t); err != nil {
-		return nil, err
-	}
-	return known(&t.Test)
-}
-
-// unread is a JSON value that is not decoded.
-type unread struct{}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (unread) UnmarshalJSON([]byte) error { return nil }
-
-// known returns the record, or an error if its schema is newer than this program's.
-func known(t *result.Test) (*result.Test, error) {
-	if t.Schema > result.Schema {
-		return nil, fmt.Errorf("schema %d was written by a newer rehearse; this program knows %d", t.Schema,
-			result.Schema)
-	}
-	return t, nil
 }
 
 // replaced remembers what superseded found in a log that has not grown since: its keys take more memory than anything
@@ -203,7 +225,8 @@ func superseded(file *os.File) (old map[int64]struct{}, end int64, err error) {
 // keyOf returns the key of a record without reading it all: Append writes the key's fields first.
 // A line in another order, as another program may write it, is read whole.
 func keyOf(line []byte) (result.Key, bool) {
-	if key, ok := keyAhead(line); ok {
+	b := Brief{cursor: cursor{line: line}}
+	if key := b.keyAhead(); !b.lost {
 		return key, true
 	}
 	var t struct {
@@ -216,55 +239,9 @@ func keyOf(line []byte) (result.Key, bool) {
 	return result.Key{Suite: t.Suite, TestID: t.TestID, Target: t.Target, Trial: t.Trial}, err == nil
 }
 
-// keyAhead reads {"schema":…,"run_id":…,"suite":…,"test_id":…,"trial":…,"target":… with trial left out where it is 0.
-func keyAhead(line []byte) (key result.Key, ok bool) {
-	var schema, run json.RawMessage
-	line, ok = bytes.CutPrefix(line, []byte("{"))
-	for _, f := range []struct {
-		name     string
-		into     any
-		optional bool
-	}{
-		{`"schema":`, &schema, false},
-		{`"run_id":`, &run, false},
-		{`"suite":`, &key.Suite, false},
-		{`"test_id":`, &key.TestID, false},
-		{`"trial":`, &key.Trial, true},
-		{`"target":`, &key.Target, false},
-	} {
-		rest, found := bytes.CutPrefix(line, []byte(f.name))
-		if !found {
-			ok = ok && f.optional
-			continue
-		}
-		n := valueLen(rest)
-		if !ok || n < 0 || json.Unmarshal(rest[:n], f.into) != nil {
-			return key, false
-		}
-		line = bytes.TrimPrefix(rest[n:], []byte(","))
-	}
-	return key, ok
-}
-
-// valueLen returns the length of the string or number that b begins with, or -1.
-func valueLen(b []byte) int {
-	if len(b) == 0 || b[0] != '"' {
-		return bytes.IndexAny(b, ",}")
-	}
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return -1
-}
-
 var errTooLong = errors.New("it is longer than 64 MB")
 
-// lines reads a file line by line, each without its break. The fields hold for the line that next found.
+// lines reads a file line by line, each without its break. The fields describe the line that next found.
 type lines struct {
 	r          *bufio.Reader
 	long       []byte

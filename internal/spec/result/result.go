@@ -63,6 +63,10 @@ type Assertion struct {
 	Voters []Voter `json:"voters,omitempty"`
 }
 
+// NotCalled is the evidence of an assertion on which a judge would have decided, had not a deterministic check failed
+// before.
+const NotCalled = "not asked: a deterministic check had already failed"
+
 // Voter is one of several asks of a judge: a model of a panel, or the same model again.
 type Voter struct {
 	Model string `json:"model"`

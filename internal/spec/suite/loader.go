@@ -31,7 +31,7 @@ type loader struct {
 	external []*testFile
 	// readsFiles is true once a test has got the content of another file.
 	readsFiles bool
-	problems source.Problems
+	problems   source.Problems
 	// faults counts the faults among the problems, and warned has a key for each warning there.
 	faults int
 	warned map[string]bool

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/eval/grader"
-	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/run/annotation"
 	"github.com/rehearse-dev/rehearse/internal/run/runindex"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
@@ -138,7 +137,7 @@ func judgementsOf(t *result.Test, row *runindex.Row) (all []judgement) {
 			a := &s.Assertions[j]
 			// an item has a type where all that grades it has
 			judged := names[a.Grader] || len(a.Voters) > 0 || names[s.Type]
-			if !judged || a.Evidence == runner.NotCalled {
+			if !judged || a.Evidence == result.NotCalled {
 				continue
 			}
 			all = append(all, judgement{Row: row, Item: s.Name, Assertion: a.Text, Grader: a.Grader, passed: a.Passed})

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/internal/eval/runner"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -21,7 +20,7 @@ func TestWhatIsJudged(t *testing.T) {
 	x := rated("x", "t", result.Pass, 1, 10)
 	x.Judge.Calls = 1
 	skipped := say("left out", "rubrics")
-	skipped.Passed, skipped.Evidence = false, runner.NotCalled
+	skipped.Passed, skipped.Evidence = false, result.NotCalled
 	x.Scores = []result.Score{
 		item("turn-1", "judge", say("implied", "expected_output")), item("turn-2", "rubrics", say("named", "polite")),
 		item("turn-3", "composite", say("plain", "contains"), say("mixed", "rubrics"), skipped),

@@ -1,43 +1,84 @@
-package runindex
+package runlog
 
 import (
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
-	"github.com/rehearse-dev/rehearse/internal/eval/runner"
-	"github.com/rehearse-dev/rehearse/internal/run/runlog"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
-// brief reads records in brief: of each what an index needs, in a tenth of the time that all of it takes. A record of
-// another form, as a program other than this one may write it, is read whole. It reads one record at a time into the
-// same memory. Make it with newBrief.
-type brief struct {
+// Extent is how much of a record a Brief reads.
+type Extent int
+
+// The extents. Outcomes reads all but ids and the texts of messages and checks. Checks also reads the texts of checks,
+// Texts also the messages and the evidence. Grades reads the key and the scores with the texts of checks, and the
+// evidence result.NotCalled.
+const (
+	Outcomes Extent = iota
+	Checks
+	Texts
+	Grades
+)
+
+// Brief reads records without what its Extent leaves out, in a tenth of the time that all of it takes. A record of
+// another form, as a program other than this one may write it, is decoded whole. It reads one record at a time into the
+// same memory. Make it with NewBrief.
+type Brief struct {
 	cursor
-	// texts is true where what was said is read, too; grades where nothing but the key and the scores is.
-	texts, grades bool
-	test          result.Test
+	texts, checks, grades bool
+	test                  result.Test
 	// assertions, calls and failures are those of the items and turns of the record.
 	assertions []result.Assertion
 	calls      []chat.ToolCall
 	failures   []result.Failure
 }
 
-func newBrief(texts bool) *brief { return &brief{cursor: cursor{shared: words{}}, texts: texts} }
-
-// read returns the record of a line, or the error of runlog.Decode. The record counts until the next call, and as long
-// as the line.
-func (b *brief) read(line []byte) (*result.Test, error) {
-	b.line, b.at, b.lost = line, 0, false
-	b.assertions, b.calls, b.failures = b.assertions[:0], b.calls[:0], b.failures[:0]
-	t := &b.test
-	*t = result.Test{Scores: t.Scores[:0], Output: t.Output[:0], Turns: t.Turns[:0], Tags: nil}
-	if b.record(t); b.lost || b.at != len(line) && !b.grades || t.Schema > result.Schema {
-		return runlog.Decode(line)
+// NewBrief returns a reader of records.
+func NewBrief(of Extent) *Brief {
+	return &Brief{
+		cursor: cursor{shared: map[string]string{}}, texts: of == Texts, checks: of != Outcomes, grades: of == Grades,
 	}
-	return t, nil
 }
 
-// record reads a record, whose fields stand in the order of result.Test.
-func (b *brief) record(t *result.Test) {
+// Read returns the record of a line, or the error of Decode. The record counts until the next call, and its JSON as
+// long as the line; strings are copies. inOrder is true of a line in the form in which this program writes it.
+func (b *Brief) Read(line []byte) (t *result.Test, inOrder bool, err error) {
+	b.line, b.at, b.lost = line, 0, false
+	b.assertions, b.calls, b.failures = b.assertions[:0], b.calls[:0], b.failures[:0]
+	t = &b.test
+	*t = result.Test{Scores: t.Scores[:0], Output: t.Output[:0], Turns: t.Turns[:0], Tags: nil}
+	if b.record(t); b.lost || b.at != len(line) && !b.grades || t.Schema > result.Schema {
+		t, err = Decode(line)
+		return t, false, err
+	}
+	return t, true, nil
+}
+
+// keyAhead reads the key with which this program begins a record; b is lost on another beginning.
+func (b *Brief) keyAhead() (key result.Key) {
+	b.must("{")
+	for _, name := range []string{"schema", "run_id", "suite", "test_id", "trial", "target"} {
+		switch found := b.key(name); {
+		case !found && name != "trial": // it is left out where it is 0
+			b.lose()
+		case !found:
+		case name == "schema":
+			b.integer()
+		case name == "run_id":
+			b.quoted()
+		case name == "suite":
+			key.Suite = b.quoted().text()
+		case name == "test_id":
+			key.TestID = b.quoted().text()
+		case name == "trial":
+			key.Trial = b.integer()
+		case name == "target":
+			key.Target = b.quoted().text()
+		}
+	}
+	return key
+}
+
+// record reads a record with its fields in the order of result.Test.
+func (b *Brief) record(t *result.Test) {
 	b.must("{")
 	b.intOf("schema", &t.Schema)
 	b.wordOf("run_id", &t.RunID)
@@ -47,9 +88,7 @@ func (b *brief) record(t *result.Test) {
 	b.wordOf("target", &t.Target)
 	b.pass("conversation_id")
 	b.pass("session_id")
-	if b.key("ended_by_agent") {
-		b.truth()
-	}
+	b.truthOf("ended_by_agent", &t.EndedByAgent)
 	b.numberOf("score", &t.Score)
 	if b.key("graded_score") && !b.has("null") {
 		t.GradedScore = new(b.number())
@@ -61,7 +100,7 @@ func (b *brief) record(t *result.Test) {
 	b.truthOf("required", &t.Required)
 	b.wordOf("cluster", &t.Cluster)
 	b.textOf("definition", &t.Definition)
-	b.pass("execution_status")
+	b.wordOf("execution_status", (*string)(&t.ExecutionStatus))
 	if b.key("scores") {
 		b.list(func() { t.Scores = append(t.Scores, b.score()) })
 	}
@@ -95,7 +134,7 @@ func (b *brief) record(t *result.Test) {
 }
 
 // seldom reads the fields at the end of a record. Most records have few of them.
-func (b *brief) seldom(t *result.Test) {
+func (b *Brief) seldom(t *result.Test) {
 	b.whole("attempts", &t.Attempts)
 	b.whole("artifacts", &t.Artifacts)
 	b.whole("user", &t.User)
@@ -103,7 +142,7 @@ func (b *brief) seldom(t *result.Test) {
 	b.whole("sampling", &t.Sampling)
 	b.textOf("fingerprint", &t.Fingerprint)
 	if b.key("source") {
-		b.source()
+		t.Source = b.source()
 	}
 	b.whole("quarantined", &t.Quarantined)
 	b.intOf("position", &t.Position)
@@ -114,7 +153,7 @@ func (b *brief) seldom(t *result.Test) {
 }
 
 // score reads a scored item. One that was not graded has its score, null, at the end.
-func (b *brief) score() (s result.Score) {
+func (b *Brief) score() (s result.Score) {
 	b.must("{")
 	b.wordOf("name", &s.Name)
 	b.wordOf("type", &s.Type)
@@ -129,9 +168,7 @@ func (b *brief) score() (s result.Score) {
 	if b.key("failures") {
 		s.Failures = b.failuresOf()
 	}
-	if b.key("partial_transcript") {
-		b.truth()
-	}
+	b.truthOf("partial_transcript", &s.PartialTranscript)
 	if b.key("score") {
 		b.must("null")
 	}
@@ -139,18 +176,21 @@ func (b *brief) score() (s result.Score) {
 	return s
 }
 
-func (b *brief) assertion() (a result.Assertion) {
+func (b *Brief) assertion() (a result.Assertion) {
 	b.must("{")
-	if b.grades {
+	switch {
+	case b.texts:
+		b.textOf("text", &a.Text)
+	case b.checks:
 		b.wordOf("text", &a.Text)
-	} else {
-		b.saidOf("text", &a.Text)
+	default:
+		b.pass("text")
 	}
 	if b.key("passed") {
 		a.Passed = b.truth()
 	}
 	if b.key("evidence") {
-		if q := b.quoted(); b.texts || b.grades && string(q.raw) == runner.NotCalled {
+		if q := b.quoted(); b.texts || b.grades && string(q.raw) == result.NotCalled {
 			a.Evidence = q.text()
 		}
 	}
@@ -184,13 +224,13 @@ func (b *brief) assertion() (a result.Assertion) {
 	return a
 }
 
-func (b *brief) failuresOf() []result.Failure {
+func (b *Brief) failuresOf() []result.Failure {
 	from := len(b.failures)
 	b.list(func() {
 		var f result.Failure
 		b.must("{")
 		b.wordOf("code", (*string)(&f.Code))
-		b.pass("source")
+		b.wordOf("source", &f.Source)
 		b.intOf("turn", &f.Turn)
 		b.textOf("message", &f.Message)
 		b.must("}")
@@ -199,7 +239,7 @@ func (b *brief) failuresOf() []result.Failure {
 	return b.failures[from:len(b.failures):len(b.failures)]
 }
 
-func (b *brief) turn() (t result.Turn) {
+func (b *Brief) turn() (t result.Turn) {
 	b.must("{")
 	b.intOf("index", &t.Index)
 	b.saidOf("turn_id", &t.TurnID)
@@ -218,14 +258,14 @@ func (b *brief) turn() (t result.Turn) {
 	}
 	b.usageOf(&t.Usage, &t.Cost)
 	b.pass("trace_id")
-	b.pass("finish_reason")
+	b.wordOf("finish_reason", &t.FinishReason)
 	b.numberOf("first_text_ms", &t.FirstTextMS)
 	b.intOf("requests", &t.Requests)
 	b.must("}")
 	return t
 }
 
-func (b *brief) message() (m chat.Message) {
+func (b *Brief) message() (m chat.Message) {
 	b.must("{")
 	b.wordOf("role", (*string)(&m.Role))
 	if b.key("content") {
@@ -239,8 +279,8 @@ func (b *brief) message() (m chat.Message) {
 	return m
 }
 
-// content reads what was said: a string, or blocks.
-func (b *brief) content() chat.Content {
+// content reads a message: a string, or blocks.
+func (b *Brief) content() chat.Content {
 	if b.at < len(b.line) && b.line[b.at] == '"' {
 		if q := b.quoted(); b.texts {
 			return chat.Content{Text: q.text()}
@@ -252,7 +292,7 @@ func (b *brief) content() chat.Content {
 	return said
 }
 
-func (b *brief) callsOf() []chat.ToolCall {
+func (b *Brief) callsOf() []chat.ToolCall {
 	from := len(b.calls)
 	b.list(func() {
 		var call chat.ToolCall
@@ -273,7 +313,7 @@ func (b *brief) callsOf() []chat.ToolCall {
 	return b.calls[from:len(b.calls):len(b.calls)]
 }
 
-func (b *brief) judge() (j result.JudgeUse) {
+func (b *Brief) judge() (j result.JudgeUse) {
 	b.must("{")
 	b.intOf("calls", &j.Calls)
 	b.intOf("cache_hits", &j.CacheHits)
@@ -288,7 +328,7 @@ func (b *brief) judge() (j result.JudgeUse) {
 }
 
 // usageOf reads the fields usage and cost_usd, which stand together.
-func (b *brief) usageOf(u *chat.Usage, cost *chat.Cost) {
+func (b *Brief) usageOf(u *chat.Usage, cost *chat.Cost) {
 	if b.key("usage") {
 		if u.Unknown = b.has("null"); !u.Unknown {
 			b.must("{")
@@ -306,15 +346,16 @@ func (b *brief) usageOf(u *chat.Usage, cost *chat.Cost) {
 	}
 }
 
-// source passes over where a test was written.
-func (b *brief) source() {
+// source reads where a test was written.
+func (b *Brief) source() *result.Source {
+	var s result.Source
 	b.must("{")
-	b.pass("file")
-	if b.key("line") {
-		b.integer()
-	}
-	if b.key("turns") {
-		b.list(func() { b.integer() })
+	b.wordOf("file", &s.File)
+	b.intOf("line", &s.Line)
+	if b.key("turns") && !b.has("null") {
+		s.Turns = []int{}
+		b.list(func() { s.Turns = append(s.Turns, b.integer()) })
 	}
 	b.must("}")
+	return &s
 }

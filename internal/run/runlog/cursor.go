@@ -1,4 +1,4 @@
-package runindex
+package runlog
 
 import (
 	"encoding/json"
@@ -7,17 +7,17 @@ import (
 )
 
 // cursor reads one line of JSON in the form in which this program writes it: without blanks, and with the fields of an
-// object in their order. What it reads is what encoding/json would read. Whatever else the line holds makes it lost,
-// and encoding/json has to say what that is.
+// object in their order. What it reads is what encoding/json would read. Anything else in the line makes it lost;
+// encoding/json then reads the line, or reports what is wrong with it.
 type cursor struct {
 	line []byte
 	at   int
 	lost bool
 	// shared has one copy of each text that records have in common.
-	shared words
+	shared map[string]string
 }
 
-// maxShared bounds how many texts a cursor keeps, maxSharedBytes how long one is, maxDepth how deep a value that is
+// maxShared bounds how many texts a cursor shares, maxSharedBytes how long one is, maxDepth how deep a value that is
 // passed over may be nested.
 const (
 	maxShared      = 10_000
@@ -150,7 +150,7 @@ func isHex(digits []byte) bool {
 	return true
 }
 
-// text returns what a string says.
+// text returns the value of a string.
 func (q quoted) text() (said string) {
 	if q.plain {
 		return string(q.raw)
@@ -247,7 +247,7 @@ func (c *cursor) truth() bool {
 	return false
 }
 
-// any passes over a value of any kind and returns it as it stands in the line.
+// any passes over a value of any kind and returns its bytes in the line.
 func (c *cursor) any() []byte {
 	from := c.at
 	c.value(maxDepth)
