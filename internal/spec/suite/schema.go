@@ -35,7 +35,7 @@ var wholeSchema = sync.OnceValue(func() []byte {
 	defs := whole["$defs"].(map[string]any)
 	maps.Copy(defs, assertions)
 	addObjects(defs)
-	source.Relax(whole)
+	source.Relax(whole, true)
 	text, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		panic(err)
