@@ -34,7 +34,7 @@ func TestSchemaAcceptsSites(t *testing.T) {
 		_, err := site.Load("s.yaml", data)
 		return err
 	}
-	schematest.Compare(t, site.Schema(), load, 0.9, documents...)
+	schematest.Compare(t, site.Schema(), load, 0.95, documents...)
 	schematest.CompareFiles(t, site.Schema(), load, 3, "testdata", "../../../../examples")
 }
 
