@@ -52,7 +52,7 @@ var operators = map[string]Operator{
 
 // Condition decides a transition from the user's message and the collected fields.
 type Condition struct {
-	Type ConditionType `key:"type" enum:"always,equals,contains,matches,exists,and,or,not" doc:"the comparison; equals if there is an operator"`
+	Type ConditionType `key:"type" enum:"always,equals,contains,matches,exists,and,or,not" doc:"the comparison"`
 	// Field is the field to compare; empty means the user's message.
 	Field    string `key:"field" alias:"target" doc:"the field or fact (default: the user's message)"`
 	Operator Operator

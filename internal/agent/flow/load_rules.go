@@ -24,7 +24,7 @@ const maxConditionDepth = 20
 type conditionKeys struct {
 	*Condition
 	Operator source.Node `key:"operator" schema:"operator" doc:"how values are compared; also and, or, not"`
-	Values   source.Node `key:"value" alias:"values,pattern" schema:"values" doc:"a value or pattern, or a list of them"`
+	Values   source.Node `key:"value" alias:"values,pattern" schema:"values" doc:"values or patterns: one must match"`
 	All      source.Node `key:"conditions" schema:"conditions" doc:"the conditions of and, or and not"`
 	One      source.Node `key:"condition" schema:"conditions" doc:"another name for conditions"`
 }

@@ -27,7 +27,7 @@ type Remote struct {
 	Description string
 	Parameters  json.RawMessage
 	// URL may hold {field}. Method is POST by default.
-	URL    string `key:"url" schema:"url" doc:"an address such as https://api.example.com/orders/{order}; its host is fixed"`
+	URL    string `key:"url" schema:"url" doc:"an address; {field} stands for what a field has"`
 	Method string `key:"method" enum:"GET,POST,PUT,PATCH,DELETE" doc:"HTTP method (default POST)"`
 	// Headers may hold ${NAME}, a variable of the environment.
 	Headers map[string]string

@@ -40,7 +40,7 @@ func Schema() []byte {
 		return rule
 	}
 	names := object{"pattern": remoteName.String(), "not": object{"enum": reservedNames}}
-	nullable := list{"string", "number", "boolean", "null"}
+	scalar, nullable := list{"string", "number", "boolean"}, list{"string", "number", "boolean", "null"}
 	none := func() object { return object{"type": "array", "maxItems": 0} }
 	defs := object{
 		"condition": object{
@@ -68,10 +68,12 @@ func Schema() []byte {
 			"required":   list{"id", "label", "next"},
 			"properties": object{"id": object{"minLength": 1, "not": object{"enum": list{Stay, -1}}}},
 		},
-		"options":  array("option"),
+		"options": object{"type": "array", "items": object{
+			"$ref": "#/$defs/option", "properties": object{"next": object{"not": object{"const": toStart}}},
+		}},
 		"globals":  with(array("option"), object{"maxItems": maxGlobals}),
 		"no_match": object{"required": list{"max", "next"}},
-		"node_id":  object{"type": list{"string", "number", "boolean"}, "pattern": nodeID.String()},
+		"node_id":  object{"type": scalar, "pattern": nodeID.String()},
 		"next":     object{"type": list{"string", "number", "boolean", "array"}, "items": ref("text")},
 		"node": object{"required": list{"id", "type"}, "allOf": list{
 			when(object{
@@ -96,18 +98,24 @@ func Schema() []byte {
 		"tool_names": array("name"),
 		"span": object{"anyOf": list{
 			object{"type": "number", "exclusiveMinimum": 0, "maximum": maxCallTimeout.Seconds()},
-			object{"type": "string", "pattern": `^\+?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$|^\+?[0-9._][-+0-9a-fA-FxXoOpP._]*$`},
+			object{
+				"type":    "string",
+				"pattern": `^\+?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$|^\+?[0-9._][-+0-9a-fA-FxXoOpP._]*$`,
+			},
 		}},
 		"headers": object{
 			"type": "object", "propertyNames": object{"pattern": headerName.String()},
 			"additionalProperties": object{"type": nullable, "pattern": `^[^\r\n\x00]*$`},
 		},
-		"url": object{"type": "string", "pattern": "^https?://[^/{]+(/|$)"},
+		"url": object{
+			"description": "an address such as https://api.example.com/orders/{order}",
+			"type":        "string", "pattern": "^https?://[^/{]+(/|$)",
+		},
 		"parameters": object{
 			"type": "object", "required": list{"type"}, "properties": object{"type": object{"const": "object"}},
 		},
 		"save": object{
-			"type": "object", "additionalProperties": object{"type": list{"string", "number", "boolean"}, "minLength": 1},
+			"type": "object", "additionalProperties": object{"type": scalar, "minLength": 1},
 		},
 		"tool": object{"required": list{"url"}},
 		"api":  object{"required": list{"url"}},
@@ -156,9 +164,9 @@ func Schema() []byte {
 	}
 	document := object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:rehearse:schema:flow", "title": "A flow",
-		"description": "A conversation as a graph: a node flow (id, nodes), or a state machine (initial_state, states, " +
-			"transitions; also below the key flow). Unknown keys are ignored with a warning. A file may have several " +
-			"flows, as documents with --- between them.",
+		"description": "A conversation as a graph: a node flow (id, nodes), or a state machine (initial_state, " +
+			"states, transitions; also below the key flow). Unknown keys are ignored with a warning. A file may " +
+			"have several flows, as documents with --- between them.",
 		"type": "object", "if": object{"required": list{"flow"}},
 		"then": object{"properties": object{"flow": ref("machine")}},
 		"else": object{

@@ -33,8 +33,9 @@ func Schema() []byte {
 		"language": object{"type": "string", "pattern": trimmed("[A-Za-z\u0130\u212a]{2,3}([-_][\\s\\S]*)?")},
 		"zone":     object{"description": "a name of the IANA table", "type": "string", "pattern": `\S`},
 		"prompt": object{
-			"description": "the name of a prompt, such as response-agents/answer/template; it may have {agent} and {site}",
-			"type":        scalar, "pattern": trimmed("[^\\s!-,:-@\\[-^`|~\x7f]+"),
+			"description": "the name of a prompt, such as response-agents/answer/template; it may have {agent} and " +
+				"{site}",
+			"type": scalar, "pattern": trimmed("[^\\s!-,:-@\\[-^`|~\x7f]+"),
 		},
 		"id":               object{"type": list{"string", "boolean"}, "pattern": trimmed(id)},
 		"choices":          object{"type": "array", "minItems": 1, "items": ref("name")},
@@ -53,7 +54,7 @@ func Schema() []byte {
 			object{"description": "a folder", "type": "string", "pattern": `\S`}, ref("knowledge_base_keys"),
 		}},
 		"sources": object{"type": "array", "uniqueItems": true, "items": object{"enum": known}},
-		"variable": object{
+		"env": object{
 			"description": "the name of an environment variable, never its value",
 			"type":        list{"string", "boolean"}, "pattern": trimmed("[A-Za-z_][A-Za-z0-9_]*"),
 		},

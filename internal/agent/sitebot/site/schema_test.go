@@ -23,7 +23,8 @@ func TestSchemaAcceptsSites(t *testing.T) {
 		"site: x\nenrichment: {sources: [enrich-so], keep_ip: false, ip_hash_salt_env: SALT}",
 		"site: x\nwidget: {title: 5, color: ' #FFee00 ', logo: 'https://x.example/a b.png', greeting: hi, " +
 			"starters: [1, b], position: left}",
-		"site: x\nwidget:", "site: x\ncta: {url: ' HTTPS://a.example/', label: a, min_turn: 0, form_fields: {email: e}}",
+		"site: x\nwidget:",
+		"site: x\ncta: {url: ' HTTPS://a.example/', label: a, min_turn: 0, form_fields: {email: e}}",
 		"site: x\nintegrations: {posthog: {host_env: H, key_env: ' KEY '}, lead_webhook: {url_env: U, secret_env: S}}",
 		"site: x\nlimits: {visitor_per_minute: 1, visitor_burst: 1, visitor_turns: 1, site_per_minute: 1, " +
 			"tokens_per_day: 1, cost_per_day: 0.5, prompt_tokens: 1}",

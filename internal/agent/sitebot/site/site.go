@@ -60,7 +60,7 @@ type Prompts struct {
 	Booking        string `key:"booking" notblank:"true" schema:"prompt" doc:"the prompt of a booking"`
 	PostConversion string `key:"post_conversion" notblank:"true" schema:"prompt" doc:"the prompt after a conversion"`
 	// Instructions are the site's own words to an agent.
-	Instructions string `key:"instructions" notblank:"true" schema:"prompt" doc:"the prompt with the site's instructions"`
+	Instructions string `key:"instructions" notblank:"true" schema:"prompt" doc:"the prompt with instructions"`
 	// Nodes are the prompts of nodes that return data, by the node's name.
 	Nodes map[string]string
 }
@@ -116,7 +116,7 @@ type InterestSignals struct {
 // Signal is a sign of interest. When says to a model how to recognise it.
 type Signal struct {
 	ID     string `key:"id" required:"the signal has no id" schema:"id" doc:"the signal's name"`
-	Weight int    `key:"weight" required:"the signal has no weight" minimum:"-100" maximum:"100" doc:"how much it counts, from -100 to 100"`
+	Weight int    `key:"weight" required:"the signal has no weight" minimum:"-100" maximum:"100" doc:"-100 to 100"`
 	When   string `key:"when" notblank:"true" doc:"when the signal counts, in words"`
 }
 
@@ -174,7 +174,7 @@ type Suggestions struct {
 type KnowledgeBase struct {
 	// Folder is a path from the working directory, already joined to the site file's folder.
 	Folder   string
-	LightRAG *LightRAG `key:"lightrag" required:"the knowledge base is neither a folder nor a server" doc:"a LightRAG server; a knowledge base may also be a folder"`
+	LightRAG *LightRAG `key:"lightrag" required:"the knowledge base is neither a folder nor a server" doc:"a server"`
 }
 
 // LightRAG is a server of the project of that name.
@@ -182,7 +182,7 @@ type LightRAG struct {
 	URL  string `key:"url" notblank:"true" required:"a LightRAG server needs an address" schema:"url" doc:"its address"`
 	Mode string `key:"mode" enum:"naive,local,global,hybrid,mix,bypass" doc:"search mode (default hybrid)"`
 	// APIKeyEnv names the environment variable with the key; empty sends none.
-	APIKeyEnv string `key:"api_key_env" schema:"variable" doc:"the variable with its API key"`
+	APIKeyEnv string `key:"api_key_env" schema:"env" doc:"the variable with its API key"`
 }
 
 // Enrichment is where to look up who a visitor is.
@@ -190,7 +190,7 @@ type Enrichment struct {
 	// Sources are tried in this order; those that are not set up are skipped.
 	Sources []string
 	// IPHashSaltEnv names the environment variable with the salt of hashed addresses.
-	IPHashSaltEnv string `key:"ip_hash_salt_env" schema:"variable" doc:"the variable with the salt of hashed IP addresses"`
+	IPHashSaltEnv string `key:"ip_hash_salt_env" schema:"env" doc:"the variable with the salt of IP hashes"`
 	// StoreIP puts the visitor's own address into the profile. Without it no raw address is kept anywhere.
 	StoreIP bool `key:"keep_ip" doc:"store IP addresses without hashing"`
 }
@@ -203,12 +203,13 @@ type Integrations struct {
 
 // LeadWebhook names the environment variables with a webhook's address and the secret that signs for it.
 type LeadWebhook struct {
-	URLEnv    string `key:"url_env" required:"the address of the webhook is missing" schema:"variable" doc:"the variable with its address"`
-	SecretEnv string `key:"secret_env" schema:"variable" doc:"the variable with the secret that signs leads"`
+	URLEnv string `key:"url_env" required:"the address of the webhook is missing" schema:"env" doc:"name of a variable"`
+
+	SecretEnv string `key:"secret_env" schema:"env" doc:"the variable with the secret that signs leads"`
 }
 
 // PostHog names the environment variables with the address and key of a PostHog project.
 type PostHog struct {
-	HostEnv string `key:"host_env" schema:"variable" doc:"the variable with its host"`
-	KeyEnv  string `key:"key_env" required:"the key of the project is missing" schema:"variable" doc:"the variable with its key"`
+	HostEnv string `key:"host_env" schema:"env" doc:"the variable with its host"`
+	KeyEnv  string `key:"key_env" required:"the key of the project is missing" schema:"env" doc:"name of a variable"`
 }
