@@ -44,8 +44,8 @@ var problems = []struct{ name, yaml, want string }{
 	},
 	{
 		"empty company", "site: x\ncompany: {name: ' '}",
-		`s.yaml:2:17: company.name: the text is empty (write the company's name (default: that of the site), or leave ` +
-			`the key out)`,
+		`s.yaml:2:17: company.name: the text is empty (write the company's name (default: that of the site), or ` +
+			`leave the key out)`,
 	},
 	{
 		"prompt variable", "site: x\nprompts: {meta: 'a/{client}'}",
