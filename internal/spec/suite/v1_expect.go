@@ -15,7 +15,7 @@ type expectedKeys struct {
 	FactsAdd    source.Node `key:"facts_add" schema:"v1_facts" doc:"facts that the turn adds"`
 	FactsUpdate source.Node `key:"facts_update" schema:"v1_facts" doc:"facts that the turn changes"`
 	Criteria    source.Node `key:"judge_criteria" schema:"v1_criteria"`
-	Options     source.Node `key:"node_descriptor.options_contains" schema:"v1_options" doc:"options of the flow's node"`
+	Options     source.Node `key:"node_descriptor.options_contains" schema:"v1_options" doc:"options of that node"`
 }
 
 // finalKeys are what is expected of the whole conversation.
