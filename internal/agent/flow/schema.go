@@ -49,8 +49,8 @@ func Schema() []byte {
 		},
 		"condition_keys": with(anyOf("type", "operator"), object{"allOf": list{
 			compare(anyOf("conditions", "condition"), And, Or, Not),
-			compare(anyOf("value", "values", "pattern"), Equals, Contains, Matches),
-			compare(anyOf("field", "target"), Exists),
+			compare(anyOf(keyNames[conditionKeys]("value")...), Equals, Contains, Matches),
+			compare(anyOf(keyNames[conditionKeys]("field")...), Exists),
 		}}),
 		"conditions": object{"anyOf": list{ref("condition_keys"), array("condition")}},
 		"fact_condition": object{
@@ -129,8 +129,9 @@ func Schema() []byte {
 		"button":      object{"anyOf": list{object{"type": nullable}, ref("button_keys")}},
 		"button_list": array("button"),
 		"message":     object{"anyOf": list{ref("text"), ref("message_keys")}},
-		"action": with(anyOf("target", "field", "event", "name", "to", "state", "endpoint", "url"), object{
-			"required": list{"type"}, "allOf": list{when(anyOf("validation", "rules"), Validate)},
+		"action": with(anyOf(keyNames[actionKeys]("target")...), object{
+			"required": list{"type"},
+			"allOf":    list{when(anyOf(keyNames[actionKeys]("validation")...), Validate)},
 		}),
 		"state": object{"required": list{"type"}},
 		"states": object{
@@ -144,7 +145,7 @@ func Schema() []byte {
 		"transition":  object{"required": list{"from", "to"}},
 		"transitions": array("transition"),
 		"node_flow":   object{"required": list{"id", "nodes"}, "properties": object{"id": object{"minLength": 1}}},
-		"machine":     with(anyOf("id", "name"), object{"required": list{"initial_state", "states"}}),
+		"machine":     with(anyOf(keyNames[machineKeys]("id")...), object{"required": list{"initial_state", "states"}}),
 	}
 	structs := map[string]reflect.Type{
 		"machine": reflect.TypeFor[machineKeys](), "state": reflect.TypeFor[stateKeys](),
@@ -180,6 +181,18 @@ func Schema() []byte {
 		panic(err) // values of JSON
 	}
 	return append(text, '\n')
+}
+
+// keyNames returns all names of a key of a struct.
+func keyNames[T any](key string) []string {
+	var names []string
+	for name, of := range source.KeyNames[T]() {
+		if of == key {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // operatorPattern matches the spellings of operators, in upper and lower case.
