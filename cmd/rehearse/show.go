@@ -87,7 +87,7 @@ func onlyTest(tests runlog.Stream, id string) (runlog.Stream, error) {
 	for r, err := range tests {
 		var t *result.Test
 		if err == nil && r.Brief.TestID == id {
-			t, err = r.Whole()
+			t, err = r.Decode()
 		}
 		failed = errors.Join(failed, err)
 		if t != nil {

@@ -101,7 +101,7 @@ func (r *Report) everyDetail(record *runlog.Record, o TextOptions) (*document.Se
 	}
 	explains, talks := e.failing() || len(e.failures) > 0, o.Simulated && t.User != nil
 	if explains || talks {
-		if t, err = record.Whole(); err != nil {
+		if t, err = record.Decode(); err != nil {
 			return nil, err
 		}
 	}

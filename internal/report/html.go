@@ -184,7 +184,7 @@ func (h *htmlPage) render(e *entry, r *runlog.Record) error {
 	if h.rank[e] >= h.keep || len(h.pieces[e]) >= maxTrial && !h.makeRoom(e, r.Brief) {
 		return nil
 	}
-	t, err := r.Whole()
+	t, err := r.Decode()
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (r *Report) junitPass(j *junit, s *survey, todo []*suiteTally) ([]*suiteTal
 		key, explains := idOf(t), t.Verdict == result.Fail || t.Verdict == result.Error
 		skipped := t.Suite != direct.name && held[t.Suite] == nil
 		if !skipped && (t.Trial > 0 && t.Verdict != result.Pass || explains) {
-			if t, err = record.Whole(); err != nil {
+			if t, err = record.Decode(); err != nil {
 				return nil, err
 			}
 		}

@@ -160,7 +160,7 @@ func whyStopped(run result.Run) string {
 func glance(r *runlog.Record) (*entry, error) {
 	e := entryOf(r.Brief)
 	if endsEarly(r.Brief) {
-		t, err := r.Whole()
+		t, err := r.Decode()
 		if err != nil {
 			return nil, err
 		}

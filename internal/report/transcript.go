@@ -14,7 +14,7 @@ func (r *Report) Transcript(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		t, err := record.Whole()
+		t, err := record.Decode()
 		if err != nil {
 			return err
 		}

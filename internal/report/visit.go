@@ -61,7 +61,7 @@ func (r *Report) explain(chosen []*entry) ([]explained, error) {
 		failedTrial := t.Trial > 0 && t.Verdict != result.Pass
 		if known == nil || known.Trial == 0 && failedTrial ||
 			known.Trial > 0 && known.Verdict == result.Pass && (failedTrial || t.Trial == 0) {
-			best[e], err = record.Whole()
+			best[e], err = record.Decode()
 		}
 		return err
 	})

@@ -52,14 +52,14 @@ var operators = map[string]Operator{
 
 // Condition decides a transition from the user's message and the collected fields.
 type Condition struct {
-	Type ConditionType `key:"type" enum:"always,equals,contains,matches,exists,and,or,not"`
+	Type ConditionType `key:"type" enum:"always,equals,contains,matches,exists,and,or,not" doc:"the comparison"`
 	// Field is the field to compare; empty means the user's message.
-	Field    string `key:"field" alias:"target"`
+	Field    string `key:"field" alias:"target" doc:"the field or fact (default: the user's message)"`
 	Operator Operator
 	// Values are compared one by one. One match is enough; for ne and not_in, none may match.
 	Values []string
 	// CaseSensitive makes upper and lower case differ. By default they do not.
-	CaseSensitive bool `key:"case_sensitive"`
+	CaseSensitive bool `key:"case_sensitive" doc:"upper and lower case differ"`
 	// Of are the conditions of and, or and not; not is true unless all of them hold.
 	Of []*Condition
 

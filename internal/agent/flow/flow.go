@@ -64,10 +64,10 @@ const (
 
 // Node is one step of a flow.
 type Node struct {
-	ID   string `key:"id"`
-	Type Type   `key:"type" enum:"start,conversation,call,stop"`
+	ID   string `key:"id" schema:"node_id" doc:"the node's name"`
+	Type Type   `key:"type" enum:"start,conversation,call,stop" doc:"what happens at the node"`
 	// Prompt tells the model how to talk here; in a state machine it is the message itself.
-	Prompt string `key:"prompt"`
+	Prompt string `key:"prompt" doc:"the model's instructions at the node"`
 	// Options lead to other nodes. An option of a start node has its target's ID; a stop has no options.
 	Options []*Option
 	// Globals are the global options that are offered here.
@@ -98,11 +98,11 @@ const Stay = "-1"
 
 // Option leads from a node to the next.
 type Option struct {
-	ID    string `key:"id"`
-	Label string `key:"label"`
+	ID    string `key:"id" doc:"short name"`
+	Label string `key:"label" doc:"what the option is called"`
 	// When and Examples say when the option fits.
-	When     string   `key:"when"`
-	Examples []string `key:"examples"`
+	When     string   `key:"when" doc:"when the option fits, in words"`
+	Examples []string `key:"examples" doc:"messages of users for which the option fits"`
 	// Next is nil where the flow ends.
 	Next *Node
 	// If says with which facts the option is offered; nil offers it always. Only node flows have such conditions.

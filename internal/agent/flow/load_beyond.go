@@ -32,19 +32,22 @@ func targetOf(n source.Node, what string) string {
 	return target
 }
 
+// noMatchKeys are the keys of a no_match.
+type noMatchKeys struct {
+	*NoMatch
+	Next source.Node `key:"next" schema:"target" doc:"a node; null or @return where the flow ends"`
+}
+
 // noMatch reads where a conversation goes that stays at a node too often.
 func noMatch(n source.Node, node string) *NoMatch {
 	m := &NoMatch{}
 	what := fmt.Sprintf("node %q, no_match", node)
-	keys := struct {
-		*NoMatch
-		Next source.Node `key:"next"`
-	}{NoMatch: m}
+	keys := noMatchKeys{NoMatch: m}
 	decode(n, &keys)
 	m.target = targetOf(keys.Next, what)
 	if n.Kind == source.Map {
 		for _, name := range []string{"max", "next"} {
-			if _, given := n.Get(name); !given {
+			if _, given := n.Get(name); !given || name == "max" && !n.Has(name) {
 				n.Report("write {max: 2, next: NODE, null or @return}", "%s needs %q", what, name)
 			}
 		}

@@ -7,17 +7,20 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-// machine reads a state machine (replay.md section 2).
+// machineKeys are the keys of a state machine.
+type machineKeys struct {
+	flowKeys
+	ID          string      `key:"id" alias:"name" doc:"the flow's name"`
+	Description string      `key:"description" doc:"what the flow is for"`
+	Initial     source.Node `key:"initial_state" schema:"name" doc:"the first state"`
+	States      source.Node `key:"states" schema:"states" doc:"states by name"`
+	Transitions source.Node `key:"transitions" schema:"transitions" doc:"the ways from state to state"`
+}
+
+// machine reads a state machine.
 // Corpora are read as they are: an inconsistency that does not keep the machine from running is a warning.
 func (r *reader) machine(n source.Node) {
-	keys := struct {
-		flowKeys
-		ID          string      `key:"id" alias:"name"`
-		Description string      `key:"description"`
-		Initial     source.Node `key:"initial_state"`
-		States      source.Node `key:"states"`
-		Transitions source.Node `key:"transitions"`
-	}{}
+	var keys machineKeys
 	decode(n, &keys)
 	r.flow.Machine, r.flow.ID, r.flow.Description = true, keys.ID, keys.Description
 	r.common(keys.flowKeys)
@@ -59,15 +62,18 @@ func (r *reader) initial(n, initial source.Node) {
 	r.flow.Start = start
 }
 
+// stateKeys are the keys of a state.
+type stateKeys struct {
+	*State
+	Message  *stateMessage `key:"message" doc:"the reply in the state"`
+	Metadata source.Node   `key:"metadata" schema:"metadata"`
+	Tools    source.Node   `key:"tools" schema:"tool_names" doc:"tools that the model may call in the state"`
+}
+
 func (r *reader) state(name string, n source.Node) {
 	s := &State{Progress: -1}
 	node := &Node{ID: name, Type: Conversation, State: s}
-	keys := struct {
-		*State
-		Message  *stateMessage `key:"message"`
-		Metadata source.Node   `key:"metadata"`
-		Tools    source.Node   `key:"tools"`
-	}{State: s}
+	keys := stateKeys{State: s}
 	decode(n, &keys)
 	s.Field = NormalKey(s.Field)
 	if m := keys.Message; m != nil {
@@ -121,9 +127,9 @@ func setAnswer(n *Node) {
 
 // stateMessage is the message of a state.
 type stateMessage struct {
-	Text         string   `key:"text"`
-	QuickReplies []Button `key:"quick_replies"`
-	Buttons      []Button `key:"buttons"`
+	Text         string   `key:"text" doc:"the text; {field} stands for what a field has"`
+	QuickReplies []Button `key:"quick_replies" schema:"button_list" doc:"answers that the user can send with a click"`
+	Buttons      []Button `key:"buttons" schema:"button_list" doc:"what the user can choose"`
 }
 
 // DecodeNode reads a text, or {text, quick_replies, buttons}.
@@ -132,8 +138,7 @@ func (m *stateMessage) DecodeNode(n source.Node) {
 		m.Text = n.Text()
 		return
 	}
-	type plain stateMessage
-	decode(n, (*plain)(m))
+	decode(n, m)
 }
 
 // DecodeNode reads a label, or {label, value}.
@@ -142,8 +147,7 @@ func (b *Button) DecodeNode(n source.Node) {
 		b.Label = plain(n)
 		return
 	}
-	type keys Button
-	decode(n, (*keys)(b))
+	decode(n, b)
 }
 
 // stateMetadata reads the part of a state's metadata that the engine uses.
@@ -164,16 +168,19 @@ func stateMetadata(n source.Node, s *State) {
 	}
 }
 
+// transitionKeys are the keys of a transition.
+type transitionKeys struct {
+	*Option
+	From     source.Node `key:"from" schema:"name" doc:"the state that it leaves"`
+	To       source.Node `key:"to" schema:"name" doc:"the state that it leads to"`
+	Rule     source.Node `key:"condition" schema:"rule" doc:"when it is taken; without one the model chooses"`
+	Actions  []Action    `key:"actions" doc:"actions of the transition"`
+	Priority float64     `key:"priority" minimum:"-1e6" maximum:"1e6" doc:"the highest of those that fit is taken"`
+}
+
 func (r *reader) transition(n source.Node) {
 	o := &Option{at: standing(n)}
-	keys := struct {
-		*Option
-		From     source.Node `key:"from"`
-		To       source.Node `key:"to"`
-		Rule     source.Node `key:"condition"`
-		Actions  []Action    `key:"actions"`
-		Priority float64     `key:"priority" minimum:"-1e6" maximum:"1e6"`
-	}{Option: o}
+	keys := transitionKeys{Option: o}
 	decode(n, &keys)
 	o.Rule, o.Actions, o.Priority = rule(keys.Rule), keys.Actions, int(keys.Priority)
 	from, to := keys.From, keys.To

@@ -11,10 +11,10 @@ var nodeID = regexp.MustCompile(`^[a-z0-9_]+$`)
 
 // flowKeys are the keys of flows of both kinds.
 type flowKeys struct {
-	Version      string      `key:"version"`
-	SystemPrompt string      `key:"system_prompt"`
-	APIs         source.Node `key:"apis"`
-	Tools        source.Node `key:"tools"`
+	Version      string      `key:"version" doc:"the flow's version"`
+	SystemPrompt string      `key:"system_prompt" doc:"the model's instructions everywhere"`
+	APIs         source.Node `key:"apis" schema:"apis" doc:"APIs for actions, by name"`
+	Tools        source.Node `key:"tools" schema:"tools" doc:"tools for the model, by name"`
 }
 
 // common reads what flows of both kinds have.
@@ -24,15 +24,18 @@ func (r *reader) common(keys flowKeys) {
 	f.apis, f.tools = remotes(keys.APIs, false), remotes(keys.Tools, true)
 }
 
+// nodeFlowKeys are the keys of a node flow.
+type nodeFlowKeys struct {
+	flowKeys
+	ID      string      `key:"id" doc:"the flow's name"`
+	Start   source.Node `key:"start" schema:"text" doc:"the start node (default: the only one)"`
+	Nodes   source.Node `key:"nodes" schema:"nodes" doc:"the nodes"`
+	Globals source.Node `key:"globals" schema:"globals" doc:"options of every conversation node"`
+}
+
 // nodeFlow reads a flow whose options a model chooses.
 func (r *reader) nodeFlow(n source.Node) {
-	keys := struct {
-		flowKeys
-		ID      string      `key:"id"`
-		Start   source.Node `key:"start"`
-		Nodes   source.Node `key:"nodes"`
-		Globals source.Node `key:"globals"`
-	}{}
+	var keys nodeFlowKeys
 	decode(n, &keys)
 	r.flow.ID = keys.ID
 	r.common(keys.flowKeys)
@@ -50,17 +53,20 @@ func (r *reader) nodeFlow(n source.Node) {
 	r.checkNodeFlow()
 }
 
+// nodeKeys are the keys of a node.
+type nodeKeys struct {
+	*Node
+	Flow    string      `key:"flow" doc:"of a call: the flow of the same folder that it calls"`
+	Next    source.Node `key:"next" schema:"next" doc:"of a start: the first nodes; of a call: the node after it"`
+	Options source.Node `key:"options" schema:"options" doc:"of a conversation: the ways out"`
+	NoMatch source.Node `key:"no_match" schema:"no_match" doc:"the way out after too many turns at the node"`
+	Tools   source.Node `key:"tools" schema:"tool_names" doc:"tools that the model may call at the node"`
+	Globals *bool       `key:"globals" doc:"false hides the global options at the node"`
+}
+
 func (r *reader) node(n source.Node) {
 	node := &Node{}
-	keys := struct {
-		*Node
-		Flow    string      `key:"flow"`
-		Next    source.Node `key:"next"`
-		Options source.Node `key:"options"`
-		NoMatch source.Node `key:"no_match"`
-		Tools   source.Node `key:"tools"`
-		Globals *bool       `key:"globals"`
-	}{Node: node}
+	keys := nodeKeys{Node: node}
 	decode(n, &keys)
 	if n.Kind != source.Map {
 		return
@@ -96,6 +102,13 @@ func (r *reader) node(n source.Node) {
 	r.add(n, node)
 }
 
+// optionKeys are the keys of an option.
+type optionKeys struct {
+	*Option
+	Next source.Node `key:"next" schema:"target" doc:"a node; null or @return where the flow ends; @start"`
+	If   source.Node `key:"if" schema:"fact_condition" doc:"the facts with which the option is offered"`
+}
+
 // readOption reads an option of a node, or a global one.
 func readOption(n source.Node, node string, global bool) *Option {
 	o := &Option{at: standing(n)}
@@ -103,11 +116,7 @@ func readOption(n source.Node, node string, global bool) *Option {
 	if global {
 		of = "globals"
 	}
-	keys := struct {
-		*Option
-		Next source.Node `key:"next"`
-		If   source.Node `key:"if"`
-	}{Option: o}
+	keys := optionKeys{Option: o}
 	decode(n, &keys)
 	switch id := n.Field("id"); {
 	case o.ID == Stay:
@@ -125,7 +134,7 @@ func readOption(n source.Node, node string, global bool) *Option {
 	}
 	if n.Kind == source.Map {
 		for _, name := range []string{"id", "label", "next"} {
-			if _, given := n.Get(name); !given {
+			if _, given := n.Get(name); !given || name != "next" && !n.Has(name) {
 				n.Report("write {id: …, label: …, next: NODE or null}", "%s, option %q needs %q", of, o.ID, name)
 			}
 		}

@@ -28,6 +28,8 @@ var (
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
 	// EnvName is ${NAME} in a header.
 	EnvName = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+	// reservedNames are tools and events of the engine.
+	reservedNames = []any{ProcessNode, fullHistory, searchKnowledge, string(LogEvent)}
 	// ownHeaders are set by whoever sends a request.
 	ownHeaders = []string{
 		"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "proxy-authorization",
@@ -48,7 +50,7 @@ func remotes(n source.Node, tool bool) map[string]*Remote {
 		if !remoteName.MatchString(name) {
 			item.Report("use at most 64 letters, digits, _ and -", "%q is not a valid name", clip(name, 40))
 		}
-		if slices.Contains([]string{ProcessNode, fullHistory, searchKnowledge, string(LogEvent)}, name) {
+		if slices.Contains(reservedNames, any(name)) {
 			item.Report("give it another name", "%q is what the engine itself calls something", name)
 		}
 		all[name] = readRemote(item, name, tool)
@@ -61,21 +63,14 @@ func readRemote(n source.Node, name string, tool bool) *Remote {
 	keys := remoteKeys{Remote: remote}
 	if tool {
 		remote.Parameters = compact(map[string]any{"type": "object"})
-		keys := struct {
-			*remoteKeys
-			Description string      `key:"description"`
-			Parameters  source.Node `key:"parameters"`
-		}{remoteKeys: &keys}
+		keys := toolKeys{remoteKeys: &keys}
 		decode(n, &keys)
 		remote.Description = keys.Description
 		if n.Has("parameters") {
 			remote.Parameters = readParameters(keys.Parameters)
 		}
 	} else {
-		keys := struct {
-			*remoteKeys
-			Save source.Node `key:"save"`
-		}{remoteKeys: &keys}
+		keys := apiKeys{remoteKeys: &keys}
 		decode(n, &keys)
 		if n.Has("save") {
 			remote.Save = map[string]string{}
@@ -96,7 +91,7 @@ func readRemote(n source.Node, name string, tool bool) *Remote {
 	if n.Kind == source.Map && !n.Has("url") {
 		n.Report("add `url:` with an address", "%q has no address", name)
 	}
-	if url := n.Field("url"); url.Kind == source.String {
+	if url := n.Field("url"); n.Has("url") && url.Kind != source.List && url.Kind != source.Map {
 		if fault := addressFault(remote.URL); fault != "" {
 			url.Report("write an address such as https://api.example.com/orders/{order}", "%s", fault)
 		}
@@ -107,7 +102,18 @@ func readRemote(n source.Node, name string, tool bool) *Remote {
 // remoteKeys are the keys of APIs and tools. The host of the address is fixed: no field leads to another.
 type remoteKeys struct {
 	*Remote
-	Headers source.Node `key:"headers"`
+	Headers source.Node `key:"headers" schema:"headers" doc:"headers; ${NAME} is a variable of the environment"`
+}
+
+type toolKeys struct {
+	*remoteKeys
+	Description string      `key:"description" doc:"what the tool does, for the model"`
+	Parameters  source.Node `key:"parameters" schema:"parameters" doc:"a JSON Schema of an object (default: any)"`
+}
+
+type apiKeys struct {
+	*remoteKeys
+	Save source.Node `key:"save" schema:"save" doc:"fields and the dotted paths of their values in the answer"`
 }
 
 // addressFault says what is wrong with an address; empty for nothing.

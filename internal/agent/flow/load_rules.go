@@ -20,6 +20,15 @@ func rule(n source.Node) *Condition {
 // maxConditionDepth bounds how deep conditions nest.
 const maxConditionDepth = 20
 
+// conditionKeys are the keys of a condition.
+type conditionKeys struct {
+	*Condition
+	Operator source.Node `key:"operator" schema:"operator" doc:"how values are compared; also and, or, not"`
+	Values   source.Node `key:"value" alias:"values,pattern" schema:"values" doc:"values or patterns: one must match"`
+	All      source.Node `key:"conditions" schema:"conditions" doc:"the conditions of and, or and not"`
+	One      source.Node `key:"condition" schema:"conditions" doc:"another name for conditions"`
+}
+
 // condition reads a condition on the user's message and on what a state machine has collected; facts says that it is
 // about facts alone.
 func condition(n source.Node, depth int, facts bool) *Condition {
@@ -33,13 +42,7 @@ func condition(n source.Node, depth int, facts bool) *Condition {
 		c.Type = ConditionType(n.OneOf(string(Always)))
 		return c
 	}
-	keys := struct {
-		*Condition
-		Operator source.Node `key:"operator"`
-		Values   source.Node `key:"value" alias:"values,pattern"`
-		All      source.Node `key:"conditions"`
-		One      source.Node `key:"condition"`
-	}{Condition: c}
+	keys := conditionKeys{Condition: c}
 	decode(n, &keys)
 	if facts {
 		c.Field = NormalKey(c.Field)
@@ -159,14 +162,16 @@ func plain(n source.Node) string {
 	return n.Text() // reports what it got instead
 }
 
+// actionKeys are the keys of an action.
+type actionKeys struct {
+	*Action
+	Params source.Node `key:"params" doc:"not used"`
+	Data   source.Node `key:"data" doc:"not used"`
+}
+
 // DecodeNode reads an action.
 func (a *Action) DecodeNode(n source.Node) {
-	type plain Action
-	keys := struct {
-		*plain
-		Params source.Node `key:"params"`
-		Data   source.Node `key:"data"`
-	}{plain: (*plain)(a)}
+	keys := actionKeys{Action: a}
 	decode(n, &keys)
 	if n.Kind != source.Map {
 		return
@@ -184,13 +189,15 @@ func (a *Action) DecodeNode(n source.Node) {
 	}
 }
 
+// validationKeys are the keys of a validation.
+type validationKeys struct {
+	*Validation
+	Pattern source.Node `key:"pattern" schema:"text" doc:"a regular expression (RE2) that the answer matches"`
+}
+
 // DecodeNode reads what an answer must satisfy.
 func (v *Validation) DecodeNode(n source.Node) {
-	type plain Validation
-	keys := struct {
-		*plain
-		Pattern source.Node `key:"pattern"`
-	}{plain: (*plain)(v)}
+	keys := validationKeys{Validation: v}
 	decode(n, &keys)
 	if n.Has("pattern") {
 		v.Pattern = compile(keys.Pattern, keys.Pattern.Text(), true)

@@ -3,11 +3,11 @@ package flow
 // NoMatch is where a conversation goes that stays at a node again and again.
 type NoMatch struct {
 	// Max is how often in a row a turn may stay.
-	Max int `key:"max" minimum:"1"`
+	Max int `key:"max" minimum:"1" doc:"turns in a row that may stay at the node"`
 	// Next is nil where the flow ends.
 	Next *Node
 	// Prompt tells the model how to ask again until then; empty leaves that to the node's own prompt.
-	Prompt string `key:"prompt"`
+	Prompt string `key:"prompt" doc:"the model's instructions until then"`
 
 	target string
 	option *Option // Stay, leading to Next

@@ -27,11 +27,11 @@ type Remote struct {
 	Description string
 	Parameters  json.RawMessage
 	// URL may hold {field}. Method is POST by default.
-	URL    string `key:"url"`
-	Method string `key:"method" enum:"GET,POST,PUT,PATCH,DELETE"`
+	URL    string `key:"url" schema:"url" doc:"an address; {field} stands for what a field has"`
+	Method string `key:"method" enum:"GET,POST,PUT,PATCH,DELETE" doc:"HTTP method (default POST)"`
 	// Headers may hold ${NAME}, a variable of the environment.
 	Headers map[string]string
-	Timeout time.Duration `key:"timeout"`
+	Timeout time.Duration `key:"timeout" doc:"seconds, or a time such as 500ms (default 5s, at most 1m)"`
 	// Save names, by field, the dotted path in an answer from which the field is taken.
 	Save map[string]string
 }
@@ -43,7 +43,7 @@ type Request struct {
 	Headers map[string]string
 	// Body is JSON.
 	Body    []byte
-	Timeout time.Duration `key:"timeout"`
+	Timeout time.Duration
 }
 
 // Caller carries out requests of flows: to hosts that are allowed, once, without following a redirect. The answer is

@@ -23,16 +23,16 @@ const (
 
 // Validation is what an answer must satisfy.
 type Validation struct {
-	Required bool      `key:"required"`
-	Type     ValueType `key:"type" enum:"string,number,email,phone,date"`
+	Required bool      `key:"required" doc:"an empty answer is invalid"`
+	Type     ValueType `key:"type" enum:"string,number,email,phone,date" doc:"the type of the answer"`
 	// Min and Max bound a number, MinLength and MaxLength the characters of a text.
-	Min       *float64 `key:"min" minimum:"-1e15" maximum:"1e15"`
-	Max       *float64 `key:"max" minimum:"-1e15" maximum:"1e15"`
-	MinLength *int     `key:"min_length" minimum:"0"`
-	MaxLength *int     `key:"max_length" minimum:"0"`
+	Min       *float64 `key:"min" minimum:"-1e15" maximum:"1e15" doc:"smallest number"`
+	Max       *float64 `key:"max" minimum:"-1e15" maximum:"1e15" doc:"largest number"`
+	MinLength *int     `key:"min_length" minimum:"0" doc:"least number of characters"`
+	MaxLength *int     `key:"max_length" minimum:"0" doc:"greatest number of characters"`
 	Pattern   *regexp.Regexp
 	// ErrorMessage is what the user reads instead of the built-in sentence.
-	ErrorMessage string `key:"error_message"`
+	ErrorMessage string `key:"error_message" doc:"the reply to an invalid answer"`
 }
 
 // check returns what to tell the user about an invalid answer, empty for a valid one.

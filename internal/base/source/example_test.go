@@ -6,20 +6,20 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
-func ExampleParseYAML() {
+func ExampleDecode() {
 	root, err := source.ParseYAML("greeting.yaml", []byte("name: greeting\nretries: two\ntimout: 30\n"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	var keys struct {
+		Name    string `key:"name"`
+		Retries int    `key:"retries" minimum:"0"`
+		Timeout int    `key:"timeout" minimum:"1"`
+	}
 	reader := &source.Reader{File: "greeting.yaml"}
-	name, retries := "", 0
-	reader.Node(root, "").Read(map[string]func(source.Node){
-		"name":    func(n source.Node) { name = n.Text() },
-		"retries": func(n source.Node) { retries = n.Int(0) },
-		"timeout": func(source.Node) {},
-	})
-	fmt.Println(name, retries)
+	source.Decode(reader.Node(root, ""), &keys)
+	fmt.Println(keys.Name, keys.Retries)
 	fmt.Println(reader.Problems)
 	// Output:
 	// greeting 0

@@ -162,25 +162,6 @@ func (n Node) at(i int, item Value) Node {
 	return Node{Value: item, reader: n.reader, path: &step{parent: n.path, element: i}}
 }
 
-// Read calls, for each entry of a mapping, the function registered under its name. An entry without one is reported as
-// unknown; so is a node that is not a mapping. Entries that are null count as absent.
-func (n Node) Read(fields map[string]func(Node)) {
-	if n.Kind != Map {
-		n.Report("write `key: value` pairs", "expected a mapping, got %s", n.Kind)
-		return
-	}
-	for _, f := range n.Fields {
-		read, known := fields[f.Name]
-		if !known {
-			n.ReportUnknown(f, sortedKeys(fields))
-			continue
-		}
-		if f.Value.Kind != Null {
-			read(n.child(f.Name, f.Value, f.Line, f.Column))
-		}
-	}
-}
-
 // ReportUnknown reports an entry of the mapping at its key, which is none of the known ones.
 func (n Node) ReportUnknown(f Field, known []string) {
 	n.child(f.Name, Value{Line: f.Line, Column: f.Column}, f.Line, f.Column).

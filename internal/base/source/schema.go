@@ -9,9 +9,9 @@ import (
 )
 
 // Schema returns the JSON Schema (2020-12) of the keys that Decode reads into a struct. It refers to definitions of the
-// document: those that the tag schema names, those of the types in names, and text (any scalar), texts (one or a list),
-// name (a text that is not blank), flag (true or false) and span (a duration). A key of a type that reads itself needs
-// one of the two. Keys with schema:"-" and removed ones are left out.
+// document: those that the tag schema names, those of the types in names, span (a duration), and those that AddSchemas
+// adds: text (any scalar), texts (one or a list), name (a text that is not blank) and flag (true or false). A key of a
+// type that reads itself needs one of the first two. Keys with schema:"-" and removed ones are left out.
 func Schema(t reflect.Type, names map[reflect.Type]string) map[string]any {
 	p := planOf(t)
 	properties, required := map[string]any{}, []any{}
@@ -114,14 +114,24 @@ func (f *field) bounded(kind string) map[string]any {
 	return schema
 }
 
-// AddSchemas adds the schemas of structs to the definitions of a document, each by its name. A definition of that name
-// has further rules of the struct. Names are those of other definitions by their types.
+// AddSchemas adds the schemas of structs to the definitions of a document, each by its name, and the definitions text,
+// texts, name and flag. A definition with the name of a struct has further rules of it. Names are those of other
+// definitions by their types; they override those of the structs.
 func AddSchemas(defs map[string]any, structs map[string]reflect.Type, names map[reflect.Type]string) {
+	text := map[string]any{"$ref": "#/$defs/text"}
+	maps.Copy(defs, map[string]any{
+		"text": map[string]any{"type": []any{"string", "number", "boolean"}},
+		"texts": map[string]any{
+			"anyOf": []any{text, map[string]any{"type": "array", "items": maps.Clone(text)}},
+		},
+		"name": map[string]any{"type": []any{"string", "number", "boolean"}, "pattern": `\S`},
+		"flag": map[string]any{"enum": []any{true, false, "true", "false"}},
+	})
 	all := map[reflect.Type]string{}
-	maps.Copy(all, names)
 	for name, t := range structs {
 		all[t] = name
 	}
+	maps.Copy(all, names)
 	for name, t := range structs {
 		schema := Schema(t, all)
 		if rules, ok := defs[name].(map[string]any); ok {

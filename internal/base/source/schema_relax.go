@@ -6,72 +6,83 @@ import (
 	"strings"
 )
 
-// placeholderPattern matches a text with a placeholder. numeralPattern also matches one that the program reads as
-// a number.
+// placeholderPattern matches a text with a placeholder. numeralPattern matches one that the program reads as a number.
 const (
 	placeholderPattern = `\{\{`
-	numeralPattern     = `^\s*[-+]?[0-9._][-+0-9a-fA-FxXoOpP._]*$|\{\{`
+	numeralPattern     = `^\s*[-+]?[0-9._][-+0-9a-fA-FxXoOpP._]*$`
 )
 
-// Relax adds to the schema of a document what every value may be: a key that is null counts as absent, a placeholder
-// may replace any value, numbers may be written as text, and hyphens for underscores in the values of enumerations.
-func Relax(document map[string]any) {
-	relax(document)
-	document["$defs"].(map[string]any)["absent"] = map[string]any{
-		"description": "Nothing, as if the key were not there, or a placeholder that is filled in before the value " +
-			"is read.",
-		"anyOf": []any{
-			map[string]any{"type": "null"},
-			map[string]any{"type": "string", "pattern": placeholderPattern},
-		},
+// Relax adds to the schema of a document what every value may be: a key that is null counts as absent, numbers may be
+// written as text, and hyphens for underscores in the values of enumerations. In a document with placeholders, one may
+// replace any value, and a null counts as absent also under names that the author chooses.
+func Relax(document map[string]any, placeholders bool) {
+	r := relaxer{placeholders, numeralPattern}
+	absent := map[string]any{"description": "Nothing, as if the key were not there.", "type": "null"}
+	if placeholders {
+		r.numeral += "|" + placeholderPattern
+		absent = map[string]any{
+			"description": "Nothing, as if the key were not there, or a placeholder that is filled in before the " +
+				"value is read.",
+			"anyOf": []any{
+				map[string]any{"type": "null"},
+				map[string]any{"type": "string", "pattern": placeholderPattern},
+			},
+		}
 	}
+	r.relax(document)
+	document["$defs"].(map[string]any)["absent"] = absent
 }
 
-func relax(schema map[string]any) {
+type relaxer struct {
+	placeholders bool
+	numeral      string // pattern
+}
+
+func (r relaxer) relax(schema map[string]any) {
 	for name, part := range schema {
 		switch name {
 		case "if", "not":
-			relaxPresence(part)
+			r.relaxPresence(part)
 		case "const", "enum", "default", "required", "description", "type":
 		default:
-			relaxIn(name, part)
+			r.relaxIn(name, part)
 		}
 	}
-	present(schema)
+	r.present(schema)
 }
 
 // relaxIn relaxes what stands behind a keyword of a schema.
-func relaxIn(keyword string, part any) {
+func (r relaxer) relaxIn(keyword string, part any) {
 	switch part := part.(type) {
 	case []any:
 		for _, each := range part {
-			relaxIn("", each)
+			r.relaxIn("", each)
 		}
 	case map[string]any:
 		switch keyword {
 		case "properties", "patternProperties":
 			for name, value := range part {
-				part[name] = optional(value)
+				part[name] = r.optional(value)
 			}
 		case "items", "additionalProperties":
-			schema := optional(maps.Clone(part)).(map[string]any)
-			if keyword == "items" {
-				schema = notNull(schema)
+			schema := r.optional(maps.Clone(part)).(map[string]any)
+			if keyword == "items" || !r.placeholders {
+				schema = r.notNull(schema)
 			}
 			clear(part)
 			maps.Copy(part, schema)
 		case "$defs":
 			for _, value := range part {
-				relaxIn("", value)
+				r.relaxIn("", value)
 			}
 		default:
-			relax(part)
+			r.relax(part)
 		}
 	}
 }
 
 // present makes keys that are required keys that are not null. A key whose schema allows null on purpose stays so.
-func present(schema map[string]any) {
+func (r relaxer) present(schema map[string]any) {
 	required, _ := schema["required"].([]any)
 	properties, _ := schema["properties"].(map[string]any)
 	for _, key := range required {
@@ -84,37 +95,37 @@ func present(schema map[string]any) {
 		case nil:
 			properties[name] = map[string]any{"not": map[string]any{"type": "null"}}
 		case map[string]any:
-			properties[name] = notNull(value)
+			properties[name] = r.notNull(value)
 		}
 	}
 }
 
 // relaxPresence relaxes a condition: only whether keys are there counts, and those that are null are not.
-func relaxPresence(part any) {
+func (r relaxer) relaxPresence(part any) {
 	switch part := part.(type) {
 	case []any:
 		for _, each := range part {
-			relaxPresence(each)
+			r.relaxPresence(each)
 		}
 	case map[string]any:
-		present(part)
-		relaxPresence(part["anyOf"])
+		r.present(part)
+		r.relaxPresence(part["anyOf"])
 	}
 }
 
 // optional returns the schema of a key's value, with all that may stand in its place.
-func optional(value any) any {
+func (r relaxer) optional(value any) any {
 	schema, ok := value.(map[string]any)
 	if !ok {
 		return value
 	}
-	relax(schema)
+	r.relax(schema)
 	kind, _ := schema["type"].(string)
 	switch {
 	case len(schema) == 0 || len(schema) == 1 && schema["description"] != nil:
 		return schema // anything
 	case kind == "number" || kind == "integer":
-		schema["type"], schema["pattern"] = []any{kind, "string", "null"}, numeralPattern
+		schema["type"], schema["pattern"] = []any{kind, "string", "null"}, r.numeral
 		return schema
 	case kind == "string" && schema["pattern"] == nil && schema["minLength"] == nil:
 		schema["type"] = []any{kind, "number", "boolean", "null"} // every scalar can be read as text
@@ -136,13 +147,18 @@ func optional(value any) any {
 }
 
 // notNull returns the schema of a value that must be there.
-func notNull(schema map[string]any) map[string]any {
+func (r relaxer) notNull(schema map[string]any) map[string]any {
 	if kinds, ok := schema["type"].([]any); ok {
 		schema["type"] = slices.DeleteFunc(kinds, func(k any) bool { return k == "null" })
 		return schema
 	}
 	if ways, ok := schema["anyOf"].([]any); ok && len(ways) == 2 {
 		if last, _ := ways[1].(map[string]any); last["$ref"] == "#/$defs/absent" {
+			if !r.placeholders {
+				delete(schema, "anyOf")
+				maps.Copy(schema, ways[0].(map[string]any))
+				return schema
+			}
 			ways[1] = map[string]any{"type": "string", "pattern": placeholderPattern}
 		}
 	}

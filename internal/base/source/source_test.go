@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -151,20 +152,18 @@ func TestNodeReportsPlaces(t *testing.T) {
 	}
 	reader := &source.Reader{File: "f.yaml"}
 	n := reader.Node(root, "top")
-	n.Read(map[string]func(source.Node){
-		"name": func(n source.Node) {
-			if n.Text() != "3" {
-				t.Errorf("Text = %q", n.Text())
-			}
-		},
-		"items": func(n source.Node) {
-			for _, item := range n.List() {
-				item.Read(map[string]func(source.Node){"size": func(n source.Node) { n.Int(0) }})
-			}
-		},
-		"mode": func(n source.Node) { n.OneOf("slow", "steady") },
-		"wait": func(n source.Node) { n.Duration() },
-	})
+	var keys struct {
+		Name  string `key:"name"`
+		Items []struct {
+			Size int `key:"size"`
+		} `key:"items"`
+		Mode string        `key:"mode" enum:"slow,steady"`
+		Wait time.Duration `key:"wait"`
+	}
+	source.Decode(n, &keys)
+	if keys.Name != "3" {
+		t.Errorf("name = %q", keys.Name)
+	}
 	var got []string
 	for _, p := range reader.Problems {
 		got = append(got, p.String())

@@ -28,18 +28,21 @@ func load(t testing.TB, kinds Table, yaml string) (f config.File, file string, e
 }
 
 // echoConfig is a kind of target that only this test knows: it stands in one place, and in one line of a table.
-type echoConfig struct{ Prefix, URL string }
+type echoConfig struct {
+	Prefix string `key:"prefix"`
+	URL    string `key:"url"`
+}
 
 func echoKind() Kind {
 	return Kind{
 		Name: "echo", prefix: "echo",
 		read: func(n source.Node, _ config.Location) config.Target {
-			c := echoConfig{}
-			n.Read(map[string]func(source.Node){
-				"kind": func(source.Node) {}, "prefix": func(n source.Node) { c.Prefix = n.Text() },
-				"url": func(n source.Node) { c.URL = n.Text() },
-			})
-			return config.Target{Kind: "echo", Options: c}
+			keys := struct {
+				echoConfig
+				Kind string `key:"kind"`
+			}{}
+			source.Decode(n, &keys)
+			return config.Target{Kind: "echo", Options: keys.echoConfig}
 		},
 		short: func(path, _ string) config.Target {
 			return config.Target{Kind: "echo", Options: echoConfig{Prefix: path}}

@@ -19,7 +19,7 @@ var shapes []byte
 // ConfigSchema returns the JSON Schema (2020-12) of configuration files. It refuses nothing that the program accepts.
 func ConfigSchema() []byte {
 	schema := strictSchema()
-	source.Relax(schema)
+	source.Relax(schema, true)
 	text, err := json.MarshalIndent(schema, "", " ")
 	if err != nil {
 		panic(err) // it was read from JSON

@@ -100,7 +100,7 @@ func whole(records Stream) Tests {
 		for r, err := range records {
 			var t *result.Test
 			if err == nil {
-				t, err = r.Whole()
+				t, err = r.Decode()
 			}
 			if !yield(t, err) {
 				return
@@ -123,8 +123,8 @@ type Record struct {
 // RecordOf returns a record that was not read from a log.
 func RecordOf(t *result.Test) *Record { return &Record{Brief: t, whole: t} }
 
-// Whole returns the record with everything. It must be called before the next record is read; the caller owns it.
-func (r *Record) Whole() (*result.Test, error) {
+// Decode returns the record with everything. It must be called before the next record is read; the caller owns it.
+func (r *Record) Decode() (*result.Test, error) {
 	if r.whole != nil {
 		return r.whole, nil
 	}

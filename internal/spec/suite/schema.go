@@ -35,7 +35,7 @@ var wholeSchema = sync.OnceValue(func() []byte {
 	defs := whole["$defs"].(map[string]any)
 	maps.Copy(defs, assertions)
 	addObjects(defs)
-	source.Relax(whole)
+	source.Relax(whole, true)
 	text, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		panic(err)
@@ -56,6 +56,9 @@ func addObjects(defs map[string]any) {
 		"user_list": reflect.TypeFor[usersKeys](), "user_part": reflect.TypeFor[partKeys](),
 		"v1_suite": reflect.TypeFor[suiteKeysV1](), "v1_defaults": reflect.TypeFor[defaultKeysV1](),
 		"v1_test": reflect.TypeFor[testKeysV1](), "v1_turn": reflect.TypeFor[turnKeysV1](),
+		"v1_expected": reflect.TypeFor[expectedKeys](), "v1_final": reflect.TypeFor[finalKeys](),
+		"v1_first_call": reflect.TypeFor[firstCallKeys](), "v1_calls": reflect.TypeFor[callsKeys](),
+		"v1_similar": reflect.TypeFor[similarKeys](),
 	}
 	names := map[reflect.Type]string{
 		reflect.TypeFor[mapping](): "object", reflect.TypeFor[variables](): "object", reflect.TypeFor[Stubs](): "stubs",

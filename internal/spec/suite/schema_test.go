@@ -3,7 +3,6 @@ package suite_test
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,42 +38,6 @@ func compiledAt(t *testing.T, part string) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// TestSchemaKnowsTheSameKeys holds the schema against what the loader says it knows.
-func TestSchemaKnowsTheSameKeys(t *testing.T) {
-	var schema struct {
-		Defs map[string]struct {
-			Properties map[string]any `json:"properties"`
-		} `json:"$defs"`
-	}
-	if err := json.Unmarshal(suite.Schema(), &schema); err != nil {
-		t.Fatal(err)
-	}
-	const nonsense = "qqqqqqqqqqqqqqqq"
-	for _, tc := range []struct{ name, yaml string }{
-		{"suite", nonsense + ": 1\ntests: [{id: a, input: x}]"},
-		{
-			"v1_expected",
-			"version: v1\ntests: [{test_id: a, turns: [{user_input: x, expected: {" + nonsense + ": 1}}]}]",
-		},
-		{
-			"v1_final",
-			"version: v1\ntests: [{test_id: a, turns: [{user_input: x}], final_assertions: {" + nonsense + ": 1}}]",
-		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			_, err := load(t, map[string]string{"suite.yaml": tc.yaml})
-			problems, _ := suite.Problems(err)
-			if len(problems) != 1 {
-				t.Fatalf("problems = %v", problems)
-			}
-			known := strings.Split(strings.TrimPrefix(problems[0].Hint, "known: "), ", ")
-			if diff := cmp.Diff(known, slices.Sorted(maps.Keys(schema.Defs[tc.name].Properties))); diff != "" {
-				t.Errorf("keys mismatch (-loader +schema):\n%s", diff)
-			}
-		})
-	}
 }
 
 // TestSchemaListsTheGraders holds the types of assertions in the schema equal to the table of graders, and that every

@@ -1,72 +1,103 @@
 package suite
 
-import (
-	"maps"
+import "github.com/rehearse-dev/rehearse/internal/base/source"
 
-	"github.com/rehearse-dev/rehearse/internal/base/source"
-)
+// expectedKeys are what is expected of a turn; dots in the names are part of them.
+type expectedKeys struct {
+	ToolCall    source.Node `key:"tool_call" schema:"v1_first_call" doc:"the first tool call"`
+	ToolCalls   source.Node `key:"tool_calls" schema:"v1_calls" doc:"all tool calls"`
+	Sequence    source.Node `key:"tool_sequence" schema:"v1_sequence" doc:"the names of all tool calls, in order"`
+	NextNode    source.Node `key:"next_node_id" schema:"v1_node" doc:"the flow's node after the reply; null at its end"`
+	Contains    source.Node `key:"assistant_contains" schema:"texts" doc:"texts in the reply, in any case"`
+	NotContains source.Node `key:"assistant_not_contains" schema:"texts" doc:"texts not in the reply, in any case"`
+	Matches     source.Node `key:"assistant_matches" schema:"texts" doc:"RE2 patterns that the reply matches"`
+	Similar     source.Node `key:"assistant_similar" schema:"v1_similar"`
+	FactsAdd    source.Node `key:"facts_add" schema:"v1_facts" doc:"facts that the turn adds"`
+	FactsUpdate source.Node `key:"facts_update" schema:"v1_facts" doc:"facts that the turn changes"`
+	Criteria    source.Node `key:"judge_criteria" schema:"v1_criteria"`
+	Options     source.Node `key:"node_descriptor.options_contains" schema:"v1_options" doc:"options of that node"`
+}
+
+// finalKeys are what is expected of the whole conversation.
+type finalKeys struct {
+	expectedKeys
+	Completed source.Node `key:"flow_completed" schema:"flag" doc:"whether the flow has ended"`
+	Forbidden source.Node `key:"forbidden_facts" schema:"v1_forbidden"`
+	Reward    source.Node `key:"reward" doc:"part of the recording, not graded: metadata.recorded.reward"`
+	Actions   source.Node `key:"expected_actions" doc:"part of the recording, not graded"`
+}
 
 // expectations collects the assertions of the keys of expected and final_assertions.
 type expectations struct {
 	loader *loader
 	all    []Assertion
+	// recorded has the reward and actions of a recording.
+	recorded map[string]any
 }
 
 // readExpected reads what is expected of a turn.
 func (l *loader) readExpected(n source.Node) []Assertion {
 	e := expectations{loader: l}
-	n.Read(e.keys())
-	e.readEnd(n)
+	source.Decode(n, &expectedKeys{})
+	e.read(n)
 	return e.all
 }
 
 // readFinal reads what is expected of the whole conversation. The reward and actions of a recording go to the test's
 // metadata.
 func (l *loader) readFinal(n source.Node, t *Test) {
-	e := expectations{loader: l}
-	recorded := map[string]any{}
-	keys := e.keys()
-	maps.Copy(keys, map[string]func(source.Node){
-		"flow_completed":   func(n source.Node) { e.add(n, "flow_completed", param{"value", n}) },
-		"forbidden_facts":  func(n source.Node) { e.addSome(n, "forbidden_facts", param{"value", n}) },
-		"reward":           func(n source.Node) { recorded["reward"] = n.Any() },
-		"expected_actions": func(n source.Node) { recorded["expected_actions"] = n.Any() },
-	})
-	n.Read(keys)
-	e.readEnd(n)
+	e := expectations{loader: l, recorded: map[string]any{}}
+	source.Decode(n, &finalKeys{})
+	e.read(n)
 	t.Assertions = e.all
-	if len(recorded) > 0 {
-		t.addMetadata("recorded", recorded)
+	if len(e.recorded) > 0 {
+		t.addMetadata("recorded", e.recorded)
 	}
 }
 
-// keys are the expectations that a turn can have; dots in their names are part of them.
-func (e *expectations) keys() map[string]func(source.Node) {
-	return map[string]func(source.Node){
-		"tool_call":  e.toolCall,
-		"tool_calls": e.toolCalls,
-		"tool_sequence": func(n source.Node) {
+// read makes assertions of the keys, in the order of the file. Decode has reported unknown keys.
+func (e *expectations) read(n source.Node) {
+	for _, f := range n.Fields {
+		n := n.Field(f.Name)
+		if n.Kind == source.Null {
+			continue
+		}
+		switch f.Name {
+		case "tool_call":
+			e.toolCall(n)
+		case "tool_calls":
+			e.toolCalls(n)
+		case "tool_sequence":
 			e.add(n, "tool_calls", literal("match", n, "exact"), param{"calls", n})
-		},
-		"next_node_id":       e.nextNode,
-		"assistant_contains": func(n source.Node) { e.addSome(n, "icontains", param{"value", n}) },
-		"assistant_not_contains": func(n source.Node) {
+		case "next_node_id":
+			e.nextNode(n)
+		case "assistant_contains":
+			e.addSome(n, "icontains", param{"value", n})
+		case "assistant_not_contains":
 			e.not(func() { e.addSome(n, "icontains_any", param{"value", n}) })
-		},
-		"assistant_matches": e.matches,
-		"assistant_similar": e.similar,
-		"facts_add":         func(n source.Node) { e.addSome(n, "facts", param{"add", n}) },
-		"facts_update":      func(n source.Node) { e.addSome(n, "facts", param{"update", n}) },
-		"judge_criteria":    e.judgeCriteria,
-		"node_descriptor.options_contains": func(n source.Node) {
+		case "assistant_matches":
+			for pattern := range n.Each() { // each pattern has a failure of its own
+				e.add(n, "regex", param{"value", pattern})
+			}
+		case "assistant_similar":
+			e.similar(n)
+		case "facts_add":
+			e.addSome(n, "facts", param{"add", n})
+		case "facts_update":
+			e.addSome(n, "facts", param{"update", n})
+		case "judge_criteria":
+			e.judgeCriteria(n)
+		case "node_descriptor.options_contains":
 			e.addSome(n, "options_contains", param{"value", n})
-		},
+		case "flow_completed":
+			e.add(n, "flow_completed", param{"value", n})
+		case "forbidden_facts":
+			e.addSome(n, "forbidden_facts", param{"value", n})
+		case "reward", "expected_actions":
+			e.recorded[f.Name] = n.Any()
+		}
 	}
-}
-
-// readEnd reads a next_node_id of null, which says that the flow has ended; any other null says nothing.
-func (e *expectations) readEnd(n source.Node) {
-	if v, ok := n.Get("next_node_id"); ok && v.Kind == source.Null {
+	if v, ok := n.Get("next_node_id"); ok && v.Kind == source.Null { // the flow has ended
 		e.nextNode(n.Field("next_node_id"))
 	}
 }
@@ -79,19 +110,15 @@ func (e *expectations) nextNode(n source.Node) {
 	e.add(n, "next_node", param{"value", n})
 }
 
-// matches makes an assertion of each pattern, so that each has a failure of its own.
-func (e *expectations) matches(n source.Node) {
-	for pattern := range n.Each() {
-		e.add(n, "regex", param{"value", pattern})
-	}
+// similarKeys are the keys of assistant_similar.
+type similarKeys struct {
+	Text   source.Node `key:"text" schema:"name"`
+	Min    source.Node `key:"min"`
+	Method source.Node `key:"method"`
 }
 
 func (e *expectations) similar(n source.Node) {
-	var k struct {
-		Text   source.Node `key:"text"`
-		Min    source.Node `key:"min"`
-		Method source.Node `key:"method"`
-	}
+	var k similarKeys
 	source.Decode(n, &k)
 	switch {
 	case n.Kind != source.Map:

@@ -9,24 +9,30 @@ import (
 // argsKeys are the two names of the args that a tool call must hold.
 var argsKeys = []string{"args.partial", "args"}
 
-// toolCall reads {name, "args.partial"}, what the first tool call must be.
+// firstCallKeys are the keys of tool_call.
+type firstCallKeys struct {
+	Name source.Node `key:"name" schema:"name"`
+	Args source.Node `key:"args.partial" alias:"args" schema:"object"`
+}
+
+// toolCall reads what the first tool call must be.
 func (e *expectations) toolCall(n source.Node) {
-	var k struct {
-		Name source.Node `key:"name"`
-		Args source.Node `key:"args.partial" alias:"args"`
-	}
+	var k firstCallKeys
 	source.Decode(n, &k)
 	if n.Kind == source.Map {
 		e.add(n, "tool_call", given(param{"name", k.Name}, param{"args", k.Args})...)
 	}
 }
 
-// toolCalls reads {match, calls}.
+// callsKeys are the keys of tool_calls.
+type callsKeys struct {
+	Match source.Node `key:"match" schema:"v1_match"`
+	Calls source.Node `key:"calls" schema:"v1_call_list"`
+}
+
+// toolCalls reads what all tool calls must be.
 func (e *expectations) toolCalls(n source.Node) {
-	var k struct {
-		Match source.Node `key:"match"`
-		Calls source.Node `key:"calls"`
-	}
+	var k callsKeys
 	source.Decode(n, &k)
 	if n.Kind == source.Map {
 		e.add(n, "tool_calls", given(param{"match", k.Match}, param{"calls", k.Calls.With(plainCalls(k.Calls))})...)

@@ -104,10 +104,10 @@ func positionOf(n source.Node) source.Problem {
 // fileKeys are the keys of a file. Nodes are read when the rest is known.
 type fileKeys struct {
 	*Site
-	Named    source.Node `key:"site"`
-	Aliases  source.Node `key:"aliases"`
-	Language source.Node `key:"language"`
-	Timezone source.Node `key:"timezone"`
+	Named    source.Node `key:"site" required:"a site needs a name" schema:"host" doc:"the site_name of requests"`
+	Aliases  source.Node `key:"aliases" schema:"hosts" doc:"the site's other names"`
+	Language source.Node `key:"language" schema:"language" doc:"the site's language, such as en or fr-CA"`
+	Timezone source.Node `key:"timezone" schema:"zone" doc:"time zone of the site's days (default UTC)"`
 }
 
 // read reads the keys of the file.
@@ -115,9 +115,6 @@ func (r *reader) read(n source.Node) {
 	s := r.site
 	keys := fileKeys{Site: s}
 	source.Decode(n, &keys)
-	if n.Kind == source.Map && !n.Has("site") {
-		n.Report("add `site: NAME`, the site_name of requests", "a site needs a name")
-	}
 	s.Name, s.Aliases, s.zone = r.name(keys.Named), r.aliases(keys.Aliases), readZone(keys.Timezone)
 	if n.Has("language") {
 		s.Language, s.Locale = readLanguage(keys.Language), keys.Language.Scalar

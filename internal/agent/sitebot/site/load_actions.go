@@ -8,13 +8,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/base/source"
 )
 
+// ctaKeys are the keys of a call to action.
+type ctaKeys struct {
+	*CTA
+	FormFields source.Node `key:"form_fields" schema:"form_fields" doc:"query parameters by the fields that fill them"`
+}
+
 // DecodeNode reads a call to action.
 func (c *CTA) DecodeNode(n source.Node) {
-	type plain CTA
-	keys := struct {
-		*plain
-		FormFields source.Node `key:"form_fields"`
-	}{plain: (*plain)(c)}
+	keys := ctaKeys{CTA: c}
 	source.Decode(n, &keys)
 	c.URL, c.Label = webAddress(n.Field("url")), shortText(n.Field("label"), maxTitle)
 	for field, parameter := range keys.FormFields.Entries() {
@@ -59,8 +61,7 @@ func (f *BookingField) DecodeNode(n source.Node) {
 	if n.Kind == source.String {
 		f.ID = identifier(n)
 	} else {
-		type plain BookingField
-		source.Decode(n, (*plain)(f))
+		source.Decode(n, f)
 		f.ID = identifier(n.Field("id"))
 	}
 	if f.Type == "" {

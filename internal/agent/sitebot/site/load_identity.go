@@ -59,23 +59,25 @@ func (r *reader) aliases(n source.Node) []string {
 
 // nodePrompts are the keys of prompts of nodes that ask a model for data.
 type nodePrompts struct {
-	Intent      string `key:"intent_classifier" notblank:"true"`
-	Interest    string `key:"interest_signals_detector" notblank:"true"`
-	Skill       string `key:"skill_selector" notblank:"true"`
-	Early       string `key:"early_profile_extractor" notblank:"true"`
-	Profile     string `key:"visitor_profile" notblank:"true"`
-	Form        string `key:"form_field_extractor" notblank:"true"`
-	FollowUps   string `key:"follow_up_suggester" notblank:"true"`
-	Suggestions string `key:"answer_suggester" notblank:"true"`
+	Intent      string `key:"intent_classifier" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+	Interest    string `key:"interest_signals_detector" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+	Skill       string `key:"skill_selector" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+	Early       string `key:"early_profile_extractor" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+	Profile     string `key:"visitor_profile" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+	Form        string `key:"form_field_extractor" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+	FollowUps   string `key:"follow_up_suggester" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+	Suggestions string `key:"answer_suggester" notblank:"true" schema:"prompt" doc:"the prompt of this node"`
+}
+
+// promptKeys are the keys of prompts.
+type promptKeys struct {
+	*Prompts
+	nodePrompts
 }
 
 // DecodeNode reads the names of prompts.
 func (p *Prompts) DecodeNode(n source.Node) {
-	type plain Prompts
-	keys := struct {
-		*plain
-		nodePrompts
-	}{plain: (*plain)(p)}
+	keys := promptKeys{Prompts: p}
 	source.Decode(n, &keys)
 	for key, name := range map[string]*string{
 		"meta": &p.Meta, "answer": &p.Answer, "redirect": &p.Redirect, "booking": &p.Booking,

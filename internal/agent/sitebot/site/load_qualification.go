@@ -31,8 +31,7 @@ const maxScore = 100
 
 // DecodeNode reads a form.
 func (f *Form) DecodeNode(n source.Node) {
-	type plain Form
-	source.Decode(n, (*plain)(f))
+	source.Decode(n, f)
 	f.ID = identifier(n.Field("id"))
 	if f.Optional {
 		for _, group := range f.Groups {
@@ -45,18 +44,19 @@ func (f *Form) DecodeNode(n source.Node) {
 
 // DecodeNode reads a group of fields.
 func (g *FieldGroup) DecodeNode(n source.Node) {
-	type plain FieldGroup
-	source.Decode(n, (*plain)(g))
+	source.Decode(n, g)
 	g.ID = identifier(n.Field("id"))
+}
+
+// fieldKeys are the keys of a field.
+type fieldKeys struct {
+	*Field
+	Choices source.Node `key:"choices" schema:"choices" doc:"the possible answers"`
 }
 
 // DecodeNode reads a field.
 func (f *Field) DecodeNode(n source.Node) {
-	type plain Field
-	keys := struct {
-		*plain
-		Choices source.Node `key:"choices"`
-	}{plain: (*plain)(f)}
+	keys := fieldKeys{Field: f}
 	source.Decode(n, &keys)
 	f.ID, f.Question, f.Choices = identifier(n.Field("id")), strings.TrimSpace(f.Question), readChoices(keys.Choices)
 	if f.Question == "" {
@@ -85,8 +85,7 @@ func readChoices(n source.Node) []string {
 
 // DecodeNode reads a signal.
 func (s *Signal) DecodeNode(n source.Node) {
-	type plain Signal
-	source.Decode(n, (*plain)(s))
+	source.Decode(n, s)
 	s.ID, s.When = identifier(n.Field("id")), strings.TrimSpace(s.When)
 	if s.When == "" {
 		s.When = "talks about " + inWords(s.ID)

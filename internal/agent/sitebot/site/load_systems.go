@@ -13,28 +13,28 @@ func (k *KnowledgeBase) DecodeNode(n source.Node) {
 		k.Folder = nonBlank(n)
 		return
 	}
-	type plain KnowledgeBase
-	source.Decode(n, (*plain)(k))
+	source.Decode(n, k)
 }
 
 // DecodeNode reads a server.
 func (l *LightRAG) DecodeNode(n source.Node) {
-	type plain LightRAG
 	l.Mode = "hybrid"
-	source.Decode(n, (*plain)(l))
+	source.Decode(n, l)
 	l.URL, l.APIKeyEnv = webAddress(n.Field("url")), envName(n.Field("api_key_env"))
 }
 
 // sources are where visitors can be looked up, in the order in which they are tried.
 var sources = []string{"cache", "supabase", "reveal", "snitcher", "enrich_so"}
 
+// enrichmentKeys are the keys of an enrichment.
+type enrichmentKeys struct {
+	*Enrichment
+	Sources source.Node `key:"sources" schema:"sources" doc:"services that identify visitors (default: all)"`
+}
+
 // DecodeNode reads where visitors are looked up.
 func (e *Enrichment) DecodeNode(n source.Node) {
-	type plain Enrichment
-	keys := struct {
-		*plain
-		Sources source.Node `key:"sources"`
-	}{plain: (*plain)(e)}
+	keys := enrichmentKeys{Enrichment: e}
 	source.Decode(n, &keys)
 	e.IPHashSaltEnv = envName(n.Field("ip_hash_salt_env"))
 	if n.Has("sources") {

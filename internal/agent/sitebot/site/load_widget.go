@@ -17,13 +17,15 @@ const (
 	maxStarter  = 200
 )
 
+// widgetKeys are the keys of a widget.
+type widgetKeys struct {
+	*Widget
+	Starters source.Node `key:"starters" schema:"starters" doc:"messages to begin with"`
+}
+
 // DecodeNode reads how the chat looks.
 func (w *Widget) DecodeNode(n source.Node) {
-	type plain Widget
-	keys := struct {
-		*plain
-		Starters source.Node `key:"starters"`
-	}{plain: (*plain)(w)}
+	keys := widgetKeys{Widget: w}
 	source.Decode(n, &keys)
 	w.Title, w.Greeting = shortText(n.Field("title"), maxTitle), shortText(n.Field("greeting"), maxGreeting)
 	w.Color, w.Logo, w.Starters = readColor(n.Field("color")), readLogo(n.Field("logo")), readStarters(keys.Starters)

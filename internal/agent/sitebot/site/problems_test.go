@@ -21,7 +21,7 @@ const (
 var problems = []struct{ name, yaml, want string }{
 	{"empty", "", `s.yaml: expected a mapping, got nothing (write `},
 	{"not a mapping", "- site", `s.yaml:1:1: expected a mapping, got a list`},
-	{"no name", "language: en", `s.yaml:1:1: a site needs a name (add ` + "`site: NAME`, the site_name of requests)"},
+	{"no name", "language: en", `s.yaml:1:1: a site needs a name (add ` + "`site:`, the site_name of requests)"},
 	{"unknown key", "site: x\nbookings: {}", `s.yaml:2:1: bookings: unknown key "bookings" (did you mean "booking"?)`},
 	{
 		"unknown nested key", "site: x\ncta:\n  min_turns: 1",
@@ -44,7 +44,8 @@ var problems = []struct{ name, yaml, want string }{
 	},
 	{
 		"empty company", "site: x\ncompany: {name: ' '}",
-		`s.yaml:2:17: company.name: the text is empty (write a text, or leave the key out)`,
+		`s.yaml:2:17: company.name: the text is empty (write the company's name (default: that of the site), or ` +
+			`leave the key out)`,
 	},
 	{
 		"prompt variable", "site: x\nprompts: {meta: 'a/{client}'}",
@@ -62,7 +63,8 @@ var problems = []struct{ name, yaml, want string }{
 	},
 	{
 		"field without id", fields(indent + "{question: Why?}"),
-		`s.yaml:7:18: qualification.profiling.forms[0].field_groups[0].fields[0]: the field has no id (add ` + "`id:`)",
+		`s.yaml:7:18: qualification.profiling.forms[0].field_groups[0].fields[0]: the field has no id (add ` +
+			"`id:`, the field's name)",
 	},
 	{
 		"field twice", fields(indent + "{id: a}\n" + indent + "{id: a}"),
@@ -96,7 +98,7 @@ var problems = []struct{ name, yaml, want string }{
 	{
 		"signal without weight", signals + "{id: a}",
 		`s.yaml:5:10: qualification.interest_signals.signals[0]: the signal has no weight (add ` +
-			"`weight:`, a whole number)",
+			"`weight:`, -100 to 100)",
 	},
 	{"signal without id", signals + "{weight: 1}", `the signal has no id`},
 	{
@@ -198,7 +200,7 @@ var problems = []struct{ name, yaml, want string }{
 	{
 		"knowledge of neither kind", "site: x\nknowledge_base: {}",
 		"s.yaml:2:1: knowledge_base: the knowledge base is neither a folder nor a server (add `lightrag:`, " +
-			"or a folder)",
+			"a server)",
 	},
 	{
 		"knowledge server without address", "site: x\nknowledge_base: {lightrag: {mode: mix}}",
@@ -219,7 +221,7 @@ var problems = []struct{ name, yaml, want string }{
 	{
 		"webhook without address", "site: x\nintegrations: {lead_webhook: {secret_env: A}}",
 		`integrations.lead_webhook: the address of the webhook is missing (add ` +
-			"`url_env:`, the name of a variable)",
+			"`url_env:`, name of a variable)",
 	},
 	{
 		"posthog without key", "site: x\nintegrations: {posthog: {host_env: A}}",

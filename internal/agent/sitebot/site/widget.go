@@ -3,16 +3,16 @@ package site
 // Widget is how the chat looks to visitors, and what it says first.
 type Widget struct {
 	// Title is the heading of the chat; without one the company's name stands there.
-	Title string `key:"title" notblank:"true"`
+	Title string `key:"title" notblank:"true" doc:"the chat's title (default: the company's name)"`
 	// Color is the site's own, as #rrggbb in lower case; empty means the program's.
-	Color string `key:"color" notblank:"true"`
+	Color string `key:"color" notblank:"true" schema:"color" doc:"the chat's color: #rrggbb in quotes"`
 	// Logo is the https address of a picture.
-	Logo string `key:"logo" notblank:"true"`
+	Logo string `key:"logo" notblank:"true" schema:"https_url" doc:"the https address of a picture"`
 	// Greeting stands before the first message, with Starters to begin with by a click.
-	Greeting string `key:"greeting" notblank:"true"`
+	Greeting string `key:"greeting" notblank:"true" doc:"the chat's first message"`
 	Starters []string
 	// Position is the side of the window on which the button is: Right or Left.
-	Position string `key:"position" enum:"right,left"`
+	Position string `key:"position" enum:"right,left" doc:"the side of the window that has the button"`
 }
 
 // The sides on which the button may be.

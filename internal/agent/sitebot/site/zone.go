@@ -15,8 +15,9 @@ import (
 
 // readZone returns the zone with a name of the IANA table.
 func readZone(n source.Node) *time.Location {
-	name := strings.TrimSpace(n.Text())
-	if n.Kind != source.String {
+	n.Text() // reports a list or a mapping
+	name, given := scalar(n)
+	if !given {
 		return time.UTC
 	}
 	zone, err := time.LoadLocation(name)
