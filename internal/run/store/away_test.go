@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
+	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 func TestAway(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAway(t *testing.T) {
 }
 
 func TestAwayOfStores(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	s := open(t, storetest.NewFile(t))
 	s.Close()
 	if err := s.Fleet().Ping(t.Context()); err == nil || store.IsUnavailable(err) {
 		t.Errorf("a closed file: %v", err)
@@ -58,7 +58,7 @@ func TestAwayOfStores(t *testing.T) {
 	if _, err := store.OpenPostgres(t.Context(), nobody.String()); !store.IsUnavailable(err) {
 		t.Errorf("nothing listens: %v", err)
 	}
-	p := openPostgres(t, realPostgres(t).database(t))
+	p := openPostgres(t, storetest.NewDatabase(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	if err := p.Fleet().Ping(ctx); !store.IsUnavailable(err) {

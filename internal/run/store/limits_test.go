@@ -2,18 +2,19 @@ package store_test
 
 import (
 	"crypto/rand"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit/limittest"
+	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // Two stores on one file are as two processes.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	limittest.RunStore(t, func(t *testing.T) (one, two limit.Store) {
-		path := filepath.Join(t.TempDir(), "store.db")
+		path := storetest.NewFile(t)
 		first, second := open(t, path), open(t, path)
 		t.Cleanup(func() { first.Close(); second.Close() })
 		return first.Checkpoints(time.Hour), second.Checkpoints(time.Hour)
@@ -22,7 +23,7 @@ func TestLimits(t *testing.T) {
 
 // A file holds no more buckets than are in use: full ones go as others come.
 func TestFullBucketsGo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := storetest.NewFile(t)
 	s := open(t, path)
 	defer s.Close()
 	c, now := s.Checkpoints(0), time.Now()

@@ -1,17 +1,18 @@
 package store_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/lead/leadtest"
+	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // Two stores on one file are as two processes.
 func TestOutbox(t *testing.T) {
+	t.Parallel()
 	leadtest.RunOutbox(t, func(t *testing.T) (one, two leadtest.Store) {
-		path := filepath.Join(t.TempDir(), "store.db")
+		path := storetest.NewFile(t)
 		first, second := open(t, path), open(t, path)
 		t.Cleanup(func() { first.Close(); second.Close() })
 		return first.Checkpoints(time.Hour), second.Checkpoints(time.Hour)

@@ -17,15 +17,14 @@ import (
 )
 
 func TestPostgresEvents(t *testing.T) {
-	server := realPostgres(t)
-	opened := server.emptied(t)
+	opened := emptied(t)
 	storetest.RunEvents(t, func(t *testing.T) replay.Events { return opened(t).Events() })
 	storetest.RunEventsAdd(t, func(t *testing.T) *store.Events { return opened(t).Events() })
-	t.Run("pages need no sort", func(t *testing.T) { pagesNeedNoSort(t, server.database(t)) })
-	t.Run("rows that an application wrote", func(t *testing.T) { foreignRows(t, server.database(t)) })
-	t.Run("the server ends a connection", func(t *testing.T) { connectionEnded(t, server.database(t)) })
-	t.Run("a locked table", func(t *testing.T) { tableLocked(t, server.database(t)) })
-	t.Run("no tables are left behind", func(t *testing.T) { nothingLeft(t, server.database(t)) })
+	t.Run("pages need no sort", func(t *testing.T) { pagesNeedNoSort(t, storetest.NewDatabase(t)) })
+	t.Run("rows that an application wrote", func(t *testing.T) { foreignRows(t, storetest.NewDatabase(t)) })
+	t.Run("the server ends a connection", func(t *testing.T) { connectionEnded(t, storetest.NewDatabase(t)) })
+	t.Run("a locked table", func(t *testing.T) { tableLocked(t, storetest.NewDatabase(t)) })
+	t.Run("no tables are left behind", func(t *testing.T) { nothingLeft(t, storetest.NewDatabase(t)) })
 }
 
 func pagesNeedNoSort(t *testing.T, u *url.URL) {
