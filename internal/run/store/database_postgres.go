@@ -17,7 +17,6 @@ func (p *Postgres) Fleet() *Fleet {
 		db: postgresDatabase{
 			p, "the tables exp.fleet_* are not those that this program made: name another database",
 		},
-		annotations: p.Annotations(),
 	}
 }
 
@@ -112,7 +111,8 @@ type postgresTx struct{ tx pgx.Tx }
 
 func (t postgresTx) lock(ctx context.Context, names ...string) error {
 	for _, name := range names {
-		_, err := t.tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $3, true), pg_advisory_xact_lock($1, hashtext($2))`,
+		_, err := t.tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $3, true),
+			pg_advisory_xact_lock($1, hashtext($2))`,
 			int32(transactionLock), name, frozenAfter)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 
 // Fleet returns what the file stores for the runs of a server. One server uses a file.
 func (s *Store) Fleet() *Fleet {
-	return &Fleet{db: sqliteDatabase{store: s}, annotations: s.Annotations()}
+	return &Fleet{db: sqliteDatabase{store: s}}
 }
 
 // sqliteDatabase is a file as a database.

@@ -73,14 +73,6 @@ func (s *Store) each(ctx context.Context, query string, args []any, scan func(*s
 	return rows.Err()
 }
 
-// exec runs one statement that writes.
-func (s *Store) exec(ctx context.Context, query string, args ...any) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, query, args...)
-		return err
-	})
-}
-
 // truncateTries is how often the log is tried to be truncated, and truncatePause the time between two tries. A reader
 // that is slow, of this process or of another one, keeps it from being truncated.
 const (
