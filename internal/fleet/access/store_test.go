@@ -9,7 +9,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
@@ -22,7 +21,7 @@ func TestTwoServers(t *testing.T) {
 			return openFile(t, path), openFile(t, path)
 		},
 		"PostgreSQL": func(t *testing.T) (one, other *store.Fleet) {
-			url := storetest.NewDatabase(t).String()
+			url := servertest.Database(t).String()
 			return openPostgres(t, url), openPostgres(t, url)
 		},
 	} {

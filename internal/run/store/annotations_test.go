@@ -7,12 +7,12 @@ import (
 )
 
 func TestAnnotations(t *testing.T) {
-	s := open(t, storetest.NewFile(t))
+	s := open(t, newFile(t))
 	defer s.Close()
 	storetest.RunAnnotations(t, s.Annotations())
 }
 
 func TestPostgresAnnotations(t *testing.T) {
 	t.Parallel()
-	storetest.RunAnnotations(t, openPostgres(t, storetest.NewDatabase(t)).Annotations())
+	storetest.RunAnnotations(t, openPostgres(t, newDatabase(t)).Annotations())
 }

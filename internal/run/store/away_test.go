@@ -13,7 +13,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 func TestAway(t *testing.T) {
@@ -47,7 +46,7 @@ func TestAway(t *testing.T) {
 }
 
 func TestAwayOfStores(t *testing.T) {
-	s := open(t, storetest.NewFile(t))
+	s := open(t, newFile(t))
 	s.Close()
 	if err := s.Fleet().Ping(t.Context()); err == nil || store.IsUnavailable(err) {
 		t.Errorf("a closed file: %v", err)
@@ -58,7 +57,7 @@ func TestAwayOfStores(t *testing.T) {
 	if _, err := store.OpenPostgres(t.Context(), nobody.String()); !store.IsUnavailable(err) {
 		t.Errorf("nothing listens: %v", err)
 	}
-	p := openPostgres(t, storetest.NewDatabase(t))
+	p := openPostgres(t, newDatabase(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	if err := p.Fleet().Ping(ctx); !store.IsUnavailable(err) {

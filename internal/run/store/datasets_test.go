@@ -20,7 +20,7 @@ func TestPostgresDatasets(t *testing.T) {
 }
 
 func TestDatasetsAfterClose(t *testing.T) {
-	path := storetest.NewFile(t)
+	path := newFile(t)
 	s := open(t, path)
 	s.Close()
 	_, listed := s.Datasets().List(t.Context())

@@ -16,7 +16,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
@@ -50,9 +49,9 @@ func TestEventsOverHTTP(t *testing.T) {
 
 func TestPostgresEventsOverHTTP(t *testing.T) {
 	t.Parallel()
-	t.Run("as in a file", func(t *testing.T) { eventsOverHTTP(t, openPostgres(t, storetest.NewDatabase(t)).Events()) })
+	t.Run("as in a file", func(t *testing.T) { eventsOverHTTP(t, openPostgres(t, newDatabase(t)).Events()) })
 	t.Run("a table that refuses some", func(t *testing.T) { refusedOverHTTP(t, servertest.Database(t)) })
-	t.Run("the server is away", func(t *testing.T) { awayOverHTTP(t, storetest.NewDatabase(t)) })
+	t.Run("the server is away", func(t *testing.T) { awayOverHTTP(t, newDatabase(t)) })
 }
 
 // eventsOverHTTP posts real conversations and plays what the store then has.

@@ -9,14 +9,13 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
 // Pages of results hold every result that a filter chose at the beginning, each once and in order, and nothing that it
 // does not choose, whatever is stored between them.
 func TestPagesOfResults(t *testing.T) {
-	s := open(t, storetest.NewFile(t))
+	s := open(t, newFile(t))
 	defer s.Close()
 	f, runs := s.Fleet(), 0
 	verdicts := []result.Verdict{result.Pass, result.Fail, result.Error}
@@ -89,7 +88,7 @@ func TestPagesOfResults(t *testing.T) {
 // Pages of runs hold every run that was there at the beginning and is not deleted, each once and newest first, whatever
 // comes and goes between them.
 func TestPagesOfRuns(t *testing.T) {
-	s := open(t, storetest.NewFile(t))
+	s := open(t, newFile(t))
 	defer s.Close()
 	f, rounds := s.Fleet(), 0
 	rapid.Check(t, func(r *rapid.T) {

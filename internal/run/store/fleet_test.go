@@ -10,7 +10,7 @@ import (
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	storetest.RunFleet(t, func(t *testing.T) storetest.Fleets {
-		path := storetest.NewFile(t)
+		path := newFile(t)
 		again := func() *store.Fleet {
 			s := open(t, path)
 			t.Cleanup(func() { s.Close() })
@@ -22,7 +22,7 @@ func TestFleet(t *testing.T) {
 
 func TestPostgresFleet(t *testing.T) {
 	t.Parallel()
-	u := storetest.NewDatabase(t)
+	u := newDatabase(t)
 	storetest.RunFleet(t, func(t *testing.T) storetest.Fleets {
 		again := func() *store.Fleet { return openPostgres(t, u).Fleet() }
 		empty(t, u)

@@ -7,14 +7,13 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/limit/limittest"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // Two stores on one file are as two processes.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	limittest.RunStore(t, func(t *testing.T) (one, two limit.Store) {
-		path := storetest.NewFile(t)
+		path := newFile(t)
 		first, second := open(t, path), open(t, path)
 		t.Cleanup(func() { first.Close(); second.Close() })
 		return first.Checkpoints(time.Hour), second.Checkpoints(time.Hour)
@@ -23,7 +22,7 @@ func TestLimits(t *testing.T) {
 
 // A file holds no more buckets than are in use: full ones go as others come.
 func TestFullBucketsGo(t *testing.T) {
-	path := storetest.NewFile(t)
+	path := newFile(t)
 	s := open(t, path)
 	defer s.Close()
 	c, now := s.Checkpoints(0), time.Now()

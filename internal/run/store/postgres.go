@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net"
 	neturl "net/url"
 	"strconv"
@@ -92,30 +91,4 @@ func databaseName(c *pgx.ConnConfig) string {
 		host = net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
 	}
 	return "postgres://" + host + "/" + c.Database
-}
-
-// page reads a page of a long list in the order of an index, row by row, until scan returns false.
-func (p *Postgres) page(ctx context.Context, query string, args []any,
-	scan func(pgx.Rows) (goOn bool, err error)) (err error) {
-	var batch pgx.Batch
-	// Without statistics of a newly filled table, the server would read and sort the whole rest of the table for every
-	// page. The setting ends with the batch, which is one transaction.
-	batch.Queue(`SELECT set_config('enable_sort', 'off', true)`)
-	batch.Queue(query, args...)
-	results := p.pool.SendBatch(ctx, &batch)
-	defer func() { err = errors.Join(err, results.Close()) }()
-	if _, err := results.Exec(); err != nil {
-		return err
-	}
-	rows, err := results.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if goOn, err := scan(rows); err != nil || !goOn {
-			return err
-		}
-	}
-	return rows.Err()
 }

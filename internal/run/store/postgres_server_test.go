@@ -10,13 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/rehearse-dev/rehearse/internal/run/store"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // emptied returns a function that opens a database without any rows, again and again.
 func emptied(t testing.TB) func(t *testing.T) *store.Postgres {
 	t.Helper()
-	u := storetest.NewDatabase(t)
+	u := newDatabase(t)
 	return func(t *testing.T) *store.Postgres {
 		t.Helper()
 		empty(t, u)

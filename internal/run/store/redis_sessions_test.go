@@ -17,16 +17,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sessionindex/sessionindextest"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
 	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // TestRedisSessions checks states on Redis with leads and index in a database: views of two processes each.
 func TestRedisSessions(t *testing.T) {
 	t.Parallel()
-	u := storetest.NewDatabase(t)
+	u := newDatabase(t)
 	indexes := map[string]func(t *testing.T) (one, two store.SessionIndex, redis string){
 		"SQLite": func(t *testing.T) (one, two store.SessionIndex, redis string) {
-			path := storetest.NewFile(t)
+			path := newFile(t)
 			first, second := open(t, path), open(t, path)
 			t.Cleanup(func() { first.Close(); second.Close() })
 			return first.Checkpoints(2 * time.Hour), second.Checkpoints(0), "redis://" + miniredis.RunT(t).Addr()

@@ -15,7 +15,7 @@ import (
 // fresh opens a new store, which ends with the test.
 func fresh(t testing.TB) *store.Store {
 	t.Helper()
-	s := open(t, storetest.NewFile(t))
+	s := open(t, newFile(t))
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -33,7 +33,7 @@ func TestReplayRuns(t *testing.T) {
 }
 
 func TestReplaysAfterClose(t *testing.T) {
-	path := storetest.NewFile(t)
+	path := newFile(t)
 	s := open(t, path)
 	s.Close()
 	_, one := s.Variants().Variant(t.Context(), "v")

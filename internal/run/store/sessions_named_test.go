@@ -11,12 +11,11 @@ import (
 
 	"github.com/rehearse-dev/rehearse/graph"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // TestThreadsEnding finds the sessions of an id, whatever stands before it and whatever it looks like.
 func TestThreadsEnding(t *testing.T) {
-	file, err := store.Open(t.Context(), storetest.NewFile(t))
+	file, err := store.Open(t.Context(), newFile(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func openSessions(t testing.TB, u *url.URL, ttl time.Duration) *store.PostgresSe
 
 func TestPostgresSessions(t *testing.T) {
 	t.Parallel()
-	u := storetest.NewDatabase(t)
+	u := newDatabase(t)
 	t.Run("checkpoints", func(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
 			empty(t, u)

@@ -9,7 +9,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot"
 	"github.com/rehearse-dev/rehearse/internal/agent/sitebot/sitebottest"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
-	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // BenchmarkTurn is the whole turn of the chatbot but for its models, in 1,000 sessions that are kept in a file.
@@ -53,6 +52,6 @@ func BenchmarkLeads(b *testing.B) {
 // BenchmarkPostgresLeads is BenchmarkLeads in PostgreSQL. The server's share is not counted.
 func BenchmarkPostgresLeads(b *testing.B) {
 	sitebottest.Comparison{Sessions: 1000, AtOnce: 8, New: sitebot.New, Open: func() (sitebottest.Outbox, func()) {
-		return openSessions(b, storetest.NewDatabase(b), time.Hour), func() {}
+		return openSessions(b, newDatabase(b), time.Hour), func() {}
 	}}.Run(b)
 }

@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 )
 
-// empty is the content of a store's file without rows. Copying it takes a tenth of the time of creating its tables.
-var empty = sync.OnceValues(func() (content []byte, err error) {
+// emptyFile is the content of a store's file without rows. Copying it takes a tenth of the time of creating its tables.
+var emptyFile = sync.OnceValues(func() (content []byte, err error) {
 	dir, err := os.MkdirTemp("", "rehearse-store")
 	if err != nil {
 		return nil, err
@@ -31,10 +31,10 @@ var empty = sync.OnceValues(func() (content []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// NewFile creates the file of a store without rows in a folder of the test, and returns its path.
-func NewFile(t testing.TB) string {
+// newFile creates the file of a store without rows in a folder of the test, and returns its path.
+func newFile(t testing.TB) string {
 	t.Helper()
-	content, err := empty()
+	content, err := emptyFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +45,9 @@ func NewFile(t testing.TB) string {
 	return path
 }
 
-// NewDatabase creates a PostgreSQL database with the tables of a store and without rows, and returns its address. It is
+// newDatabase creates a PostgreSQL database with the tables of a store and without rows, and returns its address. It is
 // dropped with the test.
-func NewDatabase(t testing.TB) *url.URL {
+func newDatabase(t testing.TB) *url.URL {
 	t.Helper()
 	return servertest.FilledDatabase(t, func(u *url.URL) error {
 		p, err := store.OpenPostgres(context.Background(), u.String())
