@@ -81,7 +81,7 @@ var larger = map[string]int{
 	"eval/target":    53,
 	"model/llm":      63,
 	"replay":         60,
-	"run/store":      61,
+	"run/store":      57,
 	"web/api":        60,
 	"web/pages":      45,
 }

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"crypto/rand"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -15,23 +14,6 @@ import (
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
-
-// database returns the address of a new database.
-func database(t *testing.T) *url.URL {
-	t.Helper()
-	u := servertest.Postgres(t)
-	conn, err := pgx.Connect(t.Context(), u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(t.Context()) }()
-	name := "graph_" + strings.ToLower(rand.Text())
-	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
-	return u
-}
 
 func open(t *testing.T, url string) *postgres.Saver {
 	t.Helper()
@@ -48,7 +30,7 @@ func open(t *testing.T, url string) *postgres.Saver {
 }
 
 func TestSaver(t *testing.T) {
-	u := database(t).String()
+	u := servertest.Database(t).String()
 	graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
 		s := open(t, u)
 		conn, err := pgx.Connect(t.Context(), u)
@@ -64,12 +46,12 @@ func TestSaver(t *testing.T) {
 }
 
 func TestLives(t *testing.T) {
-	graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, database(t).String()) })
+	graphtest.RunLives(t, func(t *testing.T) graphtest.Saver { return open(t, servertest.Database(t).String()) })
 }
 
 // Several processes may meet on a new database.
 func TestOpenAtOnce(t *testing.T) {
-	u := database(t).String()
+	u := servertest.Database(t).String()
 	errs := make(chan error)
 	for range 8 {
 		go func() {

@@ -1,14 +1,10 @@
 package access_test
 
 import (
-	"crypto/rand"
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/rehearse-dev/rehearse/internal/fleet/access"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
@@ -25,7 +21,7 @@ func TestTwoServers(t *testing.T) {
 			return openFile(t, path), openFile(t, path)
 		},
 		"PostgreSQL": func(t *testing.T) (one, other *store.Fleet) {
-			url := database(t)
+			url := servertest.Database(t).String()
 			return openPostgres(t, url), openPostgres(t, url)
 		},
 	} {
@@ -86,22 +82,4 @@ func openPostgres(t *testing.T, url string) *store.Fleet {
 	}
 	t.Cleanup(func() { _ = p.Close() })
 	return p.Fleet()
-}
-
-// database makes a database of the test's own.
-func database(t *testing.T) string {
-	t.Helper()
-	u, name := servertest.Postgres(t), "access_"+strings.ToLower(rand.Text())
-	conn, err := pgx.Connect(t.Context(), u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
-	return u.String()
 }

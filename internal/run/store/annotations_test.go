@@ -1,18 +1,18 @@
 package store_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 func TestAnnotations(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	s := open(t, newFile(t))
 	defer s.Close()
 	storetest.RunAnnotations(t, s.Annotations())
 }
 
 func TestPostgresAnnotations(t *testing.T) {
-	storetest.RunAnnotations(t, openPostgres(t, realPostgres(t).database(t)).Annotations())
+	t.Parallel()
+	storetest.RunAnnotations(t, openPostgres(t, newDatabase(t)).Annotations())
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -47,7 +46,7 @@ func TestAway(t *testing.T) {
 }
 
 func TestAwayOfStores(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	s := open(t, newFile(t))
 	s.Close()
 	if err := s.Fleet().Ping(t.Context()); err == nil || store.IsUnavailable(err) {
 		t.Errorf("a closed file: %v", err)
@@ -58,7 +57,7 @@ func TestAwayOfStores(t *testing.T) {
 	if _, err := store.OpenPostgres(t.Context(), nobody.String()); !store.IsUnavailable(err) {
 		t.Errorf("nothing listens: %v", err)
 	}
-	p := openPostgres(t, realPostgres(t).database(t))
+	p := openPostgres(t, newDatabase(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	if err := p.Fleet().Ping(ctx); !store.IsUnavailable(err) {

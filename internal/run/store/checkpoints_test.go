@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 // newCheckpoints returns the checkpoints of a new store.
 func newCheckpoints(t testing.TB, ttl time.Duration) *store.Checkpoints {
-	s := open(t, filepath.Join(t.TempDir(), "store.db"))
+	s := open(t, newFile(t))
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -38,8 +37,9 @@ func (s sizedCheckpoints) Size(ctx context.Context, _ string) (size int64, err e
 }
 
 func TestCheckpoints(t *testing.T) {
+	t.Parallel()
 	graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
-		path := filepath.Join(t.TempDir(), "store.db")
+		path := newFile(t)
 		s := open(t, path)
 		t.Cleanup(func() { s.Close() })
 		return sizedCheckpoints{s.Checkpoints(time.Hour), rawDB(t, path)}
@@ -58,7 +58,7 @@ func rawDB(t testing.TB, path string) *sql.DB {
 
 // Two stores on one file are as two processes: each sees what the other saved, and a file opened later has it all.
 func TestCheckpointsAreShared(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := newFile(t)
 	one, two := open(t, path), open(t, path)
 	mustSave(t, one.Checkpoints(0), turnRecord(1))
 	mustSave(t, two.Checkpoints(0), turnRecord(2))
@@ -79,7 +79,7 @@ func TestCheckpointsAreShared(t *testing.T) {
 }
 
 func TestCheckpointsOfAClosedStore(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "store.db"))
+	s := open(t, newFile(t))
 	c := s.Checkpoints(0)
 	mustSave(t, c, turnRecord(1))
 	if err := s.Close(); err != nil {

@@ -35,6 +35,9 @@ type database interface {
 	equalsID(column, arg string) string
 	// oneOf is the condition that a column equals one of a list of texts, which the returned value is as an argument.
 	oneOf(column, arg string, texts []string) (condition string, list any)
+	// listed is what a query reads a list of texts from, as rows with the column name. The returned value is the
+	// argument.
+	listed(arg string, texts []string) (rows string, list any)
 	// text is text as a column of the database can store it.
 	text(text string) string
 	// bytes is text for a column that allows every byte; it is read as []byte.

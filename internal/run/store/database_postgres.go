@@ -17,7 +17,6 @@ func (p *Postgres) Fleet() *Fleet {
 		db: postgresDatabase{
 			p, "the tables exp.fleet_* are not those that this program made: name another database",
 		},
-		annotations: p.Annotations(),
 	}
 }
 
@@ -54,13 +53,25 @@ func (d postgresDatabase) read(ctx context.Context, query string, args []any, sc
 	return nil
 }
 
-func (d postgresDatabase) page(ctx context.Context, query string, args []any, scan func(scanner) error) error {
-	return d.db.page(ctx, query, args, func(rows pgx.Rows) (goOn bool, err error) {
-		if err := scan(rows); !errors.Is(err, errEnough) {
-			return err == nil, err
-		}
-		return false, nil
-	})
+func (d postgresDatabase) page(ctx context.Context, query string, args []any, scan func(scanner) error) (err error) {
+	var batch pgx.Batch
+	// Without statistics of a newly filled table, the server would read and sort the whole rest of the table for every
+	// page. The setting ends with the batch, which is one transaction.
+	batch.Queue(`SELECT set_config('enable_sort', 'off', true)`)
+	batch.Queue(query, args...)
+	results := d.db.pool.SendBatch(ctx, &batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	if err := scanRows(rows, scan); !errors.Is(err, errEnough) {
+		return err
+	}
+	return nil
 }
 
 func (d postgresDatabase) exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -84,6 +95,10 @@ func (d postgresDatabase) equalsID(column, arg string) string {
 
 func (d postgresDatabase) oneOf(column, arg string, texts []string) (condition string, list any) {
 	return column + " = ANY (" + arg + ")", texts
+}
+
+func (d postgresDatabase) listed(arg string, texts []string) (rows string, list any) {
+	return "unnest(" + arg + "::text[]) AS listed (name)", texts
 }
 
 func (d postgresDatabase) text(text string) string { return plainText(text) }
@@ -112,7 +127,8 @@ type postgresTx struct{ tx pgx.Tx }
 
 func (t postgresTx) lock(ctx context.Context, names ...string) error {
 	for _, name := range names {
-		_, err := t.tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $3, true), pg_advisory_xact_lock($1, hashtext($2))`,
+		_, err := t.tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $3, true),
+			pg_advisory_xact_lock($1, hashtext($2))`,
 			int32(transactionLock), name, frozenAfter)
 		if err != nil {
 			return err

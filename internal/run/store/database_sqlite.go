@@ -13,7 +13,7 @@ import (
 
 // Fleet returns what the file stores for the runs of a server. One server uses a file.
 func (s *Store) Fleet() *Fleet {
-	return &Fleet{db: sqliteDatabase{store: s}, annotations: s.Annotations()}
+	return &Fleet{db: sqliteDatabase{store: s}}
 }
 
 // sqliteDatabase is a file as a database.
@@ -42,11 +42,14 @@ func (d sqliteDatabase) explain(ctx context.Context, op string, err error) error
 func (d sqliteDatabase) truncateLog(ctx context.Context) error { return d.store.truncateLog(ctx) }
 
 func (d sqliteDatabase) read(ctx context.Context, query string, args []any, scan func(scanner) error) error {
-	err := d.store.each(ctx, forSQLite.Replace(query), args, func(rows *sql.Rows) error { return scan(rows) })
-	if errors.Is(err, errEnough) {
-		return nil
+	rows, err := d.store.db.QueryContext(ctx, forSQLite.Replace(query), args...)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := eachRow(rows, scan); !errors.Is(err, errEnough) {
+		return err
+	}
+	return nil
 }
 
 func (d sqliteDatabase) page(ctx context.Context, query string, args []any, scan func(scanner) error) error {
@@ -72,8 +75,13 @@ func (d sqliteDatabase) contains(column, arg string) string {
 func (d sqliteDatabase) equalsID(column, arg string) string { return column + " = " + arg }
 
 func (d sqliteDatabase) oneOf(column, arg string, texts []string) (condition string, list any) {
+	rows, list := d.listed(arg, texts)
+	return column + " IN " + rows, list
+}
+
+func (d sqliteDatabase) listed(arg string, texts []string) (rows string, list any) {
 	text, _ := json.Marshal(texts) // of strings it cannot fail
-	return column + " IN (SELECT value FROM json_each(" + arg + "))", string(text)
+	return "(SELECT value AS name FROM json_each(" + arg + "))", string(text)
 }
 
 func (d sqliteDatabase) text(text string) string { return text }
@@ -145,18 +153,19 @@ func (t sqliteTx) each(ctx context.Context, query string, lists [][]any,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := eachRow(quick, statement, args, func(row scanner) error { return scan(i, row) }); err != nil {
+		rows, err := statement.QueryContext(quick, args...)
+		if err != nil {
+			return err
+		}
+		if err := eachRow(rows, func(row scanner) error { return scan(i, row) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachRow(ctx context.Context, statement *sql.Stmt, args []any, scan func(scanner) error) (err error) {
-	rows, err := statement.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
+// eachRow calls scan for all rows and closes them.
+func eachRow(rows *sql.Rows, scan func(scanner) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		if err := scan(rows); err != nil {

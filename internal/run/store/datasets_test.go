@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,17 +9,18 @@ import (
 )
 
 func TestDatasets(t *testing.T) {
+	t.Parallel()
 	storetest.RunDatasets(t, func(t *testing.T) *store.Datasets { return fresh(t).Datasets() })
 }
 
 func TestPostgresDatasets(t *testing.T) {
-	server := realPostgres(t)
-	opened := server.emptied(t)
+	t.Parallel()
+	opened := emptied(t)
 	storetest.RunDatasets(t, func(t *testing.T) *store.Datasets { return opened(t).Datasets() })
 }
 
 func TestDatasetsAfterClose(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := newFile(t)
 	s := open(t, path)
 	s.Close()
 	_, listed := s.Datasets().List(t.Context())

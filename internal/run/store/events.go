@@ -3,6 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
 	"iter"
 	"slices"
 	"time"
@@ -18,28 +21,31 @@ import (
 // as strings. JSON that is null comes back as nil. Times come back in UTC, cut to the microsecond. JSON is the same
 // value, not the same text. Context has session_id and flow_id as the event has them.
 type Events struct {
-	table eventTable
+	db      database
+	columns eventColumns
+	// insert adds the new ones of the rows, all or none, and returns them. Of rows with the same id the first counts.
+	insert func(ctx context.Context, rows []eventRow) (added []addedEvent, err error)
 }
 
 var _ replay.Events = (*Events)(nil)
 
-// eventTable is the part of Events that differs between databases.
-type eventTable interface {
-	// insert adds the new ones of the rows, all or none, and returns them. Of rows with the same id the first counts.
-	insert(ctx context.Context, rows []eventRow) (added []addedEvent, err error)
-	// sessionsAmong returns which of the sessions have an event.
-	sessionsAmong(ctx context.Context, sessions []string) ([]string, error)
-	// get returns the events with the ids, as far as they are there, in any order.
-	get(ctx context.Context, ids []string) ([]replay.Event, error)
-	// flowsOf returns the flows that have events of a session, in their order.
-	flowsOf(ctx context.Context, session string) ([]string, error)
-	// erase deletes the events of a session of a flow.
-	erase(ctx context.Context, flow, session string) error
-	// marks hands, for each of so many sessions at most, what tells its events from those that it had.
-	marks(ctx context.Context, most int, take func(session, marks string)) error
-	// page hands the events of a query that come after a place, in the order of places, until take returns false.
-	page(ctx context.Context, q eventQuery, after eventPlace, limit int, take func(storedEvent) bool) error
+// eventColumns are the expressions that differ between the table of a file and exp.events in PostgreSQL, which may be
+// an application's own. The name of the table in a query is e, or what replaces %s.
+type eventColumns struct {
+	session, flow string
+	// arrival orders the events of a session and time, inTable those of one arrival.
+	arrival, inTable string
+	// bounded is the time where a query bounds it, and time an argument for it.
+	bounded string
+	time    func(micros int64) any
+	// marks distinguishes the events of a session from those that it had.
+	marks string
+	// application is true if an application may have written the table.
+	application bool
 }
+
+// sessionOf is the session of a row of a table.
+func (c *eventColumns) sessionOf(table string) string { return fmt.Sprintf(c.session, table) }
 
 // storedEvent is an event with its place: of two events of one session and time that with the lower one arrived first.
 // Where places are equal inTable says it.
@@ -69,10 +75,18 @@ func (e *Events) from(ctx context.Context, f replay.Filter, after eventPlace) it
 		query, after := newEventQuery(f), after
 		inOrder(ctx, pages[storedEvent]{size: eventSize, read: func(ctx context.Context, limit int,
 			take func(storedEvent) bool) error {
-			return e.table.page(ctx, query, after, limit, func(event storedEvent) bool {
-				after = placeAfter(event)
-				return take(event)
+			sql, args := query.page(&e.columns, e.db, after, limit)
+			err := e.db.page(ctx, sql, args, func(row scanner) error {
+				event, err := scanEvent(row)
+				if err == nil {
+					after = placeAfter(event)
+					if !take(event) {
+						err = errEnough
+					}
+				}
+				return err
 			})
+			return e.db.explain(ctx, "read events from", err)
 		}}.each(ctx))(yield)
 	}
 }
@@ -194,13 +208,131 @@ func placeAfter(e storedEvent) eventPlace {
 	return eventPlace{session: e.SessionID, micros: e.Time.UnixMicro(), place: e.place, id: e.ID}
 }
 
+// selectEvents begins a query of events; its condition follows.
+func (c *eventColumns) selectEvents() string {
+	return `SELECT ` + c.arrival + `, ` + c.inTable + `, event_id, coalesce(event_type, ''),
+		coalesce(` + c.sessionOf("e") + `, ''), coalesce(` + c.flow + `, ''), "timestamp", coalesce(unit_type, ''),
+		coalesce(unit_id, ''), experiments, context, metrics, payload
+	FROM exp.events AS e WHERE `
+}
+
+func scanEvent(row scanner) (e storedEvent, err error) {
+	err = row.Scan(&e.place, &e.inTable, &e.ID, &e.Type, &e.SessionID, &e.FlowID, storedTime{&e.Time}, &e.UnitType,
+		&e.UnitID, (*[]byte)(&e.Experiments), (*[]byte)(&e.Context), (*[]byte)(&e.Metrics), (*[]byte)(&e.Payload))
+	// null, as an application may have written it
+	for _, doc := range []*json.RawMessage{&e.Experiments, &e.Metrics, &e.Payload} {
+		if string(*doc) == "null" {
+			*doc = nil
+		}
+	}
+	return e, err
+}
+
+// page is the query of a page. Its expressions are those of the indexes; otherwise PostgreSQL would not use them.
+func (q eventQuery) page(c *eventColumns, db database, after eventPlace, limit int) (query string, args []any) {
+	var where conditions
+	order := c.sessionOf("e") + `, "timestamp", ` + c.arrival + `, event_id COLLATE "C"`
+	where.all = append(where.all, fmt.Sprintf("(%s) > (%s, %s, %s, %s)", order, where.arg(after.session),
+		where.arg(c.time(after.micros)), where.arg(after.place), where.arg(after.id)))
+	from, to := where.arg(c.time(q.from)), where.arg(c.time(q.to))
+	if q.whole {
+		// LIMIT makes this a look-up for each row, which the index answers. As a join it would read the table for
+		// every page.
+		where.all = append(where.all, `(SELECT true FROM exp.events AS any_of WHERE `+c.sessionOf("any_of")+` = `+
+			c.sessionOf("e")+` AND any_of."timestamp" >= `+from+` AND any_of."timestamp" < `+to+` LIMIT 1)`)
+	} else {
+		where.all = append(where.all, c.bounded+` >= `+from, c.bounded+` < `+to)
+	}
+	q.choose(&where, c, db)
+	return c.selectEvents() + where.String() + ` ORDER BY ` + order + ` LIMIT ` + where.arg(limit), where.args
+}
+
+// choose adds the conditions of the flow and the types.
+func (q eventQuery) choose(where *conditions, c *eventColumns, db database) {
+	if q.flow != "" {
+		where.where(c.flow+" = %s", q.flow)
+	}
+	if len(q.types) > 0 {
+		condition, list := db.oneOf("event_type", fmt.Sprintf("$%d", len(where.args)+1), q.types)
+		where.all, where.args = append(where.all, condition), append(where.args, list)
+	}
+}
+
+// texts reads the texts of a query.
+func (e *Events) texts(ctx context.Context, op, query string, args ...any) (found []string, err error) {
+	err = e.db.read(ctx, query, args, func(row scanner) error {
+		var text string
+		err := row.Scan(&text)
+		found = append(found, text)
+		return err
+	})
+	return found, e.db.explain(ctx, op, err)
+}
+
 // FlowsOf returns the flows that have events of a session, in the order of their names.
 func (e *Events) FlowsOf(ctx context.Context, session string) ([]string, error) {
-	return e.table.flowsOf(ctx, plainText(session))
+	return e.texts(ctx, "look for a session in", `SELECT DISTINCT `+e.columns.flow+` AS flow FROM exp.events AS e
+		WHERE `+e.columns.sessionOf("e")+` = $1 AND `+e.columns.flow+` <> '' ORDER BY flow`, plainText(session))
 }
 
 // EraseSession deletes the events of a session of a flow, so that nothing of them is left in the file of a store. There
 // may be none.
 func (e *Events) EraseSession(ctx context.Context, flow, session string) error {
-	return e.table.erase(ctx, plainText(flow), plainText(session))
+	erased, err := e.db.exec(ctx, `DELETE FROM exp.events AS e
+		WHERE `+e.columns.sessionOf("e")+` = $1 AND coalesce(`+e.columns.flow+`, '') = $2`,
+		plainText(session), plainText(flow))
+	if err == nil && erased > 0 {
+		err = e.db.truncateLog(ctx)
+	}
+	return e.db.explain(ctx, "erase events from", err)
+}
+
+// digestSeed makes the digests of sessions, which are valid as long as the program runs.
+var digestSeed = maphash.MakeSeed()
+
+// Digests returns a number for each session, which is another one when events of it were added, changed or erased. It
+// reads no content of events, so that it takes a small part of what reading all of them takes. None are returned where
+// there would be more than most.
+func (e *Events) Digests(ctx context.Context, most int) (map[string]uint64, error) {
+	digests := map[string]uint64{}
+	session := e.columns.sessionOf("e")
+	err := e.db.read(ctx, `SELECT `+session+`, `+e.columns.marks+` FROM exp.events AS e WHERE `+session+` <> ''
+		GROUP BY `+session+` LIMIT $1`, []any{most + 1}, func(row scanner) error {
+		var session, marks string
+		err := row.Scan(&session, &marks)
+		digests[session] = maphash.String(digestSeed, marks)
+		return err
+	})
+	if err != nil || len(digests) > most {
+		return nil, e.db.explain(ctx, "read events from", err)
+	}
+	return digests, nil
+}
+
+// maxUnusableNamed is how many rows without a session are named.
+const maxUnusableNamed = 5
+
+var _ replay.Lossy = (*Events)(nil)
+
+// Unusable counts the rows that have no session or no time, so that Each cannot yield them, and names some of them.
+// Only an application's own table has such rows: Put stores none.
+func (e *Events) Unusable(ctx context.Context, f replay.Filter) (n int, examples []string, err error) {
+	if !e.columns.application {
+		return 0, nil, nil
+	}
+	q, session := newEventQuery(f), e.columns.sessionOf("e")
+	where := conditions{args: []any{e.columns.time(q.from), e.columns.time(q.to), maxUnusableNamed}, all: []string{
+		`(` + session + ` IS NULL OR ` + session + ` = '' OR isfinite("timestamp") IS NOT TRUE)`,
+		`(isfinite("timestamp") IS NOT TRUE OR "timestamp" >= $1 AND "timestamp" < $2)`,
+	}}
+	q.choose(&where, &e.columns, e.db)
+	err = e.db.read(ctx, `SELECT count(*) OVER (), coalesce(event_id::text, '') FROM exp.events AS e
+		WHERE `+where.String()+` ORDER BY coalesce(event_id::text, '') COLLATE "C" LIMIT $3`, where.args,
+		func(row scanner) error {
+			var id string
+			err := row.Scan(&n, &id)
+			examples = append(examples, id)
+			return err
+		})
+	return n, examples, e.db.explain(ctx, "count events of", err)
 }

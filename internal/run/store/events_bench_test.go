@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/replay"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 )
 
 // eventsInBench is the size of a history that has to be imported in 15 s and read in 5 s, on two cores.
@@ -24,17 +25,19 @@ func BenchmarkEventsEach(b *testing.B) {
 }
 
 func BenchmarkPostgresEventsPut(b *testing.B) {
-	server := durablePostgres(b)
-	benchmarkPut(b, func() (replay.Events, func()) { return openPostgres(b, server.database(b)).Events(), func() {} })
+	server := servertest.NewPostgres(b, "-c", "fsync=on")
+	benchmarkPut(b, func() (replay.Events, func()) {
+		return openPostgres(b, server.Database(b)).Events(), func() {}
+	})
 }
 
 func BenchmarkPostgresEventsEach(b *testing.B) {
-	benchmarkEach(b, openPostgres(b, durablePostgres(b).database(b)).Events())
+	benchmarkEach(b, openPostgres(b, servertest.NewPostgres(b, "-c", "fsync=on").Database(b)).Events())
 }
 
 // BenchmarkPostgresEventsPutOne is what logging events one by one costs.
 func BenchmarkPostgresEventsPutOne(b *testing.B) {
-	events := openPostgres(b, durablePostgres(b).database(b)).Events()
+	events := openPostgres(b, servertest.NewPostgres(b, "-c", "fsync=on").Database(b)).Events()
 	for i := 0; b.Loop(); i++ {
 		if _, _, err := events.Put(b.Context(), messages(i, 1)); err != nil {
 			b.Fatal(err)

@@ -17,8 +17,8 @@ const maxConflicts = 20
 // fit into memory.
 type eventCount struct {
 	replay.Imported
-	table eventTable
-	seed  maphash.Seed
+	events *Events
+	seed   maphash.Seed
 	// sessions are those that were met; true for one that was there before.
 	sessions map[uint64]bool
 }
@@ -27,7 +27,7 @@ func (c *eventCount) insert(ctx context.Context, batch []eventRow) error {
 	if err := c.meet(ctx, batch); err != nil {
 		return err
 	}
-	added, err := c.table.insert(ctx, batch)
+	added, err := c.events.insert(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,9 @@ func (c *eventCount) meet(ctx context.Context, batch []eventRow) error {
 		list = append(list, name)
 		c.sessions[maphash.String(c.seed, name)] = false
 	}
-	there, err := c.table.sessionsAmong(ctx, list)
+	rows, arg := c.events.db.listed("$1", list)
+	there, err := c.events.texts(ctx, "write events to", `SELECT name FROM `+rows+`
+		WHERE (SELECT true FROM exp.events AS e WHERE `+c.events.columns.sessionOf("e")+` = name LIMIT 1)`, arg)
 	for _, name := range there {
 		c.sessions[maphash.String(c.seed, name)] = true
 	}
@@ -86,12 +88,14 @@ func (c *eventCount) compare(ctx context.Context, rows []*eventRow) error {
 	slices.Sort(ids)
 	stored := map[string]replay.Event{}
 	for part := range slices.Chunk(slices.Compact(ids), rowsPerPage) {
-		events, err := c.table.get(ctx, part)
-		if err != nil {
+		condition, list := c.events.db.oneOf("event_id", "$1", part)
+		err := c.events.db.read(ctx, c.events.columns.selectEvents()+condition, []any{list}, func(row scanner) error {
+			e, err := scanEvent(row)
+			stored[e.ID] = e.Event
 			return err
-		}
-		for _, e := range events {
-			stored[e.ID] = e
+		})
+		if err != nil {
+			return c.events.db.explain(ctx, "write events to", err)
 		}
 	}
 	for _, r := range rows {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/agent/flow"
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 	"github.com/rehearse-dev/rehearse/internal/web/api"
 )
 
@@ -46,10 +48,10 @@ func TestEventsOverHTTP(t *testing.T) {
 }
 
 func TestPostgresEventsOverHTTP(t *testing.T) {
-	server := realPostgres(t)
-	t.Run("as in a file", func(t *testing.T) { eventsOverHTTP(t, openPostgres(t, server.database(t)).Events()) })
-	t.Run("a table that refuses some", func(t *testing.T) { refusedOverHTTP(t, server) })
-	t.Run("the server is away", func(t *testing.T) { awayOverHTTP(t, server) })
+	t.Parallel()
+	t.Run("as in a file", func(t *testing.T) { eventsOverHTTP(t, openPostgres(t, newDatabase(t)).Events()) })
+	t.Run("a table that refuses some", func(t *testing.T) { refusedOverHTTP(t, servertest.Database(t)) })
+	t.Run("the server is away", func(t *testing.T) { awayOverHTTP(t, newDatabase(t)) })
 }
 
 // eventsOverHTTP posts real conversations and plays what the store then has.
@@ -151,8 +153,7 @@ func realEvents(t *testing.T) []string {
 }
 
 // refusedOverHTTP has a table of an application that keeps short types of events only.
-func refusedOverHTTP(t *testing.T, server postgresServer) {
-	u := server.database(t)
+func refusedOverHTTP(t *testing.T, u *url.URL) {
 	execute(t, u, `CREATE SCHEMA exp; CREATE TABLE exp.events (event_id varchar(100) PRIMARY KEY, event_type varchar(20), unit_type text, unit_id text,
 		experiments jsonb, context jsonb, metrics jsonb, payload jsonb, "timestamp" timestamptz)`)
 	post := eventServer(t, openPostgres(t, u).Events())
@@ -173,8 +174,7 @@ func refusedOverHTTP(t *testing.T, server postgresServer) {
 	}
 }
 
-func awayOverHTTP(t *testing.T, server postgresServer) {
-	u := server.database(t)
+func awayOverHTTP(t *testing.T, u *url.URL) {
 	g := newGateway(t, "127.0.0.1:0", u.Host)
 	through, real := *u, u.Host
 	through.Host = g.listener.Addr().String()

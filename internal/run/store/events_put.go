@@ -30,7 +30,7 @@ func (e *Events) Put(ctx context.Context, events iter.Seq2[replay.Event, error])
 func (e *Events) Import(ctx context.Context, events iter.Seq2[replay.Event, error]) (replay.Imported, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	batches := make(chan []eventRow)
-	counted := eventCount{table: e.table, seed: maphash.MakeSeed(), sessions: map[uint64]bool{}}
+	counted := eventCount{events: e, seed: maphash.MakeSeed(), sessions: map[uint64]bool{}}
 	group.Go(func() error {
 		for batch := range batches {
 			if err := counted.insert(ctx, batch); err != nil {
@@ -62,7 +62,7 @@ func (e *Events) Add(ctx context.Context, events []replay.Event) (added []bool, 
 		}
 		rows = append(rows, row)
 	}
-	found, err := e.table.insert(ctx, rows)
+	found, err := e.insert(ctx, rows)
 	if err != nil {
 		return nil, err
 	}

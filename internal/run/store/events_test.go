@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +17,7 @@ import (
 
 func TestEvents(t *testing.T) {
 	storetest.RunEvents(t, func(t *testing.T) replay.Events {
-		s := open(t, filepath.Join(t.TempDir(), "store.db"))
+		s := open(t, newFile(t))
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: %v", err)
@@ -72,7 +71,7 @@ func count(t testing.TB, events replay.Events, f replay.Filter) (n int) {
 }
 
 func TestEventsOutliveClose(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := newFile(t)
 	one, two := open(t, path), open(t, path)
 	var wg sync.WaitGroup
 	total := 0
@@ -123,7 +122,7 @@ var pageFilters = []replay.Filter{
 
 // TestEventsPagesNeedNoSort holds that a page is a piece of an index, or reading all would take the square of the time.
 func TestEventsPagesNeedNoSort(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := newFile(t)
 	s := open(t, path)
 	defer s.Close()
 	if _, _, err := s.Events().Put(t.Context(), messages(0, 3_000)); err != nil {
@@ -139,7 +138,7 @@ func TestEventsPagesNeedNoSort(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range pageFilters {
-			query, args := store.SQLitePage(f)
+			query, args := s.Events().PageOf(f)
 			plan := planOf(t, db, query, args)
 			index := "INDEX events_in_session ((session_id,timestamp)>(?,?))"
 			if f.FlowID != "" {

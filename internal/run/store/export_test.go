@@ -37,14 +37,13 @@ const MigrationLock = migrationLock
 // PlainJSON is what is kept of JSON.
 func PlainJSON(raw []byte) (text string, ok bool) { return plainJSON(raw) }
 
-// SQLitePage is the query of a page in the middle of the events that a filter chooses.
-func SQLitePage(f replay.Filter) (query string, args []any) {
-	return newEventQuery(f).sqlite(eventPlace{session: "s"}, rowsPerPage)
-}
-
-// PostgresPage is the same for PostgreSQL.
-func PostgresPage(f replay.Filter) (query string, args []any) {
-	return newEventQuery(f).postgres(eventPlace{session: "s"}, rowsPerPage)
+// PageOf is the query of a page in the middle of the events that a filter chooses.
+func (e *Events) PageOf(f replay.Filter) (query string, args []any) {
+	query, args = newEventQuery(f).page(&e.columns, e.db, eventPlace{session: "s"}, rowsPerPage)
+	if _, ok := e.db.(sqliteDatabase); ok {
+		query = forSQLite.Replace(query)
+	}
+	return query, args
 }
 
 // OutcomePage is the query of a page of sessions in PostgreSQL.

@@ -18,13 +18,12 @@ import (
 // of this package apart. Text that databases cannot keep (NUL, invalid UTF-8) comes back with U+FFFD in its place,
 // times in UTC and in microseconds.
 type Fleet struct {
-	db          database
-	packers     packers
-	annotations *Annotations
+	db      database
+	packers packers
 }
 
 // Annotations returns what people said of the runs.
-func (f *Fleet) Annotations() *Annotations { return f.annotations }
+func (f *Fleet) Annotations() *Annotations { return &Annotations{f.db} }
 
 // What went wrong with a request, wrapped in an *Error.
 var (

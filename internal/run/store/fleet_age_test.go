@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"database/sql"
-	"path/filepath"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/run/store"
@@ -10,7 +9,7 @@ import (
 
 // A key of a submission counts for 24 hours, and a file that nobody needs is kept as long.
 func TestFleetForgets(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rehearse.db")
+	path := newFile(t)
 	s := open(t, path)
 	defer s.Close()
 	f := s.Fleet()
@@ -59,7 +58,7 @@ func TestFleetForgets(t *testing.T) {
 
 // TestOldSubmissions checks that a key which an earlier version stored, without caller and hash, still finds its run.
 func TestOldSubmissions(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := newFile(t)
 	s, err := store.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +86,7 @@ func TestOldSubmissions(t *testing.T) {
 
 // Events that are written while others are read are left to the next call rather than told without those before them.
 func TestFleetEventsBetweenQueries(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	s := open(t, newFile(t))
 	defer s.Close()
 	f, reads := s.Fleet(), 0
 	if _, _, err := f.CreateRun(t.Context(), store.NewRun{Run: store.Run{ID: "r"}}); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/base/chat"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 	"github.com/rehearse-dev/rehearse/internal/spec/result"
 )
 
@@ -67,7 +68,7 @@ func benchmarkFleets(b *testing.B, bench func(b *testing.B, f *store.Fleet)) {
 		bench(b, s.Fleet())
 	})
 	b.Run("postgres", func(b *testing.B) {
-		bench(b, openPostgres(b, durablePostgres(b).database(b)).Fleet())
+		bench(b, openPostgres(b, servertest.NewPostgres(b, "-c", "fsync=on").Database(b)).Fleet())
 	})
 }
 

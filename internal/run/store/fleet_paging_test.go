@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -16,7 +15,7 @@ import (
 // Pages of results hold every result that a filter chose at the beginning, each once and in order, and nothing that it
 // does not choose, whatever is stored between them.
 func TestPagesOfResults(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	s := open(t, newFile(t))
 	defer s.Close()
 	f, runs := s.Fleet(), 0
 	verdicts := []result.Verdict{result.Pass, result.Fail, result.Error}
@@ -89,7 +88,7 @@ func TestPagesOfResults(t *testing.T) {
 // Pages of runs hold every run that was there at the beginning and is not deleted, each once and newest first, whatever
 // comes and goes between them.
 func TestPagesOfRuns(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "rehearse.db"))
+	s := open(t, newFile(t))
 	defer s.Close()
 	f, rounds := s.Fleet(), 0
 	rapid.Check(t, func(r *rapid.T) {

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"crypto/rand"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,8 +11,9 @@ import (
 
 // Two stores on one file are as two processes.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	limittest.RunStore(t, func(t *testing.T) (one, two limit.Store) {
-		path := filepath.Join(t.TempDir(), "store.db")
+		path := newFile(t)
 		first, second := open(t, path), open(t, path)
 		t.Cleanup(func() { first.Close(); second.Close() })
 		return first.Checkpoints(time.Hour), second.Checkpoints(time.Hour)
@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 
 // A file holds no more buckets than are in use: full ones go as others come.
 func TestFullBucketsGo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := newFile(t)
 	s := open(t, path)
 	defer s.Close()
 	c, now := s.Checkpoints(0), time.Now()

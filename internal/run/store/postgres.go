@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net"
 	neturl "net/url"
 	"strconv"
@@ -92,74 +91,4 @@ func databaseName(c *pgx.ConnConfig) string {
 		host = net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
 	}
 	return "postgres://" + host + "/" + c.Database
-}
-
-// page reads a page of a long list in the order of an index, row by row, until scan returns false.
-func (p *Postgres) page(ctx context.Context, query string, args []any,
-	scan func(pgx.Rows) (goOn bool, err error)) (err error) {
-	var batch pgx.Batch
-	// Without statistics of a newly filled table, the server would read and sort the whole rest of the table for every
-	// page. The setting ends with the batch, which is one transaction.
-	batch.Queue(`SELECT set_config('enable_sort', 'off', true)`)
-	batch.Queue(query, args...)
-	results := p.pool.SendBatch(ctx, &batch)
-	defer func() { err = errors.Join(err, results.Close()) }()
-	if _, err := results.Exec(); err != nil {
-		return err
-	}
-	rows, err := results.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if goOn, err := scan(rows); err != nil || !goOn {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// upsert replaces the row with an id, or adds one. It uses only the columns of the table, since an application's table
-// has its own types and perhaps no unique key. A lock therefore makes writers wait for each other.
-func (p *Postgres) upsert(ctx context.Context, table, key, id string, cells []cell) error {
-	return p.upsertIf(ctx, table, key, id, cells, func(pgx.Tx) (bool, error) { return true, nil })
-}
-
-// upsertIf is upsert where may says yes, which is asked when other writers wait.
-func (p *Postgres) upsertIf(ctx context.Context, table, key, id string, cells []cell,
-	may func(pgx.Tx) (bool, error)) error {
-	var sets, columns, places []string
-	args := []any{id}
-	for _, c := range cells {
-		args = append(args, c.value)
-		place := "$" + strconv.Itoa(len(args)) + c.cast
-		sets, columns, places = append(sets, c.column+" = "+place), append(columns, c.column), append(places, place)
-	}
-	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, int32(upsertLock),
-			table+" "+id); err != nil {
-			return err
-		}
-		if yes, err := may(tx); err != nil || !yes {
-			return err
-		}
-		done, err := tx.Exec(ctx, `UPDATE `+table+` SET `+strings.Join(sets, ", ")+` WHERE `+isKey(key), args...)
-		if err != nil || done.RowsAffected() > 0 {
-			return err
-		}
-		_, err = tx.Exec(ctx, `INSERT INTO `+table+` (`+key+`, `+strings.Join(columns, ", ")+`)
-			VALUES ($1, `+strings.Join(places, ", ")+`)`, args...)
-		return err
-	})
-}
-
-// upsertLock is the first number of the locks that upsert holds.
-const upsertLock = 0x72657068
-
-// isKey is the condition that a column equals the first argument. The argument is text, whatever the type of the
-// column. PostgreSQL writes UUIDs in lower case.
-func isKey(column string) string {
-	return column + `::text = CASE WHEN pg_typeof(` + column +
-		`) = 'uuid'::regtype THEN lower($1::text) ELSE $1::text END`
 }

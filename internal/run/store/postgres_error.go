@@ -97,14 +97,3 @@ func diagnoseRefusal(e *pgconn.PgError) (problem, hint string) {
 	}
 	return fmt.Sprintf("%s [SQLSTATE %s]", problem, e.Code), known.hint
 }
-
-// explainColumns does what explain does, for tables other than exp.events.
-func (p *Postgres) explainColumns(ctx context.Context, op string, err error, columns string) error {
-	err = p.explain(ctx, op, err)
-	e, ok := errors.AsType[*Error](err)
-	refused, is := errors.AsType[*pgconn.PgError](err)
-	if ok && is && refused.Code == undefinedColumn {
-		e.Hint = columns
-	}
-	return err
-}

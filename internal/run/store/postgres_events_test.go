@@ -17,24 +17,24 @@ import (
 )
 
 func TestPostgresEvents(t *testing.T) {
-	server := realPostgres(t)
-	opened := server.emptied(t)
+	opened := emptied(t)
 	storetest.RunEvents(t, func(t *testing.T) replay.Events { return opened(t).Events() })
 	storetest.RunEventsAdd(t, func(t *testing.T) *store.Events { return opened(t).Events() })
-	t.Run("pages need no sort", func(t *testing.T) { pagesNeedNoSort(t, server.database(t)) })
-	t.Run("rows that an application wrote", func(t *testing.T) { foreignRows(t, server.database(t)) })
-	t.Run("the server ends a connection", func(t *testing.T) { connectionEnded(t, server.database(t)) })
-	t.Run("a locked table", func(t *testing.T) { tableLocked(t, server.database(t)) })
-	t.Run("no tables are left behind", func(t *testing.T) { nothingLeft(t, server.database(t)) })
+	t.Run("pages need no sort", func(t *testing.T) { pagesNeedNoSort(t, newDatabase(t)) })
+	t.Run("rows that an application wrote", func(t *testing.T) { foreignRows(t, newDatabase(t)) })
+	t.Run("the server ends a connection", func(t *testing.T) { connectionEnded(t, newDatabase(t)) })
+	t.Run("a locked table", func(t *testing.T) { tableLocked(t, newDatabase(t)) })
+	t.Run("no tables are left behind", func(t *testing.T) { nothingLeft(t, newDatabase(t)) })
 }
 
 func pagesNeedNoSort(t *testing.T, u *url.URL) {
-	if _, _, err := openPostgres(t, u).Events().Put(t.Context(), messages(0, 5_000)); err != nil {
+	events := openPostgres(t, u).Events()
+	if _, _, err := events.Put(t.Context(), messages(0, 5_000)); err != nil {
 		t.Fatal(err)
 	}
 	for _, analyze := range []string{"", "ANALYZE exp.events;"} {
 		for _, f := range pageFilters {
-			query, args := store.PostgresPage(f)
+			query, args := events.PageOf(f)
 			plan := explained(t, u, analyze+"SET enable_sort = off", query, args)
 			index := "events_in_session"
 			if f.FlowID != "" {

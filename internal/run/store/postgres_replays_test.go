@@ -17,12 +17,12 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 func TestPostgresReplays(t *testing.T) {
-	server := realPostgres(t)
-	opened := server.emptied(t)
+	opened := emptied(t)
 	storetest.RunVariants(t, func(t *testing.T) *store.Variants { return opened(t).Variants() })
 	storetest.RunReplays(t, func(t *testing.T) *store.ReplayRuns { return opened(t).ReplayRuns() })
 	for _, tc := range []struct {
@@ -36,7 +36,7 @@ func TestPostgresReplays(t *testing.T) {
 		{"pages of sessions need no sort", outcomePagesNeedNoSort},
 		{"the server goes away and comes back", serverAway},
 	} {
-		t.Run(tc.name, func(t *testing.T) { tc.test(t, server.database(t)) })
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, servertest.Database(t)) })
 	}
 }
 

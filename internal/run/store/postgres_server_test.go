@@ -2,57 +2,42 @@ package store_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/url"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/rehearse-dev/rehearse/internal/run/store"
-	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 )
 
-// postgresServer is a PostgreSQL server with databases for tests.
-type postgresServer struct{ admin *url.URL }
-
-// realPostgres returns the server that the tests share.
-func realPostgres(t testing.TB) postgresServer {
+// emptied returns a function that opens a database without any rows, again and again.
+func emptied(t testing.TB) func(t *testing.T) *store.Postgres {
 	t.Helper()
-	return postgresServer{servertest.Postgres(t)}
-}
-
-// durablePostgres starts a server that writes to the disk, for benchmarks.
-func durablePostgres(b *testing.B) postgresServer {
-	b.Helper()
-	return postgresServer{servertest.NewPostgres(b, "-c", "fsync=on").URL()}
-}
-
-// emptied makes a database and returns what opens it without any rows, again and again: making one each time takes ten
-// times as long.
-func (s postgresServer) emptied(t testing.TB) func(t *testing.T) *store.Postgres {
-	t.Helper()
-	u := s.database(t)
+	u := newDatabase(t)
 	return func(t *testing.T) *store.Postgres {
 		t.Helper()
-		p := openPostgres(t, u)
-		execute(t, u, `TRUNCATE exp.events, exp.variants, exp.prompt_versions, exp.conversation_replay_results, exp.conversation_replay_sessions,
-			exp.datasets, exp.dataset_items`)
-		return p
+		empty(t, u)
+		return openPostgres(t, u)
 	}
 }
 
-// database makes an empty database, which ends with the test.
-func (s postgresServer) database(t testing.TB) *url.URL {
+// empty deletes all rows of a database. Tables without rows are left out, as truncating one costs several files.
+func empty(t testing.TB, u *url.URL) {
 	t.Helper()
-	name := "test_" + strings.ToLower(rand.Text())
-	execute(t, s.admin, "CREATE DATABASE "+name)
-	t.Cleanup(func() { execute(t, s.admin, "DROP DATABASE "+name+" WITH (FORCE)") })
-	u := *s.admin
-	u.Path = "/" + name
-	return &u
+	execute(t, u, `DO $$ DECLARE name text; names text; filled bool; BEGIN
+		FOR name IN SELECT format('exp.%I', tablename) FROM pg_tables
+			WHERE schemaname = 'exp' AND tablename <> 'rehearse_migrations' LOOP
+			EXECUTE 'SELECT EXISTS (SELECT FROM ' || name || ')' INTO filled;
+			IF filled THEN
+				names := concat_ws(', ', names, name);
+			END IF;
+		END LOOP;
+		IF names <> '' THEN
+			EXECUTE 'TRUNCATE ' || names || ' CASCADE';
+		END IF;
+	END $$`)
 }
 
 // openPostgres opens a database; it is closed with the test.

@@ -26,10 +26,10 @@ const oneEvent = `INSERT INTO exp.events (event_type, context, "timestamp", even
 	SELECT 'message_sent', '{"session_id": "s", "flow_id": "f"}', now(), `
 
 func TestPostgres(t *testing.T) {
-	server := realPostgres(t)
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
-		test func(*testing.T, postgresServer)
+		test func(*testing.T)
 	}{
 		{"many open a new database at once", openAtOnce},
 		{"a table that is there stays as it is", openAdopts},
@@ -40,7 +40,7 @@ func TestPostgres(t *testing.T) {
 		{"rights", openRights},
 		{"opening ends with its context", openCancelled},
 	} {
-		t.Run(tc.name, func(t *testing.T) { tc.test(t, server) })
+		t.Run(tc.name, tc.test)
 	}
 }
 
@@ -69,8 +69,8 @@ func openMany(t *testing.T, u *url.URL) {
 	}
 }
 
-func openAtOnce(t *testing.T, server postgresServer) {
-	u := server.database(t)
+func openAtOnce(t *testing.T) {
+	u := servertest.Database(t)
 	openMany(t, u)
 	openMany(t, u)
 	if n := ask(t, u, `SELECT count(*) FROM exp.rehearse_migrations WHERE version_id > 0`); n !=
@@ -79,8 +79,8 @@ func openAtOnce(t *testing.T, server postgresServer) {
 	}
 }
 
-func openAdopts(t *testing.T, server postgresServer) {
-	u := server.database(t)
+func openAdopts(t *testing.T) {
+	u := servertest.Database(t)
 	execute(t, u, documented+oneEvent+`'e' || i FROM generate_series(1, 20000) i`)
 	file := ask(t, u, `SELECT pg_relation_filenode('exp.events')`)
 	openMany(t, u)
@@ -112,8 +112,8 @@ func one(e replay.Event) func(func(replay.Event, error) bool) {
 	return func(yield func(replay.Event, error) bool) { yield(e, nil) }
 }
 
-func openVarchar(t *testing.T, server postgresServer) {
-	u := server.database(t)
+func openVarchar(t *testing.T) {
+	u := servertest.Database(t)
 	execute(t, u, `CREATE SCHEMA exp; CREATE TABLE exp.events (id bigserial PRIMARY KEY, "timestamp" timestamptz(3) NOT NULL DEFAULT now(), event_id varchar(100) NOT NULL UNIQUE,
 		event_type varchar(50), unit_type varchar, unit_id varchar, experiments json, context json NOT NULL, metrics json, payload json, extra int)`)
 	events := openPostgres(t, u).Events()
@@ -131,8 +131,8 @@ func openVarchar(t *testing.T, server postgresServer) {
 	}
 }
 
-func openRepairs(t *testing.T, server postgresServer) {
-	u := server.database(t)
+func openRepairs(t *testing.T) {
+	u := servertest.Database(t)
 	execute(t, u, documented+oneEvent+`'e' || i FROM generate_series(1, 100) i;
 		CREATE INDEX events_in_session ON exp.events (event_type);
 		UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'exp.events_in_session'::regclass`)
@@ -142,7 +142,7 @@ func openRepairs(t *testing.T, server postgresServer) {
 	}
 }
 
-func openRefuses(t *testing.T, server postgresServer) {
+func openRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, table, want string }{
 		{
 			"other columns", `CREATE SCHEMA exp; CREATE TABLE exp.events (event_id uuid, event_type text, unit_type text, unit_id text, experiments text[],
@@ -163,7 +163,7 @@ func openRefuses(t *testing.T, server postgresServer) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			u := server.database(t)
+			u := servertest.Database(t)
 			execute(t, u, tc.table)
 			wantOpenError(t, u, tc.want)
 		})
@@ -202,7 +202,7 @@ func hides(t *testing.T, err error, u *url.URL) {
 	}
 }
 
-func openExplains(t *testing.T, server postgresServer) {
+func openExplains(t *testing.T) {
 	const wrong = "wr0ng p@ss"
 	for _, tc := range []struct {
 		name, want string
@@ -222,9 +222,9 @@ func openExplains(t *testing.T, server postgresServer) {
 		{"no TLS", "sslmode=disable", func(u *url.URL) { u.RawQuery = "sslmode=require" }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			u := *server.admin
-			tc.change(&u)
-			wantOpenError(t, &u, tc.want)
+			u := servertest.Postgres(t)
+			tc.change(u)
+			wantOpenError(t, u, tc.want)
 		})
 	}
 	for _, tc := range []struct{ address, want string }{
@@ -245,8 +245,8 @@ func openExplains(t *testing.T, server postgresServer) {
 }
 
 // openRights has users who may do little.
-func openRights(t *testing.T, server postgresServer) {
-	u := server.database(t)
+func openRights(t *testing.T) {
+	u := servertest.Database(t)
 	const password = "not-in-any-name" // names of databases are random letters and digits
 	role := "role_" + strings.TrimPrefix(u.Path, "/test_")
 	execute(t, u, "CREATE ROLE "+role+" LOGIN PASSWORD '"+password+"'")
@@ -279,7 +279,7 @@ func openRights(t *testing.T, server postgresServer) {
 	}
 }
 
-func openCancelled(t *testing.T, server postgresServer) {
+func openCancelled(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func openCancelled(t *testing.T, server postgresServer) {
 	}
 
 	// While another process migrates, as it seems.
-	u := server.database(t)
+	u := servertest.Database(t)
 	release := hold(t, u, `SELECT pg_advisory_lock(`+strconv.Itoa(store.MigrationLock)+`)`)
 	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,15 +21,17 @@ import (
 
 // TestRedisSessions checks states on Redis with leads and index in a database: views of two processes each.
 func TestRedisSessions(t *testing.T) {
+	t.Parallel()
+	u := newDatabase(t)
 	indexes := map[string]func(t *testing.T) (one, two store.SessionIndex, redis string){
 		"SQLite": func(t *testing.T) (one, two store.SessionIndex, redis string) {
-			path := filepath.Join(t.TempDir(), "store.db")
+			path := newFile(t)
 			first, second := open(t, path), open(t, path)
 			t.Cleanup(func() { first.Close(); second.Close() })
 			return first.Checkpoints(2 * time.Hour), second.Checkpoints(0), "redis://" + miniredis.RunT(t).Addr()
 		},
 		"PostgreSQL": func(t *testing.T) (one, two store.SessionIndex, redis string) {
-			u := realPostgres(t).database(t)
+			empty(t, u)
 			return openSessions(t, u, 2*time.Hour), openSessions(t, u, 0), servertest.Redis(t)
 		},
 	}

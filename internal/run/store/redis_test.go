@@ -47,6 +47,7 @@ func sized(t *testing.T, url string) graph.Checkpointer {
 }
 
 func TestRedisCheckpoints(t *testing.T) {
+	t.Parallel()
 	t.Run("miniredis", func(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
 			return sized(t, "redis://"+miniredis.RunT(t).Addr())

@@ -3,19 +3,19 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/replay"
 	"github.com/rehearse-dev/rehearse/internal/run/store"
+	"github.com/rehearse-dev/rehearse/internal/run/store/servertest"
 	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
 // fresh opens a new store, which ends with the test.
 func fresh(t testing.TB) *store.Store {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "store.db"))
+	s := open(t, newFile(t))
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -33,7 +33,7 @@ func TestReplayRuns(t *testing.T) {
 }
 
 func TestReplaysAfterClose(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := newFile(t)
 	s := open(t, path)
 	s.Close()
 	_, one := s.Variants().Variant(t.Context(), "v")
@@ -92,8 +92,10 @@ func BenchmarkPutOutcomes(b *testing.B) {
 }
 
 func BenchmarkPostgresPutOutcomes(b *testing.B) {
-	server := durablePostgres(b)
-	benchmarkOutcomes(b, func() *store.ReplayRuns { return openPostgres(b, server.database(b)).ReplayRuns() })
+	server := servertest.NewPostgres(b, "-c", "fsync=on")
+	benchmarkOutcomes(b, func() *store.ReplayRuns {
+		return openPostgres(b, server.Database(b)).ReplayRuns()
+	})
 }
 
 func benchmarkOutcomes(b *testing.B, open func() *store.ReplayRuns) {

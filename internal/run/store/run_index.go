@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,14 +41,11 @@ func (s *Store) PutRun(ctx context.Context, run result.Run, dir string) error {
 	if err != nil {
 		return fmt.Errorf("enter run %s in the index: %w", run.ID, err)
 	}
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO runs (id, dir, started_at, record) VALUES (?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET dir = excluded.dir, started_at = excluded.started_at, record = excluded.record`,
-			run.ID, dir, run.StartedAt.UnixMicro(), record)
-		return err
-	})
-	return explain("write run "+run.ID+" to", s.path, err)
+	db := sqliteDatabase{store: s}
+	_, err = db.exec(ctx, `INSERT INTO runs (id, dir, started_at, record) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (id) DO UPDATE SET dir = excluded.dir, started_at = excluded.started_at, record = excluded.record`,
+		run.ID, dir, run.StartedAt.UnixMicro(), record)
+	return db.explain(ctx, "write run "+run.ID+" to", err)
 }
 
 // Run returns the run with the id, the one whose id begins with it, or for Latest the one that started last.
@@ -71,8 +67,8 @@ func (s *Store) Run(ctx context.Context, id string) (RunEntry, error) {
 	const few = 5
 	// The exact id comes first. The range finds the prefix by the index; LIKE would not.
 	entries, err := s.query(ctx, `
-		SELECT dir, record FROM runs WHERE id >= ?1 AND id < ?1 || char(0x10FFFF)
-		ORDER BY id <> ?1, started_at DESC, id DESC LIMIT ?2`, id, few)
+		SELECT dir, record FROM runs WHERE id >= $1 AND id < $1 || char(0x10FFFF)
+		ORDER BY id <> $1, started_at DESC, id DESC LIMIT $2`, id, few)
 	switch {
 	case err != nil:
 		return RunEntry{}, err
@@ -93,14 +89,15 @@ func (s *Store) Runs(ctx context.Context, limit int) ([]RunEntry, error) {
 	if limit < 1 {
 		limit = -1
 	}
-	return s.query(ctx, `SELECT dir, record FROM runs ORDER BY started_at DESC, id DESC LIMIT ?`, limit)
+	return s.query(ctx, `SELECT dir, record FROM runs ORDER BY started_at DESC, id DESC LIMIT $1`, limit)
 }
 
 func (s *Store) query(ctx context.Context, query string, args ...any) (entries []RunEntry, err error) {
-	err = s.each(ctx, query, args, func(rows *sql.Rows) error {
+	db := sqliteDatabase{store: s}
+	err = db.read(ctx, query, args, func(row scanner) error {
 		var e RunEntry
 		var record []byte
-		if err := rows.Scan(&e.Dir, &record); err != nil {
+		if err := row.Scan(&e.Dir, &record); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(record, &e.Run); err != nil {
@@ -109,14 +106,12 @@ func (s *Store) query(ctx context.Context, query string, args ...any) (entries [
 		entries = append(entries, e)
 		return nil
 	})
-	return entries, explain("read", s.path, err)
+	return entries, db.explain(ctx, "read", err)
 }
 
 // DropRun takes a run out of the index. One that is not there is no error.
 func (s *Store) DropRun(ctx context.Context, id string) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM runs WHERE id = ?`, id)
-		return err
-	})
-	return explain("delete run "+id+" in", s.path, err)
+	db := sqliteDatabase{store: s}
+	_, err := db.exec(ctx, `DELETE FROM runs WHERE id = $1`, id)
+	return db.explain(ctx, "delete run "+id+" in", err)
 }

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,8 +9,9 @@ import (
 
 // Two stores on one file are as two processes.
 func TestSessionIndex(t *testing.T) {
+	t.Parallel()
 	sessionindextest.Run(t, func(t *testing.T) (one, two sessionindextest.Store) {
-		path := filepath.Join(t.TempDir(), "store.db")
+		path := newFile(t)
 		first, second := open(t, path), open(t, path)
 		t.Cleanup(func() { first.Close(); second.Close() })
 		return first.Checkpoints(2 * time.Hour), second.Checkpoints(0)

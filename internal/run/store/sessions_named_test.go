@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 // TestThreadsEnding finds the sessions of an id, whatever stands before it and whatever it looks like.
 func TestThreadsEnding(t *testing.T) {
-	file, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
+	file, err := store.Open(t.Context(), newFile(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,9 @@ type postgresThreads = saver.Saver
 // it is removed when other sessions begin. A ttl of 0 keeps all. Close it before the database.
 func (p *Postgres) Sessions(ttl time.Duration) *PostgresSessions {
 	database := saver.Database{Pool: p.pool, Name: p.server.String(), Prefix: "exp.session_", Explain: p.explain}
-	return &PostgresSessions{saver.On(database, ttl), newLeases(postgresLocks{p}), sessionTables{
-		db: postgresDatabase{db: p}, threads: "exp.session_threads", ttl: ttl,
+	db := postgresDatabase{db: p}
+	return &PostgresSessions{saver.On(database, ttl), newLeases(databaseLocks{db}), sessionTables{
+		db: db, threads: "exp.session_threads", ttl: ttl,
 	}, p}
 }
 

@@ -20,9 +20,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/run/store/storetest"
 )
 
-const emptySessions = `TRUNCATE exp.session_threads, exp.session_records, exp.session_steps, exp.session_locks, exp.session_rows, exp.session_notes,
-	exp.outbox, exp.visit_buckets, exp.visit_spent, exp.visit_salt`
-
 // openSessions opens the sessions of a database, as a process of its own.
 func openSessions(t testing.TB, u *url.URL, ttl time.Duration) *store.PostgresSessions {
 	t.Helper()
@@ -35,50 +32,45 @@ func openSessions(t testing.TB, u *url.URL, ttl time.Duration) *store.PostgresSe
 	return s
 }
 
-func emptied(t testing.TB, u *url.URL) {
-	t.Helper()
-	execute(t, u, emptySessions)
-}
-
 func TestPostgresSessions(t *testing.T) {
-	u := realPostgres(t).database(t)
-	openPostgres(t, u) // which makes the tables
+	t.Parallel()
+	u := newDatabase(t)
 	t.Run("checkpoints", func(t *testing.T) {
 		graphtest.RunCheckpointer(t, func(t *testing.T) graph.Checkpointer {
-			emptied(t, u)
+			empty(t, u)
 			return openSessions(t, u, time.Hour)
 		})
 	})
 	t.Run("outbox", func(t *testing.T) {
 		leadtest.RunOutbox(t, func(t *testing.T) (one, two leadtest.Store) {
-			emptied(t, u)
+			empty(t, u)
 			return openSessions(t, u, time.Hour), openSessions(t, u, time.Hour)
 		})
 	})
 	t.Run("session index", func(t *testing.T) {
 		sessionindextest.Run(t, func(t *testing.T) (one, two sessionindextest.Store) {
-			emptied(t, u)
+			empty(t, u)
 			return openSessions(t, u, time.Hour), openSessions(t, u, 0)
 		})
 	})
 	t.Run("limits", func(t *testing.T) {
 		limittest.RunStore(t, func(t *testing.T) (one, two limit.Store) {
-			emptied(t, u)
+			empty(t, u)
 			return openSessions(t, u, time.Hour), openSessions(t, u, time.Hour)
 		})
 	})
 	t.Run("locks", func(t *testing.T) {
 		storetest.RunLocks(t, func(t *testing.T) storetest.Locker {
-			emptied(t, u)
+			empty(t, u)
 			return openSessions(t, u, time.Hour)
 		})
 	})
 	t.Run("expiry", func(t *testing.T) {
-		emptied(t, u)
+		empty(t, u)
 		checkExpiry(t, u)
 	})
 	t.Run("names", func(t *testing.T) {
-		emptied(t, u)
+		empty(t, u)
 		s := openSessions(t, u, 0)
 		for _, thread := range []string{"b.example:v-7", "a.example:v-7", "a.example:v-8", "é.example:v?7"} {
 			mustSaveAs(t, s, thread, turnRecord(1))

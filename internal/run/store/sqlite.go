@@ -58,29 +58,6 @@ func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// each reads the rows of a query.
-func (s *Store) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) (err error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// exec runs one statement that writes.
-func (s *Store) exec(ctx context.Context, query string, args ...any) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, query, args...)
-		return err
-	})
-}
-
 // truncateTries is how often the log is tried to be truncated, and truncatePause the time between two tries. A reader
 // that is slow, of this process or of another one, keeps it from being truncated.
 const (

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, place string) storetest.Backend {
 		return open(t, filepath.Join(place, "store.db"))
 	})

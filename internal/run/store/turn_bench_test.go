@@ -51,8 +51,7 @@ func BenchmarkLeads(b *testing.B) {
 
 // BenchmarkPostgresLeads is BenchmarkLeads in PostgreSQL. The server's share is not counted.
 func BenchmarkPostgresLeads(b *testing.B) {
-	server := realPostgres(b)
 	sitebottest.Comparison{Sessions: 1000, AtOnce: 8, New: sitebot.New, Open: func() (sitebottest.Outbox, func()) {
-		return openSessions(b, server.database(b), time.Hour), func() {}
+		return openSessions(b, newDatabase(b), time.Hour), func() {}
 	}}.Run(b)
 }

@@ -2,6 +2,8 @@ package servertest
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -55,6 +57,64 @@ func (s *PostgresServer) Start(t testing.TB) {
 func (s *PostgresServer) URL() *url.URL {
 	u := *s.url
 	return &u
+}
+
+// Database creates an empty database on the server that the tests of a package share, and returns its address. It is
+// dropped with the test.
+func Database(t testing.TB) *url.URL {
+	t.Helper()
+	return createDatabase(t, Postgres(t), "template1")
+}
+
+// Database creates an empty database on the server and returns its address. It is dropped with the test.
+func (s *PostgresServer) Database(t testing.TB) *url.URL {
+	t.Helper()
+	return createDatabase(t, s.URL(), "template1")
+}
+
+// FilledDatabase creates a database on the server that the tests of a package share, and returns its address. It is a
+// copy of the one that fill has changed for the first of these tests. It is dropped with the test.
+func FilledDatabase(t testing.TB, fill func(u *url.URL) error) *url.URL {
+	t.Helper()
+	server := Postgres(t)
+	template := shared.filled.get(t, func() (string, error) {
+		u := *server
+		name := "filled_" + strings.ToLower(rand.Text())
+		u.Path = "/" + name
+		err := execute(server, "CREATE DATABASE "+name)
+		if err == nil {
+			err = fill(&u)
+		}
+		return name, err
+	})
+	return createDatabase(t, server, template)
+}
+
+func createDatabase(t testing.TB, server *url.URL, template string) *url.URL {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := execute(server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	u := *server
+	u.Path = "/" + name
+	return &u
+}
+
+// execute runs a statement on a connection of its own.
+func execute(u *url.URL, sql string) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, u.String())
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	return errors.Join(err, conn.Close(ctx))
 }
 
 func startPostgres(settings ...string) (s *PostgresServer, err error) {

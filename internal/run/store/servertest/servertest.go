@@ -36,9 +36,10 @@ var errNotInstalled = errors.New("is not installed; ./test.sh installs it")
 var shared struct {
 	postgres once[*PostgresServer]
 	redis    once[*RedisServer]
+	filled   once[string]
 }
 
-// once is a server that is started when it is first asked for.
+// once is a server, or a database on it, that the first test that needs it creates.
 type once[T any] struct {
 	start sync.Once
 	it    T
@@ -87,7 +88,10 @@ func Postgres(t testing.TB) *url.URL {
 		}
 		return u
 	}
-	return shared.postgres.get(t, func() (*PostgresServer, error) { return startPostgres() }).URL()
+	return shared.postgres.get(t, func() (*PostgresServer, error) {
+		return startPostgres("-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "wal_level=minimal",
+			"-c", "max_wal_senders=0", "-c", "max_connections=200")
+	}).URL()
 }
 
 // Redis returns the URL of a real server: the one that the environment names, else one that all tests of the package
